@@ -87,6 +87,12 @@ impl<'u, T: Arbitrary<'u>> Sample<'u, T> for Own {
     }
 }
 
+impl<'u, T: Arbitrary<'u>> Sample<'u, T> for wire_types::Beforehand {
+    fn sample(bytes: &mut Unstructured<'u>) -> Result<T> {
+        bytes.arbitrary()
+    }
+}
+
 /// A member of a wire type that a function makes, and the same if it may be missing.
 macro_rules! samples {
     ($($Wire:ident: $Type:ty = $sample:expr;)*) => {$(
@@ -123,6 +129,10 @@ samples! {
     Roots: ListChanged = Unstructured::arbitrary;
     Proposals: Vec<Text<'a>> = Unstructured::arbitrary;
     Form: crate::model::ObjectSchema<'a> = Unstructured::arbitrary;
+    Format: Text<'a> = Unstructured::arbitrary;
+    NumberKind: Text<'a> = number_kind;
+    ItemKind: Text<'a> = Unstructured::arbitrary;
+    UrlElicitations: List<'a, crate::model::ElicitParams<'a>> = Unstructured::arbitrary;
     Blocks: Content<'a> = Unstructured::arbitrary;
     Blocks: List<'a, Content<'a>> = blocks;
 }
@@ -175,7 +185,7 @@ pub(crate) fn unknown_method(bytes: &mut Unstructured<'_>) -> Result<Raw<'static
 
 /// The two types that a field for a number can have. With another one it would be a field for
 /// something else.
-pub(crate) fn number_kind(bytes: &mut Unstructured<'_>) -> Result<Text<'static>> {
+fn number_kind(bytes: &mut Unstructured<'_>) -> Result<Text<'static>> {
     bytes.choose(&["number", "integer"]).map(|kind| Text::from(*kind))
 }
 

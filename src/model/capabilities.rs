@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::map::Map;
 use super::tasks::TASKS_EXTENSION;
 use crate::json::{Kind, Raw};
-use crate::schema::shape::Shape;
-use crate::schema::{ModelWriter, Value, Written};
+use crate::schema::shape::{Presence, Shape};
+use crate::schema::{ModelWriter, Own, Value, Written, write_member};
+use crate::version::RevisionSet;
 
 record! {
     /// What a client offers.
@@ -187,11 +188,16 @@ pub struct TasksCapability<R> {
     pub requests: Option<R>,
 }
 
-impl<R: Serialize> Value for TasksCapability<R> {
+impl<R: Value> Value for TasksCapability<R> {
     const SHAPE: Shape = Shape::Object;
 
     fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
-        out.serialize(self, &Shape::Object)
+        let start = out.position();
+        let rule = (Presence::Optional, RevisionSet::ALL, None);
+        write_member::<_, Own>(out, ",\"list\":", rule, &self.list)?;
+        write_member::<_, Own>(out, ",\"cancel\":", rule, &self.cancel)?;
+        write_member::<_, Own>(out, ",\"requests\":", rule, &self.requests)?;
+        out.enclose(start, b'{', "}")
     }
 }
 

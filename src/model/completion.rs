@@ -10,7 +10,7 @@ use super::map::Map;
 use super::text::Text;
 use crate::json::Raw;
 use crate::schema::shape::{Field, Kind, Kinds, Record, Shape};
-use crate::schema::{ModelWriter, Value, Written};
+use crate::schema::{ModelWriter, Own, Value, Written, write_member};
 use crate::version::Revision;
 
 record! {
@@ -94,11 +94,13 @@ struct ResourceReference<'a> {
     uri: Text<'a>,
 }
 
+const TITLE: Field = Field::optional("title", Shape::Text).since(Revision::V2025_06_18);
+
 static REFERENCE: Record = Record::with(
     &[
         Field::required("type", Shape::Text),
         Field::optional("name", Shape::Text),
-        Field::optional("title", Shape::Text).since(Revision::V2025_06_18),
+        TITLE,
         Field::optional("uri", Shape::Text),
     ],
     Some(Kinds {
@@ -114,7 +116,21 @@ impl Value for Reference<'_> {
     const SHAPE: Shape = Shape::Record(&REFERENCE);
 
     fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
-        out.serialize(self, &Self::SHAPE)
+        let start = out.position();
+        match self {
+            Self::Prompt { name, title } => {
+                out.piece(r#","type":"ref/prompt","name":"#)?;
+                out.string(name)?;
+                let rule = (TITLE.presence, TITLE.revisions, TITLE.gate);
+                write_member::<_, Own>(out, ",\"title\":", rule, title)?;
+            }
+            Self::Resource { uri } => {
+                out.piece(r#","type":"ref/resource","uri":"#)?;
+                out.string(uri)?;
+            }
+            Self::Unknown(raw) => return out.compare(raw.as_json(), &Self::SHAPE),
+        }
+        out.enclose(start, b'{', "}")
     }
 }
 

@@ -1,8 +1,6 @@
 //! Elicitation ([client/elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation)):
 //! asking the user, from 2025-06-18 on.
 
-use serde::{Deserialize, Serialize};
-
 use super::forms::ObjectSchema;
 use super::list::List;
 use super::open::open_enum;
@@ -10,6 +8,7 @@ use super::text::Text;
 use crate::capability::Capability;
 use crate::json::Raw;
 use crate::schema::shape::{Field, Kind, Kinds, Record, Shape, choice, closed};
+use crate::schema::{ModelWriter, Value, WireType, Written};
 use crate::version::Revision;
 
 record! {
@@ -17,7 +16,7 @@ record! {
     #[doc(alias("elicitation/create", "ElicitRequestParams", "CreateElicitationRequestParams"))]
     #[derive(Default)]
     #![record = &ELICIT]
-    #![written by comparing]
+    #![written by filtering]
     pub struct ElicitParams<'a> {
         /// Form or URL. Absent means form; not sent before 2025-11-25.
         pub mode: Option<ElicitationMode<'a>> = "mode", since V2025_11_25;
@@ -147,20 +146,15 @@ open_enum! {
     }
 }
 
-/// The `data` of error `-32042`: what the user must do before the request can succeed (2025-11-25).
-#[doc(alias = "URLElicitationRequiredError")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ElicitationRequired<'a> {
-    /// Elicitations in URL mode.
-    #[serde(borrow)]
-    pub elicitations: List<'a, ElicitParams<'a>>,
-}
-
-impl ElicitationRequired<'_> {
-    /// What it is compared with.
-    pub(crate) const RECORD: &'static Record = &URL_REQUIRED;
+record! {
+    /// The `data` of error `-32042`: what the user must do before the request can succeed (2025-11-25).
+    #[doc(alias = "URLElicitationRequiredError")]
+    #[derive(Default)]
+    #![written by filtering]
+    pub struct ElicitationRequired<'a> {
+        /// Elicitations in URL mode.
+        pub elicitations: List<'a, ElicitParams<'a>> = "elicitations" as UrlElicitations;
+    }
 }
 
 impl<'a> ElicitationRequired<'a> {
@@ -170,10 +164,19 @@ impl<'a> ElicitationRequired<'a> {
     }
 }
 
-static URL_REQUIRED: Record = Record::of(&[Field::required(
-    "elicitations",
-    Shape::NonEmpty(&Shape::Record(&URL_ELICITATION)),
-)]);
+/// Elicitations in URL mode, at least one.
+pub(crate) enum UrlElicitations {}
+
+impl<'a> WireType<List<'a, ElicitParams<'a>>> for UrlElicitations {
+    const SHAPE: Shape = Shape::NonEmpty(&A_URL_ELICITATION);
+
+    fn write(list: &List<'a, ElicitParams<'a>>, out: &mut ModelWriter<'_, '_>) -> Written {
+        out.need_filter()?;
+        list.write(out)
+    }
+}
+
+static A_URL_ELICITATION: Shape = Shape::Record(&URL_ELICITATION);
 
 static URL_ELICITATION: Record = Record::of(&[
     Field::required("mode", Shape::OneOf(&closed(&[choice("url")]))),

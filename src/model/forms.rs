@@ -9,26 +9,24 @@ use super::content::{borrowed_json, kind, parse};
 use super::map::Map;
 use super::text::Text;
 use crate::json::{Number, Raw};
+use crate::schema::merge::{count_members, merge_members};
 use crate::schema::shape::{Field, Kind, Kinds, Record, Shape, choice, closed, open};
-use crate::schema::{ModelWriter, WireType, Written};
+use crate::schema::{ModelWriter, Value, WireType, Written};
 use crate::version::Revision;
 
-/// A flat object schema: what a form asks for.
-#[doc(alias("requestedSchema", "ElicitationSchema"))]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[serde(tag = "type", rename = "object")]
-#[non_exhaustive]
-pub struct ObjectSchema<'a> {
-    /// The dialect of JSON Schema (2025-11-25).
-    #[serde(borrow, rename = "$schema", skip_serializing_if = "Option::is_none")]
-    pub schema: Option<Text<'a>>,
-    /// The fields of the form.
-    #[serde(borrow)]
-    pub properties: Map<'a, PrimitiveSchema<'a>>,
-    /// The fields that must be filled in.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub required: Option<Vec<Text<'a>>>,
+record! {
+    /// A flat object schema: what a form asks for.
+    #[doc(alias("requestedSchema", "ElicitationSchema"))]
+    #[derive(Default)]
+    #![tag("type" = "object")]
+    pub struct ObjectSchema<'a> {
+        /// The dialect of JSON Schema.
+        pub schema: Option<Text<'a>> = "$schema", since V2025_11_25;
+        /// The fields of the form.
+        pub properties: Map<'a, PrimitiveSchema<'a>> = "properties";
+        /// The fields that must be filled in.
+        pub required: Option<Vec<Text<'a>>> = "required";
+    }
 }
 
 impl<'a> ObjectSchema<'a> {
@@ -84,58 +82,46 @@ impl<'de: 'a, 'a> Deserialize<'de> for PrimitiveSchema<'a> {
     }
 }
 
-/// A field for text. With `enum` or `oneOf` it is a choice of one from a list.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[serde(tag = "type", rename = "string")]
-#[non_exhaustive]
-pub struct StringSchema<'a> {
-    /// The label of the field.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub title: Option<Text<'a>>,
-    /// What to fill in.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Text<'a>>,
-    /// The least number of characters.
-    #[serde(rename = "minLength", skip_serializing_if = "Option::is_none")]
-    pub min_length: Option<u64>,
-    /// The most characters.
-    #[serde(rename = "maxLength", skip_serializing_if = "Option::is_none")]
-    pub max_length: Option<u64>,
-    /// `email`, `uri`, `date` or `date-time`.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub format: Option<Text<'a>>,
-    /// A regular expression: in the prose of 2025-11-25, not in its schema.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub pattern: Option<Text<'a>>,
-    /// The values to choose from.
-    #[doc(alias = "enum")]
-    #[serde(borrow, rename = "enum", skip_serializing_if = "Option::is_none")]
-    pub choices: Option<Vec<Text<'a>>>,
-    /// What to call them, in the same order (deprecated in 2025-11-25).
-    #[doc(alias = "enumNames")]
-    #[serde(borrow, rename = "enumNames", skip_serializing_if = "Option::is_none")]
-    pub choice_names: Option<Vec<Text<'a>>>,
-    /// The values to choose from, with titles (2025-11-25).
-    #[serde(borrow, rename = "oneOf", skip_serializing_if = "Option::is_none")]
-    pub one_of: Option<Vec<EnumOption<'a>>>,
-    /// What to fill in beforehand (2025-11-25).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub default: Option<Text<'a>>,
+record! {
+    /// A field for text. With `enum` or `oneOf` it is a choice of one from a list.
+    #[derive(Default)]
+    #![tag("type" = "string")]
+    pub struct StringSchema<'a> {
+        /// The label of the field.
+        pub title: Option<Text<'a>> = "title";
+        /// What to fill in.
+        pub description: Option<Text<'a>> = "description";
+        /// The least number of characters.
+        pub min_length: Option<u64> = "minLength";
+        /// The most characters.
+        pub max_length: Option<u64> = "maxLength";
+        /// `email`, `uri`, `date` or `date-time`.
+        pub format: Option<Text<'a>> = "format" as Format;
+        /// A regular expression: in the prose of 2025-11-25, not in its schema.
+        pub pattern: Option<Text<'a>> = "pattern";
+        /// The values to choose from.
+        #[doc(alias = "enum")]
+        pub choices: Option<Vec<Text<'a>>> = "enum";
+        /// What to call them, in the same order (deprecated in 2025-11-25).
+        #[doc(alias = "enumNames")]
+        pub choice_names: Option<Vec<Text<'a>>> = "enumNames";
+        /// The values to choose from, with titles.
+        pub one_of: Option<Vec<EnumOption<'a>>> = "oneOf", since V2025_11_25, or_refused;
+        /// What to fill in beforehand.
+        pub default: Option<Text<'a>> = "default" as Beforehand, since V2025_11_25;
+    }
 }
 
-/// One value of a choice, with its title (2025-11-25).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct EnumOption<'a> {
-    /// The value.
-    #[doc(alias = "const")]
-    #[serde(borrow, rename = "const")]
-    pub value: Text<'a>,
-    /// What to call it.
-    #[serde(borrow)]
-    pub title: Text<'a>,
+record! {
+    /// One value of a choice, with its title (2025-11-25).
+    #[derive(Default)]
+    pub struct EnumOption<'a> {
+        /// The value.
+        #[doc(alias = "const")]
+        pub value: Text<'a> = "const";
+        /// What to call it.
+        pub title: Text<'a> = "title";
+    }
 }
 
 impl<'a> EnumOption<'a> {
@@ -145,30 +131,23 @@ impl<'a> EnumOption<'a> {
     }
 }
 
-/// A field for a number.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct NumberSchema<'a> {
-    /// `number`, or `integer` for whole numbers.
-    #[serde(borrow, rename = "type")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::number_kind))]
-    pub kind: Text<'a>,
-    /// The label of the field.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub title: Option<Text<'a>>,
-    /// What to fill in.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Text<'a>>,
-    /// The least value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub minimum: Option<Number>,
-    /// The greatest value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub maximum: Option<Number>,
-    /// What to fill in beforehand (2025-11-25).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub default: Option<Number>,
+record! {
+    /// A field for a number.
+    #[derive(Default)]
+    pub struct NumberSchema<'a> {
+        /// `number`, or `integer` for whole numbers.
+        pub kind: Text<'a> = "type" as NumberKind;
+        /// The label of the field.
+        pub title: Option<Text<'a>> = "title";
+        /// What to fill in.
+        pub description: Option<Text<'a>> = "description";
+        /// The least value.
+        pub minimum: Option<Number> = "minimum";
+        /// The greatest value.
+        pub maximum: Option<Number> = "maximum";
+        /// What to fill in beforehand.
+        pub default: Option<Number> = "default" as Beforehand, since V2025_11_25;
+    }
 }
 
 impl NumberSchema<'_> {
@@ -183,65 +162,55 @@ impl NumberSchema<'_> {
     }
 }
 
-/// A field for yes or no.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[serde(tag = "type", rename = "boolean")]
-#[non_exhaustive]
-pub struct BooleanSchema<'a> {
-    /// The label of the field.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub title: Option<Text<'a>>,
-    /// What to fill in.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Text<'a>>,
-    /// What to fill in beforehand.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub default: Option<bool>,
+record! {
+    /// A field for yes or no.
+    #[derive(Default)]
+    #![tag("type" = "boolean")]
+    pub struct BooleanSchema<'a> {
+        /// The label of the field.
+        pub title: Option<Text<'a>> = "title";
+        /// What to fill in.
+        pub description: Option<Text<'a>> = "description";
+        /// What to fill in beforehand.
+        pub default: Option<bool> = "default" as Beforehand, since V2025_06_18;
+    }
 }
 
-/// A field for several choices from a list (2025-11-25).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[serde(tag = "type", rename = "array")]
-#[non_exhaustive]
-pub struct ArraySchema<'a> {
-    /// The label of the field.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub title: Option<Text<'a>>,
-    /// What to fill in.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Text<'a>>,
-    /// The fewest choices.
-    #[serde(rename = "minItems", skip_serializing_if = "Option::is_none")]
-    pub min_items: Option<u64>,
-    /// The most choices.
-    #[serde(rename = "maxItems", skip_serializing_if = "Option::is_none")]
-    pub max_items: Option<u64>,
-    /// The values to choose from.
-    #[serde(borrow)]
-    pub items: SelectItems<'a>,
-    /// What to choose beforehand.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub default: Option<Vec<Text<'a>>>,
+record! {
+    /// A field for several choices from a list (2025-11-25).
+    #[derive(Default)]
+    #![tag("type" = "array")]
+    pub struct ArraySchema<'a> {
+        /// The label of the field.
+        pub title: Option<Text<'a>> = "title";
+        /// What to fill in.
+        pub description: Option<Text<'a>> = "description";
+        /// The fewest choices.
+        pub min_items: Option<u64> = "minItems";
+        /// The most choices.
+        pub max_items: Option<u64> = "maxItems";
+        /// The values to choose from.
+        pub items: SelectItems<'a> = "items";
+        /// What to choose beforehand.
+        pub default: Option<Vec<Text<'a>>> = "default" as Beforehand, since V2025_11_25;
+    }
 }
 
-/// The values to choose several from: plain (`type` and `enum`) or with titles (`anyOf`).
-#[doc(alias = "MultiSelectEnumSchema")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct SelectItems<'a> {
-    /// `string`, with plain values only.
-    #[serde(borrow, rename = "type", skip_serializing_if = "Option::is_none")]
-    pub kind: Option<Text<'a>>,
-    /// Plain values.
-    #[doc(alias = "enum")]
-    #[serde(borrow, rename = "enum", skip_serializing_if = "Option::is_none")]
-    pub choices: Option<Vec<Text<'a>>>,
-    /// Values with titles.
-    #[serde(borrow, rename = "anyOf", skip_serializing_if = "Option::is_none")]
-    pub any_of: Option<Vec<EnumOption<'a>>>,
+record! {
+    /// The values to choose several from: plain (`type` and `enum`) or with titles (`anyOf`).
+    #[doc(alias = "MultiSelectEnumSchema")]
+    #[derive(Default)]
+    #![record = &ITEMS]
+    #![written by filtering]
+    pub struct SelectItems<'a> {
+        /// `string`, with plain values only.
+        pub kind: Option<Text<'a>> = "type" as ItemKind;
+        /// Plain values.
+        #[doc(alias = "enum")]
+        pub choices: Option<Vec<Text<'a>>> = "enum";
+        /// Values with titles.
+        pub any_of: Option<Vec<EnumOption<'a>>> = "anyOf";
+    }
 }
 
 impl<'a> SelectItems<'a> {
@@ -257,57 +226,96 @@ impl<'a> SelectItems<'a> {
     }
 }
 
-/// The schema of a form, compared member by member: which members a field has depends on its type.
+/// A field writes all that it has. Which members it may have depends on its type, so [`Form`] filters it.
+impl Value for PrimitiveSchema<'_> {
+    const SHAPE: Shape = Shape::Record(&FIELD);
+
+    fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+        out.need_filter()?;
+        match self {
+            Self::String(schema) => schema.write(out),
+            Self::Number(schema) => schema.write(out),
+            Self::Boolean(schema) => schema.write(out),
+            Self::Array(schema) => schema.write(out),
+            Self::Unknown(raw) => out.raw(raw.as_json()),
+        }
+    }
+}
+
+/// The schema of a form, which is always filtered.
 pub(crate) enum Form {}
 
 impl WireType<ObjectSchema<'_>> for Form {
     const SHAPE: Shape = Shape::Record(&FORM);
 
     fn write(schema: &ObjectSchema<'_>, out: &mut ModelWriter<'_, '_>) -> Written {
-        out.serialize(schema, &Shape::Record(&FORM))
+        out.need_filter()?;
+        schema.write(out)
+    }
+}
+
+/// Strings of a form that are filtered with it.
+macro_rules! names {
+    ($($(#[$documentation:meta])* $Wire:ident = $shape:expr;)*) => {$(
+        $(#[$documentation])*
+        pub(crate) enum $Wire {}
+
+        impl WireType<Text<'_>> for $Wire {
+            const SHAPE: Shape = $shape;
+
+            fn write(text: &Text<'_>, out: &mut ModelWriter<'_, '_>) -> Written {
+                out.need_filter()?;
+                out.string(text)
+            }
+        }
+    )*};
+}
+
+names! {
+    /// The format of a text.
+    Format = Shape::OneOf(&open(&[
+        choice("email"),
+        choice("uri"),
+        choice("date"),
+        choice("date-time"),
+    ]));
+    /// `number` or `integer`, which is the type of the field.
+    NumberKind = Shape::Text;
+    /// `string`, the type of the values of a list.
+    ItemKind = Shape::OneOf(&closed(&[choice("string")]));
+}
+
+/// What a field is filled in with beforehand: it depends on the type of the field.
+pub(crate) enum Beforehand {}
+
+impl<T: Value> WireType<T> for Beforehand {
+    const SHAPE: Shape = Shape::Any;
+
+    fn write(value: &T, out: &mut ModelWriter<'_, '_>) -> Written {
+        value.write(out)
     }
 }
 
 /// What a form asks for: an object without depth.
-static FORM: Record = Record::of(&[
-    Field::required("type", Shape::OneOf(&closed(&[choice("object")]))),
-    Field::required("properties", Shape::Map(&Shape::Record(&FIELD))),
-    Field::optional("required", Shape::List(&Shape::Text)),
-    Field::optional("$schema", Shape::Text).since(Revision::V2025_11_25),
-]);
+static FORM: Record = {
+    const TAG: &[Field] = &[Field::required("type", Shape::OneOf(&closed(&[choice("object")])))];
+    const RECORDS: &[&Record] = &[ObjectSchema::RECORD];
+    static FIELDS: [Field; count_members(TAG, RECORDS)] = merge_members(TAG, RECORDS, false);
+    Record::of(&FIELDS)
+};
 
 /// One field of a form.
-static FIELD: Record = Record::with(
-    &[
+static FIELD: Record = {
+    const FIRST: &[Field] = &[
         Field::required("type", Shape::Text),
-        Field::optional("title", Shape::Text),
-        Field::optional("description", Shape::Text),
         Field::optional("default", Shape::Any)
             .since(Revision::V2025_11_25)
             .in_kind_since("boolean", Revision::V2025_06_18),
-        Field::optional("minLength", Shape::Integer),
-        Field::optional("maxLength", Shape::Integer),
-        Field::optional(
-            "format",
-            Shape::OneOf(&open(&[
-                choice("email"),
-                choice("uri"),
-                choice("date"),
-                choice("date-time"),
-            ])),
-        ),
-        Field::optional("pattern", Shape::Text),
-        Field::optional("enum", Shape::List(&Shape::Text)),
-        Field::optional("enumNames", Shape::List(&Shape::Text)),
-        Field::essential("oneOf", Shape::List(&Shape::Record(&OPTION)))
-            .since(Revision::V2025_11_25),
-        Field::optional("minimum", Shape::Number),
-        Field::optional("maximum", Shape::Number),
-        Field::optional("minItems", Shape::Integer),
-        Field::optional("maxItems", Shape::Integer),
-        Field::optional("items", Shape::Record(&ITEMS)),
-    ],
-    Some(Kinds {
+    ];
+    const RECORDS: &[&Record] =
+        &[StringSchema::RECORD, NumberSchema::RECORD, BooleanSchema::RECORD, ArraySchema::RECORD];
+    static FIELDS: [Field; count_members(FIRST, RECORDS)] = merge_members(FIRST, RECORDS, true);
+    const KINDS: Kinds = Kinds {
         tag: "type",
         kinds: &[
             Kind::of("string", &[]),
@@ -318,19 +326,9 @@ static FIELD: Record = Record::with(
         ],
         default: None,
         open: false,
-    }),
-    &[],
-);
+    };
+    Record::with(&FIELDS, Some(KINDS), &[])
+};
 
-static OPTION: Record =
-    Record::of(&[Field::required("const", Shape::Text), Field::required("title", Shape::Text)]);
-
-static ITEMS: Record = Record::with(
-    &[
-        Field::optional("type", Shape::OneOf(&closed(&[choice("string")]))),
-        Field::optional("enum", Shape::List(&Shape::Text)),
-        Field::optional("anyOf", Shape::List(&Shape::Record(&OPTION))),
-    ],
-    None,
-    &["enum", "anyOf"],
-);
+/// Plain values or values with titles, but not neither.
+static ITEMS: Record = Record::with(SelectItems::FIELDS, None, &["enum", "anyOf"]);

@@ -2,6 +2,7 @@
 //! ([basic/patterns/mrtr](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
 
 use serde::de::Error;
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::content::{borrowed_json, parse, present};
@@ -48,28 +49,19 @@ impl InputRequest<'_> {
     }
 }
 
-/// A method and its params, as they are written.
-#[derive(Serialize)]
-struct Parts<'p, P> {
-    method: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    params: Option<&'p P>,
-}
-
 impl Serialize for InputRequest<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Elicit(params) => {
-                Parts { method: Elicit::NAME, params: Some(params) }.serialize(serializer)
-            }
-            Self::CreateMessage(params) => {
-                Parts { method: CreateMessage::NAME, params: Some(params) }.serialize(serializer)
-            }
-            Self::ListRoots => {
-                Parts::<()> { method: ListRoots::NAME, params: None }.serialize(serializer)
-            }
-            Self::Unknown(raw) => raw.serialize(serializer),
+        if let Self::Unknown(raw) = self {
+            return raw.serialize(serializer);
         }
+        let mut request = serializer.serialize_map(None)?;
+        request.serialize_entry("method", &self.method())?;
+        match self {
+            Self::Elicit(params) => request.serialize_entry("params", params)?,
+            Self::CreateMessage(params) => request.serialize_entry("params", params)?,
+            Self::ListRoots | Self::Unknown(_) => {}
+        }
+        request.end()
     }
 }
 
@@ -77,7 +69,21 @@ impl Value for InputRequest<'_> {
     const SHAPE: Shape = Shape::Object;
 
     fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
-        out.serialize(self, &Self::SHAPE)
+        // Its params are filtered where it is made a request.
+        out.need_filter()?;
+        match self {
+            Self::Elicit(params) => {
+                out.piece(r#"{"method":"elicitation/create","params":"#)?;
+                params.write(out)?;
+            }
+            Self::CreateMessage(params) => {
+                out.piece(r#"{"method":"sampling/createMessage","params":"#)?;
+                params.write(out)?;
+            }
+            Self::ListRoots => out.piece(r#"{"method":"roots/list""#)?,
+            Self::Unknown(raw) => return out.raw(raw.as_json()),
+        }
+        out.piece("}")
     }
 }
 
@@ -103,49 +109,40 @@ impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
     }
 }
 
-/// What a request is answered with if the server needs something before it can answer it: the client
-/// makes the request again, with what it was asked for and with the state (2026-07-28).
-///
-/// At least one of the two is there. What is needed has a key each, by which the client names its
-/// answers.
-///
-/// ```
-/// use mcp_sansio::json::Raw;
-/// use mcp_sansio::model::InputRequired;
-///
-/// let needed = InputRequired::new().roots("places").state("step 2");
-/// assert_eq!(
-///     Raw::from_serialize(&needed)?.as_json(),
-///     r#"{"inputRequests":{"places":{"method":"roots/list"}},"requestState":"step 2"}"#,
-/// );
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[doc(alias("InputRequiredResult", "input_required"))]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct InputRequired<'a> {
-    /// What the server needs, by keys of its choice.
-    #[doc(alias = "inputRequests")]
-    #[serde(borrow, rename = "inputRequests", skip_serializing_if = "Option::is_none")]
-    pub requests: Option<Map<'a, InputRequest<'a>>>,
-    /// What the client is to bring back unread and unchanged. An empty one is one, and `null` is none
-    /// that can be read.
+record! {
+    /// What a request is answered with if the server needs something before it can answer it: the client
+    /// makes the request again, with what it was asked for and with the state (2026-07-28).
     ///
-    /// A client can bring back anything, so protect what must not be forged.
-    #[doc(alias = "requestState")]
-    #[serde(
-        borrow,
-        default,
-        rename = "requestState",
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub state: Option<Text<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+    /// At least one of the two is there. What is needed has a key each, by which the client names its
+    /// answers.
+    ///
+    /// ```
+    /// use mcp_sansio::json::Raw;
+    /// use mcp_sansio::model::InputRequired;
+    ///
+    /// let needed = InputRequired::new().roots("places").state("step 2");
+    /// assert_eq!(
+    ///     Raw::from_serialize(&needed)?.as_json(),
+    ///     r#"{"inputRequests":{"places":{"method":"roots/list"}},"requestState":"step 2"}"#,
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias("InputRequiredResult", "input_required"))]
+    #[derive(Default)]
+    pub struct InputRequired<'a> {
+        /// What the server needs, by keys of its choice.
+        #[doc(alias = "inputRequests")]
+        pub requests: Option<Map<'a, InputRequest<'a>>> = "inputRequests";
+        /// What the client is to bring back unread and unchanged. An empty one is one, and `null` is none
+        /// that can be read.
+        ///
+        /// A client can bring back anything, so protect what must not be forged.
+        #[doc(alias = "requestState")]
+        #[serde(default, deserialize_with = "present")]
+        pub state: Option<Text<'a>> = "requestState";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> InputRequired<'a> {

@@ -118,8 +118,6 @@ pub use tools::{
     ToolAnnotations, ToolExecution,
 };
 
-crate::schema::serialized! { ElicitationRequired<'_>, InputRequired<'_> }
-
 #[cfg(test)]
 mod owned_tests;
 #[cfg(test)]

@@ -53,21 +53,6 @@ macro_rules! inherent {
 
 pub(super) use inherent;
 
-macro_rules! structs {
-    ($($(#[$documentation:meta])* $Type:ident { $($field:ident),* })*) => {$(
-        impl IntoOwned for $Type<'_> {
-            type Owned = $Type<'static>;
-
-            fn into_owned(self) -> $Type<'static> {
-                let Self { $($field),* } = self;
-                $Type { $($field: $field.into_owned()),* }
-            }
-        }
-
-        inherent! { $(#[$documentation])* $Type }
-    )*};
-}
-
 /// Enums of variants that hold one value each.
 macro_rules! enums {
     ($($Type:ident { $($Variant:ident),* })*) => {$(
@@ -161,21 +146,6 @@ impl<V: IntoOwned> IntoOwned for Map<'_, V> {
     fn into_owned(self) -> Map<'static, V::Owned> {
         self.into_owned()
     }
-}
-
-structs! {
-    ObjectSchema { schema, properties, required }
-    StringSchema {
-        title, description, min_length, max_length, format, pattern, choices, choice_names, one_of,
-        default
-    }
-    EnumOption { value, title }
-    NumberSchema { kind, title, description, minimum, maximum, default }
-    BooleanSchema { title, description, default }
-    ArraySchema { title, description, min_items, max_items, items, default }
-    SelectItems { kind, choices, any_of }
-    ElicitationRequired { elicitations }
-    InputRequired { requests, state, meta }
 }
 
 enums! {

@@ -15,7 +15,7 @@
 ///
 /// A `row` has no field: the machine writes that member. `#![tag("type" = "text")]` is the member that tells the
 /// objects of several types apart. `#![record = …]` is the table of a type that has more than rows, and `#![written by
-/// comparing]` says that its members depend on one another, so that it does not write itself.
+/// filtering]` says that its members depend on one another, so that it is always filtered by its table.
 ///
 /// From the rows come the table [`RECORD`](super::Tool::RECORD) that others are compared with, the writer of the type,
 /// its serde traits, its owned copy, its samples for fuzzers, and a line in the documentation of each member.
@@ -197,6 +197,7 @@ macro_rules! written {
                 const SHAPE: Shape = Shape::Record(Self::RECORD);
 
                 fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+                    $(value_of!(out, $written);)?
                     let start = out.position();
                     self.write_members(out)?;
                     out.enclose(start, b'{', "}")
@@ -237,13 +238,20 @@ macro_rules! written {
     };
 }
 
-/// How a value is written as params or a result: by itself, or compared member by member.
+/// How a value is written as params or a result: by itself, or filtered by its table.
 macro_rules! payload_of {
     ($self:ident, $payload:ident,) => {
         $payload.message($self)
     };
-    ($self:ident, $payload:ident, comparing) => {
-        $payload.serialize($self)
+    ($self:ident, $payload:ident, filtering) => {
+        $payload.filtered($self)
+    };
+}
+
+/// The same of a value inside another one.
+macro_rules! value_of {
+    ($out:ident, filtering) => {
+        $out.need_filter()?
     };
 }
 

@@ -7,12 +7,15 @@ use alloc::vec::Vec;
 use super::capabilities::ListChanged;
 use super::completion::Completion;
 pub(crate) use super::content::Blocks;
-pub(crate) use super::forms::Form;
+pub(crate) use super::elicitation::UrlElicitations;
+pub(crate) use super::forms::{Beforehand, Form, Format, ItemKind, NumberKind};
 use super::map::Map;
 use super::text::Text;
 use crate::json::{Number, Raw};
-use crate::schema::shape::{Field, Record, Shape, Widened, choice, closed};
-use crate::schema::{ModelWriter, Value, WireType, Written, can_be_copied, write_elements};
+use crate::schema::shape::{Field, Presence, Record, Shape, Widened, choice, closed};
+use crate::schema::{
+    ModelWriter, Own, Value, WireType, Written, can_be_copied, write_elements, write_member,
+};
 use crate::version::{Revision, RevisionSet};
 
 /// Any JSON.
@@ -68,7 +71,14 @@ impl WireType<ListChanged> for Roots {
     const SHAPE: Shape = Shape::Record(&ROOTS);
 
     fn write(value: &ListChanged, out: &mut ModelWriter<'_, '_>) -> Written {
-        out.serialize(value, &Shape::Record(&ROOTS))
+        let start = out.position();
+        write_member::<_, Own>(
+            out,
+            ",\"listChanged\":",
+            (Presence::Optional, RevisionSet::before(Revision::V2026_07_28), None),
+            &value.list_changed,
+        )?;
+        out.enclose(start, b'{', "}")
     }
 }
 

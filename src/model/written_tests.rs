@@ -11,7 +11,9 @@ use super::*;
 use crate::capability::CapabilitySet;
 use crate::json::Raw;
 use crate::schema::shape::Form;
-use crate::schema::{Additions, Empty, EncodeError, Message, MetaAdditions, PayloadWriter, Writer};
+use crate::schema::{
+    Additions, Empty, EncodeError, Message, MetaAdditions, Payload, PayloadWriter, Writer,
+};
 use crate::version::Revision;
 
 type Said = Result<(String, CapabilitySet), EncodeError>;
@@ -44,13 +46,13 @@ const ADDITIONS: [Additions<'static>; 3] = [
     },
 ];
 
-fn compare<T: Message + Serialize>(name: &str, value: &T) -> usize {
+fn compare<T: Message + Payload + Serialize>(name: &str, value: &T) -> usize {
     let mut refused = 0;
     let forms = Revision::ALL.map(|revision| Some(Form { record: value.record(), revision }));
     for form in forms.into_iter().chain([None]) {
         for additions in &ADDITIONS {
             let whole = (additions, usize::MAX);
-            let straight = said(form, whole, |payload| payload.message(value));
+            let straight = said(form, whole, |payload| Payload::write(value, payload));
             let compared = said(form, whole, |payload| payload.serialize(value));
             assert_eq!(straight, compared, "{name} in {:?}", form.map(|form| form.revision));
             let Ok((text, _)) = straight else {
@@ -58,7 +60,7 @@ fn compare<T: Message + Serialize>(name: &str, value: &T) -> usize {
                 continue;
             };
             let cut = (additions, text.len() - 1);
-            let full = said(form, cut, |payload| payload.message(value));
+            let full = said(form, cut, |payload| Payload::write(value, payload));
             assert_eq!(full, Err(EncodeError::Full), "{name}");
         }
     }
@@ -110,7 +112,9 @@ fn a_value_writes_itself_as_it_is_serialized() {
             CreateTaskResult TaskMetadata ModelPreferences ModelHint ToolChoice SamplingMessage
             CreateMessageResult CreateMessageParams ElicitResult ListChanged ResourcesCapability
             SamplingCapability ElicitationCapability ServerTaskRequests ToolTaskRequests
-            ClientTaskRequests SamplingTaskRequests ElicitationTaskRequests
+            ClientTaskRequests SamplingTaskRequests ElicitationTaskRequests ElicitParams
+            ElicitationRequired InputRequired ObjectSchema StringSchema NumberSchema BooleanSchema
+            ArraySchema SelectItems EnumOption
         );
     }
     assert!(300 < refused, "values that a revision refuses are among them: {refused}");

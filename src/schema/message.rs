@@ -73,7 +73,7 @@ impl PayloadWriter<'_, '_, '_> {
     /// Writes all of a message, and then what its form has of that.
     #[cold]
     #[inline(never)]
-    fn filtered(self, message: &dyn Message) -> Result {
+    pub(crate) fn filtered(self, message: &dyn Message) -> Result {
         let mut buffer = Vec::new();
         let mut writer = Writer::new(&mut buffer, usize::MAX);
         let out = &mut ModelWriter::of_all(&mut writer);

@@ -43,7 +43,7 @@ impl<'w, 'a> ModelWriter<'w, 'a> {
     }
 
     /// Writes everything.
-    pub(super) const fn of_all(writer: &'w mut Writer<'a>) -> Self {
+    pub(crate) const fn of_all(writer: &'w mut Writer<'a>) -> Self {
         Self { writer, revisions: RevisionSet::ALL }
     }
 
@@ -99,13 +99,6 @@ impl<'w, 'a> ModelWriter<'w, 'a> {
     /// Appends an integer.
     pub(crate) fn integer(&mut self, integer: impl itoa::Integer) -> Written {
         Ok(self.writer.push_integer(integer)?)
-    }
-
-    /// Appends what a value serializes to, which has to be of a shape.
-    pub(crate) fn serialize<T: Serialize + ?Sized>(&mut self, value: &T, shape: &Shape) -> Written {
-        self.writer.expect(if self.writes_all() { &Shape::Any } else { shape });
-        value.serialize(&mut *self.writer)?;
-        if self.writer.wrote_null() { Err(NeedsFilter) } else { Ok(()) }
     }
 
     /// Appends a number of a shape.

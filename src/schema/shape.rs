@@ -336,11 +336,6 @@ impl Field {
         Self { presence: Presence::Essential, ..self }
     }
 
-    /// A member that need not be there and cannot be left out if it is.
-    pub(crate) const fn essential(name: &'static str, shape: Shape) -> Self {
-        Self { presence: Presence::Essential, ..Self::required(name, shape) }
-    }
-
     /// The same, from this revision on.
     pub(crate) const fn since(self, revision: Revision) -> Self {
         Self { revisions: RevisionSet::since(revision), ..self }
