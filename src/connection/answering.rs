@@ -10,7 +10,7 @@ use crate::dialect::RespondError;
 use crate::error::ErrorCode;
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber, InboundId};
-use crate::rpc::{ErrorObject, Fault};
+use crate::rpc::{ErrorObject, Fault, Serialized};
 use crate::schema::Payload;
 use crate::session::Phase;
 use crate::time::Instant;
@@ -156,7 +156,8 @@ impl Connection {
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
         let (dispatcher, cx) = &mut self.enter(None, out);
-        let fault = Fault { code, message: &message, data: Some(data) };
+        let data = Serialized(data);
+        let fault = Fault { code, message: &message, data: Some(&data) };
         dispatcher.serving.reject(cx, request, fault)
     }
 

@@ -2,11 +2,13 @@
 //! ([error codes](https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes)).
 
 use alloc::string::String;
-
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use alloc::vec::Vec;
 
 use crate::capability::{Capability, CapabilitySet};
 use crate::json::Str;
+use crate::rpc::ErrorData;
+use crate::schema::shape::Form;
+use crate::schema::{EncodeError, ModelWriter, Writer, Written};
 use crate::version::RevisionSet;
 
 /// The `data` of an error that the machine sends.
@@ -31,98 +33,80 @@ impl Detail {
     pub(crate) const fn extension(name: &'static str) -> Self {
         Self::Extension(name)
     }
-}
 
-impl Serialize for Detail {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut data = serializer.serialize_map(None)?;
+    fn write_members(&self, out: &mut ModelWriter<'_, '_>) -> Written {
         match self {
             Self::Versions { supported, requested } => {
-                data.serialize_entry("supported", &Names(*supported))?;
-                data.serialize_entry("requested", requested)?;
+                out.piece(",\"supported\":")?;
+                let start = out.position();
+                for revision in supported.iter() {
+                    out.piece(",")?;
+                    out.string(revision.name())?;
+                }
+                out.enclose(start, b'[', "]")?;
+                out.piece(",\"requested\":")?;
+                out.string(requested)
             }
             Self::Capabilities(set) => {
-                data.serialize_entry("requiredCapabilities", &Declaration(*set))?;
+                out.piece(",\"requiredCapabilities\":")?;
+                write_declaration(*set, out)
             }
             Self::Extension(name) => {
-                data.serialize_entry(
-                    "requiredCapabilities",
-                    &Single("extensions", Single(*name, Nothing)),
-                )?;
+                out.piece(",\"requiredCapabilities\":{\"extensions\":{")?;
+                out.string(name)?;
+                out.piece(":{}}}")
             }
         }
-        data.end()
     }
 }
 
-/// The names of revisions.
-struct Names(RevisionSet);
+impl ErrorData for Detail {
+    fn write(&self, writer: &mut Writer<'_>, _form: Option<Form>) -> Result<(), EncodeError> {
+        let out = &mut ModelWriter::of_all(writer);
+        let start = out.position();
+        let written = self.write_members(out).and_then(|()| out.enclose(start, b'{', "}"));
+        // Nothing of it can be wrong, but there may be no room.
+        written.map_err(|_| EncodeError::Full)
+    }
+}
 
-impl Serialize for Names {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut names = serializer.serialize_seq(None)?;
-        for revision in self.0.iter() {
-            names.serialize_element(revision.name())?;
+/// The text of a set of capabilities as its owner would declare it: an object in an object.
+pub(crate) fn declaration(set: CapabilitySet) -> String {
+    let mut buffer = Vec::new();
+    let mut writer = Writer::new(&mut buffer, usize::MAX);
+    // The buffer has no limit.
+    _ = write_declaration(set, &mut ModelWriter::of_all(&mut writer));
+    String::from_utf8(buffer).unwrap_or_default()
+}
+
+fn write_declaration(set: CapabilitySet, out: &mut ModelWriter<'_, '_>) -> Written {
+    let start = out.position();
+    for outer in Capability::ALL.iter().filter(|one| !one.path().contains('.')) {
+        let modes = || modes(set, outer.path());
+        if set.contains(*outer) || modes().next().is_some() {
+            write_member(outer.path(), out)?;
+            let start = out.position();
+            for mode in modes() {
+                write_member(mode, out)?;
+                out.piece("{}")?;
+            }
+            out.enclose(start, b'{', "}")?;
         }
-        names.end()
     }
+    out.enclose(start, b'{', "}")
 }
-
-/// An object without members.
-struct Nothing;
-
-impl Serialize for Nothing {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_map(Some(0))?.end()
-    }
-}
-
-/// An object with one member.
-struct Single<K, T>(K, T);
-
-impl<K: Serialize, T: Serialize> Serialize for Single<K, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_map(Some(1))?;
-        object.serialize_entry(&self.0, &self.1)?;
-        object.end()
-    }
-}
-
-/// A set of capabilities as its owner would declare it: an object in an object.
-pub(crate) struct Declaration(pub(crate) CapabilitySet);
 
 /// The modes of one capability.
-struct Modes(CapabilitySet, &'static str);
-
-impl Serialize for Declaration {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_map(None)?;
-        for outer in Capability::ALL.iter().filter(|one| !one.path().contains('.')) {
-            let modes = Modes(self.0, outer.path());
-            if self.0.contains(*outer) || modes.iter().next().is_some() {
-                object.serialize_entry(outer.path(), &modes)?;
-            }
-        }
-        object.end()
-    }
+fn modes(set: CapabilitySet, outer: &str) -> impl Iterator<Item = &'static str> {
+    set.iter().filter_map(move |one| {
+        let (parent, inner) = one.path().split_once('.')?;
+        (parent == outer).then_some(inner)
+    })
 }
 
-impl Modes {
-    fn iter(&self) -> impl Iterator<Item = &'static str> {
-        let Self(set, outer) = *self;
-        set.iter().filter_map(move |one| {
-            let (parent, inner) = one.path().split_once('.')?;
-            (parent == outer).then_some(inner)
-        })
-    }
-}
-
-impl Serialize for Modes {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_map(None)?;
-        for mode in self.iter() {
-            object.serialize_entry(mode, &Nothing)?;
-        }
-        object.end()
-    }
+/// The name of a member, which is one of ours, with a comma in front.
+fn write_member(name: &'static str, out: &mut ModelWriter<'_, '_>) -> Written {
+    out.piece(",\"")?;
+    out.piece(name)?;
+    out.piece("\":")
 }

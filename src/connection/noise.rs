@@ -13,7 +13,7 @@ use super::reception::Reception;
 use crate::dialect::features::Feature;
 use crate::error::ViolationKind;
 use crate::frame::Frame;
-use crate::rpc::{Answer, Defective, Fault, Intent, Recycle};
+use crate::rpc::{Answer, Defective, ErrorData, Fault, Intent, Recycle};
 use crate::schema::Misfit;
 
 /// What is wrong with a request, in a sentence for the peer.
@@ -71,7 +71,8 @@ pub(super) fn report_and_answer<'a, C: Recycle>(
     let arrival = reception.arrival;
     if let Some(code) = violation.kind.code() {
         let message = Complaint { kind: violation.kind, misfit: violation.misfit };
-        let fault = Fault { code, message: &message, data: detail };
+        let fault =
+            Fault { code, message: &message, data: detail.map(|detail| detail as &dyn ErrorData) };
         violation.answered = match &violation.id {
             // The peer would take it for the answer to the request that has this id already.
             Some(id) if !cx.config.serves_duplicates() && messages.is_in_flight(id) => false,
@@ -91,7 +92,7 @@ fn reply_without_id<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
     arrival: Arrival,
-    fault: Fault<'_, Detail>,
+    fault: Fault<'_>,
 ) -> bool {
     let session = &messages.session;
     let Some(policy) = cx.config.replies_without_id.filter(|_| session.role == Role::Server) else {

@@ -2,10 +2,7 @@
 
 use alloc::vec::Vec;
 
-use serde::ser::Serialize;
-
 use super::cx::Cx;
-use super::detail::Detail;
 use super::event::Cause;
 use super::exchange::Exchange;
 use super::exchanges::{Said, observe_bytes, send};
@@ -78,11 +75,11 @@ impl<C: Recycle> Messages<C> {
     }
 
     /// Answers a request with an error whose code has been found to be right. The request leaves the table.
-    pub(super) fn reply_error<T: Serialize + ?Sized>(
+    pub(super) fn reply_error(
         &mut self,
         cx: &mut Cx<'_, '_>,
         id: InboundId,
-        fault: Fault<'_, T>,
+        fault: Fault<'_>,
         form: Option<Form>,
     ) -> Result<Taken, RespondError> {
         self.incoming.send_delayed_progress(id, cx.out);
@@ -194,7 +191,7 @@ impl<C: Recycle> Messages<C> {
         cx: &mut Cx<'_, '_>,
         arrival: Arrival,
         id: Answer<'_>,
-        fault: Fault<'_, Detail>,
+        fault: Fault<'_>,
     ) -> bool {
         let said = Said::Error(fault.code);
         let to = (arrival.batch, arrival.lane);

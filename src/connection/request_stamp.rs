@@ -5,12 +5,12 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 
 use super::asked::Again;
-use super::detail::Declaration;
+use super::detail::declaration;
 use super::identity::{Identity, key};
 use super::rules::written;
 use super::session::Session;
 use crate::dialect::EraRules;
-use crate::json::{Member, Raw};
+use crate::json::Member;
 use crate::model::LoggingLevel;
 
 /// What goes into the `_meta` of a request.
@@ -35,14 +35,12 @@ impl<'i> RequestStamp<'i> {
         let text = match again.narrowed {
             None => Cow::Borrowed(&*own.request),
             Some(narrowed) => {
-                let declared = Declaration(narrowed.and(own.offered));
-                // What this writes is made of names of ours.
-                let object = Raw::from_serialize(&declared).unwrap_or(Raw::EMPTY_OBJECT);
+                let object = declaration(narrowed.and(own.offered));
                 let mut text = String::from(&*own.info);
                 text.push_str(",\"");
                 text.push_str(key::CAPABILITIES);
                 text.push_str("\":");
-                text.push_str(object.as_json());
+                text.push_str(&object);
                 Cow::Owned(text)
             }
         };

@@ -3,8 +3,6 @@
 use alloc::string::String;
 use core::fmt;
 
-use serde::ser::Serialize;
-
 use super::bridge::InputResult;
 use super::call_cx::Next;
 use super::call_state::CallState;
@@ -84,11 +82,11 @@ impl Serving {
     }
 
     /// Refuses a request.
-    pub(crate) fn reject<T: Serialize + ?Sized>(
+    pub(crate) fn reject(
         &mut self,
         cx: &mut Cx<'_, '_>,
         id: InboundId,
-        fault: Fault<'_, T>,
+        fault: Fault<'_>,
     ) -> Result<(), RespondError> {
         let exchange = self.calls.messages.answerable(id)?;
         if let Some(need) = exchange.need {
@@ -106,11 +104,11 @@ impl Serving {
     }
 
     /// Refuses a request with a code that has been found to be right.
-    pub(super) fn reject_as_is<T: Serialize + ?Sized>(
+    pub(super) fn reject_as_is(
         &mut self,
         cx: &mut Cx<'_, '_>,
         id: InboundId,
-        fault: Fault<'_, T>,
+        fault: Fault<'_>,
         form: Option<Form>,
     ) -> Result<(), RespondError> {
         let taken = self.calls.messages.reply_error(cx, id, fault, form)?;

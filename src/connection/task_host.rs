@@ -15,7 +15,7 @@ use crate::dialect::{Kept, RespondError};
 use crate::error::ErrorCode;
 use crate::handle::InboundId;
 use crate::json::{MemberTexts, Object, Raw};
-use crate::rpc::Fault;
+use crate::rpc::{ErrorData, Fault};
 use crate::schema::{Payload, fits};
 use crate::task::view::{Alone, CreatedInSession, InSession, related, result_in_session};
 use crate::task::{NewTask, Origin, State, TaskCall, TaskError, TaskKey, TaskNews, Tasks, Which};
@@ -218,7 +218,11 @@ impl TaskHost<'_> {
             State::Failed(error) => {
                 let data = error.data.as_deref().map(Raw::trusted);
                 let message = &error.message;
-                let fault = Fault { code: error.code, message, data: data.as_ref() };
+                let fault = Fault {
+                    code: error.code,
+                    message,
+                    data: data.as_ref().map(|data| data as &dyn ErrorData),
+                };
                 self.serving.reject_as_is(cx, id, fault, None)
             }
             State::Cancelled | State::Working | State::InputRequired => {

@@ -3,6 +3,7 @@
 use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::json::{MemberTexts, Raw, member};
 use crate::model::{ClientCapabilities, ServerCapabilities};
+use crate::schema::Payload;
 use crate::version::Revision;
 
 impl CapabilitySet {
@@ -73,8 +74,8 @@ impl CapabilitySet {
     }
 
     /// The set that a configuration declares.
-    fn declared(owner: Owner, capabilities: &impl serde::Serialize) -> Self {
-        Raw::from_serialize(capabilities)
+    fn declared(owner: Owner, capabilities: &dyn Payload) -> Self {
+        Raw::from_payload(&capabilities)
             .ok()
             .and_then(|raw| Self::read(owner, raw.as_json()))
             .unwrap_or_default()

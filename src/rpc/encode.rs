@@ -111,40 +111,62 @@ pub(crate) fn write_success(writer: &mut Writer<'_>, id: &Id<'_>) -> Result<(), 
 }
 
 /// What an error response says.
-pub(crate) struct Fault<'a, T: ?Sized> {
+#[derive(Clone, Copy)]
+pub(crate) struct Fault<'a> {
     pub(crate) code: ErrorCode,
     pub(crate) message: &'a dyn Display,
-    pub(crate) data: Option<&'a T>,
+    pub(crate) data: Option<&'a dyn ErrorData>,
 }
 
-/// Whatever the type of its data, which is only borrowed.
-impl<T: ?Sized> Clone for Fault<'_, T> {
-    fn clone(&self) -> Self {
-        *self
+/// What more an error says, any JSON.
+pub(crate) trait ErrorData {
+    /// Appends it, compared with a form if there is one.
+    fn write(&self, writer: &mut Writer<'_>, form: Option<Form>) -> Result<(), EncodeError>;
+}
+
+/// A value of the application.
+pub(crate) struct Serialized<'a, T: ?Sized>(pub(crate) &'a T);
+
+impl<T: Serialize + ?Sized> ErrorData for Serialized<'_, T> {
+    fn write(&self, writer: &mut Writer<'_>, form: Option<Form>) -> Result<(), EncodeError> {
+        if form.is_none() {
+            return self.0.serialize(writer);
+        }
+        PayloadWriter::new(writer, "", Empty::Braces, &Additions::NONE, form).serialize(self.0)
     }
 }
 
-impl<T: ?Sized> Copy for Fault<'_, T> {}
+impl ErrorData for Raw<'_> {
+    fn write(&self, writer: &mut Writer<'_>, form: Option<Form>) -> Result<(), EncodeError> {
+        if form.is_none() {
+            return writer.push_raw(self.as_json());
+        }
+        let payload = PayloadWriter::new(writer, "", Empty::Braces, &Additions::NONE, form);
+        Payload::write(self, payload)
+    }
+}
 
-impl<'a> Fault<'a, ()> {
+impl<'a> Fault<'a> {
     /// A fault about which there is no more to say.
     pub(crate) const fn plain(code: ErrorCode, message: &'a dyn Display) -> Self {
         Self { code, message, data: None }
     }
-}
 
-impl<'a> Fault<'a, Raw<'a>> {
     /// The fault that somebody else has found, as it came.
     pub(crate) const fn of(error: &'a ErrorObject<'a>) -> Self {
-        Self { code: error.code, message: &error.message, data: error.data.as_ref() }
+        let data = match &error.data {
+            Some(data) => Some(data as &dyn ErrorData),
+            None => None,
+        };
+        Self { code: error.code, message: &error.message, data }
     }
 }
 
 /// An error response, of which the data has this form if there is one.
-pub(crate) fn write_error<T: Serialize + ?Sized>(
+pub(crate) fn write_error(
     writer: &mut Writer<'_>,
     id: Answer<'_>,
-    fault: Fault<'_, T>,
+    fault: Fault<'_>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
     id.open(writer)?;
@@ -153,14 +175,9 @@ pub(crate) fn write_error<T: Serialize + ?Sized>(
     writer.push(b",\"message\":")?;
     writer.push_display(fault.message)?;
     match (fault.data, form) {
-        (Some(data), None) => {
-            writer.push(b",\"data\":")?;
-            data.serialize(&mut *writer)?;
-        }
         (Some(data), form) => {
-            let additions = &Additions::NONE;
-            PayloadWriter::new(writer, ",\"data\":", Empty::Braces, additions, form)
-                .serialize(data)?;
+            writer.push(b",\"data\":")?;
+            data.write(writer, form)?;
         }
         (None, Some(_)) => return Err(Misfit::at("data", Problem::Missing).into()),
         (None, None) => {}

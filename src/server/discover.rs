@@ -2,17 +2,15 @@
 //! ([discovery](https://modelcontextprotocol.io/specification/2026-07-28/server/discover)).
 
 use alloc::string::String;
-use alloc::vec::Vec;
-
-use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::capability::Extension;
 use crate::config::ServerConfig;
 use crate::connection::{Connection, Identity, IncomingRequest, Outlets};
 use crate::dialect::MetaKey;
 use crate::error::ViolationKind;
-use crate::model::ServerCapabilities;
-use crate::schema::serialized;
+use crate::model::{DiscoverResult, ServerCapabilities};
+use crate::schema::shape::Record;
+use crate::schema::{EncodeError, Message, ModelWriter, Payload, PayloadWriter, Value, Written};
 use crate::session::Phase;
 use crate::version::RevisionSet;
 
@@ -23,18 +21,37 @@ struct Discovery<'c> {
     instructions: Option<&'c str>,
 }
 
-serialized! { Discovery<'_> }
+/// It has members that every revision without sessions has.
+impl Message for Discovery<'_> {
+    fn record(&self) -> &'static Record {
+        DiscoverResult::RECORD
+    }
 
-impl Serialize for Discovery<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let names: Vec<&str> = self.supported.iter().map(|revision| revision.name()).collect();
-        let mut result = serializer.serialize_struct("DiscoverResult", 3)?;
-        result.serialize_field("supportedVersions", &names)?;
-        result.serialize_field("capabilities", self.capabilities)?;
-        if let Some(instructions) = self.instructions {
-            result.serialize_field("instructions", instructions)?;
+    fn write_members(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+        out.piece(",\"supportedVersions\":")?;
+        let start = out.position();
+        for revision in self.supported.iter() {
+            out.piece(",")?;
+            out.string(revision.name())?;
         }
-        result.end()
+        out.enclose(start, b'[', "]")?;
+        out.piece(",\"capabilities\":")?;
+        Value::write(self.capabilities, out)?;
+        if let Some(instructions) = self.instructions {
+            out.piece(",\"instructions\":")?;
+            out.string(instructions)?;
+        }
+        Ok(())
+    }
+
+    fn own_addable(&self) -> u8 {
+        0
+    }
+}
+
+impl Payload for Discovery<'_> {
+    fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
+        payload.message(self)
     }
 }
 

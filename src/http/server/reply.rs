@@ -4,7 +4,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Display};
 
-use crate::connection::Detail;
 use crate::error::ErrorCode;
 use crate::rpc::{Answer, Fault, Id, write_error};
 use crate::schema::Writer;
@@ -73,7 +72,7 @@ impl Reply {
     }
 
     /// The same with something more to say.
-    pub(super) fn with(status: u16, id: Option<&Id<'_>>, fault: Fault<'_, Detail>) -> Self {
+    pub(super) fn with(status: u16, id: Option<&Id<'_>>, fault: Fault<'_>) -> Self {
         let mut body = Vec::new();
         let answer = id.map_or(Answer::Absent, Answer::To);
         // The buffer has no limit and no payload can fail, so all of it is written.
