@@ -3,7 +3,7 @@
 //!
 //! A hint must never cost the result that it comes with: one that cannot be read is read as absent.
 
-use serde::Deserializer;
+use serde::{Deserialize, Deserializer};
 
 use super::content::{borrowed_json, parse};
 use super::open::open_enum;
@@ -23,10 +23,14 @@ open_enum! {
 /// The greatest integer that every JSON parser reads exactly.
 const GREATEST: u64 = (1 << 53) - 1;
 
-/// Reads how many milliseconds a result may be used again: nothing but an integer from 0 to 2^53 - 1
-/// says so.
-pub(super) fn ttl<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    borrowed_json(deserializer).map(|text| natural(text).filter(|number| *number <= GREATEST))
+/// An integer from 0 to 2^53 - 1: anything else is read as absent.
+pub(super) struct LenientNatural(pub(super) Option<u64>);
+
+impl<'de> Deserialize<'de> for LenientNatural {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = borrowed_json(deserializer)?;
+        Ok(Self(natural(text).filter(|number| *number <= GREATEST)))
+    }
 }
 
 /// The natural number that a literal stands for: `3`, and also `3.0`.
@@ -40,10 +44,12 @@ fn natural(literal: &str) -> Option<u64> {
     in_range.then_some(number.as_f64() as u64)
 }
 
-/// Reads who may use a result again: nothing but a string says so.
-pub(super) fn scope<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<CacheScope<'de>>, D::Error> {
-    let text = borrowed_json(deserializer)?;
-    if text.starts_with('"') { parse(text).map(Some) } else { Ok(None) }
+/// Who may use a result again: anything but a string is read as absent.
+pub(super) struct LenientScope<'a>(pub(super) Option<CacheScope<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for LenientScope<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = borrowed_json(deserializer)?;
+        if text.starts_with('"') { parse(text).map(Some).map(Self) } else { Ok(Self(None)) }
+    }
 }

@@ -259,11 +259,13 @@ pub(super) fn parse<'de, T: Deserialize<'de>, E: Error>(text: &'de str) -> Resul
     serde_json::from_str(text).map_err(E::custom)
 }
 
-/// Reads a member that is there, for which `null` is not the same as absent.
-pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
+/// A member that is there, for which `null` is not the same as absent.
+pub(super) struct Present<T>(pub(super) Option<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Present<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(Some).map(Self)
+    }
 }
 
 record! {
@@ -437,8 +439,8 @@ record! {
         pub content: List<'a, Content<'a>> = "content" as Blocks;
         /// The same as structured data: an object, since 2026-07-28 any JSON. `null` is data, too, and not
         /// the same as nothing.
-        #[serde(default, deserialize_with = "present")]
-        pub structured_content: Option<Raw<'a>> = "structuredContent" as Structured, or_left_out;
+        pub structured_content: Option<Raw<'a>> = "structuredContent" as Structured by Present<_>,
+            or_left_out;
         /// Whether the tool failed.
         pub is_error: Option<bool> = "isError";
         /// Metadata, to be preserved in later requests.

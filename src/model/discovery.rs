@@ -4,7 +4,7 @@
 
 use alloc::vec::Vec;
 
-use super::cache::{self, CacheScope};
+use super::cache::{CacheScope, LenientNatural, LenientScope};
 use super::capabilities::{ClientCapabilities, ServerCapabilities};
 use super::text::Text;
 use crate::json::Raw;
@@ -21,11 +21,10 @@ record! {
         /// How to use the server, for the model. Empty and absent are different.
         pub instructions: Option<Text<'a>> = "instructions";
         /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
-        #[serde(default, deserialize_with = "cache::ttl")]
-        pub ttl_ms: Option<u64> = "ttlMs" as Natural, since V2026_07_28;
+        pub ttl_ms: Option<u64> = "ttlMs" as Natural by LenientNatural, since V2026_07_28;
         /// Who may use it again.
-        #[serde(default, deserialize_with = "cache::scope")]
-        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint, since V2026_07_28;
+        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint by LenientScope<'_>,
+            since V2026_07_28;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }

@@ -5,7 +5,7 @@ use serde::de::Error;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::content::{borrowed_json, parse, present};
+use super::content::{Present, borrowed_json, parse};
 use super::elicitation::ElicitParams;
 use super::map::Map;
 use super::method::{CreateMessage, Elicit, ListRoots, Method};
@@ -138,8 +138,7 @@ record! {
         ///
         /// A client can bring back anything, so protect what must not be forged.
         #[doc(alias = "requestState")]
-        #[serde(default, deserialize_with = "present")]
-        pub state: Option<Text<'a>> = "requestState";
+        pub state: Option<Text<'a>> = "requestState" by Present<_>;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }

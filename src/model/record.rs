@@ -25,24 +25,23 @@ macro_rules! record {
         $(#![tag($tag:literal = $kind:literal)])?
         $(#![record = $record:expr])?
         $(#![written by $written:ident])?
+        $(#![read as $Read:ident])?
         pub struct $Name:ident<$a:lifetime> {
             $(
                 $(#[$member_meta:meta])*
-                pub $field:ident: $Type:ty = $wire:literal $(as $Wire:ident)?
+                pub $field:ident: $Type:ty = $wire:literal $(as $Wire:ident)? $(by $By:ty)?
                     $(, $word:ident $($argument:ident)?)*;
             )*
             $(row $row:literal as $Row:ident $(, $row_word:ident $row_argument:ident)*;)*
         }
     ) => {
-        #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         $(#[$meta])*
-        #[serde(bound(deserialize = "'de: 'a"))]
         #[non_exhaustive]
         pub struct $Name<$a> {
             $(
                 $(#[$member_meta])*
                 #[doc = $crate::model::record::line!($wire $($word ($($argument)?))*)]
-                #[serde(rename = $wire)]
                 pub $field: $Type,
             )*
         }
@@ -66,6 +65,11 @@ macro_rules! record {
         $crate::model::record::written! {
             [<$a>] $Name<$a> [$($tag = $kind)?] [$($written)?]
             $($field: ($Type) = $wire ($($Wire)?) ($($word ($($argument)?))*);)*
+        }
+
+        $crate::model::record::read! {
+            [<'de: $a, $a>] $Name ($Name<$a>) [$($Read)?]
+            $($field: ($Type) = $wire ($($Wire)?) ($($By)?);)*
         }
 
         $crate::model::record::arbitrary! { $Name $a $($field: ($Type) ($($Wire)?);)* }
@@ -95,7 +99,7 @@ macro_rules! plain_record {
             )*
         }
     ) => {
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
         $(#[$meta])*
         #[non_exhaustive]
@@ -103,7 +107,6 @@ macro_rules! plain_record {
             $(
                 $(#[$member_meta])*
                 #[doc = $crate::model::record::line!($wire $($word ($($argument)?))*)]
-                #[serde(rename = $wire)]
                 pub $field: $Type,
             )*
         }
@@ -123,6 +126,11 @@ macro_rules! plain_record {
         $crate::model::record::written! {
             [] $Name [] []
             $($field: ($Type) = $wire ($($Wire)?) ($($word ($($argument)?))*);)*
+        }
+
+        $crate::model::record::read! {
+            [<'de>] $Name ($Name) []
+            $($field: ($Type) = $wire ($($Wire)?) ();)*
         }
 
         impl $crate::model::IntoOwned for $Name {
@@ -255,6 +263,80 @@ macro_rules! value_of {
     };
 }
 
+/// How a type is read: member by member, or as another type that becomes it.
+macro_rules! read {
+    ([$($generics:tt)*] $name:ident ($Name:ty) [] $(
+        $field:ident: ($Type:ty) = $wire:literal ($($Wire:ident)?) ($($By:ty)?);
+    )*) => {
+        impl $($generics)* $crate::schema::ReadMembers<'de> for $Name {
+            const NAME: &'static str = stringify!($name);
+            const MEMBERS: &'static [&'static str] = &[$($wire),*];
+
+            #[inline]
+            fn read<A: serde::de::MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
+                #[allow(non_camel_case_types, reason = "they are named as the fields are")]
+                enum Row {
+                    $($field,)*
+                }
+
+                $(let mut $field: Option<read_type!(($Type) $($By)?)> = None;)*
+                let mut keys = $crate::schema::Keys::of(Self::MEMBERS);
+                while let Some(_row) = keys.next(&mut object)? {
+                    $(if _row == Row::$field as usize {
+                        $crate::schema::read_once(&mut object, &mut $field, $wire)?;
+                        continue;
+                    })*
+                }
+                Ok(Self {$(
+                    $field: match $field {
+                        Some(value) => read_value!(value $($By)?),
+                        None => $crate::schema::absent::<$Type, wire!($($Wire)?), _>($wire)?,
+                    },
+                )*})
+            }
+        }
+
+        impl $($generics)* serde::Deserialize<'de> for $Name {
+            fn deserialize<D>(deserializer: D) -> Result<Self, D::Error>
+            where
+                D: serde::Deserializer<'de>,
+            {
+                $crate::schema::read_record(deserializer)
+            }
+        }
+    };
+    ([$($generics:tt)*] $name:ident ($Name:ty) [$Read:ident] $($row:tt)*) => {
+        impl $($generics)* serde::Deserialize<'de> for $Name {
+            fn deserialize<D>(deserializer: D) -> Result<Self, D::Error>
+            where
+                D: serde::Deserializer<'de>,
+            {
+                <$Read<'_> as serde::Deserialize<'de>>::deserialize(deserializer).map(Self::from)
+            }
+        }
+    };
+}
+
+/// The type that a member is read as.
+macro_rules! read_type {
+    (($Type:ty)) => {
+        $Type
+    };
+    (($Type:ty) $By:ty) => {
+        $By
+    };
+}
+
+/// The value of a member that was read as its own type, or as another one that holds it.
+macro_rules! read_value {
+    ($value:ident) => {
+        $value
+    };
+    ($value:ident $By:ty) => {
+        $value.0
+    };
+}
+
 /// The row of a member in a table.
 macro_rules! row {
     (($wire:literal) ($($Wire:ident)?) ($Type:ty) $($word:ident ($($argument:ident)?))*) => {{
@@ -362,4 +444,4 @@ macro_rules! arbitrary {
     };
 }
 
-pub(super) use {arbitrary, line, phrase, row, table, words, written};
+pub(super) use {arbitrary, line, phrase, read, row, table, words, written};

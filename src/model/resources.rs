@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::cache::{self, CacheScope};
+use super::cache::{CacheScope, LenientNatural, LenientScope};
 use super::content::{Annotations, borrowed_json, parse};
 use super::lifecycle::Icon;
 use super::list::List;
@@ -32,8 +32,7 @@ record! {
         /// Its MIME type, if known.
         pub mime_type: Option<Text<'a>> = "mimeType";
         /// Its size in bytes before any encoding, if known: at most 2^53 - 1. Anything else is read as unknown.
-        #[serde(default, deserialize_with = "cache::ttl")]
-        pub size: Option<u64> = "size" as Natural;
+        pub size: Option<u64> = "size" as Natural by LenientNatural;
         /// Hints.
         pub annotations: Option<Annotations<'a>> = "annotations";
         /// Pictures of it.
@@ -66,8 +65,7 @@ record! {
         /// Its MIME type, if known.
         pub mime_type: Option<Text<'a>> = "mimeType";
         /// Its size in bytes before any encoding, if known: at most 2^53 - 1. Anything else is read as unknown.
-        #[serde(default, deserialize_with = "cache::ttl")]
-        pub size: Option<u64> = "size" as Natural;
+        pub size: Option<u64> = "size" as Natural by LenientNatural;
         /// Hints.
         pub annotations: Option<Annotations<'a>> = "annotations";
         /// Pictures of it.
@@ -314,11 +312,10 @@ record! {
         /// Where the next page begins, if there is one.
         pub next_cursor: Option<Text<'a>> = "nextCursor";
         /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
-        #[serde(default, deserialize_with = "cache::ttl")]
-        pub ttl_ms: Option<u64> = "ttlMs" as Natural, since V2026_07_28;
+        pub ttl_ms: Option<u64> = "ttlMs" as Natural by LenientNatural, since V2026_07_28;
         /// Who may use it again.
-        #[serde(default, deserialize_with = "cache::scope")]
-        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint, since V2026_07_28;
+        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint by LenientScope<'_>,
+            since V2026_07_28;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }
@@ -341,11 +338,10 @@ record! {
         /// Where the next page begins, if there is one.
         pub next_cursor: Option<Text<'a>> = "nextCursor";
         /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
-        #[serde(default, deserialize_with = "cache::ttl")]
-        pub ttl_ms: Option<u64> = "ttlMs" as Natural, since V2026_07_28;
+        pub ttl_ms: Option<u64> = "ttlMs" as Natural by LenientNatural, since V2026_07_28;
         /// Who may use it again.
-        #[serde(default, deserialize_with = "cache::scope")]
-        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint, since V2026_07_28;
+        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint by LenientScope<'_>,
+            since V2026_07_28;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }
@@ -366,11 +362,10 @@ record! {
         /// The contents.
         pub contents: List<'a, ResourceContents<'a>> = "contents";
         /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
-        #[serde(default, deserialize_with = "cache::ttl")]
-        pub ttl_ms: Option<u64> = "ttlMs" as Natural, since V2026_07_28;
+        pub ttl_ms: Option<u64> = "ttlMs" as Natural by LenientNatural, since V2026_07_28;
         /// Who may use it again.
-        #[serde(default, deserialize_with = "cache::scope")]
-        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint, since V2026_07_28;
+        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint by LenientScope<'_>,
+            since V2026_07_28;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use super::cache::{self, CacheScope};
-use super::content::{Content, borrowed_json, parse, present};
+use super::cache::{CacheScope, LenientNatural, LenientScope};
+use super::content::{Content, Present, borrowed_json, parse};
 use super::lifecycle::Icon;
 use super::list::List;
 use super::map::Map;
@@ -165,11 +165,10 @@ record! {
         #[doc(alias = "nextCursor")]
         pub next_cursor: Option<Text<'a>> = "nextCursor";
         /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
-        #[serde(default, deserialize_with = "cache::ttl")]
-        pub ttl_ms: Option<u64> = "ttlMs" as Natural, since V2026_07_28;
+        pub ttl_ms: Option<u64> = "ttlMs" as Natural by LenientNatural, since V2026_07_28;
         /// Who may use it again.
-        #[serde(default, deserialize_with = "cache::scope")]
-        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint, since V2026_07_28;
+        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint by LenientScope<'_>,
+            since V2026_07_28;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }
@@ -224,7 +223,7 @@ record! {
     /// read as no content, unless the result has members that make it something else.
     #[doc(alias = "tools/call")]
     #[derive(Default)]
-    #[serde(from = "Tolerant<'a>")]
+    #![read as Tolerant]
     pub struct CallToolResult<'a> {
         /// What the tool returned, or what went wrong.
         pub content: List<'a, Content<'a>> = "content" as Blocks;
@@ -248,6 +247,10 @@ impl<'a> From<Tolerant<'a>> for CallToolResult<'a> {
     fn from(result: Tolerant<'a>) -> Self {
         result.0
     }
+}
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Raw<'de>>, D::Error> {
+    Present::deserialize(deserializer).map(|present| present.0)
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Tolerant<'a> {

@@ -202,6 +202,10 @@ impl WireType<Option<u64>> for OrNull {
     const SHAPE: Shape = Shape::Any;
     const REQUIRED: bool = false;
 
+    fn absent() -> Option<Option<u64>> {
+        Some(None)
+    }
+
     fn write(value: &Option<u64>, out: &mut ModelWriter<'_, '_>) -> Written {
         match value {
             Some(value) => out.integer(*value),

@@ -26,6 +26,7 @@ mod payload_serializer;
 mod payload_writer;
 mod prepared;
 mod raw_write;
+mod read;
 mod record;
 mod sequence;
 mod serializer;
@@ -53,6 +54,7 @@ pub(crate) use model_writer::{ModelWriter, Written};
 pub(crate) use payload::{serialized, text_of};
 pub(crate) use payload_writer::{Empty, PayloadWriter};
 pub(crate) use raw_write::object_of;
+pub(crate) use read::{Keys, ReadMembers, absent, read_once, read_record};
 pub(crate) use wire_type::{Own, Value, WireType, write_elements, write_member};
 pub(crate) use writer::Writer;
 

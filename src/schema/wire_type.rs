@@ -33,6 +33,11 @@ pub(crate) trait WireType<T> {
         false
     }
 
+    /// What is read where the member is absent; `None` if it has to be there.
+    fn absent() -> Option<T> {
+        None
+    }
+
     fn write(value: &T, out: &mut ModelWriter<'_, '_>) -> Written;
 }
 
@@ -55,6 +60,10 @@ impl<T, W: WireType<T>> WireType<Option<T>> for W {
     #[inline(always)]
     fn is_absent(value: &Option<T>) -> bool {
         value.is_none()
+    }
+
+    fn absent() -> Option<Option<T>> {
+        Some(None)
     }
 
     #[inline(always)]
