@@ -1,12 +1,13 @@
 //! Any bytes: what is JSON for serde_json is JSON for us, an object is one for both, and its members are in
-//! the same places, also if the object is the arguments of a call.
+//! the same places, also if the object is the arguments of a call. Values are decoded as serde_json decodes them.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use mcp_sansio::json::Envelope;
 use mcp_sansio_proptests::oracles::json::{
-    check_arguments, check_envelope, check_object, check_value, serde_accepts, we_accept,
+    check_arguments, check_elements, check_envelope, check_object, check_value, serde_accepts,
+    we_accept,
 };
 
 fuzz_target!(|bytes: &[u8]| {
@@ -24,5 +25,6 @@ fuzz_target!(|bytes: &[u8]| {
     }
     if serde_accepts(bytes) {
         check_value(text);
+        check_elements(text.trim_ascii());
     }
 });

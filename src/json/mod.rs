@@ -10,6 +10,7 @@
 //! - [`Raw`] and [`Str`] lend a value or a string as it stands on the wire.
 
 mod brackets;
+mod decode;
 mod edit;
 mod envelope;
 mod error;
@@ -37,6 +38,7 @@ pub use raw::{Elements, Kind, Members, Raw};
 pub use scanned::ScannedFrame;
 pub use string::Str;
 
+pub(crate) use decode::decode;
 pub(crate) use envelope::{LONGEST_SHOWN, shown};
 pub(crate) use known::KnownMembers;
 pub(crate) use name::Name;

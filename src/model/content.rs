@@ -12,7 +12,7 @@ use super::open::open_enum;
 use super::resources::{ResourceContents, ResourceLink};
 use super::text::Text;
 use crate::base64::{Base64, Base64Error};
-use crate::json::{Number, Raw, Str, member};
+use crate::json::{Number, Raw, Str, decode, member};
 use crate::schema::merge::{count_members, merge_members, required_names};
 use crate::schema::shape::{Field, Kind, Kinds, Record, Shape};
 use crate::schema::{ModelWriter, Value, WireType, Written};
@@ -256,7 +256,7 @@ pub(super) fn kind<E: Error>(object: &str) -> Result<Str<'_>, E> {
 
 /// Parses JSON text in the middle of another deserializer.
 pub(super) fn parse<'de, T: Deserialize<'de>, E: Error>(text: &'de str) -> Result<T, E> {
-    serde_json::from_str(text).map_err(E::custom)
+    decode(text).map_err(E::custom)
 }
 
 /// A member that is there, for which `null` is not the same as absent.

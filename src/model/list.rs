@@ -9,7 +9,7 @@ use serde::ser::{Serialize, SerializeSeq, Serializer};
 
 use super::few::{self, Few};
 use super::owned::IntoOwned;
-use crate::json::Raw;
+use crate::json::{Raw, decode};
 use crate::schema::shape::Shape;
 use crate::schema::{ModelWriter, Value, Written};
 
@@ -284,7 +284,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
         let mut entries = Vec::new();
         while let Some(text) = elements.next_element::<&'de serde_json::value::RawValue>()? {
-            let value = serde_json::from_str(text.get()).map_err(|error| error.to_string());
+            let value = decode(text.get()).map_err(|error| error.to_string());
             entries.push(Entry { raw: Some(Raw::trusted(text.get())), value });
         }
         Ok(List { entries: Few::from(entries) })

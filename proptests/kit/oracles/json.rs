@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcp_sansio::json::{Envelope, Member, Raw};
+use mcp_sansio::model::{Content, List, Tool};
 use mcp_sansio::{Call, Framing, Instant, Outbox, Server, ServerEvent};
 use serde::Serialize;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
@@ -105,6 +106,24 @@ pub fn check_text<T: Serialize + ?Sized>(value: &T) {
     if raw.as_json().contains('\n') {
         assert_eq!(line.as_json(), text, "without its white space it is the same");
     }
+}
+
+/// The elements of a list, which are decoded out of text that has been scanned, are those that serde_json decodes: as any
+/// value, as text, and as a type with members of its own.
+pub fn check_elements(text: &str) {
+    fn compare<'t, T: serde::Deserialize<'t> + std::fmt::Debug>(list: &'t str, text: &'t str) {
+        let elements = serde_json::from_str::<List<'_, T>>(list).expect("it is an array");
+        let shown = |value: Option<&T>| value.map(|value| format!("{value:?}"));
+        let expected = serde_json::from_str::<T>(text).ok();
+        assert_eq!(shown(elements.iter().next()), shown(expected.as_ref()), "{text}");
+    }
+    let list = format!("[{text}]");
+    compare::<Value>(&list, text);
+    compare::<&RawValue>(&list, text);
+    compare::<BTreeMap<String, Value>>(&list, text);
+    compare::<Vec<Option<f64>>>(&list, text);
+    compare::<Tool<'_>>(&list, text);
+    compare::<Content<'_>>(&list, text);
 }
 
 /// A value is read as serde_json reads it.

@@ -2,8 +2,8 @@
 
 use mcp_sansio::json::{Envelope, JsonErrorKind, Member, Raw};
 use mcp_sansio_proptests::oracles::json::{
-    check_arguments, check_envelope, check_object, check_text, check_value, serde_accepts,
-    we_accept,
+    check_arguments, check_elements, check_envelope, check_object, check_text, check_value,
+    serde_accepts, we_accept,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -118,6 +118,7 @@ proptest! {
     #[test]
     fn we_read_what_serde_json_reads(value in value()) {
         check_value(&value.to_string());
+        check_elements(&value.to_string());
     }
 
     #[test]
