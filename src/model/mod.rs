@@ -121,6 +121,8 @@ pub use tools::{
 #[cfg(test)]
 mod owned_tests;
 #[cfg(test)]
+mod read_tests;
+#[cfg(test)]
 mod stateless_tests;
 #[cfg(test)]
 mod tests;

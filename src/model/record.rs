@@ -9,13 +9,16 @@
 ///
 /// - The literal is the name of the member. Its type says whether it has to be there: an `Option` need not.
 /// - `as` names the [wire type](super::wire_types). Without it the type looks the same wherever it stands.
+/// - `by` names a type that holds a value of the member's type, and is read in its place: for members that are read as
+///   absent where they make no sense.
 /// - `since`, `before` and `only` say which revisions have it; `gated`, what the peer has to offer for it.
 /// - `or_left_out`: a value that the revision does not allow is left out, and the rest is sent.
 /// - `or_refused`: where the revision does not have the member, nothing is sent.
 ///
 /// A `row` has no field: the machine writes that member. `#![tag("type" = "text")]` is the member that tells the
 /// objects of several types apart. `#![record = …]` is the table of a type that has more than rows, and `#![written by
-/// filtering]` says that its members depend on one another, so that it is always filtered by its table.
+/// filtering]` says that its members depend on one another, so that it is always filtered by its table. `#![read as T]`
+/// reads a `T`, which becomes it.
 ///
 /// From the rows come the table [`RECORD`](super::Tool::RECORD) that others are compared with, the writer of the type,
 /// its serde traits, its owned copy, its samples for fuzzers, and a line in the documentation of each member.
