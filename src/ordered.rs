@@ -21,6 +21,9 @@ pub(crate) struct Ordered<K, V> {
     free: Vec<u32>,
 }
 
+/// For how many values an empty map keeps memory at most.
+const KEPT: usize = 16;
+
 /// Keys in order.
 pub(crate) type OrderedSet<K> = Ordered<K, ()>;
 
@@ -134,12 +137,17 @@ impl<K: Ord, V> Ordered<K, V> {
         self.begin_again();
     }
 
-    /// An empty map begins at the first place again. What has been allocated stays for those that come next.
+    /// An empty map begins at the first place again. It keeps memory for a few values, and not for as many as there ever
+    /// were.
     fn begin_again(&mut self) {
-        if self.is_empty() {
-            self.values.clear();
-            self.free.clear();
+        if !self.is_empty() {
+            return;
         }
+        if KEPT < self.values.capacity() {
+            self.clear();
+        }
+        self.values.clear();
+        self.free.clear();
     }
 
     /// The first key with its value.
@@ -264,6 +272,13 @@ mod tests {
         map.remove(&1);
         map.retain(|_| false);
         assert!(map.values.is_empty() && map.free.is_empty() && 2 <= map.values.capacity());
+    }
+
+    #[test]
+    fn a_burst_leaves_no_memory_behind() {
+        let mut map: Ordered<u64, char> = (0..1000).map(|key| (key, 'a')).collect();
+        (0..1000).for_each(|key| assert_eq!(map.remove(&key), Some('a')));
+        assert_eq!((map.values.capacity(), map.free.capacity()), (0, 0));
     }
 
     #[test]

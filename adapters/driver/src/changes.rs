@@ -15,7 +15,7 @@ type Tell<M> = Box<dyn Fn(&mut M, &mut Out) -> Result<Delivery, NotifyError> + S
 
 /// Those for which there was no room yet. That something has changed twice need be told once.
 pub(crate) struct Changes<M: Machine> {
-    /// In the order of their names. They are few, and a list is a tenth of the code of a tree.
+    /// In the order of their names. They are few, and a list is less code than a tree.
     waiting: Rare<Vec<(String, Tell<M>)>>,
 }
 
