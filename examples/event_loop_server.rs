@@ -16,7 +16,7 @@ use std::time::Duration;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
 use mcp_sansio::{
-    Call, Cause, ErrorCode, Framing, InboundId, Inbox, Instant, Outbox, Payload, Phase,
+    Cause, ClientRequest, ErrorCode, Framing, InboundId, Inbox, Instant, Outbox, Payload, Phase,
     RespondError, Server, ServerConfig, ServerEvent,
 };
 use mcp_sansio_std::Clock;
@@ -135,19 +135,19 @@ fn handle(
         }
         _ => return,
     };
-    match &request.call {
-        Call::ListTools(_) => {
+    match &request.kind {
+        ClientRequest::ListTools(_) => {
             let schema = Raw::new(NO_ARGUMENTS).unwrap_or(Raw::EMPTY_OBJECT);
             let tools = ["hello", "later"].map(|name| Tool::new(name, schema.clone()));
             answer(request.id, &ListToolsResult::new(tools), server, outbox);
         }
-        Call::CallTool(call) if call.name == "hello" => {
+        ClientRequest::CallTool(call) if call.name == "hello" => {
             answer(request.id, &CallToolResult::text("hello"), server, outbox);
         }
-        Call::CallTool(call) if call.name == "later" => {
+        ClientRequest::CallTool(call) if call.name == "later" => {
             later.insert(request.id, now + LATER);
         }
-        Call::CallTool(_) => {
+        ClientRequest::CallTool(_) => {
             refuse(request.id, ErrorCode::INVALID_PARAMS, "unknown tool", server, outbox);
         }
         _ => refuse(request.id, ErrorCode::METHOD_NOT_FOUND, "method not found", server, outbox),

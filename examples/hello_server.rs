@@ -4,7 +4,7 @@
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
-use mcp_sansio::{Call, ErrorCode, RespondError, Server, ServerConfig};
+use mcp_sansio::{ClientRequest, ErrorCode, RespondError, Server, ServerConfig};
 use mcp_sansio_std::Exchange;
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"name":{"type":"string"}}}"#;
@@ -15,16 +15,18 @@ struct Greeting {
 }
 
 fn serve(exchange: &Exchange<Server>) -> Result<(), RespondError> {
-    match &exchange.request().call {
-        Call::ListTools(_) => {
+    match &exchange.request().kind {
+        ClientRequest::ListTools(_) => {
             let schema = Raw::new(SCHEMA).expect("it is JSON");
             exchange.respond(&ListToolsResult::new([Tool::new("hello", schema)]))
         }
-        Call::CallTool(call) if call.name == "hello" => exchange.respond(&match call.parse() {
-            Ok(Greeting { name }) => CallToolResult::text(format!("Hello, {name}!")),
-            Err(error) => CallToolResult::error(error.to_string()),
-        }),
-        Call::CallTool(_) => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
+        ClientRequest::CallTool(call) if call.name == "hello" => {
+            exchange.respond(&match call.parse() {
+                Ok(Greeting { name }) => CallToolResult::text(format!("Hello, {name}!")),
+                Err(error) => CallToolResult::error(error.to_string()),
+            })
+        }
+        ClientRequest::CallTool(_) => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
         _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
     }
 }

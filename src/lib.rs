@@ -33,7 +33,7 @@
 //!
 //! use mcp_sansio::model::{CallToolResult, ListChanged};
 //! use mcp_sansio::{
-//!     Call, Cause, ErrorCode, Framing, Inbox, Instant, Outbox, Phase, Server, ServerConfig,
+//!     ClientRequest, Cause, ErrorCode, Framing, Inbox, Instant, Outbox, Phase, Server, ServerConfig,
 //!     ServerEvent,
 //! };
 //!
@@ -61,8 +61,8 @@
 //!     let now = Instant::from(SystemTime::now());
 //!     while let Some(frame) = inbox.next() {
 //!         match server.receive(frame, now, &mut outbox) {
-//!             Some(ServerEvent::Request(request)) => match request.call {
-//!                 Call::CallTool(call) if call.name == "greet" => {
+//!             Some(ServerEvent::Request(request)) => match request.kind {
+//!                 ClientRequest::CallTool(call) if call.name == "greet" => {
 //!                     server.respond(request.id, &CallToolResult::text("Hello!"), &mut outbox)?;
 //!                 }
 //!                 _ => {
@@ -115,7 +115,7 @@
 //! mistaken for those of another connection or of an earlier use.
 //!
 //! Methods are called by type (`client.call::<method::CallTool>(…)`, see [`model::method`]) or by
-//! name with any [`Payload`]. Requests arrive as views on the input ([`Call`]); whatever
+//! name with any [`Payload`]. Requests arrive as views on the input ([`ClientRequest`]); whatever
 //! no view has a field for is in `params`, as [`json::Raw`].
 //!
 //! # Words
@@ -123,7 +123,7 @@
 //! | word | here it is |
 //! |---|---|
 //! | call | a request that this side makes: [`CallId`], [`Outcome`] |
-//! | request | one that the peer makes: [`InboundId`], [`Request`], [`ClientRequest`] |
+//! | request | one that the peer makes: [`InboundId`], [`Request`] with a [`ClientRequest`], [`RequestFromServer`] with a [`ServerRequest`] |
 //! | exchange | a request with its answer and everything between; where each has a stream of its own, that as well |
 //! | frame | a message as bytes: [`Frame`] |
 //! | carrier | whatever moves bytes or messages: pipes, a socket, HTTP, a queue |
@@ -291,8 +291,8 @@ mod version;
 pub use capability::{Capability, CapabilitySet, Extension, ExtensionSet};
 pub use client::cache;
 pub use client::{
-    Client, ClientCall, ClientEvent, ClientRequest, ConnectError, ConnectFailure, Connected,
-    Evidence, ToolTasks,
+    Client, ClientEvent, ConnectError, ConnectFailure, Connected, Evidence, RequestFromServer,
+    ServerRequest, ToolTasks,
 };
 pub use config::{
     BadArguments, CacheHint, CacheHints, CapabilityPolicy, ClientConfig, ConnectionConfig,
@@ -316,7 +316,7 @@ pub use limits::Limits;
 pub use rpc::{ErrorObject, Id, StrayCause};
 pub use schema::{Json, Payload, Prepared, WrittenResult};
 pub use server::{
-    Call, CallTool, ChangedList, Complete, GetPrompt, Log, Opened, Page, Request, Server,
+    CallTool, ChangedList, ClientRequest, Complete, GetPrompt, Log, Opened, Page, Request, Server,
     ServerEvent, Subscribed, TaskMode, request_state,
 };
 pub use session::Phase;

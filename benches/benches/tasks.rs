@@ -7,7 +7,8 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use mcp_sansio::model::{CallToolResult, ListChanged};
 use mcp_sansio::task::{NewTask, TaskKey, Tasks, TasksConfig};
 use mcp_sansio::{
-    Arrival, Call, Framing, Instant, Limits, Outbox, Principal, Server, ServerConfig, ServerEvent,
+    Arrival, ClientRequest, Framing, Instant, Limits, Outbox, Principal, Server, ServerConfig,
+    ServerEvent,
 };
 
 /// Tasks of a thousand owners each, and a server to begin and show them.
@@ -79,7 +80,7 @@ impl Bench {
         );
         let event = self.server.receive(get.as_str(), arrival, &mut self.out);
         let Some(ServerEvent::Request(request)) = event else { panic!("a request") };
-        let Call::Task(call) = &request.call else { panic!("about a task") };
+        let ClientRequest::Task(call) = &request.kind else { panic!("about a task") };
         let (now, tasks, out) = (arrival.now, &mut self.tasks, &mut self.out);
         self.server.serve_task(request.id, call, tasks, now, out).expect("served");
         while self.out.messages().next().is_some() {}

@@ -7,7 +7,7 @@ use mcp_sansio::json::{Envelope, Raw};
 use mcp_sansio::model::method::ListTools;
 use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, ResourcesCapability, Tool};
 use mcp_sansio::{
-    Call, Framing, InboundId, Inbox, Instant, Json, Limits, Outbox, Prepared, Progress,
+    ClientRequest, Framing, InboundId, Inbox, Instant, Json, Limits, Outbox, Prepared, Progress,
     RespondError, Revision, Server, ServerConfig, ServerEvent,
 };
 
@@ -133,7 +133,7 @@ fn echo_with(
     answer: impl FnOnce(InboundId, &str) -> Result<(), RespondError>,
 ) {
     let ServerEvent::Request(request) = event else { panic!("{event:?}") };
-    let Call::CallTool(call) = &request.call else { panic!("{request:?}") };
+    let ClientRequest::CallTool(call) = &request.kind else { panic!("{request:?}") };
     let text = call.arguments.as_ref().and_then(|arguments| arguments.get("text"));
     let text = text.as_ref().and_then(Raw::as_string).unwrap();
     let text = text.as_plain().unwrap();

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, StatusCode};
 use mcp_sansio::model::{CallToolResult, ListChanged};
-use mcp_sansio::{Call, ErrorCode, RespondError, ServerConfig};
+use mcp_sansio::{ClientRequest, ErrorCode, RespondError, ServerConfig};
 use mcp_sansio_http::{Endpoint, Exchange};
 use tokio::runtime::{Builder, Runtime};
 
@@ -31,11 +31,13 @@ const STATELESS_CALL: &str = concat!(
 
 /// The handler that the README writes.
 async fn serve(exchange: Exchange) -> Result<(), RespondError> {
-    match &exchange.request().call {
-        Call::CallTool(call) if call.name == "hello" => exchange.respond(&match call.parse() {
-            Ok(Greeting { name }) => CallToolResult::text(format!("Hello, {name}!")),
-            Err(error) => CallToolResult::error(error.to_string()),
-        }),
+    match &exchange.request().kind {
+        ClientRequest::CallTool(call) if call.name == "hello" => {
+            exchange.respond(&match call.parse() {
+                Ok(Greeting { name }) => CallToolResult::text(format!("Hello, {name}!")),
+                Err(error) => CallToolResult::error(error.to_string()),
+            })
+        }
         _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
     }
 }

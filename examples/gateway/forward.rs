@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
-    Call, CallEnded, CallId, CallOptions, Era, ErrorCode, ErrorObject, InboundId, Outcome, Payload,
-    Request, RequestContext, RespondError, Timeout,
+    CallEnded, CallId, CallOptions, ClientRequest, Era, ErrorCode, ErrorObject, InboundId, Outcome,
+    Payload, Request, RequestContext, RespondError, Timeout,
 };
 
 use crate::gateway::Gateway;
@@ -42,19 +42,19 @@ impl Gateway {
     /// A request of the client.
     pub(crate) fn serve(&mut self, request: Request<'_>) {
         let id = request.id;
-        match &request.call {
-            Call::ListTools(page) => self.list(id, Kind::Tools, page),
-            Call::ListPrompts(page) => self.list(id, Kind::Prompts, page),
-            Call::ListResources(page) => self.list(id, Kind::Resources, page),
-            Call::ListResourceTemplates(page) => self.list(id, Kind::Templates, page),
-            Call::Subscribe { uri } => self.subscribe(id, &uri.to_str()),
-            Call::Unsubscribe { .. } => self.unsubscribe(id),
-            Call::SetLevel(level) => self.set_level(id, *level),
-            _ => match self.destination(&request.call) {
+        match &request.kind {
+            ClientRequest::ListTools(page) => self.list(id, Kind::Tools, page),
+            ClientRequest::ListPrompts(page) => self.list(id, Kind::Prompts, page),
+            ClientRequest::ListResources(page) => self.list(id, Kind::Resources, page),
+            ClientRequest::ListResourceTemplates(page) => self.list(id, Kind::Templates, page),
+            ClientRequest::Subscribe { uri } => self.subscribe(id, &uri.to_str()),
+            ClientRequest::Unsubscribe { .. } => self.unsubscribe(id),
+            ClientRequest::SetLevel(level) => self.set_level(id, *level),
+            _ => match self.destination(&request.kind) {
                 Some(Destination { upstream, is_search }) => {
                     self.deliver(request.into_owned(), upstream, is_search);
                 }
-                None if Subject::of(&request.call).is_none() => {
+                None if Subject::of(&request.kind).is_none() => {
                     self.reject(id, ErrorCode::METHOD_NOT_FOUND, "method not found");
                 }
                 None => {

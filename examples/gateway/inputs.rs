@@ -15,8 +15,8 @@ use crate::upstream::Upstream;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{InputRequest, InputRequired, Text};
 use mcp_sansio::{
-    CallEnded, CallOptions, CapabilitySet, ClientCall, ClientRequest, ErrorCode, InboundId,
-    NotAllowed, Outcome, Request, RespondError,
+    CallEnded, CallOptions, CapabilitySet, ErrorCode, InboundId, NotAllowed, Outcome, Request,
+    RequestFromServer, RespondError, ServerRequest,
 };
 
 /// A request of an upstream that the client has been asked.
@@ -80,8 +80,8 @@ impl Gateway {
 /// # Upstreams with a session
 impl Gateway {
     /// An upstream makes a request.
-    pub(crate) fn asked(&mut self, from: usize, request: &ClientRequest<'_>) {
-        if matches!(request.call, ClientCall::Other | ClientCall::Task(_)) {
+    pub(crate) fn asked(&mut self, from: usize, request: &RequestFromServer<'_>) {
+        if matches!(request.kind, ServerRequest::Other | ServerRequest::Task(_)) {
             let (code, message) = (ErrorCode::METHOD_NOT_FOUND, "method not found");
             return self.turn_down(from, request.id, code, message);
         }
@@ -93,7 +93,7 @@ impl Gateway {
         }
     }
 
-    fn ask_session(&mut self, from: usize, request: &ClientRequest<'_>) {
+    fn ask_session(&mut self, from: usize, request: &RequestFromServer<'_>) {
         let mut options = CallOptions::new();
         if request.context.wants_progress {
             options = options.progress();
@@ -158,7 +158,7 @@ impl Gateway {
 }
 
 /// The params of a request without what the connection says for itself.
-pub(crate) fn params(request: &ClientRequest<'_>) -> Option<Raw<'static>> {
+pub(crate) fn params(request: &RequestFromServer<'_>) -> Option<Raw<'static>> {
     let params = request.params.as_ref()?;
     Some(params.edited(&[("_meta", request.meta_to_pass_on())]))
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::{CallId, ClientRequest, ErrorCode, InboundId, Outcome, Request};
+use mcp_sansio::{CallId, ErrorCode, InboundId, Outcome, Request, RequestFromServer};
 use serde::Serialize;
 
 use crate::forward::{Forwarded, Job};
@@ -23,7 +23,7 @@ pub(crate) struct Need {
 }
 
 impl Need {
-    fn new(request: &ClientRequest<'_>) -> Option<Self> {
+    fn new(request: &RequestFromServer<'_>) -> Option<Self> {
         let method = request.method.to_str();
         let asked = Asked { method: &method, params: params(request) };
         Some(Self { request: request.id, asked: Raw::from_serialize(&asked).ok()? })
@@ -93,7 +93,7 @@ impl Gateway {
         &mut self,
         from: usize,
         newest: InboundId,
-        request: &ClientRequest<'_>,
+        request: &RequestFromServer<'_>,
     ) {
         let Some(need) = Need::new(request) else { return };
         if let Some(Job::Forwarded(forwarded)) = self.jobs.get_mut(newest)
@@ -108,7 +108,7 @@ impl Gateway {
     }
 
     /// The same while the client has something else to answer first.
-    pub(crate) fn note_later(&mut self, number: u64, request: &ClientRequest<'_>) {
+    pub(crate) fn note_later(&mut self, number: u64, request: &RequestFromServer<'_>) {
         if let (Some(parked), Some(need)) =
             (self.parking.parked.get_mut(&number), Need::new(request))
         {

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::{Call, Capability, Era, Request};
+use mcp_sansio::{Capability, ClientRequest, Era, Request};
 
 use crate::gateway::Gateway;
 use crate::names;
@@ -22,12 +22,12 @@ pub(crate) enum Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    pub(crate) fn of(call: &'a Call<'_>) -> Option<Self> {
+    pub(crate) fn of(call: &'a ClientRequest<'_>) -> Option<Self> {
         Some(match call {
-            Call::CallTool(tool) => Self::Name(tool.name.to_str()),
-            Call::GetPrompt(prompt) => Self::Name(prompt.name.to_str()),
-            Call::ReadResource { uri } => Self::Uri(uri.to_str()),
-            Call::Complete(complete) => {
+            ClientRequest::CallTool(tool) => Self::Name(tool.name.to_str()),
+            ClientRequest::GetPrompt(prompt) => Self::Name(prompt.name.to_str()),
+            ClientRequest::ReadResource { uri } => Self::Uri(uri.to_str()),
+            ClientRequest::Complete(complete) => {
                 let reference = &complete.reference;
                 let text = |name| Some(reference.get(name)?.into_str()?.to_str().into_owned());
                 match text("uri") {
@@ -41,7 +41,7 @@ impl<'a> Subject<'a> {
 }
 
 impl Gateway {
-    pub(crate) fn destination(&self, call: &Call<'_>) -> Option<Destination> {
+    pub(crate) fn destination(&self, call: &ClientRequest<'_>) -> Option<Destination> {
         match Subject::of(call)? {
             Subject::Name(name) => {
                 let (upstream, _) = names::split(&name)?;
@@ -77,12 +77,14 @@ impl Gateway {
 pub(crate) fn params(request: &Request<'_>, in_session: bool) -> Raw<'static> {
     // Here nothing becomes a task.
     let mut changes = vec![("task", None), ("_meta", request.meta_to_pass_on())];
-    if let Some(Subject::Name(name)) = Subject::of(&request.call)
+    if let Some(Subject::Name(name)) = Subject::of(&request.kind)
         && let Some((_, name)) = names::split(&name)
     {
         let name = Some(names::text(name));
-        changes.push(match &request.call {
-            Call::Complete(complete) => ("ref", Some(complete.reference.edited(&[("name", name)]))),
+        changes.push(match &request.kind {
+            ClientRequest::Complete(complete) => {
+                ("ref", Some(complete.reference.edited(&[("name", name)])))
+            }
             _ => ("name", name),
         });
     }

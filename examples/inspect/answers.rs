@@ -10,7 +10,7 @@ use mcp_sansio::model::{
     ObjectSchema, PrimitiveSchema, Root, StopReason, StringSchema, method,
 };
 use mcp_sansio::{
-    Client, ClientCall, ClientEvent, ErrorCode, Notification, RespondError, SubscriptionNews,
+    Client, ClientEvent, ErrorCode, Notification, RespondError, ServerRequest, SubscriptionNews,
     Violation, ViolationKind,
 };
 use mcp_sansio_std::{Exchange, Handle, Handler};
@@ -78,19 +78,19 @@ impl Answers {
     }
 
     fn answer(&self, exchange: &Exchange<Client>) -> Result<(), RespondError> {
-        match &exchange.request().call {
-            ClientCall::ListRoots => {
+        match &exchange.request().kind {
+            ServerRequest::ListRoots => {
                 let roots = self.roots.iter().map(|root| Root::new(root.as_str()));
                 exchange.respond(&roots.collect::<ListRootsResult<'_>>())
             }
-            ClientCall::CreateMessage(_) => {
+            ServerRequest::CreateMessage(_) => {
                 say!("the server asks for a model; it gets {:?}", self.sample);
                 let content = Content::text(self.sample.as_str());
                 let mut message = CreateMessageResult::new("inspect", content);
                 message.stop_reason = Some(StopReason::EndTurn);
                 exchange.respond(&message)
             }
-            ClientCall::Elicit(params) => match params.parse::<ElicitParams<'_>>() {
+            ServerRequest::Elicit(params) => match params.parse::<ElicitParams<'_>>() {
                 Ok(params) => self.fill_in(exchange, &params),
                 Err(error) => exchange.reject(ErrorCode::INVALID_PARAMS, &error.to_string()),
             },

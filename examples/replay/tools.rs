@@ -14,8 +14,8 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::testing::Application;
 use mcp_sansio::{
-    Call, CallTool, ErrorCode, InboundId, Instant, Outbox, Progress, Request, RespondError, Server,
-    ServerConfig, ServerEvent,
+    CallTool, ClientRequest, ErrorCode, InboundId, Instant, Outbox, Progress, Request,
+    RespondError, Server, ServerConfig, ServerEvent,
 };
 use serde::Deserialize;
 
@@ -65,9 +65,9 @@ impl Tools {
         now: Instant,
         out: &mut Outbox,
     ) -> Result<(), RespondError> {
-        match &request.call {
-            Call::ListTools(_) => server.respond(request.id, &list(), out),
-            Call::CallTool(call) => match &*call.name.to_str() {
+        match &request.kind {
+            ClientRequest::ListTools(_) => server.respond(request.id, &list(), out),
+            ClientRequest::CallTool(call) => match &*call.name.to_str() {
                 "echo" => arguments(call, |Echo { text }| CallToolResult::text(text))
                     .reply(request.id, server, out),
                 "add" => arguments(call, |Add { a, b }| CallToolResult::text((a + b).to_string()))

@@ -32,7 +32,7 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolParams, CallToolResult, ListChanged, method};
 use mcp_sansio::testing::{Broken, Monitor, Pair, Seen};
 use mcp_sansio::{
-    Call, CallId, CallOptions, Client, ClientConfig, ClientEvent, ConnectionConfig, ErrorCode,
+    ClientRequest, CallId, CallOptions, Client, ClientConfig, ClientEvent, ConnectionConfig, ErrorCode,
     InboundId, Instant, Outbox, Outcome, Request, RespondError, RevisionSet, Server, ServerConfig,
     ServerEvent,
 };
@@ -97,7 +97,7 @@ impl Handler {
         now: Instant,
         out: &mut Outbox,
     ) -> Result<(), RespondError> {
-        let Call::CallTool(call) = &request.call else {
+        let ClientRequest::CallTool(call) = &request.kind else {
             let code = ErrorCode::METHOD_NOT_FOUND;
             return server.reject(request.id, code, "method not found", out);
         };

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::call::ClientCall;
 use super::connected::{ConnectFailure, Connected};
+use super::server_request::ServerRequest;
 use crate::connection::{
     CallEnded, Cancelled, Cause, CommonEvent, IncomingRequest, InputRequested, ListPage,
     Notification, OrphanTask, PagesRestarted, ProgressUpdate, RequestContext, Stray,
@@ -52,7 +52,7 @@ pub enum ClientEvent<'a> {
     Notification(Notification<'a>),
     /// A request to answer, with [`Client::respond`](crate::Connection::respond) or
     /// [`Client::reject`](crate::Connection::reject), in any order, now or later.
-    Request(ClientRequest<'a>),
+    Request(RequestFromServer<'a>),
     /// A request is not to be answered any more.
     Cancelled(Cancelled<'a>),
     /// The connection will end at the deadline or when nothing is in flight, whichever is first.
@@ -124,18 +124,16 @@ impl<'a> From<CommonEvent<'a>> for ClientEvent<'a> {
     }
 }
 
-/// A request of the server: a `ServerRequest` in the schema of the specification, which has its names from who
-/// sends, as here they are from who gets it.
-#[doc(alias = "ServerRequest")]
+/// A request that the server sent, with the context in which the client answers it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct ClientRequest<'a> {
+pub struct RequestFromServer<'a> {
     /// What to answer it by.
     pub id: InboundId,
     /// The rules under which it is served.
     pub context: RequestContext,
     /// What is asked for.
-    pub call: ClientCall<'a>,
+    pub kind: ServerRequest<'a>,
     /// The method.
     pub method: Str<'a>,
     /// Everything that came with it, an object.
@@ -147,28 +145,28 @@ pub struct ClientRequest<'a> {
     pub needed_for: Option<CallId>,
 }
 
-impl<'a> ClientRequest<'a> {
+impl<'a> RequestFromServer<'a> {
     pub(super) fn new(
         id: InboundId,
         context: RequestContext,
-        call: ClientCall<'a>,
+        kind: ServerRequest<'a>,
         request: IncomingRequest<'_, 'a>,
     ) -> Self {
         let IncomingRequest { method, params, meta, .. } = request;
         let raw = |object: Object<'_, 'a>| Raw::trusted(object.text());
         let (params, meta) = (params.map(raw), meta.map(raw));
-        Self { id, context, call, method, params, meta, needed_for: None }
+        Self { id, context, kind, method, params, meta, needed_for: None }
     }
 
     /// One that the server has not made, but needs before it answers a call.
-    pub(super) fn needed(input: InputRequested) -> Option<ClientRequest<'static>> {
+    pub(super) fn needed(input: InputRequested) -> Option<RequestFromServer<'static>> {
         let InputRequested { id, context, kind, params, call } = input;
         let needed_for = Some(call);
-        let call = ClientCall::read(Some(kind), params.as_deref())?.into_owned();
+        let method = Str::from(kind.rule().name);
+        let kind = ServerRequest::read(Some(kind), params.as_deref())?.into_owned();
         let params = params.map(|params| Raw::trusted(&params).into_owned());
         let meta = params.as_ref().and_then(|params| params.get("_meta")).map(Raw::into_owned);
-        let method = Str::from(kind.rule().name);
-        Some(ClientRequest { id, context, call, method, params, meta, needed_for })
+        Some(RequestFromServer { id, context, kind, method, params, meta, needed_for })
     }
 
     /// The metadata for whoever is asked in turn, of a gateway: without what belongs to one connection, which is the
@@ -197,11 +195,11 @@ impl<'a> ClientRequest<'a> {
     }
 
     /// The same with its own copy of the text, for an answer that takes its time.
-    pub fn into_owned(self) -> ClientRequest<'static> {
-        ClientRequest {
+    pub fn into_owned(self) -> RequestFromServer<'static> {
+        RequestFromServer {
             id: self.id,
             context: self.context,
-            call: self.call.into_owned(),
+            kind: self.kind.into_owned(),
             method: owned_method(self.method),
             params: self.params.map(Raw::into_owned),
             meta: self.meta.map(Raw::into_owned),

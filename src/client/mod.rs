@@ -2,11 +2,11 @@
 
 mod answers;
 pub mod cache;
-mod call;
 mod connect;
 mod connected;
 mod event;
 mod negotiation;
+mod server_request;
 mod subscriptions;
 mod tool_support;
 
@@ -31,12 +31,12 @@ use crate::model::SubscriptionFilter;
 use crate::time::Instant;
 use negotiation::Negotiation;
 
-pub use call::ClientCall;
 pub use connected::{ConnectError, ConnectFailure, Connected};
-pub use event::{ClientEvent, ClientRequest};
+pub use event::{ClientEvent, RequestFromServer};
 pub use negotiation::Evidence;
 #[cfg(test)]
 pub(crate) use negotiation::states_tests as negotiation_states;
+pub use server_request::ServerRequest;
 pub use tool_support::ToolTasks;
 
 /// One connection to a server.
@@ -264,7 +264,7 @@ impl Client {
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'static>> {
         let id = input.id;
-        let request = ClientRequest::needed(input);
+        let request = RequestFromServer::needed(input);
         if request.is_none() {
             let (dispatcher, cx) = &mut self.connection.enter(None, out);
             // Its shape has been looked at, so that there is a view for it.
@@ -279,7 +279,7 @@ impl Client {
         request: IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'f>> {
-        let Some(call) = ClientCall::read(kind, request.params_text()) else {
+        let Some(call) = ServerRequest::read(kind, request.params_text()) else {
             return self.refuse(ViolationKind::InvalidParams, request, out);
         };
         let (dispatcher, cx) = &mut self.connection.enter(None, out);
@@ -287,8 +287,8 @@ impl Client {
             Err(kind) => self.refuse(kind, request, out),
             Ok((id, context)) => {
                 let needed_for = self.connection.dispatcher.serving.calls.needed_for(&request);
-                let request = ClientRequest::new(id, context, call, request);
-                Some(ClientEvent::Request(ClientRequest { needed_for, ..request }))
+                let request = RequestFromServer::new(id, context, call, request);
+                Some(ClientEvent::Request(RequestFromServer { needed_for, ..request }))
             }
         }
     }

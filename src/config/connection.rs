@@ -193,7 +193,7 @@ impl CapabilityPolicy {
 /// Which messages pass without being looked at: for gateways, which hand on what they may not know.
 ///
 /// Their params and results are neither checked nor changed, no capability and no revision is asked
-/// for, nothing is remembered of them, and a request comes as `Call::Other`. Ids, cancellation and
+/// for, nothing is remembered of them, and a request comes as `ClientRequest::Other`. Ids, cancellation and
 /// progress are looked after as for any other, and `ping`, `initialize` and the notifications that
 /// belong to them are never relayed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -95,7 +95,7 @@ pub enum Listening {
     /// machine does not know whose they are.
     #[default]
     Granted,
-    /// The application is asked, with [`Call::Listen`](crate::Call::Listen). It answers with
+    /// The application is asked, with [`ClientRequest::Listen`](crate::ClientRequest::Listen). It answers with
     /// [`Server::grant`](crate::Server::grant).
     Asked,
 }

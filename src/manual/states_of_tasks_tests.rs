@@ -12,7 +12,8 @@ use super::Chart;
 use crate::model::{InputRequired, ListChanged};
 use crate::task::{NewTask, Status, TaskError, TaskKey, TaskNews, Tasks, TasksConfig};
 use crate::{
-    Call, Era, ErrorCode, Framing, Instant, Limits, Outbox, Server, ServerConfig, ServerEvent,
+    ClientRequest, Era, ErrorCode, Framing, Instant, Limits, Outbox, Server, ServerConfig,
+    ServerEvent,
 };
 
 const STEPS: [&str; 9] = [
@@ -126,7 +127,7 @@ impl Side {
         let text = of_client(self.era, 3, method, params);
         let event = self.server.receive(text.as_str(), self.now, &mut self.out);
         let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
-        let Call::Task(call) = &request.call else { panic!("{request:?}") };
+        let ClientRequest::Task(call) = &request.kind else { panic!("{request:?}") };
         let Self { server, tasks, now, out, .. } = self;
         server.serve_task(request.id, call, tasks, *now, out).unwrap()
     }

@@ -32,7 +32,7 @@ use crate::json::raw::{MemberTexts, RAW_VALUE};
 /// ```
 /// use mcp_sansio::json::Raw;
 /// use mcp_sansio::model::{ListToolsResult, Tool, method::ListTools};
-/// use mcp_sansio::{Call, Outbox, Prepared, Revision, Server, ServerEvent};
+/// use mcp_sansio::{ClientRequest, Outbox, Prepared, Revision, Server, ServerEvent};
 ///
 /// let schema = Raw::new(r#"{"type":"object"}"#)?;
 /// let tools = ListToolsResult::new(vec![Tool::new("greet", schema)]);
@@ -42,7 +42,7 @@ use crate::json::raw::{MemberTexts, RAW_VALUE};
 ///
 /// fn serve(list: &Prepared, server: &mut Server, event: ServerEvent<'_>, outbox: &mut Outbox) {
 ///     if let ServerEvent::Request(request) = event
-///         && let Call::ListTools(_) = request.call
+///         && let ClientRequest::ListTools(_) = request.kind
 ///     {
 ///         // Whoever asked may have given up meanwhile.
 ///         _ = server.respond(request.id, list, outbox);

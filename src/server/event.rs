@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::call::Call;
+use super::client_request::ClientRequest;
 use crate::capability::CapabilitySet;
 use crate::connection::{
     CallEnded, Cancelled, Cause, CommonEvent, IncomingRequest, ListPage, Notification, OrphanTask,
@@ -157,8 +157,7 @@ impl Subscribed<'_> {
     }
 }
 
-/// A request of the client.
-#[doc(alias = "ClientRequest")]
+/// A request that the client sent, with the context in which the server answers it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Request<'a> {
@@ -167,7 +166,7 @@ pub struct Request<'a> {
     /// The rules under which it is served.
     pub context: RequestContext,
     /// What is asked for.
-    pub call: Call<'a>,
+    pub kind: ClientRequest<'a>,
     /// The method.
     pub method: Str<'a>,
     /// Everything that came with it, an object.
@@ -190,18 +189,18 @@ impl<'a> Request<'a> {
     pub(super) fn new(
         id: InboundId,
         context: RequestContext,
-        call: Call<'a>,
+        kind: ClientRequest<'a>,
         request: &IncomingRequest<'_, 'a>,
     ) -> Self {
         let (params, meta) = (request.params, request.meta);
         let method = request.method.clone();
-        let brings = call.may_need_input() && context.revision.rules().input_by_rounds;
+        let brings = kind.may_need_input() && context.revision.rules().input_by_rounds;
         let brought = |name| params.as_ref().filter(|_| brings)?.get(name);
         let inputs = brought("inputResponses").filter(|inputs| inputs.starts_with('{'));
         let state = brought("requestState").and_then(Str::from_literal);
         let raw = |object: Object<'_, 'a>| Raw::trusted(object.text());
         let (params, meta) = (params.map(raw), meta.map(raw));
-        Self { id, context, call, method, params, meta, inputs: inputs.map(Raw::trusted), state }
+        Self { id, context, kind, method, params, meta, inputs: inputs.map(Raw::trusted), state }
     }
 
     /// What the client answered to the request for input with this key: the result of its method.
@@ -264,7 +263,7 @@ impl<'a> Request<'a> {
     /// It takes one allocation: all its parts share the copy of the params. So a part that is kept longer than the
     /// request keeps all of the text; `String::from` makes a copy of a [`Str`] alone.
     pub fn into_owned(self) -> Request<'static> {
-        let Self { id, context, call, method, params, meta, inputs, state } = self;
+        let Self { id, context, kind, method, params, meta, inputs, state } = self;
         let text = params.as_ref().and_then(Raw::borrowed);
         let copy = text.map(TextCopy::of);
         let copy = copy.as_ref();
@@ -272,7 +271,7 @@ impl<'a> Request<'a> {
         Request {
             id,
             context,
-            call: call.into_parts(copy),
+            kind: kind.into_parts(copy),
             method: owned_method(method),
             meta: raw(meta),
             inputs: raw(inputs),

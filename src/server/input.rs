@@ -1,7 +1,7 @@
 //! A request that comes again, with the input that it required
 //! ([MRTR](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
 
-use super::Call;
+use super::ClientRequest;
 use super::event::{Request, ServerEvent};
 use crate::connection::{Connection, Resumed};
 use crate::json::{Object, Raw, Str};
@@ -11,11 +11,11 @@ pub(super) fn resumed(connection: &Connection, resumed: Resumed) -> Option<Serve
     let Resumed { id, kind, params, inputs, state } = resumed;
     let context = connection.context(id)?;
     let method = Str::from(kind?.rule().name);
-    let call = Call::read(kind, params.as_deref().map(Object::of).as_ref())?.into_owned();
+    let kind = ClientRequest::read(kind, params.as_deref().map(Object::of).as_ref())?.into_owned();
     let params = params.map(|params| Raw::trusted(&params).into_owned());
     let meta = params.as_ref().and_then(|params| params.get("_meta")).map(Raw::into_owned);
     let inputs = Some(Raw::trusted(&inputs).into_owned());
     let state = state.map(|state| Str::from(&*state).into_owned());
-    let request = Request { id, context, call, method, params, meta, inputs, state };
+    let request = Request { id, context, kind, method, params, meta, inputs, state };
     Some(ServerEvent::Request(request))
 }

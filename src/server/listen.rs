@@ -1,7 +1,7 @@
 //! Subscriptions that a client keeps open with a request
 //! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 
-use super::Call;
+use super::ClientRequest;
 use super::event::{Request, ServerEvent, Subscribed};
 use crate::config::Listening;
 use crate::connection::{Connection, IncomingRequest, Outlets};
@@ -21,7 +21,8 @@ pub(super) fn open<'f>(
     out: &mut dyn Outlets,
 ) -> Result<ServerEvent<'f>, ViolationKind> {
     let kind = Some(RequestKind::Listen);
-    let call = Call::read(kind, request.params.as_ref()).ok_or(ViolationKind::InvalidParams)?;
+    let call =
+        ClientRequest::read(kind, request.params.as_ref()).ok_or(ViolationKind::InvalidParams)?;
     let (dispatcher, cx) = &mut connection.enter(None, out);
     let serving = &mut dispatcher.serving;
     let (id, context) = serving.admit(cx, kind, request)?;

@@ -1,7 +1,7 @@
 //! The server role.
 
 mod answers;
-mod call;
+mod client_request;
 mod discover;
 mod event;
 mod initialize;
@@ -29,7 +29,7 @@ use crate::session::Step;
 use crate::time::Instant;
 
 pub use answers::TaskMode;
-pub use call::{Call, CallTool, Complete, GetPrompt, Page};
+pub use client_request::{CallTool, ClientRequest, Complete, GetPrompt, Page};
 pub use event::{Opened, Request, ServerEvent, Subscribed};
 pub use notify::{ChangedList, Log};
 
@@ -289,7 +289,7 @@ impl Server {
             Some(Err(kind)) => return self.refuse(kind, request.clone(), out),
             None => {}
         }
-        let Some(call) = Call::read(kind, request.params.as_ref()) else {
+        let Some(call) = ClientRequest::read(kind, request.params.as_ref()) else {
             return self.refuse(ViolationKind::InvalidParams, request.clone(), out);
         };
         let (dispatcher, cx) = &mut self.connection.enter(None, out);

@@ -12,7 +12,7 @@
 //! use mcp_sansio::model::{CallToolResult, ListChanged, TaskSupport};
 //! use mcp_sansio::task::{NewTask, Status, TaskKey, TaskNews, Tasks};
 //! use mcp_sansio::{
-//!     Call, Framing, Instant, Limits, Outbox, Server, ServerConfig, ServerEvent, TaskMode,
+//!     ClientRequest, Framing, Instant, Limits, Outbox, Server, ServerConfig, ServerEvent, TaskMode,
 //! };
 //!
 //! let mut config = ServerConfig::new("slow", "1.0");
@@ -34,8 +34,8 @@
 //!     let Some(ServerEvent::Request(request)) = server.receive(message, now, outbox) else {
 //!         return Ok(None);
 //!     };
-//!     match &request.call {
-//!         Call::Task(call) => {
+//!     match &request.kind {
+//!         ClientRequest::Task(call) => {
 //!             match server.serve_task(request.id, call, tasks, now, outbox)? {
 //!                 Some(TaskNews::Cancelled(key)) => { /* stop the work */ _ = key }
 //!                 Some(TaskNews::Input(key)) => { /* go on with it */ _ = key }

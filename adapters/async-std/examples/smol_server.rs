@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
-use mcp_sansio::{Call, ErrorCode, RespondError, ServerConfig};
+use mcp_sansio::{ClientRequest, ErrorCode, RespondError, ServerConfig};
 use mcp_sansio_async_std::{Exchange, Work, serve_stdio};
 
 const NO_ARGUMENTS: &str = r#"{"type":"object"}"#;
@@ -18,15 +18,15 @@ fn spawn(work: Work) {
 }
 
 async fn answer(exchange: Exchange) -> Result<(), RespondError> {
-    match &exchange.request().call {
-        Call::ListTools(_) => {
+    match &exchange.request().kind {
+        ClientRequest::ListTools(_) => {
             let tool = |name| Tool::new(name, Raw::new(NO_ARGUMENTS).expect("it is JSON"));
             exchange.respond(&ListToolsResult::new([tool("hello"), tool("sleep")]))
         }
-        Call::CallTool(call) if call.name == "hello" => {
+        ClientRequest::CallTool(call) if call.name == "hello" => {
             exchange.respond(&CallToolResult::text("hello"))
         }
-        Call::CallTool(call) if call.name == "sleep" => {
+        ClientRequest::CallTool(call) if call.name == "sleep" => {
             let slept = async {
                 smol::Timer::after(Duration::from_secs(1)).await;
                 "slept well"
@@ -37,7 +37,7 @@ async fn answer(exchange: Exchange) -> Result<(), RespondError> {
             };
             exchange.respond(&CallToolResult::text(smol::future::or(slept, woken).await))
         }
-        Call::CallTool(_) => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
+        ClientRequest::CallTool(_) => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
         _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
     }
 }

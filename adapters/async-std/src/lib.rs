@@ -31,14 +31,14 @@
 //!
 //! ```no_run
 //! use mcp_sansio::model::{CallToolResult, ListChanged};
-//! use mcp_sansio::{Call, ErrorCode, ServerConfig};
+//! use mcp_sansio::{ClientRequest, ErrorCode, ServerConfig};
 //! use mcp_sansio_async_std::Exchange;
 //!
 //! let mut config = ServerConfig::new("shout", "1.0");
 //! config.capabilities.tools = Some(ListChanged::default());
 //! let handler = |exchange: Exchange| async move {
 //!     match &exchange.request().call {
-//!         Call::CallTool(call) if call.name == "shout" => {
+//!         ClientRequest::CallTool(call) if call.name == "shout" => {
 //!             exchange.respond(&CallToolResult::text("HELLO"))
 //!         }
 //!         _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "I can only shout"),

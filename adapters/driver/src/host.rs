@@ -4,7 +4,8 @@
 
 use mcp_sansio::task::{TaskCall, TaskNews, Tasks};
 use mcp_sansio::{
-    Call, Client, ClientCall, ClientRequest, InboundId, Instant, Request, RespondError, Server,
+    Client, ClientRequest, InboundId, Instant, Request, RequestFromServer, RespondError, Server,
+    ServerRequest,
 };
 
 use crate::machine::Machine;
@@ -37,9 +38,9 @@ pub trait Host {
 
 impl Host for Server {
     fn chore(request: &Request<'static>) -> Option<Chore> {
-        match &request.call {
-            Call::Task(call) => Some(Chore::Task(call.clone())),
-            Call::Listen(_) => Some(Chore::Listen),
+        match &request.kind {
+            ClientRequest::Task(call) => Some(Chore::Task(call.clone())),
+            ClientRequest::Listen(_) => Some(Chore::Listen),
             _ => None,
         }
     }
@@ -60,9 +61,9 @@ impl Host for Server {
 }
 
 impl Host for Client {
-    fn chore(request: &ClientRequest<'static>) -> Option<Chore> {
-        match &request.call {
-            ClientCall::Task(call) => Some(Chore::Task(call.clone())),
+    fn chore(request: &RequestFromServer<'static>) -> Option<Chore> {
+        match &request.kind {
+            ServerRequest::Task(call) => Some(Chore::Task(call.clone())),
             _ => None,
         }
     }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use mcp_sansio::json::Str;
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{
-    Arrival, CallEnded, Client, ClientEvent, ClientRequest, Connection, Frame, InboundId, Instant,
-    ListPage, PagesRestarted, Payload, ProgressUpdate, Request, Server, ServerEvent, TaskAnswer,
-    WrittenResult,
+    Arrival, CallEnded, Client, ClientEvent, Connection, Frame, InboundId, Instant, ListPage,
+    PagesRestarted, Payload, ProgressUpdate, Request, RequestFromServer, Server, ServerEvent,
+    TaskAnswer, WrittenResult,
 };
 
 use crate::host::Host;
@@ -169,7 +169,7 @@ machine!(
 machine!(
     Client,
     ClientEvent,
-    ClientRequest,
+    RequestFromServer,
     opening: (ClientEvent::Connected(_) | ClientEvent::ConnectFailed(_)), reads to the end: true,
     last write: Some(Duration::from_secs(2))
 );

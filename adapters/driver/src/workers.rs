@@ -202,7 +202,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use mcp_sansio::model::{CallToolResult, ListChanged};
-    use mcp_sansio::{Call, Inbox, RespondError, Server, ServerConfig};
+    use mcp_sansio::{ClientRequest, Inbox, RespondError, Server, ServerConfig};
 
     use super::*;
     use crate::asynchronous::{Spawner, Work};
@@ -247,9 +247,11 @@ mod tests {
                 let counter = Arc::clone(&counter);
                 async move {
                     counter.fetch_add(1, Ordering::Relaxed);
-                    match &exchange.request().call {
-                        Call::CallTool(tool) if tool.name == "wait" => exchange.cancelled().await,
-                        Call::CallTool(tool) if tool.name == "panic" => panic!("as asked"),
+                    match &exchange.request().kind {
+                        ClientRequest::CallTool(tool) if tool.name == "wait" => {
+                            exchange.cancelled().await
+                        }
+                        ClientRequest::CallTool(tool) if tool.name == "panic" => panic!("as asked"),
                         _ => {}
                     }
                     exchange.respond(&CallToolResult::text("done")).or(Ok::<(), RespondError>(()))

@@ -32,7 +32,7 @@
 //!
 //! ```no_run
 //! use mcp_sansio::model::{CallToolResult, ListChanged};
-//! use mcp_sansio::{Call, ErrorCode, ServerConfig};
+//! use mcp_sansio::{ClientRequest, ErrorCode, ServerConfig};
 //! use mcp_sansio_tokio::Exchange;
 //!
 //! # async fn example() -> std::io::Result<()> {
@@ -40,7 +40,7 @@
 //! config.capabilities.tools = Some(ListChanged::default());
 //! mcp_sansio_tokio::serve_stdio(config, |exchange: Exchange| async move {
 //!     match &exchange.request().call {
-//!         Call::CallTool(call) if call.name == "shout" => {
+//!         ClientRequest::CallTool(call) if call.name == "shout" => {
 //!             exchange.respond(&CallToolResult::text("HELLO"))
 //!         }
 //!         _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "I can only shout"),

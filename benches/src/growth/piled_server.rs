@@ -7,7 +7,7 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::{ElicitParams, InputRequired, ListChanged, ResourcesCapability, method};
 use mcp_sansio::task::{NewTask, Tasks, TasksConfig};
 use mcp_sansio::{
-    Call, CallOptions, Delivery, Framing, Instant, Limits, Outbox, Server, ServerConfig,
+    CallOptions, ClientRequest, Delivery, Framing, Instant, Limits, Outbox, Server, ServerConfig,
     ServerEvent,
 };
 
@@ -217,7 +217,7 @@ fn tasks(count: usize) -> Round {
     };
     let serve = move |served: &mut Served, tasks: &mut Tasks, message: &str| {
         let Some(ServerEvent::Request(request)) = served.receive(message) else { panic!() };
-        let Call::Task(call) = &request.call else { panic!() };
+        let ClientRequest::Task(call) = &request.kind else { panic!() };
         served.server.serve_task(request.id, call, tasks, now, &mut served.out).unwrap();
     };
     for number in 0..count {

@@ -9,7 +9,9 @@ use mcp_sansio::model::{
     Content, CreateMessageParams, ElicitParams, InputRequired, ObjectSchema, Role, SamplingMessage,
     method,
 };
-use mcp_sansio::{Call, Capability, CapabilitySet, ErrorCode, NotAllowed, RespondError, Server};
+use mcp_sansio::{
+    Capability, CapabilitySet, ClientRequest, ErrorCode, NotAllowed, RespondError, Server,
+};
 use mcp_sansio_std::Exchange;
 
 use super::tools::ToolResult;
@@ -27,8 +29,10 @@ pub(super) fn need(exchange: &Exchange<Server>, required: &InputRequired<'_>) ->
             exchange.reject_missing(CapabilitySet::NONE.with(missing))
         }
         Err(error @ (RespondError::NotAllowed(_) | RespondError::Encode(_))) => {
-            match exchange.request().call {
-                Call::CallTool(_) => exchange.respond(&ToolResult::error(error.to_string())),
+            match exchange.request().kind {
+                ClientRequest::CallTool(_) => {
+                    exchange.respond(&ToolResult::error(error.to_string()))
+                }
                 _ => exchange.reject(ErrorCode::INVALID_PARAMS, &error.to_string()),
             }
         }

@@ -17,7 +17,9 @@ use mcp_sansio::model::{
     EmptyCapability, ListChanged, LoggingLevel, ResourcesCapability, TasksCapability,
 };
 use mcp_sansio::pagination::Pager;
-use mcp_sansio::{Call, ErrorCode, Log, Page, Payload, RespondError, Server, ServerConfig};
+use mcp_sansio::{
+    ClientRequest, ErrorCode, Log, Page, Payload, RespondError, Server, ServerConfig,
+};
 use mcp_sansio_std::{Audience, Exchange, Handle, Handler};
 
 /// Everything, and how much of it is on a page.
@@ -78,25 +80,27 @@ impl Everything {
     }
 
     fn answer(&self, exchange: &Exchange<Server>) -> Result<(), RespondError> {
-        match &exchange.request().call {
-            Call::ListTools(page) => self.list::<ListTools, _>(exchange, page, &tools::list()),
-            Call::CallTool(call) => self.call_tool(exchange, call),
-            Call::ListResources(page) => {
+        match &exchange.request().kind {
+            ClientRequest::ListTools(page) => {
+                self.list::<ListTools, _>(exchange, page, &tools::list())
+            }
+            ClientRequest::CallTool(call) => self.call_tool(exchange, call),
+            ClientRequest::ListResources(page) => {
                 self.list::<ListResources, _>(exchange, page, &resources::list())
             }
-            Call::ListResourceTemplates(page) => {
+            ClientRequest::ListResourceTemplates(page) => {
                 self.list::<ListResourceTemplates, _>(exchange, page, &resources::templates())
             }
-            Call::ReadResource { uri } => resources::read(exchange, &uri.to_str()),
-            Call::ListPrompts(page) => {
+            ClientRequest::ReadResource { uri } => resources::read(exchange, &uri.to_str()),
+            ClientRequest::ListPrompts(page) => {
                 self.list::<ListPrompts, _>(exchange, page, &prompts::list())
             }
-            Call::GetPrompt(prompt) => prompts::get(exchange, prompt),
-            Call::Complete(complete) => prompts::complete(exchange, complete),
+            ClientRequest::GetPrompt(prompt) => prompts::get(exchange, prompt),
+            ClientRequest::Complete(complete) => prompts::complete(exchange, complete),
             // The machine keeps the level and the subscriptions.
-            Call::SetLevel(_) | Call::Subscribe { .. } | Call::Unsubscribe { .. } => {
-                exchange.respond(&())
-            }
+            ClientRequest::SetLevel(_)
+            | ClientRequest::Subscribe { .. }
+            | ClientRequest::Unsubscribe { .. } => exchange.respond(&()),
             _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
         }
     }

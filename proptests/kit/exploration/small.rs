@@ -9,7 +9,7 @@ use mcp_sansio::testing::{
     self, Broken, Canonical, Machine, Meaning, MessageLink, Monitor, Promise,
 };
 use mcp_sansio::{
-    Call, Client, ClientConfig, ClientEvent, Framing, InboundId, Instant, Outbox, Request,
+    Client, ClientConfig, ClientEvent, ClientRequest, Framing, InboundId, Instant, Outbox, Request,
     RespondError, Server, ServerConfig, ServerEvent,
 };
 
@@ -226,7 +226,7 @@ impl Small {
         match event {
             ServerEvent::Request(request) => {
                 let (id, now) = (request.id, self.now);
-                if let Call::Task(call) = &request.call {
+                if let ClientRequest::Task(call) = &request.kind {
                     let (tasks, out) = (&mut self.tasks, &mut self.server_out);
                     _ = self.server.serve_task(id, call, tasks, now, out);
                 } else {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mcp_sansio::json::{Envelope, Member, Raw};
 use mcp_sansio::model::{Content, List, Tool};
-use mcp_sansio::{Call, Framing, Instant, Outbox, Server, ServerEvent};
+use mcp_sansio::{ClientRequest, Framing, Instant, Outbox, Server, ServerEvent};
 use serde::Serialize;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
@@ -181,7 +181,7 @@ fn check_arguments_of(object: &str, member: &str) {
     let mut server = Server::new(config.into());
     let event = server.receive(frame.as_bytes(), Instant::from_millis(1), &mut out);
     let Some(ServerEvent::Request(request)) = &event else { panic!("{event:?} of {frame}") };
-    let Call::CallTool(call) = &request.call else { panic!("{event:?} of {frame}") };
+    let ClientRequest::CallTool(call) = &request.kind else { panic!("{event:?} of {frame}") };
     let arguments = call.arguments.as_ref().expect("these");
     let members = Slow::of(object);
     for (key, value) in &members.0 {

@@ -10,7 +10,7 @@ use mcp_sansio::http::{
 use mcp_sansio::model::CallToolResult;
 use mcp_sansio::task::{NewTask, Tasks, TasksConfig};
 use mcp_sansio::testing::Choices;
-use mcp_sansio::{Call, ErrorCode, Frames, Instant, Listening, Principal, ServerEvent};
+use mcp_sansio::{ClientRequest, ErrorCode, Frames, Instant, Listening, Principal, ServerEvent};
 use serde_json::{Value, json};
 
 use crate::config;
@@ -261,14 +261,14 @@ impl Run {
             Some(ServerEvent::Subscribed(subscribed)) => {
                 server.grant_with_tasks(subscribed.id, None, tasks, now, out).unwrap();
             }
-            Some(ServerEvent::Request(request)) => match &request.call {
-                Call::Task(call) => {
+            Some(ServerEvent::Request(request)) => match &request.kind {
+                ClientRequest::Task(call) => {
                     _ = server.serve_task(request.id, call, tasks, now, out).unwrap();
                 }
-                Call::Listen(_) => {
+                ClientRequest::Listen(_) => {
                     server.grant_with_tasks(request.id, None, tasks, now, out).unwrap();
                 }
-                Call::CallTool(call) => {
+                ClientRequest::CallTool(call) => {
                     let id = call.arguments.as_ref().and_then(|arguments| arguments.get("id"));
                     let id = id.and_then(|id| id.into_str()).unwrap().to_str().into_owned();
                     let begun = server.begin_task(request.id, NewTask::new(id), tasks, now, out);

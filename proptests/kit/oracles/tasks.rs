@@ -8,7 +8,7 @@ use mcp_sansio::task::{
     NewTask, Status, TaskError, TaskEvent, TaskKey, TaskNews, Tasks, TasksConfig,
 };
 use mcp_sansio::testing::Choices;
-use mcp_sansio::{Call, ErrorCode, Instant, Revision, ServerEvent};
+use mcp_sansio::{ClientRequest, ErrorCode, Instant, Revision, ServerEvent};
 use serde_json::json;
 
 use crate::{ServerSide, config};
@@ -164,7 +164,7 @@ impl Run {
             r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"taskId":"t{task}"}}}}"#
         );
         let Some(ServerEvent::Request(request)) = self.side.receive(&frame) else { return };
-        let Call::Task(call) = &request.call else { return };
+        let ClientRequest::Task(call) = &request.kind else { return };
         let Self { side, tasks, expected, .. } = self;
         let news = side.server.serve_task(request.id, call, tasks, side.now, &mut side.out);
         if let Some(TaskNews::Cancelled(key)) = news.unwrap() {

@@ -6,8 +6,8 @@ use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{NewTask, TaskEvent, TaskKey};
 use mcp_sansio::testing::{Broken, Promise, WorkMeter};
 use mcp_sansio::{
-    Call, CallOptions, Era, ErrorCode, Frame, InboundId, Outbox, Progress, Request, RespondError,
-    ServerEvent, TaskMode,
+    CallOptions, ClientRequest, Era, ErrorCode, Frame, InboundId, Outbox, Progress, Request,
+    RespondError, ServerEvent, TaskMode,
 };
 use serde_json::json;
 
@@ -130,7 +130,7 @@ impl World {
                 };
                 if !requests
                     .get(&id)
-                    .is_some_and(|request| matches!(request.call, Call::CallTool(_)))
+                    .is_some_and(|request| matches!(request.kind, ClientRequest::CallTool(_)))
                 {
                     return Ok(());
                 }
@@ -237,7 +237,7 @@ impl World {
     fn serve(&mut self, request: Request<'static>) -> Result<(), Broken> {
         let Self { server, server_out: out, tasks, lent, requests, now, .. } = self;
         let id = request.id;
-        if let Call::Task(call) = &request.call {
+        if let ClientRequest::Task(call) = &request.kind {
             lent.insert(id);
             if server.serve_task(id, call, tasks, *now, out).is_err() {
                 // There was no room for the answer.

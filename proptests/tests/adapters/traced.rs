@@ -40,9 +40,11 @@ fn what_happens_is_said_without_payloads() {
     let mut config = ServerConfig::new("server", "1");
     config.revisions = RevisionSet::HANDSHAKE;
     config.capabilities.tools = Some(ListChanged::default());
-    let handler = |exchange: &Exchange<Server>| match &exchange.request().call {
-        mcp_sansio::Call::CallTool(call) if call.name == "forget" => Ok(()),
-        mcp_sansio::Call::CallTool(_) => exchange.respond(&CallToolResult::text("SECRET answer")),
+    let handler = |exchange: &Exchange<Server>| match &exchange.request().kind {
+        mcp_sansio::ClientRequest::CallTool(call) if call.name == "forget" => Ok(()),
+        mcp_sansio::ClientRequest::CallTool(_) => {
+            exchange.respond(&CallToolResult::text("SECRET answer"))
+        }
         _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "SECRET refusal"),
     };
     let server = thread::spawn(move || serve(config, from_client, to_client, handler));

@@ -2,8 +2,9 @@
 
 use mcp_sansio::model::{LoggingLevel, SubscriptionFilter};
 use mcp_sansio::{
-    Call, CallId, Cancellation, ChangedList, ClientConfig, ClientEvent, ConnectionNumber, Delivery,
-    Era, Revision, RevisionSet, ServerEvent, SubscriptionEnd, SubscriptionNews, SubscriptionUpdate,
+    CallId, Cancellation, ChangedList, ClientConfig, ClientEvent, ClientRequest, ConnectionNumber,
+    Delivery, Era, Revision, RevisionSet, ServerEvent, SubscriptionEnd, SubscriptionNews,
+    SubscriptionUpdate,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -42,8 +43,10 @@ impl Both {
             for message in &to_server {
                 if let Some(ServerEvent::Request(request)) = self.server.receive(message) {
                     assert!(matches!(
-                        request.call,
-                        Call::Subscribe { .. } | Call::Unsubscribe { .. } | Call::SetLevel(_)
+                        request.kind,
+                        ClientRequest::Subscribe { .. }
+                            | ClientRequest::Unsubscribe { .. }
+                            | ClientRequest::SetLevel(_)
                     ));
                     self.server.server.respond(request.id, &(), &mut self.server.out).unwrap();
                 }

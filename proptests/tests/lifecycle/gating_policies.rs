@@ -4,8 +4,8 @@
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
-    BatchError, Call, CallError, CallId, CallOptions, Capability, CapabilityPolicy, Cause,
-    ClientEvent, Delivery, Lane, Log, NotAllowed, NotifyError, Observation, Outbox, Outcome,
+    BatchError, CallError, CallId, CallOptions, Capability, CapabilityPolicy, Cause, ClientEvent,
+    ClientRequest, Delivery, Lane, Log, NotAllowed, NotifyError, Observation, Outbox, Outcome,
     Outlets, Relay, Revision, ServerEvent, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
@@ -301,7 +301,7 @@ fn what_is_relayed_needs_no_capability() {
             let event = server.receive(&frame);
             if is_relayed {
                 let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
-                assert!(request.call == Call::Other && request.method == method);
+                assert!(request.kind == ClientRequest::Other && request.method == method);
                 server.respond(request.id, "{}");
                 assert_eq!(server.sent(), [r#"{"jsonrpc":"2.0","id":7,"result":{}}"#]);
             } else {

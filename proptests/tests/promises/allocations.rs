@@ -6,8 +6,8 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::ListTools;
 use mcp_sansio::model::{CallToolParams, ListToolsResult, Tool};
 use mcp_sansio::{
-    Call, CallOptions, Client, ClientEvent, Framing, Inbox, Instant, Json, Outbox, Prepared,
-    Progress, Revision, Server, ServerEvent,
+    CallOptions, Client, ClientEvent, ClientRequest, Framing, Inbox, Instant, Json, Outbox,
+    Prepared, Progress, Revision, Server, ServerEvent,
 };
 use mcp_sansio_proptests::allocations::count;
 use mcp_sansio_proptests::config;
@@ -92,7 +92,7 @@ struct ToolResult<'a> {
 
 fn answer(server: &mut Server, event: ServerEvent<'_>, out: &mut Outbox) {
     let ServerEvent::Request(request) = event else { panic!("{event:?}") };
-    let Call::CallTool(call) = &request.call else { panic!("{request:?}") };
+    let ClientRequest::CallTool(call) = &request.kind else { panic!("{request:?}") };
     let text = call.arguments.as_ref().and_then(|arguments| arguments.get("text"));
     let text = text.as_ref().and_then(Raw::as_string).expect("a text");
     let text = text.as_plain().expect("without escapes");

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use mcp_sansio::model::{CallToolParams, CallToolResult, InputRequired};
 use mcp_sansio::task::{NewTask, Tasks, TasksConfig};
 use mcp_sansio::{
-    Call, CallOptions, Client, ClientEvent, Framing, Instant, Limits, Outbox, Server, ServerEvent,
+    CallOptions, Client, ClientEvent, ClientRequest, Framing, Instant, Limits, Outbox, Server,
+    ServerEvent,
 };
 use mcp_sansio_proptests::allocations::count;
 use mcp_sansio_proptests::config;
@@ -159,7 +160,7 @@ fn a_task_with_a_request_that_waits() {
         counted(allocations, || {
             let event = server.receive(&*asks, NOW, &mut out);
             let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
-            let Call::Task(call) = &request.call else { panic!("{request:?}") };
+            let ClientRequest::Task(call) = &request.kind else { panic!("{request:?}") };
             server.serve_task(request.id, call, &mut tasks, NOW, &mut out).expect("a task");
             tasks.complete(key, &CallToolResult::default(), NOW).expect("it goes on");
             server.settle_tasks(&mut tasks, NOW, &mut out);

@@ -4,7 +4,7 @@ use mcp_sansio::model::{InputRequired, method};
 use mcp_sansio::task::{NewTask, Tasks};
 use mcp_sansio::testing::WorkMeter;
 use mcp_sansio::{
-    Call, CallOptions, Delivery, Limits, Phase, Revision, ServerEvent, ViolationKind,
+    CallOptions, ClientRequest, Delivery, Limits, Phase, Revision, ServerEvent, ViolationKind,
 };
 use mcp_sansio_proptests::{ServerSide, config};
 
@@ -188,7 +188,7 @@ fn tasks() -> ServerSide {
         let wait = format!(r#"{{"taskId":"t-{number}"}}"#);
         let event = side.receive(&request(&format!("\"{number}\""), "tasks/result", &wait));
         let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
-        let Call::Task(call) = &request.call else { panic!("{request:?}") };
+        let ClientRequest::Task(call) = &request.kind else { panic!("{request:?}") };
         side.server.serve_task(request.id, call, &mut tasks, now, &mut side.out).unwrap();
         _ = side.sent();
     }

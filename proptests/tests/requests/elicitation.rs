@@ -7,8 +7,8 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{
-    CallError, CallId, CallOptions, Capability, ClientCall, ClientEvent, NotAllowed, Outcome,
-    RespondError, Revision, ServerEvent, ViolationKind,
+    CallError, CallId, CallOptions, Capability, ClientEvent, NotAllowed, Outcome, RespondError,
+    Revision, ServerEvent, ServerRequest, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -165,7 +165,7 @@ fn without_a_mode_it_is_a_form() {
     for (number, (params, is_form)) in cases.into_iter().enumerate() {
         let frame = elicit_as(number, params);
         let Some(ClientEvent::Request(request)) = side.receive(&frame) else { panic!("{params}") };
-        let ClientCall::Elicit(raw) = request.call else { panic!("{params}") };
+        let ServerRequest::Elicit(raw) = request.kind else { panic!("{params}") };
         let asked = raw.parse::<ElicitParams<'_>>().unwrap();
         let expected = if is_form { ElicitationMode::Form } else { ElicitationMode::Url };
         assert_eq!(*asked.mode(), expected, "{params}");
@@ -333,7 +333,7 @@ fn a_pattern_is_kept_and_not_asked_for() {
 
             let mut client = ClientSide::ready(revision);
             let Some(ClientEvent::Request(request)) = client.receive(&sent[0]) else { panic!() };
-            let ClientCall::Elicit(raw) = request.call else { panic!() };
+            let ServerRequest::Elicit(raw) = request.kind else { panic!() };
             let got = raw.parse::<ElicitParams<'_>>().unwrap();
             let fields = got.requested_schema.unwrap().properties;
             assert_eq!(fields.get("f").unwrap(), schema);

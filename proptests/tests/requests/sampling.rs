@@ -7,8 +7,8 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{
-    CallOptions, ClientCall, ClientEvent, ErrorCode, Outcome, RespondError, Revision, ServerEvent,
-    ViolationKind,
+    CallOptions, ClientEvent, ErrorCode, Outcome, RespondError, Revision, ServerEvent,
+    ServerRequest, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -147,7 +147,7 @@ fn a_model_chooses_by_itself_unless_it_is_told() {
         let mut side = ClientSide::ready(WITH_TOOLS);
         let params = format!(r#"{{"messages":[],"maxTokens":1,"tools":[],"toolChoice":{choice}}}"#);
         let Some(ClientEvent::Request(request)) = side.receive(&create(&params)) else { panic!() };
-        let ClientCall::CreateMessage(raw) = request.call else { panic!("{:?}", request.call) };
+        let ServerRequest::CreateMessage(raw) = request.kind else { panic!("{:?}", request.kind) };
         let got = raw.parse::<CreateMessageParams<'_>>().unwrap();
         assert_eq!(*got.tool_choice.unwrap().mode(), expected, "{choice}");
     }
@@ -315,7 +315,7 @@ fn metadata_of_tool_uses_and_results_survives_the_next_request() {
 
     // And the client sees both again.
     let Some(ClientEvent::Request(request)) = client.receive(&sent[0]) else { panic!() };
-    let ClientCall::CreateMessage(raw) = request.call else { panic!("{:?}", request.call) };
+    let ServerRequest::CreateMessage(raw) = request.kind else { panic!("{:?}", request.kind) };
     assert_eq!(raw.as_json(), follow_up);
     let got = raw.parse::<CreateMessageParams<'_>>().unwrap();
     let metas: Vec<_> = got

@@ -3,8 +3,8 @@
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{LoggingLevel, method};
 use mcp_sansio::{
-    Call, Capability, ClientCall, ClientEvent, ErrorCode, Json, Limits, Principal, RespondError,
-    Revision, ServerEvent, UnknownMethods, ViolationKind,
+    Capability, ClientEvent, ClientRequest, ErrorCode, Json, Limits, Principal, RespondError,
+    Revision, ServerEvent, ServerRequest, UnknownMethods, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -140,7 +140,7 @@ fn odd_content_is_answered_or_passed_on() {
 
     let frame = request("4", "tools/call", r#"{"name":"a\ud83d","arguments":{"n":1e999}}"#);
     let Some(ServerEvent::Request(request)) = side.receive(&frame) else { panic!("served") };
-    let Call::CallTool(call) = request.call else { panic!("a tool") };
+    let ClientRequest::CallTool(call) = request.kind else { panic!("a tool") };
     assert_eq!(call.name.to_str(), "a\u{fffd}");
     assert_eq!(call.arguments.unwrap().as_json(), r#"{"n":1e999}"#);
 }
@@ -312,7 +312,7 @@ fn requests_arrive_as_views_on_their_params() {
         "tools/call",
         r#"{"name":"\u0061dd","arguments":{"a":1},"arguments":{"a":2},"x":0,"_meta":{"k":1}}"#,
     );
-    let Call::CallTool(tool) = &got.call else { panic!("{:?}", got.call) };
+    let ClientRequest::CallTool(tool) = &got.kind else { panic!("{:?}", got.kind) };
     assert_eq!(tool.name, "add");
     assert_eq!(tool.arguments.as_ref().unwrap().as_json(), r#"{"a":2}"#, "the last of several");
     assert_eq!(got.meta.unwrap().as_json(), r#"{"k":1}"#);
@@ -323,42 +323,45 @@ fn requests_arrive_as_views_on_their_params() {
         a: u8,
     }
     assert_eq!(tool.parse::<Arguments>().unwrap().a, 2);
-    assert!(matches!(call("tools/call", r#"{"name":"t","arguments":null}"#).call,
-        Call::CallTool(tool) if tool.arguments.is_none() && tool.parse::<Arguments>().is_err()));
+    assert!(matches!(call("tools/call", r#"{"name":"t","arguments":null}"#).kind,
+        ClientRequest::CallTool(tool) if tool.arguments.is_none() && tool.parse::<Arguments>().is_err()));
     assert!(
-        matches!(call("tools/list", "{}").call, Call::ListTools(page) if page.cursor.is_none())
+        matches!(call("tools/list", "{}").kind, ClientRequest::ListTools(page) if page.cursor.is_none())
     );
     assert!(
-        matches!(call("tools/list", r#"{"cursor":null}"#).call, Call::ListTools(page) if page.cursor.is_none())
+        matches!(call("tools/list", r#"{"cursor":null}"#).kind, ClientRequest::ListTools(page) if page.cursor.is_none())
     );
     assert!(
-        matches!(call("prompts/list", r#"{"cursor":""}"#).call, Call::ListPrompts(page) if page.cursor.as_ref().is_some_and(|cursor| *cursor == ""))
+        matches!(call("prompts/list", r#"{"cursor":""}"#).kind, ClientRequest::ListPrompts(page) if page.cursor.as_ref().is_some_and(|cursor| *cursor == ""))
     );
-    assert!(matches!(call("resources/list", "{}").call, Call::ListResources(_)));
-    assert!(matches!(call("resources/templates/list", "{}").call, Call::ListResourceTemplates(_)));
+    assert!(matches!(call("resources/list", "{}").kind, ClientRequest::ListResources(_)));
+    assert!(matches!(
+        call("resources/templates/list", "{}").kind,
+        ClientRequest::ListResourceTemplates(_)
+    ));
     assert!(
-        matches!(call("resources/read", r#"{"uri":"a b"}"#).call, Call::ReadResource { uri } if uri == "a b")
+        matches!(call("resources/read", r#"{"uri":"a b"}"#).kind, ClientRequest::ReadResource { uri } if uri == "a b")
     );
     assert!(
-        matches!(call("resources/subscribe", r#"{"uri":"u"}"#).call, Call::Subscribe { uri } if uri == "u")
+        matches!(call("resources/subscribe", r#"{"uri":"u"}"#).kind, ClientRequest::Subscribe { uri } if uri == "u")
     );
     assert!(
-        matches!(call("resources/unsubscribe", r#"{"uri":"u"}"#).call, Call::Unsubscribe { uri } if uri == "u")
+        matches!(call("resources/unsubscribe", r#"{"uri":"u"}"#).kind, ClientRequest::Unsubscribe { uri } if uri == "u")
     );
     assert!(matches!(
-        call("logging/setLevel", r#"{"level":"alert"}"#).call,
-        Call::SetLevel(LoggingLevel::Alert)
+        call("logging/setLevel", r#"{"level":"alert"}"#).kind,
+        ClientRequest::SetLevel(LoggingLevel::Alert)
     ));
     let got = call("prompts/get", r#"{"name":"p","arguments":{"a":"b"}}"#);
     assert!(
-        matches!(got.call, Call::GetPrompt(prompt) if prompt.arguments.as_ref().map(Raw::as_json) == Some(r#"{"a":"b"}"#))
+        matches!(got.kind, ClientRequest::GetPrompt(prompt) if prompt.arguments.as_ref().map(Raw::as_json) == Some(r#"{"a":"b"}"#))
     );
     let got = call(
         "completion/complete",
         r#"{"ref":{"type":"ref/resource","uri":"u"},"argument":{"name":"a","value":"v"},"context":{"arguments":{"b":"c"}}}"#,
     );
     assert!(
-        matches!(got.call, Call::Complete(complete) if complete.name == "a" && complete.value == "v" && complete.context.is_some())
+        matches!(got.kind, ClientRequest::Complete(complete) if complete.name == "a" && complete.value == "v" && complete.context.is_some())
     );
 }
 
@@ -370,19 +373,19 @@ fn a_client_is_asked_in_views_too() {
         method,
         params,
     )) {
-        Some(ClientEvent::Request(request)) => request.call,
+        Some(ClientEvent::Request(request)) => request.kind,
         other => panic!("{method}: {other:?}"),
     };
-    assert_eq!(call(1, "roots/list", "{}"), ClientCall::ListRoots);
+    assert_eq!(call(1, "roots/list", "{}"), ServerRequest::ListRoots);
     let sampling = r#"{"messages":[],"maxTokens":5}"#;
     assert!(
-        matches!(call(2, "sampling/createMessage", sampling), ClientCall::CreateMessage(raw) if raw.as_json() == sampling)
+        matches!(call(2, "sampling/createMessage", sampling), ServerRequest::CreateMessage(raw) if raw.as_json() == sampling)
     );
     let form = r#"{"message":"m","requestedSchema":{"type":"object","properties":{}}}"#;
     assert!(
-        matches!(call(3, "elicitation/create", form), ClientCall::Elicit(raw) if raw.as_json() == form)
+        matches!(call(3, "elicitation/create", form), ServerRequest::Elicit(raw) if raw.as_json() == form)
     );
-    assert_eq!(call(4, "x/own", "{}"), ClientCall::Other);
+    assert_eq!(call(4, "x/own", "{}"), ServerRequest::Other);
 }
 
 /// Proves L-JSONRPC-15 for methods that MCP does not have. Pain 90 in part.

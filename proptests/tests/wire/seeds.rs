@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ListResourcesResult, ResourcesCapability, method};
 use mcp_sansio::{
-    Call, CallOptions, ClientEvent, ErrorCode, Frames, InboundId, Limits, Notification, Outcome,
-    Phase, Progress, RespondError, Revision, ServerEvent, UnknownMethods,
+    CallOptions, ClientEvent, ClientRequest, ErrorCode, Frames, InboundId, Limits, Notification,
+    Outcome, Phase, Progress, RespondError, Revision, ServerEvent, UnknownMethods,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, shared};
 
@@ -291,15 +291,16 @@ fn describe_to_server(event: &ServerEvent<'_>, last: &mut Option<InboundId>) -> 
         ServerEvent::Ready => "ready".to_string(),
         ServerEvent::Request(request) => {
             *last = Some(request.id);
-            let page = match &request.call {
-                Call::ListTools(page)
-                | Call::ListPrompts(page)
-                | Call::ListResources(page)
-                | Call::ListResourceTemplates(page) => page.cursor.as_ref(),
+            let page = match &request.kind {
+                ClientRequest::ListTools(page)
+                | ClientRequest::ListPrompts(page)
+                | ClientRequest::ListResources(page)
+                | ClientRequest::ListResourceTemplates(page) => page.cursor.as_ref(),
                 _ => None,
             };
             let page = page.map_or_else(String::new, |cursor| format!(" at {}", cursor.to_str()));
-            let unknown = request.call == Call::Other && !request.method.to_str().starts_with("x/");
+            let unknown =
+                request.kind == ClientRequest::Other && !request.method.to_str().starts_with("x/");
             let unknown = if unknown { " that MCP does not have" } else { "" };
             format!("request {}{page}{unknown}", request.method.to_str())
         }

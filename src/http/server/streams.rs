@@ -21,7 +21,7 @@ use crate::frame::{Framing, Outbox, OutboxBounds};
 use crate::handle::{InboundId, Requestor};
 use crate::lazy_box::LazyBox;
 use crate::limits::Limits;
-use crate::server::{Call, ServerEvent};
+use crate::server::{ClientRequest, ServerEvent};
 use crate::time::Instant;
 use crate::version::Revision;
 
@@ -316,7 +316,7 @@ impl<E: EventStore> Streams<E> {
             // Where there is one stream the answer goes another way than the request came.
             ServerEvent::Request(_) | ServerEvent::Subscribed(_) if self.is_one_stream() => {}
             ServerEvent::Request(request) => {
-                let is_subscription = matches!(request.call, Call::Listen(_));
+                let is_subscription = matches!(request.kind, ClientRequest::Listen(_));
                 self.table.assign(request.id, is_subscription);
             }
             ServerEvent::Subscribed(subscribed) => self.table.assign(subscribed.id, true),

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use mcp_sansio::Call;
+use mcp_sansio::ClientRequest;
 use mcp_sansio::json::Raw;
 use serde::de::DeserializeOwned;
 
@@ -52,9 +52,9 @@ impl Function {
 
 /// The arguments of a tool or a prompt; absent ones count as `{}`.
 pub(super) fn arguments_of<A: DeserializeOwned>(exchange: &Exchange) -> Result<A, Failed> {
-    let arguments = match &exchange.request().call {
-        Call::CallTool(call) => call.arguments.as_ref(),
-        Call::GetPrompt(prompt) => prompt.arguments.as_ref(),
+    let arguments = match &exchange.request().kind {
+        ClientRequest::CallTool(call) => call.arguments.as_ref(),
+        ClientRequest::GetPrompt(prompt) => prompt.arguments.as_ref(),
         _ => None,
     };
     let none = Raw::EMPTY_OBJECT;

@@ -4,7 +4,7 @@ use mcp_sansio::json::{Raw, Str};
 use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
 };
-use mcp_sansio::{Call, ErrorCode, RespondError, Server};
+use mcp_sansio::{ClientRequest, ErrorCode, RespondError, Server};
 use serde_json::json;
 
 use super::Offers;
@@ -39,40 +39,44 @@ impl Offers {
         threads: Option<&Threads>,
     ) -> Result<(), RespondError> {
         let (code, missing) = (ErrorCode::INVALID_PARAMS, "there is no such");
-        match &exchange.request().call {
-            Call::ListTools(page) => {
+        match &exchange.request().kind {
+            ClientRequest::ListTools(page) => {
                 let list = self.lock().shelves.tools.list();
                 respond::<ListTools, _>(&list, &exchange, page.cursor.as_ref())
             }
-            Call::ListPrompts(page) => {
+            ClientRequest::ListPrompts(page) => {
                 let list = self.lock().shelves.prompts.list();
                 respond::<ListPrompts, _>(&list, &exchange, page.cursor.as_ref())
             }
-            Call::ListResources(page) => {
+            ClientRequest::ListResources(page) => {
                 let list = self.lock().shelves.resources.list();
                 respond::<ListResources, _>(&list, &exchange, page.cursor.as_ref())
             }
-            Call::ListResourceTemplates(page) => {
+            ClientRequest::ListResourceTemplates(page) => {
                 let list = self.lock().shelves.templates.list();
                 respond::<ListResourceTemplates, _>(&list, &exchange, page.cursor.as_ref())
             }
-            Call::CallTool(call) => {
+            ClientRequest::CallTool(call) => {
                 let function = self.lock().shelves.tools.function(&call.name.to_str());
                 match function {
                     Some(function) => run(&function, &exchange, threads).await,
                     None => exchange.reject(code, &format!("{missing} tool: {}", call.name)),
                 }
             }
-            Call::GetPrompt(prompt) => {
+            ClientRequest::GetPrompt(prompt) => {
                 let function = self.lock().shelves.prompts.function(&prompt.name.to_str());
                 match function {
                     Some(function) => run(&function, &exchange, threads).await,
                     None => exchange.reject(code, &format!("{missing} prompt: {}", prompt.name)),
                 }
             }
-            Call::ReadResource { uri } => self.read(&exchange, &uri.to_str(), threads).await,
+            ClientRequest::ReadResource { uri } => {
+                self.read(&exchange, &uri.to_str(), threads).await
+            }
             // The machine keeps the subscriptions.
-            Call::Subscribe { .. } | Call::Unsubscribe { .. } => exchange.respond(&()),
+            ClientRequest::Subscribe { .. } | ClientRequest::Unsubscribe { .. } => {
+                exchange.respond(&())
+            }
             _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
         }
     }
@@ -136,7 +140,7 @@ fn respond<M: PagedMethod, T: Named>(
 }
 
 fn fail(exchange: &Exchange, reason: Reason) -> Result<(), RespondError> {
-    let is_tool = matches!(exchange.request().call, Call::CallTool(_));
+    let is_tool = matches!(exchange.request().kind, ClientRequest::CallTool(_));
     match reason {
         Reason::Arguments(text) if is_tool => exchange.reject_arguments(&text),
         Reason::Arguments(text) => exchange.reject(ErrorCode::INVALID_PARAMS, &text),
@@ -156,8 +160,8 @@ fn fail(exchange: &Exchange, reason: Reason) -> Result<(), RespondError> {
 
 /// The URI that a request is about.
 pub(super) fn uri_of(exchange: &Exchange) -> Option<String> {
-    match &exchange.request().call {
-        Call::ReadResource { uri } => Some(uri.to_str().into_owned()),
+    match &exchange.request().kind {
+        ClientRequest::ReadResource { uri } => Some(uri.to_str().into_owned()),
         _ => None,
     }
 }

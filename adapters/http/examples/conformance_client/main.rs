@@ -19,8 +19,8 @@ use mcp_sansio::model::{
     method,
 };
 use mcp_sansio::{
-    CallOptions, CapabilityPolicy, Client, ClientCall, ClientConfig, ErrorCode, RespondError,
-    Revision, RevisionSet,
+    CallOptions, CapabilityPolicy, Client, ClientConfig, ErrorCode, RespondError, Revision,
+    RevisionSet, ServerRequest,
 };
 use mcp_sansio_http::{
     Authorized, CallFailure, Connection, ConnectionOptions, Exchange, Handle, connect,
@@ -101,7 +101,7 @@ async fn echo_schema(server: &Handle<Client>) -> Result<(), Failure> {
 
 /// Answers what the server asks of the user: yes, with everything that is filled in beforehand.
 async fn answer(exchange: Exchange<Client>) -> Result<(), RespondError> {
-    let ClientCall::Elicit(params) = &exchange.request().call else {
+    let ServerRequest::Elicit(params) = &exchange.request().kind else {
         return exchange.reject(ErrorCode::METHOD_NOT_FOUND, "only the user is here");
     };
     let mut content = json!({ "confirmed": true });

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use mcp_sansio::model::{CallToolParams, CallToolResult, EmptyCapability, ListChanged, method};
 use mcp_sansio::{
-    Call, CallOptions, Cause, Client, ClientConfig, ClientEvent, ErrorCode, Expiry, Progress,
-    RespondError, RevisionSet, Server, ServerConfig, ServerEvent, Timeout,
+    CallOptions, Cause, Client, ClientConfig, ClientEvent, ClientRequest, ErrorCode, Expiry,
+    Progress, RespondError, RevisionSet, Server, ServerConfig, ServerEvent, Timeout,
 };
 use mcp_sansio_std::{
     CallFailure, Connection, Exchange, Handle, Handler, RefuseAll, Reply, connect as connect_to,
@@ -51,7 +51,7 @@ impl Tools {
     }
 
     fn call(&self, exchange: &Exchange<Server>) -> Result<(), RespondError> {
-        let Call::CallTool(call) = &exchange.request().call else {
+        let ClientRequest::CallTool(call) = &exchange.request().kind else {
             return exchange.reject(ErrorCode::METHOD_NOT_FOUND, "tools only");
         };
         match &*call.name.to_str() {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mcp_sansio::model::{CallToolParams, CallToolResult, ListChanged, LoggingLevel};
 use mcp_sansio::{
-    Call, CallOptions, Client, ClientConfig, ClientEvent, ErrorCode, Log, RespondError,
+    CallOptions, Client, ClientConfig, ClientEvent, ClientRequest, ErrorCode, Log, RespondError,
     RevisionSet, Server, ServerConfig, ServerEvent,
 };
 use mcp_sansio_std::{
@@ -297,8 +297,8 @@ fn streams_that_do_not_block_are_waited_for() {
     }
     let input = io::Cursor::new(format!("{INITIALIZE}\n{}", calls(1..2)));
     let (mut from_server, to_client) = pipe().unwrap();
-    let refuse = |exchange: &Exchange<Server>| match &exchange.request().call {
-        Call::CallTool(_) => exchange.respond(&CallToolResult::text("hi")),
+    let refuse = |exchange: &Exchange<Server>| match &exchange.request().kind {
+        ClientRequest::CallTool(_) => exchange.respond(&CallToolResult::text("hi")),
         _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "no"),
     };
     serve(config(), Sometimes(input, false), Sometimes(to_client, false), refuse).unwrap();

@@ -10,7 +10,7 @@ use mcp_sansio::model::{
     CallToolParams, CallToolResult, ListChanged, ListToolsResult, PageParams, TaskSupport, method,
 };
 use mcp_sansio::{
-    Call, CallError, CallOptions, Client, ClientConfig, RevisionSet, Server, ServerConfig,
+    CallError, CallOptions, Client, ClientConfig, ClientRequest, RevisionSet, Server, ServerConfig,
     TaskMode, TaskOptions,
 };
 use mcp_sansio_std::{
@@ -25,7 +25,7 @@ struct Jobs(Mutex<Sender<TaskHandle>>);
 
 impl Handler<Server> for Jobs {
     fn serve(&self, exchange: &Exchange<Server>) {
-        if !matches!(exchange.request().call, Call::CallTool(_)) {
+        if !matches!(exchange.request().kind, ClientRequest::CallTool(_)) {
             return exchange.respond(&ListToolsResult::new([])).unwrap();
         }
         let mode = exchange.task_mode(&TaskSupport::Optional).unwrap();

@@ -12,8 +12,8 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::task::{TaskError, TasksConfig};
 use mcp_sansio::{
-    Call, Client, ClientCall, ClientConfig, ErrorCode, Principal, Progress, Server, ServerConfig,
-    TaskMode,
+    Client, ClientConfig, ClientRequest, ErrorCode, Principal, Progress, Server, ServerConfig,
+    ServerRequest, TaskMode,
 };
 use mcp_sansio_std::{
     ConnectionOptions, Exchange, Handler, SharedTasks, TaskHandle, TaskInputs, connect_with,
@@ -35,7 +35,7 @@ struct Tools {
 
 impl Handler<Server> for Tools {
     fn serve(&self, exchange: &Exchange<Server>) {
-        let Call::CallTool(call) = &exchange.request().call else {
+        let ClientRequest::CallTool(call) = &exchange.request().kind else {
             return exchange.reject(ErrorCode::METHOD_NOT_FOUND, "tools only").unwrap();
         };
         let name = call.name.to_str().into_owned();
@@ -573,7 +573,7 @@ fn a_client_has_tasks_too() {
     let (from_client, to_server) = pipe().unwrap();
     let opened = thread::spawn(move || {
         let answer = |exchange: &Exchange<Client>| {
-            assert!(matches!(exchange.request().call, ClientCall::Elicit { .. }));
+            assert!(matches!(exchange.request().kind, ServerRequest::Elicit { .. }));
             let task = exchange.begin_task(new_task().unwrap()).unwrap();
             task.complete(&ElicitResult::cancel()).unwrap();
             Ok(())

@@ -11,7 +11,8 @@ use mcp_sansio::model::{
     TaskSupport, Tool,
 };
 use mcp_sansio::{
-    Call, ChangedList, ErrorCode, Progress, RespondError, Server, ServerConfig, ServerEvent,
+    ChangedList, ClientRequest, ErrorCode, Progress, RespondError, Server, ServerConfig,
+    ServerEvent,
 };
 use mcp_sansio_http::{
     Audience, Endpoint, EndpointOptions, Exchange, Handle, Handler, new_task, serve,
@@ -85,13 +86,15 @@ impl Script {
     }
 
     async fn run(&self, exchange: &Exchange) -> Result<(), RespondError> {
-        let call = match &exchange.request().call {
-            Call::CallTool(call) => call,
-            Call::ListTools(_) => {
+        let call = match &exchange.request().kind {
+            ClientRequest::CallTool(call) => call,
+            ClientRequest::ListTools(_) => {
                 let schema = Raw::new(r#"{"type":"object"}"#).unwrap();
                 return exchange.respond(&ListToolsResult::new([Tool::new("echo", schema)]));
             }
-            Call::Subscribe { .. } | Call::Unsubscribe { .. } => return exchange.respond(&()),
+            ClientRequest::Subscribe { .. } | ClientRequest::Unsubscribe { .. } => {
+                return exchange.respond(&());
+            }
             _ => return exchange.reject(ErrorCode::METHOD_NOT_FOUND, "tools only"),
         };
         let text = call.arguments.as_ref().and_then(|arguments| arguments.get("text"));

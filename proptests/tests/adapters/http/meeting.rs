@@ -5,8 +5,8 @@ use std::time::Duration;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{ElicitResult, PageParams, SubscriptionFilter, method};
 use mcp_sansio::{
-    CallOptions, Client, ClientCall, ClientConfig, ClientEvent, ErrorCode, Phase, Revision,
-    RevisionSet, SubscriptionNews, TaskOptions, Timeout,
+    CallOptions, Client, ClientConfig, ClientEvent, ErrorCode, Phase, Revision, RevisionSet,
+    ServerRequest, SubscriptionNews, TaskOptions, Timeout,
 };
 use mcp_sansio_http::{
     CallFailure, Connection, ConnectionOptions, EndpointOptions, Exchange, Handle, Handler,
@@ -23,8 +23,8 @@ struct User(UnboundedSender<String>);
 
 impl Handler<Client> for User {
     async fn serve(&self, exchange: Exchange<Client>) {
-        _ = match &exchange.request().call {
-            ClientCall::Elicit(_) => {
+        _ = match &exchange.request().kind {
+            ServerRequest::Elicit(_) => {
                 let content = Raw::new(r#"{"name":"Ada"}"#).unwrap();
                 exchange.respond(&ElicitResult::accept(content))
             }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::everything;
 use mcp_sansio::model::method;
 use mcp_sansio::{
-    CallOptions, Client, ClientCall, ClientConfig, ClientEvent, Paging, RespondError,
+    CallOptions, Client, ClientConfig, ClientEvent, Paging, RespondError, ServerRequest,
 };
 use mcp_sansio::{Revision, RevisionSet};
 use mcp_sansio_std::{
@@ -377,9 +377,9 @@ impl Handler<Client> for Answers {
 }
 
 fn answer(exchange: &Exchange<Client>) -> Result<(), RespondError> {
-    match exchange.request().call {
-        ClientCall::ListRoots => exchange.respond(&json!({ "roots": [{ "uri": "file:///r" }] })),
-        ClientCall::Elicit(_) => {
+    match exchange.request().kind {
+        ServerRequest::ListRoots => exchange.respond(&json!({ "roots": [{ "uri": "file:///r" }] })),
+        ServerRequest::Elicit(_) => {
             exchange.respond(&json!({ "action": "accept", "content": { "city": "Oslo" } }))
         }
         _ => exchange.respond(&json!({

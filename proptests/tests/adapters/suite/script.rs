@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ListToolsResult, Tool};
 use mcp_sansio::{
-    Call, Client, ClientEvent, ErrorCode, Progress, RespondError, Server, ServerEvent,
+    Client, ClientEvent, ClientRequest, ErrorCode, Progress, RespondError, Server, ServerEvent,
 };
 use mcp_sansio_driver::{Exchange, Handle, Waiting};
 use serde_json::json;
@@ -61,9 +61,9 @@ impl Script {
     }
 
     async fn call(&self, exchange: &Exchange<Server>) -> Result<(), RespondError> {
-        let call = match &exchange.request().call {
-            Call::CallTool(call) => call,
-            Call::ListTools(page) => {
+        let call = match &exchange.request().kind {
+            ClientRequest::CallTool(call) => call,
+            ClientRequest::ListTools(page) => {
                 let (name, next) = match page.cursor.as_ref().map(|cursor| cursor.to_str()) {
                     None => ("first", Some("next")),
                     Some(_) => ("second", None),
@@ -72,7 +72,7 @@ impl Script {
                 list.next_cursor = next.map(Into::into);
                 return exchange.respond(&list);
             }
-            Call::SetLevel(level) => {
+            ClientRequest::SetLevel(level) => {
                 self.say(format!("level {level}"));
                 return exchange.respond(&());
             }

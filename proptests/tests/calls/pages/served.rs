@@ -7,8 +7,8 @@ use mcp_sansio::model::method::{
 };
 use mcp_sansio::pagination::Pager;
 use mcp_sansio::{
-    Call, CallOptions, ChangedList, ClientEvent, Delivery, ErrorCode, InboundId, Outcome, Paging,
-    RestartCause, Revision, ServerEvent,
+    CallOptions, ChangedList, ClientEvent, ClientRequest, Delivery, ErrorCode, InboundId, Outcome,
+    Paging, RestartCause, Revision, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config, ready};
 
@@ -16,12 +16,14 @@ const TOOLS_CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/li
 
 /// The cursor that a client asks for, and what it asks.
 #[track_caller]
-fn cursor<'a>(call: &'a Call<'_>) -> (&'static str, Option<&'a Str<'a>>) {
+fn cursor<'a>(call: &'a ClientRequest<'_>) -> (&'static str, Option<&'a Str<'a>>) {
     match call {
-        Call::ListTools(page) => ("tools/list", page.cursor.as_ref()),
-        Call::ListResources(page) => ("resources/list", page.cursor.as_ref()),
-        Call::ListResourceTemplates(page) => ("resources/templates/list", page.cursor.as_ref()),
-        Call::ListPrompts(page) => ("prompts/list", page.cursor.as_ref()),
+        ClientRequest::ListTools(page) => ("tools/list", page.cursor.as_ref()),
+        ClientRequest::ListResources(page) => ("resources/list", page.cursor.as_ref()),
+        ClientRequest::ListResourceTemplates(page) => {
+            ("resources/templates/list", page.cursor.as_ref())
+        }
+        ClientRequest::ListPrompts(page) => ("prompts/list", page.cursor.as_ref()),
         other => panic!("not for a list: {other:?}"),
     }
 }
@@ -57,7 +59,7 @@ fn served_in_pages<M: PagedMethod>(revision: Revision, item: &str) {
     for (params, result) in exchanges {
         let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"{params}}}"#);
         let Some(ServerEvent::Request(request)) = side.receive(&frame) else { panic!("{frame}") };
-        let (asked, cursor) = cursor(&request.call);
+        let (asked, cursor) = cursor(&request.kind);
         assert_eq!(asked, method);
         let page = pager.page(&items, cursor).unwrap();
         side.server.respond(request.id, &page.result::<M>(), &mut side.out).unwrap();
@@ -149,7 +151,7 @@ impl Shop {
     fn serve(&mut self) {
         let seen = self.pair.to_server(usize::MAX);
         let [Seen::Server(ServerEvent::Request(request))] = &seen[..] else { panic!("{seen:?}") };
-        let (_, cursor) = cursor(&request.call);
+        let (_, cursor) = cursor(&request.kind);
         let (server, out) = (&mut self.pair.server, &mut self.pair.server_out);
         match self.pager.page(&self.tools, cursor) {
             Ok(page) => server.respond(request.id, &page.result::<ListTools>(), out),
@@ -268,7 +270,7 @@ fn a_tool_that_is_gone_is_an_error_of_the_call_alone() {
 fn unknown_tool(side: &mut ServerSide, frame: &str) -> InboundId {
     match side.receive(frame) {
         Some(ServerEvent::Request(request)) => {
-            assert!(matches!(&request.call, Call::CallTool(tool) if tool.name == "gone"));
+            assert!(matches!(&request.kind, ClientRequest::CallTool(tool) if tool.name == "gone"));
             request.id
         }
         other => panic!("{other:?}"),

@@ -3,8 +3,8 @@
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
-    CallId, CallOptions, CancelCause, ClientCall, ClientEvent, ErrorCode, Outcome, RespondError,
-    Revision, StrayCause,
+    CallId, CallOptions, CancelCause, ClientEvent, ErrorCode, Outcome, RespondError, Revision,
+    ServerRequest, StrayCause,
 };
 use mcp_sansio_proptests::{ClientSide, payload};
 
@@ -70,11 +70,11 @@ fn everything_is_gathered_before_the_call_is_made_again() {
             assert_eq!(request.context.revision, Revision::V2026_07_28);
         }
         assert!(
-            matches!(&requests[0].call, ClientCall::Elicit(params) if params.as_json().starts_with(r#"{"message":"m","#))
+            matches!(&requests[0].kind, ServerRequest::Elicit(params) if params.as_json().starts_with(r#"{"message":"m","#))
         );
-        assert!(matches!(requests[1].call, ClientCall::ListRoots));
+        assert!(matches!(requests[1].kind, ServerRequest::ListRoots));
         assert!(
-            matches!(&requests[2].call, ClientCall::CreateMessage(params) if params.as_json() == r#"{"messages":[],"maxTokens":7}"#)
+            matches!(&requests[2].kind, ServerRequest::CreateMessage(params) if params.as_json() == r#"{"messages":[],"maxTokens":7}"#)
         );
         assert!(side.client.open_requests().eq(requests.iter().map(|request| request.id)));
         for index in order {

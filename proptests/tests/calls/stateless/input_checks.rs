@@ -2,7 +2,8 @@
 
 use mcp_sansio::model::{ElicitationCapability, EmptyCapability, SamplingCapability};
 use mcp_sansio::{
-    CallOptions, Capability, CapabilitySet, ClientCall, ClientConfig, RespondError, ViolationKind,
+    CallOptions, Capability, CapabilitySet, ClientConfig, RespondError, ServerRequest,
+    ViolationKind,
 };
 use mcp_sansio_proptests::{config, payload};
 
@@ -214,11 +215,11 @@ fn what_is_needed_is_handed_on_as_it_came() {
         assert_eq!(params, expected, "{request}");
         let meta = asked.meta.map(|meta| serde_json::from_str(meta.as_json()).unwrap());
         assert_eq!(meta, value["params"].get("_meta").cloned());
-        match asked.call {
-            ClientCall::Elicit(text) | ClientCall::CreateMessage(text) => {
+        match asked.kind {
+            ServerRequest::Elicit(text) | ServerRequest::CreateMessage(text) => {
                 assert_eq!(Some(text), asked.params);
             }
-            ClientCall::ListRoots => assert_eq!(method, "roots/list"),
+            ServerRequest::ListRoots => assert_eq!(method, "roots/list"),
             _ => panic!("{request}"),
         }
     }

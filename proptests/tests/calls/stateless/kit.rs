@@ -1,7 +1,7 @@
 //! A client in the middle of its work, and the messages it sends and gets.
 
 use mcp_sansio::{
-    CallId, ClientConfig, ClientEvent, ClientRequest, ConnectionNumber, Outcome, Revision,
+    CallId, ClientConfig, ClientEvent, ConnectionNumber, Outcome, RequestFromServer, Revision,
     RevisionSet, SubscriptionNews, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, config};
@@ -146,7 +146,7 @@ pub(super) fn malformed(event: Option<ClientEvent<'static>>) -> (CallId, Violati
 
 /// What the server needs.
 #[track_caller]
-pub(super) fn needed(event: Option<ClientEvent<'static>>) -> ClientRequest<'static> {
+pub(super) fn needed(event: Option<ClientEvent<'static>>) -> RequestFromServer<'static> {
     match event {
         Some(ClientEvent::Request(request)) => request,
         other => panic!("nothing is needed: {other:?}"),

@@ -8,8 +8,9 @@ use mcp_sansio::model::{
     SubscriptionFilter,
 };
 use mcp_sansio::{
-    Call, CallId, CallOptions, ClientCall, ClientConfig, ClientEvent, ClientRequest, ErrorCode,
-    Log, Outcome, Progress, Request, RevisionSet, ServerConfig, ServerEvent, ViolationKind,
+    CallId, CallOptions, ClientConfig, ClientEvent, ClientRequest, ErrorCode, Log, Outcome,
+    Progress, Request, RequestFromServer, RevisionSet, ServerConfig, ServerEvent, ServerRequest,
+    ViolationKind,
 };
 use mcp_sansio_proptests::{Pair, Seen, config, payload};
 
@@ -155,19 +156,19 @@ impl World {
     }
 
     /// What the user, the model and the disk say, however it is asked for.
-    fn give(&mut self, request: &ClientRequest<'_>) {
+    fn give(&mut self, request: &RequestFromServer<'_>) {
         self.known.asked.push(request.method.to_str().into_owned());
         let (client, out) = (&mut self.pair.client, &mut self.pair.client_out);
         let Some(form) = self.form else {
             client.reject(request.id, ErrorCode::USER_REJECTED, "no", out).unwrap();
             return;
         };
-        let answer = match &request.call {
-            ClientCall::ListRoots => r#"{"roots":[{"uri":"file:///a"}]}"#,
-            ClientCall::CreateMessage(_) => {
+        let answer = match &request.kind {
+            ServerRequest::ListRoots => r#"{"roots":[{"uri":"file:///a"}]}"#,
+            ServerRequest::CreateMessage(_) => {
                 r#"{"role":"assistant","content":{"type":"text","text":"t"},"model":"m"}"#
             }
-            ClientCall::Elicit(_) => form,
+            ServerRequest::Elicit(_) => form,
             _ => panic!("{request:?}"),
         };
         client.respond(request.id, &Raw::new(answer).unwrap(), out).unwrap();
@@ -196,8 +197,8 @@ impl World {
     /// One handler for both eras.
     fn serve(&mut self, request: &Request<'_>) {
         let (server, out, now) = (&mut self.pair.server, &mut self.pair.server_out, self.pair.now);
-        let tool = match &request.call {
-            Call::CallTool(call) => call.name.to_str().into_owned(),
+        let tool = match &request.kind {
+            ClientRequest::CallTool(call) => call.name.to_str().into_owned(),
             _ => {
                 let result = payload::result(&request.method.to_str());
                 return server.respond(request.id, &result, out).unwrap();

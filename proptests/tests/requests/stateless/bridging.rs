@@ -108,7 +108,7 @@ fn a_session_is_asked_and_the_request_comes_again() {
     }
     let again = resumed(last);
     assert_eq!((again.id, again.context), (first.id, first.context));
-    assert_eq!((&again.call, &again.params), (&first.call, &first.params));
+    assert_eq!((&again.kind, &again.params), (&first.kind, &first.params));
     assert_eq!(again.method, "tools/call");
     assert_eq!(again.state.as_ref().unwrap().to_str(), "step 2");
     let inputs = r#"{"who":{"action":"accept","content":{}},"what":{"role":"assistant","content":{"type":"text","text":"a"},"model":"m"},"where":{"roots":[]}}"#;

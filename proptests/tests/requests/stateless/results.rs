@@ -5,7 +5,7 @@ use mcp_sansio::model::method::ListTools;
 use mcp_sansio::model::{CallToolResult, CompleteResult, Completion, Tool};
 use mcp_sansio::pagination::Pager;
 use mcp_sansio::schema::{EncodeError, Misfit};
-use mcp_sansio::{CacheHint, CacheHints, Call, ErrorCode, RespondError, Revision};
+use mcp_sansio::{CacheHint, CacheHints, ClientRequest, ErrorCode, RespondError, Revision};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::stateless::kit::*;
@@ -212,7 +212,7 @@ fn a_cursor_is_good_on_any_connection() {
         let mut side = server();
         let params = cursor.map(|cursor| format!(r#""cursor":"{cursor}""#)).unwrap_or_default();
         let request = request(&mut side, &alone("1", "tools/list", &params));
-        let Call::ListTools(asked) = &request.call else { panic!("{:?}", request.call) };
+        let ClientRequest::ListTools(asked) = &request.kind else { panic!("{:?}", request.kind) };
         match pager.page(&tools, asked.cursor.as_ref()) {
             Ok(page) => {
                 side.server
@@ -343,7 +343,7 @@ fn a_call_needs_nothing_but_a_name() {
         r#""name":"t","arguments":{}"#,
     ] {
         let request = request(&mut side, &alone("1", "tools/call", params));
-        let Call::CallTool(call) = &request.call else { panic!("{:?}", request.call) };
+        let ClientRequest::CallTool(call) = &request.kind else { panic!("{:?}", request.kind) };
         assert_eq!(call.name, "t");
         side.respond(request.id, r#"{"content":[]}"#);
         assert_eq!(side.sent(), [complete("1", r#""content":[]"#)]);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_sansio::model::method::ToolsChanged;
 use mcp_sansio::model::{ListChanged, LogParams, LoggingLevel, SubscriptionFilter};
 use mcp_sansio::{
-    Call, CancelCause, ChangedList, Delivery, ErrorCode, InboundId, Listening, Log, Phase,
+    CancelCause, ChangedList, ClientRequest, Delivery, ErrorCode, InboundId, Listening, Log, Phase,
     Progress, ProgressReport, RespondError, Revision, ServerEvent, ViolationKind,
 };
 use mcp_sansio_proptests::ServerSide;
@@ -152,8 +152,8 @@ fn the_application_grants_and_nothing_is_lost_meanwhile() {
     let filter = format!(r#"{TOOLS},{PROMPTS},"resourceSubscriptions":["x:y","x:z"]"#);
     let request = request(&mut side, &listen("1", &filter));
     assert_eq!(
-        request.call,
-        Call::Listen(mcp_sansio::json::Raw::new(&format!("{{{filter}}}")).unwrap())
+        request.kind,
+        ClientRequest::Listen(mcp_sansio::json::Raw::new(&format!("{{{filter}}}")).unwrap())
     );
     for (list, expected) in [
         (ChangedList::Tools, Delivery::Held),

@@ -4,8 +4,8 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::{self, SetLevel};
 use mcp_sansio::model::{LoggingLevel, SetLevelParams};
 use mcp_sansio::{
-    Call, CallOptions, ClientEvent, Delivery, ErrorCode, Frames, Limits, Log, Outcome, Revision,
-    ServerEvent,
+    CallOptions, ClientEvent, ClientRequest, Delivery, ErrorCode, Frames, Limits, Log, Outcome,
+    Revision, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -76,7 +76,7 @@ fn a_client_sets_the_level_of_what_it_is_sent() {
             assert_eq!(sent, [set_level(2, level)]);
 
             let Some(ServerEvent::Request(request)) = server.receive(&sent[0]) else { panic!() };
-            assert_eq!(request.call, Call::SetLevel(level));
+            assert_eq!(request.kind, ClientRequest::SetLevel(level));
             server.server.respond(request.id, &(), &mut server.out).unwrap();
             let answer = server.sent();
             assert_eq!(answer, [r#"{"jsonrpc":"2.0","id":2,"result":{}}"#]);

@@ -3,8 +3,8 @@
 use mcp_sansio::model::method::ResourceUpdated;
 use mcp_sansio::model::{ResourceUpdatedParams, ResourcesCapability};
 use mcp_sansio::{
-    Call, Capability, ChangedList, ClientEvent, Delivery, ErrorCode, NotAllowed, NotifyError,
-    Outcome, Revision, ServerEvent, ViolationKind,
+    Capability, ChangedList, ClientEvent, ClientRequest, Delivery, ErrorCode, NotAllowed,
+    NotifyError, Outcome, Revision, ServerEvent, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -295,7 +295,7 @@ fn updates_stop_once_the_subscription_has_ended() {
         let Some(ServerEvent::Request(end)) = side.receive(&request("unsubscribe", "x:y")) else {
             panic!("a request");
         };
-        assert!(matches!(&end.call, Call::Unsubscribe { uri } if *uri == "x:y"));
+        assert!(matches!(&end.kind, ClientRequest::Unsubscribe { uri } if *uri == "x:y"));
         assert_eq!(tell(&mut side, "x:y"), Delivery::Sent);
         side.server.respond(end.id, &(), &mut side.out).unwrap();
         assert_eq!(tell(&mut side, "x:y"), Delivery::NotWanted);

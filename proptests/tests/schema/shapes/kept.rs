@@ -6,7 +6,9 @@ use mcp_sansio::Revision::{self, V2025_06_18 as C, V2025_11_25 as D};
 use mcp_sansio::model::ReadResourceParams;
 use mcp_sansio::model::method::ReadResource;
 use mcp_sansio::schema::Problem::{self, Missing, WrongType};
-use mcp_sansio::{Call, CallOptions, ClientEvent, Delivery, Outcome, ServerEvent, ViolationKind};
+use mcp_sansio::{
+    CallOptions, ClientEvent, ClientRequest, Delivery, Outcome, ServerEvent, ViolationKind,
+};
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 
 /// Metadata that breaks no rule, that holds odd values under names of MCP, and that breaks them all.
@@ -158,7 +160,7 @@ fn uris_pass_byte_for_byte() {
 
         let mut server = ServerSide::ready(revision);
         let Some(ServerEvent::Request(asked)) = server.receive(&asked) else { panic!("{uri}") };
-        assert!(matches!(&asked.call, Call::ReadResource { uri: found } if *found == uri));
+        assert!(matches!(&asked.kind, ClientRequest::ReadResource { uri: found } if *found == uri));
         let result = format!(r#"{{"contents":[{{"uri":"{uri}","text":""}}]}}"#);
         server.respond(asked.id, &result);
         let answer = format!(r#"{{"jsonrpc":"2.0","id":2,"result":{result}}}"#);
@@ -238,7 +240,7 @@ fn a_tool_with_an_odd_name_can_be_called() {
             let params = format!(r#"{{"name":"{name}"}}"#);
             let event = side.receive(&request("tools/call", &params));
             let Some(ServerEvent::Request(request)) = event else { panic!("{name}") };
-            let Call::CallTool(call) = request.call else { panic!("{name}") };
+            let ClientRequest::CallTool(call) = request.kind else { panic!("{name}") };
             assert_eq!(call.name, name);
         }
     }

@@ -231,7 +231,7 @@ fn completions_are_taken_with_their_context() {
         let mut side = ServerSide::ready(revision);
         let event = side.receive(&request("completion/complete", params));
         let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
-        let mcp_sansio::Call::Complete(complete) = request.call else { panic!() };
+        let mcp_sansio::ClientRequest::Complete(complete) = request.kind else { panic!() };
         assert_eq!(complete.context, Some(raw(r#"{"arguments":{"b":"c"}}"#)));
         let wrong = params.replace(r#""c""#, "1");
         let refusal = refused("completion/complete", revision, &wrong);

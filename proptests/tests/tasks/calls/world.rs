@@ -6,8 +6,8 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolParams, InputRequired, TaskSupport, method};
 use mcp_sansio::task::{NewTask, TaskKey, TaskNews, Tasks, TasksConfig};
 use mcp_sansio::{
-    Call, CallId, CallOptions, ClientEvent, ErrorCode, InboundId, RevisionSet, ServerEvent,
-    TaskMode, TaskOptions,
+    CallId, CallOptions, ClientEvent, ClientRequest, ErrorCode, InboundId, RevisionSet,
+    ServerEvent, TaskMode, TaskOptions,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -110,7 +110,7 @@ impl World {
             _ => return,
         };
         let (server, tasks, out) = (&mut self.server.server, &mut self.tasks, &mut self.server.out);
-        if let Call::Task(call) = &request.call {
+        if let ClientRequest::Task(call) = &request.kind {
             self.news.extend(server.serve_task(request.id, call, tasks, now, out).unwrap());
             return;
         }

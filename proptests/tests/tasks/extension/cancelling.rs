@@ -140,7 +140,7 @@ fn a_cancelled_question_is_no_cancelled_task() {
     let request = host.request(&get("1", "t"));
     let frame = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     assert!(matches!(host.side.receive(frame), Some(ServerEvent::Cancelled(_))));
-    let mcp_sansio::Call::Task(call) = &request.call else { panic!() };
+    let mcp_sansio::ClientRequest::Task(call) = &request.kind else { panic!() };
     let (now, out) = (host.side.now, &mut host.side.out);
     let served = host.side.server.serve_task(request.id, call, &mut host.tasks, now, out);
     assert_eq!(served, Err(mcp_sansio::RespondError::Cancelled));

@@ -2,7 +2,7 @@
 
 use mcp_sansio::model::{ListToolsResult, TaskSupport, Tool, ToolExecution};
 use mcp_sansio::task::{NewTask, TaskError};
-use mcp_sansio::{Call, Delivery, NotAllowed, NotifyError, RespondError, TaskMode};
+use mcp_sansio::{ClientRequest, Delivery, NotAllowed, NotifyError, RespondError, TaskMode};
 
 use crate::extension::kit::*;
 
@@ -285,6 +285,6 @@ fn the_names_of_the_extension_are_taken() {
     let stray = mcp_sansio::json::Raw::new(r#"{"resultType":"task","content":[]}"#).unwrap();
     host.side.server.respond(request, &stray, &mut host.side.out).unwrap();
     assert_eq!(host.sent(), [complete("1", r#""content":[]"#)]);
-    let call = host.request(&get("1", "t")).call;
-    assert!(matches!(call, Call::Task(_)));
+    let call = host.request(&get("1", "t")).kind;
+    assert!(matches!(call, ClientRequest::Task(_)));
 }

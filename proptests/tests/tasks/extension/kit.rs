@@ -10,8 +10,8 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::task::{NewTask, TaskKey, TaskNews, Tasks, TasksConfig};
 use mcp_sansio::{
-    Arrival, Call, ConnectionNumber, ErrorCode, Frame, Framing, InboundId, Limits, Listening,
-    Outbox, Principal, Request, Revision, Server, ServerConfig, ServerEvent,
+    Arrival, ClientRequest, ConnectionNumber, ErrorCode, Frame, Framing, InboundId, Limits,
+    Listening, Outbox, Principal, Request, Revision, Server, ServerConfig, ServerEvent,
 };
 use mcp_sansio_proptests::ServerSide;
 
@@ -250,7 +250,7 @@ pub(crate) fn serve_of(
     owner: u64,
 ) -> Option<TaskNews> {
     let request = request_of(side, frame, owner);
-    let Call::Task(call) = &request.call else { panic!("not about a task: {request:?}") };
+    let ClientRequest::Task(call) = &request.kind else { panic!("not about a task: {request:?}") };
     side.server.serve_task(request.id, call, tasks, side.now, &mut side.out).unwrap()
 }
 

@@ -298,7 +298,7 @@ fn an_update_that_is_not_acknowledged_has_not_happened() {
     let out = mcp_sansio::Outbox::new(mcp_sansio::Framing::Messages, &limits);
     let roomy = std::mem::replace(&mut host.side.out, out);
     let request = host.request(&update("1", "t", &answers(&["a"])));
-    let mcp_sansio::Call::Task(call) = &request.call else { panic!() };
+    let mcp_sansio::ClientRequest::Task(call) = &request.kind else { panic!() };
     let (now, out) = (host.side.now, &mut host.side.out);
     let served = host.side.server.serve_task(request.id, call, &mut host.tasks, now, out);
     assert!(matches!(served, Err(mcp_sansio::RespondError::Encode(_))), "{served:?}");

@@ -7,9 +7,9 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::TasksCapability;
 use mcp_sansio::task::{NewTask, TaskCall, TaskError, TaskKey, TaskNews, Tasks, TasksConfig};
 use mcp_sansio::{
-    Arrival, Call, CancelCause, ClientCall, ClientConfig, ClientEvent, Connection,
-    ConnectionConfig, InboundId, Instant, Outbox, Principal, Progress, ProgressReport,
-    RespondError, Revision, ServerConfig, ServerEvent, TaskAnswer, ViolationKind,
+    Arrival, CancelCause, ClientConfig, ClientEvent, ClientRequest, Connection, ConnectionConfig,
+    InboundId, Instant, Outbox, Principal, Progress, ProgressReport, RespondError, Revision,
+    ServerConfig, ServerEvent, ServerRequest, TaskAnswer, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -105,7 +105,7 @@ pub(crate) trait Host: Clone + fmt::Debug + Sized {
 }
 
 macro_rules! host {
-    ($side:ident, $machine:ident, $Event:ident, $Call:ident) => {
+    ($side:ident, $machine:ident, $Event:ident, $Kind:ident) => {
         fn take_in(&mut self, frame: &str, principal: u64) -> Heard {
             let arrival = Arrival::from(self.now).principal(Principal::new(principal));
             let event = self.$machine.receive(frame, arrival, &mut self.out);
@@ -140,12 +140,12 @@ trait Hears<E> {
 }
 
 macro_rules! hears {
-    ($side:ident, $Event:ident, $Call:ident) => {
+    ($side:ident, $Event:ident, $Kind:ident) => {
         impl Hears<$Event<'static>> for $side {
             fn heard(event: $Event<'static>) -> Heard {
                 match event {
-                    $Event::Request(request) => match request.call {
-                        $Call::Task(call) => Heard::Task(request.id, call),
+                    $Event::Request(request) => match request.kind {
+                        $Kind::Task(call) => Heard::Task(request.id, call),
                         _ => Heard::Request(request.id),
                     },
                     $Event::TaskAnswer(answer) => Heard::Answer(answer),
@@ -158,8 +158,8 @@ macro_rules! hears {
     };
 }
 
-hears!(ServerSide, ServerEvent, Call);
-hears!(ClientSide, ClientEvent, ClientCall);
+hears!(ServerSide, ServerEvent, ClientRequest);
+hears!(ClientSide, ClientEvent, ServerRequest);
 
 impl Host for ServerSide {
     const METHOD: &'static str = "tools/call";
@@ -176,7 +176,7 @@ impl Host for ServerSide {
         Self::ready(WITH_TASKS)
     }
 
-    host!(ServerSide, server, ServerEvent, Call);
+    host!(ServerSide, server, ServerEvent, ClientRequest);
 }
 
 impl Host for ClientSide {
@@ -196,7 +196,7 @@ impl Host for ClientSide {
         Self::ready(WITH_TASKS)
     }
 
-    host!(ClientSide, client, ClientEvent, ClientCall);
+    host!(ClientSide, client, ClientEvent, ServerRequest);
 }
 
 /// A server that declares everything there is of tasks.

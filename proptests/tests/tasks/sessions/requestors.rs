@@ -1,7 +1,7 @@
 //! Principals, sessions, and requestors that nobody knows.
 
 use mcp_sansio::task::{NewTask, TaskError, TaskRecord, Tasks, TasksConfig};
-use mcp_sansio::{Arrival, Call, InboundId, Principal, Request, Requestor, ServerEvent};
+use mcp_sansio::{Arrival, ClientRequest, InboundId, Principal, Request, Requestor, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn request_of(side: &mut ServerSide, frame: &str, requestor: Requestor) -> Reque
 
 fn ask(side: &mut ServerSide, tasks: &mut Tasks, frame: &str, requestor: Requestor) -> String {
     let request = request_of(side, frame, requestor);
-    let Call::Task(call) = &request.call else { panic!("{request:?}") };
+    let ClientRequest::Task(call) = &request.kind else { panic!("{request:?}") };
     _ = side.server.serve_task(request.id, call, tasks, side.now, &mut side.out).unwrap();
     side.sent().concat()
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use mcp_sansio::model::{LoggingLevel, SubscriptionFilter, method};
 use mcp_sansio::{
-    CallOptions, Client, ClientCall, ClientConfig, ClientEvent, Evidence, Paging, RespondError,
-    Revision, RevisionSet, SubscriptionEnd, SubscriptionNews,
+    CallOptions, Client, ClientConfig, ClientEvent, Evidence, Paging, RespondError, Revision,
+    RevisionSet, ServerRequest, SubscriptionEnd, SubscriptionNews,
 };
 use mcp_sansio_std::{
     CallFailure, Connection, Exchange, Handle, Handler, SocketWriter, connect as connect_to,
@@ -173,9 +173,9 @@ impl Handler<Client> for Answers {
 }
 
 fn answer(exchange: &Exchange<Client>) -> Result<(), RespondError> {
-    match exchange.request().call {
-        ClientCall::ListRoots => exchange.respond(&json!({ "roots": [{ "uri": "file:///r" }] })),
-        ClientCall::Elicit(_) => {
+    match exchange.request().kind {
+        ServerRequest::ListRoots => exchange.respond(&json!({ "roots": [{ "uri": "file:///r" }] })),
+        ServerRequest::Elicit(_) => {
             exchange.respond(&json!({ "action": "accept", "content": { "city": "Oslo" } }))
         }
         _ => exchange.respond(&json!({

@@ -1,4 +1,4 @@
-//! Requests as a server sees them: views on the params, which allocate nothing.
+//! `ClientRequest`: the requests that a client sends, as views on their params, which allocate nothing.
 
 use serde::Deserialize;
 
@@ -7,11 +7,11 @@ use crate::json::{MemberTexts, Object, ParseError, Raw, Str, TextCopy, decoded};
 use crate::model::LoggingLevel;
 use crate::task::TaskCall;
 
-/// What a client asks for. Every view has been checked: what is not optional is there and has the
-/// right kind.
+/// A request that a client sends, by its method. Every view has been checked: what is not optional is there and
+/// has the right kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Call<'a> {
+pub enum ClientRequest<'a> {
     /// `tools/list`: answer with a [`ListToolsResult`](crate::model::ListToolsResult).
     ListTools(Page<'a>),
     /// `tools/call`: answer with a [`CallToolResult`](crate::model::CallToolResult), also if the tool
@@ -106,7 +106,7 @@ impl GetPrompt<'_> {
     ///
     /// ```
     /// use mcp_sansio::model::{Content, GetPromptResult, PromptMessage};
-    /// use mcp_sansio::{Call, ErrorCode, Outbox, Request, RespondError, Server};
+    /// use mcp_sansio::{ClientRequest, ErrorCode, Outbox, Request, RespondError, Server};
     ///
     /// #[derive(serde::Deserialize)]
     /// struct Arguments<'a> {
@@ -115,7 +115,7 @@ impl GetPrompt<'_> {
     /// }
     ///
     /// fn serve(request: &Request<'_>, server: &mut Server, out: &mut Outbox) -> Result<(), RespondError> {
-    ///     let Call::GetPrompt(prompt) = &request.call else { return Ok(()) };
+    ///     let ClientRequest::GetPrompt(prompt) = &request.kind else { return Ok(()) };
     ///     let arguments: Arguments<'_> = match prompt.parse() {
     ///         Ok(arguments) => arguments,
     ///         Err(error) => {
@@ -158,7 +158,7 @@ pub struct Complete<'a> {
     pub context: Option<Raw<'a>>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> ClientRequest<'a> {
     /// Reads the params of a request that is served; `None` if they do not have its shape.
     pub(super) fn read(kind: Option<RequestKind>, params: Option<&Object<'_, 'a>>) -> Option<Self> {
         let nothing = Object::default();
@@ -195,39 +195,41 @@ impl<'a> Call<'a> {
     }
 
     /// The same with its own copy of the text.
-    pub fn into_owned(self) -> Call<'static> {
+    pub fn into_owned(self) -> ClientRequest<'static> {
         self.into_parts(None)
     }
 
     /// The same as parts of a copy of the params, if there is one.
-    pub(super) fn into_parts(self, copy: Option<&TextCopy<'_>>) -> Call<'static> {
+    pub(super) fn into_parts(self, copy: Option<&TextCopy<'_>>) -> ClientRequest<'static> {
         let string = |string: Str<'_>| string.into_part(copy);
         let raw = |raw: Raw<'_>| raw.into_part(copy);
         let page = |page: Page<'_>| Page { cursor: page.cursor.map(string) };
         match self {
-            Self::ListTools(list) => Call::ListTools(page(list)),
-            Self::CallTool(CallTool { name, arguments }) => {
-                Call::CallTool(CallTool { name: string(name), arguments: arguments.map(raw) })
-            }
-            Self::ListResources(list) => Call::ListResources(page(list)),
-            Self::ListResourceTemplates(list) => Call::ListResourceTemplates(page(list)),
-            Self::ReadResource { uri } => Call::ReadResource { uri: string(uri) },
-            Self::Subscribe { uri } => Call::Subscribe { uri: string(uri) },
-            Self::Unsubscribe { uri } => Call::Unsubscribe { uri: string(uri) },
-            Self::ListPrompts(list) => Call::ListPrompts(page(list)),
-            Self::GetPrompt(GetPrompt { name, arguments }) => {
-                Call::GetPrompt(GetPrompt { name: string(name), arguments: arguments.map(raw) })
-            }
-            Self::Complete(complete) => Call::Complete(Complete {
+            Self::ListTools(list) => ClientRequest::ListTools(page(list)),
+            Self::CallTool(CallTool { name, arguments }) => ClientRequest::CallTool(CallTool {
+                name: string(name),
+                arguments: arguments.map(raw),
+            }),
+            Self::ListResources(list) => ClientRequest::ListResources(page(list)),
+            Self::ListResourceTemplates(list) => ClientRequest::ListResourceTemplates(page(list)),
+            Self::ReadResource { uri } => ClientRequest::ReadResource { uri: string(uri) },
+            Self::Subscribe { uri } => ClientRequest::Subscribe { uri: string(uri) },
+            Self::Unsubscribe { uri } => ClientRequest::Unsubscribe { uri: string(uri) },
+            Self::ListPrompts(list) => ClientRequest::ListPrompts(page(list)),
+            Self::GetPrompt(GetPrompt { name, arguments }) => ClientRequest::GetPrompt(GetPrompt {
+                name: string(name),
+                arguments: arguments.map(raw),
+            }),
+            Self::Complete(complete) => ClientRequest::Complete(Complete {
                 reference: raw(complete.reference),
                 name: string(complete.name),
                 value: string(complete.value),
                 context: complete.context.map(raw),
             }),
-            Self::Listen(filter) => Call::Listen(raw(filter)),
-            Self::SetLevel(level) => Call::SetLevel(level),
-            Self::Task(call) => Call::Task(call.into_owned()),
-            Self::Other => Call::Other,
+            Self::Listen(filter) => ClientRequest::Listen(raw(filter)),
+            Self::SetLevel(level) => ClientRequest::SetLevel(level),
+            Self::Task(call) => ClientRequest::Task(call.into_owned()),
+            Self::Other => ClientRequest::Other,
         }
     }
 }

@@ -1,13 +1,13 @@
-//! Requests as a client sees them: views on the params, which allocate nothing.
+//! `ServerRequest`: the requests that a server sends, as views on their params, which allocate nothing.
 
 use crate::dialect::methods::RequestKind;
 use crate::json::{MemberTexts, Raw};
 use crate::task::TaskCall;
 
-/// What a server asks for. The shape of the params has been checked as far as the docs say.
+/// A request that a server sends, by its method. The shape of the params has been checked as far as the docs say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum ClientCall<'a> {
+pub enum ServerRequest<'a> {
     /// `roots/list`: answer with a [`ListRootsResult`](crate::model::ListRootsResult).
     ListRoots,
     /// `sampling/createMessage`: ask the user, then a model, then the user again, and answer with a
@@ -30,7 +30,7 @@ pub enum ClientCall<'a> {
     Other,
 }
 
-impl<'a> ClientCall<'a> {
+impl<'a> ServerRequest<'a> {
     /// Reads the params of a request that is served; `None` if they do not have its shape.
     pub(super) fn read(kind: Option<RequestKind>, params: Option<&'a str>) -> Option<Self> {
         let begins = |name: &str, accept: fn(u8) -> bool| {
@@ -59,13 +59,13 @@ impl<'a> ClientCall<'a> {
     }
 
     /// The same with its own copy of the text.
-    pub fn into_owned(self) -> ClientCall<'static> {
+    pub fn into_owned(self) -> ServerRequest<'static> {
         match self {
-            Self::ListRoots => ClientCall::ListRoots,
-            Self::CreateMessage(params) => ClientCall::CreateMessage(params.into_owned()),
-            Self::Elicit(params) => ClientCall::Elicit(params.into_owned()),
-            Self::Task(call) => ClientCall::Task(call.into_owned()),
-            Self::Other => ClientCall::Other,
+            Self::ListRoots => ServerRequest::ListRoots,
+            Self::CreateMessage(params) => ServerRequest::CreateMessage(params.into_owned()),
+            Self::Elicit(params) => ServerRequest::Elicit(params.into_owned()),
+            Self::Task(call) => ServerRequest::Task(call.into_owned()),
+            Self::Other => ServerRequest::Other,
         }
     }
 }
