@@ -16,8 +16,8 @@ use core::str::FromStr;
 /// assert_eq!(Revision::from_name("2025-06-18 "), None);
 /// assert_eq!("2025-06-18".parse(), Ok(Revision::V2025_06_18));
 /// assert!("2025".parse::<Revision>().is_err());
-/// assert_eq!(Revision::LATEST_HANDSHAKE.name(), "2025-11-25");
-/// assert_eq!(Revision::V2026_07_28.era(), Era::Stateless);
+/// assert_eq!(Revision::LATEST_LEGACY.name(), "2025-11-25");
+/// assert_eq!(Revision::V2026_07_28.era(), Era::Modern);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
@@ -36,17 +36,16 @@ pub enum Revision {
     V2026_07_28,
 }
 
-/// How a client and a server come to terms: the revisions fall into two eras
+/// The two eras of the specification, which differ in how client and server agree on a revision
 /// ([versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum Era {
-    /// A session is opened by `initialize`, and what is agreed there holds for all of it: up to
-    /// 2025-11-25.
-    Handshake,
-    /// Every request stands alone and says by itself which revision it is: from 2026-07-28 on.
-    Stateless,
+    /// The revisions up to 2025-11-25: `initialize` opens a session, and its result holds for the whole session.
+    Legacy,
+    /// The revisions from 2026-07-28 on: there are no sessions, and the `_meta` of every request names its revision.
+    Modern,
 }
 
 impl Revision {
@@ -59,12 +58,12 @@ impl Revision {
         Self::V2026_07_28,
     ];
 
-    /// The revisions that open with the `initialize` handshake, oldest first.
-    pub const HANDSHAKE: [Self; 4] =
+    /// The revisions of the legacy era, oldest first.
+    pub const LEGACY: [Self; 4] =
         [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
 
-    /// The newest revision that opens with the `initialize` handshake.
-    pub const LATEST_HANDSHAKE: Self = Self::V2025_11_25;
+    /// The newest revision of the legacy era.
+    pub const LATEST_LEGACY: Self = Self::V2025_11_25;
 
     /// What a message of a session is taken for that comes over HTTP and says neither which session it
     /// belongs to nor which revision it is
@@ -72,8 +71,8 @@ impl Revision {
     #[cfg(feature = "http")]
     pub(crate) const UNNAMED: Self = Self::V2025_03_26;
 
-    /// The newest revision whose requests stand alone.
-    pub const LATEST_STATELESS: Self = Self::V2026_07_28;
+    /// The newest revision of the modern era.
+    pub const LATEST_MODERN: Self = Self::V2026_07_28;
 
     /// The revision of this name, exactly as it stands on the wire.
     pub fn from_name(name: &str) -> Option<Self> {
@@ -95,15 +94,15 @@ impl Revision {
     pub const fn era(self) -> Era {
         match self {
             Self::V2024_11_05 | Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => {
-                Era::Handshake
+                Era::Legacy
             }
-            Self::V2026_07_28 => Era::Stateless,
+            Self::V2026_07_28 => Era::Modern,
         }
     }
 
-    /// Whether its requests stand alone.
-    pub(crate) const fn is_stateless(self) -> bool {
-        matches!(self.era(), Era::Stateless)
+    /// Whether it is of the modern era.
+    pub(crate) const fn is_modern(self) -> bool {
+        matches!(self.era(), Era::Modern)
     }
 }
 
@@ -142,7 +141,7 @@ impl fmt::Display for Revision {
 /// let modern_enough = RevisionSet::since(Revision::V2025_03_26);
 /// assert!(!modern_enough.contains(Revision::V2024_11_05));
 /// assert_eq!(modern_enough.latest(), Some(Revision::V2026_07_28));
-/// assert_eq!(RevisionSet::HANDSHAKE.latest(), Some(Revision::V2025_11_25));
+/// assert_eq!(RevisionSet::LEGACY.latest(), Some(Revision::V2025_11_25));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RevisionSet {
@@ -153,11 +152,11 @@ impl RevisionSet {
     /// Every revision.
     pub const ALL: Self = Self::since(Revision::V2024_11_05);
 
-    /// Every revision that opens with the `initialize` handshake.
-    pub const HANDSHAKE: Self = Self::before(Revision::V2026_07_28);
+    /// Every revision of the legacy era.
+    pub const LEGACY: Self = Self::before(Revision::V2026_07_28);
 
-    /// Every revision whose requests stand alone.
-    pub const STATELESS: Self = Self::since(Revision::V2026_07_28);
+    /// Every revision of the modern era.
+    pub const MODERN: Self = Self::since(Revision::V2026_07_28);
 
     /// No revision.
     pub const NONE: Self = Self { bits: 0 };
@@ -291,13 +290,13 @@ mod tests {
         assert_eq!(set.without(Revision::V2025_06_18).latest(), Some(Revision::V2024_11_05));
         assert_eq!(RevisionSet::NONE.latest(), None);
         assert!(RevisionSet::ALL.iter().eq(Revision::ALL));
-        assert!(RevisionSet::HANDSHAKE.iter().eq(Revision::HANDSHAKE));
-        assert!(RevisionSet::STATELESS.iter().eq([Revision::V2026_07_28]));
-        assert!(RevisionSet::STATELESS.and(RevisionSet::HANDSHAKE).is_empty());
-        assert_eq!(RevisionSet::STATELESS.or(RevisionSet::HANDSHAKE), RevisionSet::ALL);
-        assert_eq!(RevisionSet::ALL.minus(RevisionSet::HANDSHAKE), RevisionSet::STATELESS);
-        let mut extended = RevisionSet::STATELESS;
-        extended.extend(Revision::HANDSHAKE);
+        assert!(RevisionSet::LEGACY.iter().eq(Revision::LEGACY));
+        assert!(RevisionSet::MODERN.iter().eq([Revision::V2026_07_28]));
+        assert!(RevisionSet::MODERN.and(RevisionSet::LEGACY).is_empty());
+        assert_eq!(RevisionSet::MODERN.or(RevisionSet::LEGACY), RevisionSet::ALL);
+        assert_eq!(RevisionSet::ALL.minus(RevisionSet::LEGACY), RevisionSet::MODERN);
+        let mut extended = RevisionSet::MODERN;
+        extended.extend(Revision::LEGACY);
         assert_eq!(extended, RevisionSet::ALL);
         assert!(Revision::ALL.into_iter().collect::<RevisionSet>() == RevisionSet::ALL);
     }

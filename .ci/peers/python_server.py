@@ -36,7 +36,7 @@ async def list_tools(context, params):
     return types.ListToolsResult(tools=[tool("wait")])
 
 
-def is_stateless(context):
+def is_modern(context):
     return context.protocol_version == "2026-07-28"
 
 
@@ -48,7 +48,7 @@ def answered(sampled, roots, filled):
 async def ask(context, params):
     question = types.TextContent(type="text", text="?")
     messages = [types.SamplingMessage(role="user", content=question)]
-    if is_stateless(context):
+    if is_modern(context):
         return ask_alone(messages, params)
     session = context.session
     sampled = await session.create_message(messages, max_tokens=9)
@@ -83,7 +83,7 @@ async def tell(context):
     await session.send_log_message("info", "too quiet", logger="l")
     await session.send_log_message("warning", "loud enough", logger="l")
     await session.report_progress(1, 2, "half")
-    if is_stateless(context):
+    if is_modern(context):
         await BUS.publish(ResourceUpdated(uri=WATCHED))
         await BUS.publish(ToolsListChanged())
     else:

@@ -37,7 +37,7 @@ impl Asking {
 
     pub(crate) fn with(limits: Limits) -> Self {
         let mut config = ClientConfig::new("bench", "1");
-        config.revisions = RevisionSet::HANDSHAKE;
+        config.revisions = RevisionSet::LEGACY;
         config.connection.limits = limits.clone();
         let mut client = Client::new(Arc::new(config));
         let mut outbox = Outbox::new(Framing::Lines, &limits);

@@ -63,7 +63,7 @@ impl IdleClient {
     /// What all sessions share.
     pub fn config() -> Arc<ClientConfig> {
         let mut config = ClientConfig::new("bench", "1");
-        config.revisions = RevisionSet::HANDSHAKE;
+        config.revisions = RevisionSet::LEGACY;
         Arc::new(config)
     }
 

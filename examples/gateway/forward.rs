@@ -66,7 +66,7 @@ impl Gateway {
 
     fn deliver(&mut self, request: Request<'static>, upstream: usize, is_search: bool) {
         // What a client without a session brings back belongs to an upstream that has none, or to us.
-        let stands_alone = request.context.era() == Era::Stateless;
+        let stands_alone = request.context.era() == Era::Modern;
         if stands_alone && request.state.is_some() && self.upstreams[upstream].has_session() {
             self.come_back(request, upstream);
         } else {

@@ -263,7 +263,7 @@ impl Gateway {
 
     /// Whether a request belongs to no session.
     pub(crate) fn stands_alone(&self, request: InboundId) -> bool {
-        self.server.context(request).is_some_and(|context| context.era() == Era::Stateless)
+        self.server.context(request).is_some_and(|context| context.era() == Era::Modern)
     }
 
     /// Refuses a request of the client. That it is not open any more is no error.

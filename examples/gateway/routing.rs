@@ -90,7 +90,7 @@ pub(crate) fn params(request: &Request<'_>, in_session: bool) -> Raw<'static> {
     }
     if in_session {
         changes.extend([("inputResponses", None), ("requestState", None)]);
-    } else if request.context.era() == Era::Handshake {
+    } else if request.context.era() == Era::Legacy {
         // It has them from its own machine, which has asked the client.
         let state = request.state.clone().map(Raw::from);
         let brought = [("inputResponses", request.inputs.clone()), ("requestState", state)];

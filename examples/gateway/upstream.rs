@@ -102,7 +102,7 @@ impl Upstream {
 
     /// Whether it has a session, in which it makes requests of its own.
     pub(crate) fn has_session(&self) -> bool {
-        self.client.revision().is_some_and(|revision| revision.era() == Era::Handshake)
+        self.client.revision().is_some_and(|revision| revision.era() == Era::Legacy)
     }
 }
 

@@ -128,7 +128,7 @@ fn server_info<'r>(result: &'r Raw<'_>) -> Option<Raw<'r>> {
 
 fn era(connected: &Connected<'_>) -> &'static str {
     match connected.revision.era() {
-        Era::Stateless => "without a session",
+        Era::Modern => "without a session",
         _ => "with a session",
     }
 }

@@ -134,7 +134,7 @@ impl Session {
         }
         let mut tools = ToolTasks::default();
         // Where there is no session the server decides.
-        if revision.era() == Era::Handshake {
+        if revision.era() == Era::Legacy {
             let pages = self.list::<method::ListTools>().map_err(|error| error.to_string())?;
             pages.iter().for_each(|page| tools.page(page.raw()));
             tools.finish();
@@ -165,15 +165,15 @@ impl Session {
 
     /// Asks for log messages of this level and above. Without a session every request does.
     pub(crate) fn set_level(&self, level: LoggingLevel) -> Result<(), String> {
-        if self.is_stateless() {
+        if self.is_modern() {
             return Ok(());
         }
         self.ask::<method::SetLevel>(&SetLevelParams::new(level)).map(|_| ())
     }
 
     /// Whether there is no session, so that every request stands alone.
-    pub(crate) fn is_stateless(&self) -> bool {
-        self.connected().revision.era() == Era::Stateless
+    pub(crate) fn is_modern(&self) -> bool {
+        self.connected().revision.era() == Era::Modern
     }
 
     /// Asks to be told of changes, where there is no session.
@@ -239,7 +239,7 @@ fn config(arguments: &Arguments) -> ClientConfig {
 /// What a server is asked first. Which of the two it is at a time the client finds out by itself.
 fn opening(revision: Option<Revision>) -> &'static str {
     match revision.map(Revision::era) {
-        Some(Era::Handshake) => "`initialize`",
+        Some(Era::Legacy) => "`initialize`",
         Some(_) => "`server/discover`",
         None => "`server/discover` or `initialize`",
     }

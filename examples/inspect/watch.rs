@@ -10,7 +10,7 @@ use crate::session::Session;
 /// Subscribes to every resource that the server lists.
 pub(crate) fn subscribe(session: &Session) -> Result<(), String> {
     let offered = session.connected().capabilities;
-    if session.is_stateless() {
+    if session.is_modern() {
         return subscribe_alone(session);
     }
     if !offered.contains(Capability::ResourcesSubscribe) {

@@ -19,28 +19,28 @@ pub mod config {
     /// A server of sessions that offers nothing.
     pub fn bare_server() -> ServerConfig {
         let mut config = ServerConfig::new("s", "1");
-        config.revisions = RevisionSet::HANDSHAKE;
+        config.revisions = RevisionSet::LEGACY;
         config
     }
 
     /// A client of sessions that offers nothing.
     pub fn bare_client() -> ClientConfig {
         let mut config = ClientConfig::new("c", "1");
-        config.revisions = RevisionSet::HANDSHAKE;
+        config.revisions = RevisionSet::LEGACY;
         config
     }
 
     /// A server of sessions that offers everything.
     pub fn server() -> ServerConfig {
         let mut config = server_of_both_eras();
-        config.revisions = RevisionSet::HANDSHAKE;
+        config.revisions = RevisionSet::LEGACY;
         config
     }
 
     /// A client of sessions that offers everything.
     pub fn client() -> ClientConfig {
         let mut config = client_of_both_eras();
-        config.revisions = RevisionSet::HANDSHAKE;
+        config.revisions = RevisionSet::LEGACY;
         config
     }
 

@@ -189,7 +189,7 @@ impl Client {
                 .dispatcher
                 .messages_mut()
                 .session
-                .open_stateless(revision, Some(capabilities));
+                .open_modern(revision, Some(capabilities));
         } else {
             self.go(revision, Some(capabilities), now, out);
         }
@@ -212,7 +212,7 @@ impl Client {
         out: &mut dyn Outlets,
     ) {
         self.connection.dispatcher.messages_mut().lifecycle.step(Step::Complete);
-        self.connection.dispatcher.messages_mut().session.open_stateless(revision, capabilities);
+        self.connection.dispatcher.messages_mut().session.open_modern(revision, capabilities);
         let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
         dispatcher.serving.calls.flush_held(cx);
         self.subscribe_to_wanted(now, out);
@@ -385,9 +385,8 @@ impl Client {
         let text = result.borrowed().unwrap_or_default();
         let malformed = |kind| ConnectFailure::Malformed { kind, message: text.as_bytes().into() };
         let answer = Answer::read(text).map_err(malformed)?;
-        let spoken = Revision::from_name(&answer.version.to_str()).filter(|revision| {
-            self.config.revisions.and(RevisionSet::HANDSHAKE).contains(*revision)
-        });
+        let spoken = Revision::from_name(&answer.version.to_str())
+            .filter(|revision| self.config.revisions.and(RevisionSet::LEGACY).contains(*revision));
         let Some(revision) = spoken else {
             let ours = self.config.revisions;
             return Err(ConnectFailure::UnsupportedRevision { theirs: answer.version, ours });

@@ -110,11 +110,11 @@ pub(super) struct Abilities {
 
 impl Abilities {
     pub(super) const fn stateless(self) -> RevisionSet {
-        self.spoken.and(RevisionSet::STATELESS)
+        self.spoken.and(RevisionSet::MODERN)
     }
 
     pub(super) const fn sessions(self) -> RevisionSet {
-        self.spoken.and(RevisionSet::HANDSHAKE)
+        self.spoken.and(RevisionSet::LEGACY)
     }
 }
 
@@ -143,7 +143,7 @@ impl Negotiation {
         let known = able.known.filter(|known| able.spoken.contains(*known));
         let sessions = able.sessions().latest();
         match (known.map(Revision::era), able.stateless().latest(), sessions) {
-            (Some(Era::Stateless), Some(newest), _) if !self.is_shy || sessions.is_none() => {
+            (Some(Era::Modern), Some(newest), _) if !self.is_shy || sessions.is_none() => {
                 Move::Go(known.unwrap_or(newest), Evidence::Known)
             }
             (_, _, Some(newest)) if self.is_shy || known.is_some() => {

@@ -36,8 +36,7 @@ enum Came {
 
 /// What can come of a probe. What stands together in a line has to lead to the same.
 fn of_a_probe(negotiation: &Negotiation) -> Vec<(&'static str, Vec<Came>)> {
-    let (modern, sessions, nothing) =
-        (RevisionSet::STATELESS, RevisionSet::HANDSHAKE, RevisionSet::NONE);
+    let (modern, sessions, nothing) = (RevisionSet::MODERN, RevisionSet::LEGACY, RevisionSet::NONE);
     // Which one that was is all that probes of the same name can differ in.
     let corrected = match negotiation.repeated.is_empty() {
         true => "`-32022` with a common revision without sessions",
@@ -91,7 +90,7 @@ fn late_answers(negotiation: &Negotiation) -> Vec<(&'static str, Vec<Came>)> {
     if negotiation.fell_back != Some(Evidence::ProbeTimedOut) || negotiation.late.is_some() {
         return Vec::new();
     }
-    let modern = vec![Came::Late(RevisionSet::STATELESS), Came::Late(RevisionSet::ALL)];
+    let modern = vec![Came::Late(RevisionSet::MODERN), Came::Late(RevisionSet::ALL)];
     vec![("a late discovery with a common revision without sessions", modern)]
 }
 
@@ -179,8 +178,8 @@ fn chart(able: Abilities) -> Chart {
 /// What a client does first.
 fn first_moves() -> String {
     let known = |revision, able| Abilities { known: Some(revision), ..able };
-    let (modern, sessions) = (able(RevisionSet::STATELESS), able(RevisionSet::HANDSHAKE));
-    let of_sessions = RevisionSet::HANDSHAKE.latest().unwrap();
+    let (modern, sessions) = (able(RevisionSet::MODERN), able(RevisionSet::LEGACY));
+    let of_sessions = RevisionSet::LEGACY.latest().unwrap();
     let table = [
         ("speaks revisions of both eras", BOTH, false),
         ("the same; the server is known to have no sessions", known(MODERN, BOTH), false),
@@ -218,7 +217,7 @@ pub(crate) fn section() -> String {
         first_moves(),
         both.table(),
         both.diagram(),
-        chart(able(RevisionSet::STATELESS)).table(),
-        chart(able(RevisionSet::HANDSHAKE)).table(),
+        chart(able(RevisionSet::MODERN)).table(),
+        chart(able(RevisionSet::LEGACY)).table(),
     )
 }

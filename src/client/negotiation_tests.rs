@@ -22,8 +22,8 @@ const fn able(spoken: RevisionSet) -> Abilities {
 
 /// The three kinds of clients.
 const BOTH: Abilities = able(RevisionSet::ALL);
-const ONLY_MODERN: Abilities = able(RevisionSet::STATELESS);
-const ONLY_SESSIONS: Abilities = able(RevisionSet::HANDSHAKE);
+const ONLY_MODERN: Abilities = able(RevisionSet::MODERN);
+const ONLY_SESSIONS: Abilities = able(RevisionSet::LEGACY);
 
 const WRONG: ErrorCode = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
 const INCAPABLE: ErrorCode = ErrorCode::MISSING_CLIENT_CAPABILITY;
@@ -92,11 +92,9 @@ fn a_discovery_goes_by_what_both_speak() {
         assert_eq!(after(Probed::Discovery(theirs)), (discovered, discovered), "{theirs:?}");
     }
     // 2
-    for (theirs, best) in [
-        (RevisionSet::HANDSHAKE, NEWEST),
-        (just(&[NEWEST]), NEWEST),
-        (just(&[OLDEST, OLDER]), OLDER),
-    ] {
+    for (theirs, best) in
+        [(RevisionSet::LEGACY, NEWEST), (just(&[NEWEST]), NEWEST), (just(&[OLDEST, OLDER]), OLDER)]
+    {
         let expected = (Move::Initialize(best), nothing);
         assert_eq!(after(Probed::Discovery(theirs)), expected, "{theirs:?}");
     }
@@ -204,7 +202,7 @@ fn a_late_discovery_counts_if_there_is_no_session() {
         assert_eq!(negotiation.refused(refused, BOTH), late, "{refused:?}");
         // One that names nothing of use changes nothing.
         let mut silent = useless.clone();
-        useless.answered_late(RevisionSet::HANDSHAKE);
+        useless.answered_late(RevisionSet::LEGACY);
         assert_eq!(useless.refused(refused, BOTH), silent.refused(refused, BOTH));
     }
 }
@@ -231,7 +229,7 @@ fn a_session_that_is_refused_in_a_modern_way_is_none() {
                 assert_eq!(again.clone().probed(probed, able), failed);
             }
             let nothing = Move::Fail(Failing::NoCommonRevision);
-            assert_eq!(again.probed(Probed::Discovery(RevisionSet::HANDSHAKE), able), nothing);
+            assert_eq!(again.probed(Probed::Discovery(RevisionSet::LEGACY), able), nothing);
         }
         // Without the modern era there is nothing to turn to.
         let mut negotiation = Negotiation::new(false);
@@ -255,7 +253,7 @@ fn what_is_known_of_a_server_can_be_wrong() {
         Probed::Nonsense,
         Probed::TimedOut,
         Probed::WrongVersion(None),
-        Probed::WrongVersion(Some(RevisionSet::HANDSHAKE)),
+        Probed::WrongVersion(Some(RevisionSet::LEGACY)),
         Probed::Discovery(just(&[NEWEST])),
     ]);
     for probed in outcomes {
@@ -271,13 +269,8 @@ fn what_is_known_of_a_server_can_be_wrong() {
 
 /// Everything that a server can make of a probe, and of `initialize`.
 fn all_outcomes() -> (Vec<Probed>, Vec<Refused>) {
-    let sets = [
-        RevisionSet::NONE,
-        RevisionSet::ALL,
-        just(&[MODERN]),
-        RevisionSet::HANDSHAKE,
-        just(&[OLDER]),
-    ];
+    let sets =
+        [RevisionSet::NONE, RevisionSet::ALL, just(&[MODERN]), RevisionSet::LEGACY, just(&[OLDER])];
     let mut probed = vec![Probed::Nonsense, Probed::TimedOut, Probed::Closed];
     probed.push(Probed::WrongVersion(None));
     probed.extend(sets.map(Probed::Discovery));
@@ -331,8 +324,8 @@ fn longest(negotiation: &Negotiation, able: Abilities, next: Move, sent: u32) ->
 fn every_way_through_the_table_ends() {
     let spoken = [
         RevisionSet::ALL,
-        RevisionSet::STATELESS,
-        RevisionSet::HANDSHAKE,
+        RevisionSet::MODERN,
+        RevisionSet::LEGACY,
         just(&[MODERN, OLDER]),
         RevisionSet::NONE,
     ];
@@ -342,7 +335,7 @@ fn every_way_through_the_table_ends() {
             for (probe, is_shy) in [(true, false), (false, false), (true, true), (false, true)] {
                 let able = Abilities {
                     spoken,
-                    offer: spoken.and(RevisionSet::HANDSHAKE).latest(),
+                    offer: spoken.and(RevisionSet::LEGACY).latest(),
                     known,
                     probe,
                 };

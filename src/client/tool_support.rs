@@ -122,7 +122,7 @@ impl Client {
         tool: &str,
         wish: Option<TaskOptions>,
     ) -> Result<CallOptions, CallError> {
-        let revision = self.revision().unwrap_or(Revision::LATEST_STATELESS);
+        let revision = self.revision().unwrap_or(Revision::LATEST_MODERN);
         tools.options(tool, revision, self.peer_capabilities(), wish)
     }
 }

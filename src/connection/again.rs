@@ -66,7 +66,7 @@ pub(super) fn is_repeated<C: Recycle>(
         return false;
     }
     let theirs = versions_in(error.data.as_ref().map(Raw::as_json).unwrap_or_default());
-    let ours = session.spoken.and(RevisionSet::STATELESS);
+    let ours = session.spoken.and(RevisionSet::MODERN);
     let best = theirs.and_then(|theirs| theirs.and(ours).latest());
     let Some(asked) = at.below.outgoing.get_mut(at.call.0) else { return false };
     let repeated = &mut asked.again.repeated;

@@ -56,7 +56,7 @@ impl<'a> Claim<'a> {
         match members.check(version, own) {
             Err(misfit) => Self::Malformed(misfit),
             Ok((name, meaning)) => match Revision::from_name(&name.to_str()) {
-                Some(revision) if spoken.and(RevisionSet::STATELESS).contains(revision) => {
+                Some(revision) if spoken.and(RevisionSet::MODERN).contains(revision) => {
                     match members.facts(revision, meaning) {
                         Ok(facts) => Self::Sound(facts),
                         Err(misfit) => Self::Malformed(misfit),

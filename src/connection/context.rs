@@ -75,7 +75,7 @@ impl fmt::Debug for RequestContext {
 impl Default for RequestContext {
     fn default() -> Self {
         Self {
-            revision: Revision::LATEST_HANDSHAKE,
+            revision: Revision::LATEST_LEGACY,
             capabilities: CapabilitySet::NONE,
             extensions: ExtensionSet::default(),
             log_level: None,

@@ -52,8 +52,8 @@ pub(crate) fn client_info<'r>(params: &'r Raw<'_>) -> Option<Implementation<'r>>
     member_of(params.as_json(), "clientInfo")
 }
 
-/// Who the client says it is in the metadata of a request that stands alone.
-pub(crate) fn client_info_alone<'r>(meta: &'r Raw<'_>) -> Option<Implementation<'r>> {
+/// The client's `Implementation` from the `_meta` of a modern request.
+pub(crate) fn modern_client_info<'r>(meta: &'r Raw<'_>) -> Option<Implementation<'r>> {
     member_of(meta.as_json(), key::CLIENT)
 }
 
@@ -95,9 +95,9 @@ impl Identity {
         extensions: Vec<String>,
     ) -> Self {
         let info = info.map_or_else(String::new, |info| {
-            member(key::SERVER, info, Implementation::RECORD, Revision::LATEST_STATELESS)
+            member(key::SERVER, info, Implementation::RECORD, Revision::LATEST_MODERN)
         });
-        let offered = offered.known_to(Revision::LATEST_STATELESS);
+        let offered = offered.known_to(Revision::LATEST_MODERN);
         Self { request: info.clone(), info, offered, hints, one_era: false, extensions }
     }
 

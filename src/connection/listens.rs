@@ -207,7 +207,7 @@ impl Listens {
     pub(super) fn open(&mut self, session: &Session, id: InboundId, params: &str) -> bool {
         let notifications = member(params, "notifications").unwrap_or_default();
         let mut filter = Filter::read(notifications);
-        filter.limit(session.offered_alone());
+        filter.limit(session.offered_modern());
         if session.identity().and_then(|own| own.extension(EXTENSION)).is_none() {
             filter.tasks.clear();
         }

@@ -153,7 +153,9 @@ pub(crate) use cx::Cx;
 pub(crate) use detail::Detail;
 pub(crate) use exchanges::Said;
 pub(crate) use for_role::ForRole;
-pub(crate) use identity::{Identity, client_info, client_info_alone, meta_to_pass_on, server_info};
+pub(crate) use identity::{
+    Identity, client_info, meta_to_pass_on, modern_client_info, server_info,
+};
 pub(crate) use incoming_request::IncomingRequest;
 pub(crate) use inputs::InputRequested;
 pub(crate) use late_probe::LateProbe;

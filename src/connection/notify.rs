@@ -105,10 +105,10 @@ pub(super) fn audience<C: Recycle>(messages: &Messages<C>, related: Option<Inbou
     let (session, lifecycle) = (&messages.session, &messages.lifecycle);
     if let Some(id) = related {
         match messages.incoming.table.get(id.0) {
-            Some(exchange) if exchange.rules().requests_stand_alone => {
+            Some(exchange) if exchange.rules().requests_are_self_contained => {
                 return Audience::Exchange(id);
             }
-            None if session.has_served_alone && lifecycle.phase != Phase::Closed => {
+            None if session.has_served_modern && lifecycle.phase != Phase::Closed => {
                 return Audience::Gone;
             }
             _ => {}
@@ -141,8 +141,8 @@ pub(super) fn notify_nobody<C: Recycle>(
     }
 }
 
-/// Sends a notification about a request that stands alone: on its stream, before its answer.
-pub(super) fn notify_alone<C: Recycle>(
+/// Sends a notification about a modern request: on the stream of its exchange, before its answer.
+pub(super) fn notify_in_exchange<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
     id: InboundId,
@@ -152,7 +152,7 @@ pub(super) fn notify_alone<C: Recycle>(
     if messages.lifecycle.phase == Phase::Closed {
         return Err(NotifyError::Closed);
     }
-    let ours = messages.session.offered_alone();
+    let ours = messages.session.offered_modern();
     let Some(exchange) = messages.incoming.table.get_mut(id.0) else {
         return Ok(Delivery::NotWanted);
     };
@@ -262,7 +262,7 @@ impl Session {
     pub(super) fn must_hold(&self, phase: Phase, method: &str) -> bool {
         let has_session = self.terms.is_some();
         // Where there may be no sessions there may be no `ping` either.
-        let has_ping = has_session || self.spoken.and(RevisionSet::STATELESS).is_empty();
+        let has_ping = has_session || self.spoken.and(RevisionSet::MODERN).is_empty();
         let overtakes =
             (has_ping && method == "ping") || (has_session && overtakes_handshake(method));
         matches!(phase, Phase::Opening | Phase::Handshake) && !overtakes

@@ -80,7 +80,7 @@ impl<C: Recycle> Admission<'_, C> {
         session.identity().filter(|own| own.one_era)?;
         match session.terms {
             Some(terms) => Some(terms.revision.era()),
-            None => session.has_served_alone.then_some(Era::Stateless),
+            None => session.has_served_modern.then_some(Era::Modern),
         }
     }
 
@@ -115,7 +115,7 @@ impl<C: Recycle> Admission<'_, C> {
                 Ok(Admitted::Work(kind, RequestContext { task, ..terms.into() }))
             }
             Route::Alone(kind, facts) => {
-                let ours = self.messages.session.offered_alone();
+                let ours = self.messages.session.offered_modern();
                 let theirs = facts.capabilities;
                 let terms = Terms { revision: facts.revision, ours, theirs };
                 let is_relayed = is_relayed();
@@ -143,7 +143,7 @@ impl<C: Recycle> Admission<'_, C> {
             standing: if in_batch { Standing::InBatch } else { Standing::Alone },
             session: self.messages.session.terms,
             spoken: self.messages.session.spoken,
-            offered_alone: self.messages.session.offered_alone(),
+            offered_modern: self.messages.session.offered_modern(),
             era: self.only_era(),
             is_probing: self.is_probing,
         }
@@ -162,7 +162,7 @@ impl<C: Recycle> Admission<'_, C> {
         claim: &Claim<'_>,
         request: &IncomingRequest<'_, '_>,
     ) -> Refusal {
-        let supported = self.messages.session.spoken.and(RevisionSet::STATELESS);
+        let supported = self.messages.session.spoken.and(RevisionSet::MODERN);
         match (kind, claim) {
             (ViolationKind::MalformedClaim, Claim::Malformed(misfit)) => {
                 Refusal { misfit: Some(*misfit), ..Refusal::from(kind) }
@@ -383,7 +383,7 @@ pub(super) fn admit<C: Recycle>(
         messages.incoming.batches.open_request(batch);
     }
     messages.incoming.bytes += bytes;
-    messages.session.has_served_alone |= context.revision.rules().requests_stand_alone;
+    messages.session.has_served_modern |= context.revision.rules().requests_are_self_contained;
     Ok((InboundId(place), context))
 }
 

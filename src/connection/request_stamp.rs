@@ -31,7 +31,7 @@ impl<'i> RequestStamp<'i> {
         rules: &EraRules,
         again: &Again,
     ) -> Option<Self> {
-        let own = identity.filter(|_| rules.requests_stand_alone)?;
+        let own = identity.filter(|_| rules.requests_are_self_contained)?;
         let text = match again.narrowed {
             None => Cow::Borrowed(&*own.request),
             Some(narrowed) => {

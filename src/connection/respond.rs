@@ -14,8 +14,8 @@ use super::event::{CancelCause, Cancelled};
 use super::incoming::Taken;
 use super::inputs::Need;
 use super::notify::{
-    Audience, Delivery, Notice, NotifyError, audience, notify_alone, notify_nobody, notify_session,
-    uri_in,
+    Audience, Delivery, Notice, NotifyError, audience, notify_in_exchange, notify_nobody,
+    notify_session, uri_in,
 };
 use super::route::Role;
 use super::serving::Serving;
@@ -279,7 +279,7 @@ impl Serving {
         let messages = &mut self.calls.messages;
         let to = audience(messages, notice.related);
         match to {
-            Audience::Exchange(id) => return notify_alone(messages, cx, id, &notice),
+            Audience::Exchange(id) => return notify_in_exchange(messages, cx, id, &notice),
             Audience::Gone => return Ok(Delivery::NotWanted),
             Audience::Session | Audience::Nobody => {}
         }

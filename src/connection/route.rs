@@ -79,7 +79,7 @@ pub(crate) struct Situation {
     /// The revisions that this side speaks.
     pub(crate) spoken: RevisionSet,
     /// What this side offers to a request that stands alone.
-    pub(crate) offered_alone: CapabilitySet,
+    pub(crate) offered_modern: CapabilitySet,
     /// The only era that the connection may still be used in, if that has been decided.
     pub(crate) era: Option<Era>,
     /// A client asks whether there have to be sessions.
@@ -104,7 +104,7 @@ pub(crate) fn route(kind: Option<RequestKind>, claim: &Claim<'_>, situation: &Si
     // A client that sends `initialize` wants a session, whatever it thinks of the version.
     let opens = kind == Some(RequestKind::Initialize);
     match claim {
-        _ if !situation.has(RevisionSet::STATELESS) => in_session(kind, situation),
+        _ if !situation.has(RevisionSet::MODERN) => in_session(kind, situation),
         Claim::Sound(facts) => alone(kind, *facts, situation),
         Claim::Unsupported(_) if !opens => Route::Refuse(ViolationKind::UnsupportedRevision),
         Claim::Malformed(_) if !opens => Route::Refuse(ViolationKind::MalformedClaim),
@@ -117,9 +117,7 @@ fn to_client(kind: Option<RequestKind>, situation: &Situation) -> Route {
         (_, Some(terms)) if !terms.revision.rules().server_asks => {
             Route::Refuse(ViolationKind::RequestFromServer)
         }
-        _ if !situation.has(RevisionSet::HANDSHAKE) => {
-            Route::Refuse(ViolationKind::RequestFromServer)
-        }
+        _ if !situation.has(RevisionSet::LEGACY) => Route::Refuse(ViolationKind::RequestFromServer),
         // To a server without sessions nothing is ever answered. One with sessions may ask whether anybody
         // is there.
         (kind, None) if situation.is_probing && kind != Some(RequestKind::Ping) => {
@@ -135,11 +133,11 @@ fn alone(kind: Option<RequestKind>, facts: Facts, situation: &Situation) -> Rout
     if situation.standing == Standing::InBatch {
         return Route::Refuse(ViolationKind::BatchNotAllowed);
     }
-    if situation.era == Some(Era::Handshake) && kind != Some(RequestKind::Discover) {
+    if situation.era == Some(Era::Legacy) && kind != Some(RequestKind::Discover) {
         return Route::Refuse(ViolationKind::OtherEra);
     }
     let Some(known) = kind else { return Route::Alone(None, facts) };
-    let declared = situation.role.declared(situation.offered_alone, facts.capabilities);
+    let declared = situation.role.declared(situation.offered_modern, facts.capabilities);
     match known.rule().check(situation.role.other_side(), facts.revision, declared) {
         Ok(()) => Route::Alone(kind, facts),
         Err(_) => Route::Refuse(ViolationKind::MethodNotAvailable),
@@ -152,14 +150,14 @@ fn alone(kind: Option<RequestKind>, facts: Facts, situation: &Situation) -> Rout
 /// even then, because newer clients probe that way. Where requests may stand alone both are `-32602`:
 /// they lack what would make them do so.
 fn in_session(kind: Option<RequestKind>, situation: &Situation) -> Route {
-    let has_sessions = situation.has(RevisionSet::HANDSHAKE);
+    let has_sessions = situation.has(RevisionSet::LEGACY);
     let is_of_sessions =
-        |kind: RequestKind| !kind.rule().revisions().and(RevisionSet::HANDSHAKE).is_empty();
+        |kind: RequestKind| !kind.rule().revisions().and(RevisionSet::LEGACY).is_empty();
     match (kind, situation.session) {
         (Some(RequestKind::Initialize), _) if !has_sessions => {
             Route::Refuse(ViolationKind::UnsupportedRevision)
         }
-        (Some(RequestKind::Initialize), _) if situation.era == Some(Era::Stateless) => {
+        (Some(RequestKind::Initialize), _) if situation.era == Some(Era::Modern) => {
             Route::Refuse(ViolationKind::UnsupportedRevision)
         }
         (Some(RequestKind::Initialize), _) if situation.standing == Standing::InBatch => {
@@ -170,7 +168,7 @@ fn in_session(kind: Option<RequestKind>, situation: &Situation) -> Route {
             Route::Refuse(ViolationKind::AlreadyInitialized)
         }
         (Some(RequestKind::Ping), _) if has_sessions => Route::Ping,
-        (_, None) if situation.role == Role::Server && situation.has(RevisionSet::STATELESS) => {
+        (_, None) if situation.role == Role::Server && situation.has(RevisionSet::MODERN) => {
             Route::Refuse(ViolationKind::NoClaim)
         }
         (Some(kind), None) if is_of_sessions(kind) => Route::Refuse(ViolationKind::NotInitialized),

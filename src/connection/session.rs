@@ -33,7 +33,7 @@ pub(crate) struct Session {
     /// The level of log messages that requests of ours ask for.
     pub(crate) request_level: Option<LoggingLevel>,
     /// A request that belongs to no session has been served.
-    pub(super) has_served_alone: bool,
+    pub(super) has_served_modern: bool,
     /// The identity was released to save memory, and has to be set again before a message is received.
     pub(crate) is_anonymous: bool,
 }
@@ -49,7 +49,7 @@ impl Session {
             identity: None,
             last_claim: LastClaim::NONE,
             request_level: None,
-            has_served_alone: false,
+            has_served_modern: false,
             is_anonymous: false,
         }
     }
@@ -66,8 +66,8 @@ impl Session {
         self.terms = Some(Terms { revision, ours, theirs: theirs.known_to(revision) });
     }
 
-    /// Goes on without a session. A server that has not said what it offers may offer everything.
-    pub(crate) fn open_stateless(&mut self, revision: Revision, theirs: Option<CapabilitySet>) {
+    /// Opens the connection in the modern era. A server that has not declared capabilities may have all of them.
+    pub(crate) fn open_modern(&mut self, revision: Revision, theirs: Option<CapabilitySet>) {
         let all = || Capability::ALL.iter().copied().filter(|one| one.owner() == Owner::Server);
         self.open(revision, theirs.unwrap_or_else(|| all().collect()));
     }
@@ -104,7 +104,7 @@ impl Session {
         match &self.identity {
             Some(own) if self.role == Role::Server => {
                 let spoken = self.spoken;
-                if !self.has_served_alone {
+                if !self.has_served_modern {
                     return Claim::read(meta, spoken, own);
                 }
                 self.last_claim.of(meta, || Claim::read(meta, spoken, own))
@@ -120,7 +120,7 @@ impl Session {
     }
 
     /// What this side offers to requests that belong to no session.
-    pub(super) fn offered_alone(&self) -> CapabilitySet {
+    pub(super) fn offered_modern(&self) -> CapabilitySet {
         self.identity().map_or(CapabilitySet::NONE, |own| own.offered)
     }
 
@@ -132,8 +132,8 @@ impl Session {
 
     /// Whether there is a session, or one may come.
     pub(super) fn may_have_session(&self) -> bool {
-        let may_come = !self.spoken.and(RevisionSet::HANDSHAKE).is_empty();
-        self.role == Role::Client || self.terms.is_some() || (may_come && !self.has_served_alone)
+        let may_come = !self.spoken.and(RevisionSet::LEGACY).is_empty();
+        self.role == Role::Client || self.terms.is_some() || (may_come && !self.has_served_modern)
     }
 
     /// Whether the peer lets its tasks be cancelled.

@@ -14,9 +14,9 @@ use crate::version::{Era, Revision};
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each row of the table is independent")]
 pub(crate) struct EraRules {
-    /// A request stands alone: its `_meta` says the revision, the client and the capabilities, and permission for
-    /// everything about it comes from there, not from a session.
-    pub(crate) requests_stand_alone: bool,
+    /// The `_meta` of a request holds the revision, the client and its capabilities: what the request may do follows
+    /// from these, not from a session.
+    pub(crate) requests_are_self_contained: bool,
     /// A result carries `resultType` and the server's name in `_meta`.
     pub(crate) stamps_results: bool,
     /// `resultType` says how a result is to be read. Without it, the capability of the peer says so.
@@ -83,7 +83,7 @@ pub(crate) struct UpdateRules {
 
 impl EraRules {
     const LEGACY: Self = Self {
-        requests_stand_alone: false,
+        requests_are_self_contained: false,
         stamps_results: false,
         reads_result_types: false,
         input_by_rounds: false,
@@ -112,7 +112,7 @@ impl EraRules {
     };
 
     const MODERN: Self = Self {
-        requests_stand_alone: true,
+        requests_are_self_contained: true,
         stamps_results: true,
         reads_result_types: true,
         input_by_rounds: true,
@@ -158,8 +158,8 @@ impl Revision {
     /// The rules of the era that the revision belongs to.
     pub(crate) const fn rules(self) -> &'static EraRules {
         match self.era() {
-            Era::Handshake => &EraRules::LEGACY,
-            Era::Stateless => &EraRules::MODERN,
+            Era::Legacy => &EraRules::LEGACY,
+            Era::Modern => &EraRules::MODERN,
         }
     }
 }
@@ -211,7 +211,7 @@ mod tests {
 
     fn rows() -> [Row; 22] {
         rows![
-            requests_stand_alone
+            requests_are_self_contained
             stamps_results
             reads_result_types
             input_by_rounds

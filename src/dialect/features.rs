@@ -45,7 +45,7 @@ impl Feature {
             Self::ElicitationIds | Self::Tasks => RevisionSet::only(Revision::V2025_11_25),
             #[cfg(feature = "http")]
             Self::PrimedStreams => RevisionSet::only(Revision::V2025_11_25),
-            Self::ResourceNotFoundCode => RevisionSet::HANDSHAKE,
+            Self::ResourceNotFoundCode => RevisionSet::LEGACY,
             #[cfg(feature = "http")]
             Self::VersionHeader => RevisionSet::since(Revision::V2025_03_26),
             #[cfg(feature = "auth")]

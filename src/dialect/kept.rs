@@ -119,7 +119,7 @@ pub(crate) fn check_params(kind: RequestKind, params: &str) -> Result<(), Misfit
 /// Whether an elicitation sends the user to a URL. Where it need not have an id it has no form either.
 fn is_visit(params: &str, revision: Revision) -> bool {
     elicitation_id(RequestKind::Elicit, params, revision).is_some()
-        || (revision.is_stateless() && member(params, "requestedSchema").is_none())
+        || (revision.is_modern() && member(params, "requestedSchema").is_none())
 }
 
 /// The id of an elicitation, if it is one by URL.

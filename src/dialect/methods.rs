@@ -84,7 +84,7 @@ impl Rule {
         revision: Revision,
         declared: Declared,
     ) -> Result<(), NotAllowed> {
-        let in_session = self.sender == Sender::EitherInSession && !revision.is_stateless();
+        let in_session = self.sender == Sender::EitherInSession && !revision.is_modern();
         if !self.is_sent_by(sender) && !in_session {
             return Err(NotAllowed::Direction);
         }
@@ -130,7 +130,7 @@ impl Rule {
     /// Whether it belongs to an extension in a revision, and to the protocol in others: then what opens it
     /// is the extension.
     fn is_extension(&self, revision: Revision) -> bool {
-        revision.is_stateless() && self.gate.is_some_and(|gate| gate.of_client.is_some())
+        revision.is_modern() && self.gate.is_some_and(|gate| gate.of_client.is_some())
     }
 
     /// Whether a server without a session may ask for it before it answers a call: it is a request of
@@ -220,8 +220,8 @@ const fn gated_by(of_server: Capability, of_client: Capability) -> Option<Gate> 
 }
 
 const EVERY: RevisionSet = RevisionSet::ALL;
-const SESSIONS: RevisionSet = RevisionSet::HANDSHAKE;
-const STATELESS: RevisionSet = RevisionSet::STATELESS;
+const SESSIONS: RevisionSet = RevisionSet::LEGACY;
+const STATELESS: RevisionSet = RevisionSet::MODERN;
 /// Elicitation as a request of its own.
 const ELICITATION: RevisionSet = SESSIONS.and(RevisionSet::since(Revision::V2025_06_18));
 const ONLY_2025_11_25: RevisionSet = RevisionSet::only(Revision::V2025_11_25);

@@ -94,15 +94,15 @@ fn capabilities_of_later_revisions_do_not_count() {
     let all = client(r#"{"elicitation":{"url":{},"form":{}},"sampling":{"tools":{}},"roots":{}}"#)
         .expect("readable");
     let count = |revision| all.known_to(revision).iter().count();
-    assert_eq!(Revision::HANDSHAKE.map(count), [2, 2, 4, 6]);
+    assert_eq!(Revision::LEGACY.map(count), [2, 2, 4, 6]);
     let by_url = client(r#"{"elicitation":{"url":{}}}"#).expect("readable");
     assert_eq!(
-        Revision::HANDSHAKE.map(|revision| by_url.known_to(revision).is_empty()),
+        Revision::LEGACY.map(|revision| by_url.known_to(revision).is_empty()),
         [true, true, true, false],
         "2025-06-18 has only the form"
     );
     let completions = server(r#"{"completions":{}}"#).expect("readable");
-    let known = Revision::HANDSHAKE.map(|revision| !completions.known_to(revision).is_empty());
+    let known = Revision::LEGACY.map(|revision| !completions.known_to(revision).is_empty());
     assert_eq!(known, [false, true, true, true]);
 }
 
@@ -138,7 +138,7 @@ fn the_methods_of_every_revision_and_direction() {
     assert_eq!(table.len() + tasks + stateless, RequestKind::ALL.len());
     for (name, direction, since, gate) in table {
         let kind = RequestKind::of(&Str::from(name)).expect(name);
-        for revision in Revision::HANDSHAKE {
+        for revision in Revision::LEGACY {
             for sender in [Sender::Client, Sender::Server] {
                 // Completion came without a capability.
                 let open = gate.is_none() || (name == "completion/complete" && revision == A);
@@ -197,7 +197,7 @@ fn the_notifications_of_every_revision_and_direction() {
     for (name, direction, since, gate) in table {
         let kind = NotificationKind::named(name).expect(name);
         assert_eq!(kind.rule().name, name);
-        for revision in Revision::HANDSHAKE {
+        for revision in Revision::LEGACY {
             for sender in [Sender::Client, Sender::Server] {
                 let set = gate.map_or(CapabilitySet::NONE, |gate| CapabilitySet::NONE.with(gate));
                 let check = |set| {
@@ -223,7 +223,7 @@ fn the_notifications_of_every_revision_and_direction() {
 
 #[test]
 fn features_came_and_went() {
-    let has = |feature: Feature| Revision::HANDSHAKE.map(|revision| feature.is_in(revision));
+    let has = |feature: Feature| Revision::LEGACY.map(|revision| feature.is_in(revision));
     assert_eq!(has(Feature::Batches), [false, true, false, false]);
     assert_eq!(has(Feature::AbsentErrorId), [false, false, false, true]);
     assert_eq!(has(Feature::ElicitationIds), [false, false, false, true]);
@@ -239,7 +239,7 @@ fn a_client_without_forms_offers_no_elicitation_where_there_are_only_forms() {
     by_url.url = Some(EmptyCapability::default());
     declared.elicitation = Some(by_url);
     let says = |declared: &ClientCapabilities<'_>| {
-        Revision::HANDSHAKE.map(|revision| sayable(declared, revision).elicitation.is_some())
+        Revision::LEGACY.map(|revision| sayable(declared, revision).elicitation.is_some())
     };
     assert_eq!(says(&declared), [false, false, false, true]);
     declared.elicitation = Some(ElicitationCapability::both());

@@ -87,7 +87,7 @@ impl Side {
         client.connect(now, &mut out).unwrap();
         let mut options = CallOptions::new().idle(Timeout::After(IDLE));
         options = options.total(Timeout::After(TOTAL));
-        if revisions == RevisionSet::STATELESS {
+        if revisions == RevisionSet::MODERN {
             // What a session has to be asked for a task makes it another call.
             options = options.task(TaskOptions::new());
         }
@@ -221,7 +221,7 @@ impl Side {
         let server = json!({"name": "s", "version": "1"});
         let revisions = self.client.config().revisions;
         let revision = revisions.latest().unwrap().name();
-        if revisions == RevisionSet::STATELESS {
+        if revisions == RevisionSet::MODERN {
             self.answer(&json!({
                 "resultType": "complete", "supportedVersions": [revision],
                 "capabilities": capabilities, "ttlMs": 0, "cacheScope": "private",
@@ -357,9 +357,9 @@ fn rows(state: State, revisions: RevisionSet) -> Vec<(&'static str, String)> {
 fn is_the_same_in_a_session() {
     for state in [State::Held, State::Unsent, State::Sent] {
         let has_no_place = |step: &str| ["it needs input", "it becomes a task"].contains(&step);
-        let alone = rows(state, RevisionSet::STATELESS);
+        let alone = rows(state, RevisionSet::MODERN);
         let alone: Vec<_> = alone.into_iter().filter(|(step, _)| !has_no_place(step)).collect();
-        let in_session = rows(state, RevisionSet::HANDSHAKE);
+        let in_session = rows(state, RevisionSet::LEGACY);
         let in_session: Vec<_> =
             in_session.into_iter().filter(|(step, _)| !has_no_place(step)).collect();
         assert_eq!(in_session, alone);
@@ -370,7 +370,7 @@ pub(super) fn section() -> String {
     is_the_same_in_a_session();
     let mut chart = Chart::default();
     for state in [State::Held, State::Unsent, State::Sent, State::NeedsInput, State::Task] {
-        for (step, to) in rows(state, RevisionSet::STATELESS) {
+        for (step, to) in rows(state, RevisionSet::MODERN) {
             chart.row(state.name(), step, &to);
         }
     }

@@ -43,7 +43,7 @@ struct Side {
 }
 
 fn of_client(era: Era, id: u32, method: &str, mut params: Value) -> String {
-    if era == Era::Stateless {
+    if era == Era::Modern {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities":
@@ -61,7 +61,7 @@ impl Side {
         let mut out = Outbox::new(Framing::Messages, &Limits::default());
         let (mut server, now) = (Server::new(of_server.into()), Instant::from_millis(1_000));
         let mut tasks = Tasks::new(config);
-        if era == Era::Handshake {
+        if era == Era::Legacy {
             let initialize = json!({
                 "protocolVersion": "2025-11-25", "capabilities": {"roots": {}},
                 "clientInfo": {"name": "c", "version": "1"},
@@ -136,7 +136,7 @@ impl Side {
     fn answer(&mut self) {
         let keys: Vec<String> =
             self.tasks.get(self.key).unwrap().waits_for().map(ToString::to_string).collect();
-        if self.era == Era::Stateless {
+        if self.era == Era::Modern {
             let answers = keys.iter().map(|key| (key.clone(), json!({"roots": []})));
             let answers = Value::Object(answers.collect());
             self.ask("tasks/update", json!({"taskId": "t-1", "inputResponses": answers}));
@@ -178,10 +178,10 @@ pub(super) fn section() -> String {
     let (mut chart, mut changes) = (Chart::default(), BTreeSet::new());
     for status in Status::ALL {
         for step in STEPS {
-            let after_alone = after(status, step, Era::Stateless);
+            let after_alone = after(status, step, Era::Modern);
             let as_in_a_session = if step == WITHOUT_HASTE { "`tasks/cancel` comes" } else { step };
-            let in_session = after(status, step, Era::Handshake);
-            let expected = after(status, as_in_a_session, Era::Stateless);
+            let in_session = after(status, step, Era::Legacy);
+            let expected = after(status, as_in_a_session, Era::Modern);
             assert_eq!(in_session, expected, "{status}, {step}");
             match after_alone {
                 Some(to) if to == status => {}

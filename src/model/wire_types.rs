@@ -140,7 +140,7 @@ impl ObjectSchema {
         let shape = <Self as WireType<Raw<'_>>>::SHAPE;
         let fits = |revision| can_be_copied(schema.as_json(), shape, revision);
         // The shape differs between sessions and what came later, and nowhere else.
-        let fits_all = fits(Revision::LATEST_HANDSHAKE) && fits(Revision::LATEST_STATELESS);
+        let fits_all = fits(Revision::LATEST_LEGACY) && fits(Revision::LATEST_MODERN);
         if fits_all { schema.vetted() } else { schema }
     }
 }
@@ -251,20 +251,20 @@ impl WireType<Vec<Text<'_>>> for Proposals {
 }
 
 static OBJECT_SCHEMA_BY_REVISION: Widened = Widened {
-    widened: RevisionSet::STATELESS,
+    widened: RevisionSet::MODERN,
     before: Shape::Record(&PLAIN_SCHEMA),
     // Any keyword may be used.
     after: Shape::Record(&Record::of(&[TYPE, DIALECT])),
 };
 
 static ANY_SCHEMA_BY_REVISION: Widened = Widened {
-    widened: RevisionSet::STATELESS,
+    widened: RevisionSet::MODERN,
     before: Shape::Record(&PLAIN_SCHEMA),
     after: Shape::Record(&Record::of(&[DIALECT])),
 };
 
 static STRUCTURED: Widened =
-    Widened { widened: RevisionSet::STATELESS, before: Shape::Object, after: Shape::Any };
+    Widened { widened: RevisionSet::MODERN, before: Shape::Object, after: Shape::Any };
 
 const DIALECT: Field = Field::optional("$schema", Shape::Advice(&Shape::Text));
 

@@ -58,7 +58,7 @@ fn what_has_been_prepared_is_written_like_what_has_not() {
                 let has_place = !serde_json::to_string(&value)
                     .is_ok_and(|text| member(&text, "_meta") == Some("null"));
                 let additions =
-                    ADDITIONS.iter().take(if revision.is_stateless() && has_place { 2 } else { 1 });
+                    ADDITIONS.iter().take(if revision.is_modern() && has_place { 2 } else { 1 });
                 for additions in additions {
                     let expected = write(&value, form, additions);
                     assert_eq!(copy(&prepared, form, additions), expected, "{revision:?} {text}");

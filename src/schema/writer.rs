@@ -32,7 +32,7 @@ impl<'a> Writer<'a> {
             buffer,
             limit,
             expected: Shape::Any,
-            revision: Revision::LATEST_HANDSHAKE,
+            revision: Revision::LATEST_LEGACY,
             needs: CapabilitySet::NONE,
             wrote_null: false,
         }

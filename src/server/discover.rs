@@ -59,7 +59,7 @@ impl ServerConfig {
     /// What the server says of itself in every answer where there are no sessions; nothing if it has
     /// only sessions.
     pub(crate) fn identity(&self) -> Option<Identity> {
-        if self.revisions.and(RevisionSet::STATELESS).is_empty() {
+        if self.revisions.and(RevisionSet::MODERN).is_empty() {
             return None;
         }
         let info = self.identify.then_some(&self.info);
@@ -79,7 +79,7 @@ impl ServerConfig {
 
     /// The extension of this name, if the server has it.
     pub(super) fn extension(&self, name: &str) -> Option<Extension> {
-        if self.revisions.and(RevisionSet::STATELESS).is_empty() {
+        if self.revisions.and(RevisionSet::MODERN).is_empty() {
             return None;
         }
         Extension::at(self.extensions().position(|known| known == name)?)
@@ -98,7 +98,7 @@ pub(super) fn answer(
     out: &mut dyn Outlets,
 ) -> Result<(), ViolationKind> {
     let discovery = Discovery {
-        supported: config.revisions.and(RevisionSet::STATELESS),
+        supported: config.revisions.and(RevisionSet::MODERN),
         capabilities: &config.capabilities,
         instructions: config.instructions.as_deref(),
     };

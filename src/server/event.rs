@@ -7,7 +7,7 @@ use crate::capability::CapabilitySet;
 use crate::connection::{
     CallEnded, Cancelled, Cause, CommonEvent, IncomingRequest, ListPage, Notification, OrphanTask,
     Outcome, PagesRestarted, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate, TaskAnswer,
-    TaskUpdate, Violation, client_info, client_info_alone, meta_to_pass_on,
+    TaskUpdate, Violation, client_info, meta_to_pass_on, modern_client_info,
 };
 use crate::dialect::methods::owned_method;
 use crate::handle::InboundId;
@@ -212,7 +212,7 @@ impl<'a> Request<'a> {
     /// [`Opened::client_info`] has said so.
     pub fn client_info(&self) -> Option<Implementation<'_>> {
         let meta = self.meta.as_ref().filter(|_| self.context.revision.rules().names_in_meta)?;
-        client_info_alone(meta)
+        modern_client_info(meta)
     }
 
     /// The metadata for whoever is asked in turn, of a gateway: without what belongs to one connection, which is the

@@ -47,7 +47,7 @@ impl<'a> Params<'a> {
 impl ServerConfig {
     /// The revision for a client that asks for this one: the same if it is spoken, else the newest.
     fn choose(&self, requested: &Str<'_>) -> Option<Revision> {
-        let spoken = self.revisions.and(RevisionSet::HANDSHAKE);
+        let spoken = self.revisions.and(RevisionSet::LEGACY);
         let exact =
             Revision::from_name(&requested.to_str()).filter(|revision| spoken.contains(*revision));
         let other = || spoken.latest().filter(|_| !self.refuse_other_revisions);
@@ -104,7 +104,7 @@ fn refuse_revision(
     (request, params): (&IncomingRequest<'_, '_>, &Params<'_>),
     out: &mut dyn Outlets,
 ) {
-    let supported = config.revisions.and(RevisionSet::HANDSHAKE);
+    let supported = config.revisions.and(RevisionSet::LEGACY);
     let data = Detail::versions(supported, &params.requested);
     let message = "Unsupported protocol version";
     let code = ErrorCode::INVALID_PARAMS;

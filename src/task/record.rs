@@ -241,7 +241,7 @@ impl Default for Record {
             serial: 0,
             request: BegunFor {
                 kind: RequestKind::CallTool,
-                revision: Revision::LATEST_HANDSHAKE,
+                revision: Revision::LATEST_LEGACY,
                 capabilities: CapabilitySet::NONE,
                 kept: Kept::default(),
             },

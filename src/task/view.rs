@@ -191,7 +191,7 @@ impl Serialize for Alone<'_> {
                 task.serialize_entry("inputRequests", &Requests(&record.inputs.wanted))?;
             }
             State::Completed(result) => {
-                task.serialize_entry("result", &Raw::trusted(&result_alone(record, result)))?;
+                task.serialize_entry("result", &Raw::trusted(&modern_result(record, result)))?;
             }
             State::Failed(error) => task.serialize_entry("error", error)?,
             State::Working | State::Cancelled => {}
@@ -254,8 +254,8 @@ impl Serialize for StoredError {
     }
 }
 
-/// The result of a task where there are no sessions, which says of what kind it is.
-fn result_alone<'t>(task: &Record, result: &'t str) -> Cow<'t, str> {
+/// The result of a task in the modern era, with its `resultType`.
+fn modern_result<'t>(task: &Record, result: &'t str) -> Cow<'t, str> {
     match result.strip_prefix('{').filter(|_| task.is_of_session()) {
         Some("}") => Cow::Owned(format!("{KIND}}}")),
         Some(rest) => Cow::Owned(format!("{KIND},{rest}")),

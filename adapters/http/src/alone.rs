@@ -102,8 +102,8 @@ impl Inner {
         Ok(carried.listed(Arc::downgrade(self), place))
     }
 
-    /// A connection for a message that stands alone, which may have served others.
-    pub(crate) fn connect_alone(&self) -> Arc<Wire<Server>> {
+    /// A connection for a message without a session. It may have served other such messages.
+    pub(crate) fn connect_sessionless(&self) -> Arc<Wire<Server>> {
         let spare = lock(&self.alone).take_spare();
         match spare {
             Some(wire) => {

@@ -308,7 +308,7 @@ impl Inner {
         let posted = (body, &mut scanned, source);
         let carried = match destination {
             Destination::Alone => {
-                let connect = || self.connect_alone();
+                let connect = || self.connect_sessionless();
                 self.alone(connect, posted, share)?
             }
             Destination::Assumed(revision) => {

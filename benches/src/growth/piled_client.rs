@@ -75,11 +75,11 @@ impl Asked {
     }
 
     fn in_session() -> Self {
-        Self::opened(RevisionSet::HANDSHAKE, SESSION)
+        Self::opened(RevisionSet::LEGACY, SESSION)
     }
 
     fn without_session() -> Self {
-        Self::opened(RevisionSet::STATELESS, DISCOVERY)
+        Self::opened(RevisionSet::MODERN, DISCOVERY)
     }
 
     fn receive<'f>(&mut self, message: &'f str) -> Option<ClientEvent<'f>> {
@@ -258,7 +258,7 @@ fn pages(count: usize) -> Round {
 fn held(count: usize) -> Round {
     let mut limits = limits();
     limits.held_bytes = 1 << 30;
-    let mut asked = Asked::fresh(limits, RevisionSet::HANDSHAKE);
+    let mut asked = Asked::fresh(limits, RevisionSet::LEGACY);
     for number in 0..count {
         let method = if number % 2 == 0 { "x" } else { "y" };
         asked.client.notify_method(method, &(), None, &mut asked.out).unwrap();

@@ -29,7 +29,7 @@ struct VisitState {
 impl Visits {
     /// Sends the user to the page, and says when it is done: at once, because there is no page.
     pub(super) fn visit(&self, exchange: &Exchange<Server>) -> Answered {
-        if exchange.request().context.era() == Era::Stateless {
+        if exchange.request().context.era() == Era::Modern {
             return visit_alone(exchange);
         }
         // In a session the client wants to hear when it is done, so the id matters.

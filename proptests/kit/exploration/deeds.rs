@@ -179,7 +179,7 @@ impl Small {
             Deed::Require(id) => {
                 let Some(request) = requests.get(&id) else { return Ok(()) };
                 let required = InputRequired::new().roots("r").state("s");
-                let in_session = request.context.era() != Era::Stateless;
+                let in_session = request.context.era() != Era::Modern;
                 match server.require_input(request, &required, *now, out) {
                     Ok(()) if in_session => theirs.answered_for_now(id),
                     Ok(()) => theirs.answered(id),

@@ -154,8 +154,8 @@ const TWINS_ALONE: [&str; 3] = [
 /// Every small world there is.
 pub fn scenarios() -> Vec<Scenario> {
     let eras = [
-        ("sessions", RevisionSet::HANDSHAKE, &TWINS),
-        ("no sessions", RevisionSet::STATELESS, &TWINS_ALONE),
+        ("sessions", RevisionSet::LEGACY, &TWINS),
+        ("no sessions", RevisionSet::MODERN, &TWINS_ALONE),
     ];
     let mut scenarios = Vec::new();
     for (era, revisions, twins) in eras {
@@ -187,9 +187,9 @@ fn negotiations() -> impl Iterator<Item = Scenario> {
         ("both eras", false, RevisionSet::ALL, None, true),
         ("both eras, sessions known", true, RevisionSet::ALL, Some(legacy), true),
         ("both eras, no sessions known", false, RevisionSet::ALL, Some(modern), true),
-        ("no sessions", true, RevisionSet::STATELESS, None, true),
-        ("no sessions, unasked", true, RevisionSet::STATELESS, None, false),
-        ("sessions", true, RevisionSet::HANDSHAKE, None, true),
+        ("no sessions", true, RevisionSet::MODERN, None, true),
+        ("no sessions, unasked", true, RevisionSet::MODERN, None, false),
+        ("sessions", true, RevisionSet::LEGACY, None, true),
     ];
     clients.into_iter().map(|(name, is_quick, revisions, known, probe)| {
         let world = Negotiating::new(revisions, known, probe);

@@ -126,7 +126,7 @@ impl Setup {
         server.capabilities.tools = Some(ListChanged::notified());
         server.capabilities.resources = Some(ResourcesCapability::notified());
         if choices.one_in(6) {
-            server.revisions = RevisionSet::HANDSHAKE;
+            server.revisions = RevisionSet::LEGACY;
         }
         let mut http = HttpServerConfig::default();
         http.responses = match choices.below(4) {

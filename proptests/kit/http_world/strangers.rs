@@ -28,8 +28,8 @@ impl HttpWorld {
         let is_known = self.principal != Principal::default();
         let is_own = match context.requestor {
             Requestor::Principal(principal) => is_known && principal == self.principal,
-            Requestor::Session(_) => !is_known && context.era() == Era::Handshake,
-            Requestor::Unknown(_) => !is_known && context.era() == Era::Stateless,
+            Requestor::Session(_) => !is_known && context.era() == Era::Legacy,
+            Requestor::Unknown(_) => !is_known && context.era() == Era::Modern,
             _ => false,
         };
         if is_own && context.principal == self.principal {

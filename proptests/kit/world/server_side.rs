@@ -112,7 +112,7 @@ impl World {
         };
         let Some(request) = requests.get(&id) else { return Ok(()) };
         let before = (server.counts(), out.len());
-        let comes_again = request.context.era() != Era::Stateless;
+        let comes_again = request.context.era() != Era::Modern;
         match server.require_input(request, &required(what), *now, out) {
             Ok(()) if comes_again => theirs.monitor.answered_for_now(id),
             Ok(()) => theirs.monitor.answered(id),

@@ -51,7 +51,7 @@ impl Setup {
 }
 
 fn revisions(choices: &mut Choices) -> RevisionSet {
-    let sets = [RevisionSet::ALL, RevisionSet::STATELESS, RevisionSet::HANDSHAKE];
+    let sets = [RevisionSet::ALL, RevisionSet::MODERN, RevisionSet::LEGACY];
     choices.pick(&sets).unwrap_or(RevisionSet::ALL)
 }
 

@@ -35,14 +35,14 @@ const RUNTIMES: [Runtime; 2] = [
 
 fn server_config() -> ServerConfig {
     let mut config = ServerConfig::new("server", "1");
-    config.revisions = RevisionSet::HANDSHAKE;
+    config.revisions = RevisionSet::LEGACY;
     config.capabilities.tools = Some(ListChanged::default());
     config
 }
 
 fn client_config() -> ClientConfig {
     let mut config = ClientConfig::new("client", "1");
-    config.revisions = RevisionSet::HANDSHAKE;
+    config.revisions = RevisionSet::LEGACY;
     config
 }
 

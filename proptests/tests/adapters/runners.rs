@@ -168,7 +168,7 @@ fn one_that_takes_its_time_with_events() {
     }
     let later = Arc::<Mutex<_>>::default();
     let mut config = config();
-    config.revisions = RevisionSet::HANDSHAKE;
+    config.revisions = RevisionSet::LEGACY;
     let options = ConnectionOptions::new();
     let wire = Wire::server(config, &options, Clock::new(), Later(Arc::clone(&later)));
     wire.write_on_thread(io::sink()).unwrap();

@@ -38,7 +38,7 @@ fn what_happens_is_said_without_payloads() {
 
     let ((from_client, to_server), (from_server, to_client)) = (pipe().unwrap(), pipe().unwrap());
     let mut config = ServerConfig::new("server", "1");
-    config.revisions = RevisionSet::HANDSHAKE;
+    config.revisions = RevisionSet::LEGACY;
     config.capabilities.tools = Some(ListChanged::default());
     let handler = |exchange: &Exchange<Server>| match &exchange.request().kind {
         mcp_sansio::ClientRequest::CallTool(call) if call.name == "forget" => Ok(()),
@@ -49,7 +49,7 @@ fn what_happens_is_said_without_payloads() {
     };
     let server = thread::spawn(move || serve(config, from_client, to_client, handler));
     let mut config = ClientConfig::new("client", "1");
-    config.revisions = RevisionSet::HANDSHAKE;
+    config.revisions = RevisionSet::LEGACY;
     let connection = connect(config, from_server, to_server, RefuseAll::new()).unwrap();
     let call = |tool: &str| {
         let params = json!({"name": tool, "arguments": {"password": "SECRET argument"}});

@@ -259,7 +259,7 @@ fn a_result_with_half_a_character_is_delivered() {
 #[test]
 fn an_error_without_an_id_settles_nothing() {
     for id in ["", r#""id":null,"#] {
-        for revision in Revision::HANDSHAKE {
+        for revision in Revision::LEGACY {
             let mut side = ClientSide::ready(revision);
             let call = side.call("a");
             let frame =

@@ -115,7 +115,7 @@ fn in_words(news: &SubscriptionNews<'_>) -> String {
     }
 }
 
-const ERAS: [RevisionSet; 2] = [RevisionSet::HANDSHAKE, RevisionSet::STATELESS];
+const ERAS: [RevisionSet; 2] = [RevisionSet::LEGACY, RevisionSet::MODERN];
 
 /// Proves M-ERA-28: the same calls give the same events against a server of either era.
 #[test]
@@ -174,7 +174,7 @@ fn subscriptions_are_the_same_in_both_eras() {
 #[test]
 fn each_era_has_its_own_words_for_a_subscription() {
     let filter = SubscriptionFilter::new().with_tools().with_resource("a:1");
-    let mut both = Both::of(RevisionSet::HANDSHAKE, config::client_of_both_eras());
+    let mut both = Both::of(RevisionSet::LEGACY, config::client_of_both_eras());
     let call = both.subscribe(&filter);
     both.cancel(call);
     let sent: Vec<&str> = both.sent.iter().map(|message| &**message).collect();
@@ -185,7 +185,7 @@ fn each_era_has_its_own_words_for_a_subscription() {
             r#"{"jsonrpc":"2.0","id":5,"method":"resources/unsubscribe","params":{"uri":"a:1"}}"#,
         ]
     );
-    let mut both = Both::of(RevisionSet::STATELESS, config::client_of_both_eras());
+    let mut both = Both::of(RevisionSet::MODERN, config::client_of_both_eras());
     let call = both.subscribe(&filter);
     both.cancel(call);
     assert_eq!(both.sent.len(), 2);
@@ -259,7 +259,7 @@ fn a_level_is_set_in_both_eras() {
         let ClientSide { client, out, now, .. } = &mut both.client;
         let call = client.set_log_level(LoggingLevel::Error, *now, out).unwrap();
         both.settle();
-        let is_session = both.client.client.revision().unwrap().era() == Era::Handshake;
+        let is_session = both.client.client.revision().unwrap().era() == Era::Legacy;
         assert_eq!(call.is_some(), is_session);
         if let Some(call) = call {
             assert!(both.others[0].contains(&format!("{call:?}")), "{:?}", both.others);
@@ -436,6 +436,6 @@ fn a_subscription_does_not_hold_up_the_end() {
         );
         assert!(!client.is_pending(call));
         let sent = both.client.sent();
-        assert_eq!(sent.len(), usize::from(revisions == RevisionSet::STATELESS), "{sent:?}");
+        assert_eq!(sent.len(), usize::from(revisions == RevisionSet::MODERN), "{sent:?}");
     }
 }

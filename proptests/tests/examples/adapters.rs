@@ -197,7 +197,7 @@ fn an_event_loop_without_an_adapter() {
     let mut babbling = TcpStream::connect(&server.address).unwrap();
     babbling.write_all(&[b'x'; 100_000]).unwrap();
     drop(TcpStream::connect(&server.address).unwrap());
-    let revisions = [RevisionSet::HANDSHAKE, RevisionSet::STATELESS, RevisionSet::ALL];
+    let revisions = [RevisionSet::LEGACY, RevisionSet::MODERN, RevisionSet::ALL];
     let clients: Vec<_> = (0..30).map(|number| server.connect(revisions[number % 3])).collect();
     let params = json!({"name": "later"});
     let later: Vec<_> = clients

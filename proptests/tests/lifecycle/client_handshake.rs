@@ -73,7 +73,7 @@ fn initialize_offers_the_newest_revision() {
 /// Proves L-LIFE-04, L-LIFE-06, L-VER-09, L-RACE-15.
 #[test]
 fn an_accepted_result_is_followed_by_initialized_and_what_was_held() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = connecting(config::client());
         let early = side.call("tools/list");
         side.client
@@ -117,9 +117,9 @@ fn initialize_is_the_first_word() {
 fn a_revision_that_is_not_spoken_ends_the_connection() {
     let only = RevisionSet::only(Revision::V2025_11_25);
     let table = [
-        (RevisionSet::HANDSHAKE, "\"1999-01-01\""),
-        (RevisionSet::HANDSHAKE, "\"2099-01-01\""),
-        (RevisionSet::HANDSHAKE, "\"\""),
+        (RevisionSet::LEGACY, "\"1999-01-01\""),
+        (RevisionSet::LEGACY, "\"2099-01-01\""),
+        (RevisionSet::LEGACY, "\"\""),
         (only, "\"2025-06-18\""),
     ];
     for (revisions, version) in table {

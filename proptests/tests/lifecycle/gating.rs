@@ -93,7 +93,7 @@ fn client_refuses(side: &mut ClientSide, frame: &str, with: (i64, &str)) {
 /// switch that on.
 #[test]
 fn a_client_does_not_ask_for_what_the_server_did_not_declare() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         for (method, capability, since) in OPENED_BY_SERVERS {
             let mut side = client_of("{}", revision);
             let outcome = client_call(&mut side, method);
@@ -143,7 +143,7 @@ fn resources_alone_open_no_subscriptions() {
 /// client checks.
 #[test]
 fn a_server_refuses_what_it_did_not_declare() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         for (method, _, since) in OPENED_BY_SERVERS {
             let frame = request(method, payload::params(method).as_json()).replace("null", "{}");
             ServerSide::ready(revision).request(&frame);
@@ -164,7 +164,7 @@ fn a_server_refuses_what_it_did_not_declare() {
 #[test]
 fn a_server_without_logging_does_not_log() {
     let log = Log::new(LoggingLevel::Emergency, "on fire");
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut bare = ServerSide::ready_with(config::bare_server(), revision);
         let refused = NotifyError::NotAllowed(NotAllowed::Capability(Capability::Logging));
         assert_eq!(bare.server.log(&log, &mut bare.out), Err(refused));
@@ -188,7 +188,7 @@ fn a_server_does_not_ask_for_what_the_client_did_not_declare() {
         ("sampling/createMessage", Capability::Sampling, Revision::V2024_11_05),
         ("elicitation/create", Capability::Elicitation, Revision::V2025_06_18),
     ];
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         for (method, capability, since) in methods {
             let params = payload::params(method);
             let mut side = server_of("{}", revision);
@@ -212,7 +212,7 @@ fn a_server_does_not_ask_for_what_the_client_did_not_declare() {
 /// that is not there.
 #[test]
 fn a_client_refuses_what_it_did_not_declare() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         for method in ["roots/list", "sampling/createMessage", "elicitation/create"] {
             let frame = request(method, payload::params(method).as_json()).replace("null", "{}");
             client_refuses(&mut client_with("{}", revision), &frame, UNAVAILABLE);
@@ -223,7 +223,7 @@ fn a_client_refuses_what_it_did_not_declare() {
 /// Proves L-ERR-21, L-ROOT-05: the trouble of a client that has roots is another error.
 #[test]
 fn a_client_in_trouble_with_its_roots_says_so() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ClientSide::ready(revision);
         let id: InboundId = side.request(&request("roots/list", "{}"));
         let trouble = (ErrorCode::INTERNAL_ERROR, "the disk is gone");
@@ -290,7 +290,7 @@ fn a_client_refuses_tools_for_a_model_that_takes_none() {
 #[test]
 fn a_server_asks_for_context_only_where_there_is_some() {
     let method = "sampling/createMessage";
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         for context in ["thisServer", "allServers", "none"] {
             let params = format!(r#"{{"messages":[],"includeContext":"{context}","maxTokens":1}}"#);
             let mut side = server_of(r#"{"sampling":{"tools":{}}}"#, revision);

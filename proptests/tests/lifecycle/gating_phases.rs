@@ -35,7 +35,7 @@ fn connecting(config: mcp_sansio::ClientConfig) -> ClientSide {
 /// Proves L-AMB-05: the answer to `initialize` opens the session for the client's requests.
 #[test]
 fn requests_are_served_before_the_client_says_initialized() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ServerSide::fresh();
         assert!(side.receive(&initialize(revision.name())).is_some());
         _ = side.sent();
@@ -132,7 +132,7 @@ fn members_of_a_later_revision_are_left_out() {
         titled,
         full,
     ];
-    for (revision, tool) in Revision::HANDSHAKE.into_iter().zip(expected) {
+    for (revision, tool) in Revision::LEGACY.into_iter().zip(expected) {
         let mut side = ServerSide::ready(revision);
         let id = side.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#);
         side.respond(id, &format!(r#"{{"tools":[{full}]}}"#));
@@ -140,7 +140,7 @@ fn members_of_a_later_revision_are_left_out() {
         assert_eq!(side.sent(), [sent], "{revision}");
     }
     let context = r#","context":{"arguments":{"a":"b"}}"#;
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ClientSide::ready(revision);
         let plain = r#"{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}"#;
         let params = format!("{plain}{context}}}");

@@ -94,7 +94,7 @@ const POLICIES: [(CapabilityPolicy, bool, bool); 3] = [
 #[test]
 fn a_policy_decides_on_calls_of_a_client() {
     assert_eq!(config::bare_client().connection.capability_policy, CapabilityPolicy::Strict);
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         for (policy, is_sent, is_told) in POLICIES {
             let mut side = bare_client(policy, revision);
             let mut out = Watched::new(&mut side.out);

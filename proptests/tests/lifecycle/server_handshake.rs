@@ -36,7 +36,7 @@ fn initialize_is_answered_at_once_in_the_words_of_its_revision() {
         r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"completions":{}},"serverInfo":{"name":"s","title":"S","version":"1"},"instructions":""}}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"completions":{}},"serverInfo":{"name":"s","title":"S","version":"1","icons":[{"src":"data:,"}]},"instructions":""}}"#,
     ];
-    for (revision, expected) in Revision::HANDSHAKE.into_iter().zip(expected) {
+    for (revision, expected) in Revision::LEGACY.into_iter().zip(expected) {
         let mut side = ServerSide::with(config.clone());
         let Some(ServerEvent::Opened(opened)) = side.receive(&initialize(revision.name())) else {
             panic!("the session is open");
@@ -58,12 +58,12 @@ fn initialize_is_answered_at_once_in_the_words_of_its_revision() {
 fn a_client_that_asks_for_another_revision_is_offered_the_newest() {
     let only = RevisionSet::only(Revision::V2025_06_18);
     let table = [
-        (RevisionSet::HANDSHAKE, "1999-01-01", "2025-11-25"),
-        (RevisionSet::HANDSHAKE, "2099-01-01", "2025-11-25"),
-        (RevisionSet::HANDSHAKE, "2026-07-28", "2025-11-25"),
-        (RevisionSet::HANDSHAKE, "2024-10-07", "2025-11-25"),
-        (RevisionSet::HANDSHAKE, "2025-06-18 ", "2025-11-25"),
-        (RevisionSet::HANDSHAKE, "", "2025-11-25"),
+        (RevisionSet::LEGACY, "1999-01-01", "2025-11-25"),
+        (RevisionSet::LEGACY, "2099-01-01", "2025-11-25"),
+        (RevisionSet::LEGACY, "2026-07-28", "2025-11-25"),
+        (RevisionSet::LEGACY, "2024-10-07", "2025-11-25"),
+        (RevisionSet::LEGACY, "2025-06-18 ", "2025-11-25"),
+        (RevisionSet::LEGACY, "", "2025-11-25"),
         (only, "2025-11-25", "2025-06-18"),
         (only.with(Revision::V2024_11_05), "2025-03-26", "2025-06-18"),
         (only.with(Revision::V2024_11_05), "2024-11-05", "2024-11-05"),
@@ -85,7 +85,7 @@ fn a_client_that_asks_for_another_revision_is_offered_the_newest() {
 fn a_server_can_refuse_other_revisions() {
     let mut config = config::server();
     config.refuse_other_revisions = true;
-    config.revisions = RevisionSet::since(Revision::V2025_06_18).and(RevisionSet::HANDSHAKE);
+    config.revisions = RevisionSet::since(Revision::V2025_06_18).and(RevisionSet::LEGACY);
     let mut side = ServerSide::with(config);
     assert_eq!(side.receive(&initialize("1.0")), None);
     assert_eq!(

@@ -31,7 +31,7 @@ pub(super) fn text(number: usize, bytes: usize) -> String {
 fn without_session(change: impl FnOnce(&mut Limits)) -> ClientSide {
     let mut config: ClientConfig = config::client_of_both_eras();
     config.capabilities = config.capabilities.with_tasks();
-    config.revisions = RevisionSet::STATELESS;
+    config.revisions = RevisionSet::MODERN;
     change(&mut config.connection.limits);
     let mut side = ClientSide::with(config);
     side.client.connect(side.now, &mut side.out).unwrap();

@@ -46,7 +46,7 @@ fn notification(method: &str, params: &str) -> String {
 fn without_session() -> ClientSide {
     let mut config = config::client_of_both_eras();
     config.capabilities = config.capabilities.with_tasks();
-    config.revisions = RevisionSet::STATELESS;
+    config.revisions = RevisionSet::MODERN;
     let mut side = ClientSide::with(config);
     side.client.connect(side.now, &mut side.out).unwrap();
     let discovery = r#""resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"extensions":{"io.modelcontextprotocol/tasks":{}}},"ttlMs":0,"cacheScope":"private""#;
@@ -241,7 +241,7 @@ fn cost(side: &mut ClientSide) -> Vec<u64> {
             _ = side.sent();
         }
     }
-    if side.client.revision().is_some_and(|revision| revision == Revision::LATEST_STATELESS) {
+    if side.client.revision().is_some_and(|revision| revision == Revision::LATEST_MODERN) {
         costs.push(cost_of_giving_up(side));
     }
     costs

@@ -134,7 +134,7 @@ fn progress_that_nobody_wants_is_not_sent() {
 /// Proves L-PROG-07: 2024-11-05 has no place for a message.
 #[test]
 fn a_progress_message_goes_only_where_it_exists() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);
         let id = side.request(&work_with_token(1, "7"));
         side.server

@@ -22,7 +22,7 @@ fn only_the_dialect_compares_revisions_and_eras() {
         for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
             let asks = ["Revision::V2", "match revision", "match session.revision", "Era::"];
             let compares = ["revision <", "revision >", "revision ==", "revision !="];
-            let eras = ["is_stateless", ".era()"];
+            let eras = ["is_modern", ".era()"];
             let rows = ["since(Revision::", "before(Revision::", ".in_kind_since("];
             if name.starts_with("src/model/") && rows.iter().any(|row| line.contains(row)) {
                 continue;

@@ -212,7 +212,7 @@ fn what_is_served_depends_on_the_revision() {
         "elicitation/create",
         r#"{"message":"m","requestedSchema":{"type":"object","properties":{}}}"#,
     );
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut client = ClientSide::ready(revision);
         let served = matches!(client.receive(&elicit), Some(ClientEvent::Request(_)));
         assert_eq!(served, Revision::V2025_06_18 <= revision, "{revision}");

@@ -171,7 +171,7 @@ const REFUSALS: [Refusal; 10] = [
 #[test]
 fn a_refusal_arrives_as_it_was_given() {
     for (method, code, message, data, text) in REFUSALS {
-        for revision in Revision::HANDSHAKE {
+        for revision in Revision::LEGACY {
             let (frame, outcome) = exchange(revision, method, |side, id| {
                 let answered = match data.map(|data| Raw::new(data).unwrap()) {
                     None => side.server.reject(id, code, message, &mut side.out),
@@ -190,7 +190,7 @@ fn a_refusal_arrives_as_it_was_given() {
 #[test]
 fn what_is_not_json_is_a_parse_error() {
     let noise = "Listening on port 80";
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);
         let Some(ServerEvent::Violation(violation)) = side.receive(noise) else { panic!() };
         assert_eq!((violation.kind, violation.answered), (ViolationKind::NotJson, false));
@@ -251,7 +251,7 @@ fn a_client_learns_of_an_unknown_tool_either_way() {
         (r#""error":{"code":-32602,"message":"Unknown tool: n"}"#, false),
         (r#""result":{"content":[{"type":"text","text":"Unknown tool: n"}],"isError":true}"#, true),
     ];
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         for (answer, is_result) in answers {
             let mut client = ClientSide::ready(revision);
             client.call("tools/call");
@@ -275,7 +275,7 @@ const THE_TOOL_FAILS: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"content":[{"t
 /// configuration says otherwise.
 #[test]
 fn bad_arguments_are_refused_as_the_revision_says() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let by_revision = SINCE_ARGUMENTS_ARE_THE_TOOLS <= revision;
         let policies = [
             (None, by_revision),
@@ -304,7 +304,7 @@ fn bad_arguments_are_refused_as_the_revision_says() {
 /// revision, whatever the policy.
 #[test]
 fn a_call_without_a_name_is_no_failure_of_a_tool() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         for policy in [BadArguments::ByRevision, BadArguments::Request, BadArguments::Tool] {
             let mut config = config::server();
             config.bad_arguments = policy;
@@ -322,7 +322,7 @@ fn a_call_without_a_name_is_no_failure_of_a_tool() {
 /// Proves L-ERR-14, L-TOOL-07: it is a result, so that the model sees it.
 #[test]
 fn a_tool_that_fails_says_so_in_its_result() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let (frame, outcome) = exchange(revision, "tools/call", |side, id| {
             let result = CallToolResult::error("a: not a number");
             side.server.respond(id, &result, &mut side.out).unwrap();
@@ -354,7 +354,7 @@ fn a_missing_resource_is_known_by_either_code() {
         (r#"{"code":-32603,"message":"m","data":{"uri":"x:y"}}"#, false),
         (r#"{"code":0,"message":"m","data":{"uri":"x:y"}}"#, false),
     ];
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         for (error, is_missing) in errors {
             let mut client = ClientSide::ready(revision);
             client.call("resources/read");
@@ -370,7 +370,7 @@ fn a_missing_resource_is_known_by_either_code() {
 fn a_completion_is_refused_in_one_of_three_ways() {
     let fitting = payload::params("completion/complete");
     for revision in
-        Revision::HANDSHAKE.into_iter().filter(|revision| Revision::V2024_11_05 < *revision)
+        Revision::LEGACY.into_iter().filter(|revision| Revision::V2024_11_05 < *revision)
     {
         let mut bare = ServerSide::ready_with(config::bare_server(), revision);
         let (kind, sent) = refusal(&mut bare, &request("completion/complete", fitting.as_json()));

@@ -207,7 +207,7 @@ fn answers_without_an_id_are_a_policy_with_a_rate() {
     let error = |id: &str, code: i32, message: &str| {
         format!(r#"{{"jsonrpc":"2.0",{id}"error":{{"code":{code},"message":"{message}"}}}}"#)
     };
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut config = config::server();
         config.connection.replies_without_id = Some(RepliesWithoutId::at_most(2, period));
         let mut side = ServerSide::ready_with(config, revision);
@@ -352,7 +352,7 @@ fn a_batch_is_one_offence_where_there_are_none() {
             "{{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{{\"protocolVersion\":\"{version}\",\"capabilities\":{{}},\"clientInfo\":{{\"name\":\"c\",\"version\":\"1\"}}}}}}\n"
         )
     };
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let text = [initialize(revision.name()).as_bytes(), batch, b"[]\n"].concat();
         let (events, output) = in_chunks(&config::server(), &text);
         let answers: Vec<&str> = output.lines().skip(1).collect();

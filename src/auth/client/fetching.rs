@@ -17,7 +17,7 @@ impl Inner {
         purpose: FetchPurpose,
         url: &WebUrl,
     ) -> Result<(), AuthorizationFailure> {
-        let spoken = self.revision.unwrap_or(Revision::LATEST_STATELESS).name();
+        let spoken = self.revision.unwrap_or(Revision::LATEST_MODERN).name();
         self.fetch(purpose, url, |fetch| fetch.protocol_version = Some(spoken))
     }
 

@@ -60,7 +60,7 @@ impl Posts {
         let opens = is("initialize");
         let stands_alone = match self.requests.session.revision() {
             _ if opens => false,
-            Some(revision) => revision.rules().requests_stand_alone,
+            Some(revision) => revision.rules().requests_are_self_contained,
             None => said.version.is_some(),
         };
         if is("notifications/cancelled") {
@@ -108,7 +108,7 @@ impl Posts {
     /// The header fields of a message that stands alone.
     fn labels(&self, said: &Said<'_>) -> Result<Labels, Unsayable> {
         let agreed = self.requests.session.revision();
-        let revision = agreed.unwrap_or(Revision::LATEST_STATELESS).name();
+        let revision = agreed.unwrap_or(Revision::LATEST_MODERN).name();
         let version = said.version.as_ref().map(Str::to_str);
         let mut labels = said.labels(version.as_deref().unwrap_or(revision));
         labels.extend(self.tool_calls.headers.labels(said)?);

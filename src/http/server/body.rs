@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use core::fmt::Display;
 
-use super::gate::{Destination, Gate, names_stateless, unusable};
+use super::gate::{Destination, Gate, names_modern_revision, unusable};
 use super::reply::Reply;
 use crate::connection::{Claim, Detail};
 use crate::error::{ErrorCode, ViolationKind};
@@ -153,12 +153,12 @@ impl Body<'_> {
 
     fn request(&self, asked: &Asked<'_, '_>) -> Result<Destination, Reply> {
         let claim = self.claim(asked.meta.as_ref());
-        let names_stateless = names_stateless(self.version);
+        let names_modern_revision = names_modern_revision(self.version);
         if asked.method == "initialize" && !matches!(claim, Some(Claim::Sound(_))) {
-            return self.initialize(asked, names_stateless);
+            return self.initialize(asked, names_modern_revision);
         }
         match claim {
-            Some(Claim::Absent) | None if !names_stateless => {
+            Some(Claim::Absent) | None if !names_modern_revision => {
                 self.in_session_or(Some(&asked.id), || Ok(Destination::Alone))
             }
             None => self.in_session(Some(&asked.id), "there are no requests that stand alone"),
@@ -182,9 +182,9 @@ impl Body<'_> {
     fn initialize(
         &self,
         asked: &Asked<'_, '_>,
-        names_stateless: bool,
+        names_modern_revision: bool,
     ) -> Result<Destination, Reply> {
-        if names_stateless {
+        if names_modern_revision {
             let text = "MCP-Protocol-Version names a version without initialize";
             return Err(mismatch(asked, &text));
         }
@@ -193,7 +193,7 @@ impl Body<'_> {
             return Ok(Destination::Assumed(None));
         }
         if !self.gate.has_sessions() {
-            let supported = self.gate.server.revisions.and(RevisionSet::STATELESS);
+            let supported = self.gate.server.revisions.and(RevisionSet::MODERN);
             let requested = asked.param("protocolVersion").unwrap_or("\"\"");
             let requested = Str::from_literal(requested).unwrap_or_else(|| Str::from(""));
             let detail = Detail::versions(supported, &requested);
@@ -219,7 +219,7 @@ impl Body<'_> {
         meta: Option<&Object<'_, '_>>,
     ) -> Result<Destination, Reply> {
         let claimed = version_in(meta);
-        if claimed.is_none() && !self.is_of_stateless_header() {
+        if claimed.is_none() && !self.has_modern_headers() {
             return self.in_session_or(None, || Ok(Destination::Nobody));
         }
         let Some(named) = self.named_version()? else {
@@ -229,7 +229,7 @@ impl Body<'_> {
             let text = "MCP-Protocol-Version is not what the body says";
             return Err(refusal(ErrorCode::HEADER_MISMATCH, &text));
         }
-        let spoken = self.gate.server.revisions.and(RevisionSet::STATELESS);
+        let spoken = self.gate.server.revisions.and(RevisionSet::MODERN);
         if Revision::from_name(named).is_some_and(|revision| spoken.contains(revision)) {
             self.check_notified(method)?;
             return Ok(Destination::Alone);
@@ -240,12 +240,11 @@ impl Body<'_> {
         Err(Reply::with(400, None, Fault { code, message: &message, data: Some(&detail) }))
     }
 
-    /// Whether the header fields of a notification speak of something other than a session.
-    fn is_of_stateless_header(&self) -> bool {
+    /// Whether the header fields of a notification are those of the modern era.
+    fn has_modern_headers(&self) -> bool {
         match self.version {
-            Field::Once(version) => {
-                Revision::from_name(version).is_none_or(|named| named.rules().requests_stand_alone)
-            }
+            Field::Once(version) => Revision::from_name(version)
+                .is_none_or(|named| named.rules().requests_are_self_contained),
             _ => false,
         }
     }

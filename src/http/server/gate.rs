@@ -85,7 +85,7 @@ impl Gate {
     pub fn new(config: Arc<HttpServerConfig>, server: Arc<ServerConfig>) -> Self {
         let identity = server.identity();
         let (alone, session) =
-            (speaking(&server, RevisionSet::STATELESS), speaking(&server, RevisionSet::HANDSHAKE));
+            (speaking(&server, RevisionSet::MODERN), speaking(&server, RevisionSet::LEGACY));
         let session_without_list = ServerTemplate::new(without_list(&session));
         let (alone, session) = (ServerTemplate::new(alone), ServerTemplate::new(session));
         Self { config, server, alone, session, session_without_list, identity }
@@ -111,7 +111,7 @@ impl Gate {
     }
 
     pub(super) fn speaks_in_sessions(&self) -> bool {
-        !self.server.revisions.and(RevisionSet::HANDSHAKE).is_empty()
+        !self.server.revisions.and(RevisionSet::LEGACY).is_empty()
     }
 
     /// The methods of HTTP that are served.
@@ -135,7 +135,7 @@ impl Gate {
                 self.check_accept(head.headers, &["application/json", "text/event-stream"])?;
                 Ok(Admitted::Post)
             }
-            "GET" | "DELETE" if self.has_sessions() && !names_stateless(version()) => {
+            "GET" | "DELETE" if self.has_sessions() && !names_modern_revision(version()) => {
                 if head.method == "GET" {
                     self.check_accept(head.headers, &["text/event-stream"])?;
                 }
@@ -234,7 +234,7 @@ impl Gate {
         version: Field<'_>,
         id: Option<&Id<'_>>,
     ) -> Result<(), Reply> {
-        let spoken = self.server.revisions.and(RevisionSet::HANDSHAKE);
+        let spoken = self.server.revisions.and(RevisionSet::LEGACY);
         match version {
             Field::Absent => Ok(()),
             Field::Once(version) => match Revision::from_name(version) {
@@ -283,10 +283,10 @@ fn without_list(server: &Arc<ServerConfig>) -> Arc<ServerConfig> {
     Arc::new(config)
 }
 
-/// Whether the version that a request names is one without sessions.
-pub(super) fn names_stateless(version: Field<'_>) -> bool {
+/// Whether the version in the header field is a modern revision.
+pub(super) fn names_modern_revision(version: Field<'_>) -> bool {
     let Field::Once(version) = version else { return false };
-    Revision::from_name(version).is_some_and(|named| named.rules().requests_stand_alone)
+    Revision::from_name(version).is_some_and(|named| named.rules().requests_are_self_contained)
 }
 
 /// A header field stands there more than once, or with a value that it cannot have.

@@ -20,7 +20,7 @@ struct Session {
 impl Session {
     fn open(handler: impl Handler<Server>) -> Self {
         let mut config = ServerConfig::new("server", "1");
-        config.revisions = RevisionSet::HANDSHAKE;
+        config.revisions = RevisionSet::LEGACY;
         config.capabilities.tools = Some(ListChanged::default());
         let (from_client, input) = pipe().unwrap();
         let (said, to_client) = pipe().unwrap();

@@ -10,7 +10,7 @@ use mcp_sansio_std::{
 
 fn client_config() -> ClientConfig {
     let mut config = ClientConfig::new("c", "1");
-    config.revisions = RevisionSet::HANDSHAKE;
+    config.revisions = RevisionSet::LEGACY;
     config
 }
 

@@ -19,7 +19,7 @@ use serde_json::json;
 
 fn client_config() -> ClientConfig {
     let mut config = ClientConfig::new("c", "1");
-    config.revisions = RevisionSet::HANDSHAKE;
+    config.revisions = RevisionSet::LEGACY;
     config
 }
 
@@ -94,7 +94,7 @@ impl Tools {
 
 fn config() -> ServerConfig {
     let mut config = ServerConfig::new("server", "1");
-    config.revisions = RevisionSet::HANDSHAKE;
+    config.revisions = RevisionSet::LEGACY;
     config.capabilities.tools = Some(ListChanged::default());
     config.capabilities.logging = Some(EmptyCapability::default());
     config

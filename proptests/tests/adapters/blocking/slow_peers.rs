@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 fn client_config() -> ClientConfig {
     let mut config = ClientConfig::new("c", "1");
-    config.revisions = RevisionSet::HANDSHAKE;
+    config.revisions = RevisionSet::LEGACY;
     config
 }
 
@@ -30,7 +30,7 @@ const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","param
 
 fn config() -> ServerConfig {
     let mut config = ServerConfig::new("server", "1");
-    config.revisions = RevisionSet::HANDSHAKE;
+    config.revisions = RevisionSet::LEGACY;
     config.capabilities.tools = Some(ListChanged::default());
     config.capabilities.logging = Some(Default::default());
     config

@@ -18,7 +18,7 @@ use mcp_sansio_std::{
     SharedTasks, TaskHandle, connect as connect_to, new_task, serve_with,
 };
 
-const ERAS: [RevisionSet; 2] = [RevisionSet::HANDSHAKE, RevisionSet::STATELESS];
+const ERAS: [RevisionSet; 2] = [RevisionSet::LEGACY, RevisionSet::MODERN];
 
 /// Makes a task of every call, and hands out the work.
 struct Jobs(Mutex<Sender<TaskHandle>>);

@@ -565,7 +565,7 @@ fn the_program_can_look_at_the_tasks_and_end_them() {
 #[test]
 fn a_client_has_tasks_too() {
     let mut config = ClientConfig::new("c", "1");
-    config.revisions = mcp_sansio::RevisionSet::HANDSHAKE;
+    config.revisions = mcp_sansio::RevisionSet::LEGACY;
     config.capabilities.elicitation = Some(Default::default());
     config.capabilities.tasks = Some(TasksCapability::of_questions());
     let tasks = SharedTasks::default();

@@ -472,7 +472,7 @@ fn our_client_uses_a_server_of_rmcp() {
         });
         let (sender, heard) = mpsc::channel();
         let mut config = ClientConfig::new("ours", "1");
-        config.revisions = RevisionSet::HANDSHAKE;
+        config.revisions = RevisionSet::LEGACY;
         config.offer = Some(Revision::from_name(revision).unwrap());
         config.capabilities.sampling = Some(Default::default());
         config.capabilities.roots = Some(Default::default());

@@ -20,7 +20,7 @@ use crate::suite::runtimes::Adapter;
 use crate::suite::script::Answers;
 
 pub(crate) fn a_session_from_beginning_to_end<A: Adapter>() {
-    for revisions in [RevisionSet::HANDSHAKE, RevisionSet::STATELESS, RevisionSet::ALL] {
+    for revisions in [RevisionSet::LEGACY, RevisionSet::MODERN, RevisionSet::ALL] {
         let (mut server, mut client) = (server_config(), client_config());
         (server.revisions, client.revisions) = (revisions, revisions);
         let world = World::<A>::with(4096, server, client, ConnectionOptions::new());
@@ -33,7 +33,7 @@ pub(crate) fn a_session_from_beginning_to_end<A: Adapter>() {
         assert_eq!(connected.revision, revisions.latest().unwrap());
         assert_eq!(server.peer_capabilities(), connected.capabilities);
         server.set_log_level(LoggingLevel::Debug).wait().unwrap();
-        if connected.revision.era() == Era::Handshake {
+        if connected.revision.era() == Era::Legacy {
             assert_eq!(world.log.next(), "level debug");
         }
         assert_eq!(server.subscriptions(), []);

@@ -47,7 +47,7 @@ impl Log {
 
 pub(crate) fn server_config() -> ServerConfig {
     let mut config = ServerConfig::new("server", "1");
-    config.revisions = RevisionSet::HANDSHAKE;
+    config.revisions = RevisionSet::LEGACY;
     config.capabilities.tools = Some(ListChanged::default());
     config.capabilities.logging = Some(EmptyCapability::default());
     config
@@ -55,7 +55,7 @@ pub(crate) fn server_config() -> ServerConfig {
 
 pub(crate) fn client_config() -> ClientConfig {
     let mut config = ClientConfig::new("client", "1");
-    config.revisions = RevisionSet::HANDSHAKE;
+    config.revisions = RevisionSet::LEGACY;
     config.capabilities.sampling = Some(Default::default());
     config
 }

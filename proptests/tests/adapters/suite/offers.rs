@@ -109,7 +109,7 @@ impl<A: Adapter> OnPipes<A> {
     }
 }
 
-const BOTH: [RevisionSet; 2] = [RevisionSet::HANDSHAKE, RevisionSet::STATELESS];
+const BOTH: [RevisionSet; 2] = [RevisionSet::LEGACY, RevisionSet::MODERN];
 
 /// Functions that wait for one another run at the same time, of one client and of several, and hold up nobody else: also
 /// on a runtime with one thread.
@@ -124,7 +124,7 @@ pub(crate) fn functions_that_block_hold_up_nobody<A: Adapter>() {
         "together"
     });
     let clients: Vec<_> =
-        (0..CLIENTS).map(|_| OnPipes::<A>::new(&offers, RevisionSet::STATELESS)).collect();
+        (0..CLIENTS).map(|_| OnPipes::<A>::new(&offers, RevisionSet::MODERN)).collect();
     let params = json!({"name": "block", "arguments": {}});
     let call = |client: &OnPipes<A>| {
         client.connection.handle().call_method("tools/call", &params, CallOptions::new())
@@ -253,7 +253,7 @@ pub(crate) fn changes_are_told<A: Adapter>() {
     let offers = offers();
     let (adapter, (ours, theirs)) = (A::new(), pipes(1000));
     let mut config = offers.config("offers", "1");
-    config.revisions = RevisionSet::HANDSHAKE;
+    config.revisions = RevisionSet::LEGACY;
     let options = ConnectionOptions::new();
     let served = adapter.serve_with(config, options, theirs, offers.clone());
     let mut peer = crate::suite::kit::Peer::new(ours);
@@ -292,7 +292,7 @@ pub(crate) fn changes_wait_for_room<A: Adapter>() {
     offers.tool_with(tool("large"), |_: Value, _| "x".repeat(200_000));
     offers.resource(Resource::new("test://one", "one"), |_: &Exchange| "words");
     let mut config = offers.config("offers", "1");
-    config.revisions = RevisionSet::HANDSHAKE;
+    config.revisions = RevisionSet::LEGACY;
     config.connection.limits.outbox_bytes = 100_000;
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
     let options = ConnectionOptions::new();

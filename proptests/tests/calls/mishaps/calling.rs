@@ -157,7 +157,7 @@ fn calls_that_expire_with_the_probe_are_told() {
 fn params_of_a_call_that_was_not_made_are_forgotten() {
     for filler in 0..900 {
         let mut config = config::client_of_both_eras();
-        config.revisions = RevisionSet::STATELESS;
+        config.revisions = RevisionSet::MODERN;
         config.probe = false;
         config.connection.limits.outbox_bytes = 1500;
         let limits = config.connection.limits.clone();

@@ -9,7 +9,7 @@ pub(super) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersi
 /// A client that has no sessions, and asks nobody before it begins.
 pub(super) fn stateless_client(change: impl FnOnce(&mut ClientConfig)) -> ClientSide {
     let mut config = config::client_of_both_eras();
-    config.revisions = RevisionSet::STATELESS;
+    config.revisions = RevisionSet::MODERN;
     config.probe = false;
     change(&mut config);
     let mut side = ClientSide::with(config);

@@ -17,7 +17,7 @@ use super::walk::{Walk, Walked, asked, list, over, page};
 /// Proves L-PAGE-03, L-PAGE-04, L-AMB-26: each of the four lists is paged, in every revision.
 #[test]
 fn the_first_page_has_no_cursor_and_each_other_the_one_that_came() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         pages_of::<ListTools>(revision, "tools/list", "tools");
         pages_of::<ListResources>(revision, "resources/list", "resources");
         pages_of::<ListResourceTemplates>(
@@ -48,7 +48,7 @@ fn pages_of<M: PagedMethod>(revision: Revision, method: &str, items: &str) {
 /// Proves L-PAGE-03: the list of roots has no pages, whatever its result says.
 #[test]
 fn roots_are_not_paged() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);
         let call = side.call("roots/list");
         assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#]);

@@ -36,7 +36,7 @@ fn tools(names: &[&str]) -> Vec<Raw<'static>> {
 /// Proves L-PAGE-03, L-AMB-26: each of the four lists has pages, in every revision.
 #[test]
 fn a_server_cuts_each_of_its_lists_into_pages() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let tool = r#"{"name":"n","inputSchema":{"type":"object"}}"#;
         served_in_pages::<ListTools>(revision, tool);
         served_in_pages::<ListResources>(revision, r#"{"uri":"x:y","name":"n"}"#);
@@ -70,7 +70,7 @@ fn served_in_pages<M: PagedMethod>(revision: Revision, item: &str) {
 /// Proves L-AMB-49: there is no `null` on the wire, whoever writes it.
 #[test]
 fn no_cursor_is_never_sent_as_null() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);
         let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
         let expected = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#;
@@ -236,7 +236,7 @@ fn a_walk_over_a_change_gives_the_list_as_it_is_now() {
 /// Proves L-RACE-25: the tool that a client has seen is gone when it calls it. Both go on.
 #[test]
 fn a_tool_that_is_gone_is_an_error_of_the_call_alone() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);
         let frame = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"gone"}}"#;
         let id = unknown_tool(&mut side, frame);

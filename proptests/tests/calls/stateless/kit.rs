@@ -18,7 +18,7 @@ pub(super) const SESSION: &str = r#"{"protocolVersion":"2025-11-25","capabilitie
 /// A client that speaks only the era without sessions.
 pub(super) fn modern() -> ClientConfig {
     let mut config = config::client_of_both_eras();
-    config.revisions = RevisionSet::STATELESS;
+    config.revisions = RevisionSet::MODERN;
     config
 }
 

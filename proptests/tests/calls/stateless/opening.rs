@@ -39,7 +39,7 @@ fn the_first_message_is_a_complete_probe_or_initialize() {
 #[test]
 fn a_client_says_no_more_of_itself_than_it_is_told_to() {
     let mut config = config::bare_client();
-    config.revisions = RevisionSet::STATELESS;
+    config.revisions = RevisionSet::MODERN;
     config.identify = false;
     let mut side = begun(config);
     let bare = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
@@ -325,7 +325,7 @@ fn the_order_of_the_servers_list_does_not_matter() {
         else {
             panic!("{list}: {event:?}");
         };
-        assert_eq!((theirs.as_json(), ours), (&*format!("[{list}]"), RevisionSet::STATELESS));
+        assert_eq!((theirs.as_json(), ours), (&*format!("[{list}]"), RevisionSet::MODERN));
         assert_eq!(side.sent(), [""; 0]);
         assert_eq!(side.client.phase(), Phase::Closed);
     }

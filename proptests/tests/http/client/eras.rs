@@ -188,7 +188,7 @@ fn what_was_found_out_can_be_given() {
     let [ClientEvent::Connected(connected)] = &events[..] else { panic!("{events:?}") };
     assert_eq!(connected.evidence, Evidence::Known);
     let mut client = both();
-    client.revisions = RevisionSet::STATELESS;
+    client.revisions = RevisionSet::MODERN;
     client.probe = false;
     let mut side = Side::begun(client);
     assert!(matches!(&side.due()[..], [ClientEvent::Connected(_)]));

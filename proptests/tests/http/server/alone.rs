@@ -44,7 +44,7 @@ fn what_a_request_is_served_under_comes_from_its_body() {
     let body = message::with_meta("1", "tools/list", meta, "");
     let (_, request) = site.ask(&alone("tools/list"), &body);
     let context = request.context;
-    assert_eq!((context.era(), context.revision.name()), (Era::Stateless, "2026-07-28"));
+    assert_eq!((context.era(), context.revision.name()), (Era::Modern, "2026-07-28"));
     assert_eq!(context.capabilities, [Capability::Sampling].into_iter().collect::<CapabilitySet>());
     assert_eq!((context.wants_progress, context.principal.get()), (true, 9));
 
@@ -52,7 +52,7 @@ fn what_a_request_is_served_under_comes_from_its_body() {
     let body = plain("1", "tools/list", "");
     let (_, request) = site.ask(&in_session(&session), &body);
     let context = request.context;
-    assert_eq!((context.era(), context.revision.name()), (Era::Handshake, "2025-06-18"));
+    assert_eq!((context.era(), context.revision.name()), (Era::Legacy, "2025-06-18"));
     assert_eq!((context.wants_progress, context.principal.get()), (false, 9));
 }
 
@@ -385,7 +385,7 @@ fn a_server_without_sessions_says_what_it_speaks() {
         assert_eq!(site.post(&lines, initialize("0", "2025-11-25")), json(400, refused));
         site.assert_forgotten();
     }
-    let mut site = Site::with(|_, server| server.revisions = RevisionSet::HANDSHAKE);
+    let mut site = Site::with(|_, server| server.revisions = RevisionSet::LEGACY);
     let heard = site.post(&alone(DISCOVER), discover());
     assert_eq!(
         heard,

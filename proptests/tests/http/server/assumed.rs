@@ -29,7 +29,7 @@ fn a_request_of_a_session_can_be_served_without_one() {
         let body = plain("0", "tools/list", r#""_meta":{"progressToken":1}"#);
         let (turn, request) = site.ask(&lines, &body);
         let context = request.context;
-        assert_eq!((context.era(), context.revision.name()), (Era::Handshake, revision));
+        assert_eq!((context.era(), context.revision.name()), (Era::Legacy, revision));
         assert!(elicit(&mut site, request.id).is_err(), "nobody can be asked");
         // Nor where no capability is needed: there is no stream for it.
         let now = site.now;
@@ -95,7 +95,7 @@ fn nothing_is_remembered_of_a_session_that_is_taken_for_granted() {
     assert_eq!(Site::new().post(POST, plain("1", "ping", "")).status, 400);
     let mut modern = Site::with(|http, server| {
         http.sessions = SessionMode::Assumed;
-        server.revisions = RevisionSet::STATELESS;
+        server.revisions = RevisionSet::MODERN;
     });
     assert_eq!(modern.post(POST, initialize("0", "2025-11-25")).status, 400);
 }

@@ -17,7 +17,7 @@ pub(crate) fn discover() -> String {
 
 /// A server without sessions.
 pub(crate) fn modern_only() -> Site {
-    Site::with(|_, server| server.revisions = RevisionSet::STATELESS)
+    Site::with(|_, server| server.revisions = RevisionSet::MODERN)
 }
 
 /// Proves H-HTTP-01, H-HTTP-10, H-HTTP-11, H-HTTP-13, H-HA-06.

@@ -176,7 +176,7 @@ fn both_endpoints_refuse_what_does_not_belong_there() {
     let posted = message(&mut site, "POST", &lines, Some(&id), ping.as_bytes());
     assert_eq!(site.hear(posted), status(202));
     assert_eq!(site.news(turn), [named(result("1", ""))]);
-    let mut modern = Site::with(|_, server| server.revisions = RevisionSet::STATELESS);
+    let mut modern = Site::with(|_, server| server.revisions = RevisionSet::MODERN);
     let turn = connect(&mut modern, "GET", GET);
     assert_eq!(modern.hear(turn).status, 404);
 }

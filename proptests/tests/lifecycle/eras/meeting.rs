@@ -146,7 +146,7 @@ fn a_successor_needs_not_find_out_again() {
 /// Every session revision of a server that knows no other. Proves M-DISC-07.
 #[test]
 fn a_client_of_both_eras_meets_every_old_server() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut world = World::new(client(BOTH), server(RevisionSet::only(revision)));
         assert_eq!(world.pair.client.revision(), Some(revision));
         let call = world.tool("plain");

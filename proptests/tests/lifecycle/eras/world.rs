@@ -15,8 +15,8 @@ use mcp_sansio::{
 use mcp_sansio_proptests::{Pair, Seen, config, payload};
 
 /// What a side speaks.
-pub(super) const LEGACY: RevisionSet = RevisionSet::HANDSHAKE;
-pub(super) const MODERN: RevisionSet = RevisionSet::STATELESS;
+pub(super) const LEGACY: RevisionSet = RevisionSet::LEGACY;
+pub(super) const MODERN: RevisionSet = RevisionSet::MODERN;
 pub(super) const BOTH: RevisionSet = RevisionSet::ALL;
 pub(super) const KINDS: [RevisionSet; 3] = [LEGACY, MODERN, BOTH];
 

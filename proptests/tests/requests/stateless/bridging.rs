@@ -343,7 +343,7 @@ fn session_of(revision: Revision, capabilities: &str) -> ServerSide {
 /// code that it does not know.
 #[test]
 fn a_session_is_not_asked_for_what_it_has_not_declared() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         for (method, params) in [("tools/call", r#""name":"t""#), ("prompts/get", r#""name":"p""#)]
         {
             let mut side = session_of(revision, "{}");
@@ -407,7 +407,7 @@ fn a_visit_has_an_id_where_it_has_to() {
 /// Proves M-ELIC-12: forms come with 2025-06-18; before, nobody can be asked.
 #[test]
 fn forms_are_asked_where_there_are_forms() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = session_of(revision, r#"{"elicitation":{}}"#);
         let request = call(&mut side);
         let asked = require(&mut side, &request, &InputRequired::new().elicit("a", form()));
@@ -436,7 +436,7 @@ fn a_session_brings_nothing_by_the_names_of_the_other_era() {
 fn several_blocks_are_asked_for_where_there_can_be_several() {
     let text = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}],"maxTokens":5}"#;
     let need = || InputRequired::new().sample("k", serde_json::from_str(text).unwrap());
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = session_of(revision, r#"{"sampling":{}}"#);
         let request = call(&mut side);
         let asked = require(&mut side, &request, &need());

@@ -30,8 +30,8 @@ impl World {
             Some(RepliesWithoutId::at_most(9, std::time::Duration::from_secs(1)));
         config.revisions = match self {
             Self::Fresh | Self::Session => RevisionSet::ALL,
-            Self::OnlyAlone => RevisionSet::STATELESS,
-            Self::OnlySessions | Self::OnlySession => RevisionSet::HANDSHAKE,
+            Self::OnlyAlone => RevisionSet::MODERN,
+            Self::OnlySessions | Self::OnlySession => RevisionSet::LEGACY,
         };
         match self {
             Self::Session | Self::OnlySession => {

@@ -44,7 +44,7 @@ fn a_request_brings_its_own_context() {
     };
     let other = request(&mut side, &of_client("2", "tools/call", ABLE, r#""name":"t""#));
     let context = one.context;
-    assert_eq!((context.revision, context.era()), (Revision::V2026_07_28, Era::Stateless));
+    assert_eq!((context.revision, context.era()), (Revision::V2026_07_28, Era::Modern));
     assert_eq!(context.capabilities, CapabilitySet::NONE);
     assert_eq!(context.log_level, Some(LoggingLevel::Error));
     assert!(context.wants_progress);

@@ -207,7 +207,7 @@ pub(crate) fn server_with(change: impl FnOnce(&mut ServerConfig)) -> ServerSide 
 
 /// A server that has no sessions.
 pub(crate) fn without_sessions() -> ServerSide {
-    server_with(|config| config.revisions = RevisionSet::STATELESS)
+    server_with(|config| config.revisions = RevisionSet::MODERN)
 }
 
 /// A server in the middle of a session, with a client that offers everything.

@@ -337,7 +337,7 @@ fn an_update_can_be_told_by_its_method() {
 /// Proves M-SUB-31: a session has other subscriptions, and none of these.
 #[test]
 fn a_session_has_no_such_subscriptions() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = beside_session(revision);
         let frame = of_session("1", "subscriptions/listen", r#""notifications":{}"#);
         refused(&mut side, &frame, ViolationKind::MethodNotAvailable, &unavailable("1"));

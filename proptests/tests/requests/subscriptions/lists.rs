@@ -34,7 +34,7 @@ fn a_server_tells_of_changes_if_it_has_said_so() {
         (ChangedList::Resources, "resources"),
         (ChangedList::Prompts, "prompts"),
     ];
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ServerSide::ready_with(server(Some(true)), revision);
         for (list, name) in lists {
             assert_eq!(side.server.list_changed(list, &mut side.out), Ok(Delivery::Sent));
@@ -53,7 +53,7 @@ fn a_server_tells_of_no_changes_unless_it_has_said_so() {
     ];
     let nothing = config::bare_server();
     for config in [server(None), server(Some(false)), nothing] {
-        for revision in Revision::HANDSHAKE {
+        for revision in Revision::LEGACY {
             let mut side = ServerSide::ready_with(config.clone(), revision);
             for (list, name, capability) in lists {
                 let refused = NotifyError::NotAllowed(NotAllowed::Capability(capability));
@@ -71,7 +71,7 @@ fn a_server_tells_of_no_changes_unless_it_has_said_so() {
 /// application, and what was asked for before it is known to be old.
 #[test]
 fn a_client_hears_of_every_change_and_trusts_no_older_answer() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ClientSide::ready(revision);
         for (id, list) in [(2, "tools"), (3, "prompts"), (4, "resources")] {
             let call = side.call(&format!("{list}/list"));

@@ -65,7 +65,7 @@ fn sends_from(side: &mut ServerSide, least: LoggingLevel) {
 /// Proves L-LOG-01, L-LOG-04: each level in each revision, from the request to what is sent after it.
 #[test]
 fn a_client_sets_the_level_of_what_it_is_sent() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut server = ServerSide::ready(revision);
         for level in LEVELS {
             let mut client = ClientSide::ready(revision);
@@ -135,7 +135,7 @@ fn a_level_that_was_set_in_a_batch_counts_at_once() {
 /// Proves L-LOG-05, L-AMB-46: until the client says something, the host has said it.
 #[test]
 fn the_host_chooses_the_level_until_the_client_does() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         sends_from(&mut ServerSide::ready(revision), LoggingLevel::Debug);
         for level in LEVELS {
             let mut config = config::server();
@@ -169,7 +169,7 @@ fn a_level_belongs_to_its_session() {
 /// Proves L-RACE-28, L-LOG-04: what was on its way when the level was set is delivered like any other.
 #[test]
 fn a_client_takes_messages_below_its_level() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ClientSide::ready(revision);
         let (params, options) = (SetLevelParams::new(LoggingLevel::Error), CallOptions::new());
         side.client.call::<SetLevel>(&params, options, side.now, &mut side.out).unwrap();

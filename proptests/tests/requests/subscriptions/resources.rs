@@ -62,7 +62,7 @@ fn a_server_offers_subscriptions_and_changes_independently() {
         (Some(true), Some(true), r#"{"subscribe":true,"listChanged":true}"#),
         (Some(false), Some(false), r#"{"subscribe":false,"listChanged":false}"#),
     ];
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         for (subscribe, list_changed, declared) in combinations {
             let mut resources = ResourcesCapability::default();
             resources.subscribe = subscribe;
@@ -120,7 +120,7 @@ fn obeys(side: &mut ServerSide, subscribe: bool, list_changed: bool) {
 /// Proves L-RES-09: asking twice is asking once, and what is not there can be ended.
 #[test]
 fn subscriptions_are_a_set() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);
         grant(&mut side, "unsubscribe", "x:unknown");
         assert_eq!(subscriptions(&side), [""; 0]);
@@ -158,7 +158,7 @@ fn subscriptions_belong_to_their_session() {
 /// Proves L-RES-10: by whatever way an update is told, it goes to whoever has subscribed.
 #[test]
 fn updates_go_only_to_those_who_have_subscribed() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);
         let by_name = |side: &mut ServerSide, uri: &str| {
             let params = ResourceUpdatedParams::new(uri);
@@ -206,7 +206,7 @@ fn a_subscription_begins_with_its_answer() {
 /// Proves L-RES-11: the client hears of what is below the resource that it subscribed to.
 #[test]
 fn an_update_of_a_part_is_delivered() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);
         grant(&mut side, "subscribe", "file:///d");
         assert_eq!(tell(&mut side, "file:///d/x"), Delivery::NotWanted);
@@ -267,7 +267,7 @@ fn outcome(event: ClientEvent<'static>) -> String {
 /// end. It is delivered, and nobody is at fault.
 #[test]
 fn a_client_takes_updates_at_any_time() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ClientSide::ready(revision);
         assert_eq!(heard(side.receive(&updated("x:y"))), "x:y");
         subscribe(&mut side, "x:y");
@@ -289,7 +289,7 @@ fn a_client_takes_updates_at_any_time() {
 /// Proves L-RACE-27: updates stop with the answer that ends the subscription, and not before.
 #[test]
 fn updates_stop_once_the_subscription_has_ended() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);
         grant(&mut side, "subscribe", "x:y");
         let Some(ServerEvent::Request(end)) = side.receive(&request("unsubscribe", "x:y")) else {

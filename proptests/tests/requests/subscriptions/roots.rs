@@ -16,7 +16,7 @@ fn roots_changed(side: &mut ClientSide) -> Result<Delivery, NotifyError> {
 fn a_client_tells_that_its_roots_have_changed_if_it_has_said_so() {
     let mut silent = ListChanged::default();
     silent.list_changed = Some(false);
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut config = config::bare_client();
         config.capabilities.roots = Some(ListChanged::notified());
         let mut side = ClientSide::ready_with(config.clone(), revision);
@@ -60,7 +60,7 @@ fn hear_of_a_change(side: &mut ServerSide) {
 /// before it, and says so; what is asked after it is not.
 #[test]
 fn an_answer_about_roots_is_stale_if_they_have_changed_since_the_question() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);
         let before = side.call("roots/list");
         let other = side.call("ping");

@@ -154,7 +154,7 @@ fn a_result_has_the_last_word_unless_it_makes_no_sense() {
 /// Proves M-RES-09: whatever the configuration and the result say, in a session nothing of it leaves.
 #[test]
 fn no_hint_leaves_in_a_session() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut config = config::server_of_both_eras();
         config.cache.tools = CacheHint::public(1);
         let mut side = ServerSide::ready_with(config, revision);

@@ -161,7 +161,7 @@ fn wrong_versions() -> Vec<Case> {
     }
     let initialize = r#"{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
     cases.push(Case {
-        configure: |config| config.revisions = RevisionSet::STATELESS,
+        configure: |config| config.revisions = RevisionSet::MODERN,
         ..case(initialize.to_owned(), &error("2025-11-25"), name)
     });
     cases
@@ -328,7 +328,7 @@ fn an_error_about_versions_always_names_the_one_that_was_asked_for() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
     for params in ["{}", r#"{"protocolVersion":7}"#] {
         let mut config = config::server_of_both_eras();
-        config.revisions = RevisionSet::STATELESS;
+        config.revisions = RevisionSet::MODERN;
         let mut side = ServerSide::with(config);
         let text = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"initialize","params":{params}}}"#);
         assert!(side.receive(&text).is_some());

@@ -140,7 +140,7 @@ fn an_application_has_codes_of_its_own_only() {
         );
     }
     // In a session it is what it was.
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ServerSide::ready_with(config::server_of_both_eras(), revision);
         let id = side.request(
             r#"{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"x:y"}}"#,

@@ -12,7 +12,7 @@ use crate::official::closed::Schemas;
 use crate::official::messages::{NOTIFICATIONS, REQUESTS, Sender};
 use crate::official::{Sent, check, parse, raw};
 
-const REVISIONS: [Revision; 4] = Revision::HANDSHAKE;
+const REVISIONS: [Revision; 4] = Revision::LEGACY;
 
 fn request(sender: Sender, method: &str, params: &str, revision: Revision) -> Sent {
     let (params, options) = (Raw::new(params).unwrap(), CallOptions::new());

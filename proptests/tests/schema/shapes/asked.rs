@@ -89,7 +89,7 @@ fn content_of_sampling_is_one_block_until_it_may_be_several() {
         params_leave("sampling/createMessage", asked, content, leaves);
         results_leave("sampling/createMessage", answered, content, leaves);
     }
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let many = || SamplingContent::Many([Content::text("t")].into());
         let mut message = SamplingMessage::new(Role::User, Content::text(""));
         message.content = many();
@@ -256,7 +256,7 @@ fn at_most_a_hundred_completions_leave() {
     let list = |count: usize| {
         values(count).map(|value| format!(r#""{value}""#)).collect::<Vec<_>>().join(",")
     };
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let sent = |count: usize| {
             let result = CompleteResult::from(Completion::new(values(count)));
             sent_result("completion/complete", revision, &result)
@@ -310,7 +310,7 @@ fn only_files_are_roots() {
 fn a_log_message_always_has_data() {
     let method = "notifications/message";
     for data in ["null", "7", r#""s""#, r#"{"a":null}"#, "[null]", "false"] {
-        for revision in Revision::HANDSHAKE {
+        for revision in Revision::LEGACY {
             let params = format!(r#"{{"level":"info","data":{data}}}"#);
             assert_eq!(sent_notification(method, revision, &raw(&params)), Ok(params.clone()));
             let logged = LogParams::new(LoggingLevel::Info, raw(data));
@@ -327,7 +327,7 @@ fn a_log_message_always_has_data() {
         (r#"{"level":"loud","data":1}"#, ("level", NotAllowed)),
         (r#"{"level":"info","logger":7,"data":1}"#, ("logger", WrongType)),
     ] {
-        for revision in Revision::HANDSHAKE {
+        for revision in Revision::LEGACY {
             assert_eq!(sent_notification(method, revision, &raw(wrong)), Err(problem), "{wrong}");
         }
     }
@@ -336,7 +336,7 @@ fn a_log_message_always_has_data() {
 /// Proves L-RES-13: an update is a URI.
 #[test]
 fn an_update_carries_a_uri_and_nothing_else() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);
         let id = side.request(&request("resources/subscribe", r#"{"uri":"x:y"}"#));
         side.respond(id, "{}");
@@ -426,7 +426,7 @@ fn a_null_at_the_end_of_an_object_is_only_absent() {
 /// JSON-RPC and no others.
 #[test]
 fn nothing_is_added_to_what_is_empty() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         for (method, params) in [
             ("logging/setLevel", r#"{"level":"debug"}"#),
             ("resources/subscribe", r#"{"uri":"x:y"}"#),

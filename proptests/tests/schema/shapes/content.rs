@@ -25,7 +25,7 @@ const CONTENTS: &str = r#"{"contents":[@]}"#;
 
 /// What becomes of a block that is in this place since a revision, or never.
 fn since(revision: Option<Revision>, block: &'static str) -> Leaves {
-    Revision::HANDSHAKE.map(|now| match revision {
+    Revision::LEGACY.map(|now| match revision {
         Some(since) if since <= now => Ok(block),
         Some(_) => Err(("type", NotInRevision)),
         None => Err(("type", NotAllowed)),
@@ -189,7 +189,7 @@ fn a_resource_needs_a_uri_and_a_name() {
     results_leave("resources/list", resources, r#"{"uri":"x:y"}"#, missing("name"));
     results_leave("resources/templates/list", templates, r#"{"name":"n"}"#, missing("uriTemplate"));
     results_leave("resources/templates/list", templates, r#"{"uriTemplate":"x"}"#, missing("name"));
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let of = |method, text| sent_result(method, revision, &raw(text));
         assert_eq!(of("resources/list", "{}"), Err(("resources", Missing)));
         assert_eq!(of("resources/templates/list", "{}"), Err(("resourceTemplates", Missing)));
@@ -208,7 +208,7 @@ fn contents_are_text_or_base64() {
         r#"{"uri":"x:a","text":"a"},{"uri":"x:b","text":null,"blob":"+/=="}"#,
     ] {
         let leaves = fine.replace(r#","text":null"#, "");
-        for revision in Revision::HANDSHAKE {
+        for revision in Revision::LEGACY {
             let sent = sent_result("resources/read", revision, &raw(&put(CONTENTS, fine)));
             assert_eq!(sent, Ok(put(CONTENTS, &leaves)), "{revision} {fine}");
         }

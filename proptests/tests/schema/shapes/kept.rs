@@ -68,7 +68,7 @@ fn with(begun: &str, metadata: &str) -> String {
 /// Proves L-META-01, L-META-04, L-META-08: metadata leaves as it is, whatever its keys and values are.
 #[test]
 fn metadata_leaves_unchanged() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         for metadata in METADATA {
             for (method, begun) in ASKED {
                 let params = with(begun, metadata);
@@ -95,7 +95,7 @@ fn metadata_leaves_unchanged() {
 /// message invalid.
 #[test]
 fn metadata_arrives_unchanged() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         for metadata in METADATA {
             for (method, begun) in ASKED {
                 let params = with(begun, metadata);
@@ -146,9 +146,7 @@ fn metadata_arrives_unchanged() {
 #[test]
 fn uris_pass_byte_for_byte() {
     let uris = ["FILE:///A/../b%7e", "x:ü ö", "", "no uri", "a:b#c?d/./", "x://H:80/%2F"];
-    for (uri, revision) in
-        uris.into_iter().flat_map(|uri| Revision::HANDSHAKE.map(|one| (uri, one)))
-    {
+    for (uri, revision) in uris.into_iter().flat_map(|uri| Revision::LEGACY.map(|one| (uri, one))) {
         let params = format!(r#"{{"uri":"{uri}"}}"#);
         let mut client = ClientSide::ready(revision);
         let typed = ReadResourceParams::new(uri);
@@ -194,7 +192,7 @@ fn uris_pass_byte_for_byte() {
 /// Proves L-JSONRPC-24, L-AMB-50: members that nobody knows are tolerated and stay reachable.
 #[test]
 fn what_nobody_knows_is_taken_and_kept() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ClientSide::fresh();
         side.client.connect(side.now, &mut side.out).unwrap();
         let result = format!(
@@ -235,7 +233,7 @@ fn what_nobody_knows_is_taken_and_kept() {
 fn a_tool_with_an_odd_name_can_be_called() {
     let long = "n".repeat(500);
     for name in ["", "a b", "é/✓", "Name", "name", long.as_str()] {
-        for revision in Revision::HANDSHAKE {
+        for revision in Revision::LEGACY {
             let mut side = ServerSide::ready(revision);
             let params = format!(r#"{{"name":"{name}"}}"#);
             let event = side.receive(&request("tools/call", &params));
@@ -273,7 +271,7 @@ fn told(revision: Revision, method: &str, params: &str) -> Option<(&'static str,
 fn notifications_without_their_members_are_not_delivered() {
     let log = "notifications/message";
     let updated = "notifications/resources/updated";
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         for fine in [
             r#"{"level":"debug","data":null}"#,
             r#"{"level":"emergency","logger":"l","data":{"a":1}}"#,

@@ -90,7 +90,7 @@ fn refused(method: &str, revision: Revision, params: &str) -> Option<(&'static s
 #[test]
 fn a_tool_without_a_schema_is_skipped() {
     let list = r#"{"tools":[{"name":"a"},{"name":"b","inputSchema":{"type":"object"}}]}"#;
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let Outcome::Result(result) = outcome("tools/list", revision, false, list) else {
             panic!()
         };
@@ -111,7 +111,7 @@ fn a_tool_without_a_schema_is_skipped() {
 /// Pain 72.
 #[test]
 fn the_result_of_a_tool_is_read_kindly() {
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         accepted("tools/call", revision, r#"{"content":[]}"#);
         accepted("tools/call", revision, r#"{"content":[{"type":"hologram","x":[1]}]}"#);
         malformed("tools/call", revision, "{}");
@@ -155,7 +155,7 @@ fn several_blocks_are_taken_where_there_can_be_several() {
     let one = r#"{"type":"text","text":"t"}"#;
     let many = r#"[{"type":"text","text":"t"},{"type":"text","text":"u"}]"#;
     let single = r#"[{"type":"text","text":"t"}]"#;
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         assert_eq!(refused("sampling/createMessage", revision, &put(asked, one)), None);
         accepted("sampling/createMessage", revision, &put(answered, one));
         for array in [many, single, "[]"] {
@@ -185,7 +185,7 @@ fn several_blocks_are_taken_where_there_can_be_several() {
 #[test]
 fn the_options_of_sampling_arrive() {
     let options = r#"{"messages":[],"modelPreferences":{"hints":[{"name":"h"}],"costPriority":1.5},"systemPrompt":"s","includeContext":"none","temperature":0.7,"maxTokens":9,"stopSequences":["a"],"metadata":{"p":1},"_meta":{"k":1}}"#;
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let mut side = ClientSide::ready(revision);
         let event = side.receive(&request("sampling/createMessage", options));
         let Some(ClientEvent::Request(request)) = event else { panic!("{event:?}") };
@@ -239,7 +239,7 @@ fn completions_are_taken_with_their_context() {
     }
     let values = vec![r#""v""#; 101].join(",");
     let result = format!(r#"{{"completion":{{"values":[{values}],"hasMore":true}}}}"#);
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         accepted("completion/complete", revision, &result);
     }
     let result = raw(&result);
@@ -251,7 +251,7 @@ fn completions_are_taken_with_their_context() {
 #[test]
 fn contents_of_several_resources_are_taken() {
     let several = r#"{"contents":[{"uri":"x:y/a","text":"a"},{"uri":"z:b","blob":"aGk="}]}"#;
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         accepted("resources/read", revision, several);
         accepted("resources/read", revision, r#"{"contents":[]}"#);
         for wrong in [
@@ -280,7 +280,7 @@ fn contents_of_several_resources_are_taken() {
 #[test]
 fn odd_annotations_are_tolerated() {
     let result = r#"{"content":[{"type":"text","text":"t","annotations":{"audience":["robot"],"priority":1.5,"lastModified":"yesterday"}}]}"#;
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         accepted("tools/call", revision, result);
     }
     let result = raw(result);
@@ -295,7 +295,7 @@ fn odd_annotations_are_tolerated() {
 #[test]
 fn members_of_other_results_do_not_matter() {
     let text = r#"{"tools":[],"contents":[],"content":[{"type":"text","text":"t"}],"prompts":[],"messages":[],"roots":[],"completion":{"values":[]}}"#;
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         accepted("tools/call", revision, text);
     }
     let text = raw(text);
@@ -322,7 +322,7 @@ fn one_odd_priority_does_not_lose_the_result() {
 fn an_array_is_no_message_of_a_prompt() {
     let array = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"t"}]}]}"#;
     let fine = r#"{"messages":[{"role":"user","content":{"type":"text","text":"t"}}]}"#;
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         accepted("prompts/get", revision, fine);
         malformed("prompts/get", revision, array);
         malformed("prompts/get", revision, r#"{"description":"d"}"#);

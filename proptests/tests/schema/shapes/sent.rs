@@ -76,7 +76,7 @@ fn a_list_leaves_out_what_its_revision_does_not_have() {
 /// not sent, what the revision lacks is left out as it is of JSON.
 #[test]
 fn typed_values_leave_as_json_does() {
-    for (index, revision) in Revision::HANDSHAKE.into_iter().enumerate() {
+    for (index, revision) in Revision::LEGACY.into_iter().enumerate() {
         for (method, template, whole, earlier) in LISTED {
             let whole_raw = raw(whole);
             let sent = match method {
@@ -185,7 +185,7 @@ fn a_tool_needs_a_name_and_an_object_schema() {
     for (tool, leaves) in cases {
         results_leave("tools/list", TOOLS, tool, [leaves; 4]);
     }
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let without = sent_result("tools/list", revision, &raw("{}"));
         assert_eq!(without, Err(("tools", Missing)));
         let single = sent_result("tools/list", revision, &raw(r#"{"tools":{}}"#));
@@ -237,7 +237,7 @@ fn the_result_of_a_tool_has_content_and_structured_content_is_an_object() {
     for wrong in [r#","structuredContent":[]"#, r#","structuredContent":"a""#] {
         results_leave("tools/call", template, wrong, [Ok(""); 4]);
     }
-    for revision in Revision::HANDSHAKE {
+    for revision in Revision::LEGACY {
         let sent = |text: &str| sent_result("tools/call", revision, &raw(text));
         assert_eq!(sent("{}"), Err(("content", Missing)));
         assert_eq!(sent(r#"{"structuredContent":{}}"#), Err(("content", Missing)));

@@ -6,7 +6,7 @@ use mcp_sansio::{Cancellation, RevisionSet};
 
 use super::world::World;
 
-const ERAS: [RevisionSet; 2] = [RevisionSet::HANDSHAKE, RevisionSet::STATELESS];
+const ERAS: [RevisionSet; 2] = [RevisionSet::LEGACY, RevisionSet::MODERN];
 
 #[test]
 fn a_call_that_becomes_a_task_ends_with_the_result_of_the_task() {

@@ -16,12 +16,12 @@ pub(super) const META: &str = r#""io.modelcontextprotocol/protocolVersion":"2026
 
 /// A client of sessions that knows tasks.
 pub(super) fn of_sessions() -> ClientConfig {
-    of_both_eras(RevisionSet::HANDSHAKE)
+    of_both_eras(RevisionSet::LEGACY)
 }
 
 /// A client without sessions that knows tasks.
 pub(super) fn of_no_sessions() -> ClientConfig {
-    of_both_eras(RevisionSet::STATELESS)
+    of_both_eras(RevisionSet::MODERN)
 }
 
 pub(super) fn of_both_eras(revisions: RevisionSet) -> ClientConfig {

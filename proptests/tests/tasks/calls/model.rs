@@ -366,7 +366,7 @@ proptest! {
         has_sessions in any::<bool>(),
         operations in prop::collection::vec(operation(), 1..40),
     ) {
-        let era = if has_sessions { RevisionSet::HANDSHAKE } else { RevisionSet::STATELESS };
+        let era = if has_sessions { RevisionSet::LEGACY } else { RevisionSet::MODERN };
         let mut run = Run::of(era);
         for operation in &operations {
             run.run(operation);

@@ -87,7 +87,7 @@ fn only_complete_results_have_hints() {
 #[test]
 fn there_are_no_hints_where_there_are_sessions() {
     for revision in Revision::ALL {
-        let expected = if revision.is_stateless() { 5 } else { 0 };
+        let expected = if revision.is_modern() { 5 } else { 0 };
         let result = r#"{"resultType":"complete","ttlMs":5,"cacheScope":"public"}"#;
         assert_eq!(hints(revision, result), Some((expected, true)), "{revision}");
     }

@@ -175,9 +175,9 @@ fn against_ours<F>(
 #[test]
 fn a_client_of_rmcp_uses_our_server() {
     for (mode, revisions) in [
-        (modern(), RevisionSet::STATELESS),
+        (modern(), RevisionSet::MODERN),
         (modern(), RevisionSet::ALL),
-        (automatic(), RevisionSet::STATELESS),
+        (automatic(), RevisionSet::MODERN),
         (automatic(), RevisionSet::ALL),
     ] {
         against_ours(mode, revisions, |mut client, handler| async move {

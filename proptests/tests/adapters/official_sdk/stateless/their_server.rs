@@ -258,7 +258,7 @@ fn connect(
 
 #[test]
 fn our_client_uses_a_server_of_rmcp() {
-    for revisions in [RevisionSet::STATELESS, RevisionSet::ALL] {
+    for revisions in [RevisionSet::MODERN, RevisionSet::ALL] {
         connect(revisions, ProtocolVersion::KNOWN_VERSIONS, |connection, lines, cancelled| {
             assert_eq!(connection.connected().revision, Revision::V2026_07_28);
             assert_eq!(connection.connected().evidence, Evidence::Discovered);
