@@ -232,14 +232,14 @@ violations! {
     MalformedCapabilities, PARAMS, "a capability must be an object";
 
     // What a request says of itself, where there are no sessions.
-    /// Neither does the request say which revision it is, nor is there a session.
-    NoClaim, PARAMS,
+    /// The `_meta` of the request names no protocol version, and there is no session.
+    NoRequestMeta, PARAMS,
         "params._meta needs io.modelcontextprotocol/protocolVersion (2026-07-28), or initialize first";
-    /// The request stands alone, and the connection has a session and is to be used in one era only
+    /// The request is modern, and the connection has a session and may be used in one era only
     /// ([`ServerConfig::one_era`](crate::ServerConfig::one_era)).
     OtherEra, INVALID, "this connection has a session";
-    /// What the request says of itself is incomplete, or not of the right kind.
-    MalformedClaim, PARAMS, "malformed _meta";
+    /// The `_meta` of the request lacks a required member, or a member has the wrong type.
+    MalformedRequestMeta, PARAMS, "malformed _meta";
     /// It names a revision that is not served.
     UnsupportedRevision, VERSION, "Unsupported protocol version";
     /// It does not declare a capability that the request needs.

@@ -291,8 +291,8 @@ mod version;
 pub use capability::{Capability, CapabilitySet, Extension, ExtensionSet};
 pub use client::cache;
 pub use client::{
-    Client, ClientEvent, ConnectError, ConnectFailure, Connected, Evidence, RequestFromServer,
-    ServerRequest, ToolTasks,
+    Client, ClientEvent, ConnectError, ConnectFailure, Connected, NegotiationBasis,
+    RequestFromServer, ServerRequest, ToolTasks,
 };
 pub use config::{
     BadArguments, CacheHint, CacheHints, CapabilityPolicy, ClientConfig, ConnectionConfig,

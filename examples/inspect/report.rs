@@ -5,7 +5,7 @@ use std::fmt::Write;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::{self, Method};
 use mcp_sansio::model::{Content, Implementation, ResourceContents};
-use mcp_sansio::{Connected, Era, Evidence};
+use mcp_sansio::{Connected, Era, NegotiationBasis};
 use mcp_sansio_std::Reply;
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ use crate::say::say;
 struct Json<'a> {
     protocol_version: &'a str,
     era: &'a str,
-    evidence: String,
+    basis: String,
     server_info: Raw<'a>,
     capabilities: Raw<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,7 +47,7 @@ fn contents_json(connected: &Connected<'_>, contents: &Contents) -> String {
     let json = Json {
         protocol_version: connected.revision.name(),
         era: era(connected),
-        evidence: evidence(connected.evidence),
+        basis: basis(connected.basis),
         server_info: server_info(result).unwrap_or(Raw::EMPTY_OBJECT),
         capabilities: member("capabilities"),
         instructions: result.get("instructions"),
@@ -72,8 +72,8 @@ fn write_contents(
     connected: &Connected<'_>,
     contents: &Contents,
 ) -> std::fmt::Result {
-    let (era, evidence) = (era(connected), evidence(connected.evidence));
-    writeln!(text, "revision: {} ({era}; {evidence})", connected.revision)?;
+    let (era, basis) = (era(connected), basis(connected.basis));
+    writeln!(text, "revision: {} ({era}; {basis})", connected.revision)?;
     if let Some(info) = server_info(&connected.result) {
         match info.parse::<Implementation<'_>>() {
             Ok(info) => {
@@ -134,14 +134,14 @@ fn era(connected: &Connected<'_>) -> &'static str {
 }
 
 /// How it was found out which era it is.
-fn evidence(evidence: Evidence) -> String {
-    match evidence {
-        Evidence::Discovered => "the server said so".into(),
-        Evidence::DiscoveredLate => "the server said so, late".into(),
-        Evidence::OnlySessions => "the server speaks nothing newer".into(),
-        Evidence::ProbeRefused(code) => format!("server/discover was refused with {code}"),
-        Evidence::ProbeMisunderstood => "server/discover was misunderstood".into(),
-        Evidence::ProbeTimedOut => "server/discover was not answered".into(),
+fn basis(basis: NegotiationBasis) -> String {
+    match basis {
+        NegotiationBasis::Discovered => "the server said so".into(),
+        NegotiationBasis::DiscoveredLate => "the server said so, late".into(),
+        NegotiationBasis::OnlySessions => "the server speaks nothing newer".into(),
+        NegotiationBasis::ProbeRefused(code) => format!("server/discover was refused with {code}"),
+        NegotiationBasis::ProbeMisunderstood => "server/discover was misunderstood".into(),
+        NegotiationBasis::ProbeTimedOut => "server/discover was not answered".into(),
         _ => "as asked for".into(),
     }
 }

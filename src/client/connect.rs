@@ -1,5 +1,5 @@
-//! How a client comes to terms with a server: whether there has to be a session, and the handshake that
-//! opens it
+//! How a client negotiates with a server: the era, and in the legacy era the handshake
+//! that opens a session
 //! ([initialization](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization),
 //! [discovery](https://modelcontextprotocol.io/specification/2026-07-28/server/discover)).
 
@@ -9,7 +9,9 @@ use alloc::sync::Arc;
 use super::answers::{Answer, Discovery};
 use super::connected::{ConnectError, ConnectFailure, Connected};
 use super::event::ClientEvent;
-use super::negotiation::{Abilities, Evidence, Failing, Move, Negotiation, Probed, Refused};
+use super::negotiation::{
+    Abilities, Failing, Move, Negotiation, NegotiationBasis, Probed, Refused,
+};
 use super::{Client, Stage};
 use crate::capability::CapabilitySet;
 use crate::config::ClientConfig;
@@ -46,8 +48,8 @@ impl Client {
             Move::Probe(revision) => self.probe(revision, now, out)?,
             Move::Initialize(offer) => self.initialize(offer, now, out)?,
             Move::Fail(_) => return Err(ConnectError::NoRevision),
-            Move::Go(revision, evidence) => {
-                if evidence == Evidence::Known {
+            Move::Go(revision, basis) => {
+                if basis == NegotiationBasis::Known {
                     // It is not waited for, but it will say whether that was right.
                     self.probe(revision, now, out)?;
                 }
@@ -58,7 +60,7 @@ impl Client {
                     .identify(self.config.identity(revision));
                 self.connection.dispatcher.messages_mut().lifecycle.step(Step::Begin);
                 self.go(revision, None, now, out);
-                self.announced = Some(self.settle(evidence));
+                self.announced = Some(self.settle(basis));
                 self.connection.dispatcher.set_news();
             }
         }
@@ -71,21 +73,21 @@ impl Client {
 
     /// Whether the connection has been open, also if it has ended since.
     pub const fn was_connected(&self) -> bool {
-        self.evidence.is_some()
+        self.basis.is_some()
     }
 
     /// How it was found out to which era the server belongs; `None` as long as it has not been.
-    pub const fn evidence(&self) -> Option<Evidence> {
-        self.evidence
+    pub const fn basis(&self) -> Option<NegotiationBasis> {
+        self.basis
     }
 
     /// What the first event of a client says that has not asked anybody.
     pub(super) fn announce(&mut self) -> Option<ClientEvent<'static>> {
-        let evidence = self.announced.take()?;
+        let basis = self.announced.take()?;
         let revision = self.revision()?;
         let capabilities = self.peer_capabilities();
         let result = Raw::EMPTY_OBJECT;
-        Some(ClientEvent::Connected(Connected { revision, capabilities, evidence, result }))
+        Some(ClientEvent::Connected(Connected { revision, capabilities, basis, result }))
     }
 
     fn initialize(
@@ -147,17 +149,17 @@ impl Client {
         let discovery = Discovery::of(&outcome);
         let able = self.config.abilities();
         let next = self.negotiation.probed(discovery.probed, able);
-        if let Move::Go(revision, evidence) = next {
-            return self.discovered(outcome, &discovery, (revision, evidence), now, out);
+        if let Move::Go(revision, basis) = next {
+            return self.discovered(outcome, &discovery, (revision, basis), now, out);
         }
         // A server that names the revision again is still one without sessions.
         let is_repeated = matches!(next, Move::Probe(_));
         if self.phase().is_ready() && !is_repeated {
             // It was taken for granted that there is no session.
             self.connection.dispatcher.messages_mut().lifecycle.step(Step::Reopen);
-            self.connection.dispatcher.messages_mut().session.terms = None;
+            self.connection.dispatcher.messages_mut().session.negotiated = None;
             self.announced = None;
-            self.evidence = None;
+            self.basis = None;
         }
         let failing = match self.advance(next, now, out) {
             Ok(()) => return None,
@@ -172,7 +174,7 @@ impl Client {
         &mut self,
         outcome: Outcome<'f>,
         discovery: &Discovery,
-        (revision, evidence): (Revision, Evidence),
+        (revision, basis): (Revision, NegotiationBasis),
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'f>> {
@@ -198,8 +200,8 @@ impl Client {
         }
         // Whoever has been told that the client goes on need not be told that it may.
         (!was_ready || self.announced.take().is_some()).then(|| {
-            let evidence = self.settle(if was_ready { Evidence::Known } else { evidence });
-            ClientEvent::Connected(Connected { revision, capabilities, evidence, result })
+            let basis = self.settle(if was_ready { NegotiationBasis::Known } else { basis });
+            ClientEvent::Connected(Connected { revision, capabilities, basis, result })
         })
     }
 
@@ -240,9 +242,9 @@ impl Client {
         });
     }
 
-    const fn settle(&mut self, evidence: Evidence) -> Evidence {
-        self.evidence = Some(evidence);
-        evidence
+    const fn settle(&mut self, basis: NegotiationBasis) -> NegotiationBasis {
+        self.basis = Some(basis);
+        basis
     }
 
     /// Does what comes next, unless that is nothing.
@@ -254,15 +256,15 @@ impl Client {
         let sent = match next {
             Move::Probe(revision) => self.probe(revision, now, out),
             Move::Initialize(offer) => self.initialize(offer, now, out),
-            Move::Go(revision, evidence) => {
+            Move::Go(revision, basis) => {
                 self.connection
                     .dispatcher
                     .messages_mut()
                     .session
                     .identify(self.config.identity(revision));
                 self.go(revision, None, now, out);
-                self.announced = Some(evidence);
-                self.evidence = Some(evidence);
+                self.announced = Some(basis);
+                self.basis = Some(basis);
                 self.connection.dispatcher.set_news();
                 Ok(())
             }
@@ -295,7 +297,7 @@ impl Client {
         }
     }
 
-    /// Client and server have not come to terms, so the connection is given up.
+    /// Client and server did not agree on a revision, so the connection is given up.
     pub(super) fn connect_failed<'f>(
         &mut self,
         failure: ConnectFailure<'f>,
@@ -417,9 +419,9 @@ impl Client {
         if self.config.connection.keep_handshake {
             self.server = Some(Box::new(result.clone().into_owned()));
         }
-        let evidence = self.settle(self.negotiation.evidence(self.config.abilities()));
+        let basis = self.settle(self.negotiation.basis(self.config.abilities()));
         let capabilities = self.peer_capabilities();
-        Ok(Connected { revision, capabilities, evidence, result })
+        Ok(Connected { revision, capabilities, basis, result })
     }
 }
 

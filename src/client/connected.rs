@@ -1,6 +1,6 @@
 //! What came of connecting.
 
-use super::negotiation::Evidence;
+use super::negotiation::NegotiationBasis;
 use crate::capability::CapabilitySet;
 use crate::connection::{CarrierFailure, Cause, server_info};
 use crate::error::ViolationKind;
@@ -32,7 +32,7 @@ pub enum ConnectError {
     Encode(#[from] EncodeError),
 }
 
-/// A client and a server have come to terms.
+/// Client and server have agreed on a revision.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Connected<'a> {
@@ -42,7 +42,7 @@ pub struct Connected<'a> {
     /// what it does not have it refuses.
     pub capabilities: CapabilitySet,
     /// How it was found out to which era the server belongs.
-    pub evidence: Evidence,
+    pub basis: NegotiationBasis,
     /// Everything the server said: an [`InitializeResult`](crate::model::InitializeResult) if there is a
     /// session, else a [`DiscoverResult`](crate::model::DiscoverResult), or an empty object if the server
     /// was not asked.
@@ -67,7 +67,7 @@ impl Connected<'_> {
     }
 }
 
-/// Why a client and a server have not come to terms. The connection is closed.
+/// Why client and server did not agree on a revision. The connection is closed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectFailure<'a> {

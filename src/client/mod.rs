@@ -33,7 +33,7 @@ use negotiation::Negotiation;
 
 pub use connected::{ConnectError, ConnectFailure, Connected};
 pub use event::{ClientEvent, RequestFromServer};
-pub use negotiation::Evidence;
+pub use negotiation::NegotiationBasis;
 #[cfg(test)]
 pub(crate) use negotiation::states_tests as negotiation_states;
 pub use server_request::ServerRequest;
@@ -87,9 +87,9 @@ pub struct Client {
     connection: Connection,
     negotiation: Negotiation,
     stage: Stage,
-    evidence: Option<Evidence>,
+    basis: Option<NegotiationBasis>,
     /// What an event is to say that nothing has brought about.
-    announced: Option<Evidence>,
+    announced: Option<NegotiationBasis>,
     /// What to subscribe to when that can be done.
     wanted: Vec<SubscriptionFilter<'static>>,
     /// What the server said of itself, if the configuration asks to keep it.
@@ -106,9 +106,9 @@ enum Stage {
 /// Without the configuration, which does not change: machines that are equal have equal ones.
 impl Hash for Client {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Self { config: _, connection, negotiation, stage, evidence, announced, .. } = self;
+        let Self { config: _, connection, negotiation, stage, basis, announced, .. } = self;
         let Self { wanted, server, .. } = self;
-        (connection, negotiation, stage, evidence, announced, wanted, server).hash(state);
+        (connection, negotiation, stage, basis, announced, wanted, server).hash(state);
     }
 }
 
@@ -129,7 +129,7 @@ impl Client {
             connection,
             negotiation: Negotiation::new(false),
             stage: Stage::Initializing,
-            evidence: None,
+            basis: None,
             announced: None,
             wanted: Vec::new(),
             server: None,

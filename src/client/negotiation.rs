@@ -14,7 +14,7 @@ pub(super) enum Move {
     /// Open a session, and ask for this revision.
     Initialize(Revision),
     /// Go on without a session.
-    Go(Revision, Evidence),
+    Go(Revision, NegotiationBasis),
     /// Give up.
     Fail(Failing),
 }
@@ -33,7 +33,7 @@ pub(super) enum Failing {
 /// Which era a server was found to belong to, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Evidence {
+pub enum NegotiationBasis {
     /// The client speaks only one era, and did not ask.
     OnlyEra,
     /// The configuration says so ([`ClientConfig::known`](crate::ClientConfig::known)).
@@ -89,7 +89,7 @@ pub(super) struct Negotiation {
     /// The server says that it went away when it was probed before, so it is not probed first.
     is_shy: bool,
     /// Why a session was asked for.
-    fell_back: Option<Evidence>,
+    fell_back: Option<NegotiationBasis>,
     /// After a session was refused, it was probed again.
     probed_again: bool,
     /// What a probe that was given up was answered with after all.
@@ -131,11 +131,11 @@ impl Negotiation {
     }
 
     /// Why the client does what it does now.
-    pub(super) fn evidence(&self, able: Abilities) -> Evidence {
-        if let Some(evidence) = self.fell_back {
-            return evidence;
+    pub(super) fn basis(&self, able: Abilities) -> NegotiationBasis {
+        if let Some(basis) = self.fell_back {
+            return basis;
         }
-        if able.known.is_some() { Evidence::Known } else { Evidence::OnlyEra }
+        if able.known.is_some() { NegotiationBasis::Known } else { NegotiationBasis::OnlyEra }
     }
 
     /// The first move.
@@ -144,13 +144,13 @@ impl Negotiation {
         let sessions = able.sessions().latest();
         match (known.map(Revision::era), able.stateless().latest(), sessions) {
             (Some(Era::Modern), Some(newest), _) if !self.is_shy || sessions.is_none() => {
-                Move::Go(known.unwrap_or(newest), Evidence::Known)
+                Move::Go(known.unwrap_or(newest), NegotiationBasis::Known)
             }
             (_, _, Some(newest)) if self.is_shy || known.is_some() => {
                 Move::Initialize(able.offer.unwrap_or(newest))
             }
             (_, None, Some(newest)) => Move::Initialize(able.offer.unwrap_or(newest)),
-            (_, Some(newest), None) if !able.probe => Move::Go(newest, Evidence::OnlyEra),
+            (_, Some(newest), None) if !able.probe => Move::Go(newest, NegotiationBasis::OnlyEra),
             (_, Some(newest), _) => Move::Probe(newest),
             (_, None, None) => Move::Fail(Failing::NoCommonRevision),
         }
@@ -161,8 +161,8 @@ impl Negotiation {
     pub(super) fn probed(&mut self, probed: Probed, able: Abilities) -> Move {
         match probed {
             Probed::Discovery(theirs) => match able.stateless().and(theirs).latest() {
-                Some(best) => Move::Go(best, Evidence::Discovered), // 1
-                None => self.fall_back_to(theirs, able),            // 2, 3
+                Some(best) => Move::Go(best, NegotiationBasis::Discovered), // 1
+                None => self.fall_back_to(theirs, able),                    // 2, 3
             },
             Probed::WrongVersion(Some(theirs)) => match able.stateless().and(theirs).latest() {
                 Some(best) if !self.repeated.contains(best) => {
@@ -175,15 +175,17 @@ impl Negotiation {
             // 9: it knows the error, so it may well be asked again.
             Probed::WrongVersion(None) => {
                 let code = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
-                self.fall_back(Evidence::ProbeRefused(code), able)
+                self.fall_back(NegotiationBasis::ProbeRefused(code), able)
             }
             // 10: nobody has this error but who knows the revision.
             Probed::Error(ErrorCode::MISSING_CLIENT_CAPABILITY) => Move::Fail(Failing::AsItIs),
-            Probed::Error(code) => self.fall_back(Evidence::ProbeRefused(code), able), // 11, 12, 13
-            Probed::Refused(status) => self.fall_back(Evidence::ProbeNotServed(status), able),
+            Probed::Error(code) => self.fall_back(NegotiationBasis::ProbeRefused(code), able), // 11, 12, 13
+            Probed::Refused(status) => {
+                self.fall_back(NegotiationBasis::ProbeNotServed(status), able)
+            }
             Probed::Undelivered => Move::Fail(Failing::AsItIs),
-            Probed::Nonsense => self.fall_back(Evidence::ProbeMisunderstood, able), // 4
-            Probed::TimedOut => self.fall_back(Evidence::ProbeTimedOut, able),      // 14
+            Probed::Nonsense => self.fall_back(NegotiationBasis::ProbeMisunderstood, able), // 4
+            Probed::TimedOut => self.fall_back(NegotiationBasis::ProbeTimedOut, able),      // 14
             // Who has refused a session just now need not be asked for one by somebody else.
             Probed::Closed if !able.sessions().is_empty() && !self.probed_again => {
                 self.is_shy = true;
@@ -203,7 +205,7 @@ impl Negotiation {
         let stateless = able.stateless();
         let late = self.late.take().and_then(|late| stateless.and(late).latest());
         if let Some(best) = late {
-            return Move::Go(best, Evidence::DiscoveredLate); // 21
+            return Move::Go(best, NegotiationBasis::DiscoveredLate); // 21
         }
         let is_modern = matches!(
             refused,
@@ -211,8 +213,8 @@ impl Negotiation {
                 ErrorCode::UNSUPPORTED_PROTOCOL_VERSION | ErrorCode::MISSING_CLIENT_CAPABILITY
             )
         );
-        let was_weak =
-            self.fell_back == Some(Evidence::ProbeRefused(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION));
+        let was_weak = self.fell_back
+            == Some(NegotiationBasis::ProbeRefused(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION));
         match stateless.latest() {
             // 9, 22, 26: it is a server without sessions after all, or was busy when it was asked.
             Some(newest) if (is_modern || was_weak) && !self.probed_again => {
@@ -227,7 +229,7 @@ impl Negotiation {
     fn fall_back_to(&mut self, theirs: RevisionSet, able: Abilities) -> Move {
         match able.sessions().and(theirs).latest() {
             Some(best) if !self.probed_again => {
-                self.fell_back = Some(Evidence::OnlySessions);
+                self.fell_back = Some(NegotiationBasis::OnlySessions);
                 Move::Initialize(best)
             }
             _ => Move::Fail(Failing::NoCommonRevision),
@@ -235,10 +237,10 @@ impl Negotiation {
     }
 
     /// Opens a session with a server that does not know what it was asked.
-    fn fall_back(&mut self, evidence: Evidence, able: Abilities) -> Move {
+    fn fall_back(&mut self, basis: NegotiationBasis, able: Abilities) -> Move {
         match able.sessions().latest() {
             Some(newest) if !self.probed_again => {
-                self.fell_back = Some(evidence);
+                self.fell_back = Some(basis);
                 Move::Initialize(able.offer.unwrap_or(newest))
             }
             _ => Move::Fail(Failing::AsItIs),

@@ -87,14 +87,15 @@ fn of_a_session() -> Vec<(&'static str, Vec<Came>)> {
 
 /// Only a question that was given up can still be answered.
 fn late_answers(negotiation: &Negotiation) -> Vec<(&'static str, Vec<Came>)> {
-    if negotiation.fell_back != Some(Evidence::ProbeTimedOut) || negotiation.late.is_some() {
+    if negotiation.fell_back != Some(NegotiationBasis::ProbeTimedOut) || negotiation.late.is_some()
+    {
         return Vec::new();
     }
     let modern = vec![Came::Late(RevisionSet::MODERN), Came::Late(RevisionSet::ALL)];
     vec![("a late discovery with a common revision without sessions", modern)]
 }
 
-/// The states of the table. Those of a kind may differ only in what they have as evidence.
+/// The states of the table. Those of a kind may differ only in their basis.
 fn name(negotiation: &Negotiation, waiting: Waiting) -> String {
     let Negotiation { repeated: _, fell_back, probed_again, late, is_shy } = negotiation;
     assert!(!is_shy, "then it has failed");
@@ -106,8 +107,8 @@ fn name(negotiation: &Negotiation, waiting: Waiting) -> String {
     if waiting == Waiting::Session {
         match fell_back {
             _ if late.is_some() => name += ", with a late answer",
-            Some(Evidence::ProbeRefused(WRONG)) => name += ", with doubts",
-            Some(Evidence::ProbeTimedOut) => name += " after silence",
+            Some(NegotiationBasis::ProbeRefused(WRONG)) => name += ", with doubts",
+            Some(NegotiationBasis::ProbeTimedOut) => name += " after silence",
             _ => {}
         }
     }
@@ -119,7 +120,7 @@ fn after(next: Move, negotiation: &Negotiation) -> (String, Option<Waiting>) {
     match next {
         Move::Probe(_) => (name(negotiation, Waiting::Discovery), Some(Waiting::Discovery)),
         Move::Initialize(_) => (name(negotiation, Waiting::Session), Some(Waiting::Session)),
-        Move::Go(_, evidence) => (format!("no session (`{evidence:?}`)"), None),
+        Move::Go(_, basis) => (format!("no session (`{basis:?}`)"), None),
         Move::Fail(Failing::AsItIs) => ("failed (with that answer)".into(), None),
         Move::Fail(Failing::NoCommonRevision) => ("failed (no common revision)".into(), None),
         Move::Fail(Failing::Restart) => {
@@ -207,7 +208,7 @@ pub(crate) fn section() -> String {
     format!(
         "## The negotiation of a client\n\n\
          How a client finds out which era a server belongs to. What has no session ends in \
-         [`Connected`](crate::ClientEvent::Connected) with that [`Evidence`](crate::Evidence), what fails in \
+         [`Connected`](crate::ClientEvent::Connected) with that [`NegotiationBasis`](crate::NegotiationBasis), what fails in \
          [`ConnectFailed`](crate::ClientEvent::ConnectFailed); whoever asks for a session and is given one is \
          connected, too, and that is not in the tables.\n\n\
          {}\n\

@@ -52,7 +52,7 @@ fn the_first_move_is_that_of_the_configuration() {
     let blind = |able| Abilities { probe: false, ..able };
     let known = |known, able| Abilities { known: Some(known), ..able };
     let offering = |offer, able| Abilities { offer: Some(offer), ..able };
-    let evident = |evidence| Move::Go(MODERN, evidence);
+    let evident = |basis| Move::Go(MODERN, basis);
     let table = [
         (BOTH, false, Move::Probe(MODERN)),
         (ONLY_MODERN, false, Move::Probe(MODERN)),
@@ -60,11 +60,11 @@ fn the_first_move_is_that_of_the_configuration() {
         (offering(OLDER, ONLY_SESSIONS), false, Move::Initialize(OLDER)),
         // Not to probe is for those that have nothing to find out.
         (blind(BOTH), false, Move::Probe(MODERN)),
-        (blind(ONLY_MODERN), false, evident(Evidence::OnlyEra)),
+        (blind(ONLY_MODERN), false, evident(NegotiationBasis::OnlyEra)),
         (blind(ONLY_SESSIONS), false, Move::Initialize(NEWEST)),
         // What is known is taken for granted, if it is spoken.
-        (known(MODERN, BOTH), false, evident(Evidence::Known)),
-        (known(MODERN, ONLY_MODERN), false, evident(Evidence::Known)),
+        (known(MODERN, BOTH), false, evident(NegotiationBasis::Known)),
+        (known(MODERN, ONLY_MODERN), false, evident(NegotiationBasis::Known)),
         (known(MODERN, ONLY_SESSIONS), false, Move::Initialize(NEWEST)),
         (known(OLDER, BOTH), false, Move::Initialize(NEWEST)),
         (known(OLDER, offering(OLDEST, BOTH)), false, Move::Initialize(OLDEST)),
@@ -85,7 +85,7 @@ fn the_first_move_is_that_of_the_configuration() {
 /// Table 4b, rows 1 to 4. Proves M-DISC-07, M-DISC-16, M-DISC-19, M-ERA-15.
 #[test]
 fn a_discovery_goes_by_what_both_speak() {
-    let discovered = Move::Go(MODERN, Evidence::Discovered);
+    let discovered = Move::Go(MODERN, NegotiationBasis::Discovered);
     let nothing = Move::Fail(Failing::NoCommonRevision);
     // 1
     for theirs in [just(&[MODERN]), RevisionSet::ALL, just(&[OLDEST, MODERN])] {
@@ -121,7 +121,7 @@ fn a_wrong_version_is_corrected_once() {
         assert_eq!(negotiation.probed(refusal, able), Move::Fail(Failing::AsItIs));
         // What comes of the second probe is judged like the first.
         let theirs = Probed::Discovery(just(&[MODERN]));
-        assert_eq!(good.probed(theirs, able), Move::Go(MODERN, Evidence::Discovered));
+        assert_eq!(good.probed(theirs, able), Move::Go(MODERN, NegotiationBasis::Discovered));
     }
     let nothing = Move::Fail(Failing::NoCommonRevision);
     // 7
@@ -141,7 +141,7 @@ fn a_wrong_version_without_a_list_is_weak_evidence() {
     for refused in refusals.chain([Refused::Error(WRONG), Refused::Error(INCAPABLE)]) {
         let mut negotiation = probing(BOTH);
         negotiation.probed(Probed::WrongVersion(None), BOTH);
-        assert_eq!(negotiation.evidence(BOTH), Evidence::ProbeRefused(WRONG));
+        assert_eq!(negotiation.basis(BOTH), NegotiationBasis::ProbeRefused(WRONG));
         // It knew the error, so it is asked again, once.
         assert_eq!(negotiation.refused(refused, BOTH), Move::Probe(MODERN), "{refused:?}");
         assert_eq!(negotiation.probed(Probed::WrongVersion(None), BOTH), failed);
@@ -159,7 +159,7 @@ fn any_other_error_is_that_of_a_server_with_sessions() {
         assert_eq!(after(Probed::Error(code)), (Move::Initialize(NEWEST), failed), "{code}");
         let mut negotiation = probing(BOTH);
         negotiation.probed(Probed::Error(code), BOTH);
-        assert_eq!(negotiation.evidence(BOTH), Evidence::ProbeRefused(code));
+        assert_eq!(negotiation.basis(BOTH), NegotiationBasis::ProbeRefused(code));
     }
     // 14
     assert_eq!(after(Probed::TimedOut), (Move::Initialize(NEWEST), failed));
@@ -192,11 +192,11 @@ fn a_server_that_goes_away_is_started_again_and_not_probed() {
 /// Table 4b, rows 14 and 21. Proves M-ERA-17.
 #[test]
 fn a_late_discovery_counts_if_there_is_no_session() {
-    let late = Move::Go(MODERN, Evidence::DiscoveredLate);
+    let late = Move::Go(MODERN, NegotiationBasis::DiscoveredLate);
     for refused in [Refused::Otherwise, Refused::Error(WRONG), Refused::Error(ErrorCode::new(1))] {
         let mut negotiation = probing(BOTH);
         negotiation.probed(Probed::TimedOut, BOTH);
-        assert_eq!(negotiation.evidence(BOTH), Evidence::ProbeTimedOut);
+        assert_eq!(negotiation.basis(BOTH), NegotiationBasis::ProbeTimedOut);
         let mut useless = negotiation.clone();
         negotiation.answered_late(just(&[MODERN, NEWEST]));
         assert_eq!(negotiation.refused(refused, BOTH), late, "{refused:?}");
@@ -218,12 +218,15 @@ fn a_session_that_is_refused_in_a_modern_way_is_none() {
         after_probe.probed(Probed::TimedOut, BOTH);
         let from_memory = Negotiation::new(false);
         assert_eq!(from_memory.begin(known), Move::Initialize(NEWEST));
-        assert_eq!(from_memory.evidence(known), Evidence::Known);
+        assert_eq!(from_memory.basis(known), NegotiationBasis::Known);
         for (mut negotiation, able) in [(after_probe, BOTH), (from_memory, known)] {
             assert_eq!(negotiation.refused(Refused::Error(code), able), Move::Probe(MODERN));
             let mut again = negotiation.clone();
             let theirs = Probed::Discovery(just(&[MODERN]));
-            assert_eq!(negotiation.probed(theirs, able), Move::Go(MODERN, Evidence::Discovered));
+            assert_eq!(
+                negotiation.probed(theirs, able),
+                Move::Go(MODERN, NegotiationBasis::Discovered)
+            );
             // A second failure is one.
             for probed in [Probed::TimedOut, Probed::Nonsense, Probed::WrongVersion(None)] {
                 assert_eq!(again.clone().probed(probed, able), failed);
@@ -258,9 +261,9 @@ fn what_is_known_of_a_server_can_be_wrong() {
     ]);
     for probed in outcomes {
         let mut negotiation = Negotiation::new(false);
-        assert_eq!(negotiation.begin(known), Move::Go(MODERN, Evidence::Known));
+        assert_eq!(negotiation.begin(known), Move::Go(MODERN, NegotiationBasis::Known));
         assert_eq!(negotiation.probed(probed, known), Move::Initialize(NEWEST), "{probed:?}");
-        assert_ne!(negotiation.evidence(known), Evidence::Known, "{probed:?}");
+        assert_ne!(negotiation.basis(known), NegotiationBasis::Known, "{probed:?}");
     }
     let mut negotiation = Negotiation::new(false);
     negotiation.begin(known);
@@ -287,8 +290,8 @@ fn longest(negotiation: &Negotiation, able: Abilities, next: Move, sent: u32) ->
     assert!(sent < 10, "it goes on for ever");
     match next {
         Move::Fail(_) => sent,
-        Move::Go(revision, evidence) => {
-            assert!(able.stateless().contains(revision), "{evidence:?}");
+        Move::Go(revision, basis) => {
+            assert!(able.stateless().contains(revision), "{basis:?}");
             sent
         }
         Move::Probe(revision) => {
@@ -341,7 +344,7 @@ fn every_way_through_the_table_ends() {
                 };
                 let negotiation = Negotiation::new(is_shy);
                 let first = negotiation.begin(able);
-                if let Move::Go(revision, Evidence::Known) = first {
+                if let Move::Go(revision, NegotiationBasis::Known) = first {
                     // It is asked all the same.
                     let probe = Move::Probe(revision);
                     most = most.max(longest(&negotiation, able, probe, 0));

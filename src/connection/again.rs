@@ -93,7 +93,7 @@ pub(super) fn send_again<C: Recycle>(
     at: &mut CallCx<'_, '_, '_, C>,
     given: Option<(Option<&str>, Option<alloc::string::String>)>,
 ) {
-    if at.below.session.terms.is_none() || !at.below.session.rules().repeats_requests {
+    if at.below.session.negotiated.is_none() || !at.below.session.rules().repeats_requests {
         // It has turned out meanwhile that there has to be a session.
         return stuck(at, NotAllowed::Revision.into());
     }

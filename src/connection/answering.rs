@@ -32,12 +32,17 @@ impl Connection {
 
     /// The revision of the session; `None` before there is one.
     pub fn revision(&self) -> Option<Revision> {
-        self.dispatcher.messages().session.terms.map(|session| session.revision)
+        self.dispatcher.messages().session.negotiated.map(|session| session.revision)
     }
 
     /// What the peer offers, as far as the revision knows it; empty before the session.
     pub fn peer_capabilities(&self) -> CapabilitySet {
-        self.dispatcher.messages().session.terms.map(|session| session.theirs).unwrap_or_default()
+        self.dispatcher
+            .messages()
+            .session
+            .negotiated
+            .map(|session| session.theirs)
+            .unwrap_or_default()
     }
 
     /// How much is going on.

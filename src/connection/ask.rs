@@ -7,13 +7,13 @@ use super::asked::{Again, Asked, Owner, Sent, Wanted};
 use super::call_options::{CallError, CallOptions, Timeout};
 use super::cx::Cx;
 use super::exchanges::{Said, observe_sent};
-use super::gate::Clearance;
+use super::gate::SendPermit;
 use super::held::Waiting;
 use super::identity::key;
 use super::messages::Messages;
 use super::outlets::Lane;
 use super::request_stamp::{RequestStamp, keep_params};
-use super::rules::{Expectation, written};
+use super::rules::{AnswerContext, written};
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
 use crate::frame::{Room, Serial, Tag};
@@ -33,12 +33,12 @@ pub(super) struct Order<C> {
     pub(super) patience: Patience,
     /// The metadata of the task of this side that it belongs to, a literal.
     pub(super) related: Option<String>,
-    clearance: Clearance,
+    permit: SendPermit,
 }
 
 /// What the machine says with a request beside its params.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Marks<'m> {
+pub(super) struct AddedMembers<'m> {
     /// The request wants progress, under its own id.
     pub(super) wants_progress: bool,
     /// The task of this side that it belongs to, a literal.
@@ -66,7 +66,7 @@ impl<C: Recycle> Messages<C> {
         options: CallOptions,
         has_room: bool,
     ) -> Result<Order<C>, CallError> {
-        let (kind, clearance) = self.clear_call(cx, method, &options)?;
+        let (kind, permit) = self.clear_call(cx, method, &options)?;
         if !has_room {
             return Err(CallError::TooManyCalls);
         }
@@ -100,7 +100,7 @@ impl<C: Recycle> Messages<C> {
             task: options.task.map(Box::new),
             ..Asked::default()
         };
-        Ok(Order { asked, patience, related: None, clearance })
+        Ok(Order { asked, patience, related: None, permit })
     }
 
     /// Whether a call may be made, and of what kind it is if the machine is to look.
@@ -109,7 +109,7 @@ impl<C: Recycle> Messages<C> {
         cx: &Cx<'_, '_>,
         method: &str,
         options: &CallOptions,
-    ) -> Result<(Option<RequestKind>, Clearance), CallError> {
+    ) -> Result<(Option<RequestKind>, SendPermit), CallError> {
         if !self.lifecycle.phase.takes_calls() {
             return Err(CallError::Closed);
         }
@@ -122,9 +122,9 @@ impl<C: Recycle> Messages<C> {
             return Err(NotAllowed::Revision.into());
         }
         let kind = RequestKind::named(method);
-        let clearance = self.session.clear_request(cx, method, kind)?;
+        let permit = self.session.clear_request(cx, method, kind)?;
         let kind = kind.filter(|_| !cx.config.relay.covers(method));
-        Ok((kind, clearance))
+        Ok((kind, permit))
     }
 
     /// Sends a request that has been ordered, on the lane of the request that it was made because of.
@@ -151,7 +151,7 @@ impl<C: Recycle> Messages<C> {
         method: &str,
         params: &dyn Payload,
     ) -> Result<CallId, CallError> {
-        let Order { asked, patience, related, clearance } = order;
+        let Order { asked, patience, related, permit } = order;
         let limits = &cx.config.limits;
         let id = self.outgoing.next_id();
         let call = CallId(self.outgoing.next_place());
@@ -163,26 +163,26 @@ impl<C: Recycle> Messages<C> {
             // The peer cannot.
             asked.task = None;
         }
-        let marks = Marks {
+        let added = AddedMembers {
             wants_progress: asked.progress.is_wanted(),
             related: related.as_deref(),
             task: task.as_deref(),
         };
-        let mut expectation = Expectation::default();
+        let mut answer_context = AnswerContext::default();
         let mut params_again = core::mem::take(&mut self.spare);
         // Written first: a call that cannot be written was never made, whatever happens.
         let write = |writer: &mut Writer<'_>| {
             let start = writer.position();
-            write_call(writer, (id, method), params, marks, &stamp, clearance.form)?;
-            clearance.check_needs(writer)?;
+            write_call(writer, (id, method), params, added, &stamp, permit.form)?;
+            permit.check_needs(writer)?;
             if stamp.is_some() {
                 keep_params(&mut params_again, writer.since(start), most);
             }
-            if let (Some(kind), Some(form)) = (asked.kind, clearance.form)
+            if let (Some(kind), Some(form)) = (asked.kind, permit.form)
                 && kind.asks_a_person()
             {
                 let params = written(writer.since(start), Member::Params);
-                expectation = Expectation::of(kind, params, form.revision, known, most)?;
+                answer_context = AnswerContext::of(kind, params, form.revision, known, most)?;
             }
             Ok(())
         };
@@ -193,7 +193,7 @@ impl<C: Recycle> Messages<C> {
         } else {
             let put = cx.out.lane(lane).append(Room::Limit, Tag::Call(call), write);
             if put.is_ok() {
-                clearance.observe(method, cx.out);
+                permit.observe(method, cx.out);
                 observe_sent(cx.out, lane, Said::Method(method));
             }
             put.map(Sent::Outbox)
@@ -203,10 +203,10 @@ impl<C: Recycle> Messages<C> {
             // They were copied, and then there was no room for the end of the message.
             self.spare.clear();
         }
-        asked.sent = put.map_err(|error| clearance.explain::<CallError>(error))?;
+        asked.sent = put.map_err(|error| permit.explain::<CallError>(error))?;
         asked.lane = lane;
         self.register(cx, asked, *patience);
-        self.expect(cx, call, expectation);
+        self.expect(cx, call, answer_context);
         self.store_params(call);
         Ok(call)
     }
@@ -226,8 +226,8 @@ impl<C: Recycle> Messages<C> {
     }
 
     /// Remembers what is needed when the answer to a call comes.
-    fn expect(&mut self, cx: &Cx<'_, '_>, call: CallId, expectation: Expectation) {
-        let Expectation { kept, elicitation } = expectation;
+    fn expect(&mut self, cx: &Cx<'_, '_>, call: CallId, answer_context: AnswerContext) {
+        let AnswerContext { kept, elicitation } = answer_context;
         if let Some(asked) = self.outgoing.get_mut(call.0) {
             asked.kept = kept;
         }
@@ -271,15 +271,18 @@ impl<C: Recycle> Messages<C> {
         };
         let id = if is_next { self.outgoing.next_id() } else { own_id };
         let rule = asked.kind.map(RequestKind::rule);
-        let form = rule.zip(self.session.terms).map(|(rule, terms)| rule.params(terms.revision));
+        let form = rule
+            .zip(self.session.negotiated)
+            .map(|(rule, negotiated)| rule.params(negotiated.revision));
         let stamp = RequestStamp::on(&self.session, &asked.again);
-        let marks = Marks { wants_progress: asked.progress.is_wanted(), ..Marks::default() };
+        let added =
+            AddedMembers { wants_progress: asked.progress.is_wanted(), ..AddedMembers::default() };
         let lane = asked.lane;
         let most = cx.config.limits.kept_bytes;
         let mut params_again = core::mem::take(&mut self.spare);
         let sent = cx.out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
             let start = writer.position();
-            write_call(writer, (id, method), params, marks, &stamp, form)?;
+            write_call(writer, (id, method), params, added, &stamp, form)?;
             if is_next && stamp.is_some() {
                 keep_params(&mut params_again, writer.since(start), most);
             }
@@ -318,7 +321,7 @@ impl<C: Recycle> Messages<C> {
         params: Option<&str>,
     ) -> Result<Serial, CallError> {
         let kind = RequestKind::named(method);
-        let mut clearance = self.session.clear_request(cx, method, kind)?;
+        let mut permit = self.session.clear_request(cx, method, kind)?;
         let rules = self.session.rules();
         let (Some(id), Some(asked)) = (self.outgoing.id(call.0), self.outgoing.get(call.0)) else {
             return Err(CallError::Closed);
@@ -326,22 +329,23 @@ impl<C: Recycle> Messages<C> {
         let (kind, lane) = (asked.kind, asked.lane);
         let task = self.session.task_member(kind, asked.task.as_deref())?;
         // The progress token is among the params already.
-        let marks = Marks { task: task.as_deref(), ..Marks::default() };
+        let added = AddedMembers { task: task.as_deref(), ..AddedMembers::default() };
         let params = params.map(Raw::trusted);
-        let mut expectation = Expectation::default();
+        let mut answer_context = AnswerContext::default();
         let known = &self.elicitations;
         let stamp = RequestStamp::on(&self.session, &asked.again);
         let mut params_again = core::mem::take(&mut self.spare);
         let most = cx.config.limits.kept_bytes;
         let written = cx.out.lane(lane).append(Room::Held, Tag::Call(call), |writer| {
             let start = writer.position();
-            write_call(writer, (id, method), &params, marks, &stamp, clearance.form)?;
-            clearance.check_needs(writer)?;
+            write_call(writer, (id, method), &params, added, &stamp, permit.form)?;
+            permit.check_needs(writer)?;
             if stamp.is_some() {
                 keep_params(&mut params_again, writer.since(start), most);
             }
-            if let (Some(kind), Some(form), Some(params)) = (kind, clearance.form, &params) {
-                expectation = Expectation::of(kind, params.as_json(), form.revision, known, most)?;
+            if let (Some(kind), Some(form), Some(params)) = (kind, permit.form, &params) {
+                answer_context =
+                    AnswerContext::of(kind, params.as_json(), form.revision, known, most)?;
             }
             Ok(())
         });
@@ -354,9 +358,9 @@ impl<C: Recycle> Messages<C> {
             // The peer cannot.
             asked.task = None;
         }
-        let serial = written.map_err(|error| clearance.explain::<CallError>(error))?;
-        self.expect(cx, call, expectation);
-        clearance.observe(method, cx.out);
+        let serial = written.map_err(|error| permit.explain::<CallError>(error))?;
+        self.expect(cx, call, answer_context);
+        permit.observe(method, cx.out);
         observe_sent(cx.out, lane, Said::Method(method));
         Ok(serial)
     }
@@ -367,16 +371,16 @@ pub(super) fn write_call(
     writer: &mut Writer<'_>,
     (id, method): (u64, &str),
     params: &dyn Payload,
-    marks: Marks<'_>,
+    added: AddedMembers<'_>,
     stamp: &Option<RequestStamp<'_>>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
     let mut token = itoa::Buffer::new();
     let level = stamp.as_ref().and_then(RequestStamp::level);
-    let token = marks.wants_progress.then(|| token.format(id));
+    let token = added.wants_progress.then(|| token.format(id));
     let mut members = [("", ""); 3];
     let mut count = 0;
-    let all = [("progressToken", token), (key::LEVEL, level), (RELATED, marks.related)];
+    let all = [("progressToken", token), (key::LEVEL, level), (RELATED, added.related)];
     for (slot, (name, value)) in
         members.iter_mut().zip(all.into_iter().filter_map(|(name, value)| Some((name, value?))))
     {
@@ -384,13 +388,13 @@ pub(super) fn write_call(
         count += 1;
     }
     let members = members.get(..count).unwrap_or_default();
-    let reserved = if marks.related.is_some() { key::OF_TASKS } else { &[] };
+    let reserved = if added.related.is_some() { key::OF_TASKS } else { &[] };
     let meta = match stamp {
         Some(stamp) => MetaAdditions { members, text: stamp.text(), reserved: key::OF_REQUESTS },
         None => MetaAdditions { members, text: "", reserved },
     };
-    let task = [("task", marks.task.unwrap_or_default())];
-    let members = if marks.task.is_some() { &task[..] } else { &[] };
+    let task = [("task", added.task.unwrap_or_default())];
+    let members = if added.task.is_some() { &task[..] } else { &[] };
     let additions = Additions { members, defaults: &[], meta };
     write_request(writer, id, method, params, &additions, form)
 }

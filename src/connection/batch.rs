@@ -150,11 +150,11 @@ impl<'p> Batch<'p> {
         let kind = NotificationKind::named(method);
         let cx = &mut Cx::at(self.config, self.now, &mut self.messages);
         let messages = &self.calls.messages;
-        let clearance = may_notify(messages, cx, method, kind)?;
+        let permit = may_notify(messages, cx, method, kind)?;
         let mut is_wanted = Ok(Interest::Yes);
         let written = cx.out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
             let start = writer.position();
-            write_notification(writer, method, &params, clearance.form)?;
+            write_notification(writer, method, &params, permit.form)?;
             is_wanted = interest(messages, kind, written(writer.since(start), Member::Params));
             // Whoever reads this error looks at the interest first.
             if let Ok(Interest::No) | Err(_) = is_wanted {
@@ -167,7 +167,7 @@ impl<'p> Batch<'p> {
             Interest::No => return Ok(Delivery::NotWanted),
             Interest::Yes | Interest::Completes(_) => written?,
         };
-        clearance.observe(method, cx.out);
+        permit.observe(method, cx.out);
         Ok(Delivery::Sent)
     }
 

@@ -4,7 +4,7 @@ use super::asked::Owner;
 use super::cx::Cx;
 use super::event::Outcome;
 use super::messages::Messages;
-use super::route::Role;
+use super::routing::Role;
 use super::rules::required_elicitations;
 use crate::dialect::forms::is_refusal;
 use crate::dialect::methods::RequestKind;
@@ -32,8 +32,8 @@ pub(super) fn judged<'a, C: Recycle>(
         }
         Outcome::PeerError(error) if messages.session.role == Role::Client => {
             // Remembers the elicitations by URL that an error asks for, so that their completion is known.
-            if let Some(terms) = messages.session.terms {
-                for id in required_elicitations(error, terms.revision) {
+            if let Some(negotiated) = messages.session.negotiated {
+                for id in required_elicitations(error, negotiated.revision) {
                     messages.elicitations.add(&id, &cx.config.limits);
                 }
             }
@@ -52,14 +52,16 @@ fn check_result<C: Recycle>(
     call: CallId,
     result: &str,
 ) -> Result<(), Misfit> {
-    let (Some(asked), Some(terms)) = (messages.outgoing.get(call.0), messages.session.terms) else {
+    let (Some(asked), Some(negotiated)) =
+        (messages.outgoing.get(call.0), messages.session.negotiated)
+    else {
         return Ok(());
     };
     let Some(kind) = asked.kind else { return Ok(()) };
     let is_answer = kind == RequestKind::Elicit && !is_refusal(result);
     let is_wanted = cx.config.check_results || matches!(asked.owner, Owner::Input(_));
     if is_answer || (is_wanted && kind != RequestKind::Elicit) {
-        fits(kind.rule().result(terms.revision), Some(&Object::of(result)))?;
+        fits(kind.rule().result(negotiated.revision), Some(&Object::of(result)))?;
         asked.kept.check_result(kind, result)?;
     }
     if kind == RequestKind::ListRoots && has_strange_root(result) {

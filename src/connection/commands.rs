@@ -127,8 +127,8 @@ impl Calls {
         fill: impl FnOnce(&mut Batch<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         let Messages { session, lifecycle, .. } = &self.messages;
-        let terms = session.terms.filter(|_| lifecycle.phase.is_ready());
-        if !Feature::Batches.is_in(terms.ok_or(BatchError::NotReady)?.revision) {
+        let negotiated = session.negotiated.filter(|_| lifecycle.phase.is_ready());
+        if !Feature::Batches.is_in(negotiated.ok_or(BatchError::NotReady)?.revision) {
             return Err(BatchError::NotInRevision.into());
         }
         let mut batch = Batch::new(self, cx);

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::claim::Facts;
+use super::request_meta::ModernMeta;
 use crate::capability::{CapabilitySet, ExtensionSet};
 use crate::handle::{Principal, Requestor};
 use crate::model::LoggingLevel;
@@ -87,23 +87,23 @@ impl Default for RequestContext {
     }
 }
 
-impl From<Terms> for RequestContext {
-    fn from(terms: Terms) -> Self {
-        let Terms { revision, theirs, .. } = terms;
+impl From<Negotiated> for RequestContext {
+    fn from(negotiated: Negotiated) -> Self {
+        let Negotiated { revision, theirs, .. } = negotiated;
         Self { revision, capabilities: theirs, ..Self::default() }
     }
 }
 
-impl From<Facts> for RequestContext {
-    fn from(facts: Facts) -> Self {
-        let Facts { revision, capabilities, extensions, log_level } = facts;
+impl From<ModernMeta> for RequestContext {
+    fn from(meta: ModernMeta) -> Self {
+        let ModernMeta { revision, capabilities, extensions, log_level } = meta;
         Self { revision, capabilities, extensions, log_level, ..Self::default() }
     }
 }
 
-/// What both sides have agreed on, for a session or for one request.
+/// The revision and the capabilities that client and server negotiated for a session, or that a modern request declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Terms {
+pub(crate) struct Negotiated {
     pub(crate) revision: Revision,
     /// What this side offers, as far as the revision knows it.
     pub(crate) ours: CapabilitySet,

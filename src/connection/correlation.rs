@@ -12,7 +12,7 @@ use super::event::{Notification, ProgressUpdate, Violation};
 use super::for_role::ForRole;
 use super::notification::{expected, is_about_subscriptions};
 use super::reception::Reception;
-use super::route::Role;
+use super::routing::Role;
 use super::session::Session;
 use super::subscribe::of_subscription;
 use super::subscription::SubscriptionEnd;
@@ -81,11 +81,14 @@ impl Calls {
         let params = params.as_ref();
         let text = params.map(|params| Raw::trusted(params.text()));
         let notification = Notification { method, params: text };
-        let Session { role, terms, .. } = self.messages.session;
-        if kind == Some(NotificationKind::Initialized) && role == Role::Server && terms.is_some() {
+        let Session { role, negotiated, .. } = self.messages.session;
+        if kind == Some(NotificationKind::Initialized)
+            && role == Role::Server
+            && negotiated.is_some()
+        {
             return Some(ForRole::Notification(kind, notification));
         }
-        let is_relayed = terms.is_some() && cx.config.relay.covers(&notification.method);
+        let is_relayed = negotiated.is_some() && cx.config.relay.covers(&notification.method);
         let kind = kind.filter(|_| !is_relayed);
         match expected(&mut self.messages, kind, params) {
             Ok(true) => {}

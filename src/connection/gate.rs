@@ -16,7 +16,7 @@ use crate::schema::{EncodeError, Writer};
 
 /// What may be sent of a message that has been found to be allowed so far.
 #[derive(Debug)]
-pub(super) struct Clearance {
+pub(super) struct SendPermit {
     /// What the payload has to look like; anything, if the tables do not know or the machine is not
     /// to look.
     pub(super) form: Option<Form>,
@@ -28,7 +28,7 @@ pub(super) struct Clearance {
     refused: Option<Capability>,
 }
 
-impl Clearance {
+impl SendPermit {
     /// Compares what a payload that has been written needs with what has been declared.
     pub(super) fn check_needs(&mut self, writer: &Writer<'_>) -> Result<(), EncodeError> {
         let Some(form) = self.form else { return Ok(()) };
@@ -71,7 +71,7 @@ impl Session {
         cx: &Cx<'_, '_>,
         method: &str,
         kind: Option<RequestKind>,
-    ) -> Result<Clearance, NotAllowed> {
+    ) -> Result<SendPermit, NotAllowed> {
         self.clear(cx, method, kind.map(RequestKind::rule))
     }
 
@@ -81,7 +81,7 @@ impl Session {
         cx: &Cx<'_, '_>,
         method: &str,
         kind: Option<NotificationKind>,
-    ) -> Result<Clearance, NotAllowed> {
+    ) -> Result<SendPermit, NotAllowed> {
         self.clear(cx, method, kind.map(NotificationKind::rule))
     }
 
@@ -90,30 +90,28 @@ impl Session {
         cx: &Cx<'_, '_>,
         method: &str,
         rule: Option<&'static Rule>,
-    ) -> Result<Clearance, NotAllowed> {
+    ) -> Result<SendPermit, NotAllowed> {
         let rule = rule.filter(|_| !cx.config.relay.covers(method));
-        let mut clearance = Clearance {
+        let mut permit = SendPermit {
             form: None,
             declared: self.declared(),
             policy: cx.config.capability_policy,
             undeclared: None,
             refused: None,
         };
-        let Some(rule) = rule else { return Ok(clearance) };
-        let Some(terms) = self.terms else {
-            self.clear_early(rule, clearance.policy)?;
-            return Ok(clearance);
+        let Some(rule) = rule else { return Ok(permit) };
+        let Some(negotiated) = self.negotiated else {
+            self.clear_early(rule, permit.policy)?;
+            return Ok(permit);
         };
-        match rule.check(self.role.sender(), terms.revision, clearance.declared) {
-            Err(NotAllowed::Capability(missing))
-                if clearance.policy != CapabilityPolicy::Strict =>
-            {
-                clearance.undeclared = Some(missing);
+        match rule.check(self.role.sender(), negotiated.revision, permit.declared) {
+            Err(NotAllowed::Capability(missing)) if permit.policy != CapabilityPolicy::Strict => {
+                permit.undeclared = Some(missing);
             }
             checked => checked?,
         }
-        clearance.form = Some(rule.params(terms.revision));
-        Ok(clearance)
+        permit.form = Some(rule.params(negotiated.revision));
+        Ok(permit)
     }
 
     /// What can be said before the handshake: only what does not depend on it.
@@ -145,13 +143,13 @@ impl Session {
         let Some(options) = options else { return Ok(None) };
         // Where it is not known yet what the peer can do, it is asked later; where there are no sessions
         // nobody asks.
-        let Some(terms) = self.terms.filter(|_| self.rules().tasks.asked_for) else {
+        let Some(negotiated) = self.negotiated.filter(|_| self.rules().tasks.asked_for) else {
             return Ok(None);
         };
-        let has_tasks = Feature::Tasks.is_in(terms.revision);
+        let has_tasks = Feature::Tasks.is_in(negotiated.revision);
         let capability = kind.and_then(RequestKind::task_capability);
         match capability {
-            Some(capability) if has_tasks && terms.theirs.contains(capability) => {}
+            Some(capability) if has_tasks && negotiated.theirs.contains(capability) => {}
             _ if !options.insist => return Ok(None),
             Some(capability) if has_tasks => return Err(NotAllowed::Capability(capability)),
             _ => return Err(NotAllowed::Revision),

@@ -123,7 +123,7 @@ impl Incoming {
         news.untold.note_ended(count, |place| table.get(place).is_some());
     }
 
-    /// Marks a request as cancelled: the application is told of it later.
+    /// AddedMembers a request as cancelled: the application is told of it later.
     pub(super) fn mark(&mut self, place: Place, cause: CancelCause) {
         if let Some(exchange) = self.table.get_mut(place) {
             exchange.marked = true;

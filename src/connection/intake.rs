@@ -67,7 +67,7 @@ fn take_element<'a, C: Recycle>(
     (frame, element): (Frame<'a>, Element),
     reception: &mut Reception,
 ) -> ControlFlow<Option<CommonEvent<'a>>> {
-    let Some(session) = messages.session.terms else {
+    let Some(session) = messages.session.negotiated else {
         return ControlFlow::Break(early_element(messages, cx, (frame, element), reception));
     };
     if !Feature::Batches.is_in(session.revision) {

@@ -1,7 +1,7 @@
 //! Asks a silent peer whether it is still there
 //! ([ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)).
 
-use super::ask::{Marks, write_call};
+use super::ask::{AddedMembers, write_call};
 use super::asked::{Asked, Owner, Sent};
 use super::cx::Cx;
 use super::event::Outcome;
@@ -112,7 +112,7 @@ impl Silence {
         let call = CallId(messages.outgoing.next_place());
         let lane = Lane::Connection;
         let written = cx.out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
-            write_call(writer, (id, METHOD), &(), Marks::default(), &None, None)
+            write_call(writer, (id, METHOD), &(), AddedMembers::default(), &None, None)
         });
         let call = written.ok().map(|serial| {
             let mut asked = Asked {

@@ -9,7 +9,7 @@ use super::elicitations::Elicitations;
 use super::held::PreSessionQueue;
 use super::incoming::Incoming;
 use super::lifecycle::Lifecycle;
-use super::route::Role;
+use super::routing::Role;
 use super::session::Session;
 use super::violations::Violations;
 use crate::capability::CapabilitySet;

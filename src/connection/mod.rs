@@ -21,7 +21,7 @@
 //! | modules | what they do |
 //! |---|---|
 //! | `cx`, `reception`, `outlets`, `counts`, `event` | what every step is given: the configuration, the time, the output; limits |
-//! | `claim`, `last_claim`, `identity`, `context`, `route` | what requests say of themselves, and under which rules that puts them |
+//! | `request_meta`, `last_request_meta`, `identity`, `context`, `routing` | what requests say of themselves, and under which rules that puts them |
 //! | `lifecycle`, `session`, `gate`, `rules`, `request_stamp`, `versions` | which revision holds, what may be sent now, and what a message of this side carries |
 //! | `incoming`, `exchange`, `exchanges`, `stamp`, `batches`, `violations` | requests of the peer until they are answered; what the peer did wrong |
 //! | `messages`, `ask`, `held`, `take_back`, `request`, `reply`, `notify`, `progress`, `noise`, `intake`, `notification` | `Messages`: send a request, admit one, answer, cancel, notify, refuse |
@@ -57,7 +57,6 @@ mod cancel;
 mod carrier_failure;
 mod change;
 mod check_result;
-mod claim;
 mod closing;
 mod commands;
 mod common_event;
@@ -82,7 +81,7 @@ mod incoming_request;
 mod inputs;
 mod intake;
 mod keep_alive;
-mod last_claim;
+mod last_request_meta;
 mod late_probe;
 mod lifecycle;
 mod listens;
@@ -100,11 +99,12 @@ mod reception;
 mod remote_task;
 mod reply;
 mod request;
+mod request_meta;
 mod request_stamp;
 mod respond;
 mod resumed;
 mod room;
-mod route;
+mod routing;
 mod rules;
 mod serving;
 mod session;
@@ -146,8 +146,6 @@ pub use task_update::{BegunTask, OrphanTask, TaskTicket, TaskUpdate};
 pub use transport_error::{TransportError, TransportErrorKind};
 
 pub(crate) use change::Change;
-#[cfg(feature = "http")]
-pub(crate) use claim::Claim;
 pub(crate) use common_event::CommonEvent;
 pub(crate) use cx::Cx;
 pub(crate) use detail::Detail;
@@ -160,8 +158,10 @@ pub(crate) use incoming_request::IncomingRequest;
 pub(crate) use inputs::InputRequested;
 pub(crate) use late_probe::LateProbe;
 pub(crate) use notify::Notice;
+#[cfg(feature = "http")]
+pub(crate) use request_meta::RequestMeta;
 pub(crate) use resumed::Resumed;
-pub(crate) use route::Role;
+pub(crate) use routing::Role;
 pub(crate) use task_host::TaskHost;
 pub(crate) use timers::Elapsed;
 pub(crate) use versions::{versions, versions_in};

@@ -99,8 +99,8 @@ fn reply_without_id<C: Recycle>(
         return false;
     };
     // What stands for the id that could not be read.
-    let no_id = match session.terms {
-        Some(terms) if !Feature::AbsentErrorId.is_in(terms.revision) => Answer::Null,
+    let no_id = match session.negotiated {
+        Some(negotiated) if !Feature::AbsentErrorId.is_in(negotiated.revision) => Answer::Null,
         _ => Answer::Absent,
     };
     messages.violations.may_reply(policy, arrival.now)

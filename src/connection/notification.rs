@@ -1,7 +1,7 @@
 //! Whether a notification of the peer makes sense, and who it is for. Whatever is wrong with one, it is never answered.
 
 use super::messages::Messages;
-use super::route::Role;
+use super::routing::Role;
 use super::session::Session;
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::NotificationKind;
@@ -17,7 +17,7 @@ pub(super) fn expected<C>(
 ) -> Result<bool, (ViolationKind, Option<Misfit>)> {
     const UNEXPECTED: (ViolationKind, Option<Misfit>) =
         (ViolationKind::UnexpectedNotification, None);
-    let Some(session) = messages.session.terms else {
+    let Some(session) = messages.session.negotiated else {
         // A server may log while it starts.
         let early =
             messages.session.role == Role::Client && kind == Some(NotificationKind::Message);

@@ -5,7 +5,7 @@ use alloc::string::String;
 use super::change::Change;
 use super::cx::Cx;
 use super::exchanges::{Said, observe_sent, send_about};
-use super::gate::Clearance;
+use super::gate::SendPermit;
 use super::held::Waiting;
 use super::messages::Messages;
 use super::outlets::{Lane, Observation};
@@ -202,14 +202,14 @@ pub(super) fn notify_session<C: Recycle>(
 ) -> Result<Delivery, NotifyError> {
     let Notice { method, params, related, wanted, .. } = *notice;
     let kind = NotificationKind::named(method);
-    let mut clearance = may_notify(messages, cx, method, kind)?;
+    let mut permit = may_notify(messages, cx, method, kind)?;
     if wanted == Some(false) {
         return Ok(Delivery::NotWanted);
     }
     let kind = kind.filter(|_| !cx.config.relay.covers(method));
     let lane = related.map_or(Lane::Connection, Lane::Exchange);
     if messages.must_hold(method) {
-        let form = clearance.form;
+        let form = permit.form;
         messages.queue.hold(
             cx.config.limits.held_bytes,
             Waiting { lane, call: None, is_wanted: wanted.is_some() },
@@ -221,8 +221,8 @@ pub(super) fn notify_session<C: Recycle>(
     let mut is_wanted = Ok(Interest::Yes);
     let written = cx.out.lane(lane).append(Room::Limit, Tag::Nothing, |writer| {
         let start = writer.position();
-        write_notification(writer, method, params, clearance.form)?;
-        clearance.check_needs(writer)?;
+        write_notification(writer, method, params, permit.form)?;
+        permit.check_needs(writer)?;
         if wanted.is_none() {
             let params = written(writer.since(start), Member::Params);
             is_wanted = interest(messages, kind, params);
@@ -232,11 +232,11 @@ pub(super) fn notify_session<C: Recycle>(
     });
     match (is_wanted?, written) {
         (Interest::No, _) => return Ok(Delivery::NotWanted),
-        (_, Err(error)) => return Err(clearance.explain(error)),
+        (_, Err(error)) => return Err(permit.explain(error)),
         (Interest::Completes(id), Ok(_)) => _ = messages.elicitations.complete(&id),
         (Interest::Yes, Ok(_)) => {}
     }
-    clearance.observe(method, cx.out);
+    permit.observe(method, cx.out);
     if is_of_list(kind) && cx.out.lane(lane).drop_repeated() {
         return Ok(Delivery::Repeated);
     }
@@ -250,7 +250,7 @@ fn takes_notifications<C: Recycle>(messages: &Messages<C>, method: &str) -> bool
     match lifecycle.phase {
         Phase::Opening | Phase::Handshake | Phase::Ready => true,
         Phase::Draining => {
-            let has_session = messages.session.terms.is_some();
+            let has_session = messages.session.negotiated.is_some();
             lifecycle.was_ready || (overtakes_handshake(method) && has_session)
         }
         Phase::Closed => false,
@@ -260,7 +260,7 @@ fn takes_notifications<C: Recycle>(messages: &Messages<C>, method: &str) -> bool
 impl Session {
     /// Whether a message of this method has to wait for the handshake.
     pub(super) fn must_hold(&self, phase: Phase, method: &str) -> bool {
-        let has_session = self.terms.is_some();
+        let has_session = self.negotiated.is_some();
         // Where there may be no sessions there may be no `ping` either.
         let has_ping = has_session || self.spoken.and(RevisionSet::MODERN).is_empty();
         let overtakes =
@@ -275,7 +275,7 @@ pub(super) fn may_notify<C: Recycle>(
     cx: &Cx<'_, '_>,
     method: &str,
     kind: Option<NotificationKind>,
-) -> Result<Clearance, NotifyError> {
+) -> Result<SendPermit, NotifyError> {
     if !takes_notifications(messages, method) {
         return Err(NotifyError::Closed);
     }
@@ -320,15 +320,15 @@ pub(super) fn release_notification<C: Recycle>(
     params: Option<&str>,
 ) {
     let kind = NotificationKind::named(method);
-    let clearance = messages.session.clear_notification(cx, method, kind).ok();
+    let permit = messages.session.clear_notification(cx, method, kind).ok();
     let kind = kind.filter(|_| !waiting.is_wanted && !cx.config.relay.covers(method));
     let interest = interest(messages, kind, params.unwrap_or_default()).unwrap_or(Interest::No);
-    let Some(clearance) = clearance.filter(|_| interest != Interest::No) else {
+    let Some(permit) = permit.filter(|_| interest != Interest::No) else {
         return cx.out.observe(&Observation::Dropped { method });
     };
     let (lane, params) = (waiting.lane, params.map(Raw::trusted));
     let written = cx.out.lane(lane).append(Room::Held, Tag::Nothing, |writer| {
-        write_notification(writer, method, &params, clearance.form)
+        write_notification(writer, method, &params, permit.form)
     });
     if written.is_err() {
         return cx.out.observe(&Observation::Dropped { method });
@@ -336,7 +336,7 @@ pub(super) fn release_notification<C: Recycle>(
     if let Interest::Completes(id) = &interest {
         messages.elicitations.complete(id);
     }
-    clearance.observe(method, cx.out);
+    permit.observe(method, cx.out);
     observe_sent(cx.out, lane, Said::Method(method));
 }
 

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::time::Duration;
 
-use super::ask::{Marks, write_call};
+use super::ask::{AddedMembers, write_call};
 use super::asked::{Asked, Owner, Sent};
 use super::cx::Cx;
 use super::exchanges::{Said, observe_sent};
@@ -70,7 +70,7 @@ impl Opening {
         let own = messages.session.identity();
         let stamp = RequestStamp::of(own, revision.rules(), &asked.again);
         let serial = cx.out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
-            write_call(writer, (id, rule.name), params, Marks::default(), &stamp, form)
+            write_call(writer, (id, rule.name), params, AddedMembers::default(), &stamp, form)
         })?;
         messages.outgoing.clock_mut().tick(cx.now());
         asked.sent = Sent::Outbox(serial);

@@ -147,13 +147,13 @@ impl Dispatcher {
         mut request: IncomingRequest<'e, 'a>,
     ) -> Option<ForRole<'e, 'a>> {
         let config = cx.config;
-        let claim = self.messages_mut().session.claim(request.meta.as_ref());
+        let request_meta = self.messages_mut().session.request_meta(request.meta.as_ref());
         let admission = Admission {
             messages: &self.serving.calls.messages,
             listens: self.serving.listens.len(),
             is_probing: self.serving.calls.opening.is_probing(&self.serving.calls.messages),
         };
-        match admission.admissible(cx, &request, &claim) {
+        match admission.admissible(cx, &request, &request_meta) {
             Ok(Admitted::Ping) => {
                 let to = (request.arrival.batch, request.arrival.lane);
                 self.serving

@@ -3,15 +3,15 @@
 use alloc::borrow::Cow;
 use core::time::Duration;
 
-use super::claim::Claim;
-use super::context::{RequestContext, TaskRequest, Terms};
+use super::context::{Negotiated, RequestContext, TaskRequest};
 use super::cx::Cx;
 use super::detail::Detail;
 use super::exchange::Exchange;
 use super::incoming::bytes_of;
 use super::incoming_request::IncomingRequest;
 use super::messages::Messages;
-use super::route::{Route, Situation, Standing, route};
+use super::request_meta::RequestMeta;
+use super::routing::{Decision, RoutingContext, decide};
 use super::violations::Violations;
 use crate::config::{DuplicateIds, UnknownMethods};
 use crate::dialect::features::Feature;
@@ -78,8 +78,8 @@ impl<C: Recycle> Admission<'_, C> {
     fn only_era(&self) -> Option<Era> {
         let session = &self.messages.session;
         session.identity().filter(|own| own.one_era)?;
-        match session.terms {
-            Some(terms) => Some(terms.revision.era()),
+        match session.negotiated {
+            Some(negotiated) => Some(negotiated.revision.era()),
             None => session.has_served_modern.then_some(Era::Modern),
         }
     }
@@ -89,7 +89,7 @@ impl<C: Recycle> Admission<'_, C> {
         &self,
         cx: &Cx<'_, '_>,
         request: &IncomingRequest<'_, '_>,
-        claim: &Claim<'_>,
+        request_meta: &RequestMeta<'_>,
     ) -> Result<Admitted, Refusal> {
         match self.messages.incoming.look_up(&request.id) {
             Lookup::Found(_) if !cx.config.serves_duplicates() => {
@@ -99,49 +99,51 @@ impl<C: Recycle> Admission<'_, C> {
             Lookup::Crowded => return Err(ViolationKind::CollidingId.into()),
         }
         let kind = RequestKind::of(&request.method);
-        let routed = route(kind, claim, &self.situation(request));
-        let is_draining = self.messages.lifecycle.phase == Phase::Draining && routed != Route::Ping;
+        let decision = decide(kind, request_meta, &self.context(request));
+        let is_draining =
+            self.messages.lifecycle.phase == Phase::Draining && decision != Decision::Ping;
         let is_relayed = || cx.config.relay.covers(&request.method);
-        match routed {
+        match decision {
             // What it lacks matters more than that it comes too late.
-            Route::Refuse(kind @ ViolationKind::RequestFromServer) => Err(kind.into()),
+            Decision::Refuse(kind @ ViolationKind::RequestFromServer) => Err(kind.into()),
             _ if is_draining => Err(ViolationKind::ShuttingDown.into()),
-            Route::Ping => Ok(Admitted::Ping),
-            Route::Handshake => Ok(Admitted::Handshake),
-            Route::InSession(kind) => {
-                let terms = self.messages.session.terms.ok_or(ViolationKind::NotInitialized)?;
-                let kind = self.check_request(cx, kind, request, terms, is_relayed())?;
-                let task = self.task_in_session(cx, kind, request, terms)?;
-                Ok(Admitted::Work(kind, RequestContext { task, ..terms.into() }))
+            Decision::Ping => Ok(Admitted::Ping),
+            Decision::Handshake => Ok(Admitted::Handshake),
+            Decision::InSession(kind) => {
+                let negotiated =
+                    self.messages.session.negotiated.ok_or(ViolationKind::NotInitialized)?;
+                let kind = self.check_request(cx, kind, request, negotiated, is_relayed())?;
+                let task = self.task_in_session(cx, kind, request, negotiated)?;
+                Ok(Admitted::Work(kind, RequestContext { task, ..negotiated.into() }))
             }
-            Route::Alone(kind, facts) => {
+            Decision::Modern(kind, meta) => {
                 let ours = self.messages.session.offered_modern();
-                let theirs = facts.capabilities;
-                let terms = Terms { revision: facts.revision, ours, theirs };
+                let theirs = meta.capabilities;
+                let negotiated = Negotiated { revision: meta.revision, ours, theirs };
                 let is_relayed = is_relayed();
                 if !is_relayed {
-                    self.check_extension(kind, request, &facts.into())?;
+                    self.check_extension(kind, request, &meta.into())?;
                 }
-                let kind = self.check_request(cx, kind, request, terms, is_relayed)?;
-                let knows_tasks = self.messages.session.has_extension(EXTENSION, facts.extensions);
+                let kind = self.check_request(cx, kind, request, negotiated, is_relayed)?;
+                let knows_tasks = self.messages.session.has_extension(EXTENSION, meta.extensions);
                 let may_be = kind == Some(RequestKind::CallTool) && knows_tasks;
                 let task = may_be.then(TaskRequest::default);
-                Ok(Admitted::Work(kind, RequestContext { task, ..facts.into() }))
+                Ok(Admitted::Work(kind, RequestContext { task, ..meta.into() }))
             }
-            Route::Refuse(_) if is_relayed() && self.is_relayable(kind, claim) => {
-                let terms = self.messages.session.terms.ok_or(ViolationKind::NotInitialized)?;
-                Ok(Admitted::Work(None, terms.into()))
+            Decision::Refuse(_) if is_relayed() && self.is_relayable(kind, request_meta) => {
+                let negotiated =
+                    self.messages.session.negotiated.ok_or(ViolationKind::NotInitialized)?;
+                Ok(Admitted::Work(None, negotiated.into()))
             }
-            Route::Refuse(kind) => Err(self.refusal(kind, claim, request)),
+            Decision::Refuse(kind) => Err(self.refusal(kind, request_meta, request)),
         }
     }
 
-    fn situation(&self, request: &IncomingRequest<'_, '_>) -> Situation {
-        let in_batch = request.arrival.batch.is_some();
-        Situation {
+    fn context(&self, request: &IncomingRequest<'_, '_>) -> RoutingContext {
+        RoutingContext {
             role: self.messages.session.role,
-            standing: if in_batch { Standing::InBatch } else { Standing::Alone },
-            session: self.messages.session.terms,
+            in_batch: request.arrival.batch.is_some(),
+            session: self.messages.session.negotiated,
             spoken: self.messages.session.spoken,
             offered_modern: self.messages.session.offered_modern(),
             era: self.only_era(),
@@ -150,31 +152,31 @@ impl<C: Recycle> Admission<'_, C> {
     }
 
     /// Whether a request of the session passes without being looked at although it would be refused.
-    fn is_relayable(&self, kind: Option<RequestKind>, claim: &Claim<'_>) -> bool {
-        self.messages.session.terms.is_some()
+    fn is_relayable(&self, kind: Option<RequestKind>, request_meta: &RequestMeta<'_>) -> bool {
+        self.messages.session.negotiated.is_some()
             && kind != Some(RequestKind::Initialize)
-            && matches!(claim, Claim::Absent)
+            && matches!(request_meta, RequestMeta::Absent)
     }
 
     fn refusal(
         &self,
         kind: ViolationKind,
-        claim: &Claim<'_>,
+        request_meta: &RequestMeta<'_>,
         request: &IncomingRequest<'_, '_>,
     ) -> Refusal {
         let supported = self.messages.session.spoken.and(RevisionSet::MODERN);
-        match (kind, claim) {
-            (ViolationKind::MalformedClaim, Claim::Malformed(misfit)) => {
+        match (kind, request_meta) {
+            (ViolationKind::MalformedRequestMeta, RequestMeta::Malformed(misfit)) => {
                 Refusal { misfit: Some(*misfit), ..Refusal::from(kind) }
             }
-            (ViolationKind::UnsupportedRevision, Claim::Unsupported(name)) => {
+            (ViolationKind::UnsupportedRevision, RequestMeta::Unsupported(name)) => {
                 Refusal::of_version(supported, name)
             }
             // It wants a session, and there are none here.
             (ViolationKind::UnsupportedRevision, _) => {
                 match request.param("protocolVersion").and_then(Str::from_literal) {
                     Some(requested) => Refusal::of_version(supported, &requested),
-                    None => ViolationKind::NoClaim.into(),
+                    None => ViolationKind::NoRequestMeta.into(),
                 }
             }
             _ => kind.into(),
@@ -215,10 +217,10 @@ impl<C: Recycle> Admission<'_, C> {
         cx: &Cx<'_, '_>,
         kind: Option<RequestKind>,
         request: &IncomingRequest<'_, '_>,
-        terms: Terms,
+        negotiated: Negotiated,
     ) -> Result<Option<TaskRequest>, Refusal> {
         let capability = kind.and_then(RequestKind::task_capability);
-        if !capability.is_some_and(|capability| terms.ours.contains(capability)) {
+        if !capability.is_some_and(|capability| negotiated.ours.contains(capability)) {
             return Ok(None);
         }
         let task = request.param("task");
@@ -246,7 +248,7 @@ impl<C: Recycle> Admission<'_, C> {
         cx: &Cx<'_, '_>,
         kind: Option<RequestKind>,
         request: &IncomingRequest<'_, '_>,
-        terms: Terms,
+        negotiated: Negotiated,
         is_relayed: bool,
     ) -> Result<Option<RequestKind>, Refusal> {
         let is_own = matches!(kind, Some(RequestKind::Discover | RequestKind::Listen));
@@ -259,9 +261,9 @@ impl<C: Recycle> Admission<'_, C> {
                 UnknownMethods::Surface => Ok(None),
             };
         };
-        let needs = fits(kind.rule().params(terms.revision), request.params.as_ref())?;
+        let needs = fits(kind.rule().params(negotiated.revision), request.params.as_ref())?;
         let params = request.params_text().unwrap_or_default();
-        if !needs.known_to(terms.revision).minus(terms.ours).is_empty() {
+        if !needs.known_to(negotiated.revision).minus(negotiated.ours).is_empty() {
             return Err(ViolationKind::NotOffered.into());
         }
         check_params(kind, params)?;

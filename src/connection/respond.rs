@@ -17,7 +17,7 @@ use super::notify::{
     Audience, Delivery, Notice, NotifyError, audience, notify_in_exchange, notify_nobody,
     notify_session, uri_in,
 };
-use super::route::Role;
+use super::routing::Role;
 use super::serving::Serving;
 use super::stamp::ReplyKind;
 use super::wanted_inputs::answer_text;

@@ -14,13 +14,13 @@ use crate::version::Revision;
 
 /// What is needed of a request that this side sends when the answer to it comes.
 #[derive(Debug, Default)]
-pub(super) struct Expectation {
+pub(super) struct AnswerContext {
     pub(super) kept: Kept,
     /// The elicitation by URL that it begins.
     pub(super) elicitation: Option<Str<'static>>,
 }
 
-impl Expectation {
+impl AnswerContext {
     /// Looks at params that this side is about to send, whose shape is right.
     pub(super) fn of(
         kind: RequestKind,

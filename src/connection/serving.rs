@@ -18,7 +18,7 @@ use super::incoming_request::IncomingRequest;
 use super::listens::Listens;
 use super::progress_report::{Progress, ProgressReport};
 use super::reception::Reception;
-use super::route::Role;
+use super::routing::Role;
 use super::stamp::ReplyKind;
 use super::steps::Left;
 use super::{progress, request};

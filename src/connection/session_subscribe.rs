@@ -34,12 +34,12 @@ pub(super) struct InSessions<'s> {
 impl InSessions<'_> {
     /// Asks for what a subscription is about.
     pub(super) fn begin(&mut self, cx: &mut Cx<'_, '_>, call: CallId) {
-        let Some(terms) = self.below.session.terms else { return };
+        let Some(negotiated) = self.below.session.negotiated else { return };
         let Some(requested) = self.subscription(call).map(|one| one.requested.clone()) else {
             return;
         };
         let mut granted = requested;
-        granted.limit(terms.theirs);
+        granted.limit(negotiated.theirs);
         let uris: Vec<String> = granted.resources.keys().cloned().collect();
         granted.resources.clear();
         let mut in_session = InSession { granted, ..InSession::default() };
@@ -183,8 +183,8 @@ impl InSessions<'_> {
     /// Unsubscribes from what no subscription wants any more.
     pub(super) fn unsubscribe_unwanted(&mut self, cx: &mut Cx<'_, '_>) {
         while let Some(uri) = self.index.unwanted.pop_front() {
-            let offered = self.below.session.terms.is_some_and(|terms| {
-                terms.theirs.contains(Capability::ResourcesSubscribe)
+            let offered = self.below.session.negotiated.is_some_and(|negotiated| {
+                negotiated.theirs.contains(Capability::ResourcesSubscribe)
                     && self.below.lifecycle.phase.is_ready()
             });
             if offered && !self.is_wanted(&uri) {

@@ -95,7 +95,7 @@ pub(super) fn task_in<'a, C: Recycle>(
     }
     let capability = asked.kind?.task_capability()?;
     // Where the peer has no tasks, no result is one.
-    session.terms.filter(|terms| terms.theirs.contains(capability))?;
+    session.negotiated.filter(|negotiated| negotiated.theirs.contains(capability))?;
     let task = member(text, "task").filter(|task| task.starts_with('{'))?;
     if asked.task.is_some() {
         let meta = member(text, "_meta");

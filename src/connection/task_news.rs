@@ -101,8 +101,8 @@ impl TaskHost<'_> {
     /// Tells whoever asked for a task that it has changed, and asks for what it needs.
     fn tell_change(&mut self, cx: &mut Cx<'_, '_>, key: TaskKey) -> Result<(), Later> {
         let notify = self.tasks.config().notify;
-        let terms = self.messages().session.terms;
-        let has_tasks = terms.is_some_and(|session| Feature::Tasks.is_in(session.revision));
+        let negotiated = self.messages().session.negotiated;
+        let has_tasks = negotiated.is_some_and(|session| Feature::Tasks.is_in(session.revision));
         let Some(task) = self.tasks.record(key) else { return Ok(()) };
         let is_here = task.links.home == Some(self.messages().connection());
         if is_here && has_tasks {

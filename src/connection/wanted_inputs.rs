@@ -25,16 +25,16 @@ pub(super) fn may_be_required(
     wanted: &Wanted,
     narrowed: Option<CapabilitySet>,
 ) -> bool {
-    let Some(terms) = session.terms else { return false };
-    let ours = narrowed.map_or(terms.ours, |narrowed| terms.ours.and(narrowed));
+    let Some(negotiated) = session.negotiated else { return false };
+    let ours = narrowed.map_or(negotiated.ours, |narrowed| negotiated.ours.and(narrowed));
     let rule = wanted.kind.rule();
     let is_input = rule.is_input_request();
     let offered = rule.gate(Sender::Server).is_none_or(|gate| ours.contains(gate));
     let shaped = || {
         let params = wanted.params.as_deref();
-        let needs = fits(rule.params(terms.revision), params.map(Object::of).as_ref())?;
+        let needs = fits(rule.params(negotiated.revision), params.map(Object::of).as_ref())?;
         check_params(wanted.kind, params.unwrap_or_default())?;
-        Ok::<_, Misfit>(needs.known_to(terms.revision))
+        Ok::<_, Misfit>(needs.known_to(negotiated.revision))
     };
     is_input && offered && shaped().is_ok_and(|needs| needs.minus(ours).is_empty())
 }
@@ -46,7 +46,7 @@ pub(super) fn admit_for<C: Recycle>(
     wanted: &Wanted,
     need: Need,
 ) -> Place {
-    let context = messages.session.terms.map(RequestContext::from).unwrap_or_default();
+    let context = messages.session.negotiated.map(RequestContext::from).unwrap_or_default();
     let incoming = &mut messages.incoming;
     let place = incoming.table.insert_unnamed(|exchange| {
         exchange.context = context;

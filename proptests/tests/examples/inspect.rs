@@ -46,7 +46,7 @@ fn inspect_prints_one_object_as_json() {
         assert_eq!(json["protocolVersion"], revision);
         let is_new = revision == "2026-07-28";
         assert_eq!(json["era"], if is_new { "without a session" } else { "with a session" });
-        assert_eq!(json["evidence"], if is_new { "the server said so" } else { "as asked for" });
+        assert_eq!(json["basis"], if is_new { "the server said so" } else { "as asked for" });
         assert_eq!(json["serverInfo"]["name"], "everything");
         assert_eq!(json["capabilities"]["resources"]["subscribe"], true);
         assert_eq!(json["tools"].as_array().unwrap().len(), 43);

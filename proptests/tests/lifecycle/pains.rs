@@ -5,8 +5,8 @@ use std::time::Duration;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::CallToolResult;
 use mcp_sansio::{
-    CancelCause, ChangedList, ClientEvent, ConnectFailure, Evidence, Phase, Progress, RespondError,
-    Revision, ServerEvent, StrayCause,
+    CancelCause, ChangedList, ClientEvent, ConnectFailure, NegotiationBasis, Phase, Progress,
+    RespondError, Revision, ServerEvent, StrayCause,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -147,7 +147,7 @@ fn a_late_answer_to_the_probe_is_harmless() {
             panic!("{late}")
         };
         assert_eq!(connected.revision, Revision::V2025_11_25);
-        assert_eq!(connected.evidence, Evidence::ProbeTimedOut);
+        assert_eq!(connected.basis, NegotiationBasis::ProbeTimedOut);
         let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
         assert_eq!(side.sent(), [initialized]);
     }

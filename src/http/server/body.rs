@@ -5,7 +5,7 @@ use core::fmt::Display;
 
 use super::gate::{Destination, Gate, names_modern_revision, unusable};
 use super::reply::Reply;
-use crate::connection::{Claim, Detail};
+use crate::connection::{Detail, RequestMeta};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Frame, Frames, Origin};
 use crate::http::{Field, Headers, ParamHeaders, decode_value, name};
@@ -152,24 +152,24 @@ impl Body<'_> {
     }
 
     fn request(&self, asked: &Asked<'_, '_>) -> Result<Destination, Reply> {
-        let claim = self.claim(asked.meta.as_ref());
+        let request_meta = self.request_meta(asked.meta.as_ref());
         let names_modern_revision = names_modern_revision(self.version);
-        if asked.method == "initialize" && !matches!(claim, Some(Claim::Sound(_))) {
+        if asked.method == "initialize" && !matches!(request_meta, Some(RequestMeta::Modern(_))) {
             return self.initialize(asked, names_modern_revision);
         }
-        match claim {
-            Some(Claim::Absent) | None if !names_modern_revision => {
+        match request_meta {
+            Some(RequestMeta::Absent) | None if !names_modern_revision => {
                 self.in_session_or(Some(&asked.id), || Ok(Destination::Alone))
             }
             None => self.in_session(Some(&asked.id), "there are no requests that stand alone"),
             // The machine says what is missing.
-            Some(Claim::Absent | Claim::Malformed(_)) => Ok(Destination::Alone),
-            Some(Claim::Unsupported(version)) => {
+            Some(RequestMeta::Absent | RequestMeta::Malformed(_)) => Ok(Destination::Alone),
+            Some(RequestMeta::Unsupported(version)) => {
                 self.check_named_version(asked, |named| version == named)?;
                 Ok(Destination::Alone)
             }
-            Some(Claim::Sound(facts)) => {
-                self.check_named_version(asked, |named| facts.revision.name() == named)?;
+            Some(RequestMeta::Modern(modern)) => {
+                self.check_named_version(asked, |named| modern.revision.name() == named)?;
                 self.check_method(asked)?;
                 self.check_name(asked)?;
                 self.check_params(asked)?;
@@ -285,9 +285,9 @@ impl Body<'_> {
     }
 
     /// What a request says of itself, if there are requests that stand alone.
-    fn claim<'a>(&self, meta: Option<&Object<'_, 'a>>) -> Option<Claim<'a>> {
+    fn request_meta<'a>(&self, meta: Option<&Object<'_, 'a>>) -> Option<RequestMeta<'a>> {
         let identity = self.gate.identity.as_ref()?;
-        Some(Claim::read(meta, self.gate.server.revisions, identity))
+        Some(RequestMeta::read(meta, self.gate.server.revisions, identity))
     }
 
     fn named_version(&self) -> Result<Option<&str>, Reply> {

@@ -7,7 +7,7 @@ use super::reply::Reply;
 use super::response_id::ResponseId;
 use super::stream::{Purpose, Response};
 use super::stream_table::STANDALONE;
-use super::streams::{Manner, Streams};
+use super::streams::{ConnectionKind, Streams};
 use crate::error::ErrorCode;
 use crate::handle::InboundId;
 use crate::time::Instant;
@@ -26,19 +26,19 @@ impl<E: EventStore> Streams<E> {
         if self.table.carried(response).is_none() {
             return false;
         }
-        match self.manner {
-            Manner::OneStream(_) => {
+        match self.kind {
+            ConnectionKind::OneStream(_) => {
                 self.forget(response.stream);
                 response.stream == STANDALONE
             }
-            Manner::Alone => {
+            ConnectionKind::Sessionless => {
                 let stream = self.table.streams.get(&response.stream);
                 let was_over =
                     stream.is_some_and(|stream| stream.is_complete() && stream.outbox.is_empty());
                 self.forget(response.stream);
                 !was_over
             }
-            Manner::Assumed | Manner::Session(_) => {
+            ConnectionKind::ImplicitSession | ConnectionKind::Session(_) => {
                 if let Some(stream) = self.table.streams.get_mut(&response.stream) {
                     stream.response = None;
                 }
@@ -55,7 +55,7 @@ impl<E: EventStore> Streams<E> {
     pub fn close_response(&mut self, request: InboundId) -> bool {
         let Some(number) = self.table.stream_of_request(request) else { return false };
         // What is waited for and not kept could not be come back for.
-        if !self.manner.is_resumable(&self.config, self.revision)
+        if !self.kind.is_resumable(&self.config, self.revision)
             || self.config.kept_streams <= self.table.waited_for_beside(number)
         {
             return false;
@@ -81,7 +81,7 @@ impl<E: EventStore> Streams<E> {
     /// The [`Reply`] refuses it: 409 if there is such a stream already, 400 if there is no such event any more,
     /// 405 if this connection is no session.
     pub fn listen(&mut self, last_event: Option<&str>, now: Instant) -> Result<ResponseId, Reply> {
-        if !matches!(self.manner, Manner::Session(_)) {
+        if !matches!(self.kind, ConnectionKind::Session(_)) {
             return Err(Reply::not_allowed("POST"));
         }
         let number = match last_event {
@@ -127,15 +127,15 @@ impl<E: EventStore> Streams<E> {
     /// Whether nothing is left of it, and nothing can come: the only response has ended, or the session has
     /// not come about. Then the machine can be [closed](crate::Connection::close).
     pub fn has_ended(&self) -> bool {
-        match (self.manner, self.opening) {
-            (Manner::Session(_), Some(opening)) => {
+        match (self.kind, self.opening) {
+            (ConnectionKind::Session(_), Some(opening)) => {
                 self.revision.is_none()
                     && opening < self.table.next_number
                     && !self.table.streams.contains_key(&opening)
             }
-            (Manner::Session(_), None) => false,
-            (Manner::OneStream(_), _) => !self.table.streams.contains_key(&STANDALONE),
-            (Manner::Alone | Manner::Assumed, _) => {
+            (ConnectionKind::Session(_), None) => false,
+            (ConnectionKind::OneStream(_), _) => !self.table.streams.contains_key(&STANDALONE),
+            (ConnectionKind::Sessionless | ConnectionKind::ImplicitSession, _) => {
                 self.table.streams.is_empty() && STANDALONE + 1 < self.table.next_number
             }
         }

@@ -9,7 +9,7 @@ use super::gate::Gate;
 use super::response_id::ResponseId;
 use super::session_id::SessionId;
 use super::source::RequestSource;
-use super::streams::{Manner, Streams};
+use super::streams::{ConnectionKind, Streams};
 use crate::frame::{Framing, Outbox};
 use crate::handle::ConnectionNumber;
 use crate::limits::Limits;
@@ -31,7 +31,7 @@ impl Gate {
         let streams = Streams::new(
             Arc::clone(&self.config),
             self.limits(),
-            Manner::Alone,
+            ConnectionKind::Sessionless,
             MemoryEvents::default(),
         );
         (Server::from_template(&self.alone, number), streams)
@@ -68,7 +68,7 @@ impl Gate {
         let streams = Streams::new(
             Arc::clone(&self.config),
             self.limits(),
-            Manner::Assumed,
+            ConnectionKind::ImplicitSession,
             MemoryEvents::default(),
         );
         let is_known = source.into().has_principal();

@@ -6,7 +6,7 @@ use super::config::ResponseMode;
 use super::events::EventStore;
 use super::stream::Purpose;
 use super::stream_table::STANDALONE;
-use super::streams::{Manner, Streams};
+use super::streams::{ConnectionKind, Streams};
 use crate::connection::{Lane, Observation, Outlets};
 use crate::frame::Outbox;
 use crate::session::Phase;
@@ -20,7 +20,9 @@ impl<E: EventStore> Streams<E> {
         match lane {
             Lane::Stream(number) => Some(number),
             Lane::Exchange(id) => self.table.stream_of(id),
-            _ if self.manner == Manner::Alone => self.table.streams.keys().next().copied(),
+            _ if self.kind == ConnectionKind::Sessionless => {
+                self.table.streams.keys().next().copied()
+            }
             // Nothing else reaches the client of a session that there is not.
             _ => Some(STANDALONE),
         }
@@ -65,7 +67,7 @@ impl<E: EventStore> Outlets for Streams<E> {
         };
         let Some(number) = self.number_of(lane) else { return };
         let is_own = matches!(lane, Lane::Stream(_));
-        let status = error.map_or(200, |code| self.manner.status(code, is_own, self.is_draining));
+        let status = error.map_or(200, |code| self.kind.status(code, is_own, self.is_draining));
         if let Some(stream) = self.table.streams.get_mut(&number)
             && method.is_none()
         {
@@ -88,7 +90,7 @@ impl<E: EventStore> Outlets for Streams<E> {
 
     fn is_heard(&self, lane: Lane) -> bool {
         lane != Lane::Connection
-            || !matches!(self.manner, Manner::Session(_))
+            || !matches!(self.kind, ConnectionKind::Session(_))
             || self.table.streams.get(&STANDALONE).is_some_and(|stream| stream.response.is_some())
     }
 
@@ -96,12 +98,16 @@ impl<E: EventStore> Outlets for Streams<E> {
         let has_listener = self.table.streams.get(&STANDALONE).is_some_and(|stream| {
             stream.response.is_some() && stream.outbox.len() < self.config.standalone_bytes
         });
-        match (self.manner, lane) {
-            (Manner::OneStream(_), _) => true,
-            (Manner::Alone | Manner::Assumed, _) => false,
-            (Manner::Session(_), Lane::Exchange(id)) if self.table.is_unreachable(id) => false,
-            (Manner::Session(_), _) if self.config.responses == ResponseMode::Json => has_listener,
-            (Manner::Session(_), _) => true,
+        match (self.kind, lane) {
+            (ConnectionKind::OneStream(_), _) => true,
+            (ConnectionKind::Sessionless | ConnectionKind::ImplicitSession, _) => false,
+            (ConnectionKind::Session(_), Lane::Exchange(id)) if self.table.is_unreachable(id) => {
+                false
+            }
+            (ConnectionKind::Session(_), _) if self.config.responses == ResponseMode::Json => {
+                has_listener
+            }
+            (ConnectionKind::Session(_), _) => true,
         }
     }
 }

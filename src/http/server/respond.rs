@@ -117,7 +117,7 @@ impl<E: EventStore> Streams<E> {
         let opens = self.opening == Some(id.stream) && self.revision.is_some();
         let (mode, stream_after) = (self.config.responses, self.config.stream_after);
         let (session, is_primed) =
-            (self.session_id(), self.manner.is_resumable(&self.config, self.revision));
+            (self.session_id(), self.kind.is_resumable(&self.config, self.revision));
         let Some(stream) = self.table.streams.get_mut(&id.stream) else { return ResponsePart::End };
         let Some(since) = stream.response.as_ref().map(|response| response.since) else {
             return ResponsePart::End;

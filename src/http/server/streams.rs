@@ -36,7 +36,7 @@ use crate::version::Revision;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Streams<E = MemoryEvents> {
     pub(super) config: Arc<HttpServerConfig>,
-    pub(super) manner: Manner,
+    pub(super) kind: ConnectionKind,
     pub(super) table: StreamTable,
     /// Streams that have broken off and can be come back for, the latest last.
     pub(super) kept: LazyBox<VecDeque<u32>>,
@@ -59,20 +59,20 @@ pub struct Streams<E = MemoryEvents> {
     pub(super) is_finished: bool,
 }
 
-/// How a connection uses HTTP.
+/// The kind of connection that the streams belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Manner {
-    /// For one message that stands alone.
-    Alone,
-    /// For one message of a session that nobody has opened.
-    Assumed,
-    /// As a session with this id.
+pub(super) enum ConnectionKind {
+    /// One modern message, without a session.
+    Sessionless,
+    /// One legacy message without a session id: the server assumes a session for it.
+    ImplicitSession,
+    /// A session with this id.
     Session(SessionId),
-    /// As a session with this id whose output goes out on one event stream, as in 2024-11-05.
+    /// A session with this id whose output all goes out on one event stream (HTTP+SSE of 2024-11-05).
     OneStream(SessionId),
 }
 
-impl Manner {
+impl ConnectionKind {
     /// Whether the client of a session of this revision can come back for a stream that has broken off.
     pub(super) fn is_resumable(
         self,
@@ -88,7 +88,7 @@ impl Manner {
     const fn owner(self) -> Option<SessionId> {
         match self {
             Self::Session(id) | Self::OneStream(id) => Some(id),
-            Self::Alone | Self::Assumed => None,
+            Self::Sessionless | Self::ImplicitSession => None,
         }
     }
 
@@ -98,16 +98,16 @@ impl Manner {
         match (self, code) {
             _ if is_own && is_malformed => 400,
             (_, ErrorCode::INTERNAL_ERROR) if is_own && is_draining => 503,
-            (Self::Assumed | Self::Session(_) | Self::OneStream(_), _) => 200,
-            (Self::Alone, ErrorCode::METHOD_NOT_FOUND) => 404,
+            (Self::ImplicitSession | Self::Session(_) | Self::OneStream(_), _) => 200,
+            (Self::Sessionless, ErrorCode::METHOD_NOT_FOUND) => 404,
             (
-                Self::Alone,
+                Self::Sessionless,
                 ErrorCode::HEADER_MISMATCH
                 | ErrorCode::MISSING_CLIENT_CAPABILITY
                 | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
             ) => 400,
-            (Self::Alone, ErrorCode::INVALID_PARAMS) if is_own => 400,
-            (Self::Alone, _) => 200,
+            (Self::Sessionless, ErrorCode::INVALID_PARAMS) if is_own => 400,
+            (Self::Sessionless, _) => 200,
         }
     }
 }
@@ -121,7 +121,8 @@ impl Streams {
         (id, endpoint): (SessionId, String),
         now: Instant,
     ) -> (Self, ResponseId) {
-        let mut streams = Self::new(config, limits, Manner::OneStream(id), MemoryEvents::default());
+        let mut streams =
+            Self::new(config, limits, ConnectionKind::OneStream(id), MemoryEvents::default());
         let mut stream = Stream::new(streams.outbox(), now);
         (stream.purpose, stream.has_arrived) = (Purpose::Standalone, true);
         if let Some(response) = &mut stream.response {
@@ -141,14 +142,14 @@ impl<E: EventStore> Streams<E> {
         id: SessionId,
         events: E,
     ) -> Self {
-        let mut streams = Self::new(config, limits, Manner::Session(id), events);
+        let mut streams = Self::new(config, limits, ConnectionKind::Session(id), events);
         streams.opening = Some(STANDALONE + 1);
         streams
     }
 
     /// Makes the stream of a session that belongs to no request, if there is none. Most sessions never need it.
     pub(super) fn begin_standalone(&mut self) {
-        let is_session = matches!(self.manner, Manner::Session(_));
+        let is_session = matches!(self.kind, ConnectionKind::Session(_));
         if !is_session || self.is_finished || self.table.streams.contains_key(&STANDALONE) {
             return;
         }
@@ -162,12 +163,12 @@ impl<E: EventStore> Streams<E> {
     pub(super) fn new(
         config: Arc<HttpServerConfig>,
         limits: &Limits,
-        manner: Manner,
+        kind: ConnectionKind,
         events: E,
     ) -> Self {
         Self {
             config,
-            manner,
+            kind,
             table: StreamTable::new(),
             kept: LazyBox::EMPTY,
             revision: None,
@@ -189,12 +190,12 @@ impl<E: EventStore> Streams<E> {
 
     /// Whether it is for one message that stands alone.
     pub fn is_alone(&self) -> bool {
-        self.manner == Manner::Alone
+        self.kind == ConnectionKind::Sessionless
     }
 
     /// Whether everything goes out on one event stream, as in 2024-11-05.
     pub fn is_one_stream(&self) -> bool {
-        matches!(self.manner, Manner::OneStream(_))
+        matches!(self.kind, ConnectionKind::OneStream(_))
     }
 
     /// Whether nothing waits to be sent.
@@ -259,14 +260,16 @@ impl<E: EventStore> Streams<E> {
     /// Whose tasks end with this session, because nobody else reaches them: those of its client, if that has no
     /// principal. [`Tasks::tasks_of`](crate::task::Tasks::tasks_of) finds them.
     pub fn session_requestor(&self) -> Option<Requestor> {
-        self.manner.owner().map(|session| RequestSource::default().requestor(Some(session)))
+        self.kind.owner().map(|session| RequestSource::default().requestor(Some(session)))
     }
 
     /// The id of the session, if it has one.
     pub const fn session_id(&self) -> Option<SessionId> {
-        match self.manner {
-            Manner::Session(id) => Some(id),
-            Manner::Alone | Manner::Assumed | Manner::OneStream(_) => None,
+        match self.kind {
+            ConnectionKind::Session(id) => Some(id),
+            ConnectionKind::Sessionless
+            | ConnectionKind::ImplicitSession
+            | ConnectionKind::OneStream(_) => None,
         }
     }
 }
@@ -296,7 +299,7 @@ impl<E: EventStore> Streams<E> {
             _ if mutant!("the_principal_of_a_post_is_lost") => RequestSource::default(),
             source => source,
         };
-        let session = self.manner.owner().filter(|_| !mutant!("sessions_share_their_tasks"));
+        let session = self.kind.owner().filter(|_| !mutant!("sessions_share_their_tasks"));
         let lane = Lane::Stream(response.stream);
         Arrival::from(now).lane(lane).requestor(source.requestor(session))
     }

@@ -4,7 +4,7 @@ use mcp_sansio::cache::{Asker, Cache, CacheKey, CacheLimits};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::{
-    Cause, ClientConfig, ClientEvent, ConnectFailure, ErrorCode, Evidence, Outcome, Phase,
+    Cause, ClientConfig, ClientEvent, ConnectFailure, ErrorCode, NegotiationBasis, Outcome, Phase,
     Principal, Revision, SubscriptionEnd, SubscriptionNews,
 };
 use mcp_sansio_proptests::{ClientSide, config};
@@ -29,7 +29,7 @@ fn trusting() -> ClientSide {
         (Phase::Ready, Some(Revision::V2026_07_28))
     );
     let Some(ClientEvent::Connected(connected)) = only(side.outcomes()) else { panic!() };
-    assert_eq!((connected.evidence, connected.result.as_json()), (Evidence::Known, "{}"));
+    assert_eq!((connected.basis, connected.result.as_json()), (NegotiationBasis::Known, "{}"));
     side
 }
 
@@ -53,7 +53,7 @@ fn a_client_that_knows_the_server_does_not_wait() {
     let Some(ClientEvent::Connected(connected)) = side.receive(&result(1, DISCOVERY)) else {
         panic!()
     };
-    assert_eq!((connected.evidence, connected.result.as_json()), (Evidence::Known, DISCOVERY));
+    assert_eq!((connected.basis, connected.result.as_json()), (NegotiationBasis::Known, DISCOVERY));
     assert_eq!(side.outcomes(), []);
 }
 
@@ -61,20 +61,20 @@ fn a_client_that_knows_the_server_does_not_wait() {
 /// forgotten, and there is a session, of which another event tells.
 #[test]
 fn a_server_can_have_lost_its_modern_era() {
-    let refused = |code| Evidence::ProbeRefused(ErrorCode::new(code));
+    let refused = |code| NegotiationBasis::ProbeRefused(ErrorCode::new(code));
     let table = [
         (error(1, -32601, ""), refused(-32601)),
         (error(1, -32600, ""), refused(-32600)),
         (error(1, -32602, ""), refused(-32602)),
         (error(1, 7, ""), refused(7)),
         (error(1, -32022, ""), refused(-32022)),
-        (result(1, "{}"), Evidence::ProbeMisunderstood),
+        (result(1, "{}"), NegotiationBasis::ProbeMisunderstood),
         (
             result(1, r#"{"supportedVersions":["2025-11-25"],"capabilities":{}}"#),
-            Evidence::OnlySessions,
+            NegotiationBasis::OnlySessions,
         ),
     ];
-    for (answer, evidence) in table {
+    for (answer, basis) in table {
         let mut side = trusting();
         let lost = side.call("tools/list");
         side.sent();
@@ -88,7 +88,7 @@ fn a_server_can_have_lost_its_modern_era() {
         assert!(matches!(outcome, (ended, Outcome::PeerError(_)) if ended == lost), "{outcome:?}");
         let event = side.receive(&result(3, SESSION));
         let Some(ClientEvent::Connected(connected)) = event else { panic!("{event:?}") };
-        assert_eq!((connected.revision, connected.evidence), (Revision::V2025_11_25, evidence));
+        assert_eq!((connected.revision, connected.basis), (Revision::V2025_11_25, basis));
         let list = r#"{"jsonrpc":"2.0","id":4,"method":"tools/list"}"#;
         assert_eq!(side.sent(), [INITIALIZED, list]);
         assert!(
@@ -106,7 +106,7 @@ fn a_known_server_that_does_not_say_what_it_is_gets_a_session() {
     assert_eq!(side.sent(), [initialize(2, "2025-11-25")]);
     let event = side.receive(&result(2, SESSION));
     let Some(ClientEvent::Connected(connected)) = event else { panic!("{event:?}") };
-    assert_eq!(connected.evidence, Evidence::ProbeTimedOut);
+    assert_eq!(connected.basis, NegotiationBasis::ProbeTimedOut);
 }
 
 /// Row 25 with rows 5 and 6: a server that names the version is asked with it once more.
@@ -155,14 +155,14 @@ fn a_server_can_have_lost_its_sessions() {
         let mut session = side.clone();
         let event = session.receive(&result(1, SESSION));
         let Some(ClientEvent::Connected(connected)) = event else { panic!("{event:?}") };
-        assert_eq!(connected.evidence, Evidence::Known);
+        assert_eq!(connected.basis, NegotiationBasis::Known);
         for code in [-32022, -32021] {
             let mut side = side.clone();
             assert_eq!(side.receive(&error(1, code, SUPPORTED)), None);
             assert_eq!(side.sent(), [asked(2, "server/discover", "")]);
             let event = side.receive(&result(2, DISCOVERY));
             let Some(ClientEvent::Connected(connected)) = event else { panic!("{event:?}") };
-            assert_eq!(connected.evidence, Evidence::Discovered);
+            assert_eq!(connected.basis, NegotiationBasis::Discovered);
             is_alive(&mut side);
         }
         // Any other refusal is one.

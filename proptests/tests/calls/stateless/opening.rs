@@ -2,7 +2,7 @@
 
 use mcp_sansio::{
     CallError, CallOptions, Capability, CapabilitySet, ClientEvent, ConnectError, ConnectFailure,
-    Evidence, NotAllowed, Outcome, Phase, Revision, RevisionSet,
+    NegotiationBasis, NotAllowed, Outcome, Phase, Revision, RevisionSet,
 };
 use mcp_sansio_proptests::{ClientSide, config, payload};
 
@@ -24,7 +24,7 @@ fn the_first_message_is_a_complete_probe_or_initialize() {
         let mut side = begun(config);
         assert_eq!(side.sent(), [expected]);
         assert_eq!(side.client.phase(), Phase::Handshake);
-        assert_eq!((side.client.revision(), side.client.evidence()), (None, None));
+        assert_eq!((side.client.revision(), side.client.basis()), (None, None));
         let again = side.client.connect(side.now, &mut side.out);
         assert_eq!(again, Err(ConnectError::NotAtStart));
         assert_eq!(side.sent(), [""; 0]);
@@ -61,7 +61,7 @@ fn a_client_that_does_not_ask_begins_with_its_work() {
     assert_eq!(side.client.phase(), Phase::Ready);
     let Some(ClientEvent::Connected(connected)) = only(side.outcomes()) else { panic!() };
     assert_eq!(connected.revision, Revision::V2026_07_28);
-    assert_eq!(connected.evidence, Evidence::OnlyEra);
+    assert_eq!(connected.basis, NegotiationBasis::OnlyEra);
     assert_eq!(connected.result.as_json(), "{}");
     assert!(connected.capabilities.contains(Capability::Prompts));
     let call = side.call("prompts/list");
@@ -80,11 +80,12 @@ fn the_evidence_is_that_of_the_event() {
     blind.probe = false;
     let mut knowing = modern();
     knowing.known = Some(Revision::V2026_07_28);
-    for (config, evidence) in [(blind, Evidence::OnlyEra), (knowing, Evidence::Known)] {
+    for (config, basis) in [(blind, NegotiationBasis::OnlyEra), (knowing, NegotiationBasis::Known)]
+    {
         let mut side = begun(config);
         let Some(ClientEvent::Connected(connected)) = only(side.outcomes()) else { panic!() };
-        assert_eq!(connected.evidence, evidence);
-        assert_eq!(side.client.evidence(), Some(evidence));
+        assert_eq!(connected.basis, basis);
+        assert_eq!(side.client.basis(), Some(basis));
     }
 }
 
@@ -313,7 +314,7 @@ fn the_order_of_the_servers_list_does_not_matter() {
         let Some(ClientEvent::Connected(connected)) = event else { panic!("{list}: {event:?}") };
         assert_eq!(connected.revision, Revision::V2026_07_28, "{list}");
         assert_eq!(connected.result.as_json(), discovery, "{list}");
-        assert_eq!(side.client.evidence(), Some(Evidence::Discovered));
+        assert_eq!(side.client.basis(), Some(NegotiationBasis::Discovered));
     }
     for list in [r#""2026-07-28-beta""#, r#""v999""#, r#""9999-01-01""#, r#"" 2026-07-28""#, ""] {
         let mut side = begun(modern());

@@ -1,7 +1,8 @@
 //! What a client does after each answer to its probe, on the wire: table 4b.
 
 use mcp_sansio::{
-    ClientConfig, ClientEvent, ConnectFailure, ErrorCode, Evidence, Phase, Revision, StrayCause,
+    ClientConfig, ClientEvent, ConnectFailure, ErrorCode, NegotiationBasis, Phase, Revision,
+    StrayCause,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
@@ -13,7 +14,7 @@ use super::kit::{
 #[derive(Debug, PartialEq)]
 enum Then {
     /// It goes on without a session.
-    Goes(Evidence),
+    Goes(NegotiationBasis),
     /// It asks again.
     Probes,
     /// It asks for a session of this revision.
@@ -38,7 +39,7 @@ fn check(config: ClientConfig, answer: &str, expected: &Then) -> ClientSide {
         Some(ClientEvent::Connected(connected)) => {
             assert_eq!(sent, [""; 0]);
             assert_eq!(side.client.phase(), Phase::Ready);
-            Then::Goes(connected.evidence)
+            Then::Goes(connected.basis)
         }
         None if sent == [asked(2, "server/discover", "")] => Then::Probes,
         None => match expected {
@@ -93,7 +94,7 @@ fn wrong_version(data: &str) -> String {
 /// Pain 32.
 #[test]
 fn each_answer_to_a_probe_has_its_consequence() {
-    let goes = || Then::Goes(Evidence::Discovered);
+    let goes = || Then::Goes(NegotiationBasis::Discovered);
     let data = |supported: &str| {
         wrong_version(&format!(r#","data":{{"supported":{supported},"requested":"2026-07-28"}}"#))
     };
@@ -184,7 +185,7 @@ fn what_was_found_out_is_used() {
     let mut side = check(
         config::client_of_both_eras(),
         &result(1, DISCOVERY),
-        &Then::Goes(Evidence::Discovered),
+        &Then::Goes(NegotiationBasis::Discovered),
     );
     for id in 2..5 {
         side.call("tools/list");
@@ -223,20 +224,20 @@ fn a_probe_is_corrected_once() {
 /// Proves M-ERA-13, M-ERA-15, M-ERA-28, M-ERA-32.
 #[test]
 fn a_session_follows_a_refused_probe() {
-    let code = |code| Evidence::ProbeRefused(ErrorCode::new(code));
+    let code = |code| NegotiationBasis::ProbeRefused(ErrorCode::new(code));
     let table = [
-        (discovery(r#"["2025-11-25"]"#), Evidence::OnlySessions),
-        (result(1, "{}"), Evidence::ProbeMisunderstood),
+        (discovery(r#"["2025-11-25"]"#), NegotiationBasis::OnlySessions),
+        (result(1, "{}"), NegotiationBasis::ProbeMisunderstood),
         (error(1, -32601, ""), code(-32601)),
         (error(1, -32020, ""), code(-32020)),
         (error(1, -32022, ""), code(-32022)),
     ];
-    for (answer, evidence) in table {
+    for (answer, basis) in table {
         let mut side = check(config::client_of_both_eras(), &answer, &NEWEST);
         let event = side.receive(&result(2, SESSION));
         let Some(ClientEvent::Connected(connected)) = event else { panic!("{event:?}") };
-        assert_eq!((connected.revision, connected.evidence), (Revision::V2025_11_25, evidence));
-        assert_eq!(side.client.evidence(), Some(evidence));
+        assert_eq!((connected.revision, connected.basis), (Revision::V2025_11_25, basis));
+        assert_eq!(side.client.basis(), Some(basis));
         assert_eq!(side.sent(), [INITIALIZED]);
         is_alive(&mut side);
     }
@@ -251,7 +252,7 @@ fn a_wrong_version_without_a_list_is_asked_about_again() {
     assert_eq!(side.sent(), [asked(3, "server/discover", "")]);
     let mut good = side.clone();
     assert!(matches!(good.receive(&result(3, DISCOVERY)), Some(ClientEvent::Connected(_))));
-    assert_eq!(good.client.evidence(), Some(Evidence::Discovered));
+    assert_eq!(good.client.basis(), Some(NegotiationBasis::Discovered));
     is_alive(&mut good);
     let event = side.receive(&error(3, -32022, ""));
     assert!(matches!(event, Some(ClientEvent::ConnectFailed(ConnectFailure::PeerError(_)))));

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use mcp_sansio::{
-    Cause, ClientEvent, ConnectFailure, Evidence, Frame, Outcome, Phase, Revision, RevisionSet,
-    StrayCause, ViolationKind,
+    Cause, ClientEvent, ConnectFailure, Frame, NegotiationBasis, Outcome, Phase, Revision,
+    RevisionSet, StrayCause, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
@@ -80,7 +80,7 @@ fn a_late_answer_to_the_probe_counts_only_without_a_session() {
     let mut session = side.clone();
     let event = session.receive(&result(2, SESSION));
     let Some(ClientEvent::Connected(connected)) = event else { panic!("{event:?}") };
-    assert_eq!(connected.evidence, Evidence::ProbeTimedOut);
+    assert_eq!(connected.basis, NegotiationBasis::ProbeTimedOut);
     assert_eq!(session.sent(), [INITIALIZED]);
     // There is none, for whatever reason.
     let unsupported = r#"{"protocolVersion":"2099-01-01","capabilities":{}}"#;
@@ -91,7 +91,7 @@ fn a_late_answer_to_the_probe_counts_only_without_a_session() {
         assert_eq!(side.sent(), [asked(3, "tools/list", "")]);
         let Some(ClientEvent::Connected(connected)) = only(side.outcomes()) else { panic!() };
         assert_eq!(connected.revision, Revision::V2026_07_28);
-        assert_eq!(connected.evidence, Evidence::DiscoveredLate);
+        assert_eq!(connected.basis, NegotiationBasis::DiscoveredLate);
         let outcome = ended(side.receive(&result(3, r#"{"tools":[]}"#)));
         assert!(matches!(outcome, (ended, Outcome::Result(_)) if ended == call));
     }
@@ -103,7 +103,7 @@ fn what_is_due_comes_out_in_one_round() {
     let mut side = impatient();
     absorb(side.receive(&result(1, DISCOVERY)));
     let Some(ClientEvent::Connected(connected)) = only(side.elapse(60_000)) else { panic!() };
-    assert_eq!(connected.evidence, Evidence::DiscoveredLate);
+    assert_eq!(connected.basis, NegotiationBasis::DiscoveredLate);
     assert_eq!(side.sent(), [""; 0]);
 }
 

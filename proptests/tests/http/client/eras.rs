@@ -1,8 +1,8 @@
 //! Which era a server belongs to, as its statuses and bodies tell.
 
 use mcp_sansio::{
-    CarrierFailureKind, ClientConfig, ClientEvent, ConnectFailure, ErrorCode, Evidence, Outcome,
-    Revision, RevisionSet,
+    CarrierFailureKind, ClientConfig, ClientEvent, ConnectFailure, ErrorCode, NegotiationBasis,
+    Outcome, Revision, RevisionSet,
 };
 use mcp_sansio_proptests::config;
 
@@ -14,7 +14,7 @@ fn both() -> ClientConfig {
 
 /// A probe has this answer, and a session is asked for: why.
 #[track_caller]
-fn falls_back(status: u16, headers: &[(&str, &str)], body: &str) -> Evidence {
+fn falls_back(status: u16, headers: &[(&str, &str)], body: &str) -> NegotiationBasis {
     let mut side = Side::begun(both());
     let probe = side.sent_one();
     assert_eq!(probe.header("Mcp-Method"), Some("server/discover"));
@@ -27,7 +27,7 @@ fn falls_back(status: u16, headers: &[(&str, &str)], body: &str) -> Evidence {
     let events = side.answer(&initialize, 200, &[JSON], &answer);
     let [ClientEvent::Connected(connected)] = &events[..] else { panic!("{events:?}") };
     assert_eq!(connected.revision, Revision::V2025_11_25);
-    connected.evidence
+    connected.basis
 }
 
 /// Proves H-HTTP-227, H-HTTP-228, H-HTTP-230, H-HTTP-231, M-AMB-27.
@@ -37,20 +37,20 @@ fn a_server_that_refuses_the_probe_is_asked_for_a_session() {
         for (headers, body) in
             [(&[][..], ""), (&[("Content-Type", "text/html")], "<html>"), (&[JSON], "{}")]
         {
-            assert_eq!(falls_back(status, headers, body), Evidence::ProbeNotServed(status));
+            assert_eq!(falls_back(status, headers, body), NegotiationBasis::ProbeNotServed(status));
         }
     }
     for code in [-32601, -32602, -32600, -32000] {
-        let evidence = Evidence::ProbeRefused(ErrorCode::from(code));
+        let basis = NegotiationBasis::ProbeRefused(ErrorCode::from(code));
         for status in [200, 400, 404] {
-            assert_eq!(falls_back(status, &[JSON], &error(1, code)), evidence);
-            assert_eq!(falls_back(status, &[JSON], &error(None, code)), evidence);
+            assert_eq!(falls_back(status, &[JSON], &error(1, code)), basis);
+            assert_eq!(falls_back(status, &[JSON], &error(None, code)), basis);
         }
         let event = format!("data: {}\n\n", error(1, code));
-        assert_eq!(falls_back(200, &[EVENTS], &event), evidence);
+        assert_eq!(falls_back(200, &[EVENTS], &event), basis);
     }
-    assert_eq!(falls_back(202, &[], ""), Evidence::ProbeMisunderstood);
-    assert_eq!(falls_back(200, &[JSON], "{}"), Evidence::ProbeMisunderstood);
+    assert_eq!(falls_back(202, &[], ""), NegotiationBasis::ProbeMisunderstood);
+    assert_eq!(falls_back(200, &[JSON], "{}"), NegotiationBasis::ProbeMisunderstood);
 }
 
 /// Proves H-HTTP-228, H-HTTP-132.
@@ -186,7 +186,7 @@ fn what_was_found_out_can_be_given() {
     assert!(opening.text().contains("\"method\":\"initialize\""));
     let events = side.json(&opening, &result(1, &session(Revision::V2025_06_18)));
     let [ClientEvent::Connected(connected)] = &events[..] else { panic!("{events:?}") };
-    assert_eq!(connected.evidence, Evidence::Known);
+    assert_eq!(connected.basis, NegotiationBasis::Known);
     let mut client = both();
     client.revisions = RevisionSet::MODERN;
     client.probe = false;

@@ -187,12 +187,12 @@ fn what_a_request_says_of_itself_is_complete_and_in_its_headers() {
     let mut site = modern_only();
     let capabilities = r#""io.modelcontextprotocol/clientCapabilities":{}"#;
     let version = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
-    let no_claim = "params._meta needs io.modelcontextprotocol/protocolVersion (2026-07-28), or initialize first";
+    let no_request_meta = "params._meta needs io.modelcontextprotocol/protocolVersion (2026-07-28), or initialize first";
     let malformed = |what: &str| format!("malformed _meta: io.modelcontextprotocol/{what}");
     let lines = alone(DISCOVER);
     for (id, body, text) in [
-        ("101", plain("101", DISCOVER, ""), no_claim.into()),
-        ("102", message::with_meta("102", DISCOVER, capabilities, ""), no_claim.into()),
+        ("101", plain("101", DISCOVER, ""), no_request_meta.into()),
+        ("102", message::with_meta("102", DISCOVER, capabilities, ""), no_request_meta.into()),
         (
             r#""x""#,
             message::with_meta(r#""x""#, DISCOVER, version, ""),

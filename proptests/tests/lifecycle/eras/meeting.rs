@@ -1,20 +1,21 @@
 //! How clients and servers of either era, and of both, come to terms.
 
 use mcp_sansio::{
-    CallOptions, Client, ClientEvent, ConnectFailure, ConnectionNumber, ErrorCode, Evidence,
-    Outcome, Phase, Revision, RevisionSet,
+    CallOptions, Client, ClientEvent, ConnectFailure, ConnectionNumber, ErrorCode,
+    NegotiationBasis, Outcome, Phase, Revision, RevisionSet,
 };
 use mcp_sansio_proptests::Pair;
 
 use super::world::{BOTH, KINDS, LEGACY, MODERN, World, client, server};
 
 /// The revision that two sides come to, and how the client knows.
-fn expected(client: RevisionSet, server: RevisionSet) -> Result<(Revision, Evidence), i64> {
-    const NO_SUCH_METHOD: Evidence = Evidence::ProbeRefused(ErrorCode::METHOD_NOT_FOUND);
+fn expected(client: RevisionSet, server: RevisionSet) -> Result<(Revision, NegotiationBasis), i64> {
+    const NO_SUCH_METHOD: NegotiationBasis =
+        NegotiationBasis::ProbeRefused(ErrorCode::METHOD_NOT_FOUND);
     match (client, server) {
-        (LEGACY, LEGACY | BOTH) => Ok((Revision::V2025_11_25, Evidence::OnlyEra)),
+        (LEGACY, LEGACY | BOTH) => Ok((Revision::V2025_11_25, NegotiationBasis::OnlyEra)),
         (LEGACY, _) => Err(-32022),
-        (MODERN | BOTH, MODERN | BOTH) => Ok((Revision::V2026_07_28, Evidence::Discovered)),
+        (MODERN | BOTH, MODERN | BOTH) => Ok((Revision::V2026_07_28, NegotiationBasis::Discovered)),
         (MODERN, _) => Err(-32601),
         _ => Ok((Revision::V2025_11_25, NO_SUCH_METHOD)),
     }
@@ -30,8 +31,8 @@ fn every_mix_of_eras_meets_or_fails_cleanly() {
                 assert_eq!(world.known.connections.len(), 1, "{of_client:?} {of_server:?}");
                 match (&world.known.connections[0], expected(of_client, of_server)) {
                     (ClientEvent::Connected(connected), Ok(expected)) => {
-                        assert_eq!((connected.revision, connected.evidence), expected);
-                        assert_eq!(world.pair.client.evidence(), Some(expected.1));
+                        assert_eq!((connected.revision, connected.basis), expected);
+                        assert_eq!(world.pair.client.basis(), Some(expected.1));
                         let call = world.tool("plain");
                         let list = world.call("tools/list", "{}", CallOptions::new());
                         world.run();
@@ -138,7 +139,10 @@ fn a_successor_needs_not_find_out_again() {
         next.pair.client.connect(next.pair.now, &mut next.pair.client_out).unwrap();
         next.run();
         let [ClientEvent::Connected(connected)] = &next.known.connections[..] else { panic!() };
-        assert_eq!((Some(connected.revision), connected.evidence), (revision, Evidence::Known));
+        assert_eq!(
+            (Some(connected.revision), connected.basis),
+            (revision, NegotiationBasis::Known)
+        );
         next.is_clean();
     }
 }

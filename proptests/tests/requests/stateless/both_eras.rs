@@ -56,7 +56,7 @@ fn a_request_that_says_nothing_is_refused_after_others_too() {
     side.respond(id, r#"{"tools":[]}"#);
     side.sent();
     let frame = of_session("1", "tools/list", "");
-    refused(&mut side, &frame, ViolationKind::NoClaim, &no_claim("1"));
+    refused(&mut side, &frame, ViolationKind::NoRequestMeta, &no_request_meta("1"));
 }
 
 /// Proves M-ERA-02, M-ERA-03, M-ERA-08: a session can be opened in the middle of anything, and harms

@@ -129,7 +129,7 @@ fn second_session() -> Fate {
 }
 
 fn unclaimed() -> Fate {
-    Fate::Refused(ViolationKind::NoClaim, no_claim("1"))
+    Fate::Refused(ViolationKind::NoRequestMeta, no_request_meta("1"))
 }
 
 fn unsupported(requested: &str) -> Fate {
@@ -142,7 +142,7 @@ fn malformed(what: &str) -> Fate {
         "clientCapabilities" => format!("{text} is missing"),
         _ => format!("{text} has the wrong type"),
     };
-    Fate::Refused(ViolationKind::MalformedClaim, error("1", -32602, &text))
+    Fate::Refused(ViolationKind::MalformedRequestMeta, error("1", -32602, &text))
 }
 
 fn no_batch(id: &str) -> Fate {
@@ -372,7 +372,7 @@ fn a_request_has_to_say_what_it_is() {
         of_session("1", "tools/list", r#""_meta":[]"#),
         own(r#""io.modelcontextprotocol/clientCapabilities":{}"#),
     ] {
-        refused(&mut side, &frame, ViolationKind::NoClaim, &no_claim("1"));
+        refused(&mut side, &frame, ViolationKind::NoRequestMeta, &no_request_meta("1"));
     }
     for (frame, text) in [
         (own(&format!(r#""{V}":"2026-07-28""#)), lacks),
@@ -385,7 +385,7 @@ fn a_request_has_to_say_what_it_is() {
         (capabilities("{}").replace(r#""2026-07-28""#, "{}"), version),
     ] {
         let sent = error("1", -32602, text);
-        refused(&mut side, &frame, ViolationKind::MalformedClaim, &sent);
+        refused(&mut side, &frame, ViolationKind::MalformedRequestMeta, &sent);
     }
     let frame = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}"#;
     let sent = error("1", -32602, "params must be an object");

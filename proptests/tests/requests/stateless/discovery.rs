@@ -108,7 +108,7 @@ fn discovery_has_to_say_what_it_is_too() {
     for frame in
         [bare.into(), of_session("1", DISCOVER, ""), of_session("1", DISCOVER, r#""_meta":{}"#)]
     {
-        refused(&mut side, &frame, ViolationKind::NoClaim, &no_claim("1"));
+        refused(&mut side, &frame, ViolationKind::NoRequestMeta, &no_request_meta("1"));
     }
     let frame = of_version("1", DISCOVER, "2025-11-25", "{}", "");
     let sent = other_version("1", "2025-11-25");

@@ -288,5 +288,5 @@ fn params_that_do_not_fit_are_refused() {
     let frame = with_more("1", "tools/list", r#""io.modelcontextprotocol/logLevel":"loud""#, "");
     let text = "malformed _meta: io.modelcontextprotocol/logLevel has a value that is not allowed";
     let sent = error("1", -32602, text);
-    refused(&mut side, &frame, ViolationKind::MalformedClaim, &sent);
+    refused(&mut side, &frame, ViolationKind::MalformedRequestMeta, &sent);
 }

@@ -132,7 +132,7 @@ pub(crate) fn missing(id: &str, capabilities: &str) -> String {
 }
 
 /// The error that asks a request to say what it is.
-pub(crate) fn no_claim(id: &str) -> String {
+pub(crate) fn no_request_meta(id: &str) -> String {
     error(
         id,
         -32602,

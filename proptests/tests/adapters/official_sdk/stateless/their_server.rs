@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use mcp_sansio::model::{LoggingLevel, SubscriptionFilter, method};
 use mcp_sansio::{
-    CallOptions, Client, ClientConfig, ClientEvent, Evidence, Paging, RespondError, Revision,
-    RevisionSet, ServerRequest, SubscriptionEnd, SubscriptionNews,
+    CallOptions, Client, ClientConfig, ClientEvent, NegotiationBasis, Paging, RespondError,
+    Revision, RevisionSet, ServerRequest, SubscriptionEnd, SubscriptionNews,
 };
 use mcp_sansio_std::{
     CallFailure, Connection, Exchange, Handle, Handler, SocketWriter, connect as connect_to,
@@ -261,7 +261,7 @@ fn our_client_uses_a_server_of_rmcp() {
     for revisions in [RevisionSet::MODERN, RevisionSet::ALL] {
         connect(revisions, ProtocolVersion::KNOWN_VERSIONS, |connection, lines, cancelled| {
             assert_eq!(connection.connected().revision, Revision::V2026_07_28);
-            assert_eq!(connection.connected().evidence, Evidence::Discovered);
+            assert_eq!(connection.connected().basis, NegotiationBasis::Discovered);
             use_theirs(connection, lines);
             assert_eq!(cancelled.recv_timeout(A_LONG_TIME).unwrap(), "listen");
             crate::official_sdk::times_out_there(connection.handle(), cancelled);
@@ -274,7 +274,7 @@ fn our_client_uses_a_server_of_rmcp() {
 fn our_client_finds_that_a_server_of_rmcp_has_only_sessions() {
     connect(RevisionSet::ALL, &[ProtocolVersion::V_2025_11_25], |connection, _, _| {
         assert_eq!(connection.connected().revision, Revision::V2025_11_25);
-        assert_eq!(connection.connected().evidence, Evidence::OnlySessions);
+        assert_eq!(connection.connected().basis, NegotiationBasis::OnlySessions);
         assert_eq!(run(connection, "tell", CallOptions::new()), "told");
     });
 }

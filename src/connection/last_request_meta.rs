@@ -1,11 +1,11 @@
-//! `LastClaim`: what the last request without a session said of its sender.
+//! `LastRequestMeta`: what the last request without a session said of its sender.
 
 use alloc::boxed::Box;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-use super::claim::{Claim, Facts};
 use super::identity::key;
+use super::request_meta::{ModernMeta, RequestMeta};
 use crate::json::{KnownMembers, Object};
 
 /// The reserved members of the `_meta` of the last request without a session, and what they say.
@@ -18,15 +18,15 @@ use crate::json::{KnownMembers, Object};
 /// It is a cache and no state: the answer to a request is the same with and without it. So two machines that differ
 /// only here are equal, and `Debug` does not show the text of the peer.
 #[derive(Clone, Default)]
-pub(crate) struct LastClaim(Option<Box<Known>>);
+pub(crate) struct LastRequestMeta(Option<Box<Known>>);
 
 #[derive(Clone)]
 struct Known {
     members: KnownMembers,
-    facts: Facts,
+    modern: ModernMeta,
 }
 
-impl LastClaim {
+impl LastRequestMeta {
     /// Nothing has been said.
     pub(crate) const NONE: Self = Self(None);
 
@@ -41,32 +41,32 @@ impl LastClaim {
     pub(crate) fn of<'a>(
         &mut self,
         meta: Option<&Object<'_, 'a>>,
-        read: impl FnOnce() -> Claim<'a>,
-    ) -> Claim<'a> {
+        read: impl FnOnce() -> RequestMeta<'a>,
+    ) -> RequestMeta<'a> {
         if let (Some(known), Some(meta)) = (&self.0, meta)
             && known.members.are_all_in(meta, is_reserved)
         {
-            return Claim::Sound(known.facts);
+            return RequestMeta::Modern(known.modern);
         }
-        let claim = read();
-        if let (Claim::Sound(facts), Some(meta)) = (&claim, meta) {
-            self.remember(meta, *facts);
+        let request_meta = read();
+        if let (RequestMeta::Modern(modern), Some(meta)) = (&request_meta, meta) {
+            self.remember(meta, *modern);
         }
-        claim
+        request_meta
     }
 
     #[cold]
-    fn remember(&mut self, meta: &Object<'_, '_>, facts: Facts) {
+    fn remember(&mut self, meta: &Object<'_, '_>, modern: ModernMeta) {
         match &mut self.0 {
             Some(known) => {
                 if known.members.learn(meta, is_reserved) {
-                    known.facts = facts;
+                    known.modern = modern;
                 }
             }
             None => {
                 let mut members = KnownMembers::NONE;
                 if members.learn(meta, is_reserved) {
-                    self.0 = Some(Box::new(Known { members, facts }));
+                    self.0 = Some(Box::new(Known { members, modern }));
                 }
             }
         }
@@ -77,27 +77,27 @@ fn is_reserved(key: &str) -> bool {
     key.starts_with(key::RESERVED)
 }
 
-impl PartialEq for LastClaim {
+impl PartialEq for LastRequestMeta {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for LastClaim {}
+impl Eq for LastRequestMeta {}
 
-impl Hash for LastClaim {
+impl Hash for LastRequestMeta {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-impl fmt::Debug for LastClaim {
+impl fmt::Debug for LastRequestMeta {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Some(known) => write!(formatter, "LastClaim({} bytes)", known.members.len()),
-            None => formatter.write_str("LastClaim(none)"),
+            Some(known) => write!(formatter, "LastRequestMeta({} bytes)", known.members.len()),
+            None => formatter.write_str("LastRequestMeta(none)"),
         }
     }
 }
 
 #[cfg(test)]
-#[path = "last_claim_tests.rs"]
+#[path = "last_request_meta_tests.rs"]
 mod tests;

@@ -54,28 +54,28 @@ fn frame(meta: &str) -> String {
 }
 
 /// What a frame says with this memory, or without any.
-fn claim(meta: &str, own: &Identity, last: Option<&mut LastClaim>) -> String {
+fn request_meta(meta: &str, own: &Identity, last: Option<&mut LastRequestMeta>) -> String {
     let frame = frame(meta);
     let envelope = Envelope::scan(frame.as_bytes(), 128);
     let meta = envelope.object(Member::ParamsMeta);
-    let read = || Claim::read(meta.as_ref(), RevisionSet::ALL, own);
-    let claim = match last {
+    let read = || RequestMeta::read(meta.as_ref(), RevisionSet::ALL, own);
+    let request_meta = match last {
         Some(last) => last.of(meta.as_ref(), read),
         None => read(),
     };
-    format!("{claim:?}")
+    format!("{request_meta:?}")
 }
 
 /// Proves M-META-07
 #[test]
 fn what_is_remembered_is_what_is_read() {
     let own = identity();
-    let mut last = LastClaim::NONE;
+    let mut last = LastRequestMeta::NONE;
     for first in &metas() {
         for second in &metas() {
             for meta in [first, second, second, first] {
-                let remembered = claim(meta, &own, Some(&mut last));
-                assert_eq!(remembered, claim(meta, &own, None), "{meta} after {first}");
+                let remembered = request_meta(meta, &own, Some(&mut last));
+                assert_eq!(remembered, request_meta(meta, &own, None), "{meta} after {first}");
             }
         }
     }
@@ -85,13 +85,13 @@ fn what_is_remembered_is_what_is_read() {
 #[test]
 fn a_memory_is_no_larger_than_the_formula_says() {
     let own = identity();
-    let mut last = LastClaim::NONE;
+    let mut last = LastRequestMeta::NONE;
     // Texts that become longer, up to the longest.
     let around = metas()[2].len() + r#""x":"""#.len();
     for length in (around..=KnownMembers::LONGEST).step_by(4) {
         let long = format!(r#"{{"x":"{}"}}"#, "a".repeat(length - around));
         let meta = metas()[2].replace(r#"Capabilities":{}"#, &format!(r#"Capabilities":{long}"#));
-        claim(&meta, &own, Some(&mut last));
+        request_meta(&meta, &own, Some(&mut last));
         let known = last.0.as_ref().unwrap();
         assert_eq!(known.members.len(), length);
         assert!(size_of::<Known>() + known.members.capacity() <= 800, "{length}");
@@ -101,21 +101,21 @@ fn a_memory_is_no_larger_than_the_formula_says() {
 #[test]
 fn the_same_members_are_not_read_again() {
     let own = identity();
-    let mut last = LastClaim::NONE;
+    let mut last = LastRequestMeta::NONE;
     let [none, .., long] = metas();
     let token = &metas()[9];
-    assert!(claim(token, &own, Some(&mut last)).contains("Sound"));
+    assert!(request_meta(token, &own, Some(&mut last)).contains("Modern"));
     let text = format!("{last:?}");
     // What says nothing, or is too long, leaves the memory as it is.
-    claim(&none, &own, Some(&mut last));
-    claim(&long, &own, Some(&mut last));
+    request_meta(&none, &own, Some(&mut last));
+    request_meta(&long, &own, Some(&mut last));
     // The text is the peer's and no state of the machine.
-    assert_eq!((format!("{last:?}"), &last), (text, &LastClaim::NONE));
-    assert_eq!(format!("{last:?}"), "LastClaim(102 bytes)");
+    assert_eq!((format!("{last:?}"), &last), (text, &LastRequestMeta::NONE));
+    assert_eq!(format!("{last:?}"), "LastRequestMeta(102 bytes)");
 
     let frame = frame(&metas()[2]);
     let envelope = Envelope::scan(frame.as_bytes(), 128);
     let meta = envelope.object(Member::ParamsMeta);
-    let claim = last.of(meta.as_ref(), || unreachable!("it is remembered"));
-    assert!(matches!(claim, Claim::Sound(_)));
+    let request_meta = last.of(meta.as_ref(), || unreachable!("it is remembered"));
+    assert!(matches!(request_meta, RequestMeta::Modern(_)));
 }

@@ -1,4 +1,4 @@
-//! What a request says of itself in `_meta`, where there are no sessions
+//! `RequestMeta`: the era, revision and capabilities in the `_meta` of a request
 //! ([per-request metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)).
 
 use super::identity::{Identity, key};
@@ -8,22 +8,22 @@ use crate::model::LoggingLevel;
 use crate::schema::{Misfit, Problem};
 use crate::version::{Revision, RevisionSet};
 
-/// What a request says of itself.
+/// The reserved members of a request's `_meta`, which decide its era.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Claim<'a> {
-    /// Nothing: it belongs to a session, or ought to.
+pub(crate) enum RequestMeta<'a> {
+    /// No protocol version: the request is of the legacy era and needs a session.
     Absent,
-    /// All that it has to.
-    Sound(Facts),
-    /// It names a revision that is not served without a session.
+    /// Every required member, for a modern revision that this side speaks.
+    Modern(ModernMeta),
+    /// A protocol version that this side does not speak without a session.
     Unsupported(Str<'a>),
-    /// Something that has to be there is not, or is of the wrong kind.
+    /// A required member is missing, or a member has the wrong type.
     Malformed(Misfit),
 }
 
-/// What a request says of its sender.
+/// What the `_meta` of a modern request declares about its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub(crate) struct ModernMeta {
     pub(crate) revision: Revision,
     pub(crate) capabilities: CapabilitySet,
     /// Those extensions that this side has, too.
@@ -44,8 +44,8 @@ struct Members<'a> {
     level: Option<&'a str>,
 }
 
-impl<'a> Claim<'a> {
-    /// Reads the `_meta` of a request. What makes it a claim is that it names a version.
+impl<'a> RequestMeta<'a> {
+    /// Reads the `_meta` of a request. What makes it modern is that it names a version.
     ///
     /// Who the client says it is does not matter to anything here, so whatever stands there is fine.
     pub(crate) fn read(meta: Option<&Object<'_, 'a>>, spoken: RevisionSet, own: &Identity) -> Self {
@@ -57,8 +57,8 @@ impl<'a> Claim<'a> {
             Err(misfit) => Self::Malformed(misfit),
             Ok((name, meaning)) => match Revision::from_name(&name.to_str()) {
                 Some(revision) if spoken.and(RevisionSet::MODERN).contains(revision) => {
-                    match members.facts(revision, meaning) {
-                        Ok(facts) => Self::Sound(facts),
+                    match members.modern(revision, meaning) {
+                        Ok(modern) => Self::Modern(modern),
                         Err(misfit) => Self::Malformed(misfit),
                     }
                 }
@@ -83,11 +83,11 @@ impl<'a> Members<'a> {
     }
 
     /// Everything that a request of this revision says of its sender.
-    fn facts(&self, revision: Revision, meaning: Meaning) -> Result<Facts, Misfit> {
+    fn modern(&self, revision: Revision, meaning: Meaning) -> Result<ModernMeta, Misfit> {
         let Meaning { capabilities, extensions } = meaning;
         let capabilities = capabilities.known_to(revision);
         let log_level = self.level.map(level).transpose()?;
-        Ok(Facts { revision, capabilities, extensions, log_level })
+        Ok(ModernMeta { revision, capabilities, extensions, log_level })
     }
 }
 
