@@ -16,7 +16,7 @@ use std::time::Duration;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
 use mcp_sansio::{
-    Cause, ClientRequest, ErrorCode, Framing, InboundId, Inbox, Instant, Outbox, Payload, Phase,
+    Cause, ClientRequest, ErrorCode, Framing, Inbox, IncomingId, Instant, Outbox, Payload, Phase,
     RespondError, Server, ServerConfig, ServerEvent,
 };
 use mcp_sansio_std::Clock;
@@ -41,7 +41,7 @@ struct Client {
     outbox: Outbox,
     server: Server,
     /// Calls that are answered later, and when.
-    later: BTreeMap<InboundId, Instant>,
+    later: BTreeMap<IncomingId, Instant>,
     /// When to stop waiting for a client that does not read the last of it.
     patience: Option<Instant>,
 }
@@ -124,7 +124,7 @@ fn handle(
     event: Option<ServerEvent<'_>>,
     server: &mut Server,
     outbox: &mut Outbox,
-    later: &mut BTreeMap<InboundId, Instant>,
+    later: &mut BTreeMap<IncomingId, Instant>,
     now: Instant,
 ) {
     let request = match event {
@@ -156,7 +156,7 @@ fn handle(
 
 /// Answers a request, with an error if the result cannot be written: the request is still open then, and
 /// the client waits.
-fn answer(id: InboundId, result: &impl Payload, server: &mut Server, outbox: &mut Outbox) {
+fn answer(id: IncomingId, result: &impl Payload, server: &mut Server, outbox: &mut Outbox) {
     use RespondError::{Answered, Cancelled, Closed, Stale};
     match server.respond(id, result, outbox) {
         // No client waits for a request that was cancelled or has ended.
@@ -169,7 +169,7 @@ fn answer(id: InboundId, result: &impl Payload, server: &mut Server, outbox: &mu
 }
 
 /// Answers a request with an error.
-fn refuse(id: InboundId, code: ErrorCode, text: &str, server: &mut Server, outbox: &mut Outbox) {
+fn refuse(id: IncomingId, code: ErrorCode, text: &str, server: &mut Server, outbox: &mut Outbox) {
     if let Err(error) = server.reject(id, code, text, outbox) {
         log(&format_args!("a request is not answered: {error}"));
     }

@@ -183,7 +183,7 @@ handle! {
     ///
     /// It is good until the request is answered, refused, cancelled, or the connection ends. After
     /// that every use is an error that says so.
-    InboundId
+    IncomingId
 }
 
 handle! {
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn handles_print_short() {
         let place = Place { connection: ConnectionNumber::default(), index: 3, generation: 7 };
-        assert_eq!(InboundId(place).to_string(), "#3.7");
+        assert_eq!(IncomingId(place).to_string(), "#3.7");
         let place = Place { connection: ConnectionNumber::new(2), ..place };
         assert_eq!(CallId(place).to_string(), "2#3.7");
         assert_eq!(alloc::format!("{:?}", CallId(place)), "CallId(2#3.7)");

@@ -100,8 +100,8 @@
 //!   [is rejected instead](manual::event_loop#when-an-answer-cannot-be-written).
 //! - **Time is an argument**, an [`Instant`] that counts from an epoch of the caller's choice.
 //!   `poll_timeout` says when to call `handle_timeout`; being early or late is harmless.
-//! - **Output goes to lanes.** An [`Outbox`] takes everything; a carrier with a stream per exchange
-//!   implements [`Outlets`] and gives each [`Lane`] an outbox of its own.
+//! - **Output has routes.** One [`Outbox`] takes the messages of all routes. A transport with a stream per exchange
+//!   implements [`Outboxes`], with an outbox for each [`Route`].
 //! - Messages need no inbox: `receive` takes anything that converts into a [`Frame`], and
 //!   [`Frames::of`] takes a text that may be a batch. They can leave one by one, by
 //!   [`Outbox::messages`].
@@ -110,7 +110,7 @@
 //!
 //! The roles are symmetric once a session is open: either side asks, answers, cancels and reports
 //! progress. Without sessions (from 2026-07-28 on) clients ask and servers answer. A call of ours is named by
-//! a [`CallId`] and has exactly one [`Outcome`]. A request of the peer is named by an [`InboundId`] and is
+//! a [`CallId`] and has exactly one [`Outcome`]. A request of the peer is named by an [`IncomingId`] and is
 //! answered at most once; its [`RequestContext`] says under which rules. Both handles are small, `Copy`, dense (so a side table can be a `Vec`) and never
 //! mistaken for those of another connection or of an earlier use.
 //!
@@ -123,11 +123,11 @@
 //! | word | here it is |
 //! |---|---|
 //! | call | a request that this side makes: [`CallId`], [`Outcome`] |
-//! | request | one that the peer makes: [`InboundId`], [`Request`] with a [`ClientRequest`], [`RequestFromServer`] with a [`ServerRequest`] |
+//! | request | one that the peer makes: [`IncomingId`], [`Request`] with a [`ClientRequest`], [`RequestFromServer`] with a [`ServerRequest`] |
 //! | exchange | a request with its answer and everything between; where each has a stream of its own, that as well |
 //! | frame | a message as bytes: [`Frame`] |
 //! | carrier | whatever moves bytes or messages: pipes, a socket, HTTP, a queue |
-//! | lane | which stream of a carrier something belongs on: [`Lane`] |
+//! | route | the stream of the transport that a message belongs to: [`Route`] |
 //! | era | whether there are sessions: [`Era`]. Where there are none, a request *stands alone* |
 //! | principal | who is asking, a number of the host's: [`Principal`] |
 //! | relay | what passes without being looked at: [`Relay`] |
@@ -300,18 +300,18 @@ pub use config::{
     UnknownMethods,
 };
 pub use connection::{
-    Arrival, Batch, BatchError, BegunTask, CallEnded, CallError, CallOptions, CancelCause,
-    CancelError, Cancellation, Cancelled, CarrierFailure, CarrierFailureKind, Cause, Connection,
-    Counts, Delivery, ExchangeEnd, Expiry, Lane, ListPage, Notification, NotifyError, Observation,
-    OrphanTask, Outcome, Outlets, PagesRestarted, Paging, Progress, ProgressReport, ProgressUpdate,
-    RequestContext, RestartCause, Stray, SubscriptionEnd, SubscriptionNews, SubscriptionUpdate,
-    TaskAnswer, TaskOptions, TaskRequest, TaskTicket, TaskUpdate, Timeout, TransportError,
-    TransportErrorKind, Violation,
+    Batch, BatchError, BegunTask, CallEnded, CallError, CallOptions, CancelCause, CancelError,
+    Cancellation, Cancelled, CarrierFailure, CarrierFailureKind, Cause, Connection, Counts,
+    Delivery, ExchangeEnd, Expiry, ListPage, Notification, NotifyError, Observation, OrphanTask,
+    Outboxes, Outcome, PagesRestarted, Paging, Progress, ProgressReport, ProgressUpdate, Received,
+    RequestContext, RestartCause, Route, Stray, SubscriptionEnd, SubscriptionNews,
+    SubscriptionUpdate, TaskAnswer, TaskOptions, TaskRequest, TaskTicket, TaskUpdate, Timeout,
+    TransportError, TransportErrorKind, Violation,
 };
 pub use dialect::{InvalidMetaKey, MetaKey, NotAllowed, RespondError, name_in};
 pub use error::{ErrorCode, ViolationKind};
 pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
-pub use handle::{CallId, ConnectionNumber, InboundId, Principal, Requestor};
+pub use handle::{CallId, ConnectionNumber, IncomingId, Principal, Requestor};
 pub use limits::Limits;
 pub use rpc::{ErrorObject, Id, StrayCause};
 pub use schema::{Json, Payload, Prepared, WrittenResult};

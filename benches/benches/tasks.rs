@@ -7,7 +7,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use mcp_sansio::model::{CallToolResult, ListChanged};
 use mcp_sansio::task::{NewTask, TaskKey, Tasks, TasksConfig};
 use mcp_sansio::{
-    Arrival, ClientRequest, Framing, Instant, Limits, Outbox, Principal, Server, ServerConfig,
+    ClientRequest, Framing, Instant, Limits, Outbox, Principal, Received, Server, ServerConfig,
     ServerEvent,
 };
 
@@ -52,12 +52,12 @@ impl Bench {
 
     fn begin(&mut self) -> TaskKey {
         self.next += 1;
-        let arrival = Arrival::from(self.now()).principal(Principal::new(self.next % 1_000));
+        let received = Received::from(self.now()).principal(Principal::new(self.next % 1_000));
         let call = format!(
             r#"{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":"t",{META}}}}}"#,
             self.next
         );
-        let event = self.server.receive(call.as_str(), arrival, &mut self.out);
+        let event = self.server.receive(call.as_str(), received, &mut self.out);
         let Some(ServerEvent::Request(request)) = event else { panic!("a request") };
         let task =
             NewTask::new(format!("{:032x}", self.next)).ttl(Some(Duration::from_secs(3_600)));
@@ -70,7 +70,7 @@ impl Bench {
 
     /// Shows a task to its owner.
     fn show(&mut self, number: u64) {
-        let arrival = Arrival::from(self.now()).principal(Principal::new(number % 1_000));
+        let received = Received::from(self.now()).principal(Principal::new(number % 1_000));
         let get = format!(
             concat!(
                 r#"{{"jsonrpc":"2.0","id":"g","method":"tasks/get","#,
@@ -78,10 +78,10 @@ impl Bench {
             ),
             number, META
         );
-        let event = self.server.receive(get.as_str(), arrival, &mut self.out);
+        let event = self.server.receive(get.as_str(), received, &mut self.out);
         let Some(ServerEvent::Request(request)) = event else { panic!("a request") };
         let ClientRequest::Task(call) = &request.kind else { panic!("about a task") };
-        let (now, tasks, out) = (arrival.now, &mut self.tasks, &mut self.out);
+        let (now, tasks, out) = (received.now, &mut self.tasks, &mut self.out);
         self.server.serve_task(request.id, call, tasks, now, out).expect("served");
         while self.out.messages().next().is_some() {}
     }

@@ -7,7 +7,7 @@ use mcp_sansio::json::{Envelope, Raw};
 use mcp_sansio::model::method::ListTools;
 use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, ResourcesCapability, Tool};
 use mcp_sansio::{
-    ClientRequest, Framing, InboundId, Inbox, Instant, Json, Limits, Outbox, Prepared, Progress,
+    ClientRequest, Framing, Inbox, IncomingId, Instant, Json, Limits, Outbox, Prepared, Progress,
     RespondError, Revision, Server, ServerConfig, ServerEvent,
 };
 
@@ -130,7 +130,7 @@ fn typed_echo(server: &mut Server, event: &ServerEvent<'_>, out: &mut Outbox) {
 
 fn echo_with(
     event: &ServerEvent<'_>,
-    answer: impl FnOnce(InboundId, &str) -> Result<(), RespondError>,
+    answer: impl FnOnce(IncomingId, &str) -> Result<(), RespondError>,
 ) {
     let ServerEvent::Request(request) = event else { panic!("{event:?}") };
     let ClientRequest::CallTool(call) = &request.kind else { panic!("{request:?}") };
@@ -172,7 +172,7 @@ fn prepared_tools() -> Prepared {
 
 fn lists<A>(mut answer: A) -> Rounds
 where
-    A: FnMut(&mut Server, InboundId, &mut Outbox) -> Result<(), RespondError> + 'static,
+    A: FnMut(&mut Server, IncomingId, &mut Outbox) -> Result<(), RespondError> + 'static,
 {
     let line = messages::line(messages::LIST);
     let mut serving = Serving::new();
@@ -193,7 +193,7 @@ fn reports() -> Rounds {
     let mut serving = Serving::new();
     let call = messages::call(messages::TEXT)
         .replace(r#""name""#, r#""_meta":{"progressToken":1},"name""#);
-    let mut request: Option<InboundId> = None;
+    let mut request: Option<IncomingId> = None;
     serving.feed(
         &messages::line(&call),
         &mut |_: &mut Server, event: &ServerEvent<'_>, _: &mut Outbox| {

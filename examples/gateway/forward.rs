@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
-    CallEnded, CallId, CallOptions, ClientRequest, Era, ErrorCode, ErrorObject, InboundId, Outcome,
-    Payload, Request, RequestContext, RespondError, Timeout,
+    CallEnded, CallId, CallOptions, ClientRequest, Era, ErrorCode, ErrorObject, IncomingId,
+    Outcome, Payload, Request, RequestContext, RespondError, Timeout,
 };
 
 use crate::gateway::Gateway;
@@ -146,7 +146,7 @@ impl Gateway {
         }
     }
 
-    fn respond<T: Payload>(&mut self, request: InboundId, upstream: usize, result: &T) {
+    fn respond<T: Payload>(&mut self, request: IncomingId, upstream: usize, result: &T) {
         if let Err(RespondError::Encode(error)) =
             self.server.respond(request, result, &mut self.outbox)
         {
@@ -156,7 +156,7 @@ impl Gateway {
     }
 
     /// Refuses a request as an upstream has.
-    fn refuse(&mut self, request: InboundId, error: &ErrorObject<'_>) {
+    fn refuse(&mut self, request: IncomingId, error: &ErrorObject<'_>) {
         // The revision of the client may reserve the code for something else.
         let mut error = error.clone();
         for code in [error.code, ErrorCode::INTERNAL_ERROR] {
@@ -169,13 +169,13 @@ impl Gateway {
     }
 
     /// Refuses a request because an upstream has not answered it.
-    pub(crate) fn fail(&mut self, request: InboundId, upstream: usize, reason: &str) {
+    pub(crate) fn fail(&mut self, request: IncomingId, upstream: usize, reason: &str) {
         let message = format!("the server {}: {reason}", self.upstreams[upstream].name);
         self.reject(request, ErrorCode::INTERNAL_ERROR, &message);
     }
 
     /// Nobody waits for the answer to a request any more.
-    pub(crate) fn give_up(&mut self, request: InboundId, reason: Option<&str>) {
+    pub(crate) fn give_up(&mut self, request: IncomingId, reason: Option<&str>) {
         match self.jobs.take(request) {
             Some(Job::Forwarded(forwarded)) => {
                 let Forwarded { upstream, call, needs, .. } = *forwarded;
@@ -192,7 +192,7 @@ impl Gateway {
     }
 
     /// Asks every upstream for log messages of this level, also those that have not said yet what they are.
-    fn set_level(&mut self, request: InboundId, level: LoggingLevel) {
+    fn set_level(&mut self, request: IncomingId, level: LoggingLevel) {
         self.level = Some(level);
         for upstream in &mut self.upstreams {
             // One that logs nothing is as quiet as it should be.

@@ -12,7 +12,7 @@ use mcp_sansio::model::method::{self, Notification as _};
 use mcp_sansio::model::{EmptyCapability, ListChanged, LoggingLevel, ResourcesCapability};
 use mcp_sansio::{
     CallId, Cause, ChangedList, ClientEvent, ConnectFailure, Era, ErrorCode, Frame, Framing,
-    InboundId, Instant, Notification, Outbox, Phase, Progress, ProgressUpdate, Server,
+    IncomingId, Instant, Notification, Outbox, Phase, Progress, ProgressUpdate, Server,
     ServerConfig, ServerEvent,
 };
 
@@ -42,11 +42,11 @@ pub(crate) struct Gateway {
     /// How long a list waits for an upstream.
     pub(crate) patience: Duration,
     /// What is being done for each request of the client.
-    pub(crate) jobs: SideTable<InboundId, Job>,
+    pub(crate) jobs: SideTable<IncomingId, Job>,
     /// The requests of upstreams that the client has been asked, where it has a session.
     pub(crate) questions: SideTable<CallId, Question>,
     /// Requests of the client that have to be answered with what an upstream needs.
-    pub(crate) needy: Vec<InboundId>,
+    pub(crate) needy: Vec<IncomingId>,
     pub(crate) parking: Parking,
     /// Who has listed a resource, by its URI, or a template, by its text.
     pub(crate) owners: [BTreeMap<String, usize>; 2],
@@ -251,7 +251,7 @@ impl Gateway {
     }
 
     /// The request of the client for which an upstream was asked something last.
-    pub(crate) fn newest_request(&self, from: usize) -> Option<InboundId> {
+    pub(crate) fn newest_request(&self, from: usize) -> Option<IncomingId> {
         let upstream = &self.upstreams[from];
         let answers =
             upstream.client.pending_calls().filter_map(|call| match upstream.errands.get(call) {
@@ -262,12 +262,12 @@ impl Gateway {
     }
 
     /// Whether a request belongs to no session.
-    pub(crate) fn stands_alone(&self, request: InboundId) -> bool {
+    pub(crate) fn stands_alone(&self, request: IncomingId) -> bool {
         self.server.context(request).is_some_and(|context| context.era() == Era::Modern)
     }
 
     /// Refuses a request of the client. That it is not open any more is no error.
-    pub(crate) fn reject(&mut self, request: InboundId, code: ErrorCode, message: &str) {
+    pub(crate) fn reject(&mut self, request: IncomingId, code: ErrorCode, message: &str) {
         _ = self.server.reject(request, code, message, &mut self.outbox);
     }
 }

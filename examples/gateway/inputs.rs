@@ -15,14 +15,14 @@ use crate::upstream::Upstream;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{InputRequest, InputRequired, Text};
 use mcp_sansio::{
-    CallEnded, CallOptions, CapabilitySet, ErrorCode, InboundId, NotAllowed, Outcome, Request,
+    CallEnded, CallOptions, CapabilitySet, ErrorCode, IncomingId, NotAllowed, Outcome, Request,
     RequestFromServer, RespondError, ServerRequest,
 };
 
 /// A request of an upstream that the client has been asked.
 pub(crate) struct Question {
     pub(crate) upstream: usize,
-    pub(crate) request: InboundId,
+    pub(crate) request: IncomingId,
 }
 
 /// What an upstream needs, as the client is to be told: the requests as they stand.
@@ -55,7 +55,7 @@ impl Gateway {
     /// Says why the client was not asked, if it was not.
     pub(crate) fn explain(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         upstream: usize,
         asked: Result<(), RespondError>,
     ) {
@@ -127,7 +127,7 @@ impl Gateway {
     }
 
     /// An upstream does not need any more what it has asked for.
-    pub(crate) fn question_withdrawn(&mut self, from: usize, request: InboundId) {
+    pub(crate) fn question_withdrawn(&mut self, from: usize, request: IncomingId) {
         let is_it = |question: &Question| question.upstream == from && question.request == request;
         if let Some(call) = self.questions.find(is_it) {
             self.questions.take(call);
@@ -136,7 +136,7 @@ impl Gateway {
         // What it needs of a client without a session is found to be stale when that comes back.
     }
 
-    pub(crate) fn hand_answer(&mut self, upstream: usize, request: InboundId, answer: &Raw<'_>) {
+    pub(crate) fn hand_answer(&mut self, upstream: usize, request: IncomingId, answer: &Raw<'_>) {
         let Upstream { client, outbox, .. } = &mut self.upstreams[upstream];
         let answer = answer.edited(&[("resultType", None)]);
         if let Err(RespondError::Encode(error)) = client.respond(request, &answer, outbox) {
@@ -148,7 +148,7 @@ impl Gateway {
     pub(crate) fn turn_down(
         &mut self,
         upstream: usize,
-        request: InboundId,
+        request: IncomingId,
         code: ErrorCode,
         message: &str,
     ) {

@@ -11,7 +11,7 @@ use mcp_sansio::model::method::{
 };
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{
-    CallError, CallId, CallOptions, Capability, ErrorCode, InboundId, Instant, Json, ListPage,
+    CallError, CallId, CallOptions, Capability, ErrorCode, IncomingId, Instant, Json, ListPage,
     Outcome, Page, Paging, RespondError, Timeout,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -117,7 +117,7 @@ impl List {
 
 impl Gateway {
     /// The client asks for a list.
-    pub(crate) fn list(&mut self, request: InboundId, kind: Kind, page: &Page<'_>) {
+    pub(crate) fn list(&mut self, request: IncomingId, kind: Kind, page: &Page<'_>) {
         if page.cursor.is_some() {
             return self.reject(request, ErrorCode::INVALID_PARAMS, "there is only one page");
         }
@@ -132,7 +132,7 @@ impl Gateway {
     }
 
     /// Asks an upstream for its part of a list.
-    pub(crate) fn ask_for_part(&mut self, from: usize, request: InboundId) {
+    pub(crate) fn ask_for_part(&mut self, from: usize, request: IncomingId) {
         let Some(Job::List(list)) = self.jobs.get_mut(request) else { return };
         list.parts[from].call = None;
         let options = CallOptions::new().total(Timeout::After(self.patience));
@@ -164,7 +164,7 @@ impl Gateway {
     }
 
     /// An upstream has said everything, or nothing.
-    pub(crate) fn part_ended(&mut self, from: usize, request: InboundId, outcome: Outcome<'_>) {
+    pub(crate) fn part_ended(&mut self, from: usize, request: IncomingId, outcome: Outcome<'_>) {
         let Some(Job::List(list)) = self.jobs.get_mut(request) else { return };
         let Upstream { name, is_listed, is_missed, .. } = &mut self.upstreams[from];
         list.parts[from].call = None;
@@ -183,7 +183,7 @@ impl Gateway {
     }
 
     /// Answers with the list if no part of it is missing.
-    pub(crate) fn finish_list(&mut self, request: InboundId) {
+    pub(crate) fn finish_list(&mut self, request: IncomingId) {
         let is_complete = |list: &List| list.parts.iter().all(|part| part.call.is_none());
         match self.jobs.get(request) {
             Some(Job::List(list)) if is_complete(list) => {}
@@ -198,7 +198,7 @@ impl Gateway {
 
     /// Answers with a list; without what one of the upstreams says if the client's revision has no word for
     /// that.
-    fn answer_list(&mut self, request: InboundId, list: &List) -> Result<(), RespondError> {
+    fn answer_list(&mut self, request: IncomingId, list: &List) -> Result<(), RespondError> {
         let (server, out) = (&mut self.server, &mut self.outbox);
         let result = server.respond(request, &Json(Whole { list, left_out: None }), out);
         let Err(RespondError::Encode(EncodeError::Misfit(_))) = result else { return result };

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::{CallId, ErrorCode, InboundId, Outcome, Request, RequestFromServer};
+use mcp_sansio::{CallId, ErrorCode, IncomingId, Outcome, Request, RequestFromServer};
 use serde::Serialize;
 
 use crate::forward::{Forwarded, Job};
@@ -17,7 +17,7 @@ use crate::upstream::Errand;
 
 /// A request of an upstream for which there is no way to ask the client, until the client asks for something.
 pub(crate) struct Need {
-    request: InboundId,
+    request: IncomingId,
     /// Its method and params.
     asked: Raw<'static>,
 }
@@ -92,7 +92,7 @@ impl Gateway {
     pub(crate) fn note_need(
         &mut self,
         from: usize,
-        newest: InboundId,
+        newest: IncomingId,
         request: &RequestFromServer<'_>,
     ) {
         let Some(need) = Need::new(request) else { return };

@@ -7,7 +7,7 @@
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{SubscriptionFilter, method};
 use mcp_sansio::{
-    CallId, Capability, ChangedList, ErrorCode, InboundId, Notification, Subscribed,
+    CallId, Capability, ChangedList, ErrorCode, IncomingId, Notification, Subscribed,
     SubscriptionNews, SubscriptionUpdate,
 };
 
@@ -20,12 +20,12 @@ pub(crate) struct Watch {
     /// The subscription.
     call: CallId,
     /// The request that is to be answered when the upstream has agreed.
-    asked_by: Option<InboundId>,
+    asked_by: Option<IncomingId>,
 }
 
 /// A client without a session that keeps a subscription open.
 pub(crate) struct Listener {
-    request: InboundId,
+    request: IncomingId,
     uris: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Gateway {
     }
 
     /// The session wants to hear of a resource.
-    pub(crate) fn subscribe(&mut self, request: InboundId, uri: &str) {
+    pub(crate) fn subscribe(&mut self, request: IncomingId, uri: &str) {
         if self.is_watched(uri) {
             _ = self.server.respond(request, &(), &mut self.outbox);
         } else if !self.watch(uri, Some(request)) {
@@ -46,7 +46,7 @@ impl Gateway {
     }
 
     /// The session does not want that any more.
-    pub(crate) fn unsubscribe(&mut self, request: InboundId) {
+    pub(crate) fn unsubscribe(&mut self, request: IncomingId) {
         _ = self.server.respond(request, &(), &mut self.outbox);
         self.stop_watching();
     }
@@ -65,7 +65,7 @@ impl Gateway {
     }
 
     /// A subscription of the client has ended, or a request for one is not to be answered any more.
-    pub(crate) fn stop_listening(&mut self, request: InboundId) {
+    pub(crate) fn stop_listening(&mut self, request: IncomingId) {
         for watch in &mut self.watches {
             watch.asked_by.take_if(|asked_by| *asked_by == request);
         }
@@ -78,7 +78,7 @@ impl Gateway {
     }
 
     /// Subscribes to a resource. Says whether there is anybody who may tell of it.
-    fn watch(&mut self, uri: &str, asked_by: Option<InboundId>) -> bool {
+    fn watch(&mut self, uri: &str, asked_by: Option<IncomingId>) -> bool {
         let owner = self.owner(uri);
         for index in 0..self.upstreams.len() {
             let may_tell = self.may_offer(index, Capability::ResourcesSubscribe);
@@ -165,7 +165,7 @@ impl Gateway {
 
     /// One of the upstreams that a request asked has agreed or refused. The last one to do so decides: an answer that
     /// comes before would promise changes that another upstream does not report yet.
-    fn decided(&mut self, request: InboundId, uri: &str) {
+    fn decided(&mut self, request: IncomingId, uri: &str) {
         if self.watches.iter().any(|watch| watch.asked_by == Some(request)) {
             return;
         }

@@ -3,14 +3,14 @@
 //! Handles are dense, so what belongs to them is in a `Vec`, at the place that the handle names. They are never
 //! mistaken for others, either: what is kept is kept with the whole handle, and found by nothing else.
 
-use mcp_sansio::{CallId, InboundId};
+use mcp_sansio::{CallId, IncomingId};
 
 /// A handle, and its place in a table.
 pub(crate) trait Handle: Copy + Eq {
     fn place(self) -> usize;
 }
 
-impl Handle for InboundId {
+impl Handle for IncomingId {
     fn place(self) -> usize {
         self.index()
     }

@@ -8,7 +8,7 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::{
     CallError, CallId, CallOptions, Client, ClientConfig, ConnectError, ConnectFailure,
-    ConnectionNumber, Era, Framing, InboundId, Instant, Outbox, Payload, Phase,
+    ConnectionNumber, Era, Framing, IncomingId, Instant, Outbox, Payload, Phase,
 };
 
 use crate::side_table::SideTable;
@@ -17,9 +17,9 @@ use crate::side_table::SideTable;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Errand {
     /// The request of the client is answered with what it comes to.
-    Answer(InboundId),
+    Answer(IncomingId),
     /// It is a part of the list that the client has asked for.
-    Part(InboundId),
+    Part(IncomingId),
     /// It waits for a client without a session to come back, under this number.
     Parked(u64),
 }

@@ -14,7 +14,7 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::testing::Application;
 use mcp_sansio::{
-    CallTool, ClientRequest, ErrorCode, InboundId, Instant, Outbox, Progress, Request,
+    CallTool, ClientRequest, ErrorCode, IncomingId, Instant, Outbox, Progress, Request,
     RespondError, Server, ServerConfig, ServerEvent,
 };
 use serde::Deserialize;
@@ -35,7 +35,7 @@ pub(crate) fn config() -> ServerConfig {
 /// What is in progress, and what there is to say of it in a diagram.
 #[derive(Debug, Default)]
 pub(crate) struct Tools {
-    slow: BTreeMap<InboundId, Slow>,
+    slow: BTreeMap<IncomingId, Slow>,
     notes: Vec<String>,
 }
 
@@ -182,7 +182,7 @@ fn arguments<'a, T: Deserialize<'a>>(
 impl Served {
     fn reply(
         self,
-        id: InboundId,
+        id: IncomingId,
         server: &mut Server,
         out: &mut Outbox,
     ) -> Result<(), RespondError> {

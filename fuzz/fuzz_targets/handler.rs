@@ -33,7 +33,7 @@ use mcp_sansio::model::{CallToolParams, CallToolResult, ListChanged, method};
 use mcp_sansio::testing::{Broken, Monitor, Pair, Seen};
 use mcp_sansio::{
     ClientRequest, CallId, CallOptions, Client, ClientConfig, ClientEvent, ConnectionConfig, ErrorCode,
-    InboundId, Instant, Outbox, Outcome, Request, RespondError, RevisionSet, Server, ServerConfig,
+    IncomingId, Instant, Outbox, Outcome, Request, RespondError, RevisionSet, Server, ServerConfig,
     ServerEvent,
 };
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ use serde::{Deserialize, Serialize};
 /// The handler under test. It answers `add` and `reverse` at once, and `wait` when the time has come.
 #[derive(Debug, Default)]
 struct Handler {
-    waiting: BTreeMap<InboundId, Instant>,
+    waiting: BTreeMap<IncomingId, Instant>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -68,7 +68,7 @@ impl Handler {
         server: &mut Server,
         now: Instant,
         out: &mut Outbox,
-    ) -> Option<InboundId> {
+    ) -> Option<IncomingId> {
         match event {
             ServerEvent::Request(request) => {
                 let answered = self.request(request, server, now, out);
@@ -137,7 +137,7 @@ impl Handler {
         server: &mut Server,
         now: Instant,
         out: &mut Outbox,
-    ) -> Option<Result<InboundId, RespondError>> {
+    ) -> Option<Result<IncomingId, RespondError>> {
         let (id, _) = self.waiting.iter().find(|(_, at)| **at <= now)?;
         let id = *id;
         self.waiting.remove(&id);

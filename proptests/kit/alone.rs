@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcp_sansio::testing::{Broken, Choices, Meaning, Monitor, Promise, WorkMeter};
 use mcp_sansio::{
-    CallId, CallOptions, Cause, ConnectionConfig, DuplicateIds, Framing, InboundId, Inbox, Instant,
-    Json, Outbox, Phase, Progress, RepliesWithoutId, RespondError, Timeout,
+    CallId, CallOptions, Cause, ConnectionConfig, DuplicateIds, Framing, Inbox, IncomingId,
+    Instant, Json, Outbox, Phase, Progress, RepliesWithoutId, RespondError, Timeout,
 };
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -146,7 +146,7 @@ pub struct Alone<M> {
     now: Instant,
     monitor: Monitor,
     calls: Vec<CallId>,
-    requests: Vec<InboundId>,
+    requests: Vec<IncomingId>,
     /// What has been sent of a message that has not been sent to its end.
     line: Vec<u8>,
 }

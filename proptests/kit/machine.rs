@@ -1,7 +1,7 @@
 //! What the tests of both roles need beside [`testing::Machine`](mcp_sansio::testing::Machine).
 
 use mcp_sansio::{
-    CallId, Client, ClientEvent, ConnectionConfig, InboundId, Instant, Outbox, Outcome, Server,
+    CallId, Client, ClientEvent, ConnectionConfig, IncomingId, Instant, Outbox, Outcome, Server,
     ServerEvent, testing,
 };
 
@@ -12,9 +12,9 @@ use crate::config;
 #[allow(clippy::exhaustive_enums, reason = "a test wants to know of everything new")]
 pub enum Meaning {
     /// The peer asks.
-    Request(InboundId),
+    Request(IncomingId),
     /// A request is not to be answered any more.
-    RequestEnded(InboundId),
+    RequestEnded(IncomingId),
     /// A call has its outcome.
     CallEnded(CallId, Outcome<'static>),
     /// The connection has ended.

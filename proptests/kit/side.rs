@@ -8,7 +8,7 @@ use mcp_sansio::model::{
     ElicitationCapability, EmptyCapability, ListChanged, ResourcesCapability, SamplingCapability,
 };
 use mcp_sansio::{
-    CallId, Client, ClientConfig, ClientEvent, Framing, InboundId, Instant, Outbox, Revision,
+    CallId, Client, ClientConfig, ClientEvent, Framing, IncomingId, Instant, Outbox, Revision,
     RevisionSet, Server, ServerConfig, ServerEvent,
 };
 
@@ -105,7 +105,7 @@ macro_rules! side {
 
             /// Takes a request in that must reach the application.
             #[track_caller]
-            pub fn request(&mut self, frame: &str) -> InboundId {
+            pub fn request(&mut self, frame: &str) -> IncomingId {
                 match self.receive(frame) {
                     Some($Event::Request(request)) => request.id,
                     other => panic!("not a request for the application: {other:?}"),
@@ -148,7 +148,7 @@ macro_rules! side {
 
             /// Answers a request with a result, a JSON text.
             #[track_caller]
-            pub fn respond(&mut self, request: InboundId, result: &str) {
+            pub fn respond(&mut self, request: IncomingId, result: &str) {
                 let result = mcp_sansio::json::Raw::new(result).unwrap();
                 self.$machine.respond(request, &result, &mut self.out).unwrap();
             }

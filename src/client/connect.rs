@@ -16,7 +16,7 @@ use super::{Client, Stage};
 use crate::capability::CapabilitySet;
 use crate::config::ClientConfig;
 use crate::connection::{
-    Cause, Cx, Expiry, Identity, Lane, LateProbe, Outcome, Outlets, Said, Stray,
+    Cause, Cx, Expiry, Identity, LateProbe, Outboxes, Outcome, Route, Said, Stray,
 };
 use crate::dialect::sayable;
 use crate::handle::ConnectionNumber;
@@ -36,7 +36,7 @@ impl Client {
     /// # Errors
     ///
     /// [`ConnectError`] says why nothing was sent.
-    pub fn connect(&mut self, now: Instant, out: &mut impl Outlets) -> Result<(), ConnectError> {
+    pub fn connect(&mut self, now: Instant, out: &mut impl Outboxes) -> Result<(), ConnectError> {
         if self.phase() != Phase::Opening {
             return Err(ConnectError::NotAtStart);
         }
@@ -94,7 +94,7 @@ impl Client {
         &mut self,
         offer: Revision,
         now: Instant,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Result<(), EncodeError> {
         let params = InitializeParams {
             protocol_version: offer.name().into(),
@@ -113,7 +113,7 @@ impl Client {
         &mut self,
         revision: Revision,
         now: Instant,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Result<(), EncodeError> {
         let before = self.connection.dispatcher.messages().session.identity().cloned();
         self.connection.dispatcher.messages_mut().session.identify(self.config.identity(revision));
@@ -132,7 +132,7 @@ impl Client {
         &mut self,
         outcome: Outcome<'f>,
         now: Instant,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Option<ClientEvent<'f>> {
         match self.stage {
             Stage::Probing => self.probe_ended(outcome, now, out),
@@ -144,7 +144,7 @@ impl Client {
         &mut self,
         outcome: Outcome<'f>,
         now: Instant,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Option<ClientEvent<'f>> {
         let discovery = Discovery::of(&outcome);
         let able = self.config.abilities();
@@ -176,7 +176,7 @@ impl Client {
         discovery: &Discovery,
         (revision, basis): (Revision, NegotiationBasis),
         now: Instant,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Option<ClientEvent<'f>> {
         let Outcome::Result(result) = outcome else { return None };
         let capabilities = discovery.capabilities.known_to(revision);
@@ -211,7 +211,7 @@ impl Client {
         revision: Revision,
         capabilities: Option<CapabilitySet>,
         now: Instant,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) {
         self.connection.dispatcher.messages_mut().lifecycle.step(Step::Complete);
         self.connection.dispatcher.messages_mut().session.open_modern(revision, capabilities);
@@ -221,7 +221,7 @@ impl Client {
     }
 
     /// Subscribes to what was wanted before there was anybody to ask.
-    fn subscribe_to_wanted(&mut self, now: Instant, out: &mut dyn Outlets) {
+    fn subscribe_to_wanted(&mut self, now: Instant, out: &mut dyn Outboxes) {
         let config = &self.config;
         if let Some(filter) = &config.listen {
             // Without room for it there is none for anything; it shows in what comes next.
@@ -248,7 +248,7 @@ impl Client {
     }
 
     /// Does what comes next, unless that is nothing.
-    fn advance(&mut self, next: Move, now: Instant, out: &mut dyn Outlets) -> Result<(), Failing> {
+    fn advance(&mut self, next: Move, now: Instant, out: &mut dyn Outboxes) -> Result<(), Failing> {
         if self.phase() == Phase::Draining {
             // It is about to end, so nothing is begun.
             return Err(Failing::AsItIs);
@@ -277,7 +277,7 @@ impl Client {
         &mut self,
         outcome: Outcome<'f>,
         now: Instant,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Option<ClientEvent<'f>> {
         let connected = match outcome {
             Outcome::Result(result) => self.open(result, now, out),
@@ -301,7 +301,7 @@ impl Client {
     pub(super) fn connect_failed<'f>(
         &mut self,
         failure: ConnectFailure<'f>,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> ClientEvent<'f> {
         let (opening, messages) = self.connection.dispatcher.serving.calls.opening();
         opening.forget(messages);
@@ -315,7 +315,7 @@ impl Client {
         &mut self,
         failure: ConnectFailure<'f>,
         now: Instant,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Option<ClientEvent<'f>> {
         let refused = match &failure {
             ConnectFailure::PeerError(error) => Refused::Error(error.code),
@@ -349,7 +349,7 @@ impl Client {
     pub(super) fn handshake_timed_out(
         &mut self,
         now: Instant,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Option<ClientEvent<'static>> {
         if self.stage == Stage::Probing {
             let (opening, messages) = self.connection.dispatcher.serving.calls.opening();
@@ -382,7 +382,7 @@ impl Client {
         &mut self,
         result: Raw<'f>,
         now: Instant,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Result<Connected<'f>, ConnectFailure<'f>> {
         let text = result.borrowed().unwrap_or_default();
         let malformed = |kind| ConnectFailure::Malformed { kind, message: text.as_bytes().into() };
@@ -404,7 +404,7 @@ impl Client {
         let (dispatcher, cx) = &mut self.connection.enter(None, out);
         let sent = dispatcher.messages_mut().send_own(
             cx,
-            Lane::Connection,
+            Route::Connection,
             Said::Method(METHOD),
             |writer| write_notification(writer, METHOD, &(), None),
         );

@@ -10,7 +10,7 @@ use crate::connection::{
     SubscriptionUpdate, TaskAnswer, TaskUpdate, Violation, meta_to_pass_on,
 };
 use crate::dialect::methods::owned_method;
-use crate::handle::{CallId, InboundId};
+use crate::handle::{CallId, IncomingId};
 use crate::json::{Object, Raw, Str};
 use crate::rpc::ErrorObject;
 use crate::schema::{EncodeError, Payload, WrittenResult};
@@ -129,7 +129,7 @@ impl<'a> From<CommonEvent<'a>> for ClientEvent<'a> {
 #[non_exhaustive]
 pub struct RequestFromServer<'a> {
     /// What to answer it by.
-    pub id: InboundId,
+    pub id: IncomingId,
     /// The rules under which it is served.
     pub context: RequestContext,
     /// What is asked for.
@@ -147,7 +147,7 @@ pub struct RequestFromServer<'a> {
 
 impl<'a> RequestFromServer<'a> {
     pub(super) fn new(
-        id: InboundId,
+        id: IncomingId,
         context: RequestContext,
         kind: ServerRequest<'a>,
         request: IncomingRequest<'_, 'a>,

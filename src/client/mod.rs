@@ -19,8 +19,8 @@ use core::ops::{Deref, DerefMut};
 use crate::capability::CapabilitySet;
 use crate::config::{ClientConfig, RoleConfig};
 use crate::connection::{
-    Arrival, Connection, Cx, Elapsed, ExchangeEnd, ForRole, IncomingRequest, InputRequested,
-    Outcome, Outlets,
+    Connection, Cx, Elapsed, ExchangeEnd, ForRole, IncomingRequest, InputRequested, Outboxes,
+    Outcome, Received,
 };
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
@@ -161,10 +161,10 @@ impl Client {
     pub fn receive<'f>(
         &mut self,
         frame: impl Into<Frame<'f>>,
-        arrival: impl Into<Arrival>,
-        out: &mut impl Outlets,
+        received: impl Into<Received>,
+        out: &mut impl Outboxes,
     ) -> Option<ClientEvent<'f>> {
-        self.take_in(frame.into(), arrival.into(), out)
+        self.take_in(frame.into(), received.into(), out)
     }
 
     /// Does the next thing that time, or the end of the connection, has brought about.
@@ -175,7 +175,7 @@ impl Client {
     pub fn handle_timeout(
         &mut self,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Option<ClientEvent<'static>> {
         // What the machine deals with by itself is no event, and there may be more behind it.
         loop {
@@ -205,7 +205,7 @@ impl Client {
         call: CallId,
         end: ExchangeEnd<'f>,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Option<ClientEvent<'f>> {
         let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
         let incoming = dispatcher.exchange_ended(cx, call, end);
@@ -218,22 +218,22 @@ impl Client {
     fn take_in<'f>(
         &mut self,
         frame: Frame<'f>,
-        arrival: Arrival,
-        out: &mut dyn Outlets,
+        received: Received,
+        out: &mut dyn Outboxes,
     ) -> Option<ClientEvent<'f>> {
         let mut scanned = ScannedFrame::unread(frame.bytes());
         let config = &self.config.connection;
         let Some(incoming) = self.connection.dispatcher.receive(
-            &mut Cx::at(config, arrival.now, out),
+            &mut Cx::at(config, received.now, out),
             frame,
-            arrival,
+            received,
             &mut scanned,
         ) else {
             let (dispatcher, cx) = &mut self.connection.enter(None, out);
             dispatcher.end_reception(cx);
             return None;
         };
-        let event = self.incoming(incoming, arrival.now, out);
+        let event = self.incoming(incoming, received.now, out);
         let (dispatcher, cx) = &mut self.connection.enter(None, out);
         dispatcher.end_reception(cx);
         event
@@ -243,7 +243,7 @@ impl Client {
         &mut self,
         incoming: ForRole<'_, 'f>,
         now: Instant,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Option<ClientEvent<'f>> {
         match incoming {
             ForRole::Event(event) => Some(event.into()),
@@ -261,7 +261,7 @@ impl Client {
     fn input(
         &mut self,
         input: InputRequested,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Option<ClientEvent<'static>> {
         let id = input.id;
         let request = RequestFromServer::needed(input);
@@ -277,7 +277,7 @@ impl Client {
         &mut self,
         kind: Option<RequestKind>,
         request: IncomingRequest<'_, 'f>,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Option<ClientEvent<'f>> {
         let Some(call) = ServerRequest::read(kind, request.params_text()) else {
             return self.refuse(ViolationKind::InvalidParams, request, out);
@@ -297,7 +297,7 @@ impl Client {
         &mut self,
         kind: ViolationKind,
         request: IncomingRequest<'_, 'f>,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Option<ClientEvent<'f>> {
         let (dispatcher, cx) = &mut self.connection.enter(None, out);
         let event = dispatcher.refuse(cx, kind, request)?;

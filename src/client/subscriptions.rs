@@ -2,7 +2,7 @@
 //! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 
 use super::Client;
-use crate::connection::{CallError, CallOptions, Outlets};
+use crate::connection::{CallError, CallOptions, Outboxes};
 use crate::handle::CallId;
 use crate::model::{LoggingLevel, SetLevelParams, SubscriptionFilter, method};
 use crate::time::Instant;
@@ -26,7 +26,7 @@ impl Client {
         &mut self,
         filter: &SubscriptionFilter<'_>,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<CallId, CallError> {
         let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
         dispatcher.serving.calls.subscribe(cx, filter, false)
@@ -42,7 +42,7 @@ impl Client {
         &mut self,
         level: LoggingLevel,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<Option<CallId>, CallError> {
         let rules = self.connection.dispatcher.messages().session.rules();
         if rules.updates.log_level_in_requests {

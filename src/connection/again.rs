@@ -99,7 +99,7 @@ pub(super) fn send_again<C: Recycle>(
     }
     let Some(asked) = at.below.outgoing.get_mut(at.call.0) else { return };
     let Some(kind) = asked.kind else { return };
-    let lane = asked.lane;
+    let route = asked.route;
     let kept = core::mem::take(&mut asked.again.params);
     let (state, inputs) = match &given {
         Some((state, inputs)) => (*state, inputs.as_deref()),
@@ -113,7 +113,7 @@ pub(super) fn send_again<C: Recycle>(
     }
     match sent {
         Ok(()) => {}
-        Err(EncodeError::Full) if !at.cx.out.lane(lane).is_empty() => {
+        Err(EncodeError::Full) if !at.cx.out.outbox(route).is_empty() => {
             at.below.outgoing.wait(at.call.0, Wait::Retry(Some(PACE)), at.cx.now);
         }
         // There will never be room for it.

@@ -4,12 +4,12 @@ use core::time::Duration;
 
 use serde::ser::Serialize;
 
-use super::{Cause, Connection, Counts, Outlets, Progress, ProgressReport, RequestContext};
+use super::{Cause, Connection, Counts, Outboxes, Progress, ProgressReport, RequestContext};
 use crate::capability::CapabilitySet;
 use crate::dialect::RespondError;
 use crate::error::ErrorCode;
 use crate::frame::Frame;
-use crate::handle::{CallId, ConnectionNumber, InboundId};
+use crate::handle::{CallId, ConnectionNumber, IncomingId};
 use crate::rpc::{ErrorObject, Fault, Serialized};
 use crate::schema::Payload;
 use crate::session::Phase;
@@ -64,12 +64,12 @@ impl Connection {
     }
 
     /// The requests of the peer that can still be answered, in the order they came.
-    pub fn open_requests(&self) -> impl Iterator<Item = InboundId> {
+    pub fn open_requests(&self) -> impl Iterator<Item = IncomingId> {
         self.dispatcher.serving.open_requests()
     }
 
     /// The rules of a request; `None` if it cannot be answered any more.
-    pub fn context(&self, request: InboundId) -> Option<RequestContext> {
+    pub fn context(&self, request: IncomingId) -> Option<RequestContext> {
         self.dispatcher.serving.context(request)
     }
 
@@ -79,7 +79,7 @@ impl Connection {
     }
 
     /// Those of them that were made because of a request.
-    pub fn calls_made_for(&self, request: InboundId) -> impl Iterator<Item = CallId> {
+    pub fn calls_made_for(&self, request: IncomingId) -> impl Iterator<Item = CallId> {
         let calls = self.dispatcher.serving.calls.pending_calls();
         calls.filter(move |(_, parent)| *parent == Some(request)).map(|(call, _)| call)
     }
@@ -123,9 +123,9 @@ impl Connection {
     /// [`RespondError::Encode`] the request is still open.
     pub fn respond<T: Payload + ?Sized>(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         result: &T,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<(), RespondError> {
         let (dispatcher, cx) = &mut self.enter(None, out);
         dispatcher.serving.respond(cx, request, &result)
@@ -138,10 +138,10 @@ impl Connection {
     /// As for [`respond`](Self::respond).
     pub fn reject(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         code: ErrorCode,
         message: &str,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<(), RespondError> {
         let (dispatcher, cx) = &mut self.enter(None, out);
         dispatcher.serving.reject(cx, request, Fault::plain(code, &message))
@@ -154,11 +154,11 @@ impl Connection {
     /// As for [`respond`](Self::respond).
     pub fn reject_with<T: Serialize + ?Sized>(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         code: ErrorCode,
         message: &str,
         data: &T,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<(), RespondError> {
         let (dispatcher, cx) = &mut self.enter(None, out);
         let data = Serialized(data);
@@ -173,9 +173,9 @@ impl Connection {
     /// As for [`respond`](Self::respond).
     pub fn reject_as(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         error: &ErrorObject<'_>,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<(), RespondError> {
         let (dispatcher, cx) = &mut self.enter(None, out);
         dispatcher.serving.reject(cx, request, Fault::of(error))
@@ -188,10 +188,10 @@ impl Connection {
     /// As for [`respond`](Self::respond): there is no progress after the end.
     pub fn progress(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         progress: Progress<'_>,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<ProgressReport, RespondError> {
         let (dispatcher, cx) = &mut self.enter(Some(now), out);
         dispatcher.serving.report_progress(cx, request, progress)

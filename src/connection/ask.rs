@@ -11,7 +11,7 @@ use super::gate::SendPermit;
 use super::held::Waiting;
 use super::identity::key;
 use super::messages::Messages;
-use super::outlets::Lane;
+use super::outboxes::Route;
 use super::request_stamp::{RequestStamp, keep_params};
 use super::rules::{AnswerContext, written};
 use crate::dialect::NotAllowed;
@@ -127,7 +127,7 @@ impl<C: Recycle> Messages<C> {
         Ok((kind, permit))
     }
 
-    /// Sends a request that has been ordered, on the lane of the request that it was made because of.
+    /// Sends a request that has been ordered, on the route of the request that it was made because of.
     pub(super) fn ask(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -135,19 +135,19 @@ impl<C: Recycle> Messages<C> {
         method: &str,
         params: &dyn Payload,
     ) -> Result<CallId, CallError> {
-        let lane = order.asked.parent.map(Lane::Exchange);
-        if !cx.out.can_ask(lane.unwrap_or_default()) {
+        let route = order.asked.parent.map(Route::Exchange);
+        if !cx.out.can_ask(route.unwrap_or_default()) {
             return Err(NotAllowed::Carrier.into());
         }
-        self.ask_on(cx, order, lane, method, params)
+        self.ask_on(cx, order, route, method, params)
     }
 
-    /// Sends a request that has been ordered, on a lane or on its own.
+    /// Sends a request that has been ordered, on a route or on its own.
     pub(super) fn ask_on(
         &mut self,
         cx: &mut Cx<'_, '_>,
         order: &mut Order<C>,
-        lane: Option<Lane>,
+        route: Option<Route>,
         method: &str,
         params: &dyn Payload,
     ) -> Result<CallId, CallError> {
@@ -186,15 +186,15 @@ impl<C: Recycle> Messages<C> {
             }
             Ok(())
         };
-        let lane = lane.unwrap_or(Lane::Call(call));
+        let route = route.unwrap_or(Route::Call(call));
         let put = if hold {
-            let waiting = Waiting { lane, call: Some(call), is_wanted: true };
+            let waiting = Waiting { route, call: Some(call), is_wanted: true };
             self.queue.hold(limits.held_bytes, waiting, write).map(Sent::Queued)
         } else {
-            let put = cx.out.lane(lane).append(Room::Limit, Tag::Call(call), write);
+            let put = cx.out.outbox(route).append(Room::Limit, Tag::Call(call), write);
             if put.is_ok() {
                 permit.observe(method, cx.out);
-                observe_sent(cx.out, lane, Said::Method(method));
+                observe_sent(cx.out, route, Said::Method(method));
             }
             put.map(Sent::Outbox)
         };
@@ -204,7 +204,7 @@ impl<C: Recycle> Messages<C> {
             self.spare.clear();
         }
         asked.sent = put.map_err(|error| permit.explain::<CallError>(error))?;
-        asked.lane = lane;
+        asked.route = route;
         self.register(cx, asked, *patience);
         self.expect(cx, call, answer_context);
         self.store_params(call);
@@ -277,10 +277,10 @@ impl<C: Recycle> Messages<C> {
         let stamp = RequestStamp::on(&self.session, &asked.again);
         let added =
             AddedMembers { wants_progress: asked.progress.is_wanted(), ..AddedMembers::default() };
-        let lane = asked.lane;
+        let route = asked.route;
         let most = cx.config.limits.kept_bytes;
         let mut params_again = core::mem::take(&mut self.spare);
-        let sent = cx.out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
+        let sent = cx.out.outbox(route).append(Room::Limit, Tag::Call(call), |writer| {
             let start = writer.position();
             write_call(writer, (id, method), params, added, &stamp, form)?;
             if is_next && stamp.is_some() {
@@ -308,7 +308,7 @@ impl<C: Recycle> Messages<C> {
             self.outgoing.renew(call.0);
         }
         self.outgoing.wait(call.0, Wait::Answer, cx.now);
-        observe_sent(cx.out, lane, Said::Method(method));
+        observe_sent(cx.out, route, Said::Method(method));
         Ok(())
     }
 
@@ -326,7 +326,7 @@ impl<C: Recycle> Messages<C> {
         let (Some(id), Some(asked)) = (self.outgoing.id(call.0), self.outgoing.get(call.0)) else {
             return Err(CallError::Closed);
         };
-        let (kind, lane) = (asked.kind, asked.lane);
+        let (kind, route) = (asked.kind, asked.route);
         let task = self.session.task_member(kind, asked.task.as_deref())?;
         // The progress token is among the params already.
         let added = AddedMembers { task: task.as_deref(), ..AddedMembers::default() };
@@ -336,7 +336,7 @@ impl<C: Recycle> Messages<C> {
         let stamp = RequestStamp::on(&self.session, &asked.again);
         let mut params_again = core::mem::take(&mut self.spare);
         let most = cx.config.limits.kept_bytes;
-        let written = cx.out.lane(lane).append(Room::Held, Tag::Call(call), |writer| {
+        let written = cx.out.outbox(route).append(Room::Held, Tag::Call(call), |writer| {
             let start = writer.position();
             write_call(writer, (id, method), &params, added, &stamp, permit.form)?;
             permit.check_needs(writer)?;
@@ -361,7 +361,7 @@ impl<C: Recycle> Messages<C> {
         let serial = written.map_err(|error| permit.explain::<CallError>(error))?;
         self.expect(cx, call, answer_context);
         permit.observe(method, cx.out);
-        observe_sent(cx.out, lane, Said::Method(method));
+        observe_sent(cx.out, route, Said::Method(method));
         Ok(serial)
     }
 }

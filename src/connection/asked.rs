@@ -5,12 +5,12 @@ use alloc::string::String;
 use core::fmt;
 
 use super::call_options::TaskOptions;
-use super::outlets::Lane;
+use super::outboxes::Route;
 use crate::capability::CapabilitySet;
 use crate::dialect::Kept;
 use crate::dialect::methods::RequestKind;
 use crate::frame::Serial;
-use crate::handle::{CallId, InboundId};
+use crate::handle::{CallId, IncomingId};
 use crate::json::Number;
 use crate::model::LoggingLevel;
 use crate::rpc::Recycle;
@@ -26,8 +26,8 @@ pub(super) struct Asked<C> {
     /// What is asked for; `None` if MCP does not have the method or the machine is not to look.
     pub(super) kind: Option<RequestKind>,
     /// The request of the peer because of which the application made this one.
-    pub(super) parent: Option<InboundId>,
-    pub(super) lane: Lane,
+    pub(super) parent: Option<IncomingId>,
+    pub(super) route: Route,
     pub(super) sent: Sent,
     pub(super) progress: Wanted,
     pub(super) again: Again,
@@ -74,7 +74,7 @@ pub(super) enum Owner {
     /// A subscription in a session, which subscribes to a resource or unsubscribes from one.
     Interest,
     /// A request of the peer that requires input.
-    Input(InboundId),
+    Input(IncomingId),
     /// A task of this side that requires input.
     TaskInput(TaskKey),
     /// A call that has become a task of the peer.
@@ -112,9 +112,9 @@ impl Owner {
 pub(super) enum Sent {
     /// Into the queue that waits for the handshake.
     Queued(Serial),
-    /// Into the outbox of its lane.
+    /// Into the outbox of its route.
     Outbox(Serial),
-    /// Into the outbox of its lane, together with others in one batch.
+    /// Into the outbox of its route, together with others in one batch.
     InBatch(Serial),
     /// Nowhere: its id was answered, and it may be sent again under another one.
     Nowhere,
@@ -156,7 +156,7 @@ impl<C: Default> Default for Asked<C> {
             owner: Owner::Application,
             kind: None,
             parent: None,
-            lane: Lane::Connection,
+            route: Route::Connection,
             sent: Sent::Outbox(Serial::default()),
             progress: Wanted::Unwanted,
             again: Again::default(),
@@ -173,7 +173,7 @@ impl<C: Recycle> Recycle for Asked<C> {
         self.owner = Owner::Application;
         self.kind = None;
         self.parent = None;
-        self.lane = Lane::Connection;
+        self.route = Route::Connection;
         self.sent = Sent::Outbox(Serial::default());
         self.progress = Wanted::Unwanted;
         self.again.recycle();
@@ -213,7 +213,7 @@ impl<C: fmt::Debug> fmt::Debug for Asked<C> {
             .debug_struct("Asked")
             .field("owner", &self.owner)
             .field("kind", &self.kind)
-            .field("lane", &self.lane)
+            .field("route", &self.route)
             .field("sent", &self.sent)
             .field("params", &self.again.params.len())
             .field("call", &self.call)

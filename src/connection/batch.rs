@@ -13,7 +13,7 @@ use super::calls::Calls;
 use super::cx::Cx;
 use super::exchanges::{Said, observe_sent};
 use super::notify::{Delivery, Interest, NotifyError, interest, may_notify};
-use super::outlets::{Lane, Observation, Outlets};
+use super::outboxes::{Observation, Outboxes, Route};
 use super::room::{has_room, make_room};
 use super::rules::written;
 use crate::capability::Capability;
@@ -66,8 +66,8 @@ struct Collected {
     undeclared: Vec<(String, Capability)>,
 }
 
-impl Outlets for Collected {
-    fn lane(&mut self, _: Lane) -> &mut Outbox {
+impl Outboxes for Collected {
+    fn outbox(&mut self, _: Route) -> &mut Outbox {
         &mut self.outbox
     }
 
@@ -121,8 +121,8 @@ impl<'p> Batch<'p> {
         let call = messages.ask(cx, &mut order, method, &params)?;
         make_room(messages, index, cx);
         if let Some(asked) = messages.outgoing.get_mut(call.0) {
-            // It is in no outbox of the carrier yet, and leaves on the lane of the batch.
-            (asked.lane, asked.sent) = (Lane::Connection, Sent::Withdrawn);
+            // It is in no outbox of the carrier yet, and leaves on the route of the batch.
+            (asked.route, asked.sent) = (Route::Connection, Sent::Withdrawn);
         }
         self.made.push(call);
         Ok(call)
@@ -152,17 +152,18 @@ impl<'p> Batch<'p> {
         let messages = &self.calls.messages;
         let permit = may_notify(messages, cx, method, kind)?;
         let mut is_wanted = Ok(Interest::Yes);
-        let written = cx.out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
-            let start = writer.position();
-            write_notification(writer, method, &params, permit.form)?;
-            is_wanted = interest(messages, kind, written(writer.since(start), Member::Params));
-            // Whoever reads this error looks at the interest first.
-            if let Ok(Interest::No) | Err(_) = is_wanted {
-                Err(EncodeError::Payload)
-            } else {
-                Ok(())
-            }
-        });
+        let written =
+            cx.out.outbox(Route::Connection).append(Room::Limit, Tag::Nothing, |writer| {
+                let start = writer.position();
+                write_notification(writer, method, &params, permit.form)?;
+                is_wanted = interest(messages, kind, written(writer.since(start), Member::Params));
+                // Whoever reads this error looks at the interest first.
+                if let Ok(Interest::No) | Err(_) = is_wanted {
+                    Err(EncodeError::Payload)
+                } else {
+                    Ok(())
+                }
+            });
         match is_wanted? {
             Interest::No => return Ok(Delivery::NotWanted),
             Interest::Yes | Interest::Completes(_) => written?,
@@ -172,14 +173,14 @@ impl<'p> Batch<'p> {
     }
 
     /// Puts everything into the outbox as one array.
-    pub(super) fn send(&mut self, out: &mut dyn Outlets) -> Result<(), EncodeError> {
+    pub(super) fn send(&mut self, out: &mut dyn Outboxes) -> Result<(), EncodeError> {
         let Collected { outbox, undeclared } = &mut self.messages;
         if outbox.is_empty() {
             return Ok(());
         }
-        let lane = Lane::Connection;
+        let route = Route::Connection;
         let serial = out
-            .lane(lane)
+            .outbox(route)
             .append(Room::Limit, Tag::Nothing, |writer| write_array(writer, outbox.messages()))?;
         for call in self.made.drain(..) {
             if let Some(asked) = self.calls.messages.outgoing.get_mut(call.0) {
@@ -189,7 +190,7 @@ impl<'p> Batch<'p> {
         for (method, capability) in undeclared {
             out.observe(&Observation::NotDeclared { method, capability: *capability });
         }
-        observe_sent(out, lane, Said::Result);
+        observe_sent(out, route, Said::Result);
         Ok(())
     }
 }

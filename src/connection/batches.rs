@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use super::exchanges::{Said, observe_sent};
-use super::outlets::{Lane, Outlets};
+use super::outboxes::{Outboxes, Route};
 use super::rules::written;
 use crate::frame::{Element, Queue, Room, Tag};
 use crate::handle::{ConnectionNumber, Place};
@@ -37,7 +37,7 @@ struct Batch {
     ids: Vec<Place>,
     /// What the answers and their ids take.
     bytes: usize,
-    lane: Lane,
+    route: Route,
     /// How many of its requests have not been answered.
     open: u32,
     /// All of its elements have come.
@@ -52,7 +52,7 @@ impl Recycle for Batch {
         self.answers.release();
         self.ids.clear();
         self.bytes = 0;
-        self.lane = Lane::default();
+        self.route = Route::default();
         self.open = 0;
         self.complete = false;
         self.asks = false;
@@ -82,9 +82,9 @@ impl Default for Batches {
 
 impl Batches {
     /// An element comes in. Gives the batch that it is in.
-    pub(super) fn begin_element(&mut self, element: Element, lane: Lane) -> Option<Place> {
+    pub(super) fn begin_element(&mut self, element: Element, route: Route) -> Option<Place> {
         if self.current.is_none() {
-            self.current = Some(self.table.insert(|batch| batch.lane = lane));
+            self.current = Some(self.table.insert(|batch| batch.route = route));
         }
         self.has_all_elements = element.index + 1 == element.count;
         self.current
@@ -182,7 +182,7 @@ impl Batches {
 
     /// No more elements of the batch come in. Returns whether it mixes requests with answers.
     #[cold]
-    pub(super) fn end_current(&mut self, out: &mut dyn Outlets) -> bool {
+    pub(super) fn end_current(&mut self, out: &mut dyn Outboxes) -> bool {
         self.has_all_elements = false;
         let Some(place) = self.current.take() else { return false };
         let Some(batch) = self.table.get_mut(place) else { return false };
@@ -193,38 +193,38 @@ impl Batches {
     }
 
     /// A request of a batch has been answered, or never will be.
-    pub(super) fn settle(&mut self, place: Place, out: &mut dyn Outlets) {
+    pub(super) fn settle(&mut self, place: Place, out: &mut dyn Outboxes) {
         if let Some(batch) = self.table.get_mut(place) {
             batch.open = batch.open.saturating_sub(1);
         }
         self.send_batch_if_settled(place, out);
     }
 
-    fn send_batch_if_settled(&mut self, place: Place, out: &mut dyn Outlets) {
+    fn send_batch_if_settled(&mut self, place: Place, out: &mut dyn Outboxes) {
         if self.is_settled(place) {
             self.send_batch(place, out);
         }
     }
 
     /// Sends what there is of the answers to every batch, because no more of them can come.
-    pub(super) fn send_all(&mut self, out: &mut dyn Outlets) {
+    pub(super) fn send_all(&mut self, out: &mut dyn Outboxes) {
         while let Some(place) = self.table.first() {
             self.send_batch(place, out);
         }
     }
 
     /// Sends the answers to a batch as one array, if there are any, and forgets it.
-    fn send_batch(&mut self, place: Place, out: &mut dyn Outlets) {
+    fn send_batch(&mut self, place: Place, out: &mut dyn Outboxes) {
         let Some(batch) = self.table.get_mut(place) else { return };
-        let lane = batch.lane;
+        let route = batch.route;
         if !batch.answers.is_empty() {
             self.bytes -= batch.bytes;
             // It has been bounded already, so this cannot fail.
-            let sent = out.lane(lane).append(Room::Held, Tag::Nothing, |writer| {
+            let sent = out.outbox(route).append(Room::Held, Tag::Nothing, |writer| {
                 write_array(writer, batch.answers.drain().map(|(answer, ())| answer))
             });
             if sent.is_ok() {
-                observe_sent(out, lane, Said::Result);
+                observe_sent(out, route, Said::Result);
             }
         }
         for id in batch.ids.drain(..) {

@@ -19,7 +19,7 @@ use super::cx::Cx;
 use super::resumed::Resumed;
 use super::room::{has_room, make_room};
 use crate::dialect::{Inputs, NotAllowed, PreparedInput, RespondError};
-use crate::handle::{CallId, InboundId, Place};
+use crate::handle::{CallId, IncomingId, Place};
 use crate::json::Raw;
 use crate::lazy_box::{Empty, LazyBox};
 use crate::model::InputRequired;
@@ -90,11 +90,11 @@ impl Bridges {
 }
 
 impl Waiting {
-    fn of(&self, id: InboundId) -> Option<&Bridge> {
+    fn of(&self, id: IncomingId) -> Option<&Bridge> {
         self.0.get(&u64::from(id.0.index)).filter(|bridge| bridge.place == id.0)
     }
 
-    fn of_mut(&mut self, id: InboundId) -> Option<&mut Bridge> {
+    fn of_mut(&mut self, id: IncomingId) -> Option<&mut Bridge> {
         self.0.get_mut(&u64::from(id.0.index)).filter(|bridge| bridge.place == id.0)
     }
 }
@@ -153,7 +153,7 @@ impl Bridges {
         &self,
         (below, index): (&mut Below, &mut LazyBox<CallIndex>),
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         inputs: &Inputs<'_>,
     ) -> Result<Questions, RespondError> {
         let rounds = self.waiting.of(id).map_or(0, |bridge| bridge.rounds);
@@ -189,7 +189,7 @@ impl Bridges {
     /// Keeps what is needed to hand a request out again.
     pub(super) fn wait_for(
         &mut self,
-        id: InboundId,
+        id: IncomingId,
         params: Option<&str>,
         state: Option<String>,
         Questions(asked): Questions,
@@ -212,7 +212,7 @@ impl Bridges {
     pub(super) fn answered(
         &mut self,
         below: &mut Below,
-        id: InboundId,
+        id: IncomingId,
         call: CallId,
         answer: &str,
     ) {
@@ -225,7 +225,7 @@ impl Bridges {
     }
 
     /// The request itself, if nothing that it waits for is missing.
-    pub(super) fn resumed(&mut self, below: &mut Below, id: InboundId) -> Option<Resumed> {
+    pub(super) fn resumed(&mut self, below: &mut Below, id: IncomingId) -> Option<Resumed> {
         let kind = below.incoming.table.get(id.0)?.kind;
         let bridge = self.waiting.of_mut(id)?;
         if bridge.is_resumed || bridge.asked.iter().any(|one| one.answer.is_none()) {
@@ -245,8 +245,8 @@ impl Bridges {
     pub(super) fn next_resumed(&mut self, below: &mut Below) -> Option<Resumed> {
         while self.has_resumed() {
             let Self { free, waiting } = self;
-            let place = free.pop(|place| waiting.of(InboundId(place)).is_some())?;
-            if let Some(resumed) = self.resumed(below, InboundId(place)) {
+            let place = free.pop(|place| waiting.of(IncomingId(place)).is_some())?;
+            if let Some(resumed) = self.resumed(below, IncomingId(place)) {
                 return Some(resumed);
             }
         }
@@ -259,7 +259,7 @@ impl Bridges {
     }
 
     /// Gives up what a request waits for.
-    pub(super) fn withdraw(&mut self, below: &mut Below, cx: &mut Cx<'_, '_>, id: InboundId) {
+    pub(super) fn withdraw(&mut self, below: &mut Below, cx: &mut Cx<'_, '_>, id: IncomingId) {
         let Some(bridge) = self.waiting.of_mut(id) else { return };
         let asked = core::mem::take(&mut bridge.asked);
         below.incoming.bytes -= answer_bytes(&asked);
@@ -271,7 +271,7 @@ impl Bridges {
     }
 
     /// A request has ended: gives up what was asked for on its behalf.
-    pub(super) fn end(&mut self, below: &mut Below, cx: &mut Cx<'_, '_>, id: InboundId) {
+    pub(super) fn end(&mut self, below: &mut Below, cx: &mut Cx<'_, '_>, id: IncomingId) {
         self.withdraw(below, cx, id);
         if self.waiting.of(id).is_none() {
             return;
@@ -279,7 +279,7 @@ impl Bridges {
         let Some(bridge) = self.waiting.0.remove(&u64::from(id.0.index)) else { return };
         if bridge.asked.is_empty() && !bridge.is_resumed {
             let Self { waiting, free } = self;
-            free.note_ended(1, |place| waiting.of(InboundId(place)).is_some());
+            free.note_ended(1, |place| waiting.of(IncomingId(place)).is_some());
         }
     }
 }
@@ -287,7 +287,7 @@ impl Bridges {
 fn ask_for_one(
     (below, index): (&mut Below, &mut LazyBox<CallIndex>),
     cx: &mut Cx<'_, '_>,
-    id: InboundId,
+    id: IncomingId,
     request: &PreparedInput<'_>,
 ) -> Result<CallId, CallError> {
     let method = request.kind.rule().name;

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::capability::CapabilitySet;
 use crate::dialect::NotAllowed;
-use crate::handle::InboundId;
+use crate::handle::IncomingId;
 use crate::model::LoggingLevel;
 use crate::schema::EncodeError;
 
@@ -22,7 +22,7 @@ pub struct CallOptions {
     pub(super) progress: bool,
     pub(super) idle: Timeout,
     pub(super) total: Timeout,
-    pub(super) parent: Option<InboundId>,
+    pub(super) parent: Option<IncomingId>,
     pub(super) level: Option<LoggingLevel>,
     pub(super) capabilities: Option<CapabilitySet>,
     pub(super) by_hand: bool,
@@ -116,8 +116,8 @@ impl CallOptions {
         self
     }
 
-    /// The request that the call is made because of: it goes out on the lane of that exchange.
-    pub const fn parent(mut self, parent: InboundId) -> Self {
+    /// The request that the call is made because of: it goes out on the route of that exchange.
+    pub const fn parent(mut self, parent: IncomingId) -> Self {
         self.parent = Some(parent);
         self
     }

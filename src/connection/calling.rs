@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use super::{
     Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Connection, Delivery,
-    Notice, NotifyError, Outlets, Paging, TaskOptions, TaskTicket,
+    Notice, NotifyError, Outboxes, Paging, TaskOptions, TaskTicket,
 };
-use crate::handle::{CallId, InboundId};
+use crate::handle::{CallId, IncomingId};
 use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::schema::Payload;
 use crate::time::Instant;
@@ -27,7 +27,7 @@ impl Connection {
         params: &M::Params<'_>,
         options: CallOptions,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<CallId, CallError> {
         self.call_method(M::NAME, params, options, now, out)
     }
@@ -44,7 +44,7 @@ impl Connection {
         params: &T,
         options: CallOptions,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<CallId, CallError> {
         let (dispatcher, cx) = &mut self.enter(Some(now), out);
         dispatcher.serving.calls.call(cx, method, &params, options)
@@ -62,7 +62,7 @@ impl Connection {
         paging: Paging,
         options: CallOptions,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<CallId, CallError> {
         let (dispatcher, cx) = &mut self.enter(Some(now), out);
         let method = (M::NAME, M::ITEMS);
@@ -77,7 +77,7 @@ impl Connection {
     pub fn batch<R, E: From<BatchError>>(
         &mut self,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
         fill: impl FnOnce(&mut Batch<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         let (dispatcher, cx) = &mut self.enter(Some(now), out);
@@ -94,7 +94,7 @@ impl Connection {
         &mut self,
         call: CallId,
         reason: Option<&str>,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<Cancellation, CancelError> {
         let (dispatcher, cx) = &mut self.enter(None, out);
         dispatcher.serving.calls.cancel(cx, call, reason)
@@ -105,9 +105,9 @@ impl Connection {
     /// they were.
     pub fn cancel_calls_made_for(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         reason: Option<&str>,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> usize {
         // Collected first: cancelling them takes them out of the table.
         #[allow(clippy::needless_collect, reason = "the table changes")]
@@ -126,7 +126,7 @@ impl Connection {
         ticket: &TaskTicket,
         options: TaskOptions,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<CallId, CallError> {
         let (dispatcher, cx) = &mut self.enter(Some(now), out);
         dispatcher.serving.calls.resume_task(cx, ticket, options)
@@ -145,7 +145,7 @@ impl Connection {
         &mut self,
         call: CallId,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<(), CallError> {
         let (dispatcher, cx) = &mut self.enter(Some(now), out);
         dispatcher.serving.calls.cancel_task(cx, call)
@@ -172,12 +172,12 @@ impl Connection {
     pub fn notify<N: Notifies>(
         &mut self,
         params: &N::Params<'_>,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
         self.notify_method(N::NAME, params, None, out)
     }
 
-    /// Sends a notification about a request: on the lane of its exchange, before its answer. Where
+    /// Sends a notification about a request: on the route of its exchange, before its answer. Where
     /// requests stand alone a server can send only such notifications, and those that somebody has
     /// subscribed to.
     ///
@@ -186,15 +186,15 @@ impl Connection {
     /// As for [`notify`](Self::notify).
     pub fn notify_about<N: Notifies>(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         params: &N::Params<'_>,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
         self.notify_method(N::NAME, params, Some(request), out)
     }
 
     /// Sends a notification by name. `related` is the request it is about, if any: it goes
-    /// out on the lane of that exchange.
+    /// out on the route of that exchange.
     ///
     /// # Errors
     ///
@@ -203,8 +203,8 @@ impl Connection {
         &mut self,
         method: &str,
         params: &T,
-        related: Option<InboundId>,
-        out: &mut impl Outlets,
+        related: Option<IncomingId>,
+        out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
         let (dispatcher, cx) = &mut self.enter(None, out);
         let change = None;

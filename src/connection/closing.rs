@@ -9,7 +9,7 @@ use super::event::{CancelCause, Cancelled, Cause};
 use super::serving::Serving;
 use super::timers::Elapsed;
 use crate::config::ConnectionConfig;
-use crate::handle::{CallId, InboundId};
+use crate::handle::{CallId, IncomingId};
 use crate::lazy_box::LazyBox;
 use crate::rpc::Ending;
 use crate::session::Phase;
@@ -102,7 +102,7 @@ impl Dispatcher {
             }
         }
         if let Some((place, cause)) = self.messages_mut().incoming.next_marked() {
-            let id = InboundId(place);
+            let id = IncomingId(place);
             self.serving.withdraw_request(cx, id);
             let cancelled = Cancelled { id, cause, reason: None };
             return Some(Elapsed::Event(CommonEvent::Cancelled(cancelled)));
@@ -130,7 +130,7 @@ impl Dispatcher {
             return None;
         }
         if let Some(place) = self.messages().incoming.table.first() {
-            let id = InboundId(place);
+            let id = IncomingId(place);
             // Everything is forgotten in a moment.
             if let Some(taken) = self.messages_mut().take(id, Ending::Closed)
                 && taken.is_subscription

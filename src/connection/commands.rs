@@ -21,7 +21,7 @@ use super::{Batch, BatchError};
 use crate::dialect::NotAllowed;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
-use crate::handle::{CallId, InboundId};
+use crate::handle::{CallId, IncomingId};
 use crate::json::Raw;
 use crate::model::SubscriptionFilter;
 use crate::rpc::{Ending, GivenUp, Patience};
@@ -215,7 +215,7 @@ impl Calls {
     }
 
     /// The calls of the application that are pending, in the order they were made, and the request that each was made for.
-    pub(crate) fn pending_calls(&self) -> impl Iterator<Item = (CallId, Option<InboundId>)> {
+    pub(crate) fn pending_calls(&self) -> impl Iterator<Item = (CallId, Option<IncomingId>)> {
         self.messages
             .outgoing
             .iter()

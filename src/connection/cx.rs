@@ -1,6 +1,6 @@
 //! `Cx`: the context in which the machine is entered.
 
-use super::outlets::Outlets;
+use super::outboxes::Outboxes;
 use crate::config::ConnectionConfig;
 use crate::time::Instant;
 
@@ -11,17 +11,21 @@ pub(crate) struct Cx<'c, 'o> {
     /// When the machine was entered; `None` for commands that take no time, such as an answer.
     pub(crate) now: Option<Instant>,
     /// Where output goes.
-    pub(crate) out: &'o mut dyn Outlets,
+    pub(crate) out: &'o mut dyn Outboxes,
 }
 
 impl<'c, 'o> Cx<'c, 'o> {
     /// The machine is entered at this time.
-    pub(crate) fn at(config: &'c ConnectionConfig, now: Instant, out: &'o mut dyn Outlets) -> Self {
+    pub(crate) fn at(
+        config: &'c ConnectionConfig,
+        now: Instant,
+        out: &'o mut dyn Outboxes,
+    ) -> Self {
         Self { config, now: Some(now), out }
     }
 
     /// The machine is entered by a command that takes no time.
-    pub(crate) fn undated(config: &'c ConnectionConfig, out: &'o mut dyn Outlets) -> Self {
+    pub(crate) fn undated(config: &'c ConnectionConfig, out: &'o mut dyn Outboxes) -> Self {
         Self { config, now: None, out }
     }
 

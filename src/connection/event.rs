@@ -7,7 +7,7 @@ use super::carrier_failure::CarrierFailure;
 use super::task_update::BegunTask;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::MessageBytes;
-use crate::handle::{CallId, InboundId};
+use crate::handle::{CallId, IncomingId};
 use crate::json::{Number, ParseError, Raw, Str, decoded};
 use crate::model::method::{self, Method};
 use crate::pagination::PageStop;
@@ -58,7 +58,7 @@ impl Notification<'_> {
 #[non_exhaustive]
 pub struct Cancelled<'a> {
     /// The request.
-    pub id: InboundId,
+    pub id: IncomingId,
     /// Who ended it.
     pub cause: CancelCause,
     /// Why, in the peer's words, if it is the peer who cancelled.

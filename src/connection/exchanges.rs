@@ -1,40 +1,40 @@
 //! What leaves: a message in an outbox, and the observation of it.
 
 use super::exchange::Exchange;
-use super::outlets::{Lane, Observation, Outlets};
+use super::outboxes::{Observation, Outboxes, Route};
 use crate::error::ErrorCode;
 use crate::frame::{Room, Tag};
-use crate::handle::InboundId;
+use crate::handle::IncomingId;
 use crate::schema::{EncodeError, Writer};
 
 /// Sends something that a caller asked for.
 pub(super) fn send(
-    out: &mut dyn Outlets,
-    lane: Lane,
+    out: &mut dyn Outboxes,
+    route: Route,
     said: Said<'_>,
     write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
 ) -> Result<(), EncodeError> {
-    let outbox = out.lane(lane);
+    let outbox = out.outbox(route);
     outbox.append(Room::Limit, Tag::Nothing, write)?;
     let bytes = outbox.last_length();
-    observe_bytes(out, lane, said, bytes);
+    observe_bytes(out, route, said, bytes);
     Ok(())
 }
 
 /// Sends something about a request of the peer, which is taken back if the peer cancels it in time.
 pub(super) fn send_about(
     exchange: &mut Exchange,
-    id: InboundId,
-    out: &mut dyn Outlets,
+    id: IncomingId,
+    out: &mut dyn Outboxes,
     method: &str,
     write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
 ) -> Result<(), EncodeError> {
-    let lane = Lane::Exchange(id);
-    let outbox = out.lane(lane);
+    let route = Route::Exchange(id);
+    let outbox = out.outbox(route);
     let serial = outbox.append(Room::Limit, Tag::Exchange(id), write)?;
     let bytes = outbox.last_length();
     exchange.last_output = Some(serial);
-    observe_bytes(out, lane, Said::Method(method), bytes);
+    observe_bytes(out, route, Said::Method(method), bytes);
     Ok(())
 }
 
@@ -49,19 +49,19 @@ pub(crate) enum Said<'a> {
     Error(ErrorCode),
 }
 
-/// Tells whoever watches that a message was put on a lane.
-pub(super) fn observe_sent(out: &mut dyn Outlets, lane: Lane, said: Said<'_>) {
-    let bytes = out.lane(lane).last_length();
-    observe_bytes(out, lane, said, bytes);
+/// Tells whoever watches that a message was put on a route.
+pub(super) fn observe_sent(out: &mut dyn Outboxes, route: Route, said: Said<'_>) {
+    let bytes = out.outbox(route).last_length();
+    observe_bytes(out, route, said, bytes);
 }
 
 /// The same if its length is at hand.
 #[inline]
-pub(super) fn observe_bytes(out: &mut dyn Outlets, lane: Lane, said: Said<'_>, bytes: usize) {
+pub(super) fn observe_bytes(out: &mut dyn Outboxes, route: Route, said: Said<'_>, bytes: usize) {
     let (method, error) = match said {
         Said::Method(method) => (Some(method), None),
         Said::Result => (None, None),
         Said::Error(code) => (None, Some(code)),
     };
-    out.observe(&Observation::Sent { method, error, lane, bytes });
+    out.observe(&Observation::Sent { method, error, route, bytes });
 }

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use super::call_options::TaskOptions;
 use super::cx::Cx;
-use super::outlets::{Observation, Outlets};
+use super::outboxes::{Observation, Outboxes};
 use super::session::Session;
 use crate::capability::Capability;
 use crate::config::CapabilityPolicy;
@@ -57,7 +57,7 @@ impl SendPermit {
     }
 
     /// Tells whoever watches that something was sent which should not have been.
-    pub(super) fn observe(&self, method: &str, out: &mut dyn Outlets) {
+    pub(super) fn observe(&self, method: &str, out: &mut dyn Outboxes) {
         if let Some(capability) = self.to_observe() {
             out.observe(&Observation::NotDeclared { method, capability });
         }

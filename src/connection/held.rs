@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 
 use super::call_options::CallError;
-use super::outlets::Lane;
+use super::outboxes::Route;
 use crate::frame::{Queue, Serial};
 use crate::handle::CallId;
 use crate::lazy_box::Empty;
@@ -12,7 +12,7 @@ use crate::schema::{EncodeError, Writer};
 /// What is known of a message that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Waiting {
-    pub(super) lane: Lane,
+    pub(super) route: Route,
     pub(super) call: Option<CallId>,
     /// The peer wants it, whatever it says.
     pub(super) is_wanted: bool,
@@ -51,8 +51,8 @@ impl PreSessionQueue {
         self.queue.drop_repeated()
     }
 
-    pub(super) fn withdraw(&mut self, serial: Serial, lane: Lane, call: CallId) -> bool {
-        self.queue.withdraw(serial, &Waiting { lane, call: Some(call), is_wanted: true })
+    pub(super) fn withdraw(&mut self, serial: Serial, route: Route, call: CallId) -> bool {
+        self.queue.withdraw(serial, &Waiting { route, call: Some(call), is_wanted: true })
     }
 
     /// Whether calls were refused whose end has not been handed out.

@@ -1,9 +1,9 @@
 //! What both roles can do about tasks of this side on a connection.
 
 use super::task_host::{self, TaskHost};
-use super::{Connection, Outlets, Progress, ProgressReport};
+use super::{Connection, Outboxes, Progress, ProgressReport};
 use crate::dialect::RespondError;
-use crate::handle::InboundId;
+use crate::handle::IncomingId;
 use crate::task::{NewTask, TaskCall, TaskError, TaskKey, TaskNews, Tasks};
 use crate::time::Instant;
 
@@ -19,11 +19,11 @@ impl Connection {
     /// [`TaskError`] says why there is no task. The request is still open.
     pub fn begin_task(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         new: NewTask,
         tasks: &mut Tasks,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<TaskKey, TaskError> {
         let (dispatcher, cx) = &mut self.enter(Some(now), out);
         TaskHost::new(&mut dispatcher.serving, tasks).begin_task(cx, request, new)
@@ -38,7 +38,7 @@ impl Connection {
     /// As for [`begin_task`](Self::begin_task).
     pub fn create_task(
         &self,
-        request: InboundId,
+        request: IncomingId,
         new: NewTask,
         tasks: &mut Tasks,
         now: Instant,
@@ -54,11 +54,11 @@ impl Connection {
     /// As for [`begin_task`](Self::begin_task).
     pub fn announce_task(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         task: TaskKey,
         immediate_response: Option<&str>,
         tasks: &mut Tasks,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<(), TaskError> {
         let (dispatcher, cx) = &mut self.enter(None, out);
         let about = (request, task);
@@ -75,11 +75,11 @@ impl Connection {
     /// As for [`respond`](Self::respond).
     pub fn serve_task(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         call: &TaskCall<'_>,
         tasks: &mut Tasks,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<Option<TaskNews>, RespondError> {
         let (dispatcher, cx) = &mut self.enter(Some(now), out);
         let mut host = TaskHost::new(&mut dispatcher.serving, tasks);
@@ -92,7 +92,7 @@ impl Connection {
     /// that somebody waits for, changes, and what tasks ask for in a session. Call it after a task
     /// has changed, for every connection that [`Tasks::connections_with_news`] names; what has found
     /// no room is sent the next time.
-    pub fn settle_tasks(&mut self, tasks: &mut Tasks, now: Instant, out: &mut impl Outlets) {
+    pub fn settle_tasks(&mut self, tasks: &mut Tasks, now: Instant, out: &mut impl Outboxes) {
         let (dispatcher, cx) = &mut self.enter(Some(now), out);
         TaskHost::new(&mut dispatcher.serving, tasks).settle_tasks(cx);
     }
@@ -108,7 +108,7 @@ impl Connection {
         task: TaskKey,
         progress: Progress<'_>,
         tasks: &mut Tasks,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<ProgressReport, TaskError> {
         let (dispatcher, cx) = &mut self.enter(None, out);
         TaskHost::new(&mut dispatcher.serving, tasks).report_task_progress(cx, task, progress)

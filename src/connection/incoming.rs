@@ -6,10 +6,10 @@ use super::batches::Batches;
 use super::event::CancelCause;
 use super::exchange::Exchange;
 use super::inputs::Need;
-use super::outlets::{Lane, Outlets};
+use super::outboxes::{Outboxes, Route};
 use crate::dialect::RespondError;
 use crate::dialect::methods::RequestKind;
-use crate::handle::{ConnectionNumber, InboundId, Place};
+use crate::handle::{ConnectionNumber, IncomingId, Place};
 use crate::lazy_box::{Empty, LazyBox};
 use crate::rpc::{Deadlines, Ending, Id, Inbound, Lookup, PlaceQueue};
 
@@ -46,7 +46,7 @@ impl Empty for News {
 #[derive(Debug)]
 #[must_use = "what was begun on behalf of the request goes on"]
 pub(super) struct Taken {
-    pub(super) id: InboundId,
+    pub(super) id: IncomingId,
     /// The batch that it came in, which may be complete now.
     pub(super) batch: Option<Place>,
     /// It kept a subscription open.
@@ -77,7 +77,7 @@ impl Incoming {
     }
 
     /// Takes a request out of the table.
-    pub(super) fn take(&mut self, id: InboundId, ending: Ending) -> Option<Taken> {
+    pub(super) fn take(&mut self, id: IncomingId, ending: Ending) -> Option<Taken> {
         let exchange = self.table.get(id.0)?;
         let taken = Taken {
             id,
@@ -98,7 +98,7 @@ impl Incoming {
     }
 
     /// Why a request cannot be answered that is not in the table.
-    pub(super) fn missing(&self, id: InboundId) -> RespondError {
+    pub(super) fn missing(&self, id: IncomingId) -> RespondError {
         match self.table.ending(id.0) {
             Some(Ending::Answered) => RespondError::Answered,
             Some(Ending::Cancelled) => RespondError::Cancelled,
@@ -143,12 +143,12 @@ impl Incoming {
     }
 
     /// The next request for input of which the application has not been told, and what it is needed for.
-    pub(super) fn next_untold(&mut self) -> Option<(InboundId, Need)> {
+    pub(super) fn next_untold(&mut self) -> Option<(IncomingId, Need)> {
         while !self.news.untold.is_empty() {
             let Self { news, table, .. } = self;
             let place = news.untold.pop(|place| table.get(place).is_some())?;
             if let Some(need) = self.tell(place) {
-                return Some((InboundId(place), need));
+                return Some((IncomingId(place), need));
             }
         }
         None
@@ -156,12 +156,12 @@ impl Incoming {
 
     /// The first of the last `count` requests for input. What was there before is not looked at: the peer can make that
     /// many.
-    pub(super) fn first_of_last_untold(&mut self, count: usize) -> Option<(InboundId, Need)> {
+    pub(super) fn first_of_last_untold(&mut self, count: usize) -> Option<(IncomingId, Need)> {
         if self.news.untold.is_empty() {
             return None;
         }
         let place = self.news.untold.take_from_last(count)?;
-        Some((InboundId(place), self.tell(place)?))
+        Some((IncomingId(place), self.tell(place)?))
     }
 
     /// The application is told of a request for input.
@@ -173,11 +173,11 @@ impl Incoming {
     }
 
     /// Takes back what has not left of the messages about a request that is not to be answered.
-    pub(super) fn withdraw_about(&self, id: InboundId, out: &mut dyn Outlets) {
+    pub(super) fn withdraw_about(&self, id: IncomingId, out: &mut dyn Outboxes) {
         let Some(serial) = self.table.get(id.0).and_then(|exchange| exchange.last_output) else {
             return;
         };
-        let outbox = out.lane(Lane::Exchange(id));
+        let outbox = out.outbox(Route::Exchange(id));
         if outbox.is_unsent(serial, id) {
             outbox.withdraw_exchange(id);
         }

@@ -1,7 +1,7 @@
 //! `IncomingRequest`: a request of the peer that has been checked.
 
 use super::context::RequestContext;
-use super::outlets::Arrival;
+use super::outboxes::Received;
 use crate::json::{Object, Str};
 use crate::rpc::Id;
 
@@ -17,7 +17,7 @@ pub(crate) struct IncomingRequest<'e, 'a> {
     /// It passes without being looked at.
     pub(super) is_relayed: bool,
     /// The batch that it came in, and everything else that came with it.
-    pub(crate) arrival: Arrival,
+    pub(crate) received: Received,
     /// The whole frame.
     pub(super) bytes: &'a [u8],
 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::context::RequestContext;
 use crate::dialect::methods::RequestKind;
-use crate::handle::{CallId, InboundId, Place};
+use crate::handle::{CallId, IncomingId, Place};
 
 /// Inputs that the peer requires, with what has been answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,7 +37,7 @@ impl Inputs {
     /// What the application is asked by an input.
     pub(super) fn requested(
         &self,
-        (id, need): (InboundId, Need),
+        (id, need): (IncomingId, Need),
         context: RequestContext,
     ) -> Option<InputRequested> {
         let wanted = self.0.get(need.index as usize)?;
@@ -90,7 +90,7 @@ impl Need {
 /// A request to the application.
 #[derive(Debug)]
 pub(crate) struct InputRequested {
-    pub(crate) id: InboundId,
+    pub(crate) id: IncomingId,
     pub(crate) context: RequestContext,
     pub(crate) kind: RequestKind,
     pub(crate) params: Option<String>,

@@ -77,8 +77,8 @@ fn take_element<'a, C: Recycle>(
     if element.index == 0 {
         end_batch(messages, cx);
     }
-    let lane = reception.arrival.lane;
-    reception.arrival.batch = messages.incoming.batches.begin_element(element, lane);
+    let route = reception.received.route;
+    reception.received.batch = messages.incoming.batches.begin_element(element, route);
     ControlFlow::Continue(())
 }
 

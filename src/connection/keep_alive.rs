@@ -7,7 +7,7 @@ use super::cx::Cx;
 use super::event::Outcome;
 use super::exchanges::{Said, observe_sent};
 use super::messages::Messages;
-use super::outlets::Lane;
+use super::outboxes::Route;
 use crate::config::KeepAlive;
 use crate::error::ErrorCode;
 use crate::frame::{Room, Tag};
@@ -93,7 +93,7 @@ impl Silence {
         match self.ping.take() {
             Some(ping) => return self.missed(messages, cx, policy, ping),
             // A peer that does not listen has not been asked.
-            None if !cx.out.is_heard(Lane::Connection) => {
+            None if !cx.out.has_reader(Route::Connection) => {
                 self.next_ping = Some(cx.now() + policy.every);
             }
             None => self.send_ping(messages, cx, policy),
@@ -110,19 +110,19 @@ impl Silence {
         const METHOD: &str = "ping";
         let id = messages.outgoing.next_id();
         let call = CallId(messages.outgoing.next_place());
-        let lane = Lane::Connection;
-        let written = cx.out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
+        let route = Route::Connection;
+        let written = cx.out.outbox(route).append(Room::Limit, Tag::Call(call), |writer| {
             write_call(writer, (id, METHOD), &(), AddedMembers::default(), &None, None)
         });
         let call = written.ok().map(|serial| {
             let mut asked = Asked {
                 owner: Owner::KeepAlive,
-                lane,
+                route,
                 sent: Sent::Outbox(serial),
                 ..Asked::default()
             };
             messages.register(cx, &mut asked, Patience::default());
-            observe_sent(cx.out, lane, Said::Method(METHOD));
+            observe_sent(cx.out, route, Said::Method(METHOD));
             call
         });
         let deadline = cx.now() + policy.answer_within;
@@ -140,7 +140,7 @@ impl Silence {
             messages.drop(cx, call, GivenUp::TimedOut, None);
         }
         self.next_ping = Some(cx.now() + policy.every);
-        if ping.heard_since || !cx.out.is_heard(Lane::Connection) {
+        if ping.heard_since || !cx.out.has_reader(Route::Connection) {
             return None;
         }
         self.missed = self.missed.saturating_add(1);

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::event::Cause;
-use super::outlets::{Observation, Outlets};
+use super::outboxes::{Observation, Outboxes};
 use crate::session::{Phase, Step};
 use crate::time::Instant;
 
@@ -89,7 +89,7 @@ impl Lifecycle {
     }
 
     /// Observes a change of the phase.
-    pub(crate) fn observe(&mut self, out: &mut dyn Outlets) {
+    pub(crate) fn observe(&mut self, out: &mut dyn Outboxes) {
         if self.observed != self.phase {
             out.observe(&Observation::Phase { from: self.observed, to: self.phase });
             self.observed = self.phase;

@@ -18,11 +18,11 @@ use super::exchanges::send_about;
 use super::identity::key;
 use super::incoming::Incoming;
 use super::notify::Delivery;
-use super::outlets::{Lane, Outlets};
+use super::outboxes::{Outboxes, Route};
 use super::session::Session;
 use crate::dialect::methods::NotificationKind;
 use crate::frame::Serial;
-use crate::handle::{InboundId, Place};
+use crate::handle::{IncomingId, Place};
 use crate::json::member;
 use crate::lazy_box::Empty;
 use crate::model::ResourceUpdatedParams;
@@ -139,16 +139,16 @@ impl Topic {
     fn tell(
         &mut self,
         exchange: &mut Exchange,
-        id: InboundId,
+        id: IncomingId,
         change: Change<'_>,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Delivery {
         if exchange.marked {
             return Delivery::NotWanted;
         }
         let is_part = matches!(change, Change::Resource { subscribed, uri } if subscribed != uri);
         let waits =
-            self.told.is_some_and(|serial| out.lane(Lane::Exchange(id)).is_unsent(serial, id));
+            self.told.is_some_and(|serial| out.outbox(Route::Exchange(id)).is_unsent(serial, id));
         if self.pending || (waits && !is_part) {
             return Delivery::Repeated;
         }
@@ -204,7 +204,7 @@ impl Serialize for Notifications<'_> {
 impl Listens {
     /// Opens a subscription, not acknowledged yet: from now on no change is lost. Returns whether anything
     /// of what it asks for is offered.
-    pub(super) fn open(&mut self, session: &Session, id: InboundId, params: &str) -> bool {
+    pub(super) fn open(&mut self, session: &Session, id: IncomingId, params: &str) -> bool {
         let notifications = member(params, "notifications").unwrap_or_default();
         let mut filter = Filter::read(notifications);
         filter.limit(session.offered_modern());
@@ -223,9 +223,9 @@ impl Listens {
     pub(super) fn acknowledge(
         &mut self,
         incoming: &mut Incoming,
-        id: InboundId,
+        id: IncomingId,
         (granted, knows): (Option<&Filter<()>>, impl Fn(&str) -> bool),
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Result<(), EncodeError> {
         let Some(listen) = self.of(id.0).filter(|listen| !listen.acknowledged) else {
             return Ok(());
@@ -258,7 +258,7 @@ impl Listens {
         &mut self,
         incoming: &mut Incoming,
         change: Change<'_>,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Delivery {
         let mut delivery = Delivery::NotWanted;
         let mut next = self.after(None);
@@ -274,7 +274,7 @@ impl Listens {
         incoming: &mut Incoming,
         number: u64,
         change: Change<'_>,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Delivery {
         let Some(listen) = self.open.get_mut(&number) else { return Delivery::NotWanted };
         let Some(topic) = listen.filter.topic(change) else { return Delivery::NotWanted };
@@ -286,7 +286,7 @@ impl Listens {
         let Some(exchange) = incoming.table.get_mut(listen.place) else {
             return Delivery::NotWanted;
         };
-        let delivery = topic.tell(exchange, InboundId(listen.place), change, out);
+        let delivery = topic.tell(exchange, IncomingId(listen.place), change, out);
         if topic.pending {
             let needed = change.least_bytes() + exchange.token.len();
             let others = if listen.has_pending { listen.needed } else { usize::MAX };
@@ -298,20 +298,25 @@ impl Listens {
     }
 
     /// Sends a subscription what has found no room before, in one pass.
-    pub(super) fn flush(&mut self, incoming: &mut Incoming, id: InboundId, out: &mut dyn Outlets) {
+    pub(super) fn flush(
+        &mut self,
+        incoming: &mut Incoming,
+        id: IncomingId,
+        out: &mut dyn Outboxes,
+    ) {
         let Some(number) = self.number_of(id.0) else { return };
         _ = self.flush_one(incoming, number, out);
     }
 
     /// Returns whether something is left.
-    fn flush_one(&mut self, incoming: &mut Incoming, number: u64, out: &mut dyn Outlets) -> bool {
+    fn flush_one(&mut self, incoming: &mut Incoming, number: u64, out: &mut dyn Outboxes) -> bool {
         work!(1);
         let Some(listen) = self.open.get_mut(&number) else { return false };
         if !(listen.acknowledged && listen.has_pending) {
             return listen.has_pending;
         }
-        let id = InboundId(listen.place);
-        if out.lane(Lane::Exchange(id)).room() < listen.needed {
+        let id = IncomingId(listen.place);
+        if out.outbox(Route::Exchange(id)).room() < listen.needed {
             return true;
         }
         let Some(exchange) = incoming.table.get_mut(listen.place) else { return false };
@@ -337,7 +342,7 @@ impl Listens {
     }
 
     /// Sends all subscriptions what has found no room before, as far as there is room now.
-    pub(super) fn flush_all(&mut self, incoming: &mut Incoming, out: &mut dyn Outlets) {
+    pub(super) fn flush_all(&mut self, incoming: &mut Incoming, out: &mut dyn Outboxes) {
         let mut has_pending = false;
         let mut next = self.after(None);
         while let Some(number) = next {
@@ -348,17 +353,17 @@ impl Listens {
     }
 
     /// The first subscription that is open.
-    pub(super) fn first(&self) -> Option<InboundId> {
-        Some(InboundId(self.open.first()?.1.place))
+    pub(super) fn first(&self) -> Option<IncomingId> {
+        Some(IncomingId(self.open.first()?.1.place))
     }
 
     /// Whether a subscription is open and its client knows that.
-    pub(super) fn is_acknowledged(&self, id: InboundId) -> bool {
+    pub(super) fn is_acknowledged(&self, id: IncomingId) -> bool {
         self.of(id.0).is_some_and(|listen| listen.acknowledged)
     }
 
     /// The tasks that a subscription is about.
-    pub(super) fn tasks_of(&self, id: InboundId) -> &[String] {
+    pub(super) fn tasks_of(&self, id: IncomingId) -> &[String] {
         self.of(id.0).map(|listen| &*listen.filter.tasks).unwrap_or_default()
     }
 }
@@ -366,10 +371,10 @@ impl Listens {
 /// Sends a notification of a subscription.
 pub(super) fn tell(
     exchange: &mut Exchange,
-    id: InboundId,
+    id: IncomingId,
     kind: NotificationKind,
     params: &dyn Payload,
-    out: &mut dyn Outlets,
+    out: &mut dyn Outboxes,
 ) -> Result<(), EncodeError> {
     let rule = kind.rule();
     let form = Some(rule.params(exchange.context.revision));

@@ -20,7 +20,7 @@
 //!
 //! | modules | what they do |
 //! |---|---|
-//! | `cx`, `reception`, `outlets`, `counts`, `event` | what every step is given: the configuration, the time, the output; limits |
+//! | `cx`, `reception`, `outboxes`, `counts`, `event` | what every step is given: the configuration, the time, the output; limits |
 //! | `request_meta`, `last_request_meta`, `identity`, `context`, `routing` | what requests say of themselves, and under which rules that puts them |
 //! | `lifecycle`, `session`, `gate`, `rules`, `request_stamp`, `versions` | which revision holds, what may be sent now, and what a message of this side carries |
 //! | `incoming`, `exchange`, `exchanges`, `stamp`, `batches`, `violations` | requests of the peer until they are answered; what the peer did wrong |
@@ -90,7 +90,7 @@ mod noise;
 mod notification;
 mod notify;
 mod opening;
-mod outlets;
+mod outboxes;
 mod pages;
 mod progress;
 mod progress_report;
@@ -138,7 +138,7 @@ pub use event::{
     PagesRestarted, ProgressUpdate, RestartCause, Stray, TaskAnswer, Violation,
 };
 pub use notify::{Delivery, NotifyError};
-pub use outlets::{Arrival, Lane, Observation, Outlets};
+pub use outboxes::{Observation, Outboxes, Received, Route};
 pub use pages::Paging;
 pub use progress_report::{Progress, ProgressReport};
 pub use subscription::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
@@ -215,7 +215,7 @@ impl Connection {
     pub(crate) fn enter<'e>(
         &'e mut self,
         now: Option<Instant>,
-        out: &'e mut dyn Outlets,
+        out: &'e mut dyn Outboxes,
     ) -> (&'e mut Dispatcher, Cx<'e, 'e>) {
         (&mut self.dispatcher, Cx { config: self.config.connection(), now, out })
     }

@@ -8,7 +8,7 @@ use super::cx::Cx;
 use super::detail::Detail;
 use super::event::Violation;
 use super::messages::Messages;
-use super::outlets::Arrival;
+use super::outboxes::Received;
 use super::reception::Reception;
 use crate::dialect::features::Feature;
 use crate::error::ViolationKind;
@@ -68,7 +68,7 @@ pub(super) fn report_and_answer<'a, C: Recycle>(
     detail: Option<&Detail>,
     reception: &Reception,
 ) -> Option<CommonEvent<'a>> {
-    let arrival = reception.arrival;
+    let received = reception.received;
     if let Some(code) = violation.kind.code() {
         let message = Complaint { kind: violation.kind, misfit: violation.misfit };
         let fault =
@@ -78,10 +78,10 @@ pub(super) fn report_and_answer<'a, C: Recycle>(
             Some(id) if !cx.config.serves_duplicates() && messages.is_in_flight(id) => false,
             Some(id) => {
                 let is_long = violation.kind == ViolationKind::LongId;
-                messages.send_error(cx, arrival, Answer::To(id), fault)
-                    || is_long && reply_without_id(messages, cx, arrival, fault)
+                messages.send_error(cx, received, Answer::To(id), fault)
+                    || is_long && reply_without_id(messages, cx, received, fault)
             }
-            None => reply_without_id(messages, cx, arrival, fault),
+            None => reply_without_id(messages, cx, received, fault),
         };
     }
     messages.violations.report(cx, violation)
@@ -91,7 +91,7 @@ pub(super) fn report_and_answer<'a, C: Recycle>(
 fn reply_without_id<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
-    arrival: Arrival,
+    received: Received,
     fault: Fault<'_>,
 ) -> bool {
     let session = &messages.session;
@@ -103,6 +103,6 @@ fn reply_without_id<C: Recycle>(
         Some(negotiated) if !Feature::AbsentErrorId.is_in(negotiated.revision) => Answer::Null,
         _ => Answer::Absent,
     };
-    messages.violations.may_reply(policy, arrival.now)
-        && messages.send_error(cx, arrival, no_id, fault)
+    messages.violations.may_reply(policy, received.now)
+        && messages.send_error(cx, received, no_id, fault)
 }

@@ -8,14 +8,14 @@ use super::exchanges::{Said, observe_sent, send_about};
 use super::gate::SendPermit;
 use super::held::Waiting;
 use super::messages::Messages;
-use super::outlets::{Lane, Observation};
+use super::outboxes::{Observation, Route};
 use super::rules::written;
 use super::session::Session;
 use crate::capability::{CapabilitySet, Owner};
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::frame::{Room, Tag};
-use crate::handle::InboundId;
+use crate::handle::IncomingId;
 use crate::json::{Member, Raw, Str, member};
 use crate::model::LoggingLevel;
 use crate::rpc::{Recycle, write_notification};
@@ -80,7 +80,7 @@ pub(crate) struct Notice<'m> {
     pub(crate) method: &'m str,
     pub(crate) params: &'m dyn Payload,
     /// The request that it is about.
-    pub(crate) related: Option<InboundId>,
+    pub(crate) related: Option<IncomingId>,
     /// Whether the peer wants it, if that has been found out.
     pub(crate) wanted: Option<bool>,
     /// What it says has changed, if its name does not say so.
@@ -91,7 +91,7 @@ pub(crate) struct Notice<'m> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Audience {
     /// To the sender of a request that belongs to no session: on its stream, before its answer.
-    Exchange(InboundId),
+    Exchange(IncomingId),
     /// Nowhere: the request that it is about has ended, and nothing follows its answer.
     Gone,
     /// To the session.
@@ -101,7 +101,10 @@ pub(super) enum Audience {
 }
 
 /// Where a notification goes that is about this request or none.
-pub(super) fn audience<C: Recycle>(messages: &Messages<C>, related: Option<InboundId>) -> Audience {
+pub(super) fn audience<C: Recycle>(
+    messages: &Messages<C>,
+    related: Option<IncomingId>,
+) -> Audience {
     let (session, lifecycle) = (&messages.session, &messages.lifecycle);
     if let Some(id) = related {
         match messages.incoming.table.get(id.0) {
@@ -145,7 +148,7 @@ pub(super) fn notify_nobody<C: Recycle>(
 pub(super) fn notify_in_exchange<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
-    id: InboundId,
+    id: IncomingId,
     notice: &Notice<'_>,
 ) -> Result<Delivery, NotifyError> {
     let Notice { method, params, wanted, .. } = *notice;
@@ -207,19 +210,19 @@ pub(super) fn notify_session<C: Recycle>(
         return Ok(Delivery::NotWanted);
     }
     let kind = kind.filter(|_| !cx.config.relay.covers(method));
-    let lane = related.map_or(Lane::Connection, Lane::Exchange);
+    let route = related.map_or(Route::Connection, Route::Exchange);
     if messages.must_hold(method) {
         let form = permit.form;
         messages.queue.hold(
             cx.config.limits.held_bytes,
-            Waiting { lane, call: None, is_wanted: wanted.is_some() },
+            Waiting { route, call: None, is_wanted: wanted.is_some() },
             |writer| write_notification(writer, method, params, form),
         )?;
         let repeated = is_of_list(kind) && messages.queue.drop_repeated();
         return Ok(if repeated { Delivery::Repeated } else { Delivery::Held });
     }
     let mut is_wanted = Ok(Interest::Yes);
-    let written = cx.out.lane(lane).append(Room::Limit, Tag::Nothing, |writer| {
+    let written = cx.out.outbox(route).append(Room::Limit, Tag::Nothing, |writer| {
         let start = writer.position();
         write_notification(writer, method, params, permit.form)?;
         permit.check_needs(writer)?;
@@ -237,10 +240,10 @@ pub(super) fn notify_session<C: Recycle>(
         (Interest::Yes, Ok(_)) => {}
     }
     permit.observe(method, cx.out);
-    if is_of_list(kind) && cx.out.lane(lane).drop_repeated() {
+    if is_of_list(kind) && cx.out.outbox(route).drop_repeated() {
         return Ok(Delivery::Repeated);
     }
-    observe_sent(cx.out, lane, Said::Method(method));
+    observe_sent(cx.out, route, Said::Method(method));
     Ok(Delivery::Sent)
 }
 
@@ -326,8 +329,8 @@ pub(super) fn release_notification<C: Recycle>(
     let Some(permit) = permit.filter(|_| interest != Interest::No) else {
         return cx.out.observe(&Observation::Dropped { method });
     };
-    let (lane, params) = (waiting.lane, params.map(Raw::trusted));
-    let written = cx.out.lane(lane).append(Room::Held, Tag::Nothing, |writer| {
+    let (route, params) = (waiting.route, params.map(Raw::trusted));
+    let written = cx.out.outbox(route).append(Room::Held, Tag::Nothing, |writer| {
         write_notification(writer, method, &params, permit.form)
     });
     if written.is_err() {
@@ -337,7 +340,7 @@ pub(super) fn release_notification<C: Recycle>(
         messages.elicitations.complete(id);
     }
     permit.observe(method, cx.out);
-    observe_sent(cx.out, lane, Said::Method(method));
+    observe_sent(cx.out, route, Said::Method(method));
 }
 
 /// Whether a notification is wanted.

@@ -8,7 +8,7 @@ use super::asked::{Asked, Owner, Sent};
 use super::cx::Cx;
 use super::exchanges::{Said, observe_sent};
 use super::messages::Messages;
-use super::outlets::Lane;
+use super::outboxes::Route;
 use super::request_stamp::RequestStamp;
 use crate::dialect::methods::RequestKind;
 use crate::frame::{Room, Tag};
@@ -64,19 +64,19 @@ impl Opening {
         let rule = kind.rule();
         let id = messages.outgoing.next_id();
         let call = CallId(messages.outgoing.next_place());
-        let lane = Lane::Call(call);
+        let route = Route::Call(call);
         let form = Some(rule.params(revision));
-        let mut asked = Asked { owner, lane, ..Asked::default() };
+        let mut asked = Asked { owner, route, ..Asked::default() };
         let own = messages.session.identity();
         let stamp = RequestStamp::of(own, revision.rules(), &asked.again);
-        let serial = cx.out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
+        let serial = cx.out.outbox(route).append(Room::Limit, Tag::Call(call), |writer| {
             write_call(writer, (id, rule.name), params, AddedMembers::default(), &stamp, form)
         })?;
         messages.outgoing.clock_mut().tick(cx.now());
         asked.sent = Sent::Outbox(serial);
         messages.register(cx, &mut asked, Patience { total, ..Patience::default() });
         self.call = Some(call);
-        observe_sent(cx.out, lane, Said::Method(rule.name));
+        observe_sent(cx.out, route, Said::Method(rule.name));
         Ok(())
     }
 

@@ -11,12 +11,12 @@ use super::exchanges::send_about;
 use super::identity::key;
 use super::incoming::Incoming;
 use super::messages::Messages;
-use super::outlets::Outlets;
+use super::outboxes::Outboxes;
 use super::progress_report::{Delayed, Progress, ProgressReport};
 use crate::dialect::RespondError;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
-use crate::handle::InboundId;
+use crate::handle::IncomingId;
 use crate::json::Raw;
 use crate::rpc::{Recycle, write_notification_with};
 use crate::schema::{EncodeError, MetaAdditions, Writer, serialized};
@@ -50,7 +50,7 @@ impl Serialize for ProgressParams<'_> {
 pub(super) fn report<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
-    id: InboundId,
+    id: IncomingId,
     report: Progress<'_>,
 ) -> Result<ProgressReport, RespondError> {
     messages.answerable(id)?;
@@ -79,7 +79,7 @@ pub(super) fn report<C: Recycle>(
 
 impl Incoming {
     /// Sends a report that was delayed, because the answer is about to go out.
-    pub(super) fn send_delayed_progress(&mut self, id: InboundId, out: &mut dyn Outlets) {
+    pub(super) fn send_delayed_progress(&mut self, id: IncomingId, out: &mut dyn Outboxes) {
         let Some(exchange) = self.table.get_mut(id.0) else { return };
         if let Some(delayed) = exchange.delayed.take() {
             // Without room it is lost, as progress may be.
@@ -94,7 +94,7 @@ impl Incoming {
             self.progress_deadlines.clear(index);
             let Some(place) = self.table.place_of(index) else { continue };
             if self.table.get(place).is_some_and(|exchange| exchange.delayed.is_some()) {
-                self.send_delayed_progress(InboundId(place), cx.out);
+                self.send_delayed_progress(IncomingId(place), cx.out);
                 if let Some(interval) = cx.config.progress_interval {
                     self.progress_deadlines.set(index, index.into(), now + interval);
                 }
@@ -105,9 +105,9 @@ impl Incoming {
 
 fn send_progress(
     exchange: &mut Exchange,
-    id: InboundId,
+    id: IncomingId,
     report: Progress<'_>,
-    out: &mut dyn Outlets,
+    out: &mut dyn Outboxes,
 ) -> Result<(), EncodeError> {
     let token = core::mem::take(&mut exchange.token);
     let rule = NotificationKind::Progress.rule();

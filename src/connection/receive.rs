@@ -18,7 +18,7 @@ use super::incoming_request::IncomingRequest;
 use super::intake;
 use super::late_probe::LateProbe;
 use super::noise::{defective as defective_frame, report_and_answer};
-use super::outlets::{Arrival, Lane, Observation};
+use super::outboxes::{Observation, Received, Route};
 use super::reception::Reception;
 use super::request::{Admission, Admitted, Refusal};
 use crate::error::ViolationKind;
@@ -38,7 +38,7 @@ impl Dispatcher {
         &mut self,
         cx: &mut Cx<'_, '_>,
         frame: Frame<'a>,
-        arrival: Arrival,
+        received: Received,
         scanned: &'e mut ScannedFrame<'a>,
     ) -> Option<ForRole<'e, 'a>> {
         if self.messages().lifecycle.phase == Phase::Closed {
@@ -46,10 +46,10 @@ impl Dispatcher {
         }
         #[cfg(any(call_table, fuzzing))]
         self.serving.calls.check_calls();
-        self.messages_mut().outgoing.clock_mut().tick(arrival.now);
-        self.heard(cx.config, arrival.now);
+        self.messages_mut().outgoing.clock_mut().tick(received.now);
+        self.heard(cx.config, received.now);
         self.messages_mut().violations.begin_frame();
-        let mut reception = Reception::from(arrival);
+        let mut reception = Reception::from(received);
         match intake::take_in(&mut self.serving.calls.messages, cx, frame, &mut reception) {
             ControlFlow::Continue(()) => self.message(cx, frame, scanned, &reception),
             ControlFlow::Break(event) => event.map(ForRole::Event),
@@ -105,13 +105,13 @@ impl Dispatcher {
         bytes: &'a [u8],
         reception: &Reception,
     ) -> Option<ForRole<'e, 'a>> {
-        if reception.arrival.batch.is_some() {
+        if reception.received.batch.is_some() {
             let asks = matches!(message, Message::Request { .. } | Message::Notification { .. });
             self.messages_mut().incoming.batches.note(asks);
         }
         match message {
             Message::Request { id, method, params, meta } => {
-                let arrival = reception.arrival;
+                let received = reception.received;
                 let (context, is_relayed) = (RequestContext::default(), false);
                 let request = IncomingRequest {
                     id,
@@ -120,7 +120,7 @@ impl Dispatcher {
                     meta,
                     context,
                     is_relayed,
-                    arrival,
+                    received,
                     bytes,
                 };
                 self.request(cx, request)
@@ -155,7 +155,7 @@ impl Dispatcher {
         };
         match admission.admissible(cx, &request, &request_meta) {
             Ok(Admitted::Ping) => {
-                let to = (request.arrival.batch, request.arrival.lane);
+                let to = (request.received.batch, request.received.route);
                 self.serving
                     .calls
                     .messages
@@ -180,14 +180,14 @@ impl Dispatcher {
         request: IncomingRequest<'_, 'a>,
     ) -> Option<CommonEvent<'a>> {
         let Refusal { kind, misfit, detail } = refusal.into();
-        let IncomingRequest { id, bytes, arrival, .. } = request;
+        let IncomingRequest { id, bytes, received, .. } = request;
         let violation = Violation { misfit, ..Violation::of(kind, Some(id), bytes) };
         report_and_answer(
             &mut self.serving.calls.messages,
             cx,
             violation,
             detail.as_ref(),
-            &arrival.into(),
+            &received.into(),
         )
     }
 
@@ -259,14 +259,14 @@ impl Dispatcher {
         bytes: &'a [u8],
         reception: &Reception,
     ) -> Option<ForRole<'e, 'a>> {
-        let lane = reception.arrival.lane;
-        let by_lane = match lane {
-            Lane::Call(call) if self.serving.calls.awaits_answer(call) => Some(call),
+        let route = reception.received.route;
+        let by_route = match route {
+            Route::Call(call) if self.serving.calls.awaits_answer(call) => Some(call),
             _ => None,
         };
         let is_of_another =
-            matches!(lane, Lane::Call(call) if Some(call) != self.serving.calls.opening.call);
-        match by_lane.or_else(|| self.serving.calls.opening.call.filter(|_| !is_of_another)) {
+            matches!(route, Route::Call(call) if Some(call) != self.serving.calls.opening.call);
+        match by_route.or_else(|| self.serving.calls.opening.call.filter(|_| !is_of_another)) {
             Some(call) => {
                 let outcome = Outcome::PeerError(error);
                 self.answer(cx, call, Answer { outcome, bytes, result_type: ResultType::Absent })

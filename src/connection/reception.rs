@@ -1,19 +1,19 @@
 //! `Reception`: what is known of the message that is being received.
 
-use super::outlets::Arrival;
+use super::outboxes::Received;
 use crate::rpc::ResultType;
 
 /// What is known of a message beside its text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reception {
     /// What came with it.
-    pub(super) arrival: Arrival,
+    pub(super) received: Received,
     /// What kind of result a response holds.
     pub(super) result_type: ResultType,
 }
 
-impl From<Arrival> for Reception {
-    fn from(arrival: Arrival) -> Self {
-        Self { arrival, result_type: ResultType::Absent }
+impl From<Received> for Reception {
+    fn from(received: Received) -> Self {
+        Self { received, result_type: ResultType::Absent }
     }
 }

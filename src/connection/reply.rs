@@ -9,14 +9,14 @@ use super::exchanges::{Said, observe_bytes, send};
 use super::incoming::{Incoming, Taken};
 use super::incoming_request::IncomingRequest;
 use super::messages::Messages;
-use super::outlets::{Arrival, Lane};
+use super::outboxes::{Received, Route};
 use super::rules::{ids_in, written};
 use super::stamp::{ReplyKind, stamped};
 use crate::dialect::RespondError;
 use crate::dialect::methods::RequestKind;
 use crate::error::ErrorCode;
 use crate::frame::{Room, Tag};
-use crate::handle::{InboundId, Place};
+use crate::handle::{IncomingId, Place};
 use crate::json::{Member, member};
 use crate::model::LoggingLevel;
 use crate::rpc::{Answer, Ending, Fault, Recycle, write_error, write_result};
@@ -26,7 +26,7 @@ use crate::session::Phase;
 
 impl<C: Recycle> Messages<C> {
     /// A request, if it can still be answered.
-    pub(super) fn answerable(&self, id: InboundId) -> Result<&Exchange, RespondError> {
+    pub(super) fn answerable(&self, id: IncomingId) -> Result<&Exchange, RespondError> {
         match self.incoming.table.get(id.0) {
             Some(_) if self.lifecycle.phase == Phase::Closed => Err(RespondError::Closed),
             Some(exchange) if exchange.marked => Err(RespondError::Cancelled),
@@ -39,7 +39,7 @@ impl<C: Recycle> Messages<C> {
     pub(super) fn reply(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         kind: ReplyKind,
         result: &dyn Payload,
     ) -> Result<Taken, RespondError> {
@@ -66,7 +66,7 @@ impl<C: Recycle> Messages<C> {
         };
         match exchange.batch {
             Some(batch) => batches.append(batch, cx.config.limits.outbox_bytes, write)?,
-            None => send(cx.out, Lane::Exchange(id), Said::Result, write)?,
+            None => send(cx.out, Route::Exchange(id), Said::Result, write)?,
         }
         if kind == ReplyKind::Result {
             self.grant(id);
@@ -78,7 +78,7 @@ impl<C: Recycle> Messages<C> {
     pub(super) fn reply_error(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         fault: Fault<'_>,
         form: Option<Form>,
     ) -> Result<Taken, RespondError> {
@@ -106,7 +106,7 @@ impl<C: Recycle> Messages<C> {
         };
         match exchange.batch {
             Some(batch) => batches.append(batch, cx.config.limits.outbox_bytes, write)?,
-            None => send(cx.out, Lane::Exchange(id), Said::Error(code), write)?,
+            None => send(cx.out, Route::Exchange(id), Said::Error(code), write)?,
         }
         for elicitation in &elicitations {
             self.elicitations.add(elicitation, &cx.config.limits);
@@ -118,7 +118,7 @@ impl<C: Recycle> Messages<C> {
     pub(super) fn reply_shortly(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         result: &dyn Payload,
     ) -> Option<Taken> {
         let kind = ReplyKind::AboutTask;
@@ -130,7 +130,7 @@ impl<C: Recycle> Messages<C> {
             (self.incoming.table.get(id.0), self.incoming.table.id(id.0))
         {
             let (exchange, wire) = (exchange.clone(), wire.into_owned());
-            self.send_own(cx, Lane::Exchange(id), Said::Result, |writer| {
+            self.send_own(cx, Route::Exchange(id), Said::Result, |writer| {
                 stamped(own.as_deref(), &exchange, (&wire, kind), |additions| {
                     write_result(writer, &wire, result, additions, None)
                 })
@@ -144,7 +144,7 @@ impl<C: Recycle> Messages<C> {
     pub(super) fn refuse_in_reserve(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         message: &dyn core::fmt::Display,
     ) {
         let (Some(exchange), Some(wire)) =
@@ -154,14 +154,14 @@ impl<C: Recycle> Messages<C> {
         };
         let (batch, wire) = (exchange.batch, wire.into_owned());
         let fault = Fault::plain(ErrorCode::INTERNAL_ERROR, message);
-        let (lane, said) = (Lane::Exchange(id), Said::Error(fault.code));
-        self.answer_into(cx, (batch, lane), said, |writer| {
+        let (route, said) = (Route::Exchange(id), Said::Error(fault.code));
+        self.answer_into(cx, (batch, route), said, |writer| {
             write_error(writer, Answer::To(&wire), fault, None)
         });
     }
 
     /// Takes a request out of the table.
-    pub(super) fn take(&mut self, id: InboundId, ending: Ending) -> Option<Taken> {
+    pub(super) fn take(&mut self, id: IncomingId, ending: Ending) -> Option<Taken> {
         let taken = self.incoming.take(id, ending)?;
         if taken.asked_a_person {
             self.outgoing.clock_mut().end_asking();
@@ -170,7 +170,7 @@ impl<C: Recycle> Messages<C> {
     }
 
     /// Does what the peer has asked for by a request that is being granted.
-    fn grant(&mut self, id: InboundId) {
+    fn grant(&mut self, id: IncomingId) {
         let Some(exchange) = self.incoming.table.get(id.0) else { return };
         let Some(subject) = exchange.kept.string() else { return };
         match exchange.kind {
@@ -189,25 +189,25 @@ impl<C: Recycle> Messages<C> {
     pub(super) fn send_error(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        arrival: Arrival,
+        received: Received,
         id: Answer<'_>,
         fault: Fault<'_>,
     ) -> bool {
         let said = Said::Error(fault.code);
-        let to = (arrival.batch, arrival.lane);
+        let to = (received.batch, received.route);
         self.answer_into(cx, to, said, |writer| write_error(writer, id, fault, None))
     }
 
-    /// Answers a request that is in no table, which came in this batch or none and on this lane. Returns whether it
+    /// Answers a request that is in no table, which came in this batch or none and on this route. Returns whether it
     /// could.
     pub(super) fn answer_into(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        (batch, lane): (Option<Place>, Lane),
+        (batch, route): (Option<Place>, Route),
         said: Said<'_>,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> bool {
-        let Some(batch) = batch else { return self.send_own(cx, lane, said, write) };
+        let Some(batch) = batch else { return self.send_own(cx, route, said, write) };
         let limits = &cx.config.limits;
         let room = limits.outbox_bytes.saturating_add(limits.reserve_bytes);
         self.incoming.batches.append(batch, room, write).is_ok()
@@ -224,7 +224,7 @@ impl<C: Recycle> Messages<C> {
         let form = Some(kind.rule().result(request.context.revision));
         let exchange =
             Exchange { context: request.context, kind: Some(kind), ..Exchange::default() };
-        let to = (request.arrival.batch, request.arrival.lane);
+        let to = (request.received.batch, request.received.route);
         let own = self.session.identity.clone();
         self.answer_into(cx, to, Said::Result, |writer| {
             stamped(own.as_deref(), &exchange, (&request.id, ReplyKind::Result), |additions| {
@@ -240,11 +240,11 @@ impl<C: Recycle> Messages<C> {
     pub(crate) fn send_own(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        lane: Lane,
+        route: Route,
         said: Said<'_>,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> bool {
-        let outbox = cx.out.lane(lane);
+        let outbox = cx.out.outbox(route);
         let has_unread = !outbox.is_empty();
         if let Err(error) = outbox.append(Room::Reserve, Tag::Nothing, write) {
             if has_unread && error == EncodeError::Full {
@@ -253,7 +253,7 @@ impl<C: Recycle> Messages<C> {
             return false;
         }
         let bytes = outbox.last_length();
-        observe_bytes(cx.out, lane, said, bytes);
+        observe_bytes(cx.out, route, said, bytes);
         true
     }
 }

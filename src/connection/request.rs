@@ -18,7 +18,7 @@ use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
 use crate::dialect::{check_params, elicitation_id};
 use crate::error::ViolationKind;
-use crate::handle::InboundId;
+use crate::handle::IncomingId;
 use crate::json::{Raw, Str, member};
 use crate::rpc::{Id, Lookup, Recycle};
 use crate::schema::{Misfit, Problem, fits};
@@ -142,7 +142,7 @@ impl<C: Recycle> Admission<'_, C> {
     fn context(&self, request: &IncomingRequest<'_, '_>) -> RoutingContext {
         RoutingContext {
             role: self.messages.session.role,
-            in_batch: request.arrival.batch.is_some(),
+            in_batch: request.received.batch.is_some(),
             session: self.messages.session.negotiated,
             spoken: self.messages.session.spoken,
             offered_modern: self.messages.session.offered_modern(),
@@ -323,17 +323,18 @@ pub(super) fn admit<C: Recycle>(
     cx: &mut Cx<'_, '_>,
     kind: Option<RequestKind>,
     request: &IncomingRequest<'_, '_>,
-) -> Result<(InboundId, RequestContext), ViolationKind> {
-    let (limits, arrival) = (&cx.config.limits, request.arrival);
+) -> Result<(IncomingId, RequestContext), ViolationKind> {
+    let (limits, received) = (&cx.config.limits, request.received);
     let is_full = limits.inbound_requests <= messages.incoming.table.len();
     if is_full && !mutant!("requests_are_not_bounded") {
         return Err(ViolationKind::TooManyRequests);
     }
-    if arrival.batch.is_some_and(|batch| messages.incoming.batches.is_full(batch, limits.batches)) {
+    if received.batch.is_some_and(|batch| messages.incoming.batches.is_full(batch, limits.batches))
+    {
         return Err(ViolationKind::TooManyBatches);
     }
     let bytes = bytes_of(request.bytes);
-    let unsent = cx.out.lane(arrival.lane).len();
+    let unsent = cx.out.outbox(received.route).len();
     if !messages.may_keep(limits, bytes.saturating_add(unsent)) {
         return Err(ViolationKind::TooManyBytes);
     }
@@ -345,8 +346,8 @@ pub(super) fn admit<C: Recycle>(
     };
     let context = RequestContext {
         wants_progress: token.is_some(),
-        principal: arrival.principal,
-        requestor: arrival.owner(),
+        principal: received.principal,
+        requestor: received.owner(),
         ..request.context
     };
     let params = request.params_text().unwrap_or_default();
@@ -355,7 +356,7 @@ pub(super) fn admit<C: Recycle>(
         exchange.context = context;
         exchange.kind = kind;
         exchange.is_relayed = request.is_relayed;
-        exchange.batch = arrival.batch;
+        exchange.batch = received.batch;
         if let Some(kind) = kind {
             exchange.kept.keep(kind, params, context.revision, limits.kept_bytes);
         }
@@ -375,18 +376,18 @@ pub(super) fn admit<C: Recycle>(
             messages.incoming.asked_subscriptions += 1;
         }
         if kind.asks_a_person() {
-            messages.outgoing.clock_mut().begin_asking(arrival.now);
+            messages.outgoing.clock_mut().begin_asking(received.now);
         }
         if let Some(id) = elicitation_id(kind, params, context.revision) {
             messages.elicitations.add(&id, &cx.config.limits);
         }
     }
-    if let Some(batch) = arrival.batch {
+    if let Some(batch) = received.batch {
         messages.incoming.batches.open_request(batch);
     }
     messages.incoming.bytes += bytes;
     messages.session.has_served_modern |= context.revision.rules().requests_are_self_contained;
-    Ok((InboundId(place), context))
+    Ok((IncomingId(place), context))
 }
 
 /// The task of the peer that a request belongs to, as a literal.

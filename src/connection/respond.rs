@@ -26,7 +26,7 @@ use crate::dialect::features::Feature;
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::dialect::{Inputs, NotAllowed, RespondError, code_in};
 use crate::error::{ErrorCode, ViolationKind};
-use crate::handle::InboundId;
+use crate::handle::IncomingId;
 use crate::model::{CallToolResult, ElicitationRequired, InputRequired};
 use crate::rpc::{Ending, Fault};
 use crate::schema::shape::Form;
@@ -41,7 +41,7 @@ impl Serving {
     pub(crate) fn respond(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         result: &dyn Payload,
     ) -> Result<(), RespondError> {
         if let Some(need) = self.calls.messages.answerable(id)?.need {
@@ -71,7 +71,7 @@ impl Serving {
     }
 
     /// Takes back everything about a request that is not to be answered, with the request.
-    pub(super) fn withdraw_request(&mut self, cx: &mut Cx<'_, '_>, id: InboundId) {
+    pub(super) fn withdraw_request(&mut self, cx: &mut Cx<'_, '_>, id: IncomingId) {
         self.calls.messages.incoming.withdraw_about(id, cx.out);
         if mutant!("a_cancelled_request_stays_open") {
             return;
@@ -85,7 +85,7 @@ impl Serving {
     pub(crate) fn reject(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         fault: Fault<'_>,
     ) -> Result<(), RespondError> {
         let exchange = self.calls.messages.answerable(id)?;
@@ -107,7 +107,7 @@ impl Serving {
     pub(super) fn reject_as_is(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         fault: Fault<'_>,
         form: Option<Form>,
     ) -> Result<(), RespondError> {
@@ -120,7 +120,7 @@ impl Serving {
     pub(crate) fn reject_missing(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         needed: CapabilitySet,
     ) -> Result<(), RespondError> {
         let exchange = self.calls.messages.answerable(id)?;
@@ -150,7 +150,7 @@ impl Serving {
     pub(crate) fn reject_missing_extension(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         name: &'static str,
     ) -> Result<(), RespondError> {
         self.calls.messages.answerable(id)?;
@@ -165,7 +165,7 @@ impl Serving {
 
     /// Whether a request may be refused because the user has to visit a URL first. Gives the form of
     /// the data.
-    fn clear_url_error(&self, cx: &Cx<'_, '_>, id: InboundId) -> Result<Form, RespondError> {
+    fn clear_url_error(&self, cx: &Cx<'_, '_>, id: IncomingId) -> Result<Form, RespondError> {
         let context = self.calls.messages.answerable(id)?.context;
         if self.calls.messages.session.role != Role::Server {
             return Err(NotAllowed::Direction.into());
@@ -184,7 +184,7 @@ impl Serving {
     pub(crate) fn require_input(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        (id, params): (InboundId, Option<&str>),
+        (id, params): (IncomingId, Option<&str>),
         required: &InputRequired<'_>,
     ) -> Result<(), RespondError> {
         let exchange = self.calls.messages.answerable(id)?;
@@ -227,7 +227,7 @@ impl Serving {
     pub(super) fn input_failed(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
     ) -> Option<CommonEvent<'static>> {
         let kind = self.calls.messages.incoming.table.get(id.0)?.kind;
         let answered = if kind == Some(RequestKind::CallTool) {
@@ -254,7 +254,7 @@ impl Serving {
     fn give_input(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         need: Need,
         result: &dyn Payload,
     ) -> Result<(), RespondError> {

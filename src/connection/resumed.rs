@@ -3,12 +3,12 @@
 use alloc::string::String;
 
 use crate::dialect::methods::RequestKind;
-use crate::handle::InboundId;
+use crate::handle::IncomingId;
 
 /// A request whose client has answered everything.
 #[derive(Debug)]
 pub(crate) struct Resumed {
-    pub(crate) id: InboundId,
+    pub(crate) id: IncomingId,
     pub(crate) kind: Option<RequestKind>,
     pub(crate) params: Option<String>,
     pub(crate) inputs: String,

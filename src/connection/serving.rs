@@ -26,7 +26,7 @@ use crate::dialect::RespondError;
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::Frame;
-use crate::handle::{CallId, InboundId};
+use crate::handle::{CallId, IncomingId};
 use crate::json::{Object, Str};
 use crate::lazy_box::LazyBox;
 use crate::limits::Limits;
@@ -61,22 +61,22 @@ impl Serving {
     }
 
     /// The context of a request that can still be answered.
-    pub(crate) fn context(&self, id: InboundId) -> Option<RequestContext> {
+    pub(crate) fn context(&self, id: IncomingId) -> Option<RequestContext> {
         self.calls.messages.answerable(id).ok().map(|exchange| exchange.context)
     }
 
     /// Whether a request can still be answered.
-    pub(crate) fn check_answerable(&self, id: InboundId) -> Result<(), RespondError> {
+    pub(crate) fn check_answerable(&self, id: IncomingId) -> Result<(), RespondError> {
         self.calls.messages.answerable(id).map(|_| ())
     }
 
     /// The requests that can still be answered, in the order they came.
-    pub(crate) fn open_requests(&self) -> impl Iterator<Item = InboundId> {
+    pub(crate) fn open_requests(&self) -> impl Iterator<Item = IncomingId> {
         let open = self.calls.messages.lifecycle.phase != Phase::Closed;
         let requests = self.calls.messages.incoming.table.iter();
         requests
             .filter(move |(_, exchange)| open && !exchange.marked)
-            .map(|(place, _)| InboundId(place))
+            .map(|(place, _)| IncomingId(place))
     }
 
     /// Takes a request of the peer into the table.
@@ -85,12 +85,12 @@ impl Serving {
         cx: &mut Cx<'_, '_>,
         kind: Option<RequestKind>,
         request: &IncomingRequest<'_, '_>,
-    ) -> Result<(InboundId, RequestContext), ViolationKind> {
+    ) -> Result<(IncomingId, RequestContext), ViolationKind> {
         request::admit(&mut self.calls.messages, cx, kind, request)
     }
 
     /// Takes a request out of the table that was never handed out.
-    pub(crate) fn abandon_request(&mut self, cx: &mut Cx<'_, '_>, id: InboundId) {
+    pub(crate) fn abandon_request(&mut self, cx: &mut Cx<'_, '_>, id: IncomingId) {
         if let Some(taken) = self.calls.messages.take(id, Ending::Closed) {
             self.finish(cx, taken);
         }
@@ -160,7 +160,7 @@ impl Serving {
             self.calls.messages.violations.note(ViolationKind::TaskCancellation);
             return None;
         }
-        let request = InboundId(place);
+        let request = IncomingId(place);
         self.withdraw_request(cx, request);
         // Where duplicate ids are served, others can have the same one. They come out one by one.
         let incoming = &mut self.calls.messages.incoming;
@@ -176,7 +176,7 @@ impl Serving {
     pub(crate) fn report_progress(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         report: Progress<'_>,
     ) -> Result<ProgressReport, RespondError> {
         progress::report(&mut self.calls.messages, cx, id, report)
@@ -186,7 +186,7 @@ impl Serving {
 /// # Subscriptions of the peer
 impl Serving {
     /// Opens a subscription that a request of the peer keeps open.
-    pub(crate) fn open_listen(&mut self, id: InboundId, params: &str) -> bool {
+    pub(crate) fn open_listen(&mut self, id: IncomingId, params: &str) -> bool {
         self.listens.open(&self.calls.messages.session, id, params)
     }
 
@@ -194,7 +194,7 @@ impl Serving {
     pub(crate) fn acknowledge(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         granted: Option<&Filter<()>>,
         knows: impl Fn(&str) -> bool,
     ) -> Result<(), EncodeError> {
@@ -211,7 +211,7 @@ impl Serving {
     pub(super) fn answer_about_task(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         result: &dyn Payload,
     ) -> Result<(), RespondError> {
         self.calls.messages.answerable(id)?;
@@ -225,7 +225,7 @@ impl Serving {
     pub(super) fn answer_shortly(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         result: &dyn Payload,
     ) {
         if let Some(taken) = self.calls.messages.reply_shortly(cx, id, result) {
@@ -236,7 +236,7 @@ impl Serving {
     pub(super) fn refuse_about_task(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         text: &'static str,
     ) -> Result<(), RespondError> {
         self.calls.messages.answerable(id)?;
@@ -251,7 +251,7 @@ impl Serving {
     pub(super) fn input_answered<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        (id, call): (InboundId, CallId),
+        (id, call): (IncomingId, CallId),
         outcome: &Outcome<'_>,
     ) -> Option<ForRole<'e, 'a>> {
         let Outcome::Result(result) = outcome else {
@@ -348,10 +348,10 @@ impl Serving {
     pub(super) fn refuse_unanswered(&mut self, cx: &mut Cx<'_, '_>) {
         let is_waited_for = |exchange: &Exchange| exchange.need.is_none() && !exchange.marked;
         let table = &self.calls.messages.incoming.table;
-        let open: Vec<InboundId> = table
+        let open: Vec<IncomingId> = table
             .iter()
             .filter(|(_, exchange)| is_waited_for(exchange))
-            .map(|(place, _)| InboundId(place))
+            .map(|(place, _)| IncomingId(place))
             .collect();
         for id in open {
             self.calls.messages.refuse_in_reserve(cx, id, &ViolationKind::ShuttingDown.text());

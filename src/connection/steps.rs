@@ -21,7 +21,7 @@ use super::task_messages::{method_of, poll, task_in};
 use super::task_update::{OrphanTask, TaskTicket};
 use super::wanted_inputs::withdraw;
 use crate::error::ErrorCode;
-use crate::handle::{CallId, InboundId};
+use crate::handle::{CallId, IncomingId};
 use crate::json::{Envelope, Member, Str};
 use crate::lazy_box::LazyBox;
 use crate::rpc::{Ending, GivenUp, Wait};
@@ -246,7 +246,7 @@ impl Calls {
     }
 
     /// The application does not give what a call needs, so that the call cannot go on.
-    pub(super) fn refuse_input(&mut self, id: InboundId, need: Need, code: ErrorCode) {
+    pub(super) fn refuse_input(&mut self, id: IncomingId, need: Need, code: ErrorCode) {
         // Nothing was begun on behalf of a request for input.
         _ = self.messages.take(id, Ending::Answered);
         let call = need.call;

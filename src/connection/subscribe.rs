@@ -9,7 +9,7 @@ use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::event::{Cause, Notification, Outcome, Violation};
 use super::identity::key;
-use super::outlets::Lane;
+use super::outboxes::Route;
 use super::reception::Reception;
 use super::session_subscribe::grant_in_session;
 use super::subscription::{
@@ -49,10 +49,10 @@ pub(super) fn of_subscription<'a>(
     let params = notification.params.as_ref().and_then(Raw::borrowed).unwrap_or_default();
     let tag = member(params, "_meta").and_then(|meta| member(meta, key::SUBSCRIPTION));
     let id = tag.and_then(|tag| Id::from_literal(tag, cx.config.limits.id_bytes).ok());
-    let call = match (&id, reception.arrival.lane) {
+    let call = match (&id, reception.received.route) {
         (Some(id), _) => subscription_of(below, id),
         // Here the stream says which one it is.
-        (None, Lane::Call(call)) => Some(call),
+        (None, Route::Call(call)) => Some(call),
         (None, _) => None,
     };
     let Some(call) = call.filter(|call| subscription(below, *call).is_some()) else {

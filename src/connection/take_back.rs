@@ -7,7 +7,7 @@ use super::cancel::Cancellation;
 use super::cx::Cx;
 use super::exchanges::{Said, observe_sent};
 use super::messages::Messages;
-use super::outlets::{Lane, Outlets};
+use super::outboxes::{Outboxes, Route};
 use crate::frame::{Room, Tag};
 use crate::handle::{CallId, Place};
 use crate::rpc::{Ending, GivenUp, Outgoing, Recycle, write_notification};
@@ -45,52 +45,52 @@ impl<C: Recycle> Messages<C> {
     ) -> Cancellation {
         let is_back = self.take_back(call, cx.out);
         let Some(id) = self.outgoing.id(call.0) else { return Cancellation::Withdrawn };
-        let lane = self.outgoing.get(call.0).map_or(Lane::Connection, |asked| asked.lane);
+        let route = self.outgoing.get(call.0).map_or(Route::Connection, |asked| asked.route);
         if is_back {
             self.outgoing.remove(call.0, Ending::Cancelled);
             return Cancellation::Withdrawn;
         }
         self.outgoing.give_up(call.0, cause);
         if !mutant!("no_cancellation_is_sent") {
-            self.send_cancelled(cx, lane, id, reason);
+            self.send_cancelled(cx, route, id, reason);
         }
         Cancellation::Notified
     }
 
     /// Sends the cancellation, without its reason if that does not fit.
-    fn send_cancelled(&mut self, cx: &mut Cx<'_, '_>, lane: Lane, id: u64, reason: Option<&str>) {
+    fn send_cancelled(&mut self, cx: &mut Cx<'_, '_>, route: Route, id: u64, reason: Option<&str>) {
         if reason.is_some() {
             let params = CancelledParams { id, reason };
-            let sent = cx.out.lane(lane).append(Room::Limit, Tag::Nothing, |writer| {
+            let sent = cx.out.outbox(route).append(Room::Limit, Tag::Nothing, |writer| {
                 write_notification(writer, METHOD, &params, None)
             });
             if sent.is_ok() {
-                return observe_sent(cx.out, lane, Said::Method(METHOD));
+                return observe_sent(cx.out, route, Said::Method(METHOD));
             }
         }
         let params = CancelledParams { id, reason: None };
-        self.send_own(cx, lane, Said::Method(METHOD), |writer| {
+        self.send_own(cx, route, Said::Method(METHOD), |writer| {
             write_notification(writer, METHOD, &params, None)
         });
     }
 
     /// Whether nothing of a request has been sent.
-    pub(super) fn is_unsent(&self, call: CallId, out: &mut dyn Outlets) -> bool {
+    pub(super) fn is_unsent(&self, call: CallId, out: &mut dyn Outboxes) -> bool {
         let Some(asked) = self.outgoing.get(call.0) else { return false };
         match asked.sent {
             Sent::Queued(_) | Sent::Withdrawn => true,
-            Sent::Outbox(serial) => out.lane(asked.lane).is_untouched(serial, call),
+            Sent::Outbox(serial) => out.outbox(asked.route).is_untouched(serial, call),
             Sent::InBatch(_) | Sent::Nowhere => false,
         }
     }
 
     /// Takes back what has not been sent of a request. Returns whether that was all of it.
-    pub(super) fn take_back(&mut self, call: CallId, out: &mut dyn Outlets) -> bool {
+    pub(super) fn take_back(&mut self, call: CallId, out: &mut dyn Outboxes) -> bool {
         let Some(asked) = self.outgoing.get(call.0) else { return false };
         match asked.sent {
-            Sent::Queued(serial) => self.queue.withdraw(serial, asked.lane, call),
+            Sent::Queued(serial) => self.queue.withdraw(serial, asked.route, call),
             Sent::Outbox(_) if mutant!("no_call_is_withdrawn") => false,
-            Sent::Outbox(serial) => out.lane(asked.lane).withdraw(serial, call),
+            Sent::Outbox(serial) => out.outbox(asked.route).withdraw(serial, call),
             // It is not a message of its own.
             Sent::InBatch(_) => false,
             Sent::Nowhere | Sent::Withdrawn => true,
@@ -103,11 +103,11 @@ impl<C: Recycle> Messages<C> {
         &mut self,
         call: CallId,
         also: impl Fn(&Outgoing<Asked<C>>, Place) -> bool,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) {
         let Some(asked) = self.outgoing.get(call.0) else { return };
         let Sent::Outbox(serial) = asked.sent else { return };
-        let outbox = out.lane(asked.lane);
+        let outbox = out.outbox(asked.route);
         if !outbox.is_untouched(serial, call) {
             return;
         }
@@ -126,10 +126,10 @@ impl<C: Recycle> Messages<C> {
     }
 
     /// Takes back the batch that a request is in, if nothing of it has been sent, with all that are in it.
-    pub(super) fn take_back_batch_of(&mut self, call: CallId, out: &mut dyn Outlets) {
+    pub(super) fn take_back_batch_of(&mut self, call: CallId, out: &mut dyn Outboxes) {
         let Some(asked) = self.outgoing.get(call.0) else { return };
         let Sent::InBatch(serial) = asked.sent else { return };
-        if out.lane(asked.lane).withdraw_batch(serial) {
+        if out.outbox(asked.route).withdraw_batch(serial) {
             self.outgoing.for_each(|asked| {
                 if asked.sent == Sent::InBatch(serial) {
                     asked.sent = Sent::Withdrawn;

@@ -13,7 +13,7 @@ use super::serving::Serving;
 use super::stamp::ReplyKind;
 use crate::dialect::{Kept, RespondError};
 use crate::error::ErrorCode;
-use crate::handle::InboundId;
+use crate::handle::IncomingId;
 use crate::json::{MemberTexts, Object, Raw};
 use crate::rpc::{ErrorData, Fault};
 use crate::schema::{Payload, fits};
@@ -34,7 +34,7 @@ pub(crate) struct TaskHost<'h> {
 pub(crate) fn create_task(
     serving: &Serving,
     tasks: &mut Tasks,
-    id: InboundId,
+    id: IncomingId,
     new: NewTask,
     now: Instant,
 ) -> Result<TaskKey, TaskError> {
@@ -75,7 +75,7 @@ impl<'h> TaskHost<'h> {
     pub(crate) fn announce_task(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        (id, key): (InboundId, TaskKey),
+        (id, key): (IncomingId, TaskKey),
         immediate_response: Option<&str>,
     ) -> Result<(), TaskError> {
         self.messages().answerable(id)?;
@@ -107,7 +107,7 @@ impl<'h> TaskHost<'h> {
     pub(crate) fn begin_task(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         mut new: NewTask,
     ) -> Result<TaskKey, TaskError> {
         let immediate_response = new.immediate_response.take();
@@ -127,7 +127,7 @@ impl TaskHost<'_> {
     pub(crate) fn serve_task(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        (id, call): (InboundId, &TaskCall<'_>),
+        (id, call): (IncomingId, &TaskCall<'_>),
     ) -> Result<Option<TaskNews>, RespondError> {
         self.messages().answerable(id)?;
         let exchange = self.messages().incoming.table.get(id.0).ok_or(RespondError::Stale)?;
@@ -169,7 +169,7 @@ impl TaskHost<'_> {
     fn show_task(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        (id, key): (InboundId, TaskKey),
+        (id, key): (IncomingId, TaskKey),
     ) -> Result<(), RespondError> {
         let Some(task) = self.tasks.record(key) else { return Ok(()) };
         let Some(exchange) = self.messages().incoming.table.get(id.0) else { return Ok(()) };
@@ -183,7 +183,7 @@ impl TaskHost<'_> {
     fn give_result_or_wait(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        (id, key): (InboundId, TaskKey),
+        (id, key): (IncomingId, TaskKey),
     ) -> Result<(), RespondError> {
         let Some(task) = self.tasks.record(key) else { return Ok(()) };
         if task.status().is_final() {
@@ -199,7 +199,7 @@ impl TaskHost<'_> {
     pub(super) fn give_result(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        (id, key): (InboundId, TaskKey),
+        (id, key): (IncomingId, TaskKey),
     ) -> Result<(), RespondError> {
         self.messages().answerable(id)?;
         let Some(task) = self.tasks.record(key) else {
@@ -236,7 +236,7 @@ impl TaskHost<'_> {
     fn cancel_hosted(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        (id, key): (InboundId, TaskKey),
+        (id, key): (IncomingId, TaskKey),
     ) -> Result<Option<TaskNews>, RespondError> {
         if self.tasks.get(key).is_some_and(|task| task.status().is_final()) {
             self.serving.refuse_about_task(cx, id, "the task has ended already")?;
@@ -254,7 +254,7 @@ impl TaskHost<'_> {
     fn hear_wish(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        (id, key): (InboundId, TaskKey),
+        (id, key): (IncomingId, TaskKey),
     ) -> Result<Option<TaskNews>, RespondError> {
         let before = self.tasks.get(key).map(|task| (task.status(), task.is_cancel_requested()));
         let at_once = self.tasks.config().cancel_at_once;
@@ -272,7 +272,7 @@ impl TaskHost<'_> {
     fn take_inputs(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        (id, key): (InboundId, TaskKey),
+        (id, key): (IncomingId, TaskKey),
         inputs: &Raw<'_>,
     ) -> Result<Option<TaskNews>, RespondError> {
         let most = self.tasks.config().input_bytes;

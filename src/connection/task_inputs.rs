@@ -10,7 +10,7 @@ use super::call_cx::CallCx;
 use super::call_options::CallError;
 use super::event::CancelCause;
 use super::inputs::{Need, Wanted};
-use super::outlets::Lane;
+use super::outboxes::Route;
 use super::remote_task::RemoteTask;
 use super::wanted_inputs::{admit_for, may_be_required, withdraw};
 use crate::dialect::methods::RequestKind;
@@ -139,7 +139,7 @@ impl RemoteTask {
             }
             // There will never be room for it.
             Err(error @ CallError::Encode(EncodeError::Full))
-                if at.cx.out.lane(Lane::Call(at.call)).is_empty() =>
+                if at.cx.out.outbox(Route::Call(at.call)).is_empty() =>
             {
                 stuck(at, error);
             }

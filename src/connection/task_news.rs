@@ -9,7 +9,7 @@ use super::event::{Outcome, TaskAnswer};
 use super::exchanges::{Said, observe_sent};
 use super::identity::key;
 use super::listens::tell;
-use super::outlets::{Lane, Outlets};
+use super::outboxes::{Outboxes, Route};
 use super::progress::ProgressParams;
 use super::progress_report::{Progress, ProgressReport};
 use super::room::{has_room, make_room};
@@ -19,7 +19,7 @@ use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
 use crate::error::ErrorCode;
 use crate::frame::{Room, Tag};
-use crate::handle::InboundId;
+use crate::handle::IncomingId;
 use crate::json::Raw;
 use crate::rpc::{Fault, GivenUp, write_notification, write_notification_with};
 use crate::schema::{EncodeError, MetaAdditions};
@@ -31,9 +31,9 @@ use crate::time::Instant;
 /// There is no room now, or too many calls are pending: it is told later.
 struct Later;
 
-/// Whether there will be room on a lane for what has found none. On an empty one there never will be.
-fn has_room_later(lane: Lane, out: &mut dyn Outlets) -> bool {
-    !out.lane(lane).is_empty()
+/// Whether there will be room on a route for what has found none. On an empty one there never will be.
+fn has_room_later(route: Route, out: &mut dyn Outboxes) -> bool {
+    !out.outbox(route).is_empty()
 }
 
 impl TaskHost<'_> {
@@ -84,11 +84,11 @@ impl TaskHost<'_> {
     fn release(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        waiter: InboundId,
+        waiter: IncomingId,
         answered: Result<(), RespondError>,
     ) -> Result<(), Later> {
         let Err(RespondError::Encode(error)) = answered else { return Ok(()) };
-        if error == EncodeError::Full && has_room_later(Lane::Exchange(waiter), cx.out) {
+        if error == EncodeError::Full && has_room_later(Route::Exchange(waiter), cx.out) {
             return Err(Later);
         }
         let text = "the result cannot be sent on this connection";
@@ -127,12 +127,12 @@ impl TaskHost<'_> {
         if self.messages().must_hold(method) {
             return Ok(());
         }
-        let sent = cx.out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
+        let sent = cx.out.outbox(Route::Connection).append(Room::Limit, Tag::Nothing, |writer| {
             write_notification(writer, method, task, None)
         });
         match sent {
-            Ok(_) => observe_sent(cx.out, Lane::Connection, Said::Method(method)),
-            Err(EncodeError::Full) if has_room_later(Lane::Connection, cx.out) => {
+            Ok(_) => observe_sent(cx.out, Route::Connection, Said::Method(method)),
+            Err(EncodeError::Full) if has_room_later(Route::Connection, cx.out) => {
                 return Err(Later);
             }
             // Nobody may rely on it.
@@ -147,7 +147,7 @@ impl TaskHost<'_> {
         while let Some(task) = self.tasks.record(key) {
             let Some(wanted) = task.next_wanted() else { break };
             let connection = self.messages().connection();
-            let is_open = |waiter: &&InboundId| {
+            let is_open = |waiter: &&IncomingId| {
                 waiter.connection() == connection
                     && self.messages().incoming.table.get(waiter.0).is_some()
             };
@@ -157,7 +157,7 @@ impl TaskHost<'_> {
                 break;
             }
             let method = wanted.kind.rule().name;
-            let lane = waiter.map_or(Lane::Connection, Lane::Exchange);
+            let route = waiter.map_or(Route::Connection, Route::Exchange);
             let options = CallOptions { parent: waiter, ..CallOptions::new() };
             let related = related(&task.id);
             let (messages, index) =
@@ -170,7 +170,7 @@ impl TaskHost<'_> {
                 order.asked.parent = None;
                 order.related = Some(related);
                 let params = (!wanted.params.is_empty()).then(|| Raw::trusted(&wanted.params));
-                let on = waiter.map(Lane::Exchange);
+                let on = waiter.map(Route::Exchange);
                 let call = messages.ask_on(cx, &mut order, on, method, &params)?;
                 make_room(messages, index, cx);
                 Ok(call)
@@ -184,7 +184,7 @@ impl TaskHost<'_> {
                 }
                 Err(CallError::TooManyCalls) => return Err(Later),
                 Err(CallError::Encode(EncodeError::Full))
-                    if self.messages().must_hold(method) || has_room_later(lane, cx.out) =>
+                    if self.messages().must_hold(method) || has_room_later(route, cx.out) =>
                 {
                     return Err(Later);
                 }
@@ -199,7 +199,7 @@ impl TaskHost<'_> {
     fn tell_watcher(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        listen: InboundId,
+        listen: IncomingId,
         key: TaskKey,
     ) -> Result<(), Later> {
         // Two connections with one number would otherwise be told of each other's tasks.
@@ -219,7 +219,7 @@ impl TaskHost<'_> {
             let told =
                 tell(exchange, listen, NotificationKind::DetailedTaskChanged, &params, cx.out);
             // What will never fit is left out; the client can ask.
-            if told == Err(EncodeError::Full) && has_room_later(Lane::Exchange(listen), cx.out) {
+            if told == Err(EncodeError::Full) && has_room_later(Route::Exchange(listen), cx.out) {
                 return Err(Later);
             }
         }
@@ -262,10 +262,10 @@ impl TaskHost<'_> {
         let members = [(RELATED, &*related)];
         let meta = MetaAdditions { members: &members, text: "", reserved: key::OF_TASKS };
         let form = Some(rule.params(task.request.revision));
-        cx.out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
+        cx.out.outbox(Route::Connection).append(Room::Limit, Tag::Nothing, |writer| {
             write_notification_with(writer, rule.name, &params, meta, form)
         })?;
-        observe_sent(cx.out, Lane::Connection, Said::Method(rule.name));
+        observe_sent(cx.out, Route::Connection, Said::Method(rule.name));
         if let Some(links) = self.tasks.record_mut(key).map(|task| &mut task.links) {
             links.progress = Some(report.progress);
         }
@@ -276,7 +276,7 @@ impl TaskHost<'_> {
     pub(crate) fn grant_with_tasks(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        id: InboundId,
+        id: IncomingId,
         granted: Option<&crate::subscription::Filter<()>>,
     ) -> Result<(), EncodeError> {
         let Some(owner) =

@@ -14,7 +14,7 @@ use super::session::Session;
 use crate::capability::CapabilitySet;
 use crate::dialect::check_params;
 use crate::dialect::methods::Sender;
-use crate::handle::{InboundId, Place};
+use crate::handle::{IncomingId, Place};
 use crate::json::Object;
 use crate::rpc::{Ending, Recycle};
 use crate::schema::{Additions, Empty, EncodeError, Misfit, Payload, PayloadWriter, Writer, fits};
@@ -76,7 +76,7 @@ pub(super) fn withdraw<C: Recycle>(
             messages.incoming.mark(place, cause);
         } else {
             // Nothing was begun on its behalf.
-            _ = messages.take(InboundId(place), Ending::Cancelled);
+            _ = messages.take(IncomingId(place), Ending::Cancelled);
             untold += 1;
         }
     }

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::queue::{Drain, Queue, Serial};
-use crate::handle::{CallId, InboundId};
+use crate::handle::{CallId, IncomingId};
 use crate::limits::Limits;
 use crate::schema::{EncodeError, Writer};
 
@@ -25,7 +25,7 @@ pub(crate) enum Tag {
     /// It is the request of a call.
     Call(CallId),
     /// It is about a request of the peer, and not the answer to it.
-    Exchange(InboundId),
+    Exchange(IncomingId),
 }
 
 /// Output that has not been sent yet.
@@ -217,13 +217,13 @@ impl Outbox {
     }
 
     /// Whether nothing of a message about a request of the peer has been sent.
-    pub(crate) fn is_unsent(&self, serial: Serial, exchange: InboundId) -> bool {
+    pub(crate) fn is_unsent(&self, serial: Serial, exchange: IncomingId) -> bool {
         self.queue.is_untouched(serial, &Tag::Exchange(exchange))
     }
 
     /// Takes back the messages about a request of the peer of which nothing has been sent, as far as they are among the
     /// latest ones.
-    pub(crate) fn withdraw_exchange(&mut self, exchange: InboundId) {
+    pub(crate) fn withdraw_exchange(&mut self, exchange: IncomingId) {
         self.queue.withdraw_latest_where(|tag| *tag == Tag::Exchange(exchange));
     }
 }

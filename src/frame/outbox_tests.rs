@@ -3,7 +3,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::*;
-use crate::handle::{CallId, ConnectionNumber, InboundId, Place};
+use crate::handle::{CallId, ConnectionNumber, IncomingId, Place};
 use crate::limits::Limits;
 use crate::schema::{EncodeError, Writer};
 
@@ -174,7 +174,7 @@ fn calls_behind_a_message_that_is_leaving_can_be_taken_back() {
 /// only: of these it is taken back whatever else lies between, and a message that is leaving stays.
 #[test]
 fn messages_about_a_request_are_taken_back_if_they_are_among_the_latest() {
-    let id = |index| InboundId(call(index).0);
+    let id = |index| IncomingId(call(index).0);
     let about = |outbox: &mut Outbox, text: &str, index| {
         let write = |writer: &mut Writer<'_>| writer.push(text.as_bytes());
         outbox.append(Room::Limit, Tag::Exchange(id(index)), write).expect("there is room");

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | May this request come in, and what does it want? | [`Gate::admit`], with the head alone |
 //! | Where does its message belong? | [`Gate::post`], with the body |
-//! | The machine of that place takes it | [`Server::receive`](crate::Server::receive), with the [`Streams`] of the connection as its outlets |
+//! | The machine of that place takes it | [`Server::receive`](crate::Server::receive), with the [`Streams`] of the connection as its outboxes |
 //! | What goes out on which response? | [`Streams::next`], as fast as the client reads |
 //! | The client has gone | [`Streams::disconnected`] |
 //! | Who has which session, and for how long? | [`Sessions`] |
@@ -29,7 +29,7 @@
 //!
 //! | step | what does it |
 //! |---|---|
-//! | What is to be requested, or broken off? | [`Posts::poll_action`]: the [`Posts`] are the outlets of the [`Client`](crate::Client) |
+//! | What is to be requested, or broken off? | [`Posts::poll_action`]: the [`Posts`] are the outboxes of the [`Client`](crate::Client) |
 //! | The head of a response | [`Posts::head`], which gives a [`ResponseReader`] |
 //! | Parts of the body, and its end | [`Posts::chunk`], [`Posts::end`], which give messages for the machine |
 //! | It failed | [`Posts::failed`] or [`Posts::broken`], with the [`TransportError`](crate::TransportError) that says why |

@@ -21,7 +21,7 @@ use crate::json::Raw;
 ///
 /// ```
 /// use mcp_sansio::Json;
-/// use mcp_sansio::{InboundId, Outbox, RespondError, Server};
+/// use mcp_sansio::{IncomingId, Outbox, RespondError, Server};
 ///
 /// #[derive(serde::Serialize)]
 /// struct Weather {
@@ -29,7 +29,7 @@ use crate::json::Raw;
 /// }
 ///
 /// /// Answers a request of a method that MCP does not have.
-/// fn answer(server: &mut Server, id: InboundId, out: &mut Outbox) -> Result<(), RespondError> {
+/// fn answer(server: &mut Server, id: IncomingId, out: &mut Outbox) -> Result<(), RespondError> {
 ///     server.respond(id, &Json(Weather { celsius: -3 }), out)
 /// }
 /// # _ = answer;

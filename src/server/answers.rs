@@ -4,11 +4,11 @@ use super::Server;
 use super::event::Request;
 use crate::capability::{Capability, CapabilitySet};
 use crate::config::BadArguments;
-use crate::connection::{Cx, Outlets, TaskHost};
+use crate::connection::{Cx, Outboxes, TaskHost};
 use crate::dialect::features::Feature;
 use crate::dialect::{NotAllowed, RespondError};
 use crate::error::ErrorCode;
-use crate::handle::InboundId;
+use crate::handle::IncomingId;
 use crate::json::Raw;
 use crate::model::{CallToolResult, InputRequired, SubscriptionFilter, TaskSupport};
 use crate::rpc::Fault;
@@ -55,7 +55,7 @@ impl Server {
         request: &Request<'_>,
         required: &InputRequired<'_>,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<(), RespondError> {
         let params = request.params.as_ref().map(Raw::as_json);
         let request = (request.id, params);
@@ -78,9 +78,9 @@ impl Server {
     /// As for [`respond`](crate::Connection::respond).
     pub fn reject_missing(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         needed: CapabilitySet,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<(), RespondError> {
         let (dispatcher, cx) = &mut self.connection.enter(None, out);
         dispatcher.serving.reject_missing(cx, request, needed)
@@ -97,9 +97,9 @@ impl Server {
     /// As for [`respond`](crate::Connection::respond).
     pub fn reject_arguments(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         text: &str,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<(), RespondError> {
         let is_the_tools = match self.config.bad_arguments {
             BadArguments::Request => false,
@@ -134,9 +134,9 @@ impl Server {
     /// [`respond`](crate::Connection::respond).
     pub fn task_mode(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         support: &TaskSupport<'_>,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<Option<TaskMode>, RespondError> {
         self.connection.dispatcher.serving.check_answerable(request)?;
         let context = self.context(request).ok_or(RespondError::Stale)?;
@@ -159,9 +159,9 @@ impl Server {
     /// Rejects the call of a tool that runs only as a task.
     fn reject_without_task(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         in_session: bool,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Result<(), RespondError> {
         let config = &self.config.connection;
         if in_session {
@@ -198,9 +198,9 @@ impl Server {
     /// As for [`respond`](crate::Connection::respond).
     pub fn grant(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         filter: Option<&SubscriptionFilter<'_>>,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<(), RespondError> {
         self.connection.dispatcher.serving.check_answerable(request)?;
         let filter = filter.map(Raw::from_serialize).transpose()?;
@@ -217,11 +217,11 @@ impl Server {
     /// As for [`respond`](crate::Connection::respond).
     pub fn grant_with_tasks(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         filter: Option<&SubscriptionFilter<'_>>,
         tasks: &mut Tasks,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<(), RespondError> {
         self.connection.dispatcher.serving.check_answerable(request)?;
         let filter = filter.map(Raw::from_serialize).transpose()?;

@@ -5,7 +5,7 @@ use alloc::string::String;
 
 use crate::capability::Extension;
 use crate::config::ServerConfig;
-use crate::connection::{Connection, Identity, IncomingRequest, Outlets};
+use crate::connection::{Connection, Identity, IncomingRequest, Outboxes};
 use crate::dialect::MetaKey;
 use crate::error::ViolationKind;
 use crate::model::{DiscoverResult, ServerCapabilities};
@@ -95,7 +95,7 @@ pub(super) fn answer(
     connection: &mut Connection,
     config: &ServerConfig,
     request: &IncomingRequest<'_, '_>,
-    out: &mut dyn Outlets,
+    out: &mut dyn Outboxes,
 ) -> Result<(), ViolationKind> {
     let discovery = Discovery {
         supported: config.revisions.and(RevisionSet::MODERN),

@@ -10,7 +10,7 @@ use crate::connection::{
     TaskUpdate, Violation, client_info, meta_to_pass_on, modern_client_info,
 };
 use crate::dialect::methods::owned_method;
-use crate::handle::InboundId;
+use crate::handle::IncomingId;
 use crate::json::{Object, Raw, Str, TextCopy};
 use crate::model::Implementation;
 use crate::rpc::ErrorObject;
@@ -142,7 +142,7 @@ impl<'a> From<CommonEvent<'a>> for ServerEvent<'a> {
 #[non_exhaustive]
 pub struct Subscribed<'a> {
     /// The request that keeps it open.
-    pub id: InboundId,
+    pub id: IncomingId,
     /// The rules under which it is served.
     pub context: RequestContext,
     /// What was asked for, a [`SubscriptionFilter`](crate::model::SubscriptionFilter). Of that the server
@@ -162,7 +162,7 @@ impl Subscribed<'_> {
 #[non_exhaustive]
 pub struct Request<'a> {
     /// What to answer it by.
-    pub id: InboundId,
+    pub id: IncomingId,
     /// The rules under which it is served.
     pub context: RequestContext,
     /// What is asked for.
@@ -187,7 +187,7 @@ pub struct Request<'a> {
 impl<'a> Request<'a> {
     #[inline(always)]
     pub(super) fn new(
-        id: InboundId,
+        id: IncomingId,
         context: RequestContext,
         kind: ClientRequest<'a>,
         request: &IncomingRequest<'_, 'a>,

@@ -3,7 +3,7 @@
 use super::event::Opened;
 use crate::capability::{CapabilitySet, Owner};
 use crate::config::ServerConfig;
-use crate::connection::{Connection, Detail, IncomingRequest, Outlets, Said};
+use crate::connection::{Connection, Detail, IncomingRequest, Outboxes, Said};
 use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::json::{Kind, MemberTexts, Raw, Str};
@@ -64,7 +64,7 @@ pub(super) fn answer<'f>(
     connection: &mut Connection,
     config: &ServerConfig,
     request: &IncomingRequest<'_, 'f>,
-    out: &mut dyn Outlets,
+    out: &mut dyn Outboxes,
 ) -> Result<Option<Opened<'f>>, ViolationKind> {
     let params = Params::read(request.params_text())?;
     let Some(revision) = config.choose(&params.requested) else {
@@ -81,7 +81,7 @@ pub(super) fn answer<'f>(
     let form = RequestKind::Initialize.rule().result(revision);
     let (dispatcher, cx) = &mut connection.enter(None, out);
     let messages = dispatcher.messages_mut();
-    let sent = messages.send_own(cx, request.arrival.lane, Said::Result, |writer| {
+    let sent = messages.send_own(cx, request.received.route, Said::Result, |writer| {
         write_result(writer, &request.id, &result, &Additions::NONE, Some(form))
     });
     if !sent {
@@ -102,7 +102,7 @@ fn refuse_revision(
     connection: &mut Connection,
     config: &ServerConfig,
     (request, params): (&IncomingRequest<'_, '_>, &Params<'_>),
-    out: &mut dyn Outlets,
+    out: &mut dyn Outboxes,
 ) {
     let supported = config.revisions.and(RevisionSet::LEGACY);
     let data = Detail::versions(supported, &params.requested);
@@ -110,7 +110,7 @@ fn refuse_revision(
     let code = ErrorCode::INVALID_PARAMS;
     let fault = Fault { code, message: &message, data: Some(&data) };
     let (dispatcher, cx) = &mut connection.enter(None, out);
-    dispatcher.messages_mut().send_own(cx, request.arrival.lane, Said::Error(code), |writer| {
+    dispatcher.messages_mut().send_own(cx, request.received.route, Said::Error(code), |writer| {
         write_error(writer, Answer::To(&request.id), fault, None)
     });
 }

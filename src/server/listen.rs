@@ -4,7 +4,7 @@
 use super::ClientRequest;
 use super::event::{Request, ServerEvent, Subscribed};
 use crate::config::Listening;
-use crate::connection::{Connection, IncomingRequest, Outlets};
+use crate::connection::{Connection, IncomingRequest, Outboxes};
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
 use crate::json::Raw;
@@ -18,7 +18,7 @@ pub(super) fn open<'f>(
     connection: &mut Connection,
     listening: Listening,
     request: &IncomingRequest<'_, 'f>,
-    out: &mut dyn Outlets,
+    out: &mut dyn Outboxes,
 ) -> Result<ServerEvent<'f>, ViolationKind> {
     let kind = Some(RequestKind::Listen);
     let call =

@@ -18,7 +18,7 @@ use core::ops::{Deref, DerefMut};
 use crate::capability::{CapabilitySet, Extension};
 use crate::config::{RoleConfig, ServerConfig};
 use crate::connection::{
-    Arrival, Connection, Cx, Elapsed, ForRole, IncomingRequest, Notification, Outlets,
+    Connection, Cx, Elapsed, ForRole, IncomingRequest, Notification, Outboxes, Received,
 };
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::ViolationKind;
@@ -150,11 +150,11 @@ impl Server {
     pub fn receive<'f>(
         &mut self,
         frame: impl Into<Frame<'f>>,
-        arrival: impl Into<Arrival>,
-        out: &mut impl Outlets,
+        received: impl Into<Received>,
+        out: &mut impl Outboxes,
     ) -> Option<ServerEvent<'f>> {
         let frame = frame.into();
-        self.take_in(frame, &mut ScannedFrame::unread(frame.bytes()), arrival.into(), out)
+        self.take_in(frame, &mut ScannedFrame::unread(frame.bytes()), received.into(), out)
     }
 
     /// The same as [`receive`](Self::receive) for a frame that may have been scanned before.
@@ -166,10 +166,10 @@ impl Server {
         &mut self,
         frame: impl Into<Frame<'f>>,
         scanned: &mut ScannedFrame<'f>,
-        arrival: impl Into<Arrival>,
-        out: &mut impl Outlets,
+        received: impl Into<Received>,
+        out: &mut impl Outboxes,
     ) -> Option<ServerEvent<'f>> {
-        self.take_in(frame.into(), scanned, arrival.into(), out)
+        self.take_in(frame.into(), scanned, received.into(), out)
     }
 
     /// Does the next thing that time, or the end of the connection, has brought about.
@@ -180,7 +180,7 @@ impl Server {
     pub fn handle_timeout(
         &mut self,
         now: Instant,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Option<ServerEvent<'static>> {
         loop {
             let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
@@ -211,24 +211,24 @@ impl Server {
         &mut self,
         frame: Frame<'f>,
         scanned: &mut ScannedFrame<'f>,
-        arrival: Arrival,
-        out: &mut dyn Outlets,
+        received: Received,
+        out: &mut dyn Outboxes,
     ) -> Option<ServerEvent<'f>> {
         if self.connection.dispatcher.messages().session.is_anonymous {
             self.identify();
         }
         let config = &self.config.connection;
         let Some(incoming) = self.connection.dispatcher.receive(
-            &mut Cx::at(config, arrival.now, out),
+            &mut Cx::at(config, received.now, out),
             frame,
-            arrival,
+            received,
             scanned,
         ) else {
             let (dispatcher, cx) = &mut self.connection.enter(None, out);
             dispatcher.end_reception(cx);
             return None;
         };
-        let event = self.incoming(incoming, arrival.now, out);
+        let event = self.incoming(incoming, received.now, out);
         let (dispatcher, cx) = &mut self.connection.enter(None, out);
         dispatcher.end_reception(cx);
         event
@@ -238,7 +238,7 @@ impl Server {
         &mut self,
         incoming: ForRole<'_, 'f>,
         now: Instant,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Option<ServerEvent<'f>> {
         match incoming {
             ForRole::Event(event) => Some(event.into()),
@@ -272,7 +272,7 @@ impl Server {
         &mut self,
         kind: Option<RequestKind>,
         request: &IncomingRequest<'_, 'f>,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Option<ServerEvent<'f>> {
         let Self { connection, config, .. } = self;
         let special = match kind {
@@ -306,7 +306,7 @@ impl Server {
         kind: Option<NotificationKind>,
         notification: Notification<'f>,
         now: Instant,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Option<ServerEvent<'f>> {
         if kind != Some(NotificationKind::Initialized) {
             return Some(ServerEvent::Notification(notification));
@@ -324,7 +324,7 @@ impl Server {
         &mut self,
         kind: ViolationKind,
         request: IncomingRequest<'_, 'f>,
-        out: &mut dyn Outlets,
+        out: &mut dyn Outboxes,
     ) -> Option<ServerEvent<'f>> {
         let (dispatcher, cx) = &mut self.connection.enter(None, out);
         let event = dispatcher.refuse(cx, kind, request)?;

@@ -5,9 +5,9 @@ use alloc::string::String;
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 
 use super::Server;
-use crate::connection::{Change, Delivery, Notice, NotifyError, Outlets};
+use crate::connection::{Change, Delivery, Notice, NotifyError, Outboxes};
 use crate::dialect::methods::NotificationKind;
-use crate::handle::InboundId;
+use crate::handle::IncomingId;
 use crate::model::{ElicitationCompleteParams, LoggingLevel, ResourceUpdatedParams, TaskParams};
 use crate::schema::{Json, Payload};
 use crate::task::RELATED;
@@ -28,7 +28,7 @@ pub struct Log<'a, T: ?Sized> {
     level: LoggingLevel,
     data: &'a T,
     logger: Option<&'a str>,
-    about: Option<InboundId>,
+    about: Option<IncomingId>,
     task: Option<&'a str>,
 }
 
@@ -53,9 +53,9 @@ impl<'a, T: Serialize + ?Sized> Log<'a, T> {
         self
     }
 
-    /// The request that it is about: it goes out on the lane of that exchange.
+    /// The request that it is about: it goes out on the route of that exchange.
     #[must_use]
-    pub const fn about(mut self, request: InboundId) -> Self {
+    pub const fn about(mut self, request: IncomingId) -> Self {
         self.about = Some(request);
         self
     }
@@ -143,7 +143,7 @@ impl Server {
     pub fn log<T: Serialize + ?Sized>(
         &mut self,
         log: &Log<'_, T>,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
         let wanted = Some(self.wants_log(log));
         self.tell(NotificationKind::Message, &Json(log), log.about, wanted, out)
@@ -172,7 +172,7 @@ impl Server {
     pub fn resource_updated(
         &mut self,
         uri: &str,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
         let params = ResourceUpdatedParams::new(uri);
         // What is wanted now may be held, and is looked at again when it leaves.
@@ -190,7 +190,7 @@ impl Server {
         &mut self,
         subscribed: &str,
         uri: &str,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
         let wanted =
             Some(self.connection.dispatcher.messages().interests.wants_resource(subscribed));
@@ -211,7 +211,7 @@ impl Server {
     pub fn list_changed(
         &mut self,
         list: ChangedList,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
         let kind = match list {
             ChangedList::Tools => NotificationKind::ToolsChanged,
@@ -231,7 +231,7 @@ impl Server {
     pub fn elicitation_complete(
         &mut self,
         elicitation_id: &str,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
         let params = ElicitationCompleteParams::new(String::from(elicitation_id));
         self.tell(NotificationKind::ElicitationComplete, &params, None, None, out)
@@ -242,7 +242,7 @@ impl Server {
         change: Change<'_>,
         params: &ResourceUpdatedParams<'_>,
         wanted: Option<bool>,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
         let (method, change) = (NotificationKind::ResourceUpdated.rule().name, Some(change));
         let notice = Notice { method, params, related: None, wanted, change };
@@ -254,9 +254,9 @@ impl Server {
         &mut self,
         kind: NotificationKind,
         params: &dyn Payload,
-        related: Option<InboundId>,
+        related: Option<IncomingId>,
         wanted: Option<bool>,
-        out: &mut impl Outlets,
+        out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
         let notice = Notice { method: kind.rule().name, params, related, wanted, change: None };
         let (dispatcher, cx) = &mut self.connection.enter(None, out);

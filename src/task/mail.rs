@@ -5,7 +5,7 @@ use core::mem::{replace, take};
 
 use super::key::TaskKey;
 use super::record::{Asking, Record};
-use crate::handle::{CallId, ConnectionNumber, InboundId};
+use crate::handle::{CallId, ConnectionNumber, IncomingId};
 use crate::ordered::Ordered;
 
 /// One thing to tell.
@@ -14,11 +14,11 @@ pub(crate) enum Notice {
     /// A task has changed, or asks for something. To whoever asked for it.
     Changed(TaskKey),
     /// The same, to a subscription.
-    Watched(InboundId, TaskKey),
+    Watched(IncomingId, TaskKey),
     /// A request for the result of a task can be answered.
-    Answer(InboundId, TaskKey),
+    Answer(IncomingId, TaskKey),
     /// A request for the result of a task that is forgotten.
-    Gone(InboundId),
+    Gone(IncomingId),
     /// What was asked for a task is not needed any more.
     Dismiss(CallId),
 }

@@ -84,7 +84,7 @@
 //!   [`Tasks::answered`];
 //! - **connections** have a number each ([`Server::numbered`](crate::Server::numbered)), because tasks
 //!   know them by that, and their end goes to [`Tasks::disconnected`];
-//! - **who is asking** goes with each message ([`Arrival::requestor`](crate::Arrival::requestor)) if there
+//! - **who is asking** goes with each message ([`Received::requestor`](crate::Received::requestor)) if there
 //!   can be more than one: a requestor reaches only its own tasks;
 //! - **subscriptions to tasks** (`taskIds`) are for the program to grant: it
 //!   [is asked](crate::Listening::Asked), and answers with

@@ -13,7 +13,7 @@ use crate::capability::CapabilitySet;
 use crate::dialect::Kept;
 use crate::dialect::methods::RequestKind;
 use crate::error::ErrorCode;
-use crate::handle::{CallId, ConnectionNumber, InboundId, Requestor};
+use crate::handle::{CallId, ConnectionNumber, IncomingId, Requestor};
 use crate::json::{Elements, Number, Str, member};
 use crate::rpc::Recycle;
 use crate::time::Instant;
@@ -74,9 +74,9 @@ pub(crate) struct Links {
     pub(crate) token_of: Option<ConnectionNumber>,
     pub(crate) progress: Option<Number>,
     /// Requests for the result that wait for it.
-    pub(crate) waiters: SmallVec<[InboundId; 1]>,
+    pub(crate) waiters: SmallVec<[IncomingId; 1]>,
     /// Subscriptions to its changes, and whether they are to look at it.
-    pub(crate) watchers: SmallVec<[(InboundId, bool); 1]>,
+    pub(crate) watchers: SmallVec<[(IncomingId, bool); 1]>,
 }
 
 /// How far a task is, and what came of it.

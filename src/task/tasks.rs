@@ -12,7 +12,7 @@ use super::record::{Asking, BegunFor, Links, Record};
 use super::records::Records;
 use super::status::Status;
 use super::view::TaskView;
-use crate::handle::{ConnectionNumber, InboundId, Requestor};
+use crate::handle::{ConnectionNumber, IncomingId, Requestor};
 use crate::json::Number;
 use crate::time::Instant;
 
@@ -269,8 +269,8 @@ impl Tasks {
     pub(crate) fn wait(
         &mut self,
         key: TaskKey,
-        waiter: InboundId,
-        is_open: impl Fn(InboundId) -> bool,
+        waiter: IncomingId,
+        is_open: impl Fn(IncomingId) -> bool,
     ) {
         let connection = waiter.connection();
         self.mail.know(connection);
@@ -306,8 +306,8 @@ impl Tasks {
     pub(crate) fn watch(
         &mut self,
         key: TaskKey,
-        listen: InboundId,
-        is_open: impl Fn(InboundId) -> bool,
+        listen: IncomingId,
+        is_open: impl Fn(IncomingId) -> bool,
     ) {
         let connection = listen.connection();
         self.mail.know(connection);

@@ -77,14 +77,14 @@ impl Link {
     /// Takes at most so many bytes, which arrive at the given time and not before, nor before those in front of
     /// them. Says how many it took:
     /// fewer if there are fewer, or if there is not [room](Self::room) for all.
-    pub fn take(&mut self, outbox: &mut Outbox, bytes: usize, arrival: Instant) -> usize {
+    pub fn take(&mut self, outbox: &mut Outbox, bytes: usize, received: Instant) -> usize {
         let unsent = outbox.unsent();
         let count = self.room().min(bytes).min(unsent.len());
         let Some(taken) = unsent.get(..count) else { return 0 };
         let Some(last) = taken.last() else { return 0 };
         self.is_within = *last != b'\n';
         self.length += count;
-        self.chunks.push_back((arrival, taken.to_vec()));
+        self.chunks.push_back((received, taken.to_vec()));
         outbox.sent(count);
         count
     }
@@ -95,10 +95,10 @@ impl Link {
         if self.is_within || self.is_broken {
             return false;
         }
-        let arrival = self.chunks.back().map_or(Instant::EPOCH, |(arrival, _)| *arrival);
+        let received = self.chunks.back().map_or(Instant::EPOCH, |(received, _)| *received);
         let noise = [line, b"\n"].concat();
         self.length += noise.len();
-        self.chunks.push_back((arrival, noise));
+        self.chunks.push_back((received, noise));
         true
     }
 
@@ -106,8 +106,8 @@ impl Link {
     /// fewer, or if the inbox has frames to be taken first.
     pub fn give(&mut self, inbox: &mut Inbox, bytes: usize, now: Instant) -> usize {
         let mut given = 0;
-        while let Some((arrival, chunk)) = self.chunks.front_mut() {
-            if now < *arrival {
+        while let Some((received, chunk)) = self.chunks.front_mut() {
+            if now < *received {
                 break;
             }
             let count = chunk.len().min(bytes - given);
@@ -133,7 +133,7 @@ impl Link {
 
     /// When the next bytes arrive. A time that has passed if there are some already.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.chunks.front().map(|(arrival, _)| *arrival)
+        self.chunks.front().map(|(received, _)| *received)
     }
 }
 

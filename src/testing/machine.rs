@@ -7,7 +7,7 @@ use core::ops::DerefMut;
 use crate::client::{Client, ClientEvent};
 use crate::connection::{Connection, SubscriptionNews};
 use crate::frame::{Frame, Outbox};
-use crate::handle::{CallId, InboundId};
+use crate::handle::{CallId, IncomingId};
 use crate::server::{Server, ServerEvent};
 use crate::time::Instant;
 
@@ -16,9 +16,9 @@ use crate::time::Instant;
 #[non_exhaustive]
 pub enum Meaning {
     /// The peer asks, or keeps a subscription open.
-    Request(InboundId),
+    Request(IncomingId),
     /// A request is not to be answered any more.
-    RequestEnded(InboundId),
+    RequestEnded(IncomingId),
     /// News of a call that has not ended.
     CallGoesOn(CallId),
     /// A call has its outcome.

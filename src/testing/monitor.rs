@@ -7,7 +7,7 @@ use core::fmt;
 use super::machine::{Machine, Meaning};
 use super::promise::{Broken, Promise};
 use super::wire::Wire;
-use crate::handle::{CallId, InboundId};
+use crate::handle::{CallId, IncomingId};
 use crate::time::Instant;
 
 /// Watches one machine, and what its application does with it, keep the promises of this crate.
@@ -25,9 +25,9 @@ use crate::time::Instant;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Monitor {
     calls: BTreeSet<CallId>,
-    requests: BTreeSet<InboundId>,
+    requests: BTreeSet<IncomingId>,
     /// Answered with a need for input, and to come again.
-    to_come_again: BTreeSet<InboundId>,
+    to_come_again: BTreeSet<IncomingId>,
     wire: Wire,
     is_closed: bool,
 }
@@ -57,12 +57,12 @@ impl Monitor {
     }
 
     /// The requests that have not been answered.
-    pub fn requests(&self) -> impl Iterator<Item = InboundId> {
+    pub fn requests(&self) -> impl Iterator<Item = IncomingId> {
         self.requests.iter().copied()
     }
 
     /// Requests that were answered with a need for input, in a session, and come again.
-    pub fn to_come_again(&self) -> impl Iterator<Item = InboundId> {
+    pub fn to_come_again(&self) -> impl Iterator<Item = IncomingId> {
         self.to_come_again.iter().copied()
     }
 
@@ -92,7 +92,7 @@ impl Monitor {
     /// # Errors
     ///
     /// It was not there to be answered, here and wherever a request ends.
-    pub fn answered(&mut self, request: InboundId) -> Result<(), Broken> {
+    pub fn answered(&mut self, request: IncomingId) -> Result<(), Broken> {
         self.request_ended(request, &"answered")
     }
 
@@ -101,7 +101,7 @@ impl Monitor {
     /// # Errors
     ///
     /// See [`answered`](Self::answered).
-    pub fn answered_for_now(&mut self, request: InboundId) -> Result<(), Broken> {
+    pub fn answered_for_now(&mut self, request: IncomingId) -> Result<(), Broken> {
         self.request_ended(request, &"input required")?;
         self.to_come_again.insert(request);
         Ok(())
@@ -181,7 +181,7 @@ impl Monitor {
         if let Some(id) = strange.next().filter(|_| !is_due) {
             return Err(Broken::new(Promise::OneAnswer, format!("{id} is open and nobody knows")));
         }
-        let open: BTreeSet<InboundId> = machine.open_requests().collect();
+        let open: BTreeSet<IncomingId> = machine.open_requests().collect();
         if let Some(lost) = self.requests.iter().find(|id| !open.contains(*id) && !is_due) {
             return Err(Broken::new(Promise::OneAnswer, format!("{lost} is open and forgotten")));
         }
@@ -211,7 +211,7 @@ impl Monitor {
         }
     }
 
-    fn request_ended(&mut self, id: InboundId, why: &dyn fmt::Debug) -> Result<(), Broken> {
+    fn request_ended(&mut self, id: IncomingId, why: &dyn fmt::Debug) -> Result<(), Broken> {
         if self.requests.remove(&id) | self.to_come_again.remove(&id) {
             return Ok(());
         }

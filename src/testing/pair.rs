@@ -147,7 +147,7 @@ impl Pair {
     /// Whether nothing is on the way that has arrived, and nothing waits to be sent.
     pub(super) fn is_quiet(&self) -> bool {
         let has_arrived =
-            |link: &Link| link.poll_timeout().is_some_and(|arrival| arrival <= self.now);
+            |link: &Link| link.poll_timeout().is_some_and(|received| received <= self.now);
         let can_send = |out: &Outbox, link: &Link| !out.is_empty() && 0 < link.room();
         !(has_arrived(&self.upstream)
             || has_arrived(&self.downstream)

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use mcp_sansio::InboundId;
+use mcp_sansio::IncomingId;
 
 use crate::host::Chore;
 use crate::rare::Rare;
@@ -11,11 +11,11 @@ use crate::rare::Rare;
 /// to bound.
 #[derive(Default)]
 pub(crate) struct Chores {
-    waiting: Rare<VecDeque<(InboundId, Chore)>>,
+    waiting: Rare<VecDeque<(IncomingId, Chore)>>,
 }
 
 impl Chores {
-    pub(crate) fn push(&mut self, id: InboundId, chore: Chore) {
+    pub(crate) fn push(&mut self, id: IncomingId, chore: Chore) {
         self.waiting.needed().push_back((id, chore));
     }
 
@@ -23,12 +23,12 @@ impl Chores {
         self.waiting.get().is_none_or(VecDeque::is_empty)
     }
 
-    pub(crate) fn pop(&mut self) -> Option<(InboundId, Chore)> {
+    pub(crate) fn pop(&mut self) -> Option<(IncomingId, Chore)> {
         self.waiting.get_mut()?.pop_front()
     }
 
     /// There was no room for its answer: it is the next one again.
-    pub(crate) fn push_back(&mut self, id: InboundId, chore: Chore) {
+    pub(crate) fn push_back(&mut self, id: IncomingId, chore: Chore) {
         self.waiting.needed().push_front((id, chore));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcp_sansio::{Arrival, Cause, Frame, InboundId, Inbox, Instant, Phase};
+use mcp_sansio::{Cause, Frame, Inbox, IncomingId, Instant, Phase, Received};
 
 use crate::machine::Machine;
 use crate::machine::sealed::Happening;
@@ -51,14 +51,14 @@ impl<M: Machine> Wire<M> {
     ) -> Poll<()> {
         let principal = self.tasks.as_ref().map(SharedTasks::principal).unwrap_or_default();
         while inbox.has_next() {
-            let arrival = Arrival::from(self.clock.now()).principal(principal);
+            let received = Received::from(self.clock.now()).principal(principal);
             let has_room = self.act(|state| {
                 for _ in 0..MOST_AT_ONCE {
                     let Some(frame) = inbox.peek() else { break };
                     if !state.has_room_for(&frame) {
                         return false;
                     }
-                    self.take_one(state, inbox, arrival);
+                    self.take_one(state, inbox, received);
                 }
                 true
             });
@@ -69,16 +69,16 @@ impl<M: Machine> Wire<M> {
                 return Poll::Pending;
             }
             // The machine refuses it if there is still no room.
-            self.act(|state| self.take_one(state, inbox, arrival));
+            self.act(|state| self.take_one(state, inbox, received));
         }
         Poll::Ready(())
     }
 
     #[inline]
-    fn take_one(self: &Arc<Self>, state: &mut State<M>, inbox: &mut Inbox, arrival: Arrival) {
+    fn take_one(self: &Arc<Self>, state: &mut State<M>, inbox: &mut Inbox, received: Received) {
         let Some(frame) = inbox.next() else { return };
         let bytes = frame.bytes().len();
-        match state.machine.receive(frame, arrival, &mut state.out) {
+        match state.machine.receive(frame, received, &mut state.out) {
             None => {}
             // What comes most often is not moved more than it has to be.
             Some(Happening::Request(id, request)) => self.ask(state, (id, request), None),
@@ -189,7 +189,7 @@ impl<M: Machine> Wire<M> {
     pub(crate) fn ask(
         &self,
         state: &mut State<M>,
-        (id, request): (InboundId, M::Request),
+        (id, request): (IncomingId, M::Request),
         admission: Option<&mut Admission<'_>>,
     ) {
         if let Some(chore) = M::chore(&request).filter(|_| self.tasks.is_some()) {
@@ -265,7 +265,7 @@ impl<M: Machine> State<M> {
 
 /// The answer to a request is not wanted any more, so neither are those to the calls that were made because
 /// of it.
-fn cancelled<M: Machine>(state: &mut State<M>, id: InboundId) {
+fn cancelled<M: Machine>(state: &mut State<M>, id: IncomingId) {
     state.follow.more().signals.extend(state.requests.cancel(id));
     let calls: Vec<_> = state.machine.calls_made_for(id).collect();
     for call in calls {

@@ -10,7 +10,7 @@ use mcp_sansio::model::method::Notification;
 use mcp_sansio::model::{InputRequired, TaskSupport};
 use mcp_sansio::task::{NewTask, TaskError};
 use mcp_sansio::{
-    CallOptions, CapabilitySet, Delivery, ErrorCode, ErrorObject, InboundId, Instant, Log,
+    CallOptions, CapabilitySet, Delivery, ErrorCode, ErrorObject, IncomingId, Instant, Log,
     NotifyError, Payload, Progress, ProgressReport, RespondError, Server, TaskMode,
 };
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub struct Exchange<M: Machine = Server> {
 }
 
 struct Inner<M: Machine> {
-    id: InboundId,
+    id: IncomingId,
     request: M::Request,
     signal: Signal,
     handle: Handle<M>,

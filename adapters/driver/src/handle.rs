@@ -12,7 +12,7 @@ use mcp_sansio::model::method::{Method, Notification, PagedMethod, SetLevel};
 use mcp_sansio::model::{LoggingLevel, SubscriptionFilter};
 use mcp_sansio::{
     CallError, CallId, CallOptions, CancelError, Cancellation, CapabilitySet, ChangedList, Client,
-    ConnectionNumber, Counts, Delivery, InboundId, Log, NotifyError, Paging, Payload, Phase,
+    ConnectionNumber, Counts, Delivery, IncomingId, Log, NotifyError, Paging, Payload, Phase,
     Revision, Server, TaskOptions, TaskTicket, ToolTasks,
 };
 use serde::Serialize;
@@ -131,7 +131,7 @@ impl<M: Machine> Handle<M> {
         &self,
         method: &str,
         params: &T,
-        related: Option<InboundId>,
+        related: Option<IncomingId>,
     ) -> Result<Delivery, NotifyError> {
         let params = Raw::from_payload(params)?;
         self.wire.with(|machine, out, _| machine.notify_method(method, &params, related, out))

@@ -4,7 +4,7 @@
 
 use mcp_sansio::task::{TaskCall, TaskNews, Tasks};
 use mcp_sansio::{
-    Client, ClientRequest, InboundId, Instant, Request, RequestFromServer, RespondError, Server,
+    Client, ClientRequest, IncomingId, Instant, Request, RequestFromServer, RespondError, Server,
     ServerRequest,
 };
 
@@ -28,7 +28,7 @@ pub trait Host {
         Self: Machine;
     fn serve_chore(
         &mut self,
-        id: InboundId,
+        id: IncomingId,
         chore: &Chore,
         tasks: &mut Tasks,
         now: Instant,
@@ -47,7 +47,7 @@ impl Host for Server {
 
     fn serve_chore(
         &mut self,
-        id: InboundId,
+        id: IncomingId,
         chore: &Chore,
         tasks: &mut Tasks,
         now: Instant,
@@ -70,7 +70,7 @@ impl Host for Client {
 
     fn serve_chore(
         &mut self,
-        id: InboundId,
+        id: IncomingId,
         chore: &Chore,
         tasks: &mut Tasks,
         now: Instant,

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::task::{NewTask, TaskError, TaskKey};
-use mcp_sansio::{InboundId, Instant, Phase, Progress, ProgressReport, RespondError, TaskAnswer};
+use mcp_sansio::{IncomingId, Instant, Phase, Progress, ProgressReport, RespondError, TaskAnswer};
 
 use crate::machine::Machine;
 use crate::task_handle::TaskHandle;
@@ -27,7 +27,7 @@ impl<M: Machine> Wire<M> {
     /// Begins a task for a request and answers it, as [`answer`](Self::answer) does.
     pub(crate) fn begin_task(
         self: &Arc<Self>,
-        id: InboundId,
+        id: IncomingId,
         new: NewTask,
     ) -> Result<TaskHandle, TaskError> {
         let tasks = self.tasks.as_ref().ok_or(TaskError::NotWanted)?;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use mcp_sansio::json::Str;
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{
-    Arrival, CallEnded, Client, ClientEvent, Connection, Frame, InboundId, Instant, ListPage,
-    PagesRestarted, Payload, ProgressUpdate, Request, RequestFromServer, Server, ServerEvent,
-    TaskAnswer, WrittenResult,
+    CallEnded, Client, ClientEvent, Connection, Frame, IncomingId, Instant, ListPage,
+    PagesRestarted, Payload, ProgressUpdate, Received, Request, RequestFromServer, Server,
+    ServerEvent, TaskAnswer, WrittenResult,
 };
 
 use crate::host::Host;
@@ -32,9 +32,9 @@ pub(crate) mod sealed {
     #[derive(Debug)]
     pub enum Happening<M: Machine> {
         /// The other side asks.
-        Request(InboundId, M::Request),
+        Request(IncomingId, M::Request),
         /// It does not want the answer any more.
-        Cancelled(InboundId),
+        Cancelled(IncomingId),
         /// A call of ours goes on.
         Progress(ProgressUpdate<'static>),
         /// A page of a list that is read page by page.
@@ -72,7 +72,7 @@ pub(crate) mod sealed {
         fn receive(
             &mut self,
             frame: Frame<'_>,
-            arrival: Arrival,
+            received: Received,
             out: &mut Out,
         ) -> Option<Happening<Self>>
         where
@@ -134,10 +134,10 @@ macro_rules! machine {
             fn receive(
                 &mut self,
                 frame: Frame<'_>,
-                arrival: Arrival,
+                received: Received,
                 out: &mut Out,
             ) -> Option<sealed::Happening<Self>> {
-                let event = Self::receive(self, frame, arrival, out);
+                let event = Self::receive(self, frame, received, out);
                 event.inspect(|event| out.watch(event)).map(sealed::Happening::from)
             }
 

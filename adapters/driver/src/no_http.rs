@@ -1,18 +1,18 @@
-//! The module `http` where the feature `http` is off: no connection has outlets of HTTP, and nothing waits for them.
+//! The module `http` where the feature `http` is off: no connection has outboxes of HTTP, and nothing waits for them.
 
 #![allow(unnameable_types, reason = "nobody but this crate has machines")]
 
-use mcp_sansio::{ClientEvent, Instant, Lane, Outbox, Outlets, Requestor, ServerEvent};
+use mcp_sansio::{ClientEvent, Instant, Outbox, Outboxes, Requestor, Route, ServerEvent};
 
 use crate::machine::Machine;
 use crate::out::Watched;
 use crate::wire::State;
 
-/// The outlets of a connection over HTTP. There are none.
+/// The outboxes of a connection over HTTP. There are none.
 #[derive(Debug)]
-pub enum HttpOutlets {}
+pub enum HttpOutboxes {}
 
-impl HttpOutlets {
+impl HttpOutboxes {
     pub(crate) const fn len(&self) -> usize {
         match *self {}
     }
@@ -47,24 +47,24 @@ impl HttpOutlets {
 }
 
 impl Watched for ServerEvent<'_> {
-    fn show(&self, http: &mut HttpOutlets) {
+    fn show(&self, http: &mut HttpOutboxes) {
         match *http {}
     }
 }
 
 impl Watched for ClientEvent<'_> {
-    fn show(&self, http: &mut HttpOutlets) {
+    fn show(&self, http: &mut HttpOutboxes) {
         match *http {}
     }
 }
 
-impl Outlets for HttpOutlets {
-    fn lane(&mut self, _: Lane) -> &mut Outbox {
+impl Outboxes for HttpOutboxes {
+    fn outbox(&mut self, _: Route) -> &mut Outbox {
         match *self {}
     }
 }
 
-/// What a connection over HTTP keeps beside its outlets: nothing.
+/// What a connection over HTTP keeps beside its outboxes: nothing.
 #[derive(Default)]
 pub(crate) struct HttpState {}
 

@@ -2,18 +2,18 @@
 
 #![allow(unnameable_types, reason = "nobody but this crate has machines")]
 
-use mcp_sansio::{Instant, Lane, Observation, Outbox, Outlets, Requestor};
+use mcp_sansio::{Instant, Observation, Outbox, Outboxes, Requestor, Route};
 
-use crate::http::HttpOutlets;
+use crate::http::HttpOutboxes;
 
-/// The outlets of a connection.
+/// The outboxes of a connection.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one to a connection")]
 pub enum Out {
     /// A stream of messages: stdio, a socket, a pipe.
     Stream(Outbox),
     /// Requests or responses of HTTP.
-    Http(HttpOutlets),
+    Http(HttpOutboxes),
 }
 
 impl Out {
@@ -104,17 +104,17 @@ impl Out {
     }
 }
 
-/// An event that outlets may want to see.
+/// An event that outboxes may want to see.
 pub(crate) trait Watched {
     /// Shows it.
-    fn show(&self, http: &mut HttpOutlets);
+    fn show(&self, http: &mut HttpOutboxes);
 }
 
-impl Outlets for Out {
-    fn lane(&mut self, lane: Lane) -> &mut Outbox {
+impl Outboxes for Out {
+    fn outbox(&mut self, route: Route) -> &mut Outbox {
         match self {
             Self::Stream(outbox) => outbox,
-            Self::Http(http) => http.lane(lane),
+            Self::Http(http) => http.outbox(route),
         }
     }
 
@@ -125,17 +125,17 @@ impl Outlets for Out {
         }
     }
 
-    fn can_ask(&self, lane: Lane) -> bool {
+    fn can_ask(&self, route: Route) -> bool {
         match self {
-            Self::Stream(outbox) => outbox.can_ask(lane),
-            Self::Http(http) => http.can_ask(lane),
+            Self::Stream(outbox) => outbox.can_ask(route),
+            Self::Http(http) => http.can_ask(route),
         }
     }
 
-    fn is_heard(&self, lane: Lane) -> bool {
+    fn has_reader(&self, route: Route) -> bool {
         match self {
-            Self::Stream(outbox) => outbox.is_heard(lane),
-            Self::Http(http) => http.is_heard(lane),
+            Self::Stream(outbox) => outbox.has_reader(route),
+            Self::Http(http) => http.has_reader(route),
         }
     }
 }

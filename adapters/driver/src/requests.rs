@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use mcp_sansio::{InboundId, Instant};
+use mcp_sansio::{IncomingId, Instant};
 
 use crate::machine::Machine;
 use crate::signal::Signalled;
@@ -29,7 +29,7 @@ pub(crate) struct Requests<M: Machine> {
     first: u64,
     cancelled: usize,
     /// Those that wait or run, each at the index of its handle.
-    stages: Vec<Option<(InboundId, Stage)>>,
+    stages: Vec<Option<(IncomingId, Stage)>>,
     running: usize,
     /// How many handlers have returned.
     returned: u64,
@@ -42,9 +42,9 @@ struct Rest {
     /// How many handlers had returned when somebody began to wait for the next one, and when that was.
     last_return: Option<(u64, Instant)>,
     /// Those that run and count for nothing, in order.
-    lent: Vec<InboundId>,
+    lent: Vec<IncomingId>,
     /// The permits of requests that come again when their clients have given the input they need.
-    without_input: HashMap<InboundId, Permit>,
+    without_input: HashMap<IncomingId, Permit>,
 }
 
 /// How far a request is.
@@ -56,14 +56,14 @@ enum Stage {
 }
 
 struct Waiting<M: Machine> {
-    id: InboundId,
+    id: IncomingId,
     request: M::Request,
     permit: Option<Permit>,
 }
 
 /// A request whose handler starts.
 pub(crate) struct Started<M: Machine> {
-    pub(crate) id: InboundId,
+    pub(crate) id: IncomingId,
     pub(crate) request: M::Request,
     pub(crate) permit: Option<Permit>,
 }
@@ -88,13 +88,13 @@ impl<M: Machine> Requests<M> {
 
     /// Takes a request in, and its permit.
     #[inline]
-    pub(crate) fn push(&mut self, id: InboundId, request: M::Request, permit: Option<Permit>) {
+    pub(crate) fn push(&mut self, id: IncomingId, request: M::Request, permit: Option<Permit>) {
         let number = self.first + self.waiting.len() as u64;
         self.waiting.push_back(Some(Waiting { id, request, permit }));
         self.set_stage(id, Stage::Waits(number));
     }
 
-    fn set_stage(&mut self, id: InboundId, stage: Stage) {
+    fn set_stage(&mut self, id: IncomingId, stage: Stage) {
         let index = id.index();
         if self.stages.len() <= index {
             self.stages.resize_with(index + 1, || None);
@@ -104,7 +104,7 @@ impl<M: Machine> Requests<M> {
         }
     }
 
-    fn stage(&mut self, id: InboundId) -> Option<&mut Option<(InboundId, Stage)>> {
+    fn stage(&mut self, id: IncomingId) -> Option<&mut Option<(IncomingId, Stage)>> {
         let stage = self.stages.get_mut(id.index())?;
         stage.as_ref().is_some_and(|(known, _)| *known == id).then_some(stage)
     }
@@ -171,25 +171,25 @@ impl<M: Machine> Requests<M> {
     }
 
     /// The handler of the request runs, and has this.
-    pub(crate) fn runs(&mut self, id: InboundId, signalled: Weak<dyn Signalled>) {
+    pub(crate) fn runs(&mut self, id: IncomingId, signalled: Weak<dyn Signalled>) {
         self.set_stage(id, Stage::Runs(signalled));
     }
 
     /// The request comes again later, and keeps its permit until then: it was admitted, and must not be refused when its
     /// client has answered.
-    pub(crate) fn wait_for_input(&mut self, id: InboundId, permit: Option<Permit>) {
+    pub(crate) fn wait_for_input(&mut self, id: IncomingId, permit: Option<Permit>) {
         if let Some(permit) = permit {
             self.rest.get_or_insert_default().without_input.insert(id, permit);
         }
     }
 
     /// The permit of a request that has come again.
-    pub(crate) fn input_came(&mut self, id: InboundId) -> Option<Permit> {
+    pub(crate) fn input_came(&mut self, id: IncomingId) -> Option<Permit> {
         self.rest.as_mut()?.without_input.remove(&id)
     }
 
     /// Its answer has been given by the run of its handler that has this. It may run again already, with what it needed.
-    pub(crate) fn answered(&mut self, id: InboundId, signalled: *const ()) {
+    pub(crate) fn answered(&mut self, id: IncomingId, signalled: *const ()) {
         if let Some(stage) = self.stage(id)
             && matches!(stage, Some((_, Stage::Runs(known))) if known.as_ptr().cast() == signalled)
         {
@@ -198,7 +198,7 @@ impl<M: Machine> Requests<M> {
     }
 
     /// Its answer is not wanted any more: it does not run. Gives what tells that, if it does.
-    pub(crate) fn cancel(&mut self, id: InboundId) -> Option<Weak<dyn Signalled>> {
+    pub(crate) fn cancel(&mut self, id: IncomingId) -> Option<Weak<dyn Signalled>> {
         drop(self.input_came(id));
         match self.stage(id)?.take()?.1 {
             Stage::Runs(signalled) => Some(signalled),
@@ -228,7 +228,7 @@ impl<M: Machine> Requests<M> {
 
     /// Its handler goes on, but need not be waited for: another one may run beside it, unless there are very
     /// many of these. It keeps its permit, as that bounds handlers.
-    pub(crate) fn lend(&mut self, id: InboundId) {
+    pub(crate) fn lend(&mut self, id: IncomingId) {
         let lent = &mut self.rest.get_or_insert_default().lent;
         if lent.len() < MOST_LENT
             && let Err(at) = lent.binary_search(&id)
@@ -239,7 +239,7 @@ impl<M: Machine> Requests<M> {
         }
     }
 
-    pub(crate) fn finished(&mut self, id: InboundId) {
+    pub(crate) fn finished(&mut self, id: IncomingId) {
         self.returned += 1;
         let lent = self.rest.as_mut().map(|rest| &mut rest.lent);
         match lent.and_then(|lent| lent.binary_search(&id).ok().map(|at| lent.remove(at))) {
@@ -303,7 +303,7 @@ mod tests {
     }
 
     /// So many wait.
-    fn waiting(most_running: usize, many: usize) -> (Requests<Server>, Vec<InboundId>) {
+    fn waiting(most_running: usize, many: usize) -> (Requests<Server>, Vec<IncomingId>) {
         let mut waiting = Requests::new(most_running);
         let mut ids = Vec::new();
         for request in requests(many) {
@@ -313,7 +313,7 @@ mod tests {
         (waiting, ids)
     }
 
-    fn start(requests: &mut Requests<Server>) -> Option<InboundId> {
+    fn start(requests: &mut Requests<Server>) -> Option<IncomingId> {
         requests.start().map(|started| started.id)
     }
 

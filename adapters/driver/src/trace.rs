@@ -1,7 +1,7 @@
 //! Says what happens on a connection to `tracing`, if the feature with that name is on. Methods, ids and
 //! reasons are said, payloads never: the `Debug` of events shows kinds and lengths.
 
-use mcp_sansio::{CallId, Cause, InboundId, Outcome};
+use mcp_sansio::{CallId, Cause, IncomingId, Outcome};
 
 use crate::machine::Machine;
 
@@ -10,7 +10,7 @@ use crate::machine::Machine;
 const TARGET: &str = "mcp";
 
 /// A request goes to its handler.
-pub(crate) fn request<M: Machine>(id: InboundId, request: &M::Request) {
+pub(crate) fn request<M: Machine>(id: IncomingId, request: &M::Request) {
     #[cfg(feature = "tracing")]
     {
         let method = M::method(request).to_str();
@@ -20,14 +20,14 @@ pub(crate) fn request<M: Machine>(id: InboundId, request: &M::Request) {
 }
 
 /// A request of the peer has been answered by its handler.
-pub(crate) fn answered(id: InboundId) {
+pub(crate) fn answered(id: IncomingId) {
     #[cfg(feature = "tracing")]
     tracing::debug!(target: TARGET, ?id, "a request has been answered");
     _ = id;
 }
 
 /// A handler has ended without answering its request.
-pub(crate) fn unanswered(id: InboundId) {
+pub(crate) fn unanswered(id: IncomingId) {
     #[cfg(feature = "tracing")]
     tracing::warn!(target: TARGET, ?id, "a handler has not answered its request");
     _ = id;

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcp_sansio::{
-    CallId, Client, ErrorCode, Framing, InboundId, Instant, Limits, Outbox, Phase, RespondError,
+    CallId, Client, ErrorCode, Framing, IncomingId, Instant, Limits, Outbox, Phase, RespondError,
     Server, ServerConfig,
 };
 
@@ -76,7 +76,7 @@ pub(crate) struct State<M: Machine> {
     pub(crate) events: Events<M>,
     pub(crate) calls: Calls,
     /// Requests that nobody has answered and for whose refusal, with this text, there was no room yet.
-    pub(crate) unanswered: Vec<(InboundId, &'static str)>,
+    pub(crate) unanswered: Vec<(IncomingId, &'static str)>,
     pub(crate) chores: Chores,
     /// Changes that the peer is to be told of, and for which there was no room yet.
     pub(crate) changes: Changes<M>,
@@ -120,7 +120,7 @@ impl Wire<Server> {
         Self::server_on(server, out, limits, options, clock, Arc::new(runner))
     }
 
-    /// The same for a machine that there is, with outlets of its own. The limits are those of its configuration.
+    /// The same for a machine that there is, with outboxes of its own. The limits are those of its configuration.
     pub(crate) fn server_on(
         server: Server,
         out: Out,
@@ -152,7 +152,7 @@ impl Wire<Client> {
         Self::client_on(client, out, options, clock, runner)
     }
 
-    /// The same with outlets of its own.
+    /// The same with outboxes of its own.
     pub(crate) fn client_on(
         client: Client,
         out: Out,
@@ -296,12 +296,12 @@ impl<M: Machine> Wire<M> {
     }
 
     /// Refuses a request that its handler has not answered, now or as soon as there is room.
-    pub(crate) fn refuse_unanswered(self: &Arc<Self>, id: InboundId) {
+    pub(crate) fn refuse_unanswered(self: &Arc<Self>, id: IncomingId) {
         self.act(|state| state.unanswered.push((id, UNANSWERED)));
     }
 
     /// A handler has returned, and nobody has its exchange any more.
-    pub(crate) fn finished(self: &Arc<Self>, id: InboundId) {
+    pub(crate) fn finished(self: &Arc<Self>, id: IncomingId) {
         let mut state = self.lock();
         state.requests.finished(id);
         if !state.is_open() {

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use mcp_sansio::{InboundId, Instant, Json, Outbox, Progress, Server, ServerEvent};
+use mcp_sansio::{IncomingId, Instant, Json, Outbox, Progress, Server, ServerEvent};
 
 use super::{Dice, Meter, Round, Work, limits, spread};
 use crate::core_server::Serving;
@@ -21,7 +21,7 @@ pub(super) const ALL: &[Work] = &[
 struct Busy {
     serving: Serving,
     /// The requests, each with the number that its id was made of.
-    open: Vec<(u64, InboundId)>,
+    open: Vec<(u64, IncomingId)>,
     /// How many requests there have been.
     taken: u64,
     dice: Dice,
@@ -48,7 +48,7 @@ impl Busy {
         messages::line(&call)
     }
 
-    fn take_in(&mut self, line: &[u8]) -> (u64, InboundId) {
+    fn take_in(&mut self, line: &[u8]) -> (u64, IncomingId) {
         let mut request = None;
         self.serving.feed(line, &mut |_: &mut Server, event: &ServerEvent<'_>, _: &mut Outbox| {
             if let ServerEvent::Request(of) = event {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_sansio::model::{InputRequired, SubscriptionFilter};
 use mcp_sansio::task::{NewTask, TaskKey};
 use mcp_sansio::testing::{Broken, MessageLink};
-use mcp_sansio::{CallId, CallOptions, Cause, ChangedList, Era, InboundId, Progress, TaskOptions};
+use mcp_sansio::{CallId, CallOptions, Cause, ChangedList, Era, IncomingId, Progress, TaskOptions};
 use serde_json::json;
 
 use super::small::Small;
@@ -27,11 +27,11 @@ pub(super) enum Deed {
     Subscribe,
     Cancel(CallId),
     CancelTask(CallId),
-    Give(InboundId),
-    Answer(InboundId),
-    Require(InboundId),
-    Report(InboundId),
-    BeginTask(InboundId),
+    Give(IncomingId),
+    Answer(IncomingId),
+    Require(IncomingId),
+    Report(IncomingId),
+    BeginTask(IncomingId),
     Complete(TaskKey),
     RequireForTask(TaskKey),
     CancelByServer(TaskKey),

@@ -9,8 +9,8 @@ use mcp_sansio::testing::{
     self, Broken, Canonical, Machine, Meaning, MessageLink, Monitor, Promise,
 };
 use mcp_sansio::{
-    Client, ClientConfig, ClientEvent, ClientRequest, Framing, InboundId, Instant, Outbox, Request,
-    RespondError, Server, ServerConfig, ServerEvent,
+    Client, ClientConfig, ClientEvent, ClientRequest, Framing, IncomingId, Instant, Outbox,
+    Request, RespondError, Server, ServerConfig, ServerEvent,
 };
 
 use super::deeds::{Budget, Deed};
@@ -49,7 +49,7 @@ pub(super) struct Small {
     pub(super) now: Instant,
     pub(super) ours: Monitor,
     pub(super) theirs: Monitor,
-    pub(super) requests: BTreeMap<InboundId, Request<'static>>,
+    pub(super) requests: BTreeMap<IncomingId, Request<'static>>,
     pub(super) tasks: Tasks,
     pub(super) begun: u32,
     /// How often each deed of the budget may still be done.
@@ -251,8 +251,8 @@ impl Small {
     /// Requests that the machine has answered for its tasks.
     fn catch_up(&mut self) -> Result<(), Broken> {
         let Self { server, server_out: out, theirs, requests, .. } = self;
-        let open: Vec<InboundId> = server.open_requests().collect();
-        let over: Vec<InboundId> = theirs.requests().filter(|id| !open.contains(id)).collect();
+        let open: Vec<IncomingId> = server.open_requests().collect();
+        let over: Vec<IncomingId> = theirs.requests().filter(|id| !open.contains(id)).collect();
         for id in over {
             if server.respond(id, &(), out) == Err(RespondError::Answered) {
                 theirs.answered(id)?;

@@ -101,11 +101,11 @@ impl HttpWorld {
     pub(super) fn arrived(arrived: Arrived<'_>, world: &mut Self) -> Result<(), String> {
         let now = world.now;
         match arrived {
-            Arrived::Messages { text, arrival } => {
+            Arrived::Messages { text, received } => {
                 let limits = world.http.limits().clone();
                 for frame in Frames::of(text, &limits) {
                     let (meter, length) = (WorkMeter::start(), frame.bytes().len());
-                    let event = world.client.receive(frame, arrival, &mut world.posts);
+                    let event = world.client.receive(frame, received, &mut world.posts);
                     meter.check(length).map_err(|broken| broken.to_string())?;
                     world.client_saw(event.map(ClientEvent::into_owned))?;
                 }

@@ -20,7 +20,7 @@ use mcp_sansio::http::{
 use mcp_sansio::model::{ElicitationCapability, ListChanged, ResourcesCapability};
 use mcp_sansio::testing::{Choices, Digest};
 use mcp_sansio::{
-    CallId, Client, ClientConfig, ConnectionNumber, InboundId, Instant, Principal, Revision,
+    CallId, Client, ClientConfig, ConnectionNumber, IncomingId, Instant, Principal, Revision,
     RevisionSet, ServerConfig,
 };
 
@@ -156,7 +156,7 @@ pub struct HttpWorld {
     /// The calls of the client, and whether each has ended.
     pub(self) calls: BTreeMap<CallId, bool>,
     /// What the client was asked and has not answered.
-    pub(self) asked: Vec<InboundId>,
+    pub(self) asked: Vec<IncomingId>,
     /// What the server was asked and has not answered.
     pub(self) open: Vec<(ConnectionNumber, mcp_sansio::Request<'static>)>,
     pub(self) sessions: u64,

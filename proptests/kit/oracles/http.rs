@@ -314,11 +314,11 @@ fn take(
     now: Instant,
 ) {
     match arrived {
-        Arrived::Messages { text, arrival } => {
+        Arrived::Messages { text, received } => {
             let limits = client.config().connection.limits.clone();
             for frame in Frames::of(text, &limits) {
                 let (meter, length) = (WorkMeter::start(), frame.bytes().len());
-                let event = client.receive(frame, arrival, posts);
+                let event = client.receive(frame, received, posts);
                 assert_eq!(meter.check(length), Ok(()));
                 saw(posts, calls, event);
             }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::testing::{Application, Choices, Happening, Recorder, Recording, replay};
-use mcp_sansio::{InboundId, Instant, Outbox, Server, ServerEvent};
+use mcp_sansio::{IncomingId, Instant, Outbox, Server, ServerEvent};
 
 use crate::config;
 
 /// An application that answers every second request at once, and the others when it is told to.
 #[derive(Debug, Default, PartialEq)]
 struct Sometimes {
-    waiting: Vec<InboundId>,
+    waiting: Vec<IncomingId>,
     seen: usize,
 }
 

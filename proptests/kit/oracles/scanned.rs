@@ -60,12 +60,12 @@ impl<'b> Scans<'b> {
         now: Instant,
     ) {
         http.with(exchange.connection(), now, |server, streams| {
-            let arrival = streams.arrival(exchange.response(), source, now);
+            let received = streams.message_context(exchange.response(), source, now);
             let (mut plain, mut out) = (server.clone(), streams.clone());
-            let event = plain.receive(frame, arrival, &mut out).map(ServerEvent::into_owned);
+            let event = plain.receive(frame, received, &mut out).map(ServerEvent::into_owned);
             for scan in &mut self.scans {
                 let (mut server, mut streams) = (server.clone(), streams.clone());
-                let scanned = server.receive_scanned(frame, scan, arrival, &mut streams);
+                let scanned = server.receive_scanned(frame, scan, received, &mut streams);
                 assert_eq!(scanned, event);
                 assert!((server, streams) == (plain.clone(), out.clone()), "{event:?}");
             }

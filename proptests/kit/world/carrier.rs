@@ -41,7 +41,7 @@ impl Carrier {
         &mut self,
         outbox: &mut Outbox,
         bytes: usize,
-        arrival: Instant,
+        received: Instant,
     ) -> Vec<Vec<u8>> {
         match self {
             Self::Bytes { link, has_begun, .. } => {
@@ -59,7 +59,7 @@ impl Carrier {
                     at += end;
                     *has_begun = count < at;
                 }
-                link.take(outbox, bytes, arrival);
+                link.take(outbox, bytes, received);
                 messages
             }
             Self::Messages { link, .. } => {

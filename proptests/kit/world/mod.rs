@@ -23,7 +23,7 @@ use mcp_sansio::task::{Tasks, TasksConfig};
 use mcp_sansio::testing::{Broken, Diagram, Digest, Machine, Monitor, Promise};
 use mcp_sansio::{
     CallId, Cause, Client, ConnectionConfig, ConnectionNumber, DuplicateIds, Frame, Frames,
-    InboundId, Instant, Outbox, Request, Server,
+    IncomingId, Instant, Outbox, Request, Server,
 };
 
 use carrier::Carrier;
@@ -52,10 +52,10 @@ pub struct World {
     ours: Side,
     theirs: Side,
     /// Requests that the server can ask for input for.
-    requests: BTreeMap<InboundId, Request<'static>>,
+    requests: BTreeMap<IncomingId, Request<'static>>,
     tasks: Tasks,
     /// Requests that the tasks answer.
-    lent: BTreeSet<InboundId>,
+    lent: BTreeSet<IncomingId>,
     begun: u32,
     connections: u32,
     /// The number that each call of the client carries, those that have left, and the latest of them.
@@ -79,7 +79,7 @@ pub struct World {
 struct Side {
     monitor: Monitor,
     calls: Vec<CallId>,
-    ids: Vec<InboundId>,
+    ids: Vec<IncomingId>,
     /// Every call there has been.
     known: BTreeSet<CallId>,
 }
@@ -109,7 +109,7 @@ impl Side {
         pick(&self.calls, which)
     }
 
-    fn a_request(&self, which: u16) -> Option<InboundId> {
+    fn a_request(&self, which: u16) -> Option<IncomingId> {
         pick(&self.ids, which)
     }
 }
@@ -281,14 +281,14 @@ impl World {
     }
 
     fn write(&mut self, way: Way, bytes: usize, delay: Duration) -> Result<usize, Broken> {
-        let arrival = self.now + delay;
+        let received = self.now + delay;
         let (out, carrier) = if way {
             (&mut self.client_out, &mut self.upstream)
         } else {
             (&mut self.server_out, &mut self.downstream)
         };
         let before = out.len();
-        let messages = carrier.write(out, bytes, arrival);
+        let messages = carrier.write(out, bytes, received);
         let count = before - out.len();
         for message in messages {
             self.sent(way, &message)?;

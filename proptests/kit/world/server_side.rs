@@ -6,7 +6,7 @@ use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{NewTask, TaskEvent, TaskKey};
 use mcp_sansio::testing::{Broken, Promise, WorkMeter};
 use mcp_sansio::{
-    CallOptions, ClientRequest, Era, ErrorCode, Frame, InboundId, Outbox, Progress, Request,
+    CallOptions, ClientRequest, Era, ErrorCode, Frame, IncomingId, Outbox, Progress, Request,
     RespondError, ServerEvent, TaskMode,
 };
 use serde_json::json;
@@ -165,9 +165,9 @@ impl World {
     /// Notes requests that the machine has answered by itself: for its tasks, or because they may be no task.
     fn catch_up(&mut self) -> Result<(), Broken> {
         let Self { server, server_out: out, theirs, lent, .. } = self;
-        let open: Vec<InboundId> = server.open_requests().collect();
+        let open: Vec<IncomingId> = server.open_requests().collect();
         let known = theirs.monitor.requests().chain(theirs.monitor.to_come_again());
-        let over: Vec<InboundId> = known.filter(|id| !open.contains(id)).collect();
+        let over: Vec<IncomingId> = known.filter(|id| !open.contains(id)).collect();
         for id in over {
             // Of others that have ended the event is still to come.
             match server.reject(id, ErrorCode::INTERNAL_ERROR, "", out) {

@@ -66,7 +66,7 @@ fn what_happens_is_said_without_payloads() {
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     assert!(!text.contains("SECRET"), "{text}");
     for event in [
-        "a request is served id=InboundId(#0.0) method=\"tools/call\"",
+        "a request is served id=IncomingId(#0.0) method=\"tools/call\"",
         "a request has been answered",
         "a handler has not answered its request",
         "a call has ended",

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mcp_sansio::{
-    CallId, CallOptions, Cause, Client, Expiry, InboundId, Outcome, Progress, RespondError, Server,
-    Timeout,
+    CallId, CallOptions, Cause, Client, Expiry, IncomingId, Outcome, Progress, RespondError,
+    Server, Timeout,
 };
 use mcp_sansio_proptests::{Machine, Meaning, Pair, Seen, config, ready};
 
@@ -49,7 +49,7 @@ impl Link {
         };
     }
 
-    fn respond(&mut self, request: InboundId) -> Result<(), RespondError> {
+    fn respond(&mut self, request: IncomingId) -> Result<(), RespondError> {
         let result = mcp_sansio::json::Raw::new(ANSWER).unwrap();
         let Pair { client, server, client_out, server_out, .. } = &mut self.pair;
         match self.caller {
@@ -58,7 +58,7 @@ impl Link {
         }
     }
 
-    fn progress(&mut self, request: InboundId) -> bool {
+    fn progress(&mut self, request: IncomingId) -> bool {
         let Pair { client, server, client_out, server_out, now, .. } = &mut self.pair;
         let progress = Progress::new(1_u8);
         match self.caller {
@@ -86,7 +86,7 @@ impl Link {
     }
 
     /// A request that has arrived.
-    fn asked(&mut self) -> InboundId {
+    fn asked(&mut self) -> IncomingId {
         match self.there()[..] {
             [Meaning::Request(request)] => request,
             ref other => panic!("not one request: {other:?}"),

@@ -2,7 +2,7 @@
 //! subscriptions, levels of log messages.
 
 use mcp_sansio::model::LoggingLevel;
-use mcp_sansio::{CallOptions, ChangedList, ClientEvent, Delivery, InboundId, Log, ServerEvent};
+use mcp_sansio::{CallOptions, ChangedList, ClientEvent, Delivery, IncomingId, Log, ServerEvent};
 use mcp_sansio_proptests::{Pair, Seen, config, payload};
 
 fn ready() -> Pair {
@@ -18,14 +18,14 @@ fn ask(pair: &mut Pair, method: &str) {
 
 /// What the client has written arrives, and is one request.
 #[track_caller]
-fn asked(pair: &mut Pair) -> InboundId {
+fn asked(pair: &mut Pair) -> IncomingId {
     match &pair.to_server(usize::MAX)[..] {
         [Seen::Server(ServerEvent::Request(request))] => request.id,
         other => panic!("not one request: {other:?}"),
     }
 }
 
-fn grant(pair: &mut Pair, request: InboundId) {
+fn grant(pair: &mut Pair, request: IncomingId) {
     pair.server.respond(request, &(), &mut pair.server_out).unwrap();
 }
 

@@ -136,12 +136,12 @@ fn the_first_id_can_be_zero() {
 }
 
 trait RequestZero {
-    fn request_zero(&mut self) -> mcp_sansio::InboundId;
+    fn request_zero(&mut self) -> mcp_sansio::IncomingId;
 }
 
 impl RequestZero for ClientSide {
     /// A request with id 0 and token 0, which is progressed and then still open.
-    fn request_zero(&mut self) -> mcp_sansio::InboundId {
+    fn request_zero(&mut self) -> mcp_sansio::IncomingId {
         self.client.connect(self.now, &mut self.out).unwrap();
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}"#;
         assert!(matches!(self.receive(answer), Some(ClientEvent::Connected(_))));
@@ -271,15 +271,15 @@ fn an_error_without_an_id_settles_nothing() {
     }
 }
 
-/// A carrier that knows which call an error answers says so by the lane.
+/// A carrier that knows which call an error answers says so by the route.
 #[test]
-fn an_error_without_an_id_ends_the_call_of_its_lane() {
+fn an_error_without_an_id_ends_the_call_of_its_route() {
     let mut side = ready();
     let call = side.call("a");
     let other = side.call("b");
-    let arrival = mcp_sansio::Arrival::from(side.now).lane(mcp_sansio::Lane::Call(call));
+    let received = mcp_sansio::Received::from(side.now).route(mcp_sansio::Route::Call(call));
     let frame = r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"?"}}"#;
-    let event = side.client.receive(frame, arrival, &mut side.out).map(ClientEvent::into_owned);
+    let event = side.client.receive(frame, received, &mut side.out).map(ClientEvent::into_owned);
     assert_eq!(ended(event).0, call);
     assert!(side.client.is_pending(other));
 }

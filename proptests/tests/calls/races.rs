@@ -3,7 +3,7 @@
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::{
-    CallId, CallOptions, CancelError, Cancellation, Client, ConnectionConfig, Framing, InboundId,
+    CallId, CallOptions, CancelError, Cancellation, Client, ConnectionConfig, Framing, IncomingId,
     Instant, Limits, Outbox, Phase, Progress, ProgressReport, RespondError, Server,
 };
 use mcp_sansio_proptests::Machine;
@@ -50,7 +50,7 @@ impl<M: Machine> Side<M> {
     }
 
     /// Takes a request in that must reach the application.
-    fn asked(&mut self, frame: &str) -> InboundId {
+    fn asked(&mut self, frame: &str) -> IncomingId {
         assert_eq!(self.hears(frame), "Request");
         self.machine.open_requests().last().unwrap()
     }
@@ -127,7 +127,7 @@ enum End {
 struct Race<M> {
     side: Side<M>,
     call: CallId,
-    request: InboundId,
+    request: IncomingId,
     call_end: End,
     request_end: End,
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mcp_sansio::{
-    CallId, CallOptions, CancelCause, ClientEvent, ErrorCode, Expiry, InboundId, Instant, Outcome,
+    CallId, CallOptions, CancelCause, ClientEvent, ErrorCode, Expiry, IncomingId, Instant, Outcome,
     Progress, ProgressReport, RespondError, Revision, ServerEvent, StrayCause, Timeout,
 };
 use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config, payload};
@@ -141,7 +141,7 @@ fn a_person_has_so_much_time_and_no_more() {
 #[test]
 fn time_goes_on_when_nobody_is_asked_any_more() {
     let total = CallOptions::new().idle(Timeout::Never);
-    let ends: [fn(&mut ClientSide, InboundId); 3] = [
+    let ends: [fn(&mut ClientSide, IncomingId); 3] = [
         |side, asked| side.respond(asked, r#"{"action":"cancel"}"#),
         |side, asked| {
             let code = ErrorCode::INTERNAL_ERROR;
@@ -283,7 +283,7 @@ fn calls_know_the_request_they_were_made_for() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
     let (one, two) =
         (side.request(&request(1, "tools/call")), side.request(&request(2, "tools/call")));
-    let mut call = |parent: Option<InboundId>| {
+    let mut call = |parent: Option<IncomingId>| {
         let options = parent.map_or(CallOptions::new(), |id| CallOptions::new().parent(id));
         let params = payload::params("sampling/createMessage");
         let (now, out) = (side.now, &mut side.out);
@@ -369,7 +369,7 @@ fn a_question_ends_with_the_request_it_was_asked_for() {
 }
 
 /// A request that wants progress under its own id.
-fn watched(side: &mut ServerSide, id: u32) -> InboundId {
+fn watched(side: &mut ServerSide, id: u32) -> IncomingId {
     side.request(&format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"x/work","params":{{"_meta":{{"progressToken":{id}}}}}}}"#
     ))
@@ -425,7 +425,7 @@ fn progress_comes_no_faster_than_it_may_and_the_newest_of_it_comes() {
 /// Proves L-PROG-13.
 #[test]
 fn the_progress_of_a_request_that_has_ended_holds_up_no_other() {
-    type End = fn(&mut ServerSide, InboundId);
+    type End = fn(&mut ServerSide, IncomingId);
     let ends: [End; 3] = [
         |side, id| side.server.respond(id, &(), &mut side.out).unwrap(),
         |side, id| {

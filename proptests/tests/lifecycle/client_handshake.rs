@@ -5,8 +5,8 @@ use std::time::Duration;
 use mcp_sansio::model::Implementation;
 use mcp_sansio::{
     CallError, CallId, CallOptions, CancelError, Capability, CapabilitySet, Cause, ClientConfig,
-    ClientEvent, ConnectError, ConnectFailure, ErrorCode, Lane, Outbox, Outcome, Outlets, Phase,
-    Revision, RevisionSet, ViolationKind,
+    ClientEvent, ConnectError, ConnectFailure, ErrorCode, Outbox, Outboxes, Outcome, Phase,
+    Revision, RevisionSet, Route, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
@@ -208,14 +208,14 @@ fn an_initialize_that_is_not_answered_fails_in_silence() {
     assert_eq!(call, Err(CallError::Closed));
 }
 
-/// Proves L-CANCEL-04 for those who know the handle: a carrier sees it as the lane of the call. Pain
+/// Proves L-CANCEL-04 for those who know the handle: a carrier sees it as the route of the call. Pain
 /// 27: nothing that ends the attempt cancels it on the wire.
 #[test]
 fn initialize_cannot_be_cancelled_by_its_handle() {
     struct Spy(Outbox, Option<CallId>);
-    impl Outlets for Spy {
-        fn lane(&mut self, lane: Lane) -> &mut Outbox {
-            if let Lane::Call(call) = lane {
+    impl Outboxes for Spy {
+        fn outbox(&mut self, route: Route) -> &mut Outbox {
+            if let Route::Call(call) = route {
                 self.1 = Some(call);
             }
             &mut self.0

@@ -2,7 +2,7 @@
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::{
-    CallError, CallId, CallOptions, Capability, ClientEvent, Delivery, InboundId, Log, NotAllowed,
+    CallError, CallId, CallOptions, Capability, ClientEvent, Delivery, IncomingId, Log, NotAllowed,
     NotifyError, Outcome, Revision, ServerEvent, ViolationKind,
 };
 use mcp_sansio::{ErrorCode, model::LoggingLevel};
@@ -225,7 +225,7 @@ fn a_client_refuses_what_it_did_not_declare() {
 fn a_client_in_trouble_with_its_roots_says_so() {
     for revision in Revision::LEGACY {
         let mut side = ClientSide::ready(revision);
-        let id: InboundId = side.request(&request("roots/list", "{}"));
+        let id: IncomingId = side.request(&request("roots/list", "{}"));
         let trouble = (ErrorCode::INTERNAL_ERROR, "the disk is gone");
         side.client.reject(id, trouble.0, trouble.1, &mut side.out).unwrap();
         assert_eq!(side.sent(), refusal((-32603, "the disk is gone")));

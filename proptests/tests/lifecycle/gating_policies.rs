@@ -5,8 +5,8 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
     BatchError, CallError, CallId, CallOptions, Capability, CapabilityPolicy, Cause, ClientEvent,
-    ClientRequest, Delivery, Lane, Log, NotAllowed, NotifyError, Observation, Outbox, Outcome,
-    Outlets, Relay, Revision, ServerEvent, ViolationKind,
+    ClientRequest, Delivery, Log, NotAllowed, NotifyError, Observation, Outbox, Outboxes, Outcome,
+    Relay, Revision, Route, ServerEvent, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 
@@ -28,8 +28,8 @@ impl<'o> Watched<'o> {
     }
 }
 
-impl Outlets for Watched<'_> {
-    fn lane(&mut self, _lane: Lane) -> &mut Outbox {
+impl Outboxes for Watched<'_> {
+    fn outbox(&mut self, _route: Route) -> &mut Outbox {
         self.out
     }
 

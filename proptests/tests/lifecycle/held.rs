@@ -1,11 +1,11 @@
-//! What is held until the handshake is complete: bounded, in order, on the right lane, and never
+//! What is held until the handshake is complete: bounded, in order, on the right route, and never
 //! forgotten.
 
 use std::time::Duration;
 
 use mcp_sansio::{
-    CallError, CallOptions, ClientEvent, Lane, NotifyError, Outbox, Outcome, Outlets, Phase,
-    Revision, ServerEvent, StrayCause,
+    CallError, CallOptions, ClientEvent, NotifyError, Outbox, Outboxes, Outcome, Phase, Revision,
+    Route, ServerEvent, StrayCause,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -125,17 +125,17 @@ fn a_call_that_is_held_cannot_be_answered() {
     assert!(matches!(side.receive(answer), Some(ServerEvent::CallEnded(_))));
 }
 
-/// What belongs to a request stays on the lane of that request.
+/// What belongs to a request stays on the route of that request.
 #[test]
-fn a_held_notification_keeps_its_lane() {
-    struct Lanes {
+fn a_held_notification_keeps_its_route() {
+    struct Routes {
         exchanges: Outbox,
         others: Outbox,
     }
-    impl Outlets for Lanes {
-        fn lane(&mut self, lane: Lane) -> &mut Outbox {
-            match lane {
-                Lane::Exchange(_) => &mut self.exchanges,
+    impl Outboxes for Routes {
+        fn outbox(&mut self, route: Route) -> &mut Outbox {
+            match route {
+                Route::Exchange(_) => &mut self.exchanges,
                 _ => &mut self.others,
             }
         }
@@ -144,16 +144,16 @@ fn a_held_notification_keeps_its_lane() {
     assert!(matches!(side.receive(INITIALIZE), Some(ServerEvent::Opened(_))));
     let request = side.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
     let empty = side.out.clone();
-    let mut lanes = Lanes { exchanges: empty.clone(), others: empty };
-    lanes.exchanges.sent(usize::MAX);
-    lanes.others.sent(usize::MAX);
-    side.server.notify_method("x/note", &(), Some(request), &mut lanes).unwrap();
+    let mut routes = Routes { exchanges: empty.clone(), others: empty };
+    routes.exchanges.sent(usize::MAX);
+    routes.others.sent(usize::MAX);
+    side.server.notify_method("x/note", &(), Some(request), &mut routes).unwrap();
     let options = CallOptions::new().parent(request);
-    side.server.call_method("x/call", &(), options, side.now, &mut lanes).unwrap();
-    side.server.notify_method("x/other", &(), None, &mut lanes).unwrap();
-    assert_eq!(side.server.receive(INITIALIZED, side.now, &mut lanes), Some(ServerEvent::Ready));
-    assert_eq!(lanes.exchanges.messages().count(), 2);
-    assert_eq!(lanes.others.messages().count(), 1);
+    side.server.call_method("x/call", &(), options, side.now, &mut routes).unwrap();
+    side.server.notify_method("x/other", &(), None, &mut routes).unwrap();
+    assert_eq!(side.server.receive(INITIALIZED, side.now, &mut routes), Some(ServerEvent::Ready));
+    assert_eq!(routes.exchanges.messages().count(), 2);
+    assert_eq!(routes.others.messages().count(), 1);
 }
 
 #[test]

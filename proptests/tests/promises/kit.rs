@@ -8,7 +8,7 @@ use mcp_sansio::testing::{
     Promise, Recorder, Recording, converse, replay,
 };
 use mcp_sansio::{
-    CallId, CallOptions, ClientEvent, ErrorCode, Framing, InboundId, Inbox, Instant, Limits,
+    CallId, CallOptions, ClientEvent, ErrorCode, Framing, Inbox, IncomingId, Instant, Limits,
     Outbox, Revision, Server, ServerEvent, transcript,
 };
 use mcp_sansio_proptests::world::{Setup, Step, World};
@@ -277,7 +277,7 @@ fn a_transcript_is_a_conversation() {
 }
 
 /// A pair in which the server has been asked something, with the monitors that have watched.
-fn asked(monitors: &mut Monitors) -> (Pair, CallId, InboundId) {
+fn asked(monitors: &mut Monitors) -> (Pair, CallId, IncomingId) {
     let mut pair = Pair::new(config::client(), config::server());
     pair.connect().unwrap();
     let Pair { client, client_out, now, .. } = &mut pair;

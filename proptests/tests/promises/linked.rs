@@ -5,8 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::{
-    CallOptions, CancelError, Cancellation, ClientEvent, ErrorCode, InboundId, Lane, Observation,
-    Outbox, Outcome, Outlets, Phase, Progress, RespondError, ServerEvent, StrayCause, Timeout,
+    CallOptions, CancelError, Cancellation, ClientEvent, ErrorCode, IncomingId, Observation,
+    Outbox, Outboxes, Outcome, Phase, Progress, RespondError, Route, ServerEvent, StrayCause,
+    Timeout,
 };
 use mcp_sansio_proptests::{Pair, Seen, config};
 
@@ -26,7 +27,7 @@ fn content() -> serde_json::Value {
 }
 
 #[track_caller]
-fn request(seen: Vec<Seen>) -> InboundId {
+fn request(seen: Vec<Seen>) -> IncomingId {
     match &seen[..] {
         [Seen::Server(ServerEvent::Request(request))] => request.id,
         _ => panic!("{seen:?}"),
@@ -274,19 +275,19 @@ fn machines_can_be_sent_and_shared() {
     is::<ServerEvent<'static>>();
 }
 
-/// Two lanes and a log, as a carrier with several streams has them.
-struct Lanes {
+/// Two routes and a log, as a carrier with several streams has them.
+struct Routes {
     connection: Outbox,
     exchanges: Outbox,
     log: Vec<String>,
-    /// How long all messages are that were put on a lane.
+    /// How long all messages are that were put on a route.
     bytes: usize,
 }
 
-impl Outlets for Lanes {
-    fn lane(&mut self, lane: Lane) -> &mut Outbox {
-        match lane {
-            Lane::Exchange(_) => &mut self.exchanges,
+impl Outboxes for Routes {
+    fn outbox(&mut self, route: Route) -> &mut Outbox {
+        match route {
+            Route::Exchange(_) => &mut self.exchanges,
             _ => &mut self.connection,
         }
     }
@@ -294,9 +295,9 @@ impl Outlets for Lanes {
     fn observe(&mut self, observation: &Observation<'_>) {
         self.log.push(match observation {
             Observation::Received { method, id, bytes } => format!("< {method:?} {id:?} {bytes}"),
-            Observation::Sent { method, lane, bytes, .. } => {
+            Observation::Sent { method, route, bytes, .. } => {
                 self.bytes += bytes;
-                format!("> {method:?} {lane:?} {bytes}")
+                format!("> {method:?} {route:?} {bytes}")
             }
             Observation::Phase { from, to } => format!("{from} -> {to}"),
             other => format!("{other:?}"),
@@ -304,12 +305,12 @@ impl Outlets for Lanes {
     }
 }
 
-/// Proves L-HTTP-02, L-HTTP-03, L-HTTP-04 for what the machine says of lanes. Pain 94: a log of
+/// Proves L-HTTP-02, L-HTTP-03, L-HTTP-04 for what the machine says of routes. Pain 94: a log of
 /// everything that happens holds no payload.
 #[test]
-fn output_goes_to_its_lane_and_is_observed_without_payload() {
+fn output_goes_to_its_route_and_is_observed_without_payload() {
     let outbox = || Outbox::new(mcp_sansio::Framing::Messages, &mcp_sansio::Limits::default());
-    let mut out = Lanes { connection: outbox(), exchanges: outbox(), log: Vec::new(), bytes: 0 };
+    let mut out = Routes { connection: outbox(), exchanges: outbox(), log: Vec::new(), bytes: 0 };
     let mut server = mcp_sansio::Server::new(std::sync::Arc::new(config::server()));
     let now = mcp_sansio::Instant::EPOCH;
     let frames = [

@@ -3,7 +3,7 @@
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{InputRequired, SubscriptionFilter, method};
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientEvent, Frames, InboundId, Limits, Paging, Revision,
+    CallOptions, ClientConfig, ClientEvent, Frames, IncomingId, Limits, Paging, Revision,
     RevisionSet, ServerEvent, TaskOptions,
 };
 use mcp_sansio_proptests::allocations::held;
@@ -99,7 +99,7 @@ fn tasks(uri_bytes: usize, kept_bytes: usize) {
             let event = side.receive(&result(asked + number as u64, &got));
             assert!(matches!(event, Some(ClientEvent::Task(_))), "{event:?}");
         }
-        let needed: Vec<InboundId> = side
+        let needed: Vec<IncomingId> = side
             .outcomes()
             .iter()
             .filter_map(|event| match event {
@@ -308,7 +308,7 @@ fn what_calls_need_takes_what_is_counted_for_it() {
                 text(number as usize, 3_000)
             );
             let first = side.receive(&result(number, &needs));
-            let asked: Vec<InboundId> = first
+            let asked: Vec<IncomingId> = first
                 .into_iter()
                 .chain(side.outcomes())
                 .filter_map(|event| match event {
@@ -383,7 +383,7 @@ fn forms_that_have_been_answered_take_nothing() {
         r#""message":"m","requestedSchema":{{"type":"object","properties":{{"a":{{"type":"string","title":"{text}"}}}}}}"#
     );
     let ((), bytes) = held(|| {
-        let asked: Vec<InboundId> = (0..100)
+        let asked: Vec<IncomingId> = (0..100)
             .map(|id| side.request(&request(&id.to_string(), "elicitation/create", &form)))
             .collect();
         for id in asked {

@@ -7,7 +7,7 @@ use mcp_sansio::model::{
 use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{
     CallId, CallOptions, CancelError, Cancellation, Capability, ClientEvent, Delivery, ErrorCode,
-    Expiry, InboundId, NotAllowed, NotifyError, Outcome, RespondError, Revision, ServerEvent,
+    Expiry, IncomingId, NotAllowed, NotifyError, Outcome, RespondError, Revision, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, Seen, ServerSide, config, ready};
 
@@ -29,7 +29,7 @@ fn complete(side: &mut ServerSide, id: &str) -> Result<Delivery, NotifyError> {
 /// The server refuses a request with what a user has to do first.
 fn require<T: serde::Serialize>(
     side: &mut ServerSide,
-    request: InboundId,
+    request: IncomingId,
     data: &T,
 ) -> Result<(), RespondError> {
     let code = ErrorCode::URL_ELICITATION_REQUIRED;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::json::{Raw, Str};
 use mcp_sansio::request_state::{Authenticator, Binding, OpenError, OpenedState, StateSealer};
-use mcp_sansio::{Arrival, ErrorCode, Instant, Principal, Request, Revision, ServerEvent};
+use mcp_sansio::{ErrorCode, Instant, Principal, Received, Request, Revision, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 use mcp_sansio_proptests::allocations::count;
 use proptest::prelude::*;
@@ -40,8 +40,8 @@ fn sealer(key: u64) -> StateSealer<Toy> {
 fn request(principal: u64, method: &str, params: &str) -> Request<'static> {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
     let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
-    let arrival = Arrival::from(side.now).principal(Principal::new(principal));
-    match side.server.receive(frame.as_bytes(), arrival, &mut side.out) {
+    let received = Received::from(side.now).principal(Principal::new(principal));
+    match side.server.receive(frame.as_bytes(), received, &mut side.out) {
         Some(ServerEvent::Request(request)) => request.into_owned(),
         other => panic!("not a request for the application: {other:?}"),
     }

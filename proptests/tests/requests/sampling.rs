@@ -25,7 +25,7 @@ fn history(messages: &[&str]) -> String {
 }
 
 /// A client that is asked with the least that can be asked.
-fn asked(revision: Revision) -> (ClientSide, mcp_sansio::InboundId) {
+fn asked(revision: Revision) -> (ClientSide, mcp_sansio::IncomingId) {
     let mut side = ClientSide::ready(revision);
     let id = side.request(&history(&[]));
     (side, id)

@@ -3,7 +3,7 @@
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
     BatchError, CallError, CallId, CallOptions, CancelCause, Cancellation, Cause, ClientEvent,
-    Delivery, Expiry, Frames, InboundId, Limits, Log, NotAllowed, Outcome, Progress,
+    Delivery, Expiry, Frames, IncomingId, Limits, Log, NotAllowed, Outcome, Progress,
     ProgressReport, Revision, ServerEvent, StrayCause, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide};
@@ -57,10 +57,10 @@ fn client_takes(side: &mut ClientSide, messages: &[&str]) -> Vec<ClientEvent<'st
 
 /// Takes in a batch of requests that all reach the application.
 #[track_caller]
-fn requests<const COUNT: usize>(side: &mut ServerSide, ids: [u8; COUNT]) -> [InboundId; COUNT] {
+fn requests<const COUNT: usize>(side: &mut ServerSide, ids: [u8; COUNT]) -> [IncomingId; COUNT] {
     let messages = ids.map(work);
     let events = server_takes(side, &messages.each_ref().map(String::as_str));
-    let handles: Vec<InboundId> = events
+    let handles: Vec<IncomingId> = events
         .iter()
         .map(|event| match event {
             ServerEvent::Request(request) => request.id,

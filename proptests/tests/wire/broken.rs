@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_sansio::{
-    Cause, ClientEvent, Framing, Inbox, Instant, Limits, Observation, Outbox, Outcome, Outlets,
+    Cause, ClientEvent, Framing, Inbox, Instant, Limits, Observation, Outbox, Outboxes, Outcome,
     Revision, Server, ServerEvent, StrayCause, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
@@ -312,8 +312,8 @@ fn a_violation_tells_how_long_the_message_was() {
 #[test]
 fn what_cannot_be_read_is_not_shown() {
     struct Log(Outbox, Vec<String>);
-    impl Outlets for Log {
-        fn lane(&mut self, _: mcp_sansio::Lane) -> &mut Outbox {
+    impl Outboxes for Log {
+        fn outbox(&mut self, _: mcp_sansio::Route) -> &mut Outbox {
             &mut self.0
         }
         fn observe(&mut self, observation: &Observation<'_>) {

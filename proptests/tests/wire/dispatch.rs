@@ -640,8 +640,8 @@ fn notifications_can_be_read_by_type() {
 fn the_context_tells_the_rules_of_the_session() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);
     let frame = request("1", "tools/list", r#"{"_meta":{"progressToken":0}}"#);
-    let arrival = mcp_sansio::Arrival::from(side.now).principal(Principal::new(42));
-    let event = side.server.receive(frame.as_str(), arrival, &mut side.out);
+    let received = mcp_sansio::Received::from(side.now).principal(Principal::new(42));
+    let event = side.server.receive(frame.as_str(), received, &mut side.out);
     let Some(ServerEvent::Request(got)) = event else { panic!("served") };
     assert_eq!(got.context.revision, Revision::V2025_06_18);
     assert!(got.context.capabilities.contains(Capability::Sampling));

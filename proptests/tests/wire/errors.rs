@@ -3,7 +3,7 @@
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, LoggingLevel};
 use mcp_sansio::{
-    BadArguments, ClientEvent, ConnectFailure, ErrorCode, InboundId, Outcome, RepliesWithoutId,
+    BadArguments, ClientEvent, ConnectFailure, ErrorCode, IncomingId, Outcome, RepliesWithoutId,
     Revision, ServerConfig, ServerEvent, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
@@ -17,7 +17,7 @@ const SINCE_ARGUMENTS_ARE_THE_TOOLS: Revision = Revision::V2025_11_25;
 fn exchange(
     revision: Revision,
     method: &str,
-    answer: impl FnOnce(&mut ServerSide, InboundId),
+    answer: impl FnOnce(&mut ServerSide, IncomingId),
 ) -> (String, Outcome<'static>) {
     exchange_with(config::server(), revision, method, answer)
 }
@@ -27,7 +27,7 @@ fn exchange_with(
     config: ServerConfig,
     revision: Revision,
     method: &str,
-    answer: impl FnOnce(&mut ServerSide, InboundId),
+    answer: impl FnOnce(&mut ServerSide, IncomingId),
 ) -> (String, Outcome<'static>) {
     let mut server = ServerSide::ready_with(config, revision);
     let mut client = ClientSide::ready(revision);

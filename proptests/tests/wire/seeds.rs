@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ListResourcesResult, ResourcesCapability, method};
 use mcp_sansio::{
-    CallOptions, ClientEvent, ClientRequest, ErrorCode, Frames, InboundId, Limits, Notification,
+    CallOptions, ClientEvent, ClientRequest, ErrorCode, Frames, IncomingId, Limits, Notification,
     Outcome, Phase, Progress, RespondError, Revision, ServerEvent, UnknownMethods,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, shared};
@@ -180,8 +180,8 @@ fn survives(example: &str, revision: Revision) {
 
 /// Either role, with the request that is to be answered.
 enum Actor {
-    Client(ClientSide, Option<InboundId>),
-    Server(ServerSide, Option<InboundId>),
+    Client(ClientSide, Option<IncomingId>),
+    Server(ServerSide, Option<IncomingId>),
 }
 
 impl Actor {
@@ -235,7 +235,7 @@ impl Actor {
 macro_rules! act {
     ($name:ident, $Side:ident.$role:ident, $describe:ident) => {
         /// Does something to this side. Gives what comes of it, and what was sent.
-        fn $name(side: &mut $Side, last: &mut Option<InboundId>, act: &str) -> Vec<String> {
+        fn $name(side: &mut $Side, last: &mut Option<IncomingId>, act: &str) -> Vec<String> {
             let (now, role, out) = (side.now, &mut side.$role, &mut side.out);
             let (verb, rest) = act.split_once(' ').unwrap();
             let payload = |text| Raw::new(text).unwrap();
@@ -282,7 +282,7 @@ macro_rules! act {
 act!(act_of_client, ClientSide.client, describe_to_client);
 act!(act_of_server, ServerSide.server, describe_to_server);
 
-fn describe_to_server(event: &ServerEvent<'_>, last: &mut Option<InboundId>) -> String {
+fn describe_to_server(event: &ServerEvent<'_>, last: &mut Option<IncomingId>) -> String {
     match event {
         ServerEvent::Opened(opened) => {
             let names = opened.capabilities.iter().map(|capability| format!(" {capability}"));
@@ -313,7 +313,7 @@ fn describe_to_server(event: &ServerEvent<'_>, last: &mut Option<InboundId>) -> 
     }
 }
 
-fn describe_to_client(event: &ClientEvent<'_>, last: &mut Option<InboundId>) -> String {
+fn describe_to_client(event: &ClientEvent<'_>, last: &mut Option<IncomingId>) -> String {
     match event {
         ClientEvent::Request(request) => {
             *last = Some(request.id);

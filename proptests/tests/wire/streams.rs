@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::{
-    Arrival, CallOptions, Cancellation, ClientConfig, ClientEvent, Framing, InboundId, Lane,
-    Limits, Outbox, Outcome, Outlets, Phase, Progress, RespondError, Revision, ServerConfig,
+    CallOptions, Cancellation, ClientConfig, ClientEvent, Framing, IncomingId, Limits, Outbox,
+    Outboxes, Outcome, Phase, Progress, Received, RespondError, Revision, Route, ServerConfig,
     ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config};
@@ -14,25 +14,25 @@ use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config};
 #[derive(Default)]
 struct Streams(BTreeMap<String, Outbox>);
 
-impl Outlets for Streams {
-    fn lane(&mut self, lane: Lane) -> &mut Outbox {
+impl Outboxes for Streams {
+    fn outbox(&mut self, route: Route) -> &mut Outbox {
         let new = || Outbox::new(Framing::Messages, &Limits::default());
-        self.0.entry(name(lane)).or_insert_with(new)
+        self.0.entry(name(route)).or_insert_with(new)
     }
 }
 
-fn name(lane: Lane) -> String {
-    match lane {
-        Lane::Connection => "connection".to_string(),
-        Lane::Exchange(request) => format!("exchange {}", request.index()),
-        Lane::Call(call) => format!("call {}", call.index()),
+fn name(route: Route) -> String {
+    match route {
+        Route::Connection => "connection".to_string(),
+        Route::Exchange(request) => format!("exchange {}", request.index()),
+        Route::Call(call) => format!("call {}", call.index()),
         other => panic!("{other:?} is new"),
     }
 }
 
 impl Streams {
-    fn breaks(&mut self, lane: Lane) {
-        self.0.remove(&name(lane)).expect("there is such a stream");
+    fn breaks(&mut self, route: Route) {
+        self.0.remove(&name(route)).expect("there is such a stream");
     }
 
     /// What was sent since the last time, by stream.
@@ -47,8 +47,8 @@ impl Streams {
     }
 }
 
-fn on(lane: &str, message: &str) -> (String, String) {
-    (lane.to_string(), message.to_string())
+fn on(route: &str, message: &str) -> (String, String) {
+    (route.to_string(), message.to_string())
 }
 
 const CALL: &str = r#"{"jsonrpc":"2.0","id":2,"method":"x/own"}"#;
@@ -69,25 +69,25 @@ fn a_broken_stream_does_not_end_a_call() {
         side.client.call_method("x/own", &(), options, side.now, streams).unwrap()
     };
     let first = call(&mut side, &mut streams);
-    let lane = name(Lane::Call(first));
-    assert_eq!(streams.sent(), [on(&lane, CALL)]);
-    streams.breaks(Lane::Call(first));
+    let route = name(Route::Call(first));
+    assert_eq!(streams.sent(), [on(&route, CALL)]);
+    streams.breaks(Route::Call(first));
     assert_eq!(side.client.handle_timeout(side.now, &mut streams), None);
     assert!(side.client.is_pending(first));
     assert_eq!((side.client.phase(), streams.sent()), (Phase::Ready, vec![]));
     let answer = r#"{"jsonrpc":"2.0","id":2,"result":{}}"#;
-    let arrival = Arrival::from(side.now).lane(Lane::Connection);
-    let event = side.client.receive(answer, arrival, &mut streams).map(ClientEvent::into_owned);
+    let received = Received::from(side.now).route(Route::Connection);
+    let event = side.client.receive(answer, received, &mut streams).map(ClientEvent::into_owned);
     let Some(ClientEvent::CallEnded(ended)) = event else { panic!("{event:?}") };
     assert_eq!((ended.call, ended.outcome), (first, Outcome::Result(Raw::new("{}").unwrap())));
 
     let second = call(&mut side, &mut streams);
-    let lane = name(Lane::Call(second));
-    assert_eq!(streams.sent(), [on(&lane, NEXT_CALL)]);
-    streams.breaks(Lane::Call(second));
+    let route = name(Route::Call(second));
+    assert_eq!(streams.sent(), [on(&route, NEXT_CALL)]);
+    streams.breaks(Route::Call(second));
     let cancelled = side.client.cancel(second, None, &mut streams);
     assert_eq!(cancelled, Ok(Cancellation::Notified));
-    assert_eq!(streams.sent(), [on(&lane, NEXT_CANCELLED)]);
+    assert_eq!(streams.sent(), [on(&route, NEXT_CANCELLED)]);
 }
 
 /// Proves L-HTTP-01 for a server: the request goes on until the client says otherwise.
@@ -96,19 +96,19 @@ fn a_broken_stream_does_not_cancel_a_request() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
     let mut streams = Streams::default();
     let request = side.request(CALL);
-    let lane = Lane::Exchange(request);
+    let route = Route::Exchange(request);
     side.server.notify_method("x/begun", &(), Some(request), &mut streams).unwrap();
-    assert_eq!(streams.sent(), [on(&name(lane), r#"{"jsonrpc":"2.0","method":"x/begun"}"#)]);
-    streams.breaks(lane);
+    assert_eq!(streams.sent(), [on(&name(route), r#"{"jsonrpc":"2.0","method":"x/begun"}"#)]);
+    streams.breaks(route);
     assert_eq!(side.server.handle_timeout(side.now, &mut streams), None);
     assert_eq!(side.server.open_requests().collect::<Vec<_>>(), [request]);
     assert_eq!(side.server.phase(), Phase::Ready);
     side.server.respond(request, &(), &mut streams).unwrap();
-    assert_eq!(streams.sent(), [on(&name(lane), r#"{"jsonrpc":"2.0","id":2,"result":{}}"#)]);
+    assert_eq!(streams.sent(), [on(&name(route), r#"{"jsonrpc":"2.0","id":2,"result":{}}"#)]);
     // Saying so cancels it, on whatever stream.
     let request = side.request(CALL);
-    let arrival = Arrival::from(side.now).lane(Lane::Connection);
-    let event = side.server.receive(CANCELLED, arrival, &mut streams).map(ServerEvent::into_owned);
+    let received = Received::from(side.now).route(Route::Connection);
+    let event = side.server.receive(CANCELLED, received, &mut streams).map(ServerEvent::into_owned);
     assert!(matches!(&event, Some(ServerEvent::Cancelled(c)) if c.id == request), "{event:?}");
     let answered = side.server.respond(request, &(), &mut streams);
     assert_eq!((answered, streams.sent()), (Err(RespondError::Cancelled), vec![]));
@@ -126,7 +126,7 @@ fn what_is_about_a_request_is_tagged_with_it() {
     };
     let requests = [side.request(&frame(5)), side.request(&frame(6))];
     for (id, request) in [(6, requests[1]), (5, requests[0])] {
-        let lane = name(Lane::Exchange(request));
+        let route = name(Route::Exchange(request));
         side.server.progress(request, Progress::new(1_u8), side.now, &mut streams).unwrap();
         side.server.notify_method("x/begun", &(), Some(request), &mut streams).unwrap();
         let options = CallOptions::new().parent(request);
@@ -141,7 +141,7 @@ fn what_is_about_a_request_is_tagged_with_it() {
             format!(r#"{{"jsonrpc":"2.0","id":{ping},"method":"ping"}}"#),
             format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#),
         ];
-        assert_eq!(streams.sent(), expected.map(|message| on(&lane, &message)));
+        assert_eq!(streams.sent(), expected.map(|message| on(&route, &message)));
     }
 }
 
@@ -154,7 +154,7 @@ fn crossing() -> Pair {
 }
 
 #[track_caller]
-fn request(seen: &[Seen]) -> InboundId {
+fn request(seen: &[Seen]) -> IncomingId {
     match seen {
         [Seen::Server(ServerEvent::Request(request))] => request.id,
         [Seen::Client(ClientEvent::Request(request))] => request.id,

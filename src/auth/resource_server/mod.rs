@@ -8,7 +8,7 @@
 //! 3. [`ProtectedResource::check`] compares the claims with the resource: audience, issuer, time, scopes.
 //! 4. [`Operation::all_in`] says what the body asks for, so that the host can name the scopes of it;
 //!    [`check_scopes`] compares them with the token.
-//! 5. [`Claims::principal`] is who is asking, for [`Arrival`](crate::Arrival) or
+//! 5. [`Claims::principal`] is who is asking, for [`Received`](crate::Received) or
 //!    [`RequestSource`](crate::http::RequestSource).
 //!
 //! [`ProtectedResource::reply`] makes the response of an [`AccessError`], with its challenge.

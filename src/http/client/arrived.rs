@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::response::error_in;
-use crate::connection::{Arrival, ExchangeEnd};
+use crate::connection::{ExchangeEnd, Received};
 use crate::handle::CallId;
 use crate::limits::Limits;
 
@@ -11,12 +11,12 @@ use crate::limits::Limits;
 #[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Arrived<'r> {
-    /// Messages for the machine: its [`Frames`](crate::Frames), mostly one, each with this arrival.
+    /// Messages for the machine: its [`Frames`](crate::Frames), mostly one, each with this context.
     Messages {
         /// The text.
         text: &'r [u8],
         /// What comes with it.
-        arrival: Arrival,
+        received: Received,
     },
     /// A call has no answer: hand this to [`Client::exchange_ended`](crate::Client::exchange_ended).
     Ended {
@@ -42,10 +42,10 @@ pub enum Arrived<'r> {
 impl fmt::Debug for Arrived<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Messages { text, arrival } => formatter
+            Self::Messages { text, received } => formatter
                 .debug_struct("Messages")
                 .field("bytes", &text.len())
-                .field("arrival", arrival)
+                .field("received", received)
                 .finish(),
             Self::Ended { call, end } => {
                 formatter.debug_struct("Ended").field("call", call).field("end", end).finish()
@@ -61,8 +61,8 @@ impl fmt::Debug for Arrived<'_> {
 
 /// What comes next of a body, without what it borrows of its reader.
 pub(super) enum Step {
-    /// The message in the reader, with this arrival.
-    Message(Arrival),
+    /// The message in the reader, with this context.
+    Message(Received),
     /// The error in the reader ends this call.
     Error(CallId, u16),
     /// Nothing that is borrowed.
@@ -81,7 +81,7 @@ impl Step {
     /// What the step means, with the message in the reader.
     pub(super) fn arrived<'r>(self, message: &'r [u8], limits: &Limits) -> Option<Arrived<'r>> {
         match self {
-            Self::Message(arrival) => Some(Arrived::Messages { text: message, arrival }),
+            Self::Message(received) => Some(Arrived::Messages { text: message, received }),
             Self::Error(call, status) => {
                 let error = error_in(message, limits)?;
                 let end = ExchangeEnd::Error { error, status, is_mended: false };

@@ -221,9 +221,9 @@ impl HttpClient {
     ) -> Option<ClientEvent<'r>> {
         match step {
             None => {}
-            Some(Step::Message(arrival)) => {
+            Some(Step::Message(received)) => {
                 let limits = &self.client.config().connection.limits;
-                reader.rest = Some((Frames::of(&reader.message, limits).rest(), arrival));
+                reader.rest = Some((Frames::of(&reader.message, limits).rest(), received));
             }
             Some(step) => {
                 let arrived =
@@ -231,14 +231,14 @@ impl HttpClient {
                 return self.ended(arrived, now);
             }
         }
-        let (rest, arrival) = reader.rest.take()?;
+        let (rest, received) = reader.rest.take()?;
         let mut frames = Frames::resume(&reader.message, rest);
         let frame = frames.next()?;
         if !frame.is_last() {
-            reader.rest = Some((frames.rest(), arrival));
+            reader.rest = Some((frames.rest(), received));
             reader.has_more = true;
         }
-        let event = self.client.receive(frame, arrival, &mut self.posts);
+        let event = self.client.receive(frame, received, &mut self.posts);
         self.watched(event)
     }
 

@@ -1,4 +1,4 @@
-//! [`Posts`], the outlets of a client over HTTP, which composes the parts of this folder.
+//! [`Posts`], the outboxes of a client over HTTP, which composes the parts of this folder.
 //!
 //! This file has its state, `ending.rs` the ends of exchanges, `sending.rs` messages on their way out, and
 //! `receiving.rs` responses. Each names only files before it.
@@ -13,11 +13,11 @@ use super::session::Session;
 use super::startup_hold::StartupHold;
 use super::tool_calls::ToolCalls;
 use crate::client::ClientEvent;
-use crate::connection::{Lane, Outlets, SubscriptionNews};
+use crate::connection::{Outboxes, Route, SubscriptionNews};
 use crate::frame::{Framing, Outbox};
 use crate::limits::Limits;
 
-/// The outlets of one [`Client`](crate::Client) over HTTP.
+/// The outboxes of one [`Client`](crate::Client) over HTTP.
 ///
 /// Hand it to every method of the machine that takes `out`, and every event of the machine to
 /// [`watch`](Self::watch). What is to be done with HTTP, [`poll_action`](Self::poll_action) says; what comes of that
@@ -88,12 +88,12 @@ impl Posts {
     }
 
     /// The messages that wait to be sent.
-    pub const fn outbox(&self) -> &Outbox {
+    pub const fn queued(&self) -> &Outbox {
         &self.outbox
     }
 
     /// The same, to set its limit.
-    pub const fn outbox_mut(&mut self) -> &mut Outbox {
+    pub const fn queued_mut(&mut self) -> &mut Outbox {
         &mut self.outbox
     }
 
@@ -189,8 +189,8 @@ impl Posts {
     }
 }
 
-impl Outlets for Posts {
-    fn lane(&mut self, _: Lane) -> &mut Outbox {
+impl Outboxes for Posts {
+    fn outbox(&mut self, _: Route) -> &mut Outbox {
         &mut self.outbox
     }
 }

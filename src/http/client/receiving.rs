@@ -10,7 +10,7 @@ use super::response::{answers, each_answered, failure};
 use super::response_reader::{Form, Part, ResponseReader};
 use super::tool_calls::{begin_refresh, give_up};
 use crate::connection::{
-    Arrival, CarrierFailure, CarrierFailureKind, ExchangeEnd, Lane, TransportError,
+    CarrierFailure, CarrierFailureKind, ExchangeEnd, Received, Route, TransportError,
 };
 use crate::handle::CallId;
 use crate::http::{Headers, SseEvent};
@@ -220,11 +220,11 @@ impl Posts {
             message.clear();
             message.extend_from_slice(text);
         }
-        let arrival = self.arrival(exchange, now);
+        let received = self.received(exchange, now);
         if looked.is_answer {
             self.requests.exchanges.remove(&exchange);
         }
-        (Some(Step::Message(arrival)), looked.is_answer)
+        (Some(Step::Message(received)), looked.is_answer)
     }
 
     /// An event is too long. The stream of a session goes on after it; any other one may have missed its answer.
@@ -275,7 +275,7 @@ impl Posts {
             let arrived = self.tool_calls.take_page(requests, exchange, &body, limits);
             return arrived.or_else(|| give_up(requests, exchange, limits)).map(Step::Other);
         }
-        let arrival = self.arrival(exchange, now);
+        let received = self.received(exchange, now);
         let looked = self.look(exchange, &body, &mut reader.message);
         if looked.is_answer
             && begin_refresh(&mut self.requests, exchange, status, &body, &self.limits)
@@ -287,21 +287,21 @@ impl Posts {
         }
         match self.requests.exchanges.remove(&exchange)?.purpose {
             // Which calls of a batch are answered is known only after the machine has read the message.
-            Purpose::Batch => Some(Step::Message(arrival)),
-            Purpose::Request(_) if looked.is_answer => Some(Step::Message(arrival)),
+            Purpose::Batch => Some(Step::Message(received)),
+            Purpose::Request(_) if looked.is_answer => Some(Step::Message(received)),
             Purpose::Request(asked) => Some(Step::Other(no_answer(asked.call))),
             _ => None,
         }
     }
 
-    /// The arrival of a message on this exchange.
-    fn arrival(&self, exchange: ExchangeNumber, now: Instant) -> Arrival {
+    /// The [`Received`] of a message on this exchange.
+    fn received(&self, exchange: ExchangeNumber, now: Instant) -> Received {
         let known = self.requests.exchanges.get(&exchange);
         let call = known.and_then(|known| match &known.purpose {
             Purpose::Request(asked) => Some(asked.call),
             _ => None,
         });
-        Arrival::from(now).lane(call.map_or(Lane::Connection, Lane::Call))
+        Received::from(now).route(call.map_or(Route::Connection, Route::Call))
     }
 
     /// Looks at a message: whether it is the answer that its exchange waits for, and whether something is to be left

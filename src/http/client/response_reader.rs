@@ -7,7 +7,7 @@ use core::fmt;
 use core::mem::take;
 
 use super::exchange::{Exchange, ExchangeNumber, Purpose};
-use crate::connection::{Arrival, CarrierFailure};
+use crate::connection::{CarrierFailure, Received};
 use crate::frame::Rest;
 use crate::http::{Headers, SseDecoder, SseEvent, has_content_type};
 
@@ -25,7 +25,7 @@ pub struct ResponseReader {
     /// The message that is being handed on.
     pub(super) message: Vec<u8>,
     /// What is still to be handed on of it, and with what.
-    pub(super) rest: Option<(Rest, Arrival)>,
+    pub(super) rest: Option<(Rest, Received)>,
     /// Whether there is more to take than was taken last.
     pub(super) has_more: bool,
     /// The status says that the server has refused.

@@ -210,8 +210,8 @@ impl HttpServer {
     ) -> Option<ServerEvent<'f>> {
         let connection = self.connections.get_mut(&exchange.connection)?;
         let Connection { server, streams, source, .. } = connection;
-        let arrival = streams.arrival(exchange.response, *source, now);
-        let event = server.receive(frame, arrival, streams);
+        let received = streams.message_context(exchange.response, *source, now);
+        let event = server.receive(frame, received, streams);
         if let Some(event) = &event {
             streams.watch(event);
         }

@@ -9,7 +9,7 @@ use super::stream::{Purpose, Response};
 use super::stream_table::STANDALONE;
 use super::streams::{ConnectionKind, Streams};
 use crate::error::ErrorCode;
-use crate::handle::InboundId;
+use crate::handle::IncomingId;
 use crate::time::Instant;
 
 /// # Ending and coming back
@@ -52,7 +52,7 @@ impl<E: EventStore> Streams<E> {
     /// Ends the response of a stream before the stream ends, and has its client come back for the rest after
     /// [`HttpServerConfig::retry`](super::HttpServerConfig::retry): so a long call holds no connection
     /// (2025-11-25). Says whether that can be; if the client could not come back nothing happens.
-    pub fn close_response(&mut self, request: InboundId) -> bool {
+    pub fn close_response(&mut self, request: IncomingId) -> bool {
         let Some(number) = self.table.stream_of_request(request) else { return false };
         // What is waited for and not kept could not be come back for.
         if !self.kind.is_resumable(&self.config, self.revision)
@@ -227,7 +227,7 @@ impl<E: EventStore> Streams<E> {
             self.forget_kept(number);
             self.events.forget(number);
         }
-        self.table.spare.keep(stream, self.outbox());
+        self.table.spare.keep(stream, self.new_outbox());
         if self.table.streams.is_empty() {
             self.nowhere = None;
         }

@@ -10,7 +10,7 @@ mod gate_one_stream;
 mod http_server;
 mod keeping;
 mod machines;
-mod outlets;
+mod outboxes;
 mod reply;
 mod respond;
 mod response_id;

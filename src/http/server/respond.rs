@@ -11,7 +11,7 @@ use super::session_id::SessionId;
 use super::stream::{Beginning, Form, Stream};
 use super::stream_table::STANDALONE;
 use super::streams::Streams;
-use crate::connection::{Lane, Outlets};
+use crate::connection::{Outboxes, Route};
 use crate::frame::Room;
 use crate::http::sse::{write_comment, write_event};
 use crate::time::Instant;
@@ -109,7 +109,7 @@ impl<E: EventStore> Streams<E> {
             // What the client is asked goes out on the stream that belongs to no request; the machine has made sure that
             // it is open.
             for (message, tag) in asked {
-                let outbox = self.lane(Lane::Connection);
+                let outbox = self.outbox(Route::Connection);
                 _ = outbox.append(Room::Held, tag, |writer| writer.push(&message));
                 self.table.wake(STANDALONE);
             }

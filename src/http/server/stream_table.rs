@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::response_id::ResponseId;
 use super::spare_stream::SpareStream;
 use super::stream::{Purpose, Response, Stream};
-use crate::handle::InboundId;
+use crate::handle::IncomingId;
 use crate::time::Instant;
 
 /// The number of the stream that belongs to no request.
@@ -26,7 +26,7 @@ pub(super) struct StreamTable {
     /// The memory of a stream that has been forgotten, for the next one.
     pub(super) spare: SpareStream,
     /// The stream of each request that has not ended, by its index.
-    requests: Vec<Option<(InboundId, u32)>>,
+    requests: Vec<Option<(IncomingId, u32)>>,
     /// The stream with which a message is being received.
     pub(super) current: Option<u32>,
     /// The number of the next stream.
@@ -43,13 +43,13 @@ impl StreamTable {
     }
 
     /// The stream of a request that has one.
-    pub(super) fn stream_of_request(&self, id: InboundId) -> Option<u32> {
+    pub(super) fn stream_of_request(&self, id: IncomingId) -> Option<u32> {
         let (known, number) = (*self.requests.get(id.index())?)?;
         (known == id).then_some(number)
     }
 
     /// The stream of a request, which is the one that is being received if it has none yet.
-    pub(super) fn stream_of(&mut self, id: InboundId) -> Option<u32> {
+    pub(super) fn stream_of(&mut self, id: IncomingId) -> Option<u32> {
         if let Some(number) = self.stream_of_request(id) {
             return Some(number);
         }
@@ -109,7 +109,7 @@ impl StreamTable {
     }
 
     /// A request belongs to the stream with which it came.
-    pub(super) fn assign(&mut self, id: InboundId, is_subscription: bool) {
+    pub(super) fn assign(&mut self, id: IncomingId, is_subscription: bool) {
         let Some(number) = self.stream_of(id) else { return };
         if is_subscription && let Some(stream) = self.streams.get_mut(&number) {
             stream.purpose = Purpose::Subscription;
@@ -136,13 +136,13 @@ impl StreamTable {
     }
 
     /// Whether a message about a request cannot reach the client: its stream has broken off for good.
-    pub(super) fn is_unreachable(&self, id: InboundId) -> bool {
+    pub(super) fn is_unreachable(&self, id: IncomingId) -> bool {
         let Some(number) = self.stream_of_request(id) else { return false };
         self.streams.get(&number).is_none_or(|stream| stream.is_lost())
     }
 
     /// A request has been answered, or never will be. Gives the stream that it belonged to.
-    pub(super) fn ended(&mut self, id: InboundId) -> Option<u32> {
+    pub(super) fn ended(&mut self, id: IncomingId) -> Option<u32> {
         let Some(Some(entry)) = self.requests.get_mut(id.index()) else { return None };
         if entry.0 != id {
             return None;

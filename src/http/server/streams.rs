@@ -14,18 +14,18 @@ use super::source::RequestSource;
 use super::spare_stream::SpareStream;
 use super::stream::{Purpose, Stream};
 use super::stream_table::{STANDALONE, StreamTable};
-use crate::connection::{Arrival, Lane};
+use crate::connection::{Received, Route};
 use crate::dialect::features::Feature;
 use crate::error::ErrorCode;
 use crate::frame::{Framing, Outbox, OutboxBounds};
-use crate::handle::{InboundId, Requestor};
+use crate::handle::{IncomingId, Requestor};
 use crate::lazy_box::LazyBox;
 use crate::limits::Limits;
 use crate::server::{ClientRequest, ServerEvent};
 use crate::time::Instant;
 use crate::version::Revision;
 
-/// The outlets of one [`Server`](crate::Server) over HTTP: a stream for each POST, and in a session one that
+/// The outboxes of one [`Server`](crate::Server) over HTTP: a stream for each POST, and in a session one that
 /// belongs to no request.
 ///
 /// Hand it to every method of the machine that takes `out`, and every event of the machine to
@@ -123,7 +123,7 @@ impl Streams {
     ) -> (Self, ResponseId) {
         let mut streams =
             Self::new(config, limits, ConnectionKind::OneStream(id), MemoryEvents::default());
-        let mut stream = Stream::new(streams.outbox(), now);
+        let mut stream = Stream::new(streams.new_outbox(), now);
         (stream.purpose, stream.has_arrived) = (Purpose::Standalone, true);
         if let Some(response) = &mut stream.response {
             response.preface = Some(("endpoint", endpoint));
@@ -153,7 +153,7 @@ impl<E: EventStore> Streams<E> {
         if !is_session || self.is_finished || self.table.streams.contains_key(&STANDALONE) {
             return;
         }
-        let mut standalone = Stream::new(self.outbox(), Instant::EPOCH);
+        let mut standalone = Stream::new(self.new_outbox(), Instant::EPOCH);
         standalone.outbox.set_limit(self.config.standalone_bytes);
         (standalone.purpose, standalone.has_arrived) = (Purpose::Standalone, true);
         standalone.response = None;
@@ -184,7 +184,7 @@ impl<E: EventStore> Streams<E> {
     }
 
     /// For the output of one stream.
-    pub(super) const fn outbox(&self) -> Outbox {
+    pub(super) const fn new_outbox(&self) -> Outbox {
         Outbox::with(Framing::Messages, self.bounds)
     }
 
@@ -276,32 +276,35 @@ impl<E: EventStore> Streams<E> {
 
 /// # Receiving
 impl<E: EventStore> Streams<E> {
-    /// A POST has come. Hand its messages to the machine with [`arrival`](Self::arrival) and the events to
+    /// A POST has come. Hand its messages to the machine with [`message_context`](Self::message_context) and the events to
     /// [`watch`](Self::watch), then say [`received`](Self::received), before anything else happens.
     pub fn begin(&mut self, now: Instant) -> ResponseId {
         let stream = self.table.next_number;
         self.table.next_number = self.table.next_number.wrapping_add(1).max(STANDALONE + 1);
-        let new =
-            self.table.spare.take(now).unwrap_or_else(|| Box::new(Stream::new(self.outbox(), now)));
+        let new = self
+            .table
+            .spare
+            .take(now)
+            .unwrap_or_else(|| Box::new(Stream::new(self.new_outbox(), now)));
         self.table.streams.insert(stream, new);
         self.table.current = Some(stream);
         ResponseId { stream, generation: 0 }
     }
 
-    /// What comes with a message of this POST, from this client: a principal or a [`RequestSource`].
-    pub fn arrival(
+    /// The [`Received`](crate::Received) of a message of this POST, from this client: a principal or a [`RequestSource`].
+    pub fn message_context(
         &self,
         response: ResponseId,
         source: impl Into<RequestSource>,
         now: Instant,
-    ) -> Arrival {
+    ) -> Received {
         let source = match source.into() {
             _ if mutant!("the_principal_of_a_post_is_lost") => RequestSource::default(),
             source => source,
         };
         let session = self.kind.owner().filter(|_| !mutant!("sessions_share_their_tasks"));
-        let lane = Lane::Stream(response.stream);
-        Arrival::from(now).lane(lane).requestor(source.requestor(session))
+        let route = Route::Stream(response.stream);
+        Received::from(now).route(route).requestor(source.requestor(session))
     }
 
     /// All messages of the POST have been handed to the machine.
@@ -343,7 +346,7 @@ impl<E: EventStore> Streams<E> {
     }
 
     /// A request has been answered, or never will be.
-    pub(super) fn ended(&mut self, id: InboundId) {
+    pub(super) fn ended(&mut self, id: IncomingId) {
         if let Some(number) = self.table.ended(id) {
             self.drop_if_unwanted(number);
         }

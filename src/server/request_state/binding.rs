@@ -10,7 +10,7 @@ use crate::server::Request;
 /// `input_required` and the binding of the retry are equal, and those of anything else are not. What
 /// is bound is not in the text; both times it is taken from the request at hand.
 ///
-/// The principal is what the host says it is ([`Arrival::principal`](crate::Arrival::principal)). Where
+/// The principal is what the host says it is ([`Received::principal`](crate::Received::principal)). Where
 /// there are several, their numbers must be theirs for as long as a state lives, on every instance:
 /// those of accounts will do, those of connections will not.
 ///

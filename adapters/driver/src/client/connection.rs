@@ -96,7 +96,7 @@ impl Connection {
         Self::open_on(config, stream, options, parts, attach).await
     }
 
-    /// The same for a client with outlets of its own.
+    /// The same for a client with outboxes of its own.
     pub(crate) async fn open_on(
         config: ClientConfig,
         out: impl FnOnce(&Client) -> Out,
@@ -313,7 +313,7 @@ impl Drop for Abandoned<'_> {
     }
 }
 
-/// Outlets for a single stream.
+/// Outboxes for a single stream.
 fn stream(client: &Client) -> Out {
     Out::Stream(Outbox::new(Framing::Lines, &client.config().connection.limits))
 }

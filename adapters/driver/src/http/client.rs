@@ -9,11 +9,11 @@ use mcp_sansio::http::{
     Action, Arrived, ExchangeNumber, Headers, HttpClientConfig, Posts, ResponseReader,
 };
 use mcp_sansio::{
-    Arrival, Cause, Client, ClientConfig, ClientEvent, ConnectionNumber, Frames, Instant, Phase,
+    Cause, Client, ClientConfig, ClientEvent, ConnectionNumber, Frames, Instant, Phase, Received,
     TransportError,
 };
 
-use super::HttpOutlets;
+use super::HttpOutboxes;
 use crate::client::{ClientParts, Connection, OpenError};
 use crate::machine::Machine;
 use crate::machine::sealed::Happening;
@@ -48,7 +48,7 @@ impl Connection {
     ) -> Result<Self, OpenError> {
         let out = |client: &Client| {
             let posts = Posts::new(Arc::new(http), &client.config().connection.limits);
-            Out::Http(HttpOutlets::Requests(Box::new(posts)))
+            Out::Http(HttpOutboxes::Requests(Box::new(posts)))
         };
         Self::open_on(config, out, options, parts, attach).await
     }
@@ -152,7 +152,7 @@ impl Wire<Client> {
 
     fn arrived(self: &Arc<Self>, state: &mut State<Client>, arrived: Arrived<'_>, now: Instant) {
         match arrived {
-            Arrived::Messages { text, arrival } => self.messages(state, text, arrival),
+            Arrived::Messages { text, received } => self.messages(state, text, received),
             Arrived::Ended { call, end } => {
                 let event = state.machine.exchange_ended(call, end, now, &mut state.out);
                 self.happened(state, event, 0);
@@ -164,11 +164,11 @@ impl Wire<Client> {
         }
     }
 
-    fn messages(self: &Arc<Self>, state: &mut State<Client>, text: &[u8], arrival: Arrival) {
+    fn messages(self: &Arc<Self>, state: &mut State<Client>, text: &[u8], received: Received) {
         let principal = self.tasks.as_ref().map(SharedTasks::principal).unwrap_or_default();
         for frame in Frames::of(text, &self.limits) {
-            let (arrival, bytes) = (arrival.principal(principal), frame.bytes().len());
-            let event = state.machine.receive(frame, arrival, &mut state.out);
+            let (received, bytes) = (received.principal(principal), frame.bytes().len());
+            let event = state.machine.receive(frame, received, &mut state.out);
             self.happened(state, event, bytes);
         }
     }
@@ -226,7 +226,7 @@ impl Wire<Client> {
 impl State<Client> {
     fn posts(&mut self) -> Option<&mut Posts> {
         match &mut self.out {
-            Out::Http(HttpOutlets::Requests(posts)) => Some(posts),
+            Out::Http(HttpOutboxes::Requests(posts)) => Some(posts),
             _ => None,
         }
     }
@@ -235,7 +235,7 @@ impl State<Client> {
 impl<M: Machine> State<M> {
     /// Finds out whether there is something to do with HTTP.
     pub(crate) fn wake_requests(&mut self) {
-        let Out::Http(HttpOutlets::Requests(posts)) = &self.out else { return };
+        let Out::Http(HttpOutboxes::Requests(posts)) = &self.out else { return };
         let Some((_, known)) = self.http.requests.waiting.as_deref() else { return };
         let is_sooner = match (posts.poll_timeout(), known) {
             (Some(deadline), Some(known)) => deadline < *known,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::HttpOutlets;
+use super::HttpOutboxes;
 use crate::machine::Machine;
 use crate::out::Out;
 use crate::wire::State;
@@ -47,7 +47,7 @@ impl Drop for KeptBytes {
 impl<M: Machine> State<M> {
     /// Brings the total up to date. With very many streams that is done after some of the things that happen only.
     pub(crate) fn count_kept_bytes(&mut self) {
-        let Out::Http(HttpOutlets::Responses(streams)) = &self.out else { return };
+        let Out::Http(HttpOutboxes::Responses(streams)) = &self.out else { return };
         if self.http.kept.total.is_none() {
             return;
         }

@@ -12,7 +12,7 @@ mod server;
 
 use mcp_sansio::http::{Posts, Streams};
 use mcp_sansio::{
-    ClientEvent, Instant, Lane, Observation, Outbox, Outlets, Requestor, ServerEvent,
+    ClientEvent, Instant, Observation, Outbox, Outboxes, Requestor, Route, ServerEvent,
 };
 
 use self::client::Requests;
@@ -23,7 +23,7 @@ use self::server::Responses;
 use crate::machine::Machine;
 use crate::out::Watched;
 
-/// What a connection over HTTP keeps beside its outlets. A connection on a stream has it, too, and it stays empty.
+/// What a connection over HTTP keeps beside its outboxes. A connection on a stream has it, too, and it stays empty.
 #[derive(Default)]
 pub(crate) struct HttpState {
     requests: Requests,
@@ -51,22 +51,22 @@ impl HttpState {
     }
 }
 
-/// The outlets of a connection over HTTP.
+/// The outboxes of a connection over HTTP.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one to a connection")]
-pub enum HttpOutlets {
+pub enum HttpOutboxes {
     /// Of a server.
     Responses(Streams),
     /// Of a client.
     Requests(Box<Posts>),
 }
 
-impl HttpOutlets {
+impl HttpOutboxes {
     /// How many bytes wait that are on no stream of their own yet.
     pub(crate) const fn len(&self) -> usize {
         match self {
             Self::Responses(_) => 0,
-            Self::Requests(posts) => posts.outbox().len(),
+            Self::Requests(posts) => posts.queued().len(),
         }
     }
 
@@ -99,7 +99,7 @@ impl HttpOutlets {
     pub(crate) fn unsent_bytes(&self) -> usize {
         match self {
             Self::Responses(streams) => streams.unsent_bytes(),
-            Self::Requests(posts) => posts.outbox().len(),
+            Self::Requests(posts) => posts.queued().len(),
         }
     }
 
@@ -108,14 +108,14 @@ impl HttpOutlets {
     pub(crate) fn is_congested(&self) -> bool {
         match self {
             Self::Responses(streams) => streams.is_congested(),
-            Self::Requests(posts) => posts.outbox().is_congested(),
+            Self::Requests(posts) => posts.queued().is_congested(),
         }
     }
 
     pub(crate) fn set_limit(&mut self, bytes: usize) {
         match self {
             Self::Responses(streams) => streams.set_limit(bytes),
-            Self::Requests(posts) => posts.outbox_mut().set_limit(bytes),
+            Self::Requests(posts) => posts.queued_mut().set_limit(bytes),
         }
     }
 
@@ -130,26 +130,26 @@ impl HttpOutlets {
 }
 
 impl Watched for ServerEvent<'_> {
-    fn show(&self, http: &mut HttpOutlets) {
-        if let HttpOutlets::Responses(streams) = http {
+    fn show(&self, http: &mut HttpOutboxes) {
+        if let HttpOutboxes::Responses(streams) = http {
             streams.watch(self);
         }
     }
 }
 
 impl Watched for ClientEvent<'_> {
-    fn show(&self, http: &mut HttpOutlets) {
-        if let HttpOutlets::Requests(posts) = http {
+    fn show(&self, http: &mut HttpOutboxes) {
+        if let HttpOutboxes::Requests(posts) = http {
             posts.watch(self);
         }
     }
 }
 
-impl Outlets for HttpOutlets {
-    fn lane(&mut self, lane: Lane) -> &mut Outbox {
+impl Outboxes for HttpOutboxes {
+    fn outbox(&mut self, route: Route) -> &mut Outbox {
         match self {
-            Self::Responses(streams) => streams.lane(lane),
-            Self::Requests(posts) => posts.lane(lane),
+            Self::Responses(streams) => streams.outbox(route),
+            Self::Requests(posts) => posts.outbox(route),
         }
     }
 
@@ -160,17 +160,17 @@ impl Outlets for HttpOutlets {
         }
     }
 
-    fn can_ask(&self, lane: Lane) -> bool {
+    fn can_ask(&self, route: Route) -> bool {
         match self {
-            Self::Responses(streams) => streams.can_ask(lane),
-            Self::Requests(posts) => posts.can_ask(lane),
+            Self::Responses(streams) => streams.can_ask(route),
+            Self::Requests(posts) => posts.can_ask(route),
         }
     }
 
-    fn is_heard(&self, lane: Lane) -> bool {
+    fn has_reader(&self, route: Route) -> bool {
         match self {
-            Self::Responses(streams) => streams.is_heard(lane),
-            Self::Requests(posts) => posts.is_heard(lane),
+            Self::Responses(streams) => streams.has_reader(route),
+            Self::Requests(posts) => posts.has_reader(route),
         }
     }
 }

@@ -10,9 +10,9 @@ use mcp_sansio::http::{
     Content, Reply, RequestSource, ResponseHead, ResponseId, ResponsePart, Streams,
 };
 use mcp_sansio::json::ScannedFrame;
-use mcp_sansio::{Arrival, Cause, Frames, Instant, Limits, Phase, Server, ServerEvent};
+use mcp_sansio::{Cause, Frames, Instant, Limits, Phase, Received, Server, ServerEvent};
 
-use super::HttpOutlets;
+use super::HttpOutboxes;
 use super::kept_bytes::KeptBytes;
 use super::{PostEntry, PostRefused};
 use crate::clock::Clock;
@@ -70,7 +70,7 @@ impl Wire<Server> {
         kept: Arc<AtomicUsize>,
     ) -> Arc<Self> {
         let is_alone = streams.is_alone();
-        let out = Out::Http(HttpOutlets::Responses(streams));
+        let out = Out::Http(HttpOutboxes::Responses(streams));
         let wire = Self::server_on(server, out, limits, options, clock, runner);
         let mut state = wire.lock();
         // Nothing is written on a single stream.
@@ -110,8 +110,8 @@ impl Wire<Server> {
             }
             let streams = state.streams().ok_or(PostRefused::Closed)?;
             let response = streams.begin(now);
-            let arrival = streams.arrival(response, source, now);
-            self.receive_body(state, (body, scanned), arrival, admission);
+            let received = streams.message_context(response, source, now);
+            self.receive_body(state, (body, scanned), received, admission);
             state.streams().ok_or(PostRefused::Closed)?.received(response);
             Ok(response)
         })
@@ -122,12 +122,12 @@ impl Wire<Server> {
         self: &Arc<Self>,
         state: &mut State<Server>,
         (body, scanned): (&'b [u8], &mut ScannedFrame<'b>),
-        arrival: Arrival,
+        received: Received,
         admission: &mut Admission<'_>,
     ) {
         for frame in Frames::of(body, &self.limits) {
             let bytes = frame.bytes().len();
-            let event = state.machine.receive_scanned(frame, scanned, arrival, &mut state.out);
+            let event = state.machine.receive_scanned(frame, scanned, received, &mut state.out);
             if let Some(event) = event {
                 state.out.watch(&event);
                 match event {
@@ -216,7 +216,7 @@ impl Wire<Server> {
     /// When the client or this side was about something last: see [`Streams::used_until`].
     pub fn used_until(&self, now: Instant) -> Option<Instant> {
         match &self.lock().out {
-            Out::Http(HttpOutlets::Responses(streams)) => streams.used_until(now),
+            Out::Http(HttpOutboxes::Responses(streams)) => streams.used_until(now),
             _ => Some(now),
         }
     }
@@ -261,7 +261,7 @@ impl State<Server> {
 
     fn streams(&mut self) -> Option<&mut Streams> {
         match &mut self.out {
-            Out::Http(HttpOutlets::Responses(streams)) => Some(streams),
+            Out::Http(HttpOutboxes::Responses(streams)) => Some(streams),
             _ => None,
         }
     }
@@ -312,7 +312,7 @@ impl<M: Machine> State<M> {
     /// Does what is due about responses.
     pub(crate) fn settle_responses(&mut self, now: Instant) {
         let is_closed = self.machine.phase() == Phase::Closed;
-        if let Out::Http(HttpOutlets::Responses(streams)) = &mut self.out {
+        if let Out::Http(HttpOutboxes::Responses(streams)) = &mut self.out {
             streams.handle_timeout(now);
             if is_closed {
                 streams.finish();
@@ -331,7 +331,7 @@ impl<M: Machine> State<M> {
             && self.requests.release_if_idle()
         {
             self.machine.release();
-            if let Out::Http(HttpOutlets::Responses(streams)) = &mut self.out {
+            if let Out::Http(HttpOutboxes::Responses(streams)) = &mut self.out {
                 streams.release();
             }
         }
@@ -339,7 +339,7 @@ impl<M: Machine> State<M> {
 
     /// Finds out which responses have something to send.
     pub(crate) fn wake_responses(&mut self) {
-        if let Out::Http(HttpOutlets::Responses(streams)) = &mut self.out {
+        if let Out::Http(HttpOutboxes::Responses(streams)) = &mut self.out {
             let woken = streams.woken().flat_map(|stream| self.http.responses.take(stream));
             self.follow.wake(woken);
             self.wake_posts();

@@ -7,7 +7,7 @@ use mcp_sansio::model::method::{
 };
 use mcp_sansio::pagination::Pager;
 use mcp_sansio::{
-    CallOptions, ChangedList, ClientEvent, ClientRequest, Delivery, ErrorCode, InboundId, Outcome,
+    CallOptions, ChangedList, ClientEvent, ClientRequest, Delivery, ErrorCode, IncomingId, Outcome,
     Paging, RestartCause, Revision, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config, ready};
@@ -267,7 +267,7 @@ fn a_tool_that_is_gone_is_an_error_of_the_call_alone() {
 
 /// A call of a tool that reaches the application, which alone knows its tools.
 #[track_caller]
-fn unknown_tool(side: &mut ServerSide, frame: &str) -> InboundId {
+fn unknown_tool(side: &mut ServerSide, frame: &str) -> IncomingId {
     match side.receive(frame) {
         Some(ServerEvent::Request(request)) => {
             assert!(matches!(&request.kind, ClientRequest::CallTool(tool) if tool.name == "gone"));

@@ -164,8 +164,8 @@ fn an_error_without_an_id_belongs_to_no_call() {
         let event = side.receive(&fault);
         assert!(matches!(event, Some(ClientEvent::PeerFault(error)) if error.code.get() == -32700));
         assert!(side.client.is_pending(call));
-        let lane = mcp_sansio::Arrival::from(side.now).lane(mcp_sansio::Lane::Call(call));
-        let event = side.client.receive(&*fault, lane, &mut side.out);
+        let route = mcp_sansio::Received::from(side.now).route(mcp_sansio::Route::Call(call));
+        let event = side.client.receive(&*fault, route, &mut side.out);
         let (ended, outcome) = ended(event.map(ClientEvent::into_owned));
         assert!(ended == call && matches!(outcome, Outcome::PeerError(_)));
         is_alive(&mut side);

@@ -2,7 +2,7 @@
 
 use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::{
-    Arrival, CallId, ClientEvent, Lane, SubscriptionEnd, SubscriptionNews, ViolationKind,
+    CallId, ClientEvent, Received, Route, SubscriptionEnd, SubscriptionNews, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
@@ -166,8 +166,8 @@ fn news_without_a_subscription_are_not_told() {
     assert!(side.client.is_pending(pending) && side.client.is_pending(call));
     is_alive(&mut side);
     // Where the carrier says which one it is, the tag may be missing.
-    let lane = Arrival::from(side.now).lane(Lane::Call(call));
-    let event = side.client.receive(bare, lane, &mut side.out).map(ClientEvent::into_owned);
+    let route = Received::from(side.now).route(Route::Call(call));
+    let event = side.client.receive(bare, route, &mut side.out).map(ClientEvent::into_owned);
     assert_eq!(change(event).0, call);
 }
 

@@ -251,7 +251,7 @@ fn what_waits_to_be_sent_is_bounded() {
         assert!(made < 100);
     };
     assert_eq!(refused, mcp_sansio::CallError::Encode(mcp_sansio::schema::EncodeError::Full));
-    assert!(10 < made && side.http.posts().outbox().len() <= 2000);
+    assert!(10 < made && side.http.posts().queued().len() <= 2000);
     assert!(side.acts().is_empty());
     side.elapse(250);
     assert_eq!(side.sent().len(), made, "later they all go");

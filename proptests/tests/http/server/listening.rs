@@ -1,7 +1,7 @@
 //! Subscriptions that last, where there are no sessions.
 
 use mcp_sansio::http::ResponseMode;
-use mcp_sansio::{ChangedList, InboundId, ServerEvent};
+use mcp_sansio::{ChangedList, IncomingId, ServerEvent};
 
 use super::message::{self, error, fault};
 use super::site::{Heard, Site, Turn, alone, event, json, replaced, stream};
@@ -32,7 +32,7 @@ fn ended(id: &str) -> String {
 }
 
 #[track_caller]
-fn subscribe(site: &mut Site, id: &str) -> (Turn, InboundId) {
+fn subscribe(site: &mut Site, id: &str) -> (Turn, IncomingId) {
     let filter = r#""toolsListChanged":true"#;
     let turn = site.send("POST", &alone("subscriptions/listen"), body(id, filter));
     match &site.events()[..] {

@@ -9,7 +9,7 @@ use mcp_sansio::http::{
 };
 use mcp_sansio::json::Raw;
 use mcp_sansio::{
-    ConnectionNumber, Frame, InboundId, Instant, Principal, Progress, Server, ServerEvent,
+    ConnectionNumber, Frame, IncomingId, Instant, Principal, Progress, Server, ServerEvent,
 };
 use mcp_sansio_proptests::config;
 
@@ -77,10 +77,10 @@ impl Host {
     }
 
     /// Takes in a message. Gives its response, and the request that it was.
-    fn post(&mut self, message: &str) -> (ResponseId, Option<InboundId>) {
+    fn post(&mut self, message: &str) -> (ResponseId, Option<IncomingId>) {
         let response = self.streams.begin(NOW);
-        let arrival = self.streams.arrival(response, Principal::default(), NOW);
-        let event = self.server.receive(Frame::from(message), arrival, &mut self.streams);
+        let received = self.streams.message_context(response, Principal::default(), NOW);
+        let event = self.server.receive(Frame::from(message), received, &mut self.streams);
         let request = event.as_ref().and_then(|event| match event {
             ServerEvent::Request(request) => Some(request.id),
             _ => None,
@@ -91,7 +91,7 @@ impl Host {
     }
 
     /// A call on whose stream there has been progress, twice.
-    fn calling(&mut self) -> (ResponseId, InboundId) {
+    fn calling(&mut self) -> (ResponseId, IncomingId) {
         let call = plain("7", "tools/call", r#""name":"t","_meta":{"progressToken":7}"#);
         let (response, request) = self.post(&call);
         let request = request.unwrap();
@@ -102,7 +102,7 @@ impl Host {
         (response, request)
     }
 
-    fn answer(&mut self, request: InboundId) {
+    fn answer(&mut self, request: IncomingId) {
         let result = Raw::new(r#"{"content":[]}"#).unwrap();
         self.server.respond(request, &result, &mut self.streams).unwrap();
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::http::{HttpServerConfig, ResponsePart};
-use mcp_sansio::{ChangedList, InboundId, ServerEvent};
+use mcp_sansio::{ChangedList, IncomingId, ServerEvent};
 
 use super::message::{fault, plain, progress, result};
 use super::site::{
@@ -25,7 +25,7 @@ fn answer(id: &str) -> String {
 const CONTENT: &str = r#"{"content":[]}"#;
 
 /// A session, and a call in it on whose stream there has been progress.
-fn calling(change: impl FnOnce(&mut HttpServerConfig)) -> (Site, String, Turn, InboundId) {
+fn calling(change: impl FnOnce(&mut HttpServerConfig)) -> (Site, String, Turn, IncomingId) {
     let mut site = Site::with(|http, _| change(http));
     let session = site.open("2025-11-25");
     let (turn, request) = site.ask(&in_session(&session), &call("7"));

@@ -11,7 +11,7 @@ use mcp_sansio::http::{
 };
 use mcp_sansio::json::Raw;
 use mcp_sansio::{
-    ErrorCode, Frames, InboundId, Instant, Principal, Progress, ProgressReport, Request, Server,
+    ErrorCode, Frames, IncomingId, Instant, Principal, Progress, ProgressReport, Request, Server,
     ServerConfig, ServerEvent,
 };
 use mcp_sansio_proptests::config;
@@ -276,7 +276,7 @@ impl Site {
     #[track_caller]
     pub(crate) fn with_machine<T>(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         act: impl FnOnce(&mut Server, &mut mcp_sansio::http::Streams) -> T,
     ) -> T {
         self.http.with(request.connection(), self.now, act).expect("the connection of a request")
@@ -284,21 +284,21 @@ impl Site {
 
     /// Answers a request.
     #[track_caller]
-    pub(crate) fn respond(&mut self, request: InboundId, result: &str) {
+    pub(crate) fn respond(&mut self, request: IncomingId, result: &str) {
         let result = Raw::new(result).unwrap();
         self.with_machine(request, |server, out| server.respond(request, &result, out)).unwrap();
     }
 
     /// Refuses a request.
     #[track_caller]
-    pub(crate) fn reject(&mut self, request: InboundId, code: i64, text: &str) {
+    pub(crate) fn reject(&mut self, request: IncomingId, code: i64, text: &str) {
         let code = ErrorCode::new(code);
         self.with_machine(request, |server, out| server.reject(request, code, text, out)).unwrap();
     }
 
     /// Reports progress on a request that wants it.
     #[track_caller]
-    pub(crate) fn progress(&mut self, request: InboundId, progress: i64) {
+    pub(crate) fn progress(&mut self, request: IncomingId, progress: i64) {
         let (progress, now) = (Progress::new(progress), self.now);
         let report =
             self.with_machine(request, |server, out| server.progress(request, progress, now, out));

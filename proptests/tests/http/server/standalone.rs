@@ -2,7 +2,7 @@
 
 use mcp_sansio::http::{ResponseMode, ResponsePart};
 use mcp_sansio::model::ElicitParams;
-use mcp_sansio::{CallOptions, ChangedList, Delivery, InboundId, Server, ServerEvent};
+use mcp_sansio::{CallOptions, ChangedList, Delivery, IncomingId, Server, ServerEvent};
 
 use super::message::{fault, plain, progress, result};
 use super::site::{Site, Turn, event, get, in_session, json, numbered, priming, status, stream};
@@ -19,7 +19,7 @@ pub(crate) fn changed(site: &mut Site, list: ChangedList) -> Option<Delivery> {
 }
 
 /// Asks the client something because of a request.
-pub(crate) fn elicit(site: &mut Site, request: InboundId) -> Result<(), String> {
+pub(crate) fn elicit(site: &mut Site, request: IncomingId) -> Result<(), String> {
     let schema = mcp_sansio::model::ObjectSchema::new(Default::default());
     let params = ElicitParams::form("who?", schema);
     let now = site.now;

@@ -3,7 +3,7 @@
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{Implementation, LoggingLevel, Map, ServerCapabilities};
 use mcp_sansio::{
-    Arrival, Capability, CapabilitySet, Era, InvalidMetaKey, MetaKey, Principal, Revision,
+    Capability, CapabilitySet, Era, InvalidMetaKey, MetaKey, Principal, Received, Revision,
     ServerEvent, ViolationKind,
 };
 use mcp_sansio_proptests::ServerSide;
@@ -36,9 +36,9 @@ fn a_request_brings_its_own_context() {
     // A member of that name is nobody's identity.
     let members = r#""name":"t","clientInfo":{"name":"other","version":"1"}"#;
     let frame = with_more("1", "tools/call", &more, members);
-    let arrival = Arrival::from(side.now).principal(Principal::new(7));
+    let received = Received::from(side.now).principal(Principal::new(7));
     let Some(ServerEvent::Request(one)) =
-        side.server.receive(frame.as_str(), arrival, &mut side.out)
+        side.server.receive(frame.as_str(), received, &mut side.out)
     else {
         panic!("not a request");
     };

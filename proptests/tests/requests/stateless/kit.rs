@@ -5,7 +5,7 @@ use mcp_sansio::model::{
     SamplingMessage,
 };
 use mcp_sansio::{
-    ErrorCode, InboundId, Request, RespondError, Revision, RevisionSet, ServerConfig, ServerEvent,
+    ErrorCode, IncomingId, Request, RespondError, Revision, RevisionSet, ServerConfig, ServerEvent,
     ViolationKind,
 };
 use mcp_sansio_proptests::{ServerSide, config};
@@ -182,7 +182,12 @@ pub(crate) fn ended(id: &str) -> String {
 
 /// Opens a subscription that is acknowledged with exactly this filter.
 #[track_caller]
-pub(crate) fn subscribe(side: &mut ServerSide, id: &str, filter: &str, granted: &str) -> InboundId {
+pub(crate) fn subscribe(
+    side: &mut ServerSide,
+    id: &str,
+    filter: &str,
+    granted: &str,
+) -> IncomingId {
     match side.receive(&listen(id, filter)) {
         Some(ServerEvent::Subscribed(subscribed)) => {
             assert_eq!(subscribed.requested.as_json(), format!("{{{filter}}}"));

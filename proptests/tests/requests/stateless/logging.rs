@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_sansio::json::{Number, Raw};
 use mcp_sansio::model::{LogParams, LoggingLevel, method};
 use mcp_sansio::{
-    Capability, Delivery, InboundId, Log, NotAllowed, NotifyError, Progress, ProgressReport,
+    Capability, Delivery, IncomingId, Log, NotAllowed, NotifyError, Progress, ProgressReport,
     RespondError, Revision,
 };
 use mcp_sansio_proptests::ServerSide;
@@ -35,12 +35,12 @@ fn message(level: LoggingLevel) -> String {
     )
 }
 
-fn log(side: &mut ServerSide, level: LoggingLevel, id: InboundId) -> Delivery {
+fn log(side: &mut ServerSide, level: LoggingLevel, id: IncomingId) -> Delivery {
     side.server.log(&Log::new(level, "d").about(id), &mut side.out).unwrap()
 }
 
 /// The same by the name of the notification.
-fn notify(side: &mut ServerSide, level: LoggingLevel, id: InboundId) -> Delivery {
+fn notify(side: &mut ServerSide, level: LoggingLevel, id: IncomingId) -> Delivery {
     let params = LogParams::new(level, Raw::new(r#""d""#).unwrap());
     side.server.notify_about::<method::Log>(id, &params, &mut side.out).unwrap()
 }
@@ -151,7 +151,7 @@ fn progress(token: &str, members: &str) -> String {
 
 fn report(
     side: &mut ServerSide,
-    id: InboundId,
+    id: IncomingId,
     progress: Progress<'_>,
 ) -> Result<ProgressReport, RespondError> {
     side.server.progress(id, progress, side.now, &mut side.out)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::model::InputRequired;
 use mcp_sansio::{
-    ChangedList, Delivery, ErrorCode, Framing, InboundId, Listening, Log, Outbox, Phase, Progress,
+    ChangedList, Delivery, ErrorCode, Framing, IncomingId, Listening, Log, Outbox, Phase, Progress,
     ProgressReport, RespondError, ServerEvent,
 };
 use mcp_sansio_proptests::ServerSide;
@@ -20,7 +20,7 @@ fn changed(side: &mut ServerSide) -> Delivery {
 }
 
 #[track_caller]
-fn is_cancelled(event: Option<ServerEvent<'static>>, id: InboundId) {
+fn is_cancelled(event: Option<ServerEvent<'static>>, id: IncomingId) {
     match event {
         Some(ServerEvent::Cancelled(cancelled)) => assert_eq!(cancelled.id, id),
         other => panic!("not cancelled: {other:?}"),
@@ -28,20 +28,20 @@ fn is_cancelled(event: Option<ServerEvent<'static>>, id: InboundId) {
 }
 
 /// A call of a tool that wants progress and logs.
-fn call(side: &mut ServerSide, id: &str) -> InboundId {
+fn call(side: &mut ServerSide, id: &str) -> IncomingId {
     let more = r#""progressToken":"p","io.modelcontextprotocol/logLevel":"debug""#;
     side.request(&with_more(id, "tools/call", more, r#""name":"t""#))
 }
 
 fn report(
     side: &mut ServerSide,
-    id: InboundId,
+    id: IncomingId,
     so_far: u32,
 ) -> Result<ProgressReport, RespondError> {
     side.server.progress(id, Progress::new(so_far), side.now, &mut side.out)
 }
 
-fn log(side: &mut ServerSide, id: InboundId) -> Delivery {
+fn log(side: &mut ServerSide, id: IncomingId) -> Delivery {
     let log = Log::new(mcp_sansio::model::LoggingLevel::Error, "d").about(id);
     side.server.log(&log, &mut side.out).unwrap()
 }

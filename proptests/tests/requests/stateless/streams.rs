@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcp_sansio::model::{InputRequired, LoggingLevel};
 use mcp_sansio::{
-    Arrival, ChangedList, Delivery, Framing, InboundId, Inbox, Lane, Limits, Log, Outbox, Outlets,
-    Progress, RepliesWithoutId, Server, ServerEvent,
+    ChangedList, Delivery, Framing, Inbox, IncomingId, Limits, Log, Outbox, Outboxes, Progress,
+    Received, RepliesWithoutId, Route, Server, ServerEvent,
 };
 use mcp_sansio_proptests::{ServerSide, config};
 
@@ -111,32 +111,32 @@ fn a_message_is_one_line() {
 /// A carrier with a stream for each request.
 #[derive(Default)]
 struct Streams {
-    lanes: BTreeMap<String, Outbox>,
+    routes: BTreeMap<String, Outbox>,
 }
 
-impl Outlets for Streams {
-    fn lane(&mut self, lane: Lane) -> &mut Outbox {
+impl Outboxes for Streams {
+    fn outbox(&mut self, route: Route) -> &mut Outbox {
         let fresh = || Outbox::new(Framing::Messages, &Limits::default());
-        self.lanes.entry(format!("{lane:?}")).or_insert_with(fresh)
+        self.routes.entry(format!("{route:?}")).or_insert_with(fresh)
     }
 }
 
 impl Streams {
-    /// What has been put on a lane since the last time.
-    fn sent(&mut self, lane: Lane) -> Vec<String> {
+    /// What has been put on a route since the last time.
+    fn sent(&mut self, route: Route) -> Vec<String> {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        self.lane(lane).messages().map(text).collect()
+        self.outbox(route).messages().map(text).collect()
     }
 
     fn is_empty(&self) -> bool {
-        self.lanes.values().all(Outbox::is_empty)
+        self.routes.values().all(Outbox::is_empty)
     }
 }
 
 /// Proves M-TRAN-02, M-LOG-03, M-PROG-05, M-SUB-08, M-SECL-06: everything about a request goes
 /// out where the carrier has a place for it.
 #[test]
-fn each_request_has_a_lane_of_its_own() {
+fn each_request_has_a_route_of_its_own() {
     let mut out = Streams::default();
     let side = server();
     let (mut server, now): (Server, _) = (side.server, side.now);
@@ -146,7 +146,7 @@ fn each_request_has_a_lane_of_its_own() {
         panic!();
     };
     // Two exchanges of a carrier that keeps them apart can have the same id; here they differ.
-    let open = |server: &mut Server, out: &mut Streams, id: &str| -> InboundId {
+    let open = |server: &mut Server, out: &mut Streams, id: &str| -> IncomingId {
         let frame = listen(id, TOOLS);
         match server.receive(frame.as_str(), now, out) {
             Some(ServerEvent::Subscribed(subscribed)) => subscribed.id,
@@ -155,21 +155,21 @@ fn each_request_has_a_lane_of_its_own() {
     };
     let streams = ["2", "3"].map(|id| (open(&mut server, &mut out, id), id));
     for (id, wire) in streams {
-        assert_eq!(out.sent(Lane::Exchange(id)), [acknowledged(wire, TOOLS)]);
+        assert_eq!(out.sent(Route::Exchange(id)), [acknowledged(wire, TOOLS)]);
     }
     assert_eq!(server.list_changed(ChangedList::Tools, &mut out), Ok(Delivery::Sent));
     for (id, wire) in streams {
-        assert_eq!(out.sent(Lane::Exchange(id)), [tagged(wire, TOOLS_CHANGED, "")]);
+        assert_eq!(out.sent(Route::Exchange(id)), [tagged(wire, TOOLS_CHANGED, "")]);
     }
     server.progress(call.id, Progress::new(1_u32), now, &mut out).unwrap();
     server.log(&Log::new(LoggingLevel::Info, "d").about(call.id), &mut out).unwrap();
     server.require_input(&call, &InputRequired::new().state("s"), now, &mut out).unwrap();
-    assert_eq!(out.sent(Lane::Exchange(call.id)).len(), 3);
+    assert_eq!(out.sent(Route::Exchange(call.id)).len(), 3);
     assert!(out.is_empty());
     server.shut_down(Duration::ZERO, now);
     while server.handle_timeout(now, &mut out).is_some() {}
     for (id, wire) in streams {
-        assert_eq!(out.sent(Lane::Exchange(id)), [ended(wire)]);
+        assert_eq!(out.sent(Route::Exchange(id)), [ended(wire)]);
     }
     assert!(out.is_empty());
 }
@@ -180,7 +180,7 @@ fn what_the_machine_answers_goes_back_where_it_came_from() {
     let mut out = Streams::default();
     let mut side = server();
     let open = side.request(&alone("1", "x/own", ""));
-    let lane = Lane::Exchange(open);
+    let route = Route::Exchange(open);
     for (frame, is_answered) in [
         (alone("2", "server/discover", ""), true),
         (alone("2", "ping", ""), true),
@@ -189,9 +189,9 @@ fn what_the_machine_answers_goes_back_where_it_came_from() {
         (alone("1", "tools/list", ""), false),
         (cancel("77"), false),
     ] {
-        let arrival = Arrival::from(side.now).lane(lane);
-        let _ = side.server.receive(frame.as_str(), arrival, &mut out);
-        assert_eq!(out.sent(lane).len(), usize::from(is_answered), "{frame}");
+        let received = Received::from(side.now).route(route);
+        let _ = side.server.receive(frame.as_str(), received, &mut out);
+        assert_eq!(out.sent(route).len(), usize::from(is_answered), "{frame}");
         assert!(out.is_empty());
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use mcp_sansio::model::method::ToolsChanged;
 use mcp_sansio::model::{ListChanged, LogParams, LoggingLevel, SubscriptionFilter};
 use mcp_sansio::{
-    CancelCause, ChangedList, ClientRequest, Delivery, ErrorCode, InboundId, Listening, Log, Phase,
-    Progress, ProgressReport, RespondError, Revision, ServerEvent, ViolationKind,
+    CancelCause, ChangedList, ClientRequest, Delivery, ErrorCode, IncomingId, Listening, Log,
+    Phase, Progress, ProgressReport, RespondError, Revision, ServerEvent, ViolationKind,
 };
 use mcp_sansio_proptests::ServerSide;
 
@@ -242,7 +242,7 @@ fn a_server_that_ends_says_so_once() {
             side.server.shut_down(Duration::from_secs(1), side.now);
         }
         let events = side.outcomes();
-        let cancelled: Vec<InboundId> = events
+        let cancelled: Vec<IncomingId> = events
             .iter()
             .filter_map(|event| match event {
                 ServerEvent::Cancelled(ended) => Some((ended.id, ended.cause)),

@@ -1,6 +1,6 @@
 //! Requests that stand alone, as they stand on the wire.
 
-use mcp_sansio::{InboundId, Request, Revision, ServerEvent};
+use mcp_sansio::{IncomingId, Request, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config, payload};
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ pub(crate) fn side() -> ServerSide {
 
 /// Makes a request, of id 7, with the least that its method asks for.
 #[track_caller]
-pub(crate) fn ask(side: &mut ServerSide, method: &str) -> InboundId {
+pub(crate) fn ask(side: &mut ServerSide, method: &str) -> IncomingId {
     let params = payload::params(method);
     let params = match method {
         "subscriptions/listen" => {
@@ -65,7 +65,7 @@ pub(crate) fn ask(side: &mut ServerSide, method: &str) -> InboundId {
 
 /// The same of a server that has seen nothing else.
 #[track_caller]
-pub(crate) fn asked(method: &str) -> (ServerSide, InboundId) {
+pub(crate) fn asked(method: &str) -> (ServerSide, IncomingId) {
     let mut side = side();
     let id = ask(&mut side, method);
     (side, id)

@@ -6,7 +6,7 @@
 use mcp_sansio::json::{Number, Raw};
 use mcp_sansio::model::{EmptyCapability, ResourcesCapability};
 use mcp_sansio::{
-    ChangedList, Delivery, InboundId, NotAllowed, NotifyError, Phase, Progress, RespondError,
+    ChangedList, Delivery, IncomingId, NotAllowed, NotifyError, Phase, Progress, RespondError,
     Revision, ServerEvent,
 };
 use mcp_sansio_proptests::{ServerSide, config, payload};
@@ -296,7 +296,7 @@ fn a_server_that_cannot_say_what_it_offers_says_so() {
     }
 }
 
-fn opened(config: mcp_sansio::ServerConfig, id: &str, filter: &str) -> (ServerSide, InboundId) {
+fn opened(config: mcp_sansio::ServerConfig, id: &str, filter: &str) -> (ServerSide, IncomingId) {
     let mut side = ServerSide::with(config);
     let text = format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{filter},"_meta":{{{}}}}}}}"#,

@@ -7,7 +7,7 @@ use mcp_sansio::model::{ListToolsResult, Tool};
 use mcp_sansio::pagination::Pager;
 use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{
-    Frames, InboundId, Json, Limits, Outbox, Payload, Prepared, RespondError, Revision,
+    Frames, IncomingId, Json, Limits, Outbox, Payload, Prepared, RespondError, Revision,
     RevisionSet, Server, ServerEvent,
 };
 use mcp_sansio_proptests::{ServerSide, config};
@@ -64,7 +64,7 @@ fn sent_prepared(method: &str, revision: Revision, result: &Prepared) -> super::
 }
 
 fn answer_alone(
-    answer: impl FnOnce(&mut Server, InboundId, &mut Outbox) -> Result<(), RespondError>,
+    answer: impl FnOnce(&mut Server, IncomingId, &mut Outbox) -> Result<(), RespondError>,
 ) -> String {
     let mut side = ServerSide::with(config::server_of_both_eras());
     let request =

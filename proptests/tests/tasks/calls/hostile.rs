@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use mcp_sansio::{
-    CallId, CallOptions, Cause, ClientEvent, ErrorCode, InboundId, Instant, TaskOptions, TaskTicket,
+    CallId, CallOptions, Cause, ClientEvent, ErrorCode, IncomingId, Instant, TaskOptions,
+    TaskTicket,
 };
 use mcp_sansio_proptests::ClientSide;
 use proptest::prelude::*;
@@ -87,7 +88,7 @@ struct Run {
     side: ClientSide,
     ids: Vec<u64>,
     open: BTreeSet<CallId>,
-    asked: BTreeSet<InboundId>,
+    asked: BTreeSet<IncomingId>,
     nested: u64,
 }
 
@@ -129,7 +130,7 @@ impl Run {
         let now = self.side.now;
         let (client, out) = (&mut self.side.client, &mut self.side.out);
         let calls: Vec<CallId> = self.open.iter().copied().collect();
-        let asked: Vec<InboundId> = self.asked.iter().copied().collect();
+        let asked: Vec<IncomingId> = self.asked.iter().copied().collect();
         match operation {
             Operation::Call(kind) => {
                 let plain = CallOptions::new().progress();

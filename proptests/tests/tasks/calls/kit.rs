@@ -2,7 +2,7 @@
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::{
-    CallId, CallOptions, ClientConfig, ClientEvent, InboundId, Outcome, Revision, RevisionSet,
+    CallId, CallOptions, ClientConfig, ClientEvent, IncomingId, Outcome, Revision, RevisionSet,
     TaskOptions,
 };
 use mcp_sansio_proptests::{ClientSide, config};
@@ -232,7 +232,7 @@ pub(super) const DONE: &str = r#"{"content":[{"type":"text","text":"done"}]}"#;
 
 /// The request to the application that has come.
 #[track_caller]
-pub(super) fn question(event: Option<ClientEvent<'static>>) -> (InboundId, Option<CallId>) {
+pub(super) fn question(event: Option<ClientEvent<'static>>) -> (IncomingId, Option<CallId>) {
     match event {
         Some(ClientEvent::Request(request)) => (request.id, request.needed_for),
         other => panic!("nothing is asked: {other:?}"),
@@ -241,7 +241,7 @@ pub(super) fn question(event: Option<ClientEvent<'static>>) -> (InboundId, Optio
 
 /// The questions among what has come, and nothing else.
 #[track_caller]
-pub(super) fn questions(events: Vec<ClientEvent<'static>>) -> Vec<(InboundId, Option<CallId>)> {
+pub(super) fn questions(events: Vec<ClientEvent<'static>>) -> Vec<(IncomingId, Option<CallId>)> {
     events.into_iter().map(|event| question(Some(event))).collect()
 }
 

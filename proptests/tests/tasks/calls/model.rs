@@ -8,7 +8,7 @@ use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{Status, TaskKey, TaskNews};
 use mcp_sansio::{
     CallId, CallOptions, Cause, Client, ClientEvent, ConnectionNumber, ErrorCode, Framing,
-    InboundId, Outbox, Outcome, RevisionSet, Server, StrayCause, TaskOptions, TaskTicket,
+    IncomingId, Outbox, Outcome, RevisionSet, Server, StrayCause, TaskOptions, TaskTicket,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -70,7 +70,7 @@ struct Run {
     /// The calls that have no outcome, and the task that each is.
     open: BTreeMap<CallId, Option<String>>,
     /// The questions that nobody has answered.
-    asked: BTreeSet<InboundId>,
+    asked: BTreeSet<IncomingId>,
     connections: u32,
     inputs: u32,
 }
@@ -133,7 +133,7 @@ impl Run {
                 self.world.settle();
             }
             Operation::Answer(index) => {
-                let asked: Vec<InboundId> = self.asked.iter().copied().collect();
+                let asked: Vec<IncomingId> = self.asked.iter().copied().collect();
                 if asked.is_empty() {
                     return;
                 }

@@ -1,6 +1,6 @@
 //! Answers that are not quite as they ought to be, and what is seen of tasks from outside.
 
-use mcp_sansio::{Arrival, ClientEvent, Lane, Outbox, Outlets};
+use mcp_sansio::{ClientEvent, Outbox, Outboxes, Received, Route};
 
 use super::kit::*;
 
@@ -226,32 +226,32 @@ fn nothing_that_is_printed_says_which_task_it_is() {
     }
 }
 
-/// One outbox, and the lane that was asked for last.
-struct Lanes<'o>(&'o mut Outbox, Lane);
+/// One outbox, and the route that was asked for last.
+struct Routes<'o>(&'o mut Outbox, Route);
 
-impl Outlets for Lanes<'_> {
-    fn lane(&mut self, lane: Lane) -> &mut Outbox {
-        self.1 = lane;
+impl Outboxes for Routes<'_> {
+    fn outbox(&mut self, route: Route) -> &mut Outbox {
+        self.1 = route;
         self.0
     }
 }
 
 /// An error that names no request answers what its carrier says, also a question about a task, and nothing that was answered.
 #[test]
-fn an_error_without_an_id_answers_the_question_of_its_lane() {
+fn an_error_without_an_id_answers_the_question_of_its_route() {
     let (mut side, call) = with_task();
     let error = r#"{"jsonrpc":"2.0","error":{"code":-32602,"message":"m"}}"#;
-    let late = Arrival::from(side.now).lane(Lane::Call(call));
+    let late = Received::from(side.now).route(Route::Call(call));
     let event = side.client.receive(error, late, &mut side.out).map(ClientEvent::into_owned);
     assert!(matches!(event, Some(ClientEvent::PeerFault(_))), "{event:?}");
     assert!(side.client.is_pending(call));
     side.now = side.now + std::time::Duration::from_secs(1);
-    let mut lanes = Lanes(&mut side.out, Lane::Connection);
-    assert_eq!(side.client.handle_timeout(side.now, &mut lanes), None);
-    let lane = lanes.1;
+    let mut routes = Routes(&mut side.out, Route::Connection);
+    assert_eq!(side.client.handle_timeout(side.now, &mut routes), None);
+    let route = routes.1;
     assert_eq!(side.sent(), [about(3, "get")]);
-    let arrival = Arrival::from(side.now).lane(lane);
-    let event = side.client.receive(error, arrival, &mut side.out).map(ClientEvent::into_owned);
+    let received = Received::from(side.now).route(route);
+    let event = side.client.receive(error, received, &mut side.out).map(ClientEvent::into_owned);
     assert_eq!(ended(event), (call, "TaskLost".into()));
     is_over(&mut side);
 }

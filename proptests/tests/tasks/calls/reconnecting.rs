@@ -197,14 +197,14 @@ fn draining_does_not_wait_for_tasks() {
 /// While something else is waited for, an answer that is on its way still ends the task.
 #[test]
 fn a_draining_connection_hears_of_its_tasks() {
-    for is_heard in [false, true] {
+    for has_reader in [false, true] {
         let (mut side, call) = with_task();
         _ = side.elapse(1_000);
         let other = side.call("prompts/get");
         assert_eq!(side.sent().len(), 2);
         side.client.shut_down(Duration::from_secs(5), side.now);
         assert_eq!(side.outcomes().len(), 1);
-        if is_heard {
+        if has_reader {
             let gone = side.receive(&result(3, &task("cancelled")));
             assert_eq!(ended(gone), (call, "TaskCancelled".into()));
         } else {
@@ -215,7 +215,7 @@ fn a_draining_connection_hears_of_its_tasks() {
         assert_eq!(ended(side.receive(&result(4, r#"{"messages":[]}"#))).0, other);
         let mut events = all_told(side.outcomes());
         assert_eq!(events.pop().unwrap(), "Closed { cause: ShutDown }");
-        assert_eq!(events.len(), usize::from(!is_heard));
+        assert_eq!(events.len(), usize::from(!has_reader));
         is_over(&mut side);
     }
 }

@@ -7,7 +7,7 @@ use mcp_sansio_proptests::ClientSide;
 use super::kit::*;
 
 /// A client whose task asks for these things, and has been heard to. The next request has id 4.
-fn with_inputs(keys: &[&str]) -> (ClientSide, CallId, Vec<mcp_sansio::InboundId>) {
+fn with_inputs(keys: &[&str]) -> (ClientSide, CallId, Vec<mcp_sansio::IncomingId>) {
     let (mut side, call) = with_task_alone();
     _ = side.elapse(1_000);
     assert_eq!(side.sent(), [about_alone(3, "get")]);

@@ -6,7 +6,7 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolParams, InputRequired, TaskSupport, method};
 use mcp_sansio::task::{NewTask, TaskKey, TaskNews, Tasks, TasksConfig};
 use mcp_sansio::{
-    CallId, CallOptions, ClientEvent, ClientRequest, ErrorCode, InboundId, RevisionSet,
+    CallId, CallOptions, ClientEvent, ClientRequest, ErrorCode, IncomingId, RevisionSet,
     ServerEvent, TaskMode, TaskOptions,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
@@ -157,7 +157,7 @@ impl World {
     }
 
     /// What the client was asked, once each.
-    pub(super) fn questions(&mut self) -> Vec<(InboundId, Option<CallId>)> {
+    pub(super) fn questions(&mut self) -> Vec<(IncomingId, Option<CallId>)> {
         let mut questions = Vec::new();
         self.events.retain(|event| match event {
             ClientEvent::Request(request) => {

@@ -10,8 +10,8 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::task::{NewTask, TaskKey, TaskNews, Tasks, TasksConfig};
 use mcp_sansio::{
-    Arrival, ClientRequest, ConnectionNumber, ErrorCode, Frame, Framing, InboundId, Limits,
-    Listening, Outbox, Principal, Request, Revision, Server, ServerConfig, ServerEvent,
+    ClientRequest, ConnectionNumber, ErrorCode, Frame, Framing, IncomingId, Limits, Listening,
+    Outbox, Principal, Received, Request, Revision, Server, ServerConfig, ServerEvent,
 };
 use mcp_sansio_proptests::ServerSide;
 
@@ -233,8 +233,8 @@ pub(crate) fn open_session(side: &mut ServerSide, more: &str) {
 /// Takes a frame in on behalf of somebody, and gives the request that the application gets.
 #[track_caller]
 pub(crate) fn request_of(side: &mut ServerSide, frame: &str, owner: u64) -> Request<'static> {
-    let arrival = Arrival::from(side.now).principal(Principal::new(owner));
-    let event = side.server.receive(Frame::from(frame.as_bytes()), arrival, &mut side.out);
+    let received = Received::from(side.now).principal(Principal::new(owner));
+    let event = side.server.receive(Frame::from(frame.as_bytes()), received, &mut side.out);
     match event.map(ServerEvent::into_owned) {
         Some(ServerEvent::Request(request)) => request,
         other => panic!("not a request for the application: {other:?}"),
@@ -294,13 +294,13 @@ impl Host {
 
     /// A call of a tool by a client that can be asked for everything.
     #[track_caller]
-    pub(crate) fn called(&mut self, id: &str) -> InboundId {
+    pub(crate) fn called(&mut self, id: &str) -> IncomingId {
         self.request(&of_client(id, "tools/call", ABLE, r#""name":"t""#)).id
     }
 
     /// Begins a task for a request.
     #[track_caller]
-    pub(crate) fn begin_for(&mut self, request: InboundId, new: NewTask) -> TaskKey {
+    pub(crate) fn begin_for(&mut self, request: IncomingId, new: NewTask) -> TaskKey {
         let Self { side, tasks } = self;
         side.server.begin_task(request, new, tasks, side.now, &mut side.out).unwrap()
     }
@@ -373,14 +373,14 @@ impl Host {
 
     /// Opens a subscription to tasks, a list of their ids: what was said about it.
     #[track_caller]
-    pub(crate) fn subscribe(&mut self, id: &str, list: &str) -> InboundId {
+    pub(crate) fn subscribe(&mut self, id: &str, list: &str) -> IncomingId {
         let request = self.request(&listen(id, list)).id;
         self.grant(request);
         request
     }
 
     #[track_caller]
-    pub(crate) fn grant(&mut self, request: InboundId) {
+    pub(crate) fn grant(&mut self, request: IncomingId) {
         let Self { side, tasks } = self;
         side.server.grant_with_tasks(request, None, tasks, side.now, &mut side.out).unwrap();
     }

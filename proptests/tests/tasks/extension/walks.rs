@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcp_sansio::task::{Status, TaskKey};
-use mcp_sansio::{Framing, InboundId, Limits, Outbox};
+use mcp_sansio::{Framing, IncomingId, Limits, Outbox};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ struct World {
     asked: [usize; 3],
     /// The subscriptions that are open, by their ids on the wire, with what each was told last of
     /// each task.
-    open: BTreeMap<String, (InboundId, BTreeMap<String, Value>)>,
+    open: BTreeMap<String, (IncomingId, BTreeMap<String, Value>)>,
 }
 
 impl World {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::task::{NewTask, Tasks};
 use mcp_sansio::{
-    ChangedList, Delivery, Framing, InboundId, Lane, Limits, Listening, Outbox, Outlets,
+    ChangedList, Delivery, Framing, IncomingId, Limits, Listening, Outbox, Outboxes, Route,
     ServerEvent,
 };
 
@@ -388,10 +388,10 @@ fn a_connection_that_has_ended_is_told_nothing() {
 #[derive(Default)]
 struct Streams(BTreeMap<String, Outbox>);
 
-impl Outlets for Streams {
-    fn lane(&mut self, lane: Lane) -> &mut Outbox {
+impl Outboxes for Streams {
+    fn outbox(&mut self, route: Route) -> &mut Outbox {
         let fresh = || Outbox::new(Framing::Messages, &Limits::default());
-        self.0.entry(format!("{lane:?}")).or_insert_with(fresh)
+        self.0.entry(format!("{route:?}")).or_insert_with(fresh)
     }
 }
 
@@ -402,11 +402,11 @@ fn a_task_is_told_of_on_the_streams_of_its_subscriptions() {
     let mut tasks = Tasks::default();
     let side = connection(0, config());
     let (mut server, now) = (side.server, side.now);
-    let take = |out: &mut Streams, id: InboundId| -> Vec<String> {
-        let outbox = out.lane(Lane::Exchange(id));
+    let take = |out: &mut Streams, id: IncomingId| -> Vec<String> {
+        let outbox = out.outbox(Route::Exchange(id));
         outbox.messages().map(|bytes| String::from_utf8(bytes.to_vec()).unwrap()).collect()
     };
-    let open = |server: &mut mcp_sansio::Server, out: &mut Streams, frame: &str| -> InboundId {
+    let open = |server: &mut mcp_sansio::Server, out: &mut Streams, frame: &str| -> IncomingId {
         match server.receive(frame, now, out) {
             Some(ServerEvent::Request(request)) => request.id,
             other => panic!("{other:?}"),

@@ -313,7 +313,7 @@ fn the_model_may_be_told_something_at_once() {
 /// Proves L-TASK-26: a request that is refused is refused like any other, and there is no task.
 #[test]
 fn a_refusal_leaves_no_task() {
-    fn check<H: Host>(reject: impl FnOnce(&mut H, mcp_sansio::InboundId)) {
+    fn check<H: Host>(reject: impl FnOnce(&mut H, mcp_sansio::IncomingId)) {
         let mut stage = Stage::<H>::new();
         let request = stage.requested("1", r#""task":{}"#);
         reject(&mut stage.host, request);

@@ -7,9 +7,9 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::TasksCapability;
 use mcp_sansio::task::{NewTask, TaskCall, TaskError, TaskKey, TaskNews, Tasks, TasksConfig};
 use mcp_sansio::{
-    Arrival, CancelCause, ClientConfig, ClientEvent, ClientRequest, Connection, ConnectionConfig,
-    InboundId, Instant, Outbox, Principal, Progress, ProgressReport, RespondError, Revision,
-    ServerConfig, ServerEvent, ServerRequest, TaskAnswer, ViolationKind,
+    CancelCause, ClientConfig, ClientEvent, ClientRequest, Connection, ConnectionConfig,
+    IncomingId, Instant, Outbox, Principal, Progress, ProgressReport, Received, RespondError,
+    Revision, ServerConfig, ServerEvent, ServerRequest, TaskAnswer, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -20,10 +20,10 @@ pub(crate) const WITH_TASKS: Revision = Revision::V2025_11_25;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Heard {
     Nothing,
-    Request(InboundId),
-    Task(InboundId, TaskCall<'static>),
+    Request(IncomingId),
+    Task(IncomingId, TaskCall<'static>),
     Answer(TaskAnswer<'static>),
-    Cancelled(InboundId, CancelCause),
+    Cancelled(IncomingId, CancelCause),
     Violation(ViolationKind),
     Other(String),
 }
@@ -53,14 +53,14 @@ pub(crate) trait Host: Clone + fmt::Debug + Sized {
     /// The same to look at.
     fn machine(&self) -> &Connection;
 
-    fn answer(&mut self, request: InboundId, result: &str) -> Result<(), RespondError> {
+    fn answer(&mut self, request: IncomingId, result: &str) -> Result<(), RespondError> {
         let (machine, _, out) = self.parts();
         machine.respond(request, &Raw::new(result).unwrap(), out)
     }
 
     fn begin(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         new: NewTask,
         tasks: &mut Tasks,
     ) -> Result<TaskKey, TaskError> {
@@ -70,7 +70,7 @@ pub(crate) trait Host: Clone + fmt::Debug + Sized {
 
     fn announce(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         key: TaskKey,
         tasks: &mut Tasks,
     ) -> Result<(), TaskError> {
@@ -80,7 +80,7 @@ pub(crate) trait Host: Clone + fmt::Debug + Sized {
 
     fn serve(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         call: &TaskCall<'_>,
         tasks: &mut Tasks,
     ) -> Result<Option<TaskNews>, RespondError> {
@@ -107,8 +107,8 @@ pub(crate) trait Host: Clone + fmt::Debug + Sized {
 macro_rules! host {
     ($side:ident, $machine:ident, $Event:ident, $Kind:ident) => {
         fn take_in(&mut self, frame: &str, principal: u64) -> Heard {
-            let arrival = Arrival::from(self.now).principal(Principal::new(principal));
-            let event = self.$machine.receive(frame, arrival, &mut self.out);
+            let received = Received::from(self.now).principal(Principal::new(principal));
+            let event = self.$machine.receive(frame, received, &mut self.out);
             event.map_or(Heard::Nothing, |event| Self::heard(event.into_owned()))
         }
 
@@ -246,7 +246,7 @@ impl<H: Host> Stage<H> {
     /// Begins a task without answering the request.
     pub(crate) fn create(
         &mut self,
-        request: InboundId,
+        request: IncomingId,
         new: NewTask,
     ) -> Result<TaskKey, TaskError> {
         let now = self.now();
@@ -273,7 +273,7 @@ impl<H: Host> Stage<H> {
 
     /// A request for what may become a task reaches the application.
     #[track_caller]
-    pub(crate) fn requested(&mut self, id: &str, more: &str) -> InboundId {
+    pub(crate) fn requested(&mut self, id: &str, more: &str) -> IncomingId {
         let frame = asking::<H>(id, more);
         match self.hear(&frame) {
             Heard::Request(request) => request,

@@ -1,7 +1,7 @@
 //! Principals, sessions, and requestors that nobody knows.
 
 use mcp_sansio::task::{NewTask, TaskError, TaskRecord, Tasks, TasksConfig};
-use mcp_sansio::{Arrival, ClientRequest, InboundId, Principal, Request, Requestor, ServerEvent};
+use mcp_sansio::{ClientRequest, IncomingId, Principal, Received, Request, Requestor, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 use serde_json::{Value, json};
 
@@ -21,8 +21,8 @@ const REQUESTORS: [Requestor; 6] = [
 
 #[track_caller]
 fn request_of(side: &mut ServerSide, frame: &str, requestor: Requestor) -> Request<'static> {
-    let arrival = Arrival::from(side.now).requestor(requestor);
-    match side.server.receive(frame, arrival, &mut side.out).map(ServerEvent::into_owned) {
+    let received = Received::from(side.now).requestor(requestor);
+    match side.server.receive(frame, received, &mut side.out).map(ServerEvent::into_owned) {
         Some(ServerEvent::Request(request)) => request,
         other => panic!("{other:?}"),
     }
@@ -35,7 +35,7 @@ fn ask(side: &mut ServerSide, tasks: &mut Tasks, frame: &str, requestor: Request
     side.sent().concat()
 }
 
-fn call(side: &mut ServerSide, requestor: Requestor) -> InboundId {
+fn call(side: &mut ServerSide, requestor: Requestor) -> IncomingId {
     let request = request_of(side, &asking::<ServerSide>(r#""begin""#, r#""task":{}"#), requestor);
     assert_eq!(request.context.requestor, requestor);
     assert_eq!(request.context.principal, requestor.principal());

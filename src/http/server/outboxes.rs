@@ -7,19 +7,19 @@ use super::events::EventStore;
 use super::stream::Purpose;
 use super::stream_table::STANDALONE;
 use super::streams::{ConnectionKind, Streams};
-use crate::connection::{Lane, Observation, Outlets};
+use crate::connection::{Observation, Outboxes, Route};
 use crate::frame::Outbox;
 use crate::session::Phase;
 
 /// What is said on a stream of which nobody carries on goes nowhere.
 impl<E: EventStore> Streams<E> {
-    fn number_of(&mut self, lane: Lane) -> Option<u32> {
+    fn number_of(&mut self, route: Route) -> Option<u32> {
         if self.is_one_stream() {
             return Some(STANDALONE);
         }
-        match lane {
-            Lane::Stream(number) => Some(number),
-            Lane::Exchange(id) => self.table.stream_of(id),
+        match route {
+            Route::Stream(number) => Some(number),
+            Route::Exchange(id) => self.table.stream_of(id),
             _ if self.kind == ConnectionKind::Sessionless => {
                 self.table.streams.keys().next().copied()
             }
@@ -29,13 +29,13 @@ impl<E: EventStore> Streams<E> {
     }
 }
 
-impl<E: EventStore> Outlets for Streams<E> {
-    fn lane(&mut self, lane: Lane) -> &mut Outbox {
-        let number = self.number_of(lane);
+impl<E: EventStore> Outboxes for Streams<E> {
+    fn outbox(&mut self, route: Route) -> &mut Outbox {
+        let number = self.number_of(route);
         if number == Some(STANDALONE) {
             self.begin_standalone();
         }
-        let (unheard, is_one_stream) = (self.outbox(), self.is_one_stream());
+        let (unheard, is_one_stream) = (self.new_outbox(), self.is_one_stream());
         match number.and_then(|number| self.table.streams.get_mut(&number)) {
             Some(stream) => {
                 if stream.purpose != Purpose::Standalone || is_one_stream {
@@ -52,8 +52,8 @@ impl<E: EventStore> Outlets for Streams<E> {
     }
 
     fn observe(&mut self, observation: &Observation<'_>) {
-        let (method, error, lane) = match *observation {
-            Observation::Sent { method, error, lane, .. } => (method, error, lane),
+        let (method, error, route) = match *observation {
+            Observation::Sent { method, error, route, .. } => (method, error, route),
             Observation::Received { method: Some(_), id: Some(_), .. } if !self.is_one_stream() => {
                 let current =
                     self.table.current.and_then(|current| self.table.streams.get_mut(&current));
@@ -65,8 +65,8 @@ impl<E: EventStore> Outlets for Streams<E> {
             }
             _ => return,
         };
-        let Some(number) = self.number_of(lane) else { return };
-        let is_own = matches!(lane, Lane::Stream(_));
+        let Some(number) = self.number_of(route) else { return };
+        let is_own = matches!(route, Route::Stream(_));
         let status = error.map_or(200, |code| self.kind.status(code, is_own, self.is_draining));
         if let Some(stream) = self.table.streams.get_mut(&number)
             && method.is_none()
@@ -75,33 +75,33 @@ impl<E: EventStore> Outlets for Streams<E> {
             stream.status = status;
         }
         self.table.wake(number);
-        match lane {
-            Lane::Exchange(id) if method.is_none() => self.ended(id),
-            Lane::Stream(number) if method.is_none() => self.table.ended_together(number),
+        match route {
+            Route::Exchange(id) if method.is_none() => self.ended(id),
+            Route::Stream(number) if method.is_none() => self.table.ended_together(number),
             _ => {}
         }
         if self.table.streams.get(&number).is_some_and(|stream| stream.is_lost()) {
-            self.lane(lane).messages().for_each(drop);
+            self.outbox(route).messages().for_each(drop);
         }
         if !self.kept.is_empty() {
             self.bound_kept_bytes();
         }
     }
 
-    fn is_heard(&self, lane: Lane) -> bool {
-        lane != Lane::Connection
+    fn has_reader(&self, route: Route) -> bool {
+        route != Route::Connection
             || !matches!(self.kind, ConnectionKind::Session(_))
             || self.table.streams.get(&STANDALONE).is_some_and(|stream| stream.response.is_some())
     }
 
-    fn can_ask(&self, lane: Lane) -> bool {
+    fn can_ask(&self, route: Route) -> bool {
         let has_listener = self.table.streams.get(&STANDALONE).is_some_and(|stream| {
             stream.response.is_some() && stream.outbox.len() < self.config.standalone_bytes
         });
-        match (self.kind, lane) {
+        match (self.kind, route) {
             (ConnectionKind::OneStream(_), _) => true,
             (ConnectionKind::Sessionless | ConnectionKind::ImplicitSession, _) => false,
-            (ConnectionKind::Session(_), Lane::Exchange(id)) if self.table.is_unreachable(id) => {
+            (ConnectionKind::Session(_), Route::Exchange(id)) if self.table.is_unreachable(id) => {
                 false
             }
             (ConnectionKind::Session(_), _) if self.config.responses == ResponseMode::Json => {

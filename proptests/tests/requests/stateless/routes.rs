@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mcp_sansio::model::{InputRequired, LoggingLevel};
 use mcp_sansio::{
-    ChangedList, ErrorCode, InboundId, Listening, Log, Progress, Request, ServerEvent,
+    ChangedList, ErrorCode, IncomingId, Listening, Log, Progress, Request, ServerEvent,
 };
 use mcp_sansio_proptests::ServerSide;
 use proptest::prelude::*;
@@ -72,7 +72,7 @@ enum Open {
 /// A server, and what somebody who watches the wire knows.
 struct World {
     side: ServerSide,
-    handles: Vec<InboundId>,
+    handles: Vec<IncomingId>,
     requests: Vec<Request<'static>>,
     open: BTreeMap<u64, Open>,
     log: Vec<String>,

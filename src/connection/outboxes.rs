@@ -1,0 +1,177 @@
+//! `Outboxes`, `Route` and `Received`: where output goes, and where input came from.
+
+use crate::capability::Capability;
+use crate::error::ErrorCode;
+use crate::frame::Outbox;
+use crate::handle::{CallId, IncomingId, Place, Principal, Requestor};
+use crate::session::Phase;
+use crate::time::Instant;
+
+/// The stream of the transport that a message belongs to.
+///
+/// On stdio and sockets all routes share one stream. A transport with a stream per request, such as HTTP, gives each
+/// route its own [`Outbox`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Route {
+    /// The whole connection.
+    #[default]
+    Connection,
+    /// A request of the peer: its response, its progress, and the calls made because of it.
+    Exchange(IncomingId),
+    /// A call of this side.
+    Call(CallId),
+    /// The stream with this number of the transport, on which a message came. A response that the machine writes at
+    /// once, without a request event, goes back on it.
+    Stream(u32),
+}
+
+/// The outboxes of a connection, one for each [`Route`].
+///
+/// An [`Outbox`] implements it and takes the messages of every route. Implement it for a transport with several streams,
+/// or override [`observe`](Self::observe) to log messages.
+pub trait Outboxes {
+    /// The outbox for this route.
+    fn outbox(&mut self, route: Route) -> &mut Outbox;
+
+    /// Called for each message received or sent and for each change of phase, without payloads.
+    ///
+    /// The default does nothing. It cannot influence the machine.
+    fn observe(&mut self, observation: &Observation<'_>) {
+        _ = observation;
+    }
+
+    /// Whether a request to the peer can be sent on this route. The default is `true`.
+    ///
+    /// A transport that cannot deliver one, such as an HTTP response that is a single JSON object, returns `false`: the
+    /// call then fails at once with [`NotAllowed::Carrier`](crate::NotAllowed::Carrier), instead of waiting for its timeout.
+    fn can_ask(&self, route: Route) -> bool {
+        _ = route;
+        true
+    }
+
+    /// Whether the peer reads this route now. The default is `true`. No [`KeepAlive`](crate::KeepAlive) ping is sent on a
+    /// route without a reader.
+    fn has_reader(&self, route: Route) -> bool {
+        _ = route;
+        true
+    }
+}
+
+impl Outboxes for Outbox {
+    fn outbox(&mut self, _route: Route) -> &mut Outbox {
+        self
+    }
+}
+
+/// A message or a change of state, without payload, for logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Observation<'a> {
+    /// A frame came in.
+    Received {
+        /// The method, as it stands on the wire between its quotes; responses have none.
+        method: Option<&'a str>,
+        /// The id as it stands on the wire; notifications have none. An id or a method of the wrong type, or one that is
+        /// too long, is left out.
+        id: Option<&'a str>,
+        /// The length of the frame.
+        bytes: usize,
+    },
+    /// A message was put into an outbox.
+    Sent {
+        /// The method; responses have none.
+        method: Option<&'a str>,
+        /// The code of the error, if it is one.
+        error: Option<ErrorCode>,
+        /// The route it was put on.
+        route: Route,
+        /// The length of the message, framing included.
+        bytes: usize,
+    },
+    /// A message was sent that needs a capability which has not been declared
+    /// ([`CapabilityPolicy::Warn`](crate::CapabilityPolicy::Warn)).
+    NotDeclared {
+        /// The method.
+        method: &'a str,
+        /// The capability.
+        capability: Capability,
+    },
+    /// A notification that waited for the session was not sent: the session does not allow it, or the peer has not
+    /// subscribed to it.
+    Dropped {
+        /// The method.
+        method: &'a str,
+    },
+    /// The connection entered another phase.
+    Phase {
+        /// The phase it was in.
+        from: Phase,
+        /// The phase it is in now.
+        to: Phase,
+    },
+}
+
+/// The context of a received message: its time, its route and its sender.
+///
+/// An [`Instant`] converts into it: a driver with one stream and one principal passes the time alone.
+///
+/// ```
+/// use mcp_sansio::{Received, Instant, Route, Principal};
+///
+/// let received = Received::from(Instant::EPOCH).principal(Principal::new(7));
+/// assert_eq!(received.route, Route::Connection);
+/// assert_eq!(received.principal.get(), 7);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Received {
+    /// When it was received.
+    pub now: Instant,
+    /// The route that it came on. A response that the machine writes at once goes back on it.
+    pub route: Route,
+    /// Who sent it.
+    pub principal: Principal,
+    /// The owner of the tasks that the message can reach, if that is not the principal.
+    pub(super) requestor: Option<Requestor>,
+    /// The batch it is an element of.
+    pub(super) batch: Option<Place>,
+}
+
+impl Received {
+    /// The same on another route.
+    #[must_use]
+    pub const fn route(mut self, route: Route) -> Self {
+        self.route = route;
+        self
+    }
+
+    /// The same from another principal, with its tasks.
+    #[must_use]
+    pub const fn principal(mut self, principal: Principal) -> Self {
+        self.principal = principal;
+        self.requestor = None;
+        self
+    }
+
+    /// The same from another requestor, with its principal. A transport where one connection serves many clients, or one
+    /// client has many connections, names the owner of tasks with it where there is no principal.
+    #[must_use]
+    pub const fn requestor(mut self, requestor: Requestor) -> Self {
+        self.principal = requestor.principal();
+        self.requestor = Some(requestor);
+        self
+    }
+
+    /// The owner of the tasks that the message can reach.
+    pub(super) fn owner(&self) -> Requestor {
+        self.requestor.unwrap_or(Requestor::Principal(self.principal))
+    }
+}
+
+impl From<Instant> for Received {
+    fn from(now: Instant) -> Self {
+        let (route, principal) = (Route::default(), Principal::default());
+        Self { now, route, principal, requestor: None, batch: None }
+    }
+}
