@@ -24,7 +24,7 @@
 //!
 //! An [`Inbox`] turns bytes into frames and owns partial input. An [`Outbox`] turns messages into
 //! bytes and owns unsent output. A [`Server`] or a [`Client`] owns the state of the protocol and
-//! nothing else: no bytes, no clock, no handle of a carrier.
+//! nothing else: no bytes, no clock, no handle of a transport.
 //!
 //! ```
 //! use std::io::{Read, Write};
@@ -126,12 +126,11 @@
 //! | request | one that the peer makes: [`IncomingId`], [`Request`] with a [`ClientRequest`], [`RequestFromServer`] with a [`ServerRequest`] |
 //! | exchange | a request with its answer and everything between; where each has a stream of its own, that as well |
 //! | frame | a message as bytes: [`Frame`] |
-//! | carrier | whatever moves bytes or messages: pipes, a socket, HTTP, a queue |
+//! | transport | whatever moves bytes or messages: pipes, a socket, HTTP, a queue |
 //! | route | the stream of the transport that a message belongs to: [`Route`] |
 //! | era | whether there are sessions: [`Era`]. Where there are none, a request *stands alone* |
 //! | principal | who is asking, a number of the host's: [`Principal`] |
 //! | relay | what passes without being looked at: [`Relay`] |
-//! | stray | a response that no call waits for: [`Stray`] |
 //! | held | made before the connection was open, and sent when it is |
 //!
 //! # Revisions
@@ -160,7 +159,7 @@
 //!
 //! - **Pages.** `client.list::<method::ListTools>(…)` asks for page after page: every page but the last
 //!   is a [`ListPage`] event, the last one ends the call. It begins anew, once, if the list changes or
-//!   a cursor dies meanwhile ([`PagesRestarted`]). A server cuts its lists with a
+//!   a cursor dies meanwhile ([`ListRestarted`]). A server cuts its lists with a
 //!   [`Pager`](pagination::Pager), whose cursors it recognises.
 //! - **Subscriptions and log levels.** A server remembers them: [`Server::resource_updated`] and
 //!   [`Server::log`] write only what the client wants, and say so ([`Delivery`]). A request that stands alone
@@ -182,13 +181,13 @@
 //! |---|---|---|
 //! | noise, broken messages, limits that a peer exceeds | the peer | a [`Violation`] event; an error goes back if the id could be read; the session lives on |
 //! | a broken answer to a call | the peer | the call ends with [`Outcome::Malformed`], which holds the text |
-//! | an answer nobody waits for | the peer, or chance | a [`Stray`] event that says why |
-//! | an error about nothing in particular | usually us | a `PeerFault` event |
+//! | a response that no call waits for | the peer, or a race | an [`UnmatchedResponse`] event with the cause |
+//! | an error about nothing in particular | usually us | an `UnsolicitedError` event |
 //! | a command that cannot be carried out | the caller | a small error: [`RespondError`], [`CallError`], [`CancelError`], [`NotifyError`], [`ConnectError`] |
-//! | what carries a call fails, where each has an exchange of its own (HTTP) | the network, or the server | the call ends with [`Outcome::Undelivered`]; the connection lives on |
+//! | what carries a call fails, where each has an exchange of its own (HTTP) | the network, or the server | the call ends with [`Outcome::TransportFailed`]; the connection lives on |
 //! | no answer in time | anybody | [`Outcome::TimedOut`]; the peer is told |
 //! | what a server needed was not given | the application, or the user | the call ends with [`Outcome::InputRefused`] |
-//! | a call that was given up became a task after all | chance | [`OrphanTask`], which says whether the peer could be told to cancel it |
+//! | a call that was given up became a task after all | chance | [`AbandonedTask`], which says whether the peer could be told to cancel it |
 //! | a task that is over is worked on | chance | [`TaskError::Final`](task::TaskError), and nothing happens |
 //! | what a client was asked for did not come | the client | the machine answers the request with a failure, and [`CancelCause::InputFailed`] |
 //! | the end of the connection | anybody | every call ends, every open request is reported, then `Closed` |
@@ -300,20 +299,20 @@ pub use config::{
     UnknownMethods,
 };
 pub use connection::{
-    Batch, BatchError, BegunTask, CallEnded, CallError, CallOptions, CancelCause, CancelError,
-    Cancellation, Cancelled, CarrierFailure, CarrierFailureKind, Cause, Connection, Counts,
-    Delivery, ExchangeEnd, Expiry, ListPage, Notification, NotifyError, Observation, OrphanTask,
-    Outboxes, Outcome, PagesRestarted, Paging, Progress, ProgressReport, ProgressUpdate, Received,
-    RequestContext, RestartCause, Route, Stray, SubscriptionEnd, SubscriptionNews,
-    SubscriptionUpdate, TaskAnswer, TaskOptions, TaskRequest, TaskTicket, TaskUpdate, Timeout,
-    TransportError, TransportErrorKind, Violation,
+    AbandonedTask, Batch, BatchError, BegunTask, CallEnded, CallError, CallOptions, CancelCause,
+    CancelError, Cancellation, Cancelled, Cause, Connection, Counts, Delivery, ExchangeEnd, Expiry,
+    ListPage, ListRestarted, Notification, NotifyError, Observation, Outboxes, Outcome, Paging,
+    Progress, ProgressReport, ProgressUpdate, Received, RequestContext, RestartCause, Route,
+    SubscriptionEnd, SubscriptionNews, SubscriptionUpdate, TaskAnswer, TaskOptions, TaskRequest,
+    TaskTicket, TaskUpdate, Timeout, TransportError, TransportErrorKind, TransportFailure,
+    TransportFailureKind, UnmatchedResponse, Violation,
 };
 pub use dialect::{InvalidMetaKey, MetaKey, NotAllowed, RespondError, name_in};
 pub use error::{ErrorCode, ViolationKind};
 pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
 pub use handle::{CallId, ConnectionNumber, IncomingId, Principal, Requestor};
 pub use limits::Limits;
-pub use rpc::{ErrorObject, Id, StrayCause};
+pub use rpc::{ErrorObject, Id, UnmatchedCause};
 pub use schema::{Json, Payload, Prepared, WrittenResult};
 pub use server::{
     CallTool, ChangedList, ClientRequest, Complete, GetPrompt, Log, Opened, Page, Request, Server,

@@ -15,13 +15,13 @@ const SHORTEST: Duration = Duration::from_millis(300);
 
 /// Attacks an MCP server of this machine, and measures what the attacks cost it.
 ///
-/// Without a command and without a URL, it starts the example server of the carrier, a fresh one for each attack. The
+/// Without a command and without a URL, it starts the example server of the transport, a fresh one for each attack. The
 /// exit code is 1 if a bound is broken, 2 if the command line is wrong.
 #[derive(Parser, Debug)]
 #[command(version, name = "attack", after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// What carries the messages
-    pub(crate) carrier: Carrier,
+    pub(crate) transport: Transport,
     /// How long all attacks take together, about; more on a slow machine, because each has to get going
     #[arg(long, value_name = "N", default_value_t = 30.0, value_parser = seconds)]
     pub(crate) seconds: f64,
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
 
 /// What carries the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Carrier {
+pub(crate) enum Transport {
     /// Standard input and output of a child process
     Stdio,
     /// Streamable HTTP
@@ -89,7 +89,7 @@ impl Arguments {
     /// A mistake on the command line: also a server of another machine, because this program is for one's own.
     pub(crate) fn target(&self) -> Result<Option<(SocketAddr, String)>, clap::Error> {
         let Some(url) = &self.url else { return Ok(None) };
-        if self.carrier != Carrier::Http {
+        if self.transport != Transport::Http {
             return Err(mistake("--url is for http"));
         }
         address(url).map(Some).map_err(|text| mistake(&text))
@@ -134,7 +134,7 @@ mod tests {
     fn a_command_line_is_read() {
         let arguments =
             parse("stdio --seconds 9 --only noise --only tasks -- server --fast").unwrap();
-        assert_eq!((arguments.carrier, arguments.seconds), (Carrier::Stdio, 9.0));
+        assert_eq!((arguments.transport, arguments.seconds), (Transport::Stdio, 9.0));
         assert_eq!(arguments.command, ["server", "--fast"]);
         assert_eq!(arguments.share(3), Duration::from_secs(2));
         assert_eq!(arguments.share(300), SHORTEST);

@@ -1,6 +1,6 @@
 //! Attacks MCP servers and a client of this machine, and measures what that costs them.
 //!
-//! Usage: `cargo run --release --example attack -- CARRIER [--seconds N]`, where the carrier is `stdio` or `http`;
+//! Usage: `cargo run --release --example attack -- CARRIER [--seconds N]`, where the transport is `stdio` or `http`;
 //! `--list` names the attacks. Each attack has a fresh victim, one of the other examples or the server that the command
 //! line names. The table has a row for each attack:
 //!
@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use crate::arguments::{Arguments, Carrier};
+use crate::arguments::{Arguments, Transport};
 use crate::bounds::{Bounds, Measured};
 use crate::http::Server;
 use crate::programs::CommandLine;
@@ -45,12 +45,12 @@ pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    if arguments.carrier == Carrier::Hostile {
+    if arguments.transport == Transport::Hostile {
         // The client that is attacked may end at any time.
         _ = hostile::serve_stdio();
         return ExitCode::SUCCESS;
     }
-    let named = attacks(arguments.carrier);
+    let named = attacks(arguments.transport);
     let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
     let selected = arguments.selected(&names).unwrap_or_else(|error| error.exit());
     let running = arguments.target().unwrap_or_else(|error| error.exit());
@@ -74,9 +74,9 @@ fn main() -> ExitCode {
 }
 
 /// The names of the attacks, and what they do.
-fn attacks(carrier: Carrier) -> Vec<(&'static str, &'static str)> {
-    let mut attacks: Vec<_> = match carrier {
-        Carrier::Http => http::ATTACKS.iter().map(|attack| (attack.name, attack.does)).collect(),
+fn attacks(transport: Transport) -> Vec<(&'static str, &'static str)> {
+    let mut attacks: Vec<_> = match transport {
+        Transport::Http => http::ATTACKS.iter().map(|attack| (attack.name, attack.does)).collect(),
         _ => stdio::ATTACKS.iter().map(|attack| (attack.name, attack.does)).collect(),
     };
     attacks.push((hostile::NAME, hostile::DOES));
@@ -93,8 +93,8 @@ async fn run(
     if !usage::is_measured() {
         say("This system has no /proc: memory, processor time and work are not measured.");
     }
-    match arguments.carrier {
-        Carrier::Http => {
+    match arguments.transport {
+        Transport::Http => {
             let server = match running {
                 Some((address, path)) => Server::Running { address, path, pid: arguments.pid },
                 None => Server::Program(command(arguments, "everything_http", &["--port", "0"])?),

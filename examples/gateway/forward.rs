@@ -93,7 +93,7 @@ impl Gateway {
     pub(crate) fn answered(&mut self, from: usize, ended: CallEnded<'_>) {
         let upstream = &mut self.upstreams[from];
         let Some(errand) = upstream.errands.take(ended.call) else { return };
-        if upstream.wants_restart && ended.outcome == Outcome::Unsent {
+        if upstream.wants_restart && ended.outcome == Outcome::NotSent {
             upstream.again.push(errand);
             return;
         }
@@ -225,8 +225,8 @@ pub(crate) fn in_words(outcome: &Outcome<'_>) -> String {
     match outcome {
         Outcome::TimedOut(_) => "no answer came in time".into(),
         Outcome::Closed(cause) => cause.to_string(),
-        Outcome::Unsent => "it has ended".into(),
-        Outcome::NotMade(error) => error.to_string(),
+        Outcome::NotSent => "it has ended".into(),
+        Outcome::CallError(error) => error.to_string(),
         Outcome::Malformed { kind, .. } => format!("its answer is none: {kind}"),
         Outcome::PeerError(error) => error.message.to_string(),
         outcome => format!("{outcome:?}"),

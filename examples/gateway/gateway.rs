@@ -169,7 +169,7 @@ impl Gateway {
             }
             ClientEvent::CallEnded(ended) => self.answered(from, ended),
             ClientEvent::Page(page) => self.page(from, &page),
-            ClientEvent::PagesRestarted(restarted) => self.pages_restarted(from, restarted.call),
+            ClientEvent::ListRestarted(restarted) => self.pages_restarted(from, restarted.call),
             ClientEvent::Subscription(update) => self.subscription(from, &update),
             ClientEvent::Progress(update) => self.report_to_client(from, &update),
             ClientEvent::Notification(notification) => self.tell_client(from, &notification),

@@ -169,11 +169,11 @@ impl Gateway {
         let Upstream { name, is_listed, is_missed, .. } = &mut self.upstreams[from];
         list.parts[from].call = None;
         match outcome {
-            Outcome::Result(last) | Outcome::Cut { last, .. } => {
+            Outcome::Result(last) | Outcome::Truncated { last, .. } => {
                 *is_listed = true;
                 list.add(from, name, &last);
             }
-            Outcome::NotMade(CallError::NotAllowed(_)) => {} // It has none.
+            Outcome::CallError(CallError::NotAllowed(_)) => {} // It has none.
             outcome => {
                 *is_missed = true;
                 say!("{name}: {} not listed: {}", list.kind.items(), in_words(&outcome));

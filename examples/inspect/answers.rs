@@ -175,7 +175,7 @@ impl Handler<Client> for Answers {
                 say!("task: {}{message}", update.status.as_str());
             }
             ClientEvent::Closed { .. } => self.ending.over(),
-            ClientEvent::PeerFault(error) => {
+            ClientEvent::UnsolicitedError(error) => {
                 say!("the server could not read a message: {}", error.message);
             }
             _ => {}

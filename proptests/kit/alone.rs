@@ -13,7 +13,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 use crate::Machine;
 
-/// One thing that the application, the peer, the carrier or time does.
+/// One thing that the application, the peer, the transport or time does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, clippy::exhaustive_enums, reason = "the names of the fields say it")]
 pub enum Act {

@@ -52,7 +52,7 @@ impl FetchPolicy {
             _ if address.is_unspecified() || address.is_multicast() => false,
             IpAddr::V4(address) => {
                 let [first, second, ..] = address.octets();
-                // 100.64.0.0/10 is between carriers and their customers, 0.0.0.0/8 is this network.
+                // 100.64.0.0/10 is between transports and their customers, 0.0.0.0/8 is this network.
                 let is_shared = first == 100 && second & 0xc0 == 64;
                 let is_private = address.is_private() || address.is_link_local() || is_shared;
                 let is_none = first == 0 || first >= 240;

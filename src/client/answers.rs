@@ -4,7 +4,7 @@
 use super::connected::ConnectFailure;
 use super::negotiation::{Failing, Probed};
 use crate::capability::{CapabilitySet, Owner};
-use crate::connection::{CarrierFailureKind, Cause, Outcome, versions, versions_in};
+use crate::connection::{Cause, Outcome, TransportFailureKind, versions, versions_in};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::json::{MemberTexts, Raw, Str, member};
 use crate::version::RevisionSet;
@@ -54,17 +54,19 @@ impl Discovery {
             }
             Outcome::PeerError(error) => nothing(Probed::Error(error.code)),
             // A server that does not know the question refuses what carries it, or does not answer.
-            Outcome::Undelivered(failure) if failure.is_refused() => {
+            Outcome::TransportFailed(failure) if failure.is_refused() => {
                 nothing(Probed::Refused(failure.status.unwrap_or_default()))
             }
-            Outcome::Undelivered(failure) if failure.kind == CarrierFailureKind::NoAnswer => {
+            Outcome::TransportFailed(failure) if failure.kind == TransportFailureKind::NoAnswer => {
                 nothing(Probed::Nonsense)
             }
-            Outcome::Undelivered(_) => nothing(Probed::Undelivered),
+            Outcome::TransportFailed(_) => nothing(Probed::TransportFailed),
             Outcome::TimedOut(_) => nothing(Probed::TimedOut),
             // It is this side that went away, which says nothing of the server.
-            Outcome::Closed(Cause::ShutDown | Cause::DrainDeadline) => nothing(Probed::Undelivered),
-            Outcome::Closed(_) | Outcome::Unsent => nothing(Probed::Closed),
+            Outcome::Closed(Cause::ShutDown | Cause::DrainDeadline) => {
+                nothing(Probed::TransportFailed)
+            }
+            Outcome::Closed(_) | Outcome::NotSent => nothing(Probed::Closed),
             _ => nothing(Probed::Nonsense),
         }
     }
@@ -107,7 +109,7 @@ impl Discovery {
                 ConnectFailure::Malformed { kind, message }
             }
             (_, Outcome::TimedOut(_)) => ConnectFailure::TimedOut,
-            (_, Outcome::Undelivered(failure)) => ConnectFailure::Undelivered(failure),
+            (_, Outcome::TransportFailed(failure)) => ConnectFailure::TransportFailed(failure),
             (_, Outcome::Closed(cause)) => ConnectFailure::Closed(cause),
             _ => ConnectFailure::Closed(Cause::HandshakeFailed),
         }

@@ -16,13 +16,13 @@ use super::{Client, Stage};
 use crate::capability::CapabilitySet;
 use crate::config::ClientConfig;
 use crate::connection::{
-    Cause, Cx, Expiry, Identity, LateProbe, Outboxes, Outcome, Route, Said, Stray,
+    Cause, Cx, Expiry, Identity, LateProbe, Outboxes, Outcome, Route, Said, UnmatchedResponse,
 };
 use crate::dialect::sayable;
 use crate::handle::ConnectionNumber;
 use crate::json::Raw;
 use crate::model::InitializeParams;
-use crate::rpc::{StrayCause, write_notification};
+use crate::rpc::{UnmatchedCause, write_notification};
 use crate::schema::EncodeError;
 use crate::session::{Phase, Step};
 use crate::time::Instant;
@@ -285,7 +285,7 @@ impl Client {
             Outcome::Malformed { kind, message } => {
                 Err(ConnectFailure::Malformed { kind, message })
             }
-            Outcome::Undelivered(failure) => Err(ConnectFailure::Undelivered(failure)),
+            Outcome::TransportFailed(failure) => Err(ConnectFailure::TransportFailed(failure)),
             Outcome::TimedOut(_) => Err(ConnectFailure::TimedOut),
             Outcome::Closed(cause) => Err(ConnectFailure::Closed(cause)),
             // None of these is an answer, and `initialize` has no other outcomes.
@@ -342,7 +342,10 @@ impl Client {
         if let Probed::Discovery(theirs) = Discovery::of(&outcome).probed {
             self.negotiation.answered_late(theirs);
         }
-        Some(ClientEvent::Stray(Stray { id, cause: StrayCause::TimedOut }))
+        Some(ClientEvent::UnmatchedResponse(UnmatchedResponse {
+            id,
+            cause: UnmatchedCause::TimedOut,
+        }))
     }
 
     /// The request by which the connection is opened was not answered in time.

@@ -2,7 +2,7 @@
 
 use super::negotiation::NegotiationBasis;
 use crate::capability::CapabilitySet;
-use crate::connection::{CarrierFailure, Cause, server_info};
+use crate::connection::{Cause, TransportFailure, server_info};
 use crate::error::ViolationKind;
 use crate::frame::MessageBytes;
 use crate::json::{Raw, Str};
@@ -112,7 +112,7 @@ pub enum ConnectFailure<'a> {
     /// What carries requests has failed: there is nobody, or nobody who speaks MCP, or somebody who wants to know
     /// first who is asking.
     #[error(transparent)]
-    Undelivered(CarrierFailure<'a>),
+    TransportFailed(TransportFailure<'a>),
     /// The connection ended first.
     #[error("the connection ended before it was open: {0}")]
     Closed(Cause),
@@ -135,7 +135,7 @@ impl ConnectFailure<'_> {
             }
             Self::TimedOut => ConnectFailure::TimedOut,
             Self::RestartAdvised(cause) => ConnectFailure::RestartAdvised(cause),
-            Self::Undelivered(failure) => ConnectFailure::Undelivered(failure.into_owned()),
+            Self::TransportFailed(failure) => ConnectFailure::TransportFailed(failure.into_owned()),
             Self::Closed(cause) => ConnectFailure::Closed(cause),
         }
     }

@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use super::connected::{ConnectFailure, Connected};
 use super::server_request::ServerRequest;
 use crate::connection::{
-    CallEnded, Cancelled, Cause, CommonEvent, IncomingRequest, InputRequested, ListPage,
-    Notification, OrphanTask, PagesRestarted, ProgressUpdate, RequestContext, Stray,
-    SubscriptionUpdate, TaskAnswer, TaskUpdate, Violation, meta_to_pass_on,
+    AbandonedTask, CallEnded, Cancelled, Cause, CommonEvent, IncomingRequest, InputRequested,
+    ListPage, ListRestarted, Notification, ProgressUpdate, RequestContext, SubscriptionUpdate,
+    TaskAnswer, TaskUpdate, UnmatchedResponse, Violation, meta_to_pass_on,
 };
 use crate::dialect::methods::owned_method;
 use crate::handle::{CallId, IncomingId};
@@ -30,7 +30,7 @@ pub enum ClientEvent<'a> {
     /// A page of a list that is read page by page, and not its last one.
     Page(ListPage<'a>),
     /// Such a list is read from its beginning again.
-    PagesRestarted(PagesRestarted),
+    ListRestarted(ListRestarted),
     /// News of a subscription ([`Client::subscribe`](crate::Client::subscribe)).
     Subscription(SubscriptionUpdate<'a>),
     /// The outcome of a call.
@@ -40,7 +40,7 @@ pub enum ClientEvent<'a> {
     /// How far a task is that a call has become.
     Task(TaskUpdate<'a>),
     /// A call that was given up has become a task after all.
-    OrphanTask(OrphanTask),
+    AbandonedTask(AbandonedTask),
     /// The server has not answered a ping, the latest of so many in a row.
     Unresponsive {
         /// How many pings in a row have not been answered.
@@ -68,9 +68,9 @@ pub enum ClientEvent<'a> {
     /// The server did something it may not do, such as printing to the wire.
     Violation(Violation<'a>),
     /// A response that no call waits for.
-    Stray(Stray<'a>),
+    UnmatchedResponse(UnmatchedResponse<'a>),
     /// An error that names no call: the server could not read something it was sent.
-    PeerFault(ErrorObject<'a>),
+    UnsolicitedError(ErrorObject<'a>),
 }
 
 impl ClientEvent<'_> {
@@ -80,12 +80,12 @@ impl ClientEvent<'_> {
             Self::Connected(connected) => ClientEvent::Connected(connected.into_owned()),
             Self::ConnectFailed(failure) => ClientEvent::ConnectFailed(failure.into_owned()),
             Self::Page(page) => ClientEvent::Page(page.into_owned()),
-            Self::PagesRestarted(restarted) => ClientEvent::PagesRestarted(restarted),
+            Self::ListRestarted(restarted) => ClientEvent::ListRestarted(restarted),
             Self::Subscription(update) => ClientEvent::Subscription(update.into_owned()),
             Self::CallEnded(ended) => ClientEvent::CallEnded(ended.into_owned()),
             Self::TaskAnswer(answer) => ClientEvent::TaskAnswer(answer.into_owned()),
             Self::Task(update) => ClientEvent::Task(update.into_owned()),
-            Self::OrphanTask(orphan) => ClientEvent::OrphanTask(orphan),
+            Self::AbandonedTask(orphan) => ClientEvent::AbandonedTask(orphan),
             Self::Unresponsive { missed } => ClientEvent::Unresponsive { missed },
             Self::Progress(update) => ClientEvent::Progress(update.into_owned()),
             Self::Notification(notification) => {
@@ -96,8 +96,8 @@ impl ClientEvent<'_> {
             Self::Draining { deadline } => ClientEvent::Draining { deadline },
             Self::Closed { cause } => ClientEvent::Closed { cause },
             Self::Violation(violation) => ClientEvent::Violation(violation.into_owned()),
-            Self::Stray(stray) => ClientEvent::Stray(stray.into_owned()),
-            Self::PeerFault(error) => ClientEvent::PeerFault(error.into_owned()),
+            Self::UnmatchedResponse(stray) => ClientEvent::UnmatchedResponse(stray.into_owned()),
+            Self::UnsolicitedError(error) => ClientEvent::UnsolicitedError(error.into_owned()),
         }
     }
 }
@@ -108,15 +108,15 @@ impl<'a> From<CommonEvent<'a>> for ClientEvent<'a> {
             CommonEvent::Cancelled(cancelled) => Self::Cancelled(cancelled),
             CommonEvent::Progress(update) => Self::Progress(update),
             CommonEvent::Page(page) => Self::Page(page),
-            CommonEvent::PagesRestarted(restarted) => Self::PagesRestarted(restarted),
+            CommonEvent::ListRestarted(restarted) => Self::ListRestarted(restarted),
             CommonEvent::Subscription(update) => Self::Subscription(update),
             CommonEvent::CallEnded(ended) => Self::CallEnded(ended),
             CommonEvent::TaskAnswer(answer) => Self::TaskAnswer(answer),
             CommonEvent::Task(update) => Self::Task(update),
-            CommonEvent::OrphanTask(orphan) => Self::OrphanTask(orphan),
+            CommonEvent::AbandonedTask(orphan) => Self::AbandonedTask(orphan),
             CommonEvent::Unresponsive { missed } => Self::Unresponsive { missed },
-            CommonEvent::PeerFault(error) => Self::PeerFault(error),
-            CommonEvent::Stray(stray) => Self::Stray(stray),
+            CommonEvent::UnsolicitedError(error) => Self::UnsolicitedError(error),
+            CommonEvent::UnmatchedResponse(stray) => Self::UnmatchedResponse(stray),
             CommonEvent::Violation(violation) => Self::Violation(violation),
             CommonEvent::Draining { deadline } => Self::Draining { deadline },
             CommonEvent::Closed { cause } => Self::Closed { cause },

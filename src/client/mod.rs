@@ -197,7 +197,7 @@ impl Client {
         }
     }
 
-    /// The exchange that carried a call has ended without a response that names the call, on a carrier with one
+    /// The exchange that carried a call has ended without a response that names the call, on a transport with one
     /// for each: see the module `http`. The call ends, whichever it is.
     #[must_use = "the event is the only word of it"]
     pub fn exchange_ended<'f>(

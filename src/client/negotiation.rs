@@ -68,7 +68,7 @@ pub(super) enum Probed {
     /// It was not served, with this status.
     Refused(u16),
     /// It did not get there, or is not served to just anybody.
-    Undelivered,
+    TransportFailed,
     TimedOut,
     Closed,
 }
@@ -183,7 +183,7 @@ impl Negotiation {
             Probed::Refused(status) => {
                 self.fall_back(NegotiationBasis::ProbeNotServed(status), able)
             }
-            Probed::Undelivered => Move::Fail(Failing::AsItIs),
+            Probed::TransportFailed => Move::Fail(Failing::AsItIs),
             Probed::Nonsense => self.fall_back(NegotiationBasis::ProbeMisunderstood, able), // 4
             Probed::TimedOut => self.fall_back(NegotiationBasis::ProbeTimedOut, able),      // 14
             // Who has refused a session just now need not be asked for one by somebody else.

@@ -62,7 +62,7 @@ fn of_a_probe(negotiation: &Negotiation) -> Vec<(&'static str, Vec<Came>)> {
         ("`-32021`", &[Probed::Error(ErrorCode::MISSING_CLIENT_CAPABILITY)]),
         ("any other error", &codes),
         ("a status of HTTP that refuses it", &[Probed::Refused(400), Probed::Refused(404)]),
-        ("the carrier fails", &[Probed::Undelivered]),
+        ("the transport fails", &[Probed::TransportFailed]),
         ("no answer in time", &[Probed::TimedOut]),
         ("the server goes away", &[Probed::Closed]),
     ];

@@ -124,5 +124,5 @@ pub(super) fn send_again<C: Recycle>(
 /// The call cannot go on, now or ever.
 pub(super) fn stuck<C: Recycle>(at: &mut CallCx<'_, '_, '_, C>, error: CallError) {
     at.below.outgoing.wait(at.call.0, Wait::End, at.cx.now);
-    at.index.stuck.push_back((at.call, Stuck::NotMade(error)));
+    at.index.stuck.push_back((at.call, Stuck::CallError(error)));
 }

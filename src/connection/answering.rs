@@ -210,7 +210,7 @@ impl Connection {
         self.dispatcher.heard(self.config.connection(), now);
     }
 
-    /// The carrier has ended or failed.
+    /// The transport has ended or failed.
     ///
     /// At [`Cause::EndOfInput`] a server may still answer what is in flight, until
     /// [`Timeouts::drain`](crate::Timeouts::drain) has passed; in every other case the
@@ -221,7 +221,7 @@ impl Connection {
 
     /// Takes no new work and ends when nothing is in flight, at the latest after `grace`.
     ///
-    /// MCP has no message for this: once closed, close the carrier.
+    /// MCP has no message for this: once closed, close the transport.
     pub fn shut_down(&mut self, grace: Duration, now: Instant) {
         self.dispatcher.drain(Cause::ShutDown, grace, now);
     }

@@ -137,7 +137,7 @@ impl<C: Recycle> Messages<C> {
     ) -> Result<CallId, CallError> {
         let route = order.asked.parent.map(Route::Exchange);
         if !cx.out.can_ask(route.unwrap_or_default()) {
-            return Err(NotAllowed::Carrier.into());
+            return Err(NotAllowed::Transport.into());
         }
         self.ask_on(cx, order, route, method, params)
     }

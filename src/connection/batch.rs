@@ -121,7 +121,7 @@ impl<'p> Batch<'p> {
         let call = messages.ask(cx, &mut order, method, &params)?;
         make_room(messages, index, cx);
         if let Some(asked) = messages.outgoing.get_mut(call.0) {
-            // It is in no outbox of the carrier yet, and leaves on the route of the batch.
+            // It is in no outbox of the transport yet, and leaves on the route of the batch.
             (asked.route, asked.sent) = (Route::Connection, Sent::Withdrawn);
         }
         self.made.push(call);

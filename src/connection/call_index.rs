@@ -97,5 +97,5 @@ pub(super) enum Stuck {
     /// The application refused what it needed.
     Refused(ErrorCode),
     /// Its request cannot be sent again.
-    NotMade(CallError),
+    CallError(CallError),
 }

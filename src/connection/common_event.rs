@@ -1,11 +1,11 @@
 //! `CommonEvent`: what one message or one due timer gives to both roles.
 
 use super::event::{
-    CallEnded, Cancelled, Cause, ListPage, PagesRestarted, ProgressUpdate, Stray, TaskAnswer,
-    Violation,
+    CallEnded, Cancelled, Cause, ListPage, ListRestarted, ProgressUpdate, TaskAnswer,
+    UnmatchedResponse, Violation,
 };
 use super::subscription::SubscriptionUpdate;
-use super::task_update::{OrphanTask, TaskUpdate};
+use super::task_update::{AbandonedTask, TaskUpdate};
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
 
@@ -15,14 +15,14 @@ pub(crate) enum CommonEvent<'a> {
     Cancelled(Cancelled<'a>),
     Progress(ProgressUpdate<'a>),
     Page(ListPage<'a>),
-    PagesRestarted(PagesRestarted),
+    ListRestarted(ListRestarted),
     Subscription(SubscriptionUpdate<'a>),
     CallEnded(CallEnded<'a>),
     TaskAnswer(TaskAnswer<'a>),
     Task(TaskUpdate<'a>),
-    OrphanTask(OrphanTask),
-    PeerFault(ErrorObject<'a>),
-    Stray(Stray<'a>),
+    AbandonedTask(AbandonedTask),
+    UnsolicitedError(ErrorObject<'a>),
+    UnmatchedResponse(UnmatchedResponse<'a>),
     Violation(Violation<'a>),
     Unresponsive { missed: u32 },
     Draining { deadline: Instant },

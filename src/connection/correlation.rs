@@ -22,7 +22,7 @@ use crate::dialect::methods::NotificationKind;
 use crate::error::ViolationKind;
 use crate::handle::CallId;
 use crate::json::{Number, Object, Raw, Str};
-use crate::rpc::{Id, StrayCause, Wait};
+use crate::rpc::{Id, UnmatchedCause, Wait};
 
 /// # Messages about calls
 impl Calls {
@@ -43,20 +43,20 @@ impl Calls {
     }
 
     /// Why an id belongs to no request that could be answered.
-    pub(super) fn stray_cause(&self, cx: &Cx<'_, '_>, id: &Id<'_>) -> StrayCause {
+    pub(super) fn unmatched_cause(&self, cx: &Cx<'_, '_>, id: &Id<'_>) -> UnmatchedCause {
         let outgoing = &self.messages.outgoing;
         let number = id.number(cx.config.match_stringified_ids);
         let pending = number.and_then(|number| outgoing.find(number));
         match pending.and_then(|place| outgoing.get(place)) {
             // Its id stays in use as the progress token of the task.
-            Some(asked) if asked.call.state.takes_progress() => StrayCause::Completed,
+            Some(asked) if asked.call.state.takes_progress() => UnmatchedCause::Completed,
             // The request has not been sent, or not under this id.
-            Some(_) => StrayCause::NeverIssued,
+            Some(_) => UnmatchedCause::NeverIssued,
             None => outgoing.stray(number),
         }
     }
 
-    /// The carrier has found out how a call should have been made: whether it is sent again.
+    /// The transport has found out how a call should have been made: whether it is sent again.
     pub(super) fn is_sent_again(&mut self, cx: &mut Cx<'_, '_>, call: CallId) -> bool {
         let Some(asked) = self.messages.outgoing.get_mut(call.0) else { return false };
         let state = core::mem::replace(&mut asked.call.state, CallState::Stepping);
@@ -154,7 +154,7 @@ impl Calls {
         let id = token.number(cx.config.match_stringified_ids);
         let Some(place) = id.and_then(|id| outgoing.find(id)) else {
             return match outgoing.stray(id) {
-                StrayCause::NeverIssued => self.messages.violations.report_notification(
+                UnmatchedCause::NeverIssued => self.messages.violations.report_notification(
                     cx,
                     ViolationKind::UnknownToken,
                     bytes,

@@ -3,15 +3,15 @@
 use core::fmt;
 
 use super::call_options::CallError;
-use super::carrier_failure::CarrierFailure;
 use super::task_update::BegunTask;
+use super::transport_failure::TransportFailure;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::MessageBytes;
 use crate::handle::{CallId, IncomingId};
 use crate::json::{Number, ParseError, Raw, Str, decoded};
 use crate::model::method::{self, Method};
 use crate::pagination::PageStop;
-use crate::rpc::{ErrorObject, Id, StrayCause};
+use crate::rpc::{ErrorObject, Id, UnmatchedCause};
 use crate::schema::Misfit;
 use crate::task::TaskKey;
 
@@ -150,7 +150,7 @@ impl ListPage<'_> {
 /// A list that is read page by page is read from its beginning again: forget the pages so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct PagesRestarted {
+pub struct ListRestarted {
     /// The call.
     pub call: CallId,
     /// Why.
@@ -220,28 +220,26 @@ impl TaskAnswer<'_> {
     }
 }
 
-/// How a call ended. A call that was cancelled has no event: cancelling it says so at once.
+/// How a call ended. A call that this side cancelled has no outcome event: `cancel` returns the outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome<'a> {
-    /// The peer answered. The result is an object; whether it fits the method is for
-    /// [`Raw::parse`] to say.
+    /// The peer returned a result, an object. [`Raw::parse`] checks whether it fits the method.
     Result(Raw<'a>),
-    /// The peer refused.
+    /// The peer returned an error.
     PeerError(ErrorObject<'a>),
-    /// The peer answered with something that is no JSON-RPC response, or not what was asked for. The
-    /// peer is at fault.
+    /// The response is not valid JSON-RPC, or its result does not fit the request. The peer is at fault.
     Malformed {
-        /// What is wrong with it.
+        /// The defect.
         kind: ViolationKind,
         /// The whole message.
         message: MessageBytes<'a>,
     },
-    /// The list is longer than it may be, or goes on for ever.
-    Cut {
-        /// Why its next page was not asked for.
+    /// The list has more pages or items than allowed, or repeats a cursor.
+    Truncated {
+        /// Why the next page was not requested.
         stop: PageStop,
-        /// The last page that came. Those before it came as events.
+        /// The last page that was received. The pages before it were events.
         last: Raw<'a>,
     },
     /// The peer needs something before it can answer, and the call was to be
@@ -250,33 +248,32 @@ pub enum Outcome<'a> {
     /// [`InputRequired`](crate::model::InputRequired). Make another call, with the same params and what
     /// the peer needs.
     InputRequired(Raw<'a>),
-    /// The call has become a [task](crate::task), and nobody asks about it here any more: that is for the
-    /// application to do ([`TaskOptions::by_hand`](crate::TaskOptions::by_hand)), or the connection has
-    /// ended. The task goes on, and can be asked about on another connection.
+    /// The call became a [task](crate::task) that this connection does not poll: the application polls it
+    /// ([`TaskOptions::by_hand`](crate::TaskOptions::by_hand)), or the connection has ended. The task goes on and can be
+    /// polled on another connection.
     Task(BegunTask<'a>),
-    /// The call had become a task, which was cancelled.
+    /// The call became a task, and the task was cancelled.
     TaskCancelled,
-    /// The call had become a task, which the peer does not know any more, or whose time is over. What it came
-    /// to is lost.
-    TaskLost,
-    /// The peer needed something before it could answer, and the application
-    /// [rejected](crate::Connection::reject) that, with this code. The peer has not been told.
+    /// The call became a task that the peer no longer has, or whose time to live is over. Its result is lost.
+    TaskNotFound,
+    /// The peer required input, and the application [rejected](crate::Connection::reject) that request with this code.
+    /// Nothing was sent to the peer.
     InputRefused(ErrorCode),
-    /// The peer needed something more than [`Limits::input_rounds`](crate::Limits::input_rounds) times.
+    /// The peer required input more than [`Limits::input_rounds`](crate::Limits::input_rounds) times.
     TooManyRounds,
-    /// The call was made before the session was open, and turned out to be one that may not be made
-    /// in it. Or its request would have to be made again, with what was gathered for it, and there will
-    /// never be room for that, or the server has turned out to need a session. The peer waits for nothing.
-    NotMade(CallError),
-    /// What carries calls has failed this one, and the connection lives on. Whether the peer has served the call
-    /// the [kind](CarrierFailure::kind) of failure tells, as far as that can be known.
-    Undelivered(CarrierFailure<'a>),
-    /// No answer came in time. The peer has been told, or never heard of the call.
+    /// The machine could not send the call, or could not send it again. A call that was queued before the session opened
+    /// is not allowed in it, or a request with the gathered input does not fit in the outbox, or the server needs a
+    /// session. The peer waits for nothing.
+    CallError(CallError),
+    /// The transport of this call failed, and the connection lives on. The [kind](TransportFailure::kind) of the failure
+    /// says whether the peer may have served the call.
+    TransportFailed(TransportFailure<'a>),
+    /// No response came in time. The call was cancelled on the wire, or withdrawn before it was sent.
     TimedOut(Expiry),
-    /// The connection ended first; the peer may or may not have served the call.
+    /// The connection ended first. The peer may have served the call.
     Closed(Cause),
-    /// The connection ended before any of the call was sent: the peer never saw it.
-    Unsent,
+    /// The connection ended before a byte of the call was sent. The peer never received it.
+    NotSent,
 }
 
 impl Outcome<'_> {
@@ -290,7 +287,7 @@ impl Outcome<'_> {
     /// let outcome = Outcome::Result(Raw::new(r#"{"tools":[{"name":"add","inputSchema":{"type":"object"}}]}"#)?);
     /// let tools = outcome.parse::<method::ListTools>().expect("a result")?.tools;
     /// assert!(tools.iter().map(|tool| &*tool.name).eq(["add"]));
-    /// assert!(Outcome::Unsent.parse::<method::ListTools>().is_none());
+    /// assert!(Outcome::NotSent.parse::<method::ListTools>().is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -312,18 +309,18 @@ impl Outcome<'_> {
             Self::Malformed { kind, message } => {
                 Outcome::Malformed { kind, message: message.into_owned() }
             }
-            Self::Cut { stop, last } => Outcome::Cut { stop, last: last.into_owned() },
+            Self::Truncated { stop, last } => Outcome::Truncated { stop, last: last.into_owned() },
             Self::InputRequired(result) => Outcome::InputRequired(result.into_owned()),
             Self::Task(task) => Outcome::Task(task.into_owned()),
             Self::TaskCancelled => Outcome::TaskCancelled,
-            Self::TaskLost => Outcome::TaskLost,
+            Self::TaskNotFound => Outcome::TaskNotFound,
             Self::InputRefused(code) => Outcome::InputRefused(code),
             Self::TooManyRounds => Outcome::TooManyRounds,
-            Self::NotMade(error) => Outcome::NotMade(error),
-            Self::Undelivered(failure) => Outcome::Undelivered(failure.into_owned()),
+            Self::CallError(error) => Outcome::CallError(error),
+            Self::TransportFailed(failure) => Outcome::TransportFailed(failure.into_owned()),
             Self::TimedOut(expiry) => Outcome::TimedOut(expiry),
             Self::Closed(cause) => Outcome::Closed(cause),
-            Self::Unsent => Outcome::Unsent,
+            Self::NotSent => Outcome::NotSent,
         }
     }
 }
@@ -356,20 +353,20 @@ impl fmt::Display for Expiry {
     }
 }
 
-/// A response that belongs to no pending call. It changed nothing.
+/// A response that belongs to no pending call. It changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Stray<'a> {
-    /// The id it has.
+pub struct UnmatchedResponse<'a> {
+    /// The id of the response.
     pub id: Id<'a>,
     /// Why no call waits for it.
-    pub cause: StrayCause,
+    pub cause: UnmatchedCause,
 }
 
-impl Stray<'_> {
+impl UnmatchedResponse<'_> {
     /// The same with its own copy of the text.
-    pub fn into_owned(self) -> Stray<'static> {
-        Stray { id: self.id.into_owned(), cause: self.cause }
+    pub fn into_owned(self) -> UnmatchedResponse<'static> {
+        UnmatchedResponse { id: self.id.into_owned(), cause: self.cause }
     }
 }
 

@@ -54,7 +54,6 @@ mod call_table;
 mod calling;
 mod calls;
 mod cancel;
-mod carrier_failure;
 mod change;
 mod check_result;
 mod closing;
@@ -123,6 +122,7 @@ mod task_snapshot;
 mod task_update;
 mod timers;
 mod transport_error;
+mod transport_failure;
 mod versions;
 mod violations;
 mod wanted_inputs;
@@ -130,20 +130,20 @@ mod wanted_inputs;
 pub use batch::{Batch, BatchError};
 pub use call_options::{CallError, CallOptions, TaskOptions, Timeout};
 pub use cancel::{CancelError, Cancellation};
-pub use carrier_failure::{CarrierFailure, CarrierFailureKind, ExchangeEnd};
 pub use context::{RequestContext, TaskRequest};
 pub use counts::Counts;
 pub use event::{
-    CallEnded, CancelCause, Cancelled, Cause, Expiry, ListPage, Notification, Outcome,
-    PagesRestarted, ProgressUpdate, RestartCause, Stray, TaskAnswer, Violation,
+    CallEnded, CancelCause, Cancelled, Cause, Expiry, ListPage, ListRestarted, Notification,
+    Outcome, ProgressUpdate, RestartCause, TaskAnswer, UnmatchedResponse, Violation,
 };
 pub use notify::{Delivery, NotifyError};
 pub use outboxes::{Observation, Outboxes, Received, Route};
 pub use pages::Paging;
 pub use progress_report::{Progress, ProgressReport};
 pub use subscription::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
-pub use task_update::{BegunTask, OrphanTask, TaskTicket, TaskUpdate};
+pub use task_update::{AbandonedTask, BegunTask, TaskTicket, TaskUpdate};
 pub use transport_error::{TransportError, TransportErrorKind};
+pub use transport_failure::{ExchangeEnd, TransportFailure, TransportFailureKind};
 
 pub(crate) use change::Change;
 pub(crate) use common_event::CommonEvent;

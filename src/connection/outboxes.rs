@@ -44,7 +44,7 @@ pub trait Outboxes {
     /// Whether a request to the peer can be sent on this route. The default is `true`.
     ///
     /// A transport that cannot deliver one, such as an HTTP response that is a single JSON object, returns `false`: the
-    /// call then fails at once with [`NotAllowed::Carrier`](crate::NotAllowed::Carrier), instead of waiting for its timeout.
+    /// call then fails at once with [`NotAllowed::Transport`](crate::NotAllowed::Transport), instead of waiting for its timeout.
     fn can_ask(&self, route: Route) -> bool {
         _ = route;
         true

@@ -6,7 +6,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 use super::ask::NewId;
 use super::call_cx::{CallCx, CallNews, Next};
 use super::common_event::CommonEvent;
-use super::event::{ListPage, Outcome, PagesRestarted, RestartCause};
+use super::event::{ListPage, ListRestarted, Outcome, RestartCause};
 use crate::error::ErrorCode;
 use crate::handle::CallId;
 use crate::json::{Elements, Raw, Str, member};
@@ -81,7 +81,7 @@ impl Pages {
                 self.guard.restart();
                 match self.ask_for_page(at, None) {
                     Ok(()) => restarted(at.call, RestartCause::Changed),
-                    Err(stop) => Next::Ends(Outcome::Cut { stop, last: result }),
+                    Err(stop) => Next::Ends(Outcome::Truncated { stop, last: result }),
                 }
             }
             Outcome::Result(result) => {
@@ -99,7 +99,7 @@ impl Pages {
                         let page = ListPage { call: at.call, result, stale };
                         Next::On(Some(CallNews::Event(CommonEvent::Page(page))))
                     }
-                    Err(stop) => Next::Ends(Outcome::Cut { stop, last: result }),
+                    Err(stop) => Next::Ends(Outcome::Truncated { stop, last: result }),
                 }
             }
             Outcome::PeerError(error)
@@ -137,6 +137,6 @@ impl Pages {
 }
 
 fn restarted<S>(call: CallId, cause: RestartCause) -> Next<'static, S> {
-    let event = CommonEvent::PagesRestarted(PagesRestarted { call, cause });
+    let event = CommonEvent::ListRestarted(ListRestarted { call, cause });
     Next::On(Some(CallNews::Event(event)))
 }

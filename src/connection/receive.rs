@@ -5,13 +5,12 @@ use core::ops::ControlFlow;
 use super::asked::Owner;
 use super::call_cx::Answer;
 use super::call_state::CallState;
-use super::carrier_failure::ExchangeEnd;
 use super::check_result::judged;
 use super::common_event::CommonEvent;
 use super::context::RequestContext;
 use super::cx::Cx;
 use super::dispatcher::Dispatcher;
-use super::event::{Outcome, Stray, Violation};
+use super::event::{Outcome, UnmatchedResponse, Violation};
 use super::exchanges::Said;
 use super::for_role::ForRole;
 use super::incoming_request::IncomingRequest;
@@ -21,12 +20,14 @@ use super::noise::{defective as defective_frame, report_and_answer};
 use super::outboxes::{Observation, Received, Route};
 use super::reception::Reception;
 use super::request::{Admission, Admitted, Refusal};
+use super::transport_failure::ExchangeEnd;
 use crate::error::ViolationKind;
 use crate::frame::Frame;
 use crate::handle::CallId;
 use crate::json::{Envelope, Member, Raw, ScannedFrame, shown};
 use crate::rpc::{
-    Defective, ErrorObject, Id, Intent, Message, ResultType, StrayCause, classify, write_success,
+    Defective, ErrorObject, Id, Intent, Message, ResultType, UnmatchedCause, classify,
+    write_success,
 };
 use crate::session::Phase;
 
@@ -214,8 +215,8 @@ impl Dispatcher {
                     Answer { outcome, bytes, result_type: reception.result_type },
                 );
             }
-            let cause = self.serving.calls.stray_cause(cx, id);
-            if matches!(cause, StrayCause::Cancelled | StrayCause::TimedOut) {
+            let cause = self.serving.calls.unmatched_cause(cx, id);
+            if matches!(cause, UnmatchedCause::Cancelled | UnmatchedCause::TimedOut) {
                 // Late and broken, but an answer, which is never answered.
                 defective.intent = Intent::Response;
             }
@@ -244,13 +245,16 @@ impl Dispatcher {
                 Some(ForRole::LateProbe(LateProbe { outcome: answer.outcome, id }))
             }
             None => {
-                let cause = self.serving.calls.stray_cause(cx, &id);
-                Some(ForRole::Event(CommonEvent::Stray(Stray { id, cause })))
+                let cause = self.serving.calls.unmatched_cause(cx, &id);
+                Some(ForRole::Event(CommonEvent::UnmatchedResponse(UnmatchedResponse {
+                    id,
+                    cause,
+                })))
             }
         }
     }
 
-    /// An error that names no request. If the carrier knows which call it answers, it ends that
+    /// An error that names no request. If the transport knows which call it answers, it ends that
     /// call; before the session is open it can only mean `initialize`.
     pub(super) fn idless_error<'e, 'a>(
         &mut self,
@@ -271,7 +275,7 @@ impl Dispatcher {
                 let outcome = Outcome::PeerError(error);
                 self.answer(cx, call, Answer { outcome, bytes, result_type: ResultType::Absent })
             }
-            None => Some(ForRole::Event(CommonEvent::PeerFault(error))),
+            None => Some(ForRole::Event(CommonEvent::UnsolicitedError(error))),
         }
     }
 
@@ -299,7 +303,7 @@ impl Dispatcher {
             ExchangeEnd::Error { error, status, .. } => (Outcome::PeerError(error), Some(status)),
             ExchangeEnd::Failure(failure) => {
                 let status = failure.status;
-                (Outcome::Undelivered(failure), status)
+                (Outcome::TransportFailed(failure), status)
             }
         };
         let answer = Answer { outcome, bytes: b"", result_type: ResultType::Absent };

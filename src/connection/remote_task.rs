@@ -244,7 +244,7 @@ impl RemoteTask {
         at: &mut CallCx<'_, '_, '_, C>,
     ) -> Next<'static, S> {
         if self.seen.lost_at.is_some_and(|lost_at| lost_at <= at.cx.now()) {
-            return self.ends(at, Outcome::TaskLost);
+            return self.ends(at, Outcome::TaskNotFound);
         }
         self.bring_inputs(at);
         self.ask_about(at);
@@ -325,7 +325,7 @@ impl RemoteTask {
         match (snapshot.filter(|snapshot| *snapshot.id.to_str() == *self.id), outcome) {
             (Some(snapshot), _) => self.seen(at, snapshot, bytes),
             (None, Outcome::PeerError(error)) if error.code == ErrorCode::INVALID_PARAMS => {
-                self.ends(at, Outcome::TaskLost)
+                self.ends(at, Outcome::TaskNotFound)
             }
             (None, Outcome::Result(_)) => {
                 let kind = ViolationKind::InvalidResult;
@@ -405,7 +405,7 @@ impl RemoteTask {
             .is_some_and(|known| known.status == TaskStatus::Completed);
         if is_lost {
             // It had a result, so that this is not what it came to.
-            return self.ends(at, Outcome::TaskLost);
+            return self.ends(at, Outcome::TaskNotFound);
         }
         if is_answer || self.seen.progress.is_final() {
             let outcome = judged(at.below, at.cx, at.call, outcome, bytes);

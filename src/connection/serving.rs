@@ -337,7 +337,7 @@ impl Serving {
             (Owner::Input(id), _) => self.input_failed(cx, id),
             (owner, None) if owner.is_silent() => None,
             (_, refused) => {
-                let outcome = refused.map_or(Outcome::Unsent, Outcome::NotMade);
+                let outcome = refused.map_or(Outcome::NotSent, Outcome::CallError);
                 Some(self.calls.ended(left, outcome, false))
             }
         }

@@ -18,7 +18,7 @@ use super::session_subscribe::InSessions;
 use super::subscribe::{end_of, next_early};
 use super::subscription::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
 use super::task_messages::{method_of, poll, task_in};
-use super::task_update::{OrphanTask, TaskTicket};
+use super::task_update::{AbandonedTask, TaskTicket};
 use super::wanted_inputs::withdraw;
 use crate::error::ErrorCode;
 use crate::handle::{CallId, IncomingId};
@@ -153,7 +153,7 @@ impl Calls {
     ) -> CommonEvent<'a> {
         if let CallState::Subscription(subscription) = &mut left.state {
             let outcome = match outcome {
-                Outcome::Unsent => Outcome::Closed(self.messages.lifecycle.cause_of_end()),
+                Outcome::NotSent => Outcome::Closed(self.messages.lifecycle.cause_of_end()),
                 outcome => outcome,
             };
             let end = end_of(subscription, outcome);
@@ -238,7 +238,7 @@ impl Calls {
             let id = snapshot.id.to_str().into_owned();
             let ticket = TaskTicket::new(id, method_of(&self.messages, call));
             let cancelled = self.ask_to_cancel(cx, call, &ticket.task_id);
-            CommonEvent::OrphanTask(OrphanTask { ticket, cancelled })
+            CommonEvent::AbandonedTask(AbandonedTask { ticket, cancelled })
         });
         // The application has its outcome already.
         _ = self.take_out(call);
@@ -280,7 +280,7 @@ impl Calls {
             }
             let outcome = match stuck {
                 Stuck::Refused(code) => Outcome::InputRefused(code),
-                Stuck::NotMade(error) => Outcome::NotMade(error),
+                Stuck::CallError(error) => Outcome::CallError(error),
             };
             if is_task {
                 // Nothing will ask for what the task comes to.
@@ -307,7 +307,7 @@ impl Calls {
         let is_input = matches!(asked.call.state, CallState::Input(_));
         let was_answered = asked.sent == Sent::Nowhere || is_input;
         let is_unsent = below.take_back(call, cx.out) && !was_answered;
-        let outcome = if is_unsent { Outcome::Unsent } else { Outcome::Closed(cause) };
+        let outcome = if is_unsent { Outcome::NotSent } else { Outcome::Closed(cause) };
         let method = method_of(below, call);
         let left_task = self.task_of(call).map(|task| task.left(method));
         let left = self.take_out(call)?;

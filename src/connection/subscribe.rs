@@ -21,7 +21,7 @@ use crate::error::ViolationKind;
 use crate::handle::CallId;
 use crate::json::{Raw, Str, member};
 use crate::lazy_box::LazyBox;
-use crate::rpc::{Id, StrayCause, Wait};
+use crate::rpc::{Id, UnmatchedCause, Wait};
 use crate::schema::serialized;
 use crate::subscription::Filter;
 
@@ -58,7 +58,7 @@ pub(super) fn of_subscription<'a>(
     let Some(call) = call.filter(|call| subscription(below, *call).is_some()) else {
         let number = id.as_ref().and_then(|id| id.number(true));
         return match below.outgoing.stray(number) {
-            StrayCause::NeverIssued => {
+            UnmatchedCause::NeverIssued => {
                 let kind = ViolationKind::UnknownSubscription;
                 below.violations.report(cx, Violation::of(kind, None, bytes))
             }
@@ -161,8 +161,8 @@ pub(super) fn end_of<'a>(subscription: &Subscription, outcome: Outcome<'a>) -> S
         Outcome::PeerError(error) => SubscriptionEnd::Rejected(error),
         Outcome::Malformed { kind, .. } => SubscriptionEnd::Malformed(kind),
         Outcome::TimedOut(_) => SubscriptionEnd::TimedOut,
-        Outcome::NotMade(error) => SubscriptionEnd::NotMade(error),
-        Outcome::Undelivered(failure) => SubscriptionEnd::Undelivered(failure),
+        Outcome::CallError(error) => SubscriptionEnd::CallError(error),
+        Outcome::TransportFailed(failure) => SubscriptionEnd::TransportFailed(failure),
         Outcome::Closed(cause) => SubscriptionEnd::Lost(cause),
         _ => SubscriptionEnd::Lost(Cause::ShutDown),
     }

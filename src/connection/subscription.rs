@@ -5,8 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::call_options::CallError;
-use super::carrier_failure::CarrierFailure;
 use super::event::{Cause, Notification};
+use super::transport_failure::TransportFailure;
 use crate::dialect::methods::NotificationKind;
 use crate::error::ViolationKind;
 use crate::handle::CallId;
@@ -137,9 +137,9 @@ pub enum SubscriptionEnd<'a> {
     /// that it is open.
     TimedOut,
     /// Its transport has failed: the stream broke off, for example. What it announced is stale; subscribe again.
-    Undelivered(CarrierFailure<'a>),
+    TransportFailed(TransportFailure<'a>),
     /// It was asked for before it was known whether the server has subscriptions, and it has none.
-    NotMade(CallError),
+    CallError(CallError),
     /// The connection ended. Only this is a reason to ask for it again on the next one:
     /// [`Client::successor`](crate::Client::successor) does.
     Lost(Cause),
@@ -172,8 +172,10 @@ impl SubscriptionEnd<'_> {
             Self::Failed(error) => SubscriptionEnd::Failed(error.into_owned()),
             Self::Malformed(kind) => SubscriptionEnd::Malformed(kind),
             Self::TimedOut => SubscriptionEnd::TimedOut,
-            Self::Undelivered(failure) => SubscriptionEnd::Undelivered(failure.into_owned()),
-            Self::NotMade(error) => SubscriptionEnd::NotMade(error),
+            Self::TransportFailed(failure) => {
+                SubscriptionEnd::TransportFailed(failure.into_owned())
+            }
+            Self::CallError(error) => SubscriptionEnd::CallError(error),
             Self::Lost(cause) => SubscriptionEnd::Lost(cause),
         }
     }

@@ -314,7 +314,7 @@ impl Tasks {
             Outcome::Result(result) => {
                 Some(result.as_json()).filter(|text| text.len() <= self.config().input_bytes)
             }
-            Outcome::Closed(_) | Outcome::Unsent => {
+            Outcome::Closed(_) | Outcome::NotSent => {
                 self.unanswered(*task, *call);
                 return None;
             }

@@ -90,7 +90,7 @@ impl TaskUpdate<'_> {
 /// A call that was cancelled or timed out has become a task after all.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct OrphanTask {
+pub struct AbandonedTask {
     /// To ask about it, with `resume_task`.
     pub ticket: TaskTicket,
     /// Whether the peer has been asked to cancel it. If not it goes on until its time is over.

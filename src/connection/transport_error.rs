@@ -1,4 +1,4 @@
-//! [`TransportError`]: why a carrier could not move the bytes of an exchange.
+//! [`TransportError`]: why a transport could not move the bytes of an exchange.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -44,7 +44,7 @@ pub(crate) struct EraRules {
     /// Results carry `ttlMs` and `cacheScope`.
     pub(crate) has_cache_hints: bool,
     /// Streamable HTTP has sessions: a header names them, and `DELETE` ends them.
-    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only the carrier asks"))]
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only the transport asks"))]
     pub(crate) has_http_sessions: bool,
 }
 

@@ -25,9 +25,9 @@ pub enum NotAllowed {
     /// The method is none of those that can be answered with a request for input.
     #[error("this method cannot be answered with a request for input")]
     Method,
-    /// The carrier has no way to bring a request to the peer now.
-    #[error("the carrier cannot bring a request to the peer now")]
-    Carrier,
+    /// The transport has no way to bring a request to the peer now.
+    #[error("the transport cannot bring a request to the peer now")]
+    Transport,
     /// The connection is closing: what is open can be answered, and nothing new can be asked.
     #[error("the connection is closing, and nothing can be asked any more")]
     Closing,

@@ -14,7 +14,7 @@ use crate::schema::{EncodeError, Writer};
 pub enum Framing {
     /// Each message is a line, ended by LF: stdio, pipes, sockets.
     Lines,
-    /// The carrier does it: take messages one by one with [`Outbox::messages`].
+    /// The transport does it: take messages one by one with [`Outbox::messages`].
     Messages,
 }
 

@@ -35,10 +35,10 @@
 //! | It failed | [`Posts::failed`] or [`Posts::broken`], with the [`TransportError`](crate::TransportError) that says why |
 //!
 //! Each message is a request of its own, with the header fields that its revision asks for. What goes wrong with one
-//! ends the call that it carries, with [`Outcome::Undelivered`](crate::Outcome::Undelivered), and nothing else: the
+//! ends the call that it carries, with [`Outcome::TransportFailed`](crate::Outcome::TransportFailed), and nothing else: the
 //! connection lives on. Event streams that break off are asked for again where that is possible. A session that the
 //! server has ended is [`Arrived::SessionLost`]. A server that asks for authorization shows in
-//! [`CarrierFailureKind::Unauthorized`](crate::CarrierFailureKind::Unauthorized), with what it says; what to do about it
+//! [`TransportFailureKind::Unauthorized`](crate::TransportFailureKind::Unauthorized), with what it says; what to do about it
 //! is not here.
 //!
 //! # Time

@@ -22,7 +22,7 @@ const TOTAL: Duration = Duration::from_secs(100);
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Held,
-    Unsent,
+    NotSent,
     Sent,
     NeedsInput,
     Task,
@@ -32,7 +32,7 @@ impl State {
     const fn name(self) -> &'static str {
         match self {
             Self::Held => "held until there is a connection",
-            Self::Unsent => "in the outbox",
+            Self::NotSent => "in the outbox",
             Self::Sent => "sent",
             Self::NeedsInput => "waits for input",
             Self::Task => "a task",
@@ -45,18 +45,18 @@ const fn name(outcome: &Outcome<'_>) -> &'static str {
         Outcome::Result(_) => "`Result`",
         Outcome::PeerError(_) => "`PeerError`",
         Outcome::Malformed { .. } => "`Malformed`",
-        Outcome::Cut { .. } => "`Cut`",
+        Outcome::Truncated { .. } => "`Truncated`",
         Outcome::InputRequired(_) => "`InputRequired`",
         Outcome::Task(_) => "`Task`",
         Outcome::TaskCancelled => "`TaskCancelled`",
-        Outcome::TaskLost => "`TaskLost`",
+        Outcome::TaskNotFound => "`TaskNotFound`",
         Outcome::InputRefused(_) => "`InputRefused`",
         Outcome::TooManyRounds => "`TooManyRounds`",
-        Outcome::NotMade(_) => "`NotMade`",
-        Outcome::Undelivered(_) => "`Undelivered`",
+        Outcome::CallError(_) => "`CallError`",
+        Outcome::TransportFailed(_) => "`TransportFailed`",
         Outcome::TimedOut(_) => "`TimedOut`",
         Outcome::Closed(_) => "`Closed`",
-        Outcome::Unsent => "`Unsent`",
+        Outcome::NotSent => "`NotSent`",
     }
 }
 
@@ -114,7 +114,7 @@ impl Side {
         let mut side = Self::new(revisions);
         let steps: &[&str] = match state {
             State::Held => &[],
-            State::Unsent => &["connected"],
+            State::NotSent => &["connected"],
             State::Sent => &["connected", "its first byte is sent"],
             State::NeedsInput => &["connected", "its first byte is sent", "it needs input"],
             State::Task => &["connected", "its first byte is sent", "it becomes a task"],
@@ -133,7 +133,7 @@ impl Side {
         Some(match () {
             () if self.client.revision().is_none() => State::Held,
             () if self.is_asked => State::NeedsInput,
-            () if unsent.contains("tools/call") => State::Unsent,
+            () if unsent.contains("tools/call") => State::NotSent,
             () if self.has_become_a_task => State::Task,
             () => State::Sent,
         })
@@ -265,7 +265,7 @@ impl Side {
             "no end in time" => self.wait(TOTAL),
             "a person takes too long" => self.wait(Duration::from_secs(24 * 3_600)),
             "the input ends" => self.client.disconnected(Cause::EndOfInput, self.now),
-            "the carrier fails" => self.client.disconnected(Cause::WriteFailed, self.now),
+            "the transport fails" => self.client.disconnected(Cause::WriteFailed, self.now),
             "closed" => self.client.close(),
             "shut down and out of time" => {
                 self.client.shut_down(Duration::from_secs(1), self.now);
@@ -295,13 +295,13 @@ fn steps(state: State) -> Vec<&'static str> {
         "idle for too long",
         "no end in time",
         "the input ends",
-        "the carrier fails",
+        "the transport fails",
         "closed",
         "shut down and out of time",
     ];
     let own: &[&str] = match state {
         State::Held => &["connected", "no connection comes about"],
-        State::Unsent => &["its first byte is sent"],
+        State::NotSent => &["its first byte is sent"],
         State::Sent => &[
             "a result",
             "an error",
@@ -355,7 +355,7 @@ fn rows(state: State, revisions: RevisionSet) -> Vec<(&'static str, String)> {
 
 /// A session differs only in what it does not have.
 fn is_the_same_in_a_session() {
-    for state in [State::Held, State::Unsent, State::Sent] {
+    for state in [State::Held, State::NotSent, State::Sent] {
         let has_no_place = |step: &str| ["it needs input", "it becomes a task"].contains(&step);
         let alone = rows(state, RevisionSet::MODERN);
         let alone: Vec<_> = alone.into_iter().filter(|(step, _)| !has_no_place(step)).collect();
@@ -369,7 +369,7 @@ fn is_the_same_in_a_session() {
 pub(super) fn section() -> String {
     is_the_same_in_a_session();
     let mut chart = Chart::default();
-    for state in [State::Held, State::Unsent, State::Sent, State::NeedsInput, State::Task] {
+    for state in [State::Held, State::NotSent, State::Sent, State::NeedsInput, State::Task] {
         for (step, to) in rows(state, RevisionSet::MODERN) {
             chart.row(state.name(), step, &to);
         }
@@ -379,10 +379,10 @@ pub(super) fn section() -> String {
          What becomes of a call of a client, with the [`Outcome`](crate::Outcome)s at its end. A call that is \
          cancelled has no event: cancelling says what has come of it \
          ([`Cancellation`](crate::Cancellation)). The first three states are the same in a session, where \
-         what a server needs is a request of its own. Not in the table: `Cut` is for lists in pages, \
+         what a server needs is a request of its own. Not in the table: `Truncated` is for lists in pages, \
          `InputRequired` for calls whose input is given by hand, `TooManyRounds` for those that never have \
-         enough of it, `NotMade` for those that were held and then found to be not allowed, `Undelivered` for \
-         carriers on which each call can fail by itself.\n\n\
+         enough of it, `CallError` for those that were held and then found to be not allowed, `TransportFailed` for \
+         transports on which each call can fail by itself.\n\n\
          {}\n{}",
         chart.table(),
         chart.diagram()

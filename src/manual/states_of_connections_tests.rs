@@ -38,7 +38,7 @@ const fn meaning(step: Step) -> (&'static str, &'static str, &'static str) {
         Step::Drain => ("drain", "is to shut down", "is to shut down, or its input has ended"),
         Step::Close => (
             "close",
-            "has nothing in flight any more, has waited long enough, or has lost its carrier",
+            "has nothing in flight any more, has waited long enough, or has lost its transport",
             "the same",
         ),
     }

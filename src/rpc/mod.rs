@@ -15,7 +15,7 @@ mod table;
 
 pub use id::Id;
 pub use message::ErrorObject;
-pub use outbound::StrayCause;
+pub use outbound::UnmatchedCause;
 
 pub(crate) use deadlines::Deadlines;
 pub(crate) use encode::{

@@ -38,19 +38,19 @@ pub(crate) enum GivenUp {
 /// Why a response belongs to no pending call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum StrayCause {
+pub enum UnmatchedCause {
     /// No call was ever made with this id: the peer is at fault.
     NeverIssued,
-    /// The call has been answered already, or ended too long ago to remember how.
+    /// The call was answered before, or it ended longer ago than the machine remembers.
     Completed,
-    /// The call was cancelled. An answer may cross the cancellation, nobody is at fault.
+    /// The call was cancelled. A response may cross the cancellation; neither side is at fault.
     Cancelled,
-    /// The call had timed out. An answer may be late, nobody is at fault.
+    /// The call timed out. A response may be late; neither side is at fault.
     TimedOut,
 }
 
 /// In a sentence.
-impl fmt::Display for StrayCause {
+impl fmt::Display for UnmatchedCause {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(match self {
             Self::NeverIssued => "no call was ever made with this id",
@@ -184,19 +184,19 @@ impl<E: Recycle> Outbound<E> {
     }
 
     /// Why an id that no pending call has was answered.
-    pub(crate) fn stray(&self, id: Option<u64>) -> StrayCause {
-        let Some(id) = id else { return StrayCause::NeverIssued };
+    pub(crate) fn stray(&self, id: Option<u64>) -> UnmatchedCause {
+        let Some(id) = id else { return UnmatchedCause::NeverIssued };
         work!(self.given_up.len());
         if let Some((_, cause)) = self.given_up.iter().find(|(given_up, _)| *given_up == id) {
             return match cause {
-                GivenUp::Cancelled => StrayCause::Cancelled,
-                GivenUp::TimedOut => StrayCause::TimedOut,
+                GivenUp::Cancelled => UnmatchedCause::Cancelled,
+                GivenUp::TimedOut => UnmatchedCause::TimedOut,
             };
         }
         if (self.first_id..self.next_id).contains(&id) {
-            return StrayCause::Completed;
+            return UnmatchedCause::Completed;
         }
-        StrayCause::NeverIssued
+        UnmatchedCause::NeverIssued
     }
 
     /// Gives the memory back if there are no calls.

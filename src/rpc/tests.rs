@@ -299,13 +299,13 @@ fn an_answer_without_a_call_is_told_from_a_late_one() {
     outbound.give_up(places[1], GivenUp::Cancelled);
     outbound.give_up(places[2], GivenUp::TimedOut);
     outbound.give_up(places[3], GivenUp::Cancelled);
-    assert_eq!(outbound.stray(None), StrayCause::NeverIssued);
-    assert_eq!(outbound.stray(Some(0)), StrayCause::NeverIssued);
-    assert_eq!(outbound.stray(Some(1)), StrayCause::Completed);
-    assert_eq!(outbound.stray(Some(2)), StrayCause::Completed, "only two are remembered");
-    assert_eq!(outbound.stray(Some(3)), StrayCause::TimedOut);
-    assert_eq!(outbound.stray(Some(4)), StrayCause::Cancelled);
-    assert_eq!(outbound.stray(Some(6)), StrayCause::NeverIssued);
+    assert_eq!(outbound.stray(None), UnmatchedCause::NeverIssued);
+    assert_eq!(outbound.stray(Some(0)), UnmatchedCause::NeverIssued);
+    assert_eq!(outbound.stray(Some(1)), UnmatchedCause::Completed);
+    assert_eq!(outbound.stray(Some(2)), UnmatchedCause::Completed, "only two are remembered");
+    assert_eq!(outbound.stray(Some(3)), UnmatchedCause::TimedOut);
+    assert_eq!(outbound.stray(Some(4)), UnmatchedCause::Cancelled);
+    assert_eq!(outbound.stray(Some(6)), UnmatchedCause::NeverIssued);
 }
 
 /// A frame as the classifier sees it, in words.

@@ -5,9 +5,10 @@ use alloc::vec::Vec;
 use super::client_request::ClientRequest;
 use crate::capability::CapabilitySet;
 use crate::connection::{
-    CallEnded, Cancelled, Cause, CommonEvent, IncomingRequest, ListPage, Notification, OrphanTask,
-    Outcome, PagesRestarted, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate, TaskAnswer,
-    TaskUpdate, Violation, client_info, meta_to_pass_on, modern_client_info,
+    AbandonedTask, CallEnded, Cancelled, Cause, CommonEvent, IncomingRequest, ListPage,
+    ListRestarted, Notification, Outcome, ProgressUpdate, RequestContext, SubscriptionUpdate,
+    TaskAnswer, TaskUpdate, UnmatchedResponse, Violation, client_info, meta_to_pass_on,
+    modern_client_info,
 };
 use crate::dialect::methods::owned_method;
 use crate::handle::IncomingId;
@@ -43,7 +44,7 @@ pub enum ServerEvent<'a> {
     /// A page of a list that is read page by page, and not its last one.
     Page(ListPage<'a>),
     /// Such a list is read from its beginning again.
-    PagesRestarted(PagesRestarted),
+    ListRestarted(ListRestarted),
     /// The outcome of a call.
     CallEnded(CallEnded<'a>),
     /// What came of something that a task of this side has asked for.
@@ -51,7 +52,7 @@ pub enum ServerEvent<'a> {
     /// How far a task is that a call has become.
     Task(TaskUpdate<'a>),
     /// A call that was given up has become a task after all.
-    OrphanTask(OrphanTask),
+    AbandonedTask(AbandonedTask),
     /// The client has not answered a ping, the latest of so many in a row.
     Unresponsive {
         /// How many pings in a row have not been answered.
@@ -71,9 +72,9 @@ pub enum ServerEvent<'a> {
     /// The client did something it may not do.
     Violation(Violation<'a>),
     /// A response that no call waits for.
-    Stray(Stray<'a>),
+    UnmatchedResponse(UnmatchedResponse<'a>),
     /// An error that names no request: the client could not read something it was sent.
-    PeerFault(ErrorObject<'a>),
+    UnsolicitedError(ErrorObject<'a>),
 }
 
 impl ServerEvent<'_> {
@@ -90,17 +91,17 @@ impl ServerEvent<'_> {
             Self::Ready => ServerEvent::Ready,
             Self::Progress(update) => ServerEvent::Progress(update.into_owned()),
             Self::Page(page) => ServerEvent::Page(page.into_owned()),
-            Self::PagesRestarted(restarted) => ServerEvent::PagesRestarted(restarted),
+            Self::ListRestarted(restarted) => ServerEvent::ListRestarted(restarted),
             Self::CallEnded(ended) => ServerEvent::CallEnded(ended.into_owned()),
             Self::TaskAnswer(answer) => ServerEvent::TaskAnswer(answer.into_owned()),
             Self::Task(update) => ServerEvent::Task(update.into_owned()),
-            Self::OrphanTask(orphan) => ServerEvent::OrphanTask(orphan),
+            Self::AbandonedTask(orphan) => ServerEvent::AbandonedTask(orphan),
             Self::Unresponsive { missed } => ServerEvent::Unresponsive { missed },
             Self::Draining { deadline } => ServerEvent::Draining { deadline },
             Self::Closed { cause } => ServerEvent::Closed { cause },
             Self::Violation(violation) => ServerEvent::Violation(violation.into_owned()),
-            Self::Stray(stray) => ServerEvent::Stray(stray.into_owned()),
-            Self::PeerFault(error) => ServerEvent::PeerFault(error.into_owned()),
+            Self::UnmatchedResponse(stray) => ServerEvent::UnmatchedResponse(stray.into_owned()),
+            Self::UnsolicitedError(error) => ServerEvent::UnsolicitedError(error.into_owned()),
         }
     }
 }
@@ -111,19 +112,19 @@ impl<'a> From<CommonEvent<'a>> for ServerEvent<'a> {
             CommonEvent::Cancelled(cancelled) => Self::Cancelled(cancelled),
             CommonEvent::Progress(update) => Self::Progress(update),
             CommonEvent::Page(page) => Self::Page(page),
-            CommonEvent::PagesRestarted(restarted) => Self::PagesRestarted(restarted),
+            CommonEvent::ListRestarted(restarted) => Self::ListRestarted(restarted),
             CommonEvent::CallEnded(ended) => Self::CallEnded(ended),
             CommonEvent::TaskAnswer(answer) => Self::TaskAnswer(answer),
             CommonEvent::Task(update) => Self::Task(update),
-            CommonEvent::OrphanTask(orphan) => Self::OrphanTask(orphan),
+            CommonEvent::AbandonedTask(orphan) => Self::AbandonedTask(orphan),
             // A server has no subscriptions of its own: it cannot send what opens one.
             CommonEvent::Subscription(SubscriptionUpdate { call, .. }) => {
                 let outcome = Outcome::Closed(Cause::ShutDown);
                 Self::CallEnded(CallEnded::new(call, outcome))
             }
             CommonEvent::Unresponsive { missed } => Self::Unresponsive { missed },
-            CommonEvent::PeerFault(error) => Self::PeerFault(error),
-            CommonEvent::Stray(stray) => Self::Stray(stray),
+            CommonEvent::UnsolicitedError(error) => Self::UnsolicitedError(error),
+            CommonEvent::UnmatchedResponse(stray) => Self::UnmatchedResponse(stray),
             CommonEvent::Violation(violation) => Self::Violation(violation),
             CommonEvent::Draining { deadline } => Self::Draining { deadline },
             CommonEvent::Closed { cause } => Self::Closed { cause },

@@ -43,7 +43,7 @@ pub struct TasksConfig {
     /// rely on it.
     pub notify: bool,
     /// In a session, what a task asks for leaves at once. If false it waits until its result is asked for,
-    /// which opens a way for it on carriers that have no other. Default true.
+    /// which opens a way for it on transports that have no other. Default true.
     pub ask_at_once: bool,
     /// Where there are no sessions, a task that somebody wants cancelled is cancelled there and then, as it
     /// has to be in a session. If false that is only a wish: the work goes on until

@@ -137,7 +137,7 @@ impl Link {
     }
 }
 
-/// One way of a carrier of whole messages, such as HTTP exchanges or a queue: a message can be lost, come
+/// One way of a transport of whole messages, such as HTTP exchanges or a queue: a message can be lost, come
 /// twice, or overtake others, but never arrives in part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MessageLink {

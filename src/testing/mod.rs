@@ -8,7 +8,7 @@
 //! | to | there is |
 //! |---|---|
 //! | run both sides over a wire that you move by hand | [`Pair`] |
-//! | split, join, delay, stall, break and disturb what goes over a wire | [`Link`]; [`MessageLink`] for carriers that lose and reorder whole messages |
+//! | split, join, delay, stall, break and disturb what goes over a wire | [`Link`]; [`MessageLink`] for transports that lose and reorder whole messages |
 //! | decide by a seed, or by what a fuzzer says | [`Choices`] |
 //! | treat both roles alike | [`Machine`] |
 //! | check at each step that calls end once and requests are answered once, by the machine and by what you have built | [`Monitor`]; [`Monitors`] for both sides of a pair |

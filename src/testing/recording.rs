@@ -17,9 +17,9 @@ pub enum Happening {
     Read(Vec<u8>),
     /// There was nothing more to read.
     EndOfInput,
-    /// The carrier failed while something was read from it.
+    /// The transport failed while something was read from it.
     ReadFailed,
-    /// The carrier failed while something was written to it. What had been taken to be written is written down
+    /// The transport failed while something was written to it. What had been taken to be written is written down
     /// before this, whether it has arrived or not.
     WriteFailed,
     /// `handle_timeout` was called until there was nothing to do.

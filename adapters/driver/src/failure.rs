@@ -2,7 +2,7 @@
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::{
-    BegunTask, CallError, CarrierFailure, Cause, ErrorCode, ErrorObject, Expiry, Outcome,
+    BegunTask, CallError, Cause, ErrorCode, ErrorObject, Expiry, Outcome, TransportFailure,
     ViolationKind,
 };
 
@@ -12,7 +12,7 @@ use mcp_sansio::{
 pub enum CallFailure {
     /// It was not made.
     #[error("{0}")]
-    NotMade(#[from] CallError),
+    CallError(#[from] CallError),
     /// The other side refused.
     #[error("the peer answered with error {0}")]
     PeerError(ErrorObject<'static>),
@@ -36,12 +36,12 @@ pub enum CallFailure {
     /// It had become a task, which was cancelled.
     #[error("the task was cancelled")]
     TaskCancelled,
-    /// It had become a task, which the other side does not know any more.
-    #[error("the task is lost")]
-    TaskLost,
-    /// What carries calls has failed this one, and the connection lives on.
+    /// It became a task that the other side no longer has.
+    #[error("the peer no longer has the task")]
+    TaskNotFound,
+    /// The transport of this call failed, and the connection lives on.
     #[error(transparent)]
-    Undelivered(Box<CarrierFailure<'static>>),
+    TransportFailed(Box<TransportFailure<'static>>),
     /// No answer came in time.
     #[error("{0}")]
     TimedOut(Expiry),
@@ -54,7 +54,7 @@ pub enum CallFailure {
     Closed(Cause),
     /// The connection ended before the call was sent.
     #[error("the connection ended before the call was sent")]
-    Unsent,
+    NotSent,
     /// In a way that this version does not know. The other side may have served it.
     #[error("the call ended in a way that this version does not know")]
     Other,
@@ -71,12 +71,12 @@ pub(crate) fn result_of(outcome: Outcome<'static>) -> Result<Raw<'static>, CallF
         Outcome::TooManyRounds => CallFailure::TooManyRounds,
         Outcome::Task(task) => CallFailure::Task(Box::new(task)),
         Outcome::TaskCancelled => CallFailure::TaskCancelled,
-        Outcome::TaskLost => CallFailure::TaskLost,
+        Outcome::TaskNotFound => CallFailure::TaskNotFound,
         Outcome::TimedOut(expiry) => CallFailure::TimedOut(expiry),
-        Outcome::NotMade(error) => CallFailure::NotMade(error),
-        Outcome::Undelivered(failure) => CallFailure::Undelivered(Box::new(failure)),
+        Outcome::CallError(error) => CallFailure::CallError(error),
+        Outcome::TransportFailed(failure) => CallFailure::TransportFailed(Box::new(failure)),
         Outcome::Closed(cause) => CallFailure::Closed(cause),
-        Outcome::Unsent => CallFailure::Unsent,
+        Outcome::NotSent => CallFailure::NotSent,
         // Lists that are cut have been taken care of, and what else there will be nobody knows yet.
         _ => CallFailure::Other,
     })

@@ -8,7 +8,7 @@ use mcp_sansio::json::Str;
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{
     CallEnded, Client, ClientEvent, Connection, Frame, IncomingId, Instant, ListPage,
-    PagesRestarted, Payload, ProgressUpdate, Received, Request, RequestFromServer, Server,
+    ListRestarted, Payload, ProgressUpdate, Received, Request, RequestFromServer, Server,
     ServerEvent, TaskAnswer, WrittenResult,
 };
 
@@ -40,7 +40,7 @@ pub(crate) mod sealed {
         /// A page of a list that is read page by page.
         Page(ListPage<'static>),
         /// Such a list is read from its beginning again.
-        Restarted(PagesRestarted),
+        Restarted(ListRestarted),
         /// A call of ours has ended.
         Ended(CallEnded<'static>),
         /// What came of something that a task has asked for.
@@ -109,7 +109,7 @@ macro_rules! machine {
                     $Event::Cancelled(cancelled) => Self::Cancelled(cancelled.id),
                     $Event::Progress(update) => Self::Progress(update.into_owned()),
                     $Event::Page(page) => Self::Page(page.into_owned()),
-                    $Event::PagesRestarted(restarted) => Self::Restarted(restarted),
+                    $Event::ListRestarted(restarted) => Self::Restarted(restarted),
                     $Event::CallEnded(ended) => Self::Ended(ended.into_owned()),
                     $Event::TaskAnswer(answer) => Self::TaskAnswer(answer.into_owned()),
                     event @ $opening => Self::Opening(event.into_owned()),

@@ -216,7 +216,7 @@ impl<M: Machine, C> PendingCall<M, C> {
         let end = ready!(polled);
         self.made = None;
         Poll::Ready(match end {
-            Some(End::Outcome { outcome: Outcome::Cut { stop, last }, pages, stale }) => {
+            Some(End::Outcome { outcome: Outcome::Truncated { stop, last }, pages, stale }) => {
                 Ok(Ended { result: last, pages, stale, cut: Some(stop) })
             }
             Some(End::Outcome { outcome, pages, stale }) => {

@@ -22,7 +22,7 @@ const WOULD_BLOCK: Duration = Duration::from_millis(5);
 
 /// # On threads
 ///
-/// For carriers that block. Each thread ends with the connection, but for the one that reads: it ends when
+/// For transports that block. Each thread ends with the connection, but for the one that reads: it ends when
 /// its read does.
 impl<M: Machine> Wire<M> {
     /// Starts a thread that reads.

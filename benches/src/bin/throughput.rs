@@ -56,7 +56,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
             let processor = |round: &Round| round.processor_micros;
             println!(
                 "| {} | {} | {server} | {:.0} | {:.1} | {:.2} | {:.2} |",
-                carrier(comparison.transport),
+                transport(comparison.transport),
                 comparison.in_flight,
                 median(rounds.iter().map(calls)),
                 median(rounds.iter().map(processor)),
@@ -68,7 +68,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn carrier(transport: Transport) -> &'static str {
+fn transport(transport: Transport) -> &'static str {
     match transport {
         Transport::Stdio => "pipes",
         Transport::HttpStateless => "HTTP, stateless",

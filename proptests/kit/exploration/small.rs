@@ -266,7 +266,7 @@ impl Small {
     fn is_well_ended(&self) -> Result<(), Broken> {
         self.ours.settled(&self.client, self.now)?;
         self.theirs.settled(&self.server, self.now)?;
-        // With a broken carrier, whatever has not ended does.
+        // With a broken transport, whatever has not ended does.
         let mut last = self.clone();
         last.act_out(Deed::Break)?;
         for client in [true, false] {

@@ -237,7 +237,7 @@ impl World {
                 let answered = result.get("serial").and_then(|serial| serial.parse::<u32>().ok());
                 answered.is_some_and(|answered| answered != *serial)
             }
-            Outcome::Unsent => has_left && !ended.needed_input,
+            Outcome::NotSent => has_left && !ended.needed_input,
             Outcome::Closed(_) => !has_left,
             _ => false,
         };

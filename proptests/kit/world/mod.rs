@@ -5,13 +5,13 @@
 //! [`Choices`](mcp_sansio::testing::Choices): the simulation makes them from a seed, the fuzzer from bytes,
 //! proptest from what it shrinks.
 
-mod carrier;
 mod checks;
 mod client_side;
 pub mod hostile;
 mod server_side;
 mod setup;
 mod step;
+mod transport;
 mod trial;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,10 +26,10 @@ use mcp_sansio::{
     IncomingId, Instant, Outbox, Request, Server,
 };
 
-use carrier::Carrier;
 use checks::unchanged;
 pub use setup::Setup;
 pub use step::{Step, Way};
+use transport::Transport;
 pub use trial::{Failure, Trial, draw, schedule};
 
 /// What may not show in the `Debug` of anything. Every payload holds it.
@@ -46,8 +46,8 @@ pub struct World {
     server: Server,
     client_out: Outbox,
     server_out: Outbox,
-    upstream: Carrier,
-    downstream: Carrier,
+    upstream: Transport,
+    downstream: Transport,
     now: Instant,
     ours: Side,
     theirs: Side,
@@ -134,15 +134,15 @@ impl World {
     }
 
     fn between(setup: Setup, client: Client, server: Server) -> Self {
-        let framing = Carrier::framing(setup.stream);
+        let framing = Transport::framing(setup.stream);
         let (ours, theirs) = (&setup.client.connection, &setup.server.connection);
         let mut of_tasks = TasksConfig::default();
         of_tasks.tasks = 6;
         Self {
             client_out: Outbox::new(framing, &ours.limits),
             server_out: Outbox::new(framing, &theirs.limits),
-            upstream: Carrier::new(setup.stream, &theirs.limits),
-            downstream: Carrier::new(setup.stream, &ours.limits),
+            upstream: Transport::new(setup.stream, &theirs.limits),
+            downstream: Transport::new(setup.stream, &ours.limits),
             ours: Side::new(ours),
             theirs: Side::new(theirs),
             client,
@@ -229,7 +229,7 @@ impl World {
             Step::Hurry { way, which } => self.on_messages(*way, *which, |link, at| link.hurry(at)),
             Step::Forge { way, text } => {
                 self.is_deceived |= !way;
-                self.carrier(*way).forge(text.as_bytes());
+                self.transport(*way).forge(text.as_bytes());
             }
             Step::Settle => self.settle()?,
             Step::Wait { milliseconds } => {
@@ -263,7 +263,7 @@ impl World {
         Ok(())
     }
 
-    const fn carrier(&mut self, way: Way) -> &mut Carrier {
+    const fn transport(&mut self, way: Way) -> &mut Transport {
         if way { &mut self.upstream } else { &mut self.downstream }
     }
 
@@ -273,7 +273,7 @@ impl World {
         which: u16,
         act: impl FnOnce(&mut mcp_sansio::testing::MessageLink, usize),
     ) {
-        if let Some(link) = self.carrier(way).messages()
+        if let Some(link) = self.transport(way).messages()
             && let Some(at) = usize::from(which).checked_rem(link.len())
         {
             act(link, at);
@@ -282,13 +282,13 @@ impl World {
 
     fn write(&mut self, way: Way, bytes: usize, delay: Duration) -> Result<usize, Broken> {
         let received = self.now + delay;
-        let (out, carrier) = if way {
+        let (out, transport) = if way {
             (&mut self.client_out, &mut self.upstream)
         } else {
             (&mut self.server_out, &mut self.downstream)
         };
         let before = out.len();
-        let messages = carrier.write(out, bytes, received);
+        let messages = transport.write(out, bytes, received);
         let count = before - out.len();
         for message in messages {
             self.sent(way, &message)?;
@@ -318,19 +318,19 @@ impl World {
 
     fn read(&mut self, way: Way, bytes: usize) -> Result<bool, Broken> {
         let now = self.now;
-        // Frames borrow the carrier, so it is not part of the world while they are taken in.
-        let mut carrier = std::mem::take(self.carrier(way));
-        let has_read = carrier.read(bytes, now);
-        let message = carrier.message();
+        // Frames borrow the transport, so it is not part of the world while they are taken in.
+        let mut transport = std::mem::take(self.transport(way));
+        let has_read = transport.read(bytes, now);
+        let message = transport.message();
         let (to_server, to_client) = (&self.setup.server.connection, &self.setup.client.connection);
         let limits = if way { to_server.limits.clone() } else { to_client.limits.clone() };
         for frame in message.iter().flat_map(|message| Frames::of(message, &limits)) {
             self.frame(way, frame)?;
         }
-        while let Some(frame) = carrier.next() {
+        while let Some(frame) = transport.next() {
             self.frame(way, frame)?;
         }
-        *self.carrier(way) = carrier;
+        *self.transport(way) = transport;
         Ok(has_read)
     }
 
@@ -355,12 +355,12 @@ impl World {
 
     /// A side reads what has arrived, half a message at the end of it included, and then nothing more.
     fn end_of_input(&mut self, of_client: Way) -> Result<(), Broken> {
-        let mut carrier = std::mem::take(self.carrier(!of_client));
-        carrier.finish();
-        while let Some(frame) = carrier.next() {
+        let mut transport = std::mem::take(self.transport(!of_client));
+        transport.finish();
+        while let Some(frame) = transport.next() {
             self.frame(!of_client, frame)?;
         }
-        *self.carrier(!of_client) = carrier;
+        *self.transport(!of_client) = transport;
         if of_client {
             self.client.disconnected(Cause::EndOfInput, self.now);
         } else {
@@ -417,7 +417,7 @@ impl World {
     fn due(&self) -> Option<Instant> {
         let Self { client, server, tasks, upstream, downstream, .. } = self;
         let machines = [client.poll_timeout(), server.poll_timeout(), tasks.poll_timeout()];
-        let carriers = [upstream.poll_timeout(), downstream.poll_timeout()];
-        machines.into_iter().chain(carriers).flatten().min()
+        let transports = [upstream.poll_timeout(), downstream.poll_timeout()];
+        machines.into_iter().chain(transports).flatten().min()
     }
 }

@@ -19,7 +19,7 @@ pub struct Setup {
     pub client: ClientConfig,
     /// How the server is configured.
     pub server: ServerConfig,
-    /// How much a byte stream between them holds; nothing for a carrier of messages.
+    /// How much a byte stream between them holds; nothing for a transport of messages.
     pub stream: Option<usize>,
     /// Which calls of tools the server answers with a task by itself.
     pub tasks: TaskSupport<'static>,

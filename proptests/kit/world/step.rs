@@ -50,11 +50,11 @@ pub enum Step {
     Work { which: u16, what: u8 },
     /// Bytes are written: at most so many.
     Write { way: Way, bytes: u16, delay: u8 },
-    /// Bytes are read: at most so many. On a carrier of messages, one message.
+    /// Bytes are read: at most so many. On a transport of messages, one message.
     Read { way: Way, bytes: u16 },
     /// Everything is written and read.
     Flow,
-    /// A message is lost, on carriers that lose whole ones.
+    /// A message is lost, on transports that lose whole ones.
     Lose { way: Way, which: u16 },
     /// A message comes twice.
     Repeat { way: Way, which: u16 },
@@ -70,7 +70,7 @@ pub enum Step {
     WaitUntilDue,
     /// A side ends in some way.
     End { way: Way, how: u8 },
-    /// The carrier breaks.
+    /// The transport breaks.
     Break,
     /// There is another connection, if this one has ended.
     Reconnect,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::{
     CallError, CallId, CallOptions, CancelError, Cancellation, ClientEvent, ConnectionNumber,
-    ErrorCode, Expiry, Json, Outcome, Revision, StrayCause, Timeout, ViolationKind,
+    ErrorCode, Expiry, Json, Outcome, Revision, Timeout, UnmatchedCause, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
@@ -26,9 +26,9 @@ fn ended(event: Option<ClientEvent<'static>>) -> (CallId, Outcome<'static>) {
 }
 
 #[track_caller]
-fn stray(event: Option<ClientEvent<'static>>) -> StrayCause {
+fn stray(event: Option<ClientEvent<'static>>) -> UnmatchedCause {
     match event {
-        Some(ClientEvent::Stray(stray)) => stray.cause,
+        Some(ClientEvent::UnmatchedResponse(stray)) => stray.cause,
         other => panic!("not a stray: {other:?}"),
     }
 }
@@ -64,9 +64,9 @@ fn answers_come_in_any_order_and_find_their_call() {
         let Outcome::Result(result) = outcome else { panic!("{outcome:?}") };
         assert_eq!(result.get("n").unwrap().as_json(), id);
     }
-    assert_eq!(stray(side.receive(&result("3"))), StrayCause::Completed);
-    assert_eq!(stray(side.receive(&result("99"))), StrayCause::NeverIssued);
-    assert_eq!(stray(side.receive(&result("\"x\""))), StrayCause::NeverIssued);
+    assert_eq!(stray(side.receive(&result("3"))), UnmatchedCause::Completed);
+    assert_eq!(stray(side.receive(&result("99"))), UnmatchedCause::NeverIssued);
+    assert_eq!(stray(side.receive(&result("\"x\""))), UnmatchedCause::NeverIssued);
     assert_eq!(side.sent(), [""; 0], "nothing is said about a response");
     assert_eq!(side.client.counts().outbound, 0);
     assert_eq!(side.client.poll_timeout(), None);
@@ -94,7 +94,7 @@ fn both_sides_use_the_same_ids_and_never_mix_them_up() {
 fn a_stringified_id_matches_only_where_that_is_allowed() {
     let mut side = ready();
     let call = side.call("a");
-    assert_eq!(stray(side.receive(&result("\"2\""))), StrayCause::NeverIssued);
+    assert_eq!(stray(side.receive(&result("\"2\""))), UnmatchedCause::NeverIssued);
     assert!(side.client.is_pending(call));
 
     let mut config = config::client();
@@ -203,7 +203,7 @@ fn a_broken_answer_ends_its_call() {
         // Without a call to end, the same is a violation.
         let again = side.receive(frame);
         assert!(
-            matches!(again, Some(ClientEvent::Violation(_) | ClientEvent::Stray(_))),
+            matches!(again, Some(ClientEvent::Violation(_) | ClientEvent::UnmatchedResponse(_))),
             "{again:?}"
         );
     }
@@ -264,14 +264,14 @@ fn an_error_without_an_id_settles_nothing() {
             let call = side.call("a");
             let frame =
                 format!(r#"{{"jsonrpc":"2.0",{id}"error":{{"code":-32700,"message":"?"}}}}"#);
-            let Some(ClientEvent::PeerFault(error)) = side.receive(&frame) else { panic!() };
+            let Some(ClientEvent::UnsolicitedError(error)) = side.receive(&frame) else { panic!() };
             assert_eq!(error.code, ErrorCode::PARSE_ERROR);
             assert!(side.client.is_pending(call));
         }
     }
 }
 
-/// A carrier that knows which call an error answers says so by the route.
+/// A transport that knows which call an error answers says so by the route.
 #[test]
 fn an_error_without_an_id_ends_the_call_of_its_route() {
     let mut side = ready();
@@ -311,9 +311,9 @@ fn cancelling_is_over_at_once() {
     assert_eq!(side.sent(), [cancelled(2)]);
     let again = side.client.cancel(call, None, &mut side.out);
     assert_eq!(again, Err(CancelError::NotInFlight));
-    assert_eq!(stray(side.receive(&result("2"))), StrayCause::Cancelled);
+    assert_eq!(stray(side.receive(&result("2"))), UnmatchedCause::Cancelled);
     let error = r#"{"jsonrpc":"2.0","id":2,"error":{"code":0,"message":"cancelled"}}"#;
-    assert_eq!(stray(side.receive(error)), StrayCause::Cancelled);
+    assert_eq!(stray(side.receive(error)), UnmatchedCause::Cancelled);
     // The other order: the answer was first.
     let call = side.call("b");
     _ = side.sent();
@@ -420,7 +420,7 @@ fn a_call_that_is_not_answered_times_out() {
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"the request timed out"}}"#
         ]
     );
-    assert_eq!(stray(side.receive(&result("2"))), StrayCause::TimedOut);
+    assert_eq!(stray(side.receive(&result("2"))), UnmatchedCause::TimedOut);
     // An answer that is fed first wins, whatever the time.
     let call = side.call("b");
     side.now = side.now + idle;

@@ -178,9 +178,9 @@ impl<M: Machine> Race<M> {
     fn answer(&mut self, frame: &str, outcome: &str) {
         let expected = match self.call_end {
             End::Open => format!("CallEnded {outcome}"),
-            End::Answered => "Stray Completed".to_string(),
-            End::Cancelled => "Stray Cancelled".to_string(),
-            End::TimedOut => "Stray TimedOut".to_string(),
+            End::Answered => "UnmatchedResponse Completed".to_string(),
+            End::Cancelled => "UnmatchedResponse Cancelled".to_string(),
+            End::TimedOut => "UnmatchedResponse TimedOut".to_string(),
         };
         assert_eq!(self.side.hears(frame), expected);
         assert_eq!(self.side.sent(), [""; 0], "nobody answers an answer");

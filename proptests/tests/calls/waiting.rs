@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_sansio::{
     CallId, CallOptions, CancelCause, ClientEvent, ErrorCode, Expiry, IncomingId, Instant, Outcome,
-    Progress, ProgressReport, RespondError, Revision, ServerEvent, StrayCause, Timeout,
+    Progress, ProgressReport, RespondError, Revision, ServerEvent, Timeout, UnmatchedCause,
 };
 use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config, payload};
 
@@ -115,8 +115,8 @@ fn a_person_has_so_much_time_and_no_more() {
     assert_eq!(expired(side.elapse(1)), [(first, Expiry::Paused)]);
     assert_eq!(side.sent(), [timed_out(2)]);
     let late = side.receive(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
-    let Some(ClientEvent::Stray(stray)) = late else { panic!("{late:?}") };
-    assert_eq!(stray.cause, StrayCause::TimedOut);
+    let Some(ClientEvent::UnmatchedResponse(stray)) = late else { panic!("{late:?}") };
+    assert_eq!(stray.cause, UnmatchedCause::TimedOut);
     // The other one was made later, and its time goes on from there.
     assert_eq!(side.elapse(99_999), []);
     assert_eq!(expired(side.elapse(1)), [(second, Expiry::Paused)]);
@@ -343,8 +343,10 @@ fn a_question_ends_with_the_request_it_was_asked_for() {
             );
             assert_eq!(pair.server.cancel_calls_made_for(work.id, None, &mut pair.server_out), 1);
             let seen = pair.settle();
-            let [Seen::Server(ServerEvent::Stray(stray))] = &seen[..] else { panic!("{seen:?}") };
-            assert_eq!(stray.cause, StrayCause::Cancelled);
+            let [Seen::Server(ServerEvent::UnmatchedResponse(stray))] = &seen[..] else {
+                panic!("{seen:?}")
+            };
+            assert_eq!(stray.cause, UnmatchedCause::Cancelled);
         } else {
             let seen = pair.to_server(usize::MAX);
             assert!(

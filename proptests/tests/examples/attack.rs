@@ -38,7 +38,7 @@ fn mistakes_on_the_command_line_have_a_code_of_their_own() {
         &["stdio", "--only", "nothing"][..],
         &["http", "--url", "http://192.0.2.1/mcp"],
         &["stdio", "--url", "http://127.0.0.1:1/mcp"],
-        &["carrier"],
+        &["transport"],
     ] {
         assert_eq!(attack(mistake).1, Some(2), "{mistake:?}");
     }

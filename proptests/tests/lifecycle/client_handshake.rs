@@ -183,7 +183,7 @@ fn an_error_ends_the_attempt() {
     let outcomes = side.outcomes();
     assert_eq!(outcomes.len(), 2);
     let ClientEvent::CallEnded(ended) = &outcomes[0] else { panic!("{outcomes:?}") };
-    assert_eq!((ended.call, &ended.outcome), (held, &Outcome::Unsent));
+    assert_eq!((ended.call, &ended.outcome), (held, &Outcome::NotSent));
     assert_eq!(outcomes[1], ClientEvent::Closed { cause: Cause::HandshakeFailed });
 }
 
@@ -208,7 +208,7 @@ fn an_initialize_that_is_not_answered_fails_in_silence() {
     assert_eq!(call, Err(CallError::Closed));
 }
 
-/// Proves L-CANCEL-04 for those who know the handle: a carrier sees it as the route of the call. Pain
+/// Proves L-CANCEL-04 for those who know the handle: a transport sees it as the route of the call. Pain
 /// 27: nothing that ends the attempt cancels it on the wire.
 #[test]
 fn initialize_cannot_be_cancelled_by_its_handle() {

@@ -35,7 +35,7 @@ fn every_call_ends_once_when_the_peer_dies() {
     assert_eq!(events.len(), 5);
     assert_eq!(ended(&events[0]), (calls[0].index(), Outcome::Closed(Cause::EndOfInput)));
     assert_eq!(ended(&events[1]), (calls[2].index(), Outcome::Closed(Cause::EndOfInput)));
-    assert_eq!(ended(&events[2]), (unsent.index(), Outcome::Unsent));
+    assert_eq!(ended(&events[2]), (unsent.index(), Outcome::NotSent));
     assert!(matches!(&events[3], ClientEvent::Cancelled(cancelled)
         if cancelled.id == inbound && cancelled.cause == CancelCause::Closed));
     assert_eq!(events[4], ClientEvent::Closed { cause: Cause::EndOfInput });
@@ -264,7 +264,7 @@ fn a_deadline_ends_it_whatever_the_peer_does() {
     assert_eq!(side.outcomes(), [ClientEvent::Draining { deadline }]);
     assert_eq!(side.client.poll_timeout(), Some(deadline));
     let events = side.elapse(1_000);
-    assert_eq!(ended(&events[0]).1, Outcome::Unsent);
+    assert_eq!(ended(&events[0]).1, Outcome::NotSent);
     assert_eq!(events[1], ClientEvent::Closed { cause: Cause::DrainDeadline });
     assert_eq!(side.client.phase(), Phase::Closed);
 }

@@ -213,7 +213,7 @@ fn a_policy_decides_on_calls_that_were_held() {
             (true, false) => vec![],
             (true, true) => vec![(call, Outcome::Closed(Cause::EndOfInput))],
             // The first reason is the one that is told, also if the connection ends before it could be.
-            (false, _) => vec![(call, Outcome::NotMade(missing))],
+            (false, _) => vec![(call, Outcome::CallError(missing))],
         };
         assert_eq!(ends.collect::<Vec<_>>(), expected, "{policy:?} {is_lost}");
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_sansio::{
     CallError, CallOptions, ClientEvent, NotifyError, Outbox, Outboxes, Outcome, Phase, Revision,
-    Route, ServerEvent, StrayCause,
+    Route, ServerEvent, UnmatchedCause,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -73,7 +73,7 @@ fn shutting_down_before_the_session_ends_what_was_held() {
         let events = side.outcomes();
         let unsent = |event: &ClientEvent<'_>| {
             matches!(event, ClientEvent::CallEnded(ended)
-                if ended.call == call && ended.outcome == Outcome::Unsent)
+                if ended.call == call && ended.outcome == Outcome::NotSent)
         };
         assert!(matches!(&events[0], ClientEvent::Draining { .. }), "{events:?}");
         assert!(unsent(&events[1]), "{events:?}");
@@ -116,8 +116,8 @@ fn a_call_that_is_held_cannot_be_answered() {
     let call = side.call("roots/list");
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#;
     let event = side.receive(answer);
-    let Some(ServerEvent::Stray(stray)) = event else { panic!("{event:?}") };
-    assert_eq!(stray.cause, StrayCause::NeverIssued);
+    let Some(ServerEvent::UnmatchedResponse(stray)) = event else { panic!("{event:?}") };
+    assert_eq!(stray.cause, UnmatchedCause::NeverIssued);
     assert!(side.server.is_pending(call));
     assert!(matches!(side.receive(INITIALIZE), Some(ServerEvent::Opened(_))));
     assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));

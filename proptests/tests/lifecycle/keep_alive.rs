@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::{
-    Cause, ClientEvent, Instant, KeepAlive, Outcome, Phase, Revision, ServerEvent, StrayCause,
+    Cause, ClientEvent, Instant, KeepAlive, Outcome, Phase, Revision, ServerEvent, UnmatchedCause,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -99,8 +99,8 @@ fn unanswered_pings_are_counted() {
     }
     assert_eq!(side.client.phase(), Phase::Ready, "nothing ends unless the configuration says so");
     // An answer that comes too late is a sign of life.
-    let Some(ClientEvent::Stray(stray)) = side.receive(&pong(4)) else { panic!() };
-    assert_eq!(stray.cause, StrayCause::TimedOut);
+    let Some(ClientEvent::UnmatchedResponse(stray)) = side.receive(&pong(4)) else { panic!() };
+    assert_eq!(stray.cause, UnmatchedCause::TimedOut);
     side.elapse(10_000);
     assert_eq!(side.elapse(5_000), [ClientEvent::Unresponsive { missed: 1 }]);
     // Whoever says something else meanwhile is there, and may be busy.

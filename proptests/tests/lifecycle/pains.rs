@@ -6,7 +6,7 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::CallToolResult;
 use mcp_sansio::{
     CancelCause, ChangedList, ClientEvent, ConnectFailure, NegotiationBasis, Phase, Progress,
-    RespondError, Revision, ServerEvent, StrayCause,
+    RespondError, Revision, ServerEvent, UnmatchedCause,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -141,8 +141,10 @@ fn a_late_answer_to_the_probe_is_harmless() {
     ];
     for late in answers {
         let mut side = fallen_back();
-        let Some(ClientEvent::Stray(stray)) = side.receive(late) else { panic!("{late}") };
-        assert_eq!(stray.cause, StrayCause::TimedOut);
+        let Some(ClientEvent::UnmatchedResponse(stray)) = side.receive(late) else {
+            panic!("{late}")
+        };
+        assert_eq!(stray.cause, UnmatchedCause::TimedOut);
         let Some(ClientEvent::Connected(connected)) = side.receive(OPENED) else {
             panic!("{late}")
         };

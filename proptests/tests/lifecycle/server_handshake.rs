@@ -243,7 +243,7 @@ fn a_server_serves_early_and_asks_late() {
     assert_eq!(side.now, now);
 }
 
-/// Proves L-LIFE-27: closing is an act of the carrier, nothing goes over the wire.
+/// Proves L-LIFE-27: closing is an act of the transport, nothing goes over the wire.
 #[test]
 fn closing_sends_nothing() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);

@@ -6,8 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use mcp_sansio::json::Raw;
 use mcp_sansio::{
     CallOptions, CancelError, Cancellation, ClientEvent, ErrorCode, IncomingId, Observation,
-    Outbox, Outboxes, Outcome, Phase, Progress, RespondError, Route, ServerEvent, StrayCause,
-    Timeout,
+    Outbox, Outboxes, Outcome, Phase, Progress, RespondError, Route, ServerEvent, Timeout,
+    UnmatchedCause,
 };
 use mcp_sansio_proptests::{Pair, Seen, config};
 
@@ -79,8 +79,8 @@ fn a_cancellation_and_an_answer_cross() {
     assert_eq!(cancelled, Ok(Cancellation::Notified));
     let seen = pair.settle();
     assert!(
-        matches!(&seen[..], [Seen::Client(ClientEvent::Stray(stray))]
-        if stray.cause == StrayCause::Cancelled),
+        matches!(&seen[..], [Seen::Client(ClientEvent::UnmatchedResponse(stray))]
+        if stray.cause == UnmatchedCause::Cancelled),
         "{seen:?}"
     );
     // The cancellation arrives first.
@@ -275,7 +275,7 @@ fn machines_can_be_sent_and_shared() {
     is::<ServerEvent<'static>>();
 }
 
-/// Two routes and a log, as a carrier with several streams has them.
+/// Two routes and a log, as a transport with several streams has them.
 struct Routes {
     connection: Outbox,
     exchanges: Outbox,

@@ -98,7 +98,7 @@ proptest! {
         prop_assert_eq!(kept, Ok(()));
     }
 
-    /// Promises 1 to 7 and 10 of both roles and all eras, over streams and over carriers that lose, repeat and
+    /// Promises 1 to 7 and 10 of both roles and all eras, over streams and over transports that lose, repeat and
     /// reorder messages. What fails is printed with a sequence diagram.
     #[test]
     fn a_pair_keeps_its_promises(

@@ -17,7 +17,7 @@ fn client() -> ClientSide {
 }
 
 fn unsent(events: &[ClientEvent<'_>]) -> usize {
-    let is_unsent = |event: &&ClientEvent<'_>| matches!(event, ClientEvent::CallEnded(ended) if ended.outcome == Outcome::Unsent);
+    let is_unsent = |event: &&ClientEvent<'_>| matches!(event, ClientEvent::CallEnded(ended) if ended.outcome == Outcome::NotSent);
     events.iter().filter(is_unsent).count()
 }
 
@@ -87,7 +87,7 @@ fn many_calls_make_no_message_dearer() {
     _ = side.sent();
     let fault = r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"x"}}"#;
     for _ in 0..MANY {
-        assert!(matches!(side.receive(fault), Some(ClientEvent::PeerFault(_))));
+        assert!(matches!(side.receive(fault), Some(ClientEvent::UnsolicitedError(_))));
     }
     // The first call after `initialize` has the id 2.
     for id in 2..2 + MANY {

@@ -4,7 +4,7 @@ use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
     BatchError, CallError, CallId, CallOptions, CancelCause, Cancellation, Cause, ClientEvent,
     Delivery, Expiry, Frames, IncomingId, Limits, Log, NotAllowed, Outcome, Progress,
-    ProgressReport, Revision, ServerEvent, StrayCause, ViolationKind,
+    ProgressReport, Revision, ServerEvent, UnmatchedCause, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 
@@ -196,7 +196,7 @@ fn a_mixed_batch_is_served_and_reported() {
     let stray = client_takes(&mut side, &[&result(2), &result(9)]);
     assert_eq!(ended(&stray[..1]), [call]);
     assert!(
-        matches!(&stray[1], ClientEvent::Stray(stray) if stray.cause == StrayCause::NeverIssued)
+        matches!(&stray[1], ClientEvent::UnmatchedResponse(stray) if stray.cause == UnmatchedCause::NeverIssued)
     );
     assert_eq!(side.outcomes(), []);
 }
@@ -413,7 +413,8 @@ fn calls_of_a_batch_that_has_not_left_were_never_made() {
         side.out.sent(sent);
         side.client.disconnected(Cause::WriteFailed, side.now);
         let events = side.outcomes();
-        let outcome = if sent == 0 { Outcome::Unsent } else { Outcome::Closed(Cause::WriteFailed) };
+        let outcome =
+            if sent == 0 { Outcome::NotSent } else { Outcome::Closed(Cause::WriteFailed) };
         let outcomes = events.iter().filter_map(|event| match event {
             ClientEvent::CallEnded(ended) => Some((ended.call, ended.outcome.clone())),
             _ => None,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_sansio::{
     Cause, ClientEvent, Framing, Inbox, Instant, Limits, Observation, Outbox, Outboxes, Outcome,
-    Revision, Server, ServerEvent, StrayCause, ViolationKind,
+    Revision, Server, ServerEvent, UnmatchedCause, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -367,10 +367,15 @@ fn a_stray_answer_says_why_nobody_waits() {
     _ = side.sent();
     side.client.cancel(first, None, &mut side.out).unwrap();
     assert!(side.receive(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#).is_some());
-    for (id, cause) in
-        [(2, StrayCause::Cancelled), (3, StrayCause::Completed), (9, StrayCause::NeverIssued)]
-    {
+    for (id, cause) in [
+        (2, UnmatchedCause::Cancelled),
+        (3, UnmatchedCause::Completed),
+        (9, UnmatchedCause::NeverIssued),
+    ] {
         let event = side.receive(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
-        assert!(matches!(event, Some(ClientEvent::Stray(stray)) if stray.cause == cause), "{id}");
+        assert!(
+            matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == cause),
+            "{id}"
+        );
     }
 }

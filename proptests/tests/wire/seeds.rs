@@ -308,7 +308,7 @@ fn describe_to_server(event: &ServerEvent<'_>, last: &mut Option<IncomingId>) ->
         ServerEvent::Notification(notification) => describe_notification(notification),
         ServerEvent::CallEnded(ended) => describe_outcome(&ended.outcome, ended.stale),
         ServerEvent::Violation(violation) => format!("{:?}", violation.kind),
-        ServerEvent::Stray(stray) => format!("stray {:?}", stray.cause),
+        ServerEvent::UnmatchedResponse(stray) => format!("stray {:?}", stray.cause),
         other => format!("{other:?}"),
     }
 }
@@ -323,7 +323,7 @@ fn describe_to_client(event: &ClientEvent<'_>, last: &mut Option<IncomingId>) ->
         ClientEvent::Progress(update) => format!("progress {}", update.progress),
         ClientEvent::CallEnded(ended) => describe_outcome(&ended.outcome, ended.stale),
         ClientEvent::Violation(violation) => format!("{:?}", violation.kind),
-        ClientEvent::Stray(stray) => format!("stray {:?}", stray.cause),
+        ClientEvent::UnmatchedResponse(stray) => format!("stray {:?}", stray.cause),
         other => format!("{other:?}"),
     }
 }

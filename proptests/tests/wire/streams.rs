@@ -1,4 +1,4 @@
-//! Carriers with a stream per request: what goes where, and what it means if a stream breaks.
+//! Transports with a stream per request: what goes where, and what it means if a stream breaks.
 
 use std::collections::BTreeMap;
 

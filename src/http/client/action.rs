@@ -2,7 +2,7 @@
 
 use super::exchange::ExchangeNumber;
 use super::request::HttpRequest;
-use crate::connection::CarrierFailure;
+use crate::connection::TransportFailure;
 use crate::handle::CallId;
 
 /// Something to do with HTTP.
@@ -26,6 +26,6 @@ pub enum Action {
         /// The call.
         call: CallId,
         /// Why.
-        failure: CarrierFailure<'static>,
+        failure: TransportFailure<'static>,
     },
 }

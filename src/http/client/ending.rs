@@ -11,7 +11,7 @@ use super::posts::Posts;
 use super::response::error_in;
 use super::response_reader::{Form, ResponseReader};
 use super::tool_calls::{begin_refresh, give_up};
-use crate::connection::{CarrierFailure, CarrierFailureKind, ExchangeEnd, TransportError};
+use crate::connection::{ExchangeEnd, TransportError, TransportFailure, TransportFailureKind};
 use crate::frame::Tag;
 use crate::handle::CallId;
 use crate::time::Instant;
@@ -21,7 +21,7 @@ impl Posts {
     pub(super) fn refused(
         &mut self,
         reader: &mut ResponseReader,
-        refusal: CarrierFailure<'static>,
+        refusal: TransportFailure<'static>,
         now: Instant,
     ) -> Option<Step> {
         let exchange = reader.exchange;
@@ -65,11 +65,11 @@ impl Posts {
         &mut self,
         call: CallId,
         reader: &mut ResponseReader,
-        refusal: CarrierFailure<'static>,
+        refusal: TransportFailure<'static>,
         now: Instant,
     ) -> Option<Step> {
         let (exchange, status) = (reader.exchange, reader.status);
-        let is_unauthorized = refusal.kind == CarrierFailureKind::Unauthorized;
+        let is_unauthorized = refusal.kind == TransportFailureKind::Unauthorized;
         if let Form::Json(body) = &mut reader.form {
             reader.message = take(body);
         }
@@ -82,7 +82,7 @@ impl Posts {
         let known = self.requests.exchanges.get(&exchange)?;
         if known.resumption.has_event() {
             // It was to go on with what had broken off, and cannot.
-            let failure = CarrierFailure::new(CarrierFailureKind::BrokenOff);
+            let failure = TransportFailure::new(TransportFailureKind::BrokenOff);
             return self.fail(exchange, failure).map(Step::Other);
         }
         if may_be_older && self.requests.falls_back(exchange, now) {
@@ -113,8 +113,8 @@ impl Posts {
             Purpose::Standalone => false,
             _ => true,
         };
-        let kind = CarrierFailureKind::BrokenOff;
-        let failure = CarrierFailure { cause, ..CarrierFailure::new(kind) };
+        let kind = TransportFailureKind::BrokenOff;
+        let failure = TransportFailure { cause, ..TransportFailure::new(kind) };
         let can_resume = known.purpose == Purpose::Standalone || known.resumption.has_event();
         if known.is_one_stream() {
             return self.fall_short(exchange, failure);
@@ -129,7 +129,7 @@ impl Posts {
     /// The response cannot answer a request.
     pub(super) fn unusable(&mut self, exchange: ExchangeNumber) -> Option<Arrived<'static>> {
         let known = self.requests.exchanges.get(&exchange)?;
-        let failure = CarrierFailure::new(CarrierFailureKind::NoAnswer);
+        let failure = TransportFailure::new(TransportFailureKind::NoAnswer);
         if known.is_one_stream() {
             self.fall_short(exchange, failure)
         } else {
@@ -141,7 +141,7 @@ impl Posts {
     pub(super) fn fail(
         &mut self,
         exchange: ExchangeNumber,
-        failure: CarrierFailure<'static>,
+        failure: TransportFailure<'static>,
     ) -> Option<Arrived<'static>> {
         let known = self.requests.exchanges.get(&exchange)?;
         if let Purpose::Refresh(_) = known.purpose {
@@ -162,7 +162,7 @@ impl Posts {
     pub(super) fn fall_short(
         &mut self,
         exchange: ExchangeNumber,
-        failure: CarrierFailure<'static>,
+        failure: TransportFailure<'static>,
     ) -> Option<Arrived<'static>> {
         self.requests.abort(exchange);
         if !self.requests.transport.lacks_endpoint() {
@@ -178,7 +178,7 @@ impl Posts {
     }
 
     /// Notes a refusal if the connection is not open yet.
-    fn note_refusal(&mut self, method: &'static str, failure: &CarrierFailure<'static>) {
+    fn note_refusal(&mut self, method: &'static str, failure: &TransportFailure<'static>) {
         if self.requests.session.revision().is_none() {
             self.refusals.note(method, failure);
         }

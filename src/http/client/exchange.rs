@@ -5,7 +5,7 @@
 use super::asked::Asked;
 use super::resumption::Resumption;
 use super::tool_refresh::Refresh;
-use crate::connection::CarrierFailure;
+use crate::connection::TransportFailure;
 use crate::handle::CallId;
 use crate::time::Instant;
 
@@ -41,7 +41,7 @@ pub(super) enum Verdict {
     /// The server has taken it, and there is nothing more to say on this exchange.
     Taken,
     /// It has refused it, with this status.
-    Refused(u16, CarrierFailure<'static>),
+    Refused(u16, TransportFailure<'static>),
 }
 
 /// What an exchange is for.

@@ -11,7 +11,7 @@ use super::posts::Posts;
 use super::response_reader::ResponseReader;
 use crate::client::{Client, ClientEvent, ConnectError};
 use crate::config::ClientConfig;
-use crate::connection::{CarrierFailure, Cause, ExchangeEnd, TransportError};
+use crate::connection::{Cause, ExchangeEnd, TransportError, TransportFailure};
 use crate::frame::Frames;
 use crate::handle::{CallId, ConnectionNumber};
 use crate::http::Headers;
@@ -64,7 +64,7 @@ pub struct HttpClient {
     posts: Posts,
     renewal: Renewal,
     /// Calls that cannot be carried.
-    failed: VecDeque<(CallId, CarrierFailure<'static>)>,
+    failed: VecDeque<(CallId, TransportFailure<'static>)>,
 }
 
 /// What is done about a session that the server has ended.

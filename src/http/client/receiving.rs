@@ -10,7 +10,7 @@ use super::response::{answers, each_answered, failure};
 use super::response_reader::{Form, Part, ResponseReader};
 use super::tool_calls::{begin_refresh, give_up};
 use crate::connection::{
-    CarrierFailure, CarrierFailureKind, ExchangeEnd, Received, Route, TransportError,
+    ExchangeEnd, Received, Route, TransportError, TransportFailure, TransportFailureKind,
 };
 use crate::handle::CallId;
 use crate::http::{Headers, SseEvent};
@@ -86,8 +86,8 @@ impl Posts {
 
 /// # Receiving
 impl Posts {
-    /// The request could not be made: nothing of it can have reached the server. The error says why, if the carrier
-    /// knows; it is the [`cause`](CarrierFailure::cause) of the failure of the call.
+    /// The request could not be made: nothing of it can have reached the server. The error says why, if the transport
+    /// knows; it is the [`cause`](TransportFailure::cause) of the failure of the call.
     #[must_use = "what has arrived is lost unless the machine receives it"]
     pub fn failed(
         &mut self,
@@ -95,7 +95,7 @@ impl Posts {
         error: Option<TransportError>,
         now: Instant,
     ) -> Option<Arrived<'static>> {
-        self.ended_without(exchange, (CarrierFailureKind::Unreachable, error), now)
+        self.ended_without(exchange, (TransportFailureKind::Unreachable, error), now)
     }
 
     /// The exchange has broken off, before the head of the response or behind it. The server may have taken the
@@ -107,7 +107,7 @@ impl Posts {
         error: Option<TransportError>,
         now: Instant,
     ) -> Option<Arrived<'static>> {
-        self.ended_without(exchange, (CarrierFailureKind::BrokenOff, error), now)
+        self.ended_without(exchange, (TransportFailureKind::BrokenOff, error), now)
     }
 }
 
@@ -116,7 +116,7 @@ impl Posts {
     fn ended_without(
         &mut self,
         exchange: ExchangeNumber,
-        (kind, cause): (CarrierFailureKind, Option<TransportError>),
+        (kind, cause): (TransportFailureKind, Option<TransportError>),
         now: Instant,
     ) -> Option<Arrived<'static>> {
         self.hold.end(exchange);
@@ -136,7 +136,7 @@ impl Posts {
         if known.has_head || known.resumption.has_event() {
             return self.broke_off(exchange, cause, now);
         }
-        let failure = CarrierFailure { cause, ..CarrierFailure::new(kind) };
+        let failure = TransportFailure { cause, ..TransportFailure::new(kind) };
         match known.purpose {
             Purpose::Standalone => {
                 self.requests.retry(exchange, now);
@@ -160,7 +160,7 @@ impl Posts {
                 match reader.form.read(chunk, reader.most_bytes, reader.refusal.is_some())? {
                     Part::End => return self.take_end(reader, now),
                     Part::TooLong => {
-                        let failure = CarrierFailure::new(CarrierFailureKind::TooLong);
+                        let failure = TransportFailure::new(TransportFailureKind::TooLong);
                         (self.fail(exchange, failure).map(Step::Other), true)
                     }
                     Part::Event(event) => {
@@ -194,7 +194,7 @@ impl Posts {
             if self.requests.take_endpoint(place.unwrap_or_default()).is_ok() {
                 return (None, false);
             }
-            let failure = CarrierFailure::new(CarrierFailureKind::NoAnswer);
+            let failure = TransportFailure::new(TransportFailureKind::NoAnswer);
             return (self.fall_short(exchange, failure).map(Step::Other), true);
         }
         // Before it is known where to answer, no message counts.
@@ -233,7 +233,7 @@ impl Posts {
         if known.is_some_and(|known| known.purpose == Purpose::Standalone) {
             return (None, false);
         }
-        let failure = CarrierFailure::new(CarrierFailureKind::TooLong);
+        let failure = TransportFailure::new(TransportFailureKind::TooLong);
         (self.fail(exchange, failure).map(Step::Other), true)
     }
 
@@ -342,6 +342,6 @@ struct Looked {
 }
 
 fn no_answer(call: CallId) -> Arrived<'static> {
-    let failure = CarrierFailure::new(CarrierFailureKind::NoAnswer);
+    let failure = TransportFailure::new(TransportFailureKind::NoAnswer);
     Arrived::Ended { call, end: ExchangeEnd::Failure(failure) }
 }

@@ -4,7 +4,7 @@
 
 use alloc::vec::Vec;
 
-use crate::connection::CarrierFailure;
+use crate::connection::TransportFailure;
 
 /// How many refusals are kept.
 const MOST: usize = 8;
@@ -16,7 +16,7 @@ pub struct Refusal {
     /// The method of HTTP.
     pub method: &'static str,
     /// What came of it.
-    pub failure: CarrierFailure<'static>,
+    pub failure: TransportFailure<'static>,
 }
 
 /// The requests that were refused before the connection was open, in order.
@@ -26,14 +26,14 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    pub(super) fn note(&mut self, method: &'static str, failure: &CarrierFailure<'static>) {
+    pub(super) fn note(&mut self, method: &'static str, failure: &TransportFailure<'static>) {
         if self.kept.len() < MOST {
             self.kept.push(Refusal { method, failure: failure.clone() });
         }
     }
 
     /// The failure of the latest refused POST: it says why Streamable HTTP is not served.
-    pub(super) fn latest_of_post(&self) -> Option<&CarrierFailure<'static>> {
+    pub(super) fn latest_of_post(&self) -> Option<&TransportFailure<'static>> {
         let latest = self.kept.iter().rfind(|refusal| refusal.method == "POST");
         latest.map(|refusal| &refusal.failure)
     }

@@ -14,7 +14,7 @@ use super::exchange_table::ExchangeTable;
 use super::request::HttpRequest;
 use super::session::Session;
 use super::transport::Transport;
-use crate::connection::CarrierFailure;
+use crate::connection::TransportFailure;
 use crate::handle::CallId;
 
 /// The open exchanges of one connection, the session and the transport that they belong to, and the actions due.
@@ -138,7 +138,7 @@ impl Requests {
     pub(super) fn fail(
         &mut self,
         calls: impl IntoIterator<Item = CallId>,
-        failure: &CarrierFailure<'static>,
+        failure: &TransportFailure<'static>,
     ) {
         let fail = |call| Action::Fail { call, failure: failure.clone() };
         self.actions.extend(calls.into_iter().map(fail));

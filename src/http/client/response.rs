@@ -1,6 +1,6 @@
 //! Functions that read the head and the body of a response, without regard to its exchange.
 
-use crate::connection::{CarrierFailure, CarrierFailureKind};
+use crate::connection::{TransportFailure, TransportFailureKind};
 use crate::frame::Frames;
 use crate::http::{Field, Headers};
 use crate::json::{Envelope, Str};
@@ -18,20 +18,20 @@ pub(super) fn error_in<'r>(body: &'r [u8], limits: &Limits) -> Option<ErrorObjec
 }
 
 /// What a status says.
-pub(super) fn failure(status: u16, headers: Headers<'_>) -> CarrierFailure<'static> {
+pub(super) fn failure(status: u16, headers: Headers<'_>) -> TransportFailure<'static> {
     // A server with several ways to authenticate may write each challenge in a field of its own.
     let challenge = headers.combined("WWW-Authenticate").map(|value| Str::from(&*value));
     let is_unauthorized = status == 401 || (status == 403 && challenge.is_some());
     let kind = if is_unauthorized {
-        CarrierFailureKind::Unauthorized
+        TransportFailureKind::Unauthorized
     } else {
-        CarrierFailureKind::Refused
+        TransportFailureKind::Refused
     };
     let retry_after = match headers.get("Retry-After") {
         Field::Once(value) => Some(Str::from(value)),
         _ => None,
     };
-    CarrierFailure { status: Some(status), challenge, retry_after, ..CarrierFailure::new(kind) }
+    TransportFailure { status: Some(status), challenge, retry_after, ..TransportFailure::new(kind) }
 }
 
 /// Whether this text, a message or a batch, has the answer to the request with this id.

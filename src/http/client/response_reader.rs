@@ -7,7 +7,7 @@ use core::fmt;
 use core::mem::take;
 
 use super::exchange::{Exchange, ExchangeNumber, Purpose};
-use crate::connection::{CarrierFailure, Received};
+use crate::connection::{Received, TransportFailure};
 use crate::frame::Rest;
 use crate::http::{Headers, SseDecoder, SseEvent, has_content_type};
 
@@ -29,7 +29,7 @@ pub struct ResponseReader {
     /// Whether there is more to take than was taken last.
     pub(super) has_more: bool,
     /// The status says that the server has refused.
-    pub(super) refusal: Option<CarrierFailure<'static>>,
+    pub(super) refusal: Option<TransportFailure<'static>>,
     /// Nothing of what is to come matters.
     pub(super) is_done: bool,
 }

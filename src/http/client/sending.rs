@@ -9,7 +9,7 @@ use super::posts::Posts;
 use super::request::{Labels, Said};
 use super::resume::Due;
 use super::tool_headers::Unsayable;
-use crate::connection::{CarrierFailure, CarrierFailureKind};
+use crate::connection::{TransportFailure, TransportFailureKind};
 use crate::frame::Tag;
 use crate::json::{Str, member};
 use crate::time::Instant;
@@ -29,7 +29,7 @@ impl Posts {
                 Due::Nothing => {}
                 Due::Resumed => continue,
                 Due::WithoutEndpoint(exchange) => {
-                    let failure = CarrierFailure::new(CarrierFailureKind::NoAnswer);
+                    let failure = TransportFailure::new(TransportFailureKind::NoAnswer);
                     _ = self.fall_short(exchange, failure);
                     continue;
                 }
@@ -90,7 +90,7 @@ impl Posts {
                     self.requests.send(exchange, request);
                 }
                 Err(Unsayable) => {
-                    let failure = CarrierFailure::new(CarrierFailureKind::Unsayable);
+                    let failure = TransportFailure::new(TransportFailureKind::Unsayable);
                     self.requests.fail(exchange.waiting_call(), &failure);
                 }
             }

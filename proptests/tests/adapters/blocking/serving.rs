@@ -265,7 +265,7 @@ fn a_server_that_dies_ends_every_call() {
     let closed = events.recv_timeout(A_LONG_TIME).unwrap();
     assert!(matches!(closed, ClientEvent::Closed { .. }), "{closed:?}");
     server.join().unwrap();
-    assert!(matches!(call(&connection, "any"), Err(CallFailure::NotMade(_))));
+    assert!(matches!(call(&connection, "any"), Err(CallFailure::CallError(_))));
 }
 
 /// `printf '…' | server` gets its answers, and the server ends.

@@ -173,7 +173,7 @@ fn cancelling_a_request_cancels_what_it_asks() {
     server.join().unwrap().unwrap();
 }
 
-/// Closing waits for what is in flight and for what is written, on any carrier.
+/// Closing waits for what is in flight and for what is written, on any transport.
 #[test]
 fn closing_loses_nothing() {
     struct Slow(Mutex<Sender<String>>);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcp_sansio::http::HttpClientConfig;
 use mcp_sansio::{
-    CallOptions, CarrierFailure, CarrierFailureKind, Client, ClientConfig, ClientEvent,
-    ConnectFailure, Expiry, Revision, RevisionSet, Timeout,
+    CallOptions, Client, ClientConfig, ClientEvent, ConnectFailure, Expiry, Revision, RevisionSet,
+    Timeout, TransportFailure, TransportFailureKind,
 };
 use mcp_sansio_http::{
     CallFailure, Connection, ConnectionOptions, Exchange, Handle, Handler, OpenError, PendingCall,
@@ -45,9 +45,9 @@ async fn legacy(fake: &Fake) -> Connection {
     tokio::join!(connecting, fake.open("first")).0.unwrap()
 }
 
-fn undelivered(failure: CallFailure) -> CarrierFailure<'static> {
+fn undelivered(failure: CallFailure) -> TransportFailure<'static> {
     match failure {
-        CallFailure::Undelivered(failure) => *failure,
+        CallFailure::TransportFailed(failure) => *failure,
         other => panic!("{other:?}"),
     }
 }
@@ -57,7 +57,7 @@ async fn failed(
     connection: &Connection,
     fake: &Fake,
     treat: impl AsyncFnOnce(Asked),
-) -> CarrierFailure<'static> {
+) -> TransportFailure<'static> {
     let treated = async { treat(fake.next().await).await };
     let (failed, ()) = tokio::join!(soon(call(connection, "lost")), treated);
     undelivered(failed.unwrap_err())
@@ -76,29 +76,29 @@ async fn a_call_that_fails_leaves_the_others() {
     for connection in [modern(&fake).await, legacy(&fake).await] {
         // It has taken the request, and may have served it.
         let lost = failed(&connection, &fake, async |asked| drop(asked)).await;
-        assert_eq!(lost.kind, CarrierFailureKind::BrokenOff);
+        assert_eq!(lost.kind, TransportFailureKind::BrokenOff);
         let lost = failed(&connection, &fake, async |mut asked| asked.events().await).await;
-        assert_eq!(lost.kind, CarrierFailureKind::BrokenOff);
+        assert_eq!(lost.kind, TransportFailureKind::BrokenOff);
         let lost = failed(&connection, &fake, async |asked| {
             let fields = "Content-Type: text/html\r\nRetry-After: 120\r\n";
             asked.answer("500 Internal Server Error", fields, "<h1>oh no</h1>").await;
         });
         let lost = lost.await;
-        assert_eq!((lost.kind, lost.status), (CarrierFailureKind::Refused, Some(500)));
+        assert_eq!((lost.kind, lost.status), (TransportFailureKind::Refused, Some(500)));
         assert_eq!(&*lost.retry_after.unwrap().to_str(), "120");
         let lost = failed(&connection, &fake, async |asked| {
             let fields = "WWW-Authenticate: Bearer realm=\"mcp\"\r\n";
             asked.answer("401 Unauthorized", fields, "").await;
         });
         let lost = lost.await;
-        assert_eq!((lost.kind, lost.status), (CarrierFailureKind::Unauthorized, Some(401)));
+        assert_eq!((lost.kind, lost.status), (TransportFailureKind::Unauthorized, Some(401)));
         assert_eq!(&*lost.challenge.unwrap().to_str(), "Bearer realm=\"mcp\"");
         let lost = failed(&connection, &fake, async |asked| {
             let fields = "WWW-Authenticate: Negotiate\r\nWWW-Authenticate: Bearer realm=\"é\"\r\n";
             asked.answer("403 Forbidden", fields, "").await;
         });
         let lost = lost.await;
-        assert_eq!((lost.kind, lost.status), (CarrierFailureKind::Unauthorized, Some(403)));
+        assert_eq!((lost.kind, lost.status), (TransportFailureKind::Unauthorized, Some(403)));
         assert_eq!(&*lost.challenge.unwrap().to_str(), "Negotiate, Bearer realm=\"é\"");
         let lost = failed(&connection, &fake, async |asked| {
             asked.answer("307 Temporary Redirect", "Location: /elsewhere\r\n", "").await;
@@ -107,7 +107,7 @@ async fn a_call_that_fails_leaves_the_others() {
         let lost = failed(&connection, &fake, async |asked| {
             asked.answer("200 OK", "Content-Type: text/html\r\n", "<p>hello").await;
         });
-        assert_eq!(lost.await.kind, CarrierFailureKind::NoAnswer);
+        assert_eq!(lost.await.kind, TransportFailureKind::NoAnswer);
         works(&connection, &fake).await;
         // Nobody has come back for any of that, or gone elsewhere: the next one is the one after.
         works(&connection, &fake).await;
@@ -122,7 +122,7 @@ async fn a_server_that_is_away_for_a_while() {
     let address = fake.address;
     drop(fake);
     let lost = undelivered(soon(call(&connection, "lost")).await.unwrap_err());
-    assert_eq!(lost.kind, CarrierFailureKind::Unreachable);
+    assert_eq!(lost.kind, TransportFailureKind::Unreachable);
     works(&connection, &Fake::at(address).await).await;
 }
 
@@ -136,10 +136,10 @@ async fn where_nobody_listens_there_is_no_connection() {
             let failed = soon(connect(config(revision), url, RefuseAll::new())).await;
             let Err(OpenError::Connect(failure)) = failed else { panic!("{failed:?}") };
             let kind = match &failure {
-                ConnectFailure::Undelivered(failure) => failure.kind,
+                ConnectFailure::TransportFailed(failure) => failure.kind,
                 other => panic!("{other:?}"),
             };
-            assert_eq!(kind, CarrierFailureKind::Unreachable, "{url}");
+            assert_eq!(kind, TransportFailureKind::Unreachable, "{url}");
         }
     }
 }

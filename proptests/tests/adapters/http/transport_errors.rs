@@ -11,8 +11,8 @@ use hyper::body::Incoming;
 use hyper::{Request, Response};
 use mcp_sansio::http::HttpClientConfig;
 use mcp_sansio::{
-    CarrierFailure, CarrierFailureKind, ClientConfig, ConnectFailure, Revision, RevisionSet,
-    TransportErrorKind,
+    ClientConfig, ConnectFailure, Revision, RevisionSet, TransportErrorKind, TransportFailure,
+    TransportFailureKind,
 };
 use mcp_sansio_http::{
     CallFailure, ConnectionOptions, OpenError, RefuseAll, SendError, Transport, connect_with, plain,
@@ -38,9 +38,9 @@ async fn refusal(revision: Revision, url: &str, transport: impl Transport) -> Op
     connect_with(config(revision), http, &options, transport, RefuseAll::new()).await.unwrap_err()
 }
 
-fn carried(error: &OpenError) -> &CarrierFailure<'static> {
+fn carried(error: &OpenError) -> &TransportFailure<'static> {
     match error {
-        OpenError::Connect(ConnectFailure::Undelivered(failure)) => failure,
+        OpenError::Connect(ConnectFailure::TransportFailed(failure)) => failure,
         other => panic!("{other:?}"),
     }
 }
@@ -69,7 +69,7 @@ async fn a_refused_connection_is_named_with_its_target_and_no_secret() {
     for revision in [Revision::V2026_07_28, Revision::V2025_11_25] {
         let error = soon(refusal(revision, &url, plain())).await;
         let failure = carried(&error);
-        assert_eq!(failure.kind, CarrierFailureKind::Unreachable);
+        assert_eq!(failure.kind, TransportFailureKind::Unreachable);
         let cause = failure.cause.as_ref().unwrap();
         assert_eq!(cause.kind(), TransportErrorKind::ConnectionRefused);
         assert_eq!(cause.target(), Some(&*address.to_string()));
@@ -105,7 +105,7 @@ async fn a_url_that_cannot_be_used_is_the_fault_of_the_configuration() {
     ] {
         let error = soon(refusal(Revision::V2026_07_28, url, plain())).await;
         let failure = carried(&error);
-        assert_eq!(failure.kind, CarrierFailureKind::Unreachable, "{url}");
+        assert_eq!(failure.kind, TransportFailureKind::Unreachable, "{url}");
         let cause = failure.cause.as_ref().unwrap();
         assert_eq!(
             (cause.kind(), cause.target()),
@@ -228,8 +228,8 @@ async fn a_connection_that_is_lost_later_is_named_by_the_call() {
         };
         let (failure, ()) = soon(async { tokio::join!(called, dropped) }).await;
         let error = failure.unwrap_err();
-        let CallFailure::Undelivered(failure) = &error else { panic!("{error:?}") };
-        assert_eq!(failure.kind, CarrierFailureKind::BrokenOff);
+        let CallFailure::TransportFailed(failure) = &error else { panic!("{error:?}") };
+        assert_eq!(failure.kind, TransportFailureKind::BrokenOff);
         let cause = failure.cause.as_ref().unwrap();
         assert_eq!(cause.kind(), TransportErrorKind::ConnectionReset, "{:?}", sources(&error));
         assert_eq!(

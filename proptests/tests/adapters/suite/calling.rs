@@ -302,6 +302,6 @@ pub(crate) fn characters_in_pieces<A: Adapter>() {
     connection.close(Duration::ZERO).wait().unwrap();
     let late = handle.call_method("ping", &(), CallOptions::new());
     assert!(matches!(late.id(), Some(Err(CallError::Closed))), "{late:?}");
-    assert!(matches!(late.wait(), Err(CallFailure::NotMade(CallError::Closed))));
+    assert!(matches!(late.wait(), Err(CallFailure::CallError(CallError::Closed))));
     drop(adapter);
 }

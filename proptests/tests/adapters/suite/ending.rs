@@ -104,7 +104,7 @@ pub(crate) fn a_server_that_dies_ends_every_call<A: Adapter>() {
     assert!(log.next().starts_with("closed: "));
     connection.handle().ended().wait();
     let late = start(&connection, "any", "", CallOptions::new()).wait();
-    assert!(matches!(late, Err(CallFailure::NotMade(_))));
+    assert!(matches!(late, Err(CallFailure::CallError(_))));
     server.join().unwrap();
     drop(connection);
     assert_eq!(log.rest(), [""; 0], "it has ended once");
@@ -216,7 +216,7 @@ pub(crate) fn nothing_is_left_of_a_connection<A: Adapter>() {
     assert!(heard.rest().iter().any(|line| line.starts_with("closed")));
     assert!(log.rest().iter().any(|line| line.starts_with("closed")));
     let late = old.call_method("ping", &(), CallOptions::new()).wait();
-    assert!(matches!(late, Err(CallFailure::NotMade(_))));
+    assert!(matches!(late, Err(CallFailure::CallError(_))));
     assert_eq!(old.counts().outbound, 0);
     // Another connection has nothing to do with it.
     let world = World::<A>::new();

@@ -133,7 +133,7 @@ pub(crate) fn a_server_that_nobody_waits_for<A: Adapter>() {
     let call = connection.handle().call_method("ping", &(), CallOptions::new());
     let status = pulled(connection, 2 * A_LONG_TIME, &path, &switch);
     assert_eq!(status.signal(), Some(9));
-    assert!(matches!(call.wait(), Err(CallFailure::Closed(_) | CallFailure::Unsent)));
+    assert!(matches!(call.wait(), Err(CallFailure::Closed(_) | CallFailure::NotSent)));
 }
 
 /// Nor is it waited for while it starts.
@@ -199,7 +199,7 @@ pub(crate) fn a_server_that_is_killed<A: Adapter>() {
     let call = connection.handle().call_method("ping", &(), CallOptions::new());
     let process = connection.process().unwrap().id().to_string();
     assert!(Command::new("kill").args(["-9", &process]).status().unwrap().success());
-    assert!(matches!(call.wait(), Err(CallFailure::Closed(_) | CallFailure::Unsent)));
+    assert!(matches!(call.wait(), Err(CallFailure::Closed(_) | CallFailure::NotSent)));
     assert_eq!(connection.exit_status().wait().unwrap().signal(), Some(9));
     let status = connection.close(Duration::ZERO).wait().unwrap().unwrap();
     assert_eq!(status.signal(), Some(9));

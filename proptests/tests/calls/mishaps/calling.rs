@@ -235,6 +235,6 @@ fn nothing_is_made_again_while_a_session_is_opened() {
     assert_eq!(side.sent(), [""; 0], "in the middle of the handshake");
     let events = side.outcomes();
     let [ClientEvent::CallEnded(ended)] = &events[..] else { panic!("{events:?}") };
-    let expected = Outcome::NotMade(CallError::NotAllowed(NotAllowed::Revision));
+    let expected = Outcome::CallError(CallError::NotAllowed(NotAllowed::Revision));
     assert_eq!((ended.call, &ended.outcome), (call, &expected));
 }

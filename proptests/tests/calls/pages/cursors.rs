@@ -8,7 +8,7 @@ use mcp_sansio::model::method::{
 use mcp_sansio::pagination::PageStop;
 use mcp_sansio::{
     CallOptions, Cancellation, ClientEvent, Expiry, Outcome, Paging, Revision, ServerEvent,
-    StrayCause, Timeout,
+    Timeout, UnmatchedCause,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 
@@ -173,7 +173,7 @@ fn a_walk_that_would_not_end_is_cut() {
     let mut walk = Walk::of_tools(Paging::default());
     let same = r#"{"tools":[1],"nextCursor":"same"}"#;
     assert_eq!(walk.answer(2, same), page(same));
-    let cut = |stop, last: &str| Walked::Cut { stop, last: last.into(), stale: false };
+    let cut = |stop, last: &str| Walked::Truncated { stop, last: last.into(), stale: false };
     assert_eq!(walk.answer(3, same), cut(PageStop::RepeatedCursor, same));
     assert_eq!(walk.side.sent(), [asked(3, "tools/list", Some("\"same\""))]);
 
@@ -208,10 +208,12 @@ fn a_walk_is_cancelled_as_one_call() {
         side.sent(),
         [r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#]
     );
-    for (id, cause) in [(2, StrayCause::Completed), (3, StrayCause::Cancelled)] {
+    for (id, cause) in [(2, UnmatchedCause::Completed), (3, UnmatchedCause::Cancelled)] {
         let late = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[]}}}}"#);
         let event = side.receive(&late);
-        assert!(matches!(&event, Some(ClientEvent::Stray(stray)) if stray.cause == cause));
+        assert!(
+            matches!(&event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == cause)
+        );
     }
     assert_eq!(side.sent(), [""; 0]);
 }

@@ -177,7 +177,7 @@ impl Shop {
                 self.learn(&page.result);
                 "page"
             }
-            Seen::Client(ClientEvent::PagesRestarted(restarted)) => {
+            Seen::Client(ClientEvent::ListRestarted(restarted)) => {
                 self.known.clear();
                 match restarted.cause {
                     RestartCause::Changed => "begun anew",

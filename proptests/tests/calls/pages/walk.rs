@@ -13,7 +13,7 @@ pub(super) enum Walked {
     Page { result: String, stale: bool },
     Restarted(RestartCause),
     Over { result: String, stale: bool },
-    Cut { stop: PageStop, last: String, stale: bool },
+    Truncated { stop: PageStop, last: String, stale: bool },
     Refused { code: ErrorCode, stale: bool },
 }
 
@@ -66,7 +66,7 @@ impl Walk {
                 let result = page.result.as_json().to_owned();
                 (page.call, Walked::Page { result, stale: page.stale })
             }
-            Some(ClientEvent::PagesRestarted(restarted)) => {
+            Some(ClientEvent::ListRestarted(restarted)) => {
                 (restarted.call, Walked::Restarted(restarted.cause))
             }
             Some(ClientEvent::CallEnded(ended)) => {
@@ -75,8 +75,8 @@ impl Walk {
                     Outcome::Result(result) => {
                         Walked::Over { result: result.as_json().to_owned(), stale }
                     }
-                    Outcome::Cut { stop, last } => {
-                        Walked::Cut { stop, last: last.as_json().to_owned(), stale }
+                    Outcome::Truncated { stop, last } => {
+                        Walked::Truncated { stop, last: last.as_json().to_owned(), stale }
                     }
                     Outcome::PeerError(error) => Walked::Refused { code: error.code, stale },
                     other => panic!("{other:?}"),

@@ -4,7 +4,7 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
     CallId, CallOptions, CancelCause, ClientEvent, ErrorCode, Outcome, RespondError, Revision,
-    ServerRequest, StrayCause,
+    ServerRequest, UnmatchedCause,
 };
 use mcp_sansio_proptests::{ClientSide, payload};
 
@@ -315,7 +315,7 @@ fn a_call_can_be_cancelled_in_every_round() {
     assert_eq!(side.sent(), [super::kit::cancelled(3)]);
     let event = side.receive(&asking(3, &[("a", ROOTS)], None));
     assert!(
-        matches!(event, Some(ClientEvent::Stray(stray)) if stray.cause == StrayCause::Cancelled)
+        matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Cancelled)
     );
     is_alive(&mut side);
     // Before it has left.
@@ -344,7 +344,7 @@ fn what_is_refused_ends_the_call() {
         assert!(end.needed_input);
         assert_eq!(side.client.counts().inbound, 0);
         let answer = side.receive(&result(2, DONE));
-        assert!(matches!(answer, Some(ClientEvent::Stray(_))), "{answer:?}");
+        assert!(matches!(answer, Some(ClientEvent::UnmatchedResponse(_))), "{answer:?}");
         is_alive(&mut side);
     }
 }

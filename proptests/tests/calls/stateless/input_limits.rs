@@ -151,7 +151,7 @@ fn a_person_may_take_only_so_long() {
     assert_eq!(ended(only(side.elapse(60_000))), (call, Outcome::TimedOut(Expiry::Idle)));
     assert_eq!(side.sent(), [timed_out(2)]);
     let event = side.receive(&asking(2, &[("k", FORM)], None));
-    assert!(matches!(event, Some(ClientEvent::Stray(_))), "{event:?}");
+    assert!(matches!(event, Some(ClientEvent::UnmatchedResponse(_))), "{event:?}");
     is_alive(&mut side);
 }
 
@@ -260,7 +260,7 @@ fn what_is_given_and_never_fits_ends_the_call() {
     // It asserts that nothing is due any more.
     let (ended_call, outcome) = ended(only(side.elapse(50)));
     assert_eq!(ended_call, call);
-    assert!(matches!(outcome, Outcome::NotMade(_)), "{outcome:?}");
+    assert!(matches!(outcome, Outcome::CallError(_)), "{outcome:?}");
 }
 
 /// The connection shuts down while something is gathered: what is given in time is brought back.
@@ -337,7 +337,7 @@ fn a_call_that_was_answered_before_it_was_sent_was_answered() {
     assert_eq!(side.receive(&error(3, -32022, SUPPORTED)), None);
     side.client.disconnected(Cause::EndOfInput, side.now);
     let mut events = side.outcomes().into_iter();
-    assert_eq!(ended(events.next()), (first, Outcome::Unsent));
+    assert_eq!(ended(events.next()), (first, Outcome::NotSent));
     assert_eq!(ended(events.next()), (second, Outcome::Closed(Cause::EndOfInput)));
     assert_eq!(side.sent(), [""; 0]);
 }

@@ -206,7 +206,7 @@ fn a_call_that_the_era_does_not_have_is_not_made() {
         assert_eq!(side.sent().len(), sent, "{method}");
         let (ended, outcome) = ended(only(side.outcomes()));
         assert_eq!(ended, call);
-        assert_eq!(outcome, Outcome::NotMade(CallError::NotAllowed(why)), "{method}");
+        assert_eq!(outcome, Outcome::CallError(CallError::NotAllowed(why)), "{method}");
     }
 }
 
@@ -227,7 +227,7 @@ fn a_ping_waits_for_the_era() {
         assert_eq!(side.sent(), [asked(id, "server/discover", "")]);
         absorb(side.receive(&result(id, DISCOVERY)));
         assert_eq!(side.sent(), [""; 0]);
-        let not_made = Outcome::NotMade(CallError::NotAllowed(NotAllowed::Revision));
+        let not_made = Outcome::CallError(CallError::NotAllowed(NotAllowed::Revision));
         assert_eq!(ended(only(side.outcomes())), (call, not_made));
     }
 }

@@ -53,7 +53,10 @@ fn a_list_does_not_go_on_for_ever() {
     assert!(matches!(side.receive(&result(2, &again)), Some(ClientEvent::Page(_))));
     let (over, outcome) = ended(side.receive(&result(3, &again)));
     assert_eq!(over, call);
-    assert!(matches!(outcome, Outcome::Cut { stop: PageStop::RepeatedCursor, .. }), "{outcome:?}");
+    assert!(
+        matches!(outcome, Outcome::Truncated { stop: PageStop::RepeatedCursor, .. }),
+        "{outcome:?}"
+    );
     side.sent();
     is_alive(&mut side);
     let mut side = connected();
@@ -65,7 +68,10 @@ fn a_list_does_not_go_on_for_ever() {
     assert!(matches!(side.receive(&result(2, &again)), Some(ClientEvent::Page(_))));
     let (over, outcome) = ended(side.receive(&result(3, &page("tools", r#","nextCursor":"b""#))));
     assert_eq!(over, call);
-    assert!(matches!(outcome, Outcome::Cut { stop: PageStop::TooManyPages, .. }), "{outcome:?}");
+    assert!(
+        matches!(outcome, Outcome::Truncated { stop: PageStop::TooManyPages, .. }),
+        "{outcome:?}"
+    );
     side.sent();
     is_alive(&mut side);
 }
@@ -79,7 +85,7 @@ fn a_list_that_changes_is_begun_anew() {
     assert!(side.receive(&tagged("tools/list_changed", "2", "")).is_some());
     let event = side.receive(&result(3, &page("tools", r#","nextCursor":"a""#)));
     assert!(
-        matches!(event, Some(ClientEvent::PagesRestarted(restarted)) if restarted.call == call && restarted.cause == RestartCause::Changed)
+        matches!(event, Some(ClientEvent::ListRestarted(restarted)) if restarted.call == call && restarted.cause == RestartCause::Changed)
     );
     assert_eq!(side.sent(), [asked(4, "tools/list", "")]);
     // A plain call says that it is stale.
@@ -110,7 +116,7 @@ fn a_list_whose_cursor_dies_is_begun_anew_once() {
         let event = side.receive(&error(id + 1, -32602, ""));
         if id == 2 {
             assert!(
-                matches!(event, Some(ClientEvent::PagesRestarted(restarted)) if restarted.cause == RestartCause::InvalidCursor)
+                matches!(event, Some(ClientEvent::ListRestarted(restarted)) if restarted.cause == RestartCause::InvalidCursor)
             );
             assert_eq!(side.sent(), [asked(4, "tools/list", "")]);
         } else {

@@ -2,7 +2,7 @@
 
 use mcp_sansio::{
     ClientConfig, ClientEvent, ConnectFailure, ErrorCode, NegotiationBasis, Phase, Revision,
-    StrayCause,
+    UnmatchedCause,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
@@ -214,7 +214,7 @@ fn a_probe_is_corrected_once() {
         let mut twice = side;
         let event = twice.receive(&wrong_version(SUPPORTED));
         assert!(
-            matches!(event, Some(ClientEvent::Stray(stray)) if stray.cause == StrayCause::Completed)
+            matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Completed)
         );
         assert_eq!(twice.sent(), [""; 0]);
     }

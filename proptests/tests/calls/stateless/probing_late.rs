@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_sansio::{
     Cause, ClientEvent, ConnectFailure, Frame, NegotiationBasis, Outcome, Phase, Revision,
-    RevisionSet, StrayCause, ViolationKind,
+    RevisionSet, UnmatchedCause, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
@@ -69,13 +69,16 @@ fn a_late_answer_to_the_probe_counts_only_without_a_session() {
     let mut side = impatient();
     let event = side.receive(&result(1, DISCOVERY));
     assert!(
-        matches!(event, Some(ClientEvent::Stray(stray)) if stray.cause == StrayCause::TimedOut)
+        matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::TimedOut)
     );
     assert_eq!(side.sent(), [""; 0]);
     assert_eq!((side.client.revision(), side.client.phase()), (None, Phase::Handshake));
     // A second one is nothing at all.
     let mut twice = side.clone();
-    assert!(matches!(twice.receive(&result(1, DISCOVERY)), Some(ClientEvent::Stray(_))));
+    assert!(matches!(
+        twice.receive(&result(1, DISCOVERY)),
+        Some(ClientEvent::UnmatchedResponse(_))
+    ));
     // There is a session.
     let mut session = side.clone();
     let event = session.receive(&result(2, SESSION));
@@ -112,7 +115,7 @@ fn what_is_due_comes_out_in_one_round() {
 fn a_late_refusal_of_the_probe_changes_nothing() {
     for answer in [error(1, -32601, ""), result(1, "{}"), error(1, -32022, SUPPORTED)] {
         let mut side = impatient();
-        assert!(matches!(side.receive(&answer), Some(ClientEvent::Stray(_))));
+        assert!(matches!(side.receive(&answer), Some(ClientEvent::UnmatchedResponse(_))));
         assert_eq!(side.sent(), [""; 0]);
         let event = side.receive(&error(2, -32601, ""));
         assert!(matches!(event, Some(ClientEvent::ConnectFailed(ConnectFailure::PeerError(_)))));
@@ -288,7 +291,7 @@ fn a_probe_ends_with_its_client() {
         let events = side.outcomes();
         assert!(matches!(events.last(), Some(ClientEvent::Closed { cause: Cause::ShutDown })));
         let calls = events.iter().filter(|event| {
-            matches!(event, ClientEvent::CallEnded(ended) if ended.call == call && ended.outcome == Outcome::Unsent)
+            matches!(event, ClientEvent::CallEnded(ended) if ended.call == call && ended.outcome == Outcome::NotSent)
         });
         assert_eq!(calls.count(), 1, "{events:?}");
         assert_eq!(side.client.counts().outbound, 0);

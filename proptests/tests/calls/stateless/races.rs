@@ -5,7 +5,9 @@
 use std::time::Duration;
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::{CallOptions, Cause, ClientEvent, Outcome, StrayCause, Timeout, ViolationKind};
+use mcp_sansio::{
+    CallOptions, Cause, ClientEvent, Outcome, Timeout, UnmatchedCause, ViolationKind,
+};
 use mcp_sansio_proptests::config;
 
 use super::input::{ROOTS, again, asking, calling};
@@ -33,7 +35,7 @@ fn a_cancellation_crosses_any_answer() {
         assert_eq!(side.sent(), [cancelled(2)]);
         let event = side.receive(&answer);
         assert!(
-            matches!(&event, Some(ClientEvent::Stray(stray)) if stray.cause == StrayCause::Cancelled)
+            matches!(&event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Cancelled)
                 || matches!(event, Some(ClientEvent::Violation(_))),
             "{answer}: {event:?}"
         );
@@ -61,7 +63,7 @@ fn a_cancellation_names_the_request_that_is_under_way() {
     // An answer to the first request again is nothing.
     let event = side.receive(&result(2, DONE));
     assert!(
-        matches!(event, Some(ClientEvent::Stray(stray)) if stray.cause == StrayCause::Completed)
+        matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Completed)
     );
     side.client.cancel(call, None, &mut side.out).unwrap();
     assert_eq!(side.sent(), [cancelled(3)]);
@@ -74,11 +76,11 @@ fn a_state_is_brought_back_once() {
     let (mut side, call) = calling();
     let request = needed(side.receive(&asking(2, &[("k", ROOTS)], Some(r#""s""#))));
     let event = side.receive(&asking(2, &[("k", ROOTS)], Some(r#""s""#)));
-    assert!(matches!(event, Some(ClientEvent::Stray(_))), "{event:?}");
+    assert!(matches!(event, Some(ClientEvent::UnmatchedResponse(_))), "{event:?}");
     // Nor can the request be answered before it is made again, whatever its id will be.
     let event = side.receive(&result(3, DONE));
     assert!(
-        matches!(event, Some(ClientEvent::Stray(stray)) if stray.cause == StrayCause::NeverIssued)
+        matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::NeverIssued)
     );
     side.respond(request.id, r#"{"roots":[]}"#);
     assert_eq!(side.sent().len(), 1);
@@ -151,12 +153,12 @@ fn the_probe_crosses_initialize() {
         assert_eq!(side.sent(), [initialize(2, "2025-11-25")]);
         let late = result(1, DISCOVERY);
         if late_first {
-            assert!(matches!(side.receive(&late), Some(ClientEvent::Stray(_))));
+            assert!(matches!(side.receive(&late), Some(ClientEvent::UnmatchedResponse(_))));
         }
         assert!(matches!(side.receive(&result(2, SESSION)), Some(ClientEvent::Connected(_))));
         assert_eq!(side.sent().len(), 1);
         if !late_first {
-            assert!(matches!(side.receive(&late), Some(ClientEvent::Stray(_))));
+            assert!(matches!(side.receive(&late), Some(ClientEvent::UnmatchedResponse(_))));
         }
         is_alive(&mut side);
         assert_eq!(side.client.revision(), Some(mcp_sansio::Revision::V2025_11_25));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
     CallOptions, CancelError, Cancellation, Capability, CapabilitySet, Cause, ClientEvent, Expiry,
-    Frames, Framing, Outbox, Outcome, StrayCause, Timeout, ViolationKind,
+    Frames, Framing, Outbox, Outcome, Timeout, UnmatchedCause, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, payload};
 
@@ -131,13 +131,13 @@ fn answers_find_their_calls() {
     side.sent();
     let list = r#"{"resultType":"complete","tools":[]}"#;
     for (strange, cause) in [
-        (r#"99"#, StrayCause::NeverIssued),
-        (r#""2""#, StrayCause::NeverIssued),
-        (r#"1"#, StrayCause::Completed),
-        (r#""a""#, StrayCause::NeverIssued),
+        (r#"99"#, UnmatchedCause::NeverIssued),
+        (r#""2""#, UnmatchedCause::NeverIssued),
+        (r#"1"#, UnmatchedCause::Completed),
+        (r#""a""#, UnmatchedCause::NeverIssued),
     ] {
         let event = side.receive(&format!(r#"{{"jsonrpc":"2.0","id":{strange},"result":{list}}}"#));
-        let Some(ClientEvent::Stray(stray)) = event else { panic!("{event:?}") };
+        let Some(ClientEvent::UnmatchedResponse(stray)) = event else { panic!("{event:?}") };
         assert_eq!(stray.cause, cause, "{strange}");
         assert!(side.client.pending_calls().eq(calls.iter().copied()));
     }
@@ -146,13 +146,13 @@ fn answers_find_their_calls() {
         assert_eq!(complete(side.receive(&result(id, list))), (call, list.to_owned()));
         let event = side.receive(&result(id, list));
         assert!(
-            matches!(event, Some(ClientEvent::Stray(stray)) if stray.cause == StrayCause::Completed)
+            matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Completed)
         );
     }
     is_alive(&mut side);
 }
 
-/// Proves M-RPC-22, M-AMB-12: an error without an id is about nothing in particular, unless the carrier
+/// Proves M-RPC-22, M-AMB-12: an error without an id is about nothing in particular, unless the transport
 /// knows.
 #[test]
 fn an_error_without_an_id_belongs_to_no_call() {
@@ -162,7 +162,9 @@ fn an_error_without_an_id_belongs_to_no_call() {
         side.sent();
         let fault = format!(r#"{{"jsonrpc":"2.0",{id}"error":{{"code":-32700,"message":"m"}}}}"#);
         let event = side.receive(&fault);
-        assert!(matches!(event, Some(ClientEvent::PeerFault(error)) if error.code.get() == -32700));
+        assert!(
+            matches!(event, Some(ClientEvent::UnsolicitedError(error)) if error.code.get() == -32700)
+        );
         assert!(side.client.is_pending(call));
         let route = mcp_sansio::Received::from(side.now).route(mcp_sansio::Route::Call(call));
         let event = side.client.receive(&*fault, route, &mut side.out);
@@ -252,7 +254,7 @@ fn a_cancelled_call_is_over() {
     }
     let event = side.receive(&result(2, r#"{"resultType":"input_required","requestState":"s"}"#));
     assert!(
-        matches!(event, Some(ClientEvent::Stray(stray)) if stray.cause == StrayCause::Cancelled)
+        matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Cancelled)
     );
     is_alive(&mut side);
     let two = side.call("tools/call");
@@ -304,7 +306,7 @@ fn a_call_that_takes_too_long_is_cancelled() {
     assert_eq!(side.sent(), [timed_out(2)]);
     let event = side.receive(&result(2, r#"{"content":[]}"#));
     assert!(
-        matches!(event, Some(ClientEvent::Stray(stray)) if stray.cause == StrayCause::TimedOut)
+        matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::TimedOut)
     );
     is_alive(&mut side);
     let options = CallOptions::new().idle(after(10)).total(after(25)).progress();
@@ -396,7 +398,7 @@ fn the_end_ends_every_call_once() {
         panic!("{events:?}")
     };
     assert_eq!((first.call, &first.outcome), (sent, &Outcome::Closed(Cause::EndOfInput)));
-    assert_eq!((second.call, &second.outcome), (unsent, &Outcome::Unsent));
+    assert_eq!((second.call, &second.outcome), (unsent, &Outcome::NotSent));
     assert_eq!(*cause, Cause::EndOfInput);
     assert_eq!(side.sent(), [""; 0]);
     assert_eq!(side.receive(&result(2, "{}")), None);

@@ -115,7 +115,7 @@ fn a_subscription_that_is_not_granted_in_time_is_given_up() {
     }
     assert!(matches!(
         side.receive(&result(2, r#"{"resultType":"complete"}"#)),
-        Some(ClientEvent::Stray(_))
+        Some(ClientEvent::UnmatchedResponse(_))
     ));
     is_alive(&mut side);
 }
@@ -165,7 +165,7 @@ fn news_without_a_subscription_are_not_told() {
     }
     assert!(side.client.is_pending(pending) && side.client.is_pending(call));
     is_alive(&mut side);
-    // Where the carrier says which one it is, the tag may be missing.
+    // Where the transport says which one it is, the tag may be missing.
     let route = Received::from(side.now).route(Route::Call(call));
     let event = side.client.receive(bare, route, &mut side.out).map(ClientEvent::into_owned);
     assert_eq!(change(event).0, call);

@@ -2,7 +2,7 @@
 
 use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::{
-    Cancellation, Cause, ClientEvent, ErrorCode, StrayCause, SubscriptionEnd, SubscriptionNews,
+    Cancellation, Cause, ClientEvent, ErrorCode, SubscriptionEnd, SubscriptionNews, UnmatchedCause,
     ViolationKind,
 };
 use mcp_sansio_proptests::config;
@@ -67,7 +67,7 @@ fn the_first_end_is_the_end() {
             assert!(matches!(side.receive(&first), Some(ClientEvent::Subscription(_))));
             let event = side.receive(&second);
             assert!(
-                matches!(event, None | Some(ClientEvent::Stray(_))),
+                matches!(event, None | Some(ClientEvent::UnmatchedResponse(_))),
                 "{first} {second}: {event:?}"
             );
             for late in [tagged("tools/list_changed", "2", ""), granting("2", "{}")] {
@@ -101,7 +101,7 @@ fn a_subscription_is_ended_with_a_cancellation() {
         }
         let event = side.receive(&result(2, FINISHED));
         assert!(
-            matches!(event, Some(ClientEvent::Stray(stray)) if stray.cause == StrayCause::Cancelled)
+            matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Cancelled)
         );
         assert!(side.client.cancel(call, None, &mut side.out).is_err());
         assert_eq!(side.client.subscriptions().count(), 0);

@@ -1,8 +1,8 @@
 //! What is concluded from a response.
 
 use mcp_sansio::{
-    CarrierFailure, CarrierFailureKind, ClientConfig, ClientEvent, ErrorCode, Outcome, Revision,
-    StrayCause, TransportError, TransportErrorKind, ViolationKind,
+    ClientConfig, ClientEvent, ErrorCode, Outcome, Revision, TransportError, TransportErrorKind,
+    TransportFailure, TransportFailureKind, UnmatchedCause, ViolationKind,
 };
 
 use mcp_sansio::http::{Headers, HttpClientConfig};
@@ -26,11 +26,11 @@ fn outcome(status: u16, headers: &[(&str, &str)], body: &str) -> Outcome<'static
     ended.outcome.clone()
 }
 
-/// The same if the carrier has failed.
+/// The same if the transport has failed.
 #[track_caller]
-fn failure(status: u16, headers: &[(&str, &str)], body: &str) -> CarrierFailure<'static> {
+fn failure(status: u16, headers: &[(&str, &str)], body: &str) -> TransportFailure<'static> {
     match outcome(status, headers, body) {
-        Outcome::Undelivered(failure) => failure,
+        Outcome::TransportFailed(failure) => failure,
         other => panic!("{other:?}"),
     }
 }
@@ -75,7 +75,7 @@ fn a_refusal_with_an_error_ends_the_call_it_answers() {
             (&[("Content-Type", "text/plain")], &error(2, -32602)),
         ] {
             let failure = failure(status, headers, body);
-            assert_eq!(failure.kind, CarrierFailureKind::Refused, "{status} {body}");
+            assert_eq!(failure.kind, TransportFailureKind::Refused, "{status} {body}");
             assert_eq!(failure.status, Some(status));
         }
     }
@@ -102,7 +102,11 @@ fn what_is_no_answer_ends_the_call_as_such() {
     ];
     for (status, headers, body) in table {
         let failure = failure(status, headers, body);
-        assert_eq!(failure, CarrierFailure::new(CarrierFailureKind::NoAnswer), "{status} {body}");
+        assert_eq!(
+            failure,
+            TransportFailure::new(TransportFailureKind::NoAnswer),
+            "{status} {body}"
+        );
     }
 }
 
@@ -119,7 +123,7 @@ fn a_stream_that_ends_early_loses_its_call() {
     ] {
         assert_eq!(
             failure(200, &[EVENTS], &said),
-            CarrierFailure::new(CarrierFailureKind::BrokenOff),
+            TransportFailure::new(TransportFailureKind::BrokenOff),
             "{said}"
         );
     }
@@ -136,8 +140,8 @@ fn a_stream_that_ends_early_loses_its_call() {
     let (call, request) = side.asks("tools/list", "{}");
     let (failed, outcome) = ended(side.failed(&request));
     assert_eq!(failed, call);
-    let unreachable = CarrierFailure::new(CarrierFailureKind::Unreachable);
-    assert_eq!(outcome, Outcome::Undelivered(unreachable));
+    let unreachable = TransportFailure::new(TransportFailureKind::Unreachable);
+    assert_eq!(outcome, Outcome::TransportFailed(unreachable));
     assert_eq!(side.http.posts().exchanges(), 0);
 }
 
@@ -147,7 +151,7 @@ fn what_the_transport_failed_at_reaches_the_caller() {
     let error = TransportError::new(TransportErrorKind::ConnectionRefused).at("example.com:80");
     let text = "the connection was refused (example.com:80)";
     for (is_sent, kind) in
-        [(false, CarrierFailureKind::Unreachable), (true, CarrierFailureKind::BrokenOff)]
+        [(false, TransportFailureKind::Unreachable), (true, TransportFailureKind::BrokenOff)]
     {
         let mut side = Side::modern();
         let (call, request) = side.asks("tools/list", "{}");
@@ -157,7 +161,7 @@ fn what_the_transport_failed_at_reaches_the_caller() {
             false => side.http.failed(exchange, Some(error.clone()), now),
         };
         let (failed, outcome) = ended(event.into_iter().collect());
-        let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
+        let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
         assert_eq!((failed, failure.kind, &failure.cause), (call, kind, &Some(error.clone())));
         assert_eq!(failure.to_string(), format!("{kind}: {text}"));
     }
@@ -172,8 +176,8 @@ fn what_the_transport_failed_at_reaches_the_caller() {
     let again = side.sent_one();
     let event = side.http.failed(again.exchange, Some(error.clone()), side.now);
     let (failed, outcome) = ended(event.into_iter().collect());
-    let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
-    let broken_off = CarrierFailureKind::BrokenOff;
+    let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
+    let broken_off = TransportFailureKind::BrokenOff;
     assert_eq!((failed, failure.kind, failure.cause), (call, broken_off, Some(error)));
 }
 
@@ -243,7 +247,7 @@ fn a_server_without_sessions_asks_nothing() {
 fn a_redirection_is_a_refusal() {
     for status in [301, 302, 303, 307, 308] {
         let failure = failure(status, &[("Location", "http://elsewhere/mcp")], "");
-        assert_eq!(failure.kind, CarrierFailureKind::Refused);
+        assert_eq!(failure.kind, TransportFailureKind::Refused);
         assert_eq!(failure.status, Some(status));
     }
 }
@@ -257,14 +261,14 @@ fn who_wants_to_know_who_is_asking_says_so() {
         [(401, &[JSON][..]), (401, &[JSON, challenge]), (403, &[JSON, challenge])]
     {
         let failure = failure(status, headers, &body);
-        assert_eq!(failure.kind, CarrierFailureKind::Unauthorized);
+        assert_eq!(failure.kind, TransportFailureKind::Unauthorized);
         assert_eq!(failure.status, Some(status));
         assert_eq!(failure.challenge.is_some(), headers.len() == 2);
     }
     assert_eq!(code(403, &[JSON], &body), ErrorCode::from(-32001));
     for status in [429, 503] {
         let failure = failure(status, &[("Retry-After", "7")], "");
-        assert_eq!(failure.kind, CarrierFailureKind::Refused);
+        assert_eq!(failure.kind, TransportFailureKind::Refused);
         assert_eq!(failure.retry_after.unwrap(), "7");
     }
 }
@@ -295,8 +299,8 @@ fn all_challenges_reach_the_caller() {
             let now = side.now;
             let head = side.http.head(request.exchange, status, Headers::from(fields), now);
             let (failed, outcome) = ended(side.end(&mut head.unwrap()));
-            let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
-            assert_eq!((failed, failure.kind), (call, CarrierFailureKind::Unauthorized));
+            let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
+            assert_eq!((failed, failure.kind), (call, TransportFailureKind::Unauthorized));
             assert_eq!(failure.challenge.as_ref().unwrap(), expected);
             let text =
                 format!("the server asks for authorization (HTTP status {status}): {expected}");
@@ -343,10 +347,10 @@ fn small() -> ClientConfig {
 fn what_is_too_long_ends_the_call_that_it_answers() {
     let long = "x".repeat(1001);
     for (status, headers, body, kind) in [
-        (200, [JSON], long.clone(), CarrierFailureKind::TooLong),
-        (200, [EVENTS], format!("data: {long}\n\n"), CarrierFailureKind::TooLong),
+        (200, [JSON], long.clone(), TransportFailureKind::TooLong),
+        (200, [EVENTS], format!("data: {long}\n\n"), TransportFailureKind::TooLong),
         // The status alone says enough.
-        (500, [JSON], long, CarrierFailureKind::Refused),
+        (500, [JSON], long, TransportFailureKind::Refused),
     ] {
         let mut side = Side::begun(small());
         let probe = side.sent_one();
@@ -360,7 +364,7 @@ fn what_is_too_long_ends_the_call_that_it_answers() {
         events.extend(side.end(&mut reader));
         let (failed, outcome) = ended(events);
         assert_eq!(failed, call);
-        let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
+        let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
         assert_eq!(failure.kind, kind);
         assert_eq!(side.http.posts().exchanges(), 0);
     }
@@ -388,13 +392,13 @@ fn a_batch_is_handed_on_message_by_message_however_it_is_cut() {
             let [
                 ClientEvent::Notification(_),
                 ClientEvent::CallEnded(ended),
-                ClientEvent::Stray(stray),
+                ClientEvent::UnmatchedResponse(stray),
             ] = &events[..]
             else {
                 panic!("{events:?}")
             };
             assert_eq!(ended.call, call);
-            assert_eq!(stray.cause, StrayCause::Completed);
+            assert_eq!(stray.cause, UnmatchedCause::Completed);
             assert_eq!(side.sent_one().body(), r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#);
             assert_eq!(side.http.posts().exchanges(), 1, "the answer");
         }

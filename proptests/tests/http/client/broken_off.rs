@@ -153,7 +153,7 @@ fn a_refusal_whose_body_breaks_off_is_one() {
     let _body = side.head(&sent, 503, &[("Retry-After", "9")]).unwrap();
     let event = side.http.broken(sent.exchange, None, side.now).map(ClientEvent::into_owned);
     let Some(ClientEvent::CallEnded(ended)) = event else { panic!("{event:?}") };
-    let Outcome::Undelivered(failure) = ended.outcome else { panic!("{:?}", ended.outcome) };
+    let Outcome::TransportFailed(failure) = ended.outcome else { panic!("{:?}", ended.outcome) };
     assert_eq!((failure.status, failure.retry_after), (Some(503), Some("9".into())));
 }
 
@@ -200,7 +200,7 @@ fn an_error_for_a_cancelled_call_does_not_end_the_probe() {
     assert_eq!(side.chunk(&mut reader, error(None, -32603).as_bytes()), []);
     let mut events = side.end(&mut reader);
     events.extend(side.due());
-    assert!(matches!(&events[..], [ClientEvent::PeerFault(_)]), "{events:?}");
+    assert!(matches!(&events[..], [ClientEvent::UnsolicitedError(_)]), "{events:?}");
     assert!(side.sent().is_empty());
     assert_eq!(side.answer(&probe, 200, &[JSON], &result(1, DISCOVERY)), []);
 }

@@ -1,8 +1,8 @@
 //! Which era a server belongs to, as its statuses and bodies tell.
 
 use mcp_sansio::{
-    CarrierFailureKind, ClientConfig, ClientEvent, ConnectFailure, ErrorCode, NegotiationBasis,
-    Outcome, Revision, RevisionSet,
+    ClientConfig, ClientEvent, ConnectFailure, ErrorCode, NegotiationBasis, Outcome, Revision,
+    RevisionSet, TransportFailureKind,
 };
 use mcp_sansio_proptests::config;
 
@@ -86,16 +86,17 @@ fn a_refusal_that_only_a_server_without_sessions_knows_is_no_reason_for_one() {
 #[test]
 fn whoever_is_not_served_at_all_is_no_server_of_another_era() {
     for (status, headers, kind) in [
-        (401, &[][..], CarrierFailureKind::Unauthorized),
-        (403, &[("WWW-Authenticate", "Bearer")], CarrierFailureKind::Unauthorized),
-        (500, &[], CarrierFailureKind::Refused),
-        (503, &[], CarrierFailureKind::Refused),
-        (307, &[], CarrierFailureKind::Refused),
+        (401, &[][..], TransportFailureKind::Unauthorized),
+        (403, &[("WWW-Authenticate", "Bearer")], TransportFailureKind::Unauthorized),
+        (500, &[], TransportFailureKind::Refused),
+        (503, &[], TransportFailureKind::Refused),
+        (307, &[], TransportFailureKind::Refused),
     ] {
         let mut side = Side::begun(both());
         let probe = side.sent_one();
         let events = side.answer(&probe, status, headers, "");
-        let [ClientEvent::ConnectFailed(ConnectFailure::Undelivered(failure))] = &events[..] else {
+        let [ClientEvent::ConnectFailed(ConnectFailure::TransportFailed(failure))] = &events[..]
+        else {
             panic!("{status}: {events:?}")
         };
         assert_eq!((failure.kind, failure.status), (kind, Some(status)));
@@ -106,10 +107,10 @@ fn whoever_is_not_served_at_all_is_no_server_of_another_era() {
     let mut side = Side::begun(both());
     let probe = side.sent_one();
     let events = side.failed(&probe);
-    let [ClientEvent::ConnectFailed(ConnectFailure::Undelivered(failure))] = &events[..] else {
+    let [ClientEvent::ConnectFailed(ConnectFailure::TransportFailed(failure))] = &events[..] else {
         panic!("{events:?}")
     };
-    assert_eq!(failure.kind, CarrierFailureKind::Unreachable);
+    assert_eq!(failure.kind, TransportFailureKind::Unreachable);
 }
 
 /// Proves H-HR-15.
@@ -137,7 +138,7 @@ fn a_probe_that_was_given_up_is_broken_off_when_there_is_a_session() {
     let mut side = Side::begun(both());
     let (probe, initialize) = opened(&mut side);
     let events = side.json(&probe, &result(1, DISCOVERY));
-    assert!(matches!(&events[..], [ClientEvent::Stray(_)]), "{events:?}");
+    assert!(matches!(&events[..], [ClientEvent::UnmatchedResponse(_)]), "{events:?}");
     assert_eq!(side.answer(&initialize, 200, &[JSON], &answer).len(), 1);
     assert_eq!(side.http.client().revision(), Some(Revision::V2025_11_25));
     assert_eq!(side.sent().len(), 1);
@@ -163,8 +164,8 @@ fn what_was_asked_in_one_era_is_not_read_in_the_other() {
     // It never named the session, so the session is not lost.
     let (failed, outcome) = super::kit::ended(side.answer(request, 404, &[], ""));
     assert_eq!(failed, call);
-    let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
-    assert_eq!((failure.kind, failure.status), (CarrierFailureKind::Refused, Some(404)));
+    let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((failure.kind, failure.status), (TransportFailureKind::Refused, Some(404)));
     assert_eq!(side.http.posts().session_id(), Some("s-1"));
     // Nor is it made again in the session, not even when that is open.
     let initialized = side.sent_one();

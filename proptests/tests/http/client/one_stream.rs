@@ -2,8 +2,8 @@
 
 use mcp_sansio::http::{HttpClientConfig, OneStream, ResponseReader};
 use mcp_sansio::{
-    CarrierFailure, CarrierFailureKind, Cause, ClientEvent, ConnectFailure, ConnectionNumber,
-    Outcome, Revision,
+    Cause, ClientEvent, ConnectFailure, ConnectionNumber, Outcome, Revision, TransportFailure,
+    TransportFailureKind,
 };
 use mcp_sansio_proptests::config;
 
@@ -97,12 +97,12 @@ fn the_place_is_said_once_and_is_not_elsewhere() {
         let said = format!("event: endpoint\ndata: {place}\n\n");
         assert_eq!(side.chunk(&mut stream, said.as_bytes()), [], "{place}");
         side.aborts(listening.exchange);
-        let no_answer = CarrierFailure::new(CarrierFailureKind::NoAnswer);
+        let no_answer = TransportFailure::new(TransportFailureKind::NoAnswer);
         let [ClientEvent::ConnectFailed(failure), ClientEvent::Closed { .. }] = &side.due()[..]
         else {
             panic!("{place}")
         };
-        assert_eq!(*failure, ConnectFailure::Undelivered(no_answer));
+        assert_eq!(*failure, ConnectFailure::TransportFailed(no_answer));
         assert!(side.acts().is_empty());
         assert!(side.http.is_over());
     }
@@ -132,7 +132,7 @@ fn whatever_is_said_to_a_post_the_answer_comes_on_the_stream() {
         let (call, asked) = side.asks("tools/list", "{}");
         let (failed, outcome) = ended(side.answer(&asked, status, &[], ""));
         assert_eq!(failed, call);
-        let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
+        let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
         assert_eq!(failure.status, Some(status));
         side.does_nothing();
     }
@@ -251,13 +251,13 @@ fn each_way_is_tried_once_and_all_refusals_are_kept() {
         side.aborts(listening.exchange);
         let events = side.due();
         let [
-            ClientEvent::ConnectFailed(ConnectFailure::Undelivered(failure)),
+            ClientEvent::ConnectFailed(ConnectFailure::TransportFailed(failure)),
             ClientEvent::Closed { .. },
         ] = &events[..]
         else {
             panic!("{events:?}")
         };
-        assert_eq!((failure.kind, failure.status), (CarrierFailureKind::Refused, Some(400)));
+        assert_eq!((failure.kind, failure.status), (TransportFailureKind::Refused, Some(400)));
         assert!(side.acts().is_empty(), "nothing else is tried");
         assert!(side.http.is_over());
         let kept: Vec<_> = side

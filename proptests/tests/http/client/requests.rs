@@ -1,7 +1,7 @@
 //! What leaves where there are no sessions: a POST for each message, with what it is about in its header fields.
 
 use mcp_sansio::http::{HeaderError, HttpClientConfig};
-use mcp_sansio::{CarrierFailureKind, Outcome};
+use mcp_sansio::{Outcome, TransportFailureKind};
 
 use super::kit::{
     Act, EVENTS, INITIALIZED, JSON, Side, URL, asked, ended, get, post, result, session,
@@ -200,8 +200,8 @@ fn what_no_header_can_say_is_not_sent() {
         assert!(side.acts().is_empty());
         let (failed, outcome) = ended(side.due());
         assert_eq!(failed, call);
-        let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
-        assert_eq!(failure.kind, CarrierFailureKind::Unsayable, "{priority}");
+        let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(failure.kind, TransportFailureKind::Unsayable, "{priority}");
         side.does_nothing();
     }
     let params = r#"{"name":"t","arguments":{"priority":9007199254740991}}"#;

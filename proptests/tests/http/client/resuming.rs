@@ -3,8 +3,8 @@
 use mcp_sansio::http::{HttpClientConfig, ResponseReader};
 use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::{
-    CallId, CallOptions, Cancellation, CarrierFailure, CarrierFailureKind, Cause, ClientEvent,
-    Outcome, Revision, StrayCause, SubscriptionEnd, SubscriptionNews, Timeout,
+    CallId, CallOptions, Cancellation, Cause, ClientEvent, Outcome, Revision, SubscriptionEnd,
+    SubscriptionNews, Timeout, TransportFailure, TransportFailureKind, UnmatchedCause,
 };
 use std::time::Duration;
 
@@ -36,10 +36,10 @@ fn resumption(id: &str) -> String {
 }
 
 #[track_caller]
-fn fails(events: Vec<ClientEvent<'static>>, call: CallId, kind: CarrierFailureKind) {
+fn fails(events: Vec<ClientEvent<'static>>, call: CallId, kind: TransportFailureKind) {
     let (failed, outcome) = ended(events);
     assert_eq!(failed, call);
-    let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
+    let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
     assert_eq!(failure.kind, kind);
 }
 
@@ -76,7 +76,7 @@ fn without_an_id_there_is_nothing_to_go_on_from() {
         let mut side = Side::session(D);
         let (call, _, mut stream) = asked(&mut side);
         assert_eq!(side.chunk(&mut stream, said.as_bytes()), [], "{said}");
-        fails(side.end(&mut stream), call, CarrierFailureKind::BrokenOff);
+        fails(side.end(&mut stream), call, TransportFailureKind::BrokenOff);
         assert_eq!(side.http.posts().exchanges(), 0);
     }
     // What broke off after the answer has not broken off.
@@ -119,7 +119,7 @@ fn each_attempt_in_vain_takes_longer_until_there_are_no_more() {
         assert_eq!(resumed.text(), resumption("e1"));
         let events = side.failed(&resumed);
         if !events.is_empty() {
-            fails(events, call, CarrierFailureKind::BrokenOff);
+            fails(events, call, TransportFailureKind::BrokenOff);
             break;
         }
     }
@@ -149,7 +149,7 @@ fn what_cannot_be_resumed_is_lost() {
         side.elapse(1000);
         let resumed = side.sent_one();
         let events = side.answer(&resumed, status, &[JSON], &super::kit::error(None, -32000));
-        fails(events, call, CarrierFailureKind::BrokenOff);
+        fails(events, call, TransportFailureKind::BrokenOff);
         side.does_nothing();
     }
     let (mut side, call, _) = broken("id: e1\n\n");
@@ -170,8 +170,8 @@ fn an_answer_that_comes_twice_counts_once() {
     let answer = result(2, DONE);
     assert_eq!(complete(side.says(&mut stream, &answer)).0, call);
     let events = side.says(&mut standalone, &answer);
-    let [ClientEvent::Stray(stray)] = &events[..] else { panic!("{events:?}") };
-    assert_eq!(stray.cause, StrayCause::Completed);
+    let [ClientEvent::UnmatchedResponse(stray)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(stray.cause, UnmatchedCause::Completed);
     // The other way round: nobody waits for what has come elsewhere.
     let (call, sent, mut stream) = asked(&mut side);
     side.chunk(&mut stream, b"id: e1\n\n");
@@ -311,7 +311,8 @@ fn a_subscription_that_is_lost_is_told_of_and_left_to_the_application() {
         news(side.says(&mut stream, &granted(tag))),
         (_, SubscriptionNews::Granted { .. })
     ));
-    let lost = SubscriptionEnd::Undelivered(CarrierFailure::new(CarrierFailureKind::BrokenOff));
+    let lost =
+        SubscriptionEnd::TransportFailed(TransportFailure::new(TransportFailureKind::BrokenOff));
     assert_eq!(news(side.end(&mut stream)), (call, SubscriptionNews::Ended(lost)));
     assert_eq!(side.waits(), None);
     side.elapse(100_000);

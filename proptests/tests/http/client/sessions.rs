@@ -235,7 +235,7 @@ fn a_session_that_cannot_be_opened_again_is_the_end() {
     let (call, sent) = side.asks("tools/list", "{}");
     let (ended, outcome) = ended(side.answer(&sent, 404, &[], ""));
     assert_eq!(ended, call);
-    let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
+    let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
     assert_eq!(failure.status, Some(404));
     side.does_nothing();
 }

@@ -1,7 +1,7 @@
 //! Tools: which are listed, and what is done when their headers turn out to be wrong.
 
 use mcp_sansio::http::HttpClientConfig;
-use mcp_sansio::{Cancellation, CarrierFailureKind, ErrorCode, Outcome, Revision};
+use mcp_sansio::{Cancellation, ErrorCode, Outcome, Revision, TransportFailureKind};
 use mcp_sansio_proptests::{ClientSide, config};
 
 use super::kit::{Act, JSON, META, Sent, Side, URL, asked, complete, ended, error, post, result};
@@ -55,8 +55,8 @@ fn tools_that_cannot_be_called_are_not_listed() {
     assert!(side.acts().is_empty());
     let (refused, outcome) = ended(side.due());
     assert_eq!(refused, call);
-    let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
-    assert_eq!(failure.kind, CarrierFailureKind::Unsayable);
+    let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(failure.kind, TransportFailureKind::Unsayable);
     // Listed as it should be, it can be.
     lists(&mut side, r#"{"name":"bad0","inputSchema":{"type":"object"}}"#);
     side.asks("tools/call", r#"{"name":"bad0","arguments":{}}"#);

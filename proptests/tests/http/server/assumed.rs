@@ -36,7 +36,7 @@ fn a_request_of_a_session_can_be_served_without_one() {
         site.with_machine(request.id, |server, out| {
             let options = CallOptions::new().parent(request.id);
             let asked = server.call_method("ping", &(), options, now, out);
-            assert_eq!(asked, Err(CallError::NotAllowed(NotAllowed::Carrier)));
+            assert_eq!(asked, Err(CallError::NotAllowed(NotAllowed::Transport)));
             assert_eq!(server.counts().outbound, 0);
         });
         site.respond(request.id, r#"{"tools":[]}"#);

@@ -112,7 +112,7 @@ fn everything_the_server_says_is_on_one_stream() {
     site.elapse(15_000);
     assert_eq!(site.news(turn), [": \n\n"]);
     accepted(&mut site, &id, &accept("1"));
-    assert!(matches!(site.events()[..], [ServerEvent::Stray(_)]));
+    assert!(matches!(site.events()[..], [ServerEvent::UnmatchedResponse(_)]));
 }
 
 /// Proves H-HTTP-208, H-HTTP-209, H-HTTP-205.

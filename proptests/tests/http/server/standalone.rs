@@ -77,7 +77,7 @@ fn every_message_goes_one_way() {
     // The same answer once more comes too late.
     let again = site.send("POST", &lines, accept("1"));
     assert_eq!(site.hear(again), status(202));
-    assert!(matches!(site.events()[..], [ServerEvent::Stray(_)]));
+    assert!(matches!(site.events()[..], [ServerEvent::UnmatchedResponse(_)]));
 }
 
 /// Proves H-HTTP-158.

@@ -202,7 +202,7 @@ fn no_more_responses_are_closed_than_streams_are_kept() {
 /// Pain 43.
 #[test]
 fn a_question_that_nobody_would_hear_is_refused() {
-    let refused = Err(CallError::NotAllowed(NotAllowed::Carrier).to_string());
+    let refused = Err(CallError::NotAllowed(NotAllowed::Transport).to_string());
     let mut site = Site::new();
     let session = site.open("2025-06-18");
     let standalone = listen(&mut site, &session);

@@ -74,7 +74,7 @@ fn calls_made_before_the_era_is_known_end_in_every_mix() {
             for (_, outcome) in &world.known.ended {
                 let is_connected = expected(of_client, of_server).is_ok();
                 assert_eq!(matches!(outcome, Outcome::Result(_)), is_connected, "{outcome:?}");
-                assert!(is_connected || *outcome == Outcome::Unsent);
+                assert!(is_connected || *outcome == Outcome::NotSent);
             }
         }
     }

@@ -282,7 +282,7 @@ fn an_answer_that_does_not_come_in_time_fails_the_request() {
     let sent = side.sent();
     assert!(sent.contains(&plain("1", FAILED)), "{sent:?}");
     let late = side.receive(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{WHO}}}"#));
-    assert!(matches!(late, Some(ServerEvent::Stray(_))), "{late:?}");
+    assert!(matches!(late, Some(ServerEvent::UnmatchedResponse(_))), "{late:?}");
     assert_eq!(side.sent(), [""; 0]);
     lives(&mut side);
 }

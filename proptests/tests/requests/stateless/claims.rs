@@ -72,7 +72,7 @@ enum Fate {
     /// The application gets it, as a notification.
     Notified,
     /// It answers nothing.
-    Stray,
+    UnmatchedResponse,
     /// Nothing.
     Nothing,
 }
@@ -105,7 +105,7 @@ fn fate(side: &mut ServerSide, text: &str) -> Fate {
             }
         }
         (Some(ServerEvent::Notification(_)), None) => Fate::Notified,
-        (Some(ServerEvent::Stray(_)), None) => Fate::Stray,
+        (Some(ServerEvent::UnmatchedResponse(_)), None) => Fate::UnmatchedResponse,
         other => panic!("{other:?}"),
     }
 }
@@ -278,7 +278,7 @@ fn others() -> Vec<Row> {
         ("11, of nothing", cancel("5"), [(); 5].map(|()| Fate::Nothing)),
         ("12", note("notifications/roots/list_changed"), told(unexpected())),
         ("12, own method", note("notifications/x"), told(unexpected())),
-        ("13", plain("5", ""), [(); 5].map(|()| Fate::Stray)),
+        ("13", plain("5", ""), [(); 5].map(|()| Fate::UnmatchedResponse)),
         (
             "14",
             batch,

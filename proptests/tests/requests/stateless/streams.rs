@@ -1,4 +1,4 @@
-//! Requests that stand alone on byte streams, and on carriers with a stream for each.
+//! Requests that stand alone on byte streams, and on transports with a stream for each.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -108,7 +108,7 @@ fn a_message_is_one_line() {
     assert!(sent.contains(r#""text":"a\nb""#) && sent.contains(r#""requestState":"a\nb\r""#));
 }
 
-/// A carrier with a stream for each request.
+/// A transport with a stream for each request.
 #[derive(Default)]
 struct Streams {
     routes: BTreeMap<String, Outbox>,
@@ -134,7 +134,7 @@ impl Streams {
 }
 
 /// Proves M-TRAN-02, M-LOG-03, M-PROG-05, M-SUB-08, M-SECL-06: everything about a request goes
-/// out where the carrier has a place for it.
+/// out where the transport has a place for it.
 #[test]
 fn each_request_has_a_route_of_its_own() {
     let mut out = Streams::default();
@@ -145,7 +145,7 @@ fn each_request_has_a_route_of_its_own() {
     let Some(ServerEvent::Request(call)) = server.receive(frame.as_str(), now, &mut out) else {
         panic!();
     };
-    // Two exchanges of a carrier that keeps them apart can have the same id; here they differ.
+    // Two exchanges of a transport that keeps them apart can have the same id; here they differ.
     let open = |server: &mut Server, out: &mut Streams, id: &str| -> IncomingId {
         let frame = listen(id, TOOLS);
         match server.receive(frame.as_str(), now, out) {

@@ -268,7 +268,7 @@ fn what_was_given_up_makes_room() {
     let second = call(&mut side);
     assert!(side.client.is_pending(second));
     let late = told(side.receive(&created(2, "working")));
-    assert!(late.starts_with("stray") || late.contains("Stray"), "{late}");
+    assert!(late.starts_with("stray") || late.contains("UnmatchedResponse"), "{late}");
     assert_eq!(ended(side.receive(&result(3, DONE))).0, second);
 }
 

@@ -104,7 +104,7 @@ fn an_answer_that_never_fits_ends_the_call() {
     side.respond(asked[0].0, ANSWER);
     let mut events = side.outcomes().into_iter();
     let (ended, said) = ended(events.next());
-    assert_eq!((ended, &*said), (call, "NotMade(Encode(Full))"));
+    assert_eq!((ended, &*said), (call, "CallError(Encode(Full))"));
     assert_eq!(events.next(), None);
     is_over(&mut side);
 }

@@ -255,7 +255,7 @@ pub(super) fn told(event: Option<ClientEvent<'static>>) -> String {
             let message = message.unwrap_or_default();
             format!("task {} {}{message}", update.ticket.task_id, update.status.as_str())
         }
-        ClientEvent::OrphanTask(orphan) => {
+        ClientEvent::AbandonedTask(orphan) => {
             let goes_on = if orphan.cancelled { "" } else { " goes on" };
             format!("orphan {}{goes_on}", orphan.ticket.task_id)
         }
@@ -263,7 +263,7 @@ pub(super) fn told(event: Option<ClientEvent<'static>>) -> String {
         ClientEvent::Request(_) => String::from("asked"),
         ClientEvent::Cancelled(cancelled) => format!("withdrawn {:?}", cancelled.cause),
         ClientEvent::Violation(violation) => format!("violation {:?}", violation.kind),
-        ClientEvent::Stray(stray) => format!("stray {:?}", stray.cause),
+        ClientEvent::UnmatchedResponse(stray) => format!("stray {:?}", stray.cause),
         ClientEvent::Notification(notification) => format!("notified {}", notification.method),
         ClientEvent::Progress(progress) => format!("progress {:?}", progress.progress),
         other => format!("{other:?}"),

@@ -8,7 +8,7 @@ use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{Status, TaskKey, TaskNews};
 use mcp_sansio::{
     CallId, CallOptions, Cause, Client, ClientEvent, ConnectionNumber, ErrorCode, Framing,
-    IncomingId, Outbox, Outcome, RevisionSet, Server, StrayCause, TaskOptions, TaskTicket,
+    IncomingId, Outbox, Outcome, RevisionSet, Server, TaskOptions, TaskTicket, UnmatchedCause,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -234,9 +234,11 @@ impl Run {
                 ClientEvent::Cancelled(cancelled) => {
                     assert!(self.asked.remove(&cancelled.id), "withdrawn once");
                 }
-                ClientEvent::Stray(stray) => assert_eq!(stray.cause, StrayCause::Cancelled),
+                ClientEvent::UnmatchedResponse(stray) => {
+                    assert_eq!(stray.cause, UnmatchedCause::Cancelled)
+                }
                 ClientEvent::Notification(_)
-                | ClientEvent::OrphanTask(_)
+                | ClientEvent::AbandonedTask(_)
                 | ClientEvent::Closed { .. } => {}
                 other => panic!("{other:?}"),
             }
@@ -276,7 +278,7 @@ impl Run {
                 error.code == ErrorCode::new(-7) && status == Some(Status::Failed)
             }
             Outcome::TaskCancelled => status == Some(Status::Cancelled),
-            Outcome::TaskLost => expected.is_some_and(|expected| expected.expires),
+            Outcome::TaskNotFound => expected.is_some_and(|expected| expected.expires),
             Outcome::Task(_) => task.is_some(),
             _ => false,
         };

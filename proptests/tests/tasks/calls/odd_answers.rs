@@ -59,7 +59,7 @@ fn times_may_be_written_with_a_fraction_or_an_exponent() {
         assert_eq!((side.elapse(1), side.sent()), (vec![], vec![about(3, "get")]), "{odd}");
         assert_eq!(side.elapse(milliseconds - 2_001), [], "{odd}");
         let events: Vec<String> = side.elapse(1).into_iter().map(|one| told(Some(one))).collect();
-        assert_eq!(events, ["TaskLost"], "{odd}");
+        assert_eq!(events, ["TaskNotFound"], "{odd}");
     }
 }
 
@@ -236,14 +236,14 @@ impl Outboxes for Routes<'_> {
     }
 }
 
-/// An error that names no request answers what its carrier says, also a question about a task, and nothing that was answered.
+/// An error that names no request answers what its transport says, also a question about a task, and nothing that was answered.
 #[test]
 fn an_error_without_an_id_answers_the_question_of_its_route() {
     let (mut side, call) = with_task();
     let error = r#"{"jsonrpc":"2.0","error":{"code":-32602,"message":"m"}}"#;
     let late = Received::from(side.now).route(Route::Call(call));
     let event = side.client.receive(error, late, &mut side.out).map(ClientEvent::into_owned);
-    assert!(matches!(event, Some(ClientEvent::PeerFault(_))), "{event:?}");
+    assert!(matches!(event, Some(ClientEvent::UnsolicitedError(_))), "{event:?}");
     assert!(side.client.is_pending(call));
     side.now = side.now + std::time::Duration::from_secs(1);
     let mut routes = Routes(&mut side.out, Route::Connection);
@@ -252,6 +252,6 @@ fn an_error_without_an_id_answers_the_question_of_its_route() {
     assert_eq!(side.sent(), [about(3, "get")]);
     let received = Received::from(side.now).route(route);
     let event = side.client.receive(error, received, &mut side.out).map(ClientEvent::into_owned);
-    assert_eq!(ended(event), (call, "TaskLost".into()));
+    assert_eq!(ended(event), (call, "TaskNotFound".into()));
     is_over(&mut side);
 }

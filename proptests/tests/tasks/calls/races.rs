@@ -193,17 +193,17 @@ fn a_task_that_is_gone_is_lost_whatever_was_asked() {
     let (mut side, call) = waiting();
     assert_eq!(told(side.receive(&error(4, -32602))), "");
     assert_eq!(side.sent(), [about(5, "get")]);
-    assert_eq!(ended(side.receive(&error(5, -32602))), (call, "TaskLost".into()));
+    assert_eq!(ended(side.receive(&error(5, -32602))), (call, "TaskNotFound".into()));
     is_over(&mut side);
     let (mut side, call) = waiting();
     _ = side.elapse(1_000);
     assert_eq!(side.sent(), [about(5, "get")]);
-    assert_eq!(ended(side.receive(&error(5, -32602))), (call, "TaskLost".into()));
+    assert_eq!(ended(side.receive(&error(5, -32602))), (call, "TaskNotFound".into()));
     assert_eq!(side.sent(), [cancelled(4)]);
     assert_eq!(told(side.receive(&error(4, -32602))), "stray Cancelled");
     is_over(&mut side);
     // Between its end and the question what it came to.
-    for (end, says) in [("completed", "TaskLost"), ("failed", "error -32602")] {
+    for (end, says) in [("completed", "TaskNotFound"), ("failed", "error -32602")] {
         let (mut side, call) = asking();
         drop(side.receive(&result(3, &task(end))));
         assert_eq!(side.sent(), [about(4, "result")]);

@@ -113,7 +113,7 @@ fn a_task_without_a_session_is_gone_on_with() {
         if gone {
             assert_eq!(
                 ended(next.receive(&error(3, -32602))),
-                (resumed.unwrap(), "TaskLost".into())
+                (resumed.unwrap(), "TaskNotFound".into())
             );
         } else {
             assert_eq!(told(next.receive(&result(3, &asks))), "task t-1 input_required");
@@ -143,7 +143,7 @@ fn a_call_that_is_no_task_yet_is_lost() {
             _ = side.sent();
         }
         side.client.disconnected(Cause::EndOfInput, side.now);
-        let says = if is_sent { "Closed(EndOfInput)" } else { "Unsent" };
+        let says = if is_sent { "Closed(EndOfInput)" } else { "NotSent" };
         let mut events = side.outcomes().into_iter();
         assert_eq!(ended(events.next()), (call, says.into()));
         assert_eq!(told(events.next()), "Closed { cause: EndOfInput }");
@@ -260,7 +260,7 @@ fn a_server_without_tasks_is_not_asked() {
             assert_eq!(events.len(), 1, "{answer} {early} {events:?}");
             let (ended, says) = ended(events.into_iter().next());
             assert_eq!(ended, resumed);
-            assert!(says.starts_with("NotMade(NotAllowed("), "{says}");
+            assert!(says.starts_with("CallError(NotAllowed("), "{says}");
             _ = side.sent();
             is_over(&mut side);
         }
@@ -282,7 +282,7 @@ fn a_task_is_resumed_as_soon_as_the_connection_is_open() {
         drop(side.receive(&answer));
         assert_eq!(side.sent().last(), Some(&asked));
         assert_eq!(all_told(side.outcomes()), [""; 0]);
-        assert_eq!(ended(side.receive(&error(3, -32602))), (call.unwrap(), "TaskLost".into()));
+        assert_eq!(ended(side.receive(&error(3, -32602))), (call.unwrap(), "TaskNotFound".into()));
         is_over(&mut side);
     }
     // Or the connection never opens.
@@ -297,7 +297,7 @@ fn a_task_is_resumed_as_soon_as_the_connection_is_open() {
             side.client.disconnected(Cause::EndOfInput, side.now);
             let events = all_told(side.outcomes());
             assert_eq!(events.iter().filter(|event| *event == "left t-1 null").count(), 1);
-            assert!(events.iter().all(|event| event != "Unsent"), "{events:?}");
+            assert!(events.iter().all(|event| event != "NotSent"), "{events:?}");
         }
         _ = side.sent();
         is_over(&mut side);
@@ -311,7 +311,7 @@ fn calls_that_were_held_ask_for_tasks_where_that_can_be() {
     let plain = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}"#;
     let asks = plain.replace(r#"{"name""#, r#"{"task":{"ttl":3600000},"name""#);
     let alone = asked_alone(2, "tools/call", r#""name":"t""#);
-    let refused = String::from("NotMade(NotAllowed(");
+    let refused = String::from("CallError(NotAllowed(");
     type Case = (fn() -> ClientConfig, String, TaskOptions, Result<String, String>);
     let latest = Revision::V2025_11_25;
     let cases: [Case; 7] = [

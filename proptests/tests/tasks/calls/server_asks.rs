@@ -75,7 +75,7 @@ fn told(event: Option<ServerEvent<'static>>) -> String {
             format!("task {} {}", update.ticket.task_id, update.status.as_str())
         }
         Some(ServerEvent::CallEnded(ended)) => said(&ended.outcome),
-        Some(ServerEvent::OrphanTask(orphan)) => {
+        Some(ServerEvent::AbandonedTask(orphan)) => {
             format!("orphan {} {}", orphan.ticket.task_id, orphan.cancelled)
         }
         Some(other) => format!("{other:?}"),

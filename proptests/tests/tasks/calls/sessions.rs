@@ -169,7 +169,7 @@ fn a_failed_task_ends_its_call_with_what_it_says() {
 fn a_task_that_is_gone_ends_its_call() {
     let cases = [
         (result(3, &task("cancelled")), "TaskCancelled"),
-        (error(3, -32602), "TaskLost"),
+        (error(3, -32602), "TaskNotFound"),
         (error(3, -32601), "error -32601"),
     ];
     for (answer, says) in cases {

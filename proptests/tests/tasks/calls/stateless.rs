@@ -60,7 +60,7 @@ fn a_task_ends_its_call_as_it_has_ended() {
         (finished("completed", &format!(r#","result":{typed}"#)), format!("result {typed}")),
         (finished("failed", r#","error":{"code":-7,"message":"m"}"#), "error -7".into()),
         (finished("cancelled", ""), "TaskCancelled".into()),
-        (error(3, -32602), "TaskLost".into()),
+        (error(3, -32602), "TaskNotFound".into()),
         (error(3, -32601), "error -32601".into()),
         (error(3, -32021), "error -32021".into()),
         (finished("completed", ""), "malformed InvalidResult".into()),

@@ -152,7 +152,7 @@ fn a_task_that_outlives_its_time_is_lost() {
             side.now = side.client.poll_timeout().unwrap().max(side.now);
             let mut events = side.outcomes();
             if let Some(event) = events.pop() {
-                assert_eq!(ended(Some(event)), (call, "TaskLost".into()));
+                assert_eq!(ended(Some(event)), (call, "TaskNotFound".into()));
                 assert_eq!(side.now - begun, Duration::from_millis(lost_at), "{ttl}");
                 break;
             }
@@ -187,7 +187,7 @@ fn a_task_whose_time_is_over_is_not_asked_about() {
         "task t-1 working"
     );
     _ = side.sent();
-    assert_eq!(all_told(side.elapse(3_600_000)), ["TaskLost"]);
+    assert_eq!(all_told(side.elapse(3_600_000)), ["TaskNotFound"]);
     is_over(&mut side);
 }
 

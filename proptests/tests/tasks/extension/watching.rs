@@ -384,7 +384,7 @@ fn a_connection_that_has_ended_is_told_nothing() {
     assert_eq!(host.tasks.next_connection(), None);
 }
 
-/// A carrier with a stream for each request.
+/// A transport with a stream for each request.
 #[derive(Default)]
 struct Streams(BTreeMap<String, Outbox>);
 

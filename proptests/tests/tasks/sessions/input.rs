@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{Status, TaskError, TaskKey, TaskNews, Tasks};
-use mcp_sansio::{Capability, ErrorCode, Expiry, NotAllowed, Outcome, StrayCause, ViolationKind};
+use mcp_sansio::{
+    Capability, ErrorCode, Expiry, NotAllowed, Outcome, UnmatchedCause, ViolationKind,
+};
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 
 use crate::sessions::kit::{
@@ -150,12 +152,12 @@ fn the_end_of_a_task_dismisses_its_questions() {
         }
         stage.settle();
         assert_eq!(stage.sent(), expected, "{end}");
-        let Some(mcp_sansio::ServerEvent::Stray(stray)) =
+        let Some(mcp_sansio::ServerEvent::UnmatchedResponse(stray)) =
             stage.host.receive(&result("1", ACCEPTED))
         else {
             panic!("{end}: the answer is somebody's")
         };
-        assert_eq!(stray.cause, StrayCause::Cancelled, "{end}");
+        assert_eq!(stray.cause, UnmatchedCause::Cancelled, "{end}");
         assert_eq!(stage.told(), [""; 0], "{end}");
         assert_eq!(stage.host.server.counts().outbound, 0, "{end}");
     }

@@ -6,20 +6,20 @@ use mcp_sansio::{Frame, Framing, Inbox, Instant, Limits, Outbox};
 /// One way of it.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there are two of them in a world")]
-pub(super) enum Carrier {
+pub(super) enum Transport {
     /// A stream of bytes. A message may have left in part.
     Bytes { link: Link, inbox: Inbox, has_begun: bool },
     /// Whole messages, and the one that arrives next.
     Messages { link: MessageLink, next: Option<Vec<u8>> },
 }
 
-impl Default for Carrier {
+impl Default for Transport {
     fn default() -> Self {
         Self::Messages { link: MessageLink::new(), next: None }
     }
 }
 
-impl Carrier {
+impl Transport {
     /// With a stream that holds so much, or with messages, to somebody with these limits.
     pub(super) fn new(stream: Option<usize>, limits: &Limits) -> Self {
         match stream {

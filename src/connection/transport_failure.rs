@@ -1,4 +1,4 @@
-//! `CarrierFailure`: the failure of the carrier that ended a call or a subscription.
+//! `TransportFailure`: the failure of the transport that ended a call or a subscription.
 
 use core::fmt;
 
@@ -7,12 +7,12 @@ use crate::json::Str;
 use crate::rpc::ErrorObject;
 
 /// Why a call has no answer although the connection lives on: the exchange that carried it has failed. Only
-/// carriers with an exchange for each call, such as HTTP, have these.
+/// transports with an exchange for each call, such as HTTP, have these.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct CarrierFailure<'a> {
+pub struct TransportFailure<'a> {
     /// What went wrong.
-    pub kind: CarrierFailureKind,
+    pub kind: TransportFailureKind,
     /// The status of HTTP, if a response came.
     pub status: Option<u16>,
     /// What the server asks for before it serves this client: its `WWW-Authenticate`. The challenges of several
@@ -21,14 +21,14 @@ pub struct CarrierFailure<'a> {
     pub challenge: Option<Str<'a>>,
     /// When to try again, in the words of the server: its `Retry-After`.
     pub retry_after: Option<Str<'a>>,
-    /// Why the transport failed, if it did and the carrier said so.
+    /// Why the transport failed, if it did and the transport said so.
     pub cause: Option<TransportError>,
 }
 
 /// What went wrong with the exchange of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
-pub enum CarrierFailureKind {
+pub enum TransportFailureKind {
     /// The request did not reach the server, as far as the client can know.
     #[error("the request did not reach the server")]
     Unreachable,
@@ -47,7 +47,7 @@ pub enum CarrierFailureKind {
     /// The response, or an event of it, is longer than [`Limits::frame_bytes`](crate::Limits::frame_bytes).
     #[error("the response is too long")]
     TooLong,
-    /// The call cannot be made over this carrier: the schema of the tool says something that no header field
+    /// The call cannot be made over this transport: the schema of the tool says something that no header field
     /// can hold, or asks for an argument in one that does not fit there. It was not sent.
     #[error("the arguments cannot be repeated in header fields")]
     Unsayable,
@@ -55,7 +55,7 @@ pub enum CarrierFailureKind {
 
 /// In a sentence. Kind and target of the cause are in it, and what the server asks for, because they tell the user
 /// what is missing.
-impl fmt::Display for CarrierFailure<'_> {
+impl fmt::Display for TransportFailure<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.fmt(formatter)?;
         if let Some(status) = self.status {
@@ -71,22 +71,22 @@ impl fmt::Display for CarrierFailure<'_> {
     }
 }
 
-impl core::error::Error for CarrierFailure<'_> {
+impl core::error::Error for TransportFailure<'_> {
     /// The error of the transport: `Display` shows the [`cause`](Self::cause) itself.
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         self.cause.as_ref()?.source()
     }
 }
 
-impl CarrierFailure<'_> {
+impl TransportFailure<'_> {
     /// Nothing but what went wrong.
-    pub const fn new(kind: CarrierFailureKind) -> Self {
+    pub const fn new(kind: TransportFailureKind) -> Self {
         Self { kind, status: None, challenge: None, retry_after: None, cause: None }
     }
 
     /// The same with its own copy of the text.
-    pub fn into_owned(self) -> CarrierFailure<'static> {
-        CarrierFailure {
+    pub fn into_owned(self) -> TransportFailure<'static> {
+        TransportFailure {
             kind: self.kind,
             status: self.status,
             challenge: self.challenge.map(Str::into_owned),
@@ -99,8 +99,8 @@ impl CarrierFailure<'_> {
     pub(crate) const fn is_refused(&self) -> bool {
         match (self.kind, self.status) {
             // It is asked to come back later, so it may well be known.
-            (CarrierFailureKind::Refused, Some(408 | 425 | 429)) => false,
-            (CarrierFailureKind::Refused, Some(400..=499)) => true,
+            (TransportFailureKind::Refused, Some(408 | 425 | 429)) => false,
+            (TransportFailureKind::Refused, Some(400..=499)) => true,
             _ => false,
         }
     }
@@ -116,10 +116,10 @@ pub enum ExchangeEnd<'a> {
         error: ErrorObject<'a>,
         /// The status of HTTP that came with it.
         status: u16,
-        /// The carrier has found out meanwhile how the call should have been made: it is made again, under a new
+        /// The transport has found out meanwhile how the call should have been made: it is made again, under a new
         /// id, unless its params have not been kept. Only then does the call end.
         is_mended: bool,
     },
     /// Without any.
-    Failure(CarrierFailure<'a>),
+    Failure(TransportFailure<'a>),
 }
