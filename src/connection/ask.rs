@@ -3,17 +3,17 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 
-use super::asked::{Again, Asked, Owner, Sent, Wanted};
+use super::answer_context::{AnswerContext, written};
 use super::call_options::{CallError, CallOptions, Timeout};
 use super::cx::Cx;
-use super::exchanges::{Said, observe_sent};
-use super::gate::SendPermit;
-use super::held::Waiting;
 use super::identity::key;
 use super::messages::Messages;
 use super::outboxes::Route;
-use super::request_stamp::{RequestStamp, keep_params};
-use super::rules::{AnswerContext, written};
+use super::outgoing_request::{Again, OutgoingRequest, Owner, Sent, Wanted};
+use super::pre_session_queue::Waiting;
+use super::request_members::{RequestStamp, keep_params};
+use super::send::{Said, observe_sent};
+use super::send_permit::SendPermit;
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
 use crate::frame::{Room, Serial, Tag};
@@ -29,7 +29,7 @@ use crate::version::RevisionSet;
 ///
 /// It is taken out when the request has been sent: it is too large to hand it on.
 pub(super) struct Order<C> {
-    pub(super) asked: Asked<C>,
+    pub(super) asked: OutgoingRequest<C>,
     pub(super) patience: Patience,
     /// The metadata of the task of this side that it belongs to, a literal.
     pub(super) related: Option<String>,
@@ -90,7 +90,7 @@ impl<C: Recycle> Messages<C> {
             by_hand: options.by_hand,
             ..Again::default()
         };
-        let asked = Asked {
+        let asked = OutgoingRequest {
             owner,
             kind,
             parent: options.parent,
@@ -98,7 +98,7 @@ impl<C: Recycle> Messages<C> {
             again,
             list_version: self.list_versions.for_kind(kind),
             task: options.task.map(Box::new),
-            ..Asked::default()
+            ..OutgoingRequest::default()
         };
         Ok(Order { asked, patience, related: None, permit })
     }
@@ -215,7 +215,7 @@ impl<C: Recycle> Messages<C> {
     pub(super) fn register(
         &mut self,
         cx: &Cx<'_, '_>,
-        asked: &mut Asked<C>,
+        asked: &mut OutgoingRequest<C>,
         patience: Patience,
     ) -> CallId {
         CallId(self.outgoing.insert(patience, cx.now, |entry| {

@@ -3,14 +3,14 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use super::again::{is_repeated, send_again};
 use super::call_cx::{Answer, CallCx, Next};
 use super::check_result::judged;
 use super::event::Outcome;
-use super::gathering::Rounds;
+use super::input_rounds::Rounds;
 use super::messages::Messages;
 use super::pages::Pages;
 use super::remote_task::RemoteTask;
+use super::resend::{is_repeated, send_again};
 use super::subscription::Subscription;
 use crate::error::ViolationKind;
 use crate::rpc::{Recycle, ResultType};

@@ -13,9 +13,9 @@ use CallState::{
     Abandoned, AwaitsInput, Ends, IsTask, Queued, Retries, SentInBatch, Subscribed, Withdrawn,
 };
 
-use super::asked::{Asked, Owner, Sent};
 use super::call_index::CallIndex;
 use super::call_state::{Below, Call, CallState as Pattern};
+use super::outgoing_request::{OutgoingRequest, Owner, Sent};
 use crate::handle::{CallId, Place};
 use crate::rpc::Outgoing;
 
@@ -91,7 +91,7 @@ impl Hash for LastStates {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-impl Asked<Call> {
+impl OutgoingRequest<Call> {
     fn state(&self, is_stuck: bool, retries: bool) -> CallState {
         match self.sent {
             _ if self.owner == Owner::Abandoned => Abandoned,
@@ -142,9 +142,9 @@ impl LastStates {
 }
 
 fn check_call(
-    outgoing: &Outgoing<Asked<Call>>,
+    outgoing: &Outgoing<OutgoingRequest<Call>>,
     place: Place,
-    asked: &Asked<Call>,
+    asked: &OutgoingRequest<Call>,
     state: CallState,
 ) {
     let (is_in_heap, idle_runs, may_pause) = outgoing.checked_timers(place);

@@ -1,11 +1,11 @@
 //! Whether an answer of the peer is what was asked for.
 
-use super::asked::Owner;
+use super::answer_context::required_elicitations;
 use super::cx::Cx;
 use super::event::Outcome;
 use super::messages::Messages;
+use super::outgoing_request::Owner;
 use super::routing::Role;
-use super::rules::required_elicitations;
 use crate::dialect::forms::is_refusal;
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;

@@ -1,11 +1,11 @@
 //! How a connection ends: each outcome is handed out once, in order, and nothing is left over.
 
-use super::asked::Owner;
 use super::calls::Calls;
 use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::dispatcher::Dispatcher;
 use super::event::{CancelCause, Cancelled, Cause};
+use super::outgoing_request::Owner;
 use super::serving::Serving;
 use super::timers::Elapsed;
 use crate::config::ConnectionConfig;

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::asked::{Asked, Owner, PollKind, Sent};
+use super::call_capacity::{has_room, make_room};
 use super::call_cx::CallCx;
 use super::call_options::{CallError, CallOptions, TaskOptions, Timeout};
 use super::call_state::{Call, CallState};
@@ -10,9 +10,9 @@ use super::calls::Calls;
 use super::cancel::{CancelError, Cancellation};
 use super::cx::Cx;
 use super::messages::Messages;
+use super::outgoing_request::{OutgoingRequest, Owner, PollKind, Sent};
 use super::pages::{PageParams, Pages, Paging};
 use super::remote_task::RemoteTask;
-use super::room::{has_room, make_room};
 use super::subscribe::ListenParams;
 use super::subscription::Subscription;
 use super::task_messages::poll;
@@ -107,12 +107,12 @@ impl Calls {
             return Err(CallError::TooManyCalls);
         }
         let state = CallState::Subscription(Box::new(subscription));
-        let mut asked = Asked {
+        let mut asked = OutgoingRequest {
             owner: Owner::Subscription,
             // Nothing is in flight under its own id.
             sent: Sent::Nowhere,
             call: Call { state, ..Call::default() },
-            ..Asked::default()
+            ..OutgoingRequest::default()
         };
         let call = self.messages.register(cx, &mut asked, Patience::default());
         self.index.subscriptions.push_back(call);
@@ -199,7 +199,8 @@ impl Calls {
             return Err(CallError::TooManyCalls);
         }
         self.messages.outgoing.clock_mut().tick(cx.now());
-        let mut asked = Asked { kind: Some(kind), sent: Sent::Nowhere, ..Asked::default() };
+        let mut asked =
+            OutgoingRequest { kind: Some(kind), sent: Sent::Nowhere, ..OutgoingRequest::default() };
         let call = self.messages.register(cx, &mut asked, Patience::default());
         make_room(&mut self.messages, &mut self.index, cx);
         let (below, index) = (&mut self.messages, &mut self.index);

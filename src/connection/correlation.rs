@@ -1,7 +1,5 @@
 //! What the peer says about calls of this side: which call a message belongs to, and what it changes.
 
-use super::again::can_be_sent_again;
-use super::asked::{Owner, Wanted};
 use super::call_cx::{CallCx, Next};
 use super::call_index::CallIndex;
 use super::call_state::CallState;
@@ -11,7 +9,9 @@ use super::cx::Cx;
 use super::event::{Notification, ProgressUpdate, Violation};
 use super::for_role::ForRole;
 use super::notification::{expected, is_about_subscriptions};
+use super::outgoing_request::{Owner, Wanted};
 use super::reception::Reception;
+use super::resend::can_be_sent_again;
 use super::routing::Role;
 use super::session::Session;
 use super::subscribe::of_subscription;

@@ -2,9 +2,9 @@
 
 use alloc::collections::VecDeque;
 
-use super::batches::Batches;
 use super::event::CancelCause;
 use super::exchange::Exchange;
+use super::inbound_batches::Batches;
 use super::inputs::Need;
 use super::outboxes::{Outboxes, Route};
 use crate::dialect::RespondError;

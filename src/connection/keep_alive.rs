@@ -2,12 +2,12 @@
 //! ([ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)).
 
 use super::ask::{AddedMembers, write_call};
-use super::asked::{Asked, Owner, Sent};
 use super::cx::Cx;
 use super::event::Outcome;
-use super::exchanges::{Said, observe_sent};
 use super::messages::Messages;
 use super::outboxes::Route;
+use super::outgoing_request::{OutgoingRequest, Owner, Sent};
+use super::send::{Said, observe_sent};
 use crate::config::KeepAlive;
 use crate::error::ErrorCode;
 use crate::frame::{Room, Tag};
@@ -115,11 +115,11 @@ impl Silence {
             write_call(writer, (id, METHOD), &(), AddedMembers::default(), &None, None)
         });
         let call = written.ok().map(|serial| {
-            let mut asked = Asked {
+            let mut asked = OutgoingRequest {
                 owner: Owner::KeepAlive,
                 route,
                 sent: Sent::Outbox(serial),
-                ..Asked::default()
+                ..OutgoingRequest::default()
             };
             messages.register(cx, &mut asked, Patience::default());
             observe_sent(cx.out, route, Said::Method(METHOD));

@@ -14,11 +14,11 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::change::Change;
 use super::exchange::Exchange;
-use super::exchanges::send_about;
 use super::identity::key;
 use super::incoming::Incoming;
 use super::notify::Delivery;
 use super::outboxes::{Outboxes, Route};
+use super::send::send_about;
 use super::session::Session;
 use crate::dialect::methods::NotificationKind;
 use crate::frame::Serial;

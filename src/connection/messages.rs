@@ -3,12 +3,12 @@
 use alloc::string::String;
 
 use super::Counts;
-use super::asked::Asked;
 use super::change::ListVersions;
 use super::elicitations::Elicitations;
-use super::held::PreSessionQueue;
 use super::incoming::Incoming;
 use super::lifecycle::Lifecycle;
+use super::outgoing_request::OutgoingRequest;
+use super::pre_session_queue::PreSessionQueue;
 use super::routing::Role;
 use super::session::Session;
 use super::violations::Violations;
@@ -33,7 +33,7 @@ pub(crate) struct Messages<C> {
     pub(crate) session: Session,
     pub(crate) lifecycle: Lifecycle,
     /// Requests of ours.
-    pub(super) outgoing: Outgoing<Asked<C>>,
+    pub(super) outgoing: Outgoing<OutgoingRequest<C>>,
     /// Requests of the peer.
     pub(super) incoming: Incoming,
     /// What waits for the handshake.

@@ -22,29 +22,26 @@
 //! |---|---|
 //! | `cx`, `reception`, `outboxes`, `counts`, `event` | what every step is given: the configuration, the time, the output; limits |
 //! | `request_meta`, `last_request_meta`, `identity`, `context`, `routing` | what requests say of themselves, and under which rules that puts them |
-//! | `lifecycle`, `session`, `gate`, `rules`, `request_stamp`, `versions` | which revision holds, what may be sent now, and what a message of this side carries |
-//! | `incoming`, `exchange`, `exchanges`, `stamp`, `batches`, `violations` | requests of the peer until they are answered; what the peer did wrong |
-//! | `messages`, `ask`, `held`, `take_back`, `request`, `reply`, `notify`, `progress`, `noise`, `intake`, `notification` | `Messages`: send a request, admit one, answer, cancel, notify, refuse |
-//! | `call_index`, `call_cx`, `pages`, `again`, `gathering`, `check_result`, `wanted_inputs` | the context of a call; lists read page by page; requests sent again; results checked |
+//! | `lifecycle`, `session`, `send_permit`, `answer_context`, `request_members`, `versions` | which revision holds, what may be sent now, and what a message of this side carries |
+//! | `incoming`, `exchange`, `send`, `result_members`, `inbound_batches`, `violations` | requests of the peer until they are answered; what the peer did wrong |
+//! | `messages`, `ask`, `pre_session_queue`, `withdraw`, `request`, `reply`, `notify`, `progress`, `invalid_frames`, `frame_checks`, `notification` | `Messages`: send a request, admit one, answer, cancel, notify, refuse |
+//! | `call_index`, `call_cx`, `pages`, `resend`, `input_rounds`, `check_result`, `wanted_inputs` | the context of a call; lists read page by page; requests sent again; results checked |
 //! | `remote_task`, `task_inputs`, `task_messages`, `task_snapshot` | calls that become tasks of the peer |
 //! | `subscription` | a subscription of this side |
-//! | `call_state`, `opening`, `room` | what a request of this side stands for; the handshake; how many calls there may be |
+//! | `call_state`, `opening`, `call_capacity` | what a request of this side stands for; the handshake; how many calls there may be |
 //! | `subscription_state`, `subscribe`, `session_subscribe` | subscriptions of this side, where there are sessions and where not |
-//! | `calls`, `commands`, `steps`, `correlation`, `batch` | `Calls`: what the application, the peer and the clock do to a call, each as one step |
-//! | `bridge`, `listens` | calls of this side made for a request of the peer; subscriptions of the peer |
+//! | `calls`, `commands`, `steps`, `correlation`, `outbound_batch` | `Calls`: what the application, the peer and the clock do to a call, each as one step |
+//! | `input_bridge`, `listens` | calls of this side made for a request of the peer; subscriptions of the peer |
 //! | `serving`, `respond` | `Serving`: what the application and the peer do about a request of the peer |
 //! | `task_host`, `task_news` | tasks of this side, as the peer sees them |
 //! | `keep_alive`, `dispatcher`, `receive`, `timers`, `closing` | [`Dispatcher`]: messages in, what is due, the end |
-//! | `answering`, `calling`, `hosting` | [`Connection`]: the methods that both roles have |
+//! | `answering`, `calling`, `task_commands` | [`Connection`]: the methods that both roles have |
 //! | `call_table` | the permitted changes of a call, checked in builds for fuzzing |
 
-mod again;
+mod answer_context;
 mod answering;
 mod ask;
-mod asked;
-mod batch;
-mod batches;
-mod bridge;
+mod call_capacity;
 mod call_cx;
 mod call_index;
 mod call_options;
@@ -68,29 +65,30 @@ mod dispatcher;
 mod elicitations;
 mod event;
 mod exchange;
-mod exchanges;
 mod for_role;
-mod gate;
-mod gathering;
-mod held;
-mod hosting;
+mod frame_checks;
 mod identity;
+mod inbound_batches;
 mod incoming;
 mod incoming_request;
+mod input_bridge;
+mod input_rounds;
 mod inputs;
-mod intake;
+mod invalid_frames;
 mod keep_alive;
 mod last_request_meta;
 mod late_probe;
 mod lifecycle;
 mod listens;
 mod messages;
-mod noise;
 mod notification;
 mod notify;
 mod opening;
+mod outbound_batch;
 mod outboxes;
+mod outgoing_request;
 mod pages;
+mod pre_session_queue;
 mod progress;
 mod progress_report;
 mod receive;
@@ -98,22 +96,23 @@ mod reception;
 mod remote_task;
 mod reply;
 mod request;
+mod request_members;
 mod request_meta;
-mod request_stamp;
+mod resend;
 mod respond;
+mod result_members;
 mod resumed;
-mod room;
 mod routing;
-mod rules;
+mod send;
+mod send_permit;
 mod serving;
 mod session;
 mod session_subscribe;
-mod stamp;
 mod steps;
 mod subscribe;
 mod subscription;
 mod subscription_state;
-mod take_back;
+mod task_commands;
 mod task_host;
 mod task_inputs;
 mod task_messages;
@@ -126,8 +125,8 @@ mod transport_failure;
 mod versions;
 mod violations;
 mod wanted_inputs;
+mod withdraw;
 
-pub use batch::{Batch, BatchError};
 pub use call_options::{CallError, CallOptions, TaskOptions, Timeout};
 pub use cancel::{CancelError, Cancellation};
 pub use context::{RequestContext, TaskRequest};
@@ -137,6 +136,7 @@ pub use event::{
     Outcome, ProgressUpdate, RestartCause, TaskAnswer, UnmatchedResponse, Violation,
 };
 pub use notify::{Delivery, NotifyError};
+pub use outbound_batch::{Batch, BatchError};
 pub use outboxes::{Observation, Outboxes, Received, Route};
 pub use pages::Paging;
 pub use progress_report::{Progress, ProgressReport};
@@ -149,7 +149,6 @@ pub(crate) use change::Change;
 pub(crate) use common_event::CommonEvent;
 pub(crate) use cx::Cx;
 pub(crate) use detail::Detail;
-pub(crate) use exchanges::Said;
 pub(crate) use for_role::ForRole;
 pub(crate) use identity::{
     Identity, client_info, meta_to_pass_on, modern_client_info, server_info,
@@ -162,6 +161,7 @@ pub(crate) use notify::Notice;
 pub(crate) use request_meta::RequestMeta;
 pub(crate) use resumed::Resumed;
 pub(crate) use routing::Role;
+pub(crate) use send::Said;
 pub(crate) use task_host::TaskHost;
 pub(crate) use timers::Elapsed;
 pub(crate) use versions::{versions, versions_in};

@@ -2,14 +2,14 @@
 
 use alloc::string::String;
 
+use super::answer_context::written;
 use super::change::Change;
 use super::cx::Cx;
-use super::exchanges::{Said, observe_sent, send_about};
-use super::gate::SendPermit;
-use super::held::Waiting;
 use super::messages::Messages;
 use super::outboxes::{Observation, Route};
-use super::rules::written;
+use super::pre_session_queue::Waiting;
+use super::send::{Said, observe_sent, send_about};
+use super::send_permit::SendPermit;
 use super::session::Session;
 use crate::capability::{CapabilitySet, Owner};
 use crate::dialect::NotAllowed;

@@ -4,12 +4,12 @@ use alloc::boxed::Box;
 use core::time::Duration;
 
 use super::ask::{AddedMembers, write_call};
-use super::asked::{Asked, Owner, Sent};
 use super::cx::Cx;
-use super::exchanges::{Said, observe_sent};
 use super::messages::Messages;
 use super::outboxes::Route;
-use super::request_stamp::RequestStamp;
+use super::outgoing_request::{OutgoingRequest, Owner, Sent};
+use super::request_members::RequestStamp;
+use super::send::{Said, observe_sent};
 use crate::dialect::methods::RequestKind;
 use crate::frame::{Room, Tag};
 use crate::handle::CallId;
@@ -66,7 +66,7 @@ impl Opening {
         let call = CallId(messages.outgoing.next_place());
         let route = Route::Call(call);
         let form = Some(rule.params(revision));
-        let mut asked = Asked { owner, route, ..Asked::default() };
+        let mut asked = OutgoingRequest { owner, route, ..OutgoingRequest::default() };
         let own = messages.session.identity();
         let stamp = RequestStamp::of(own, revision.rules(), &asked.again);
         let serial = cx.out.outbox(route).append(Room::Limit, Tag::Call(call), |writer| {

@@ -7,12 +7,12 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::cx::Cx;
 use super::exchange::Exchange;
-use super::exchanges::send_about;
 use super::identity::key;
 use super::incoming::Incoming;
 use super::messages::Messages;
 use super::outboxes::Outboxes;
 use super::progress_report::{Delayed, Progress, ProgressReport};
+use super::send::send_about;
 use crate::dialect::RespondError;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;

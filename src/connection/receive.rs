@@ -2,7 +2,6 @@
 
 use core::ops::ControlFlow;
 
-use super::asked::Owner;
 use super::call_cx::Answer;
 use super::call_state::CallState;
 use super::check_result::judged;
@@ -11,15 +10,16 @@ use super::context::RequestContext;
 use super::cx::Cx;
 use super::dispatcher::Dispatcher;
 use super::event::{Outcome, UnmatchedResponse, Violation};
-use super::exchanges::Said;
 use super::for_role::ForRole;
+use super::frame_checks;
 use super::incoming_request::IncomingRequest;
-use super::intake;
+use super::invalid_frames::{defective as defective_frame, report_and_answer};
 use super::late_probe::LateProbe;
-use super::noise::{defective as defective_frame, report_and_answer};
 use super::outboxes::{Observation, Received, Route};
+use super::outgoing_request::Owner;
 use super::reception::Reception;
 use super::request::{Admission, Admitted, Refusal};
+use super::send::Said;
 use super::transport_failure::ExchangeEnd;
 use crate::error::ViolationKind;
 use crate::frame::Frame;
@@ -51,7 +51,7 @@ impl Dispatcher {
         self.heard(cx.config, received.now);
         self.messages_mut().violations.begin_frame();
         let mut reception = Reception::from(received);
-        match intake::take_in(&mut self.serving.calls.messages, cx, frame, &mut reception) {
+        match frame_checks::take_in(&mut self.serving.calls.messages, cx, frame, &mut reception) {
             ControlFlow::Continue(()) => self.message(cx, frame, scanned, &reception),
             ControlFlow::Break(event) => event.map(ForRole::Event),
         }
@@ -60,7 +60,7 @@ impl Dispatcher {
     /// The frame has been dealt with, by the role as well.
     pub(crate) fn end_reception(&mut self, cx: &mut Cx<'_, '_>) {
         if self.messages().incoming.batches.has_all_elements() {
-            intake::end_batch(&mut self.serving.calls.messages, cx);
+            frame_checks::end_batch(&mut self.serving.calls.messages, cx);
         }
         self.serving.flush_listens(cx);
         self.messages_mut().lifecycle.observe(cx.out);

@@ -7,8 +7,6 @@ use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 
-use super::again::stuck;
-use super::asked::{PollKind, Sent};
 use super::call_cx::{Answer, CallCx, CallNews, Next};
 use super::call_options::{CallError, TaskOptions};
 use super::check_result::judged;
@@ -16,6 +14,8 @@ use super::cx::Cx;
 use super::event::{Expiry, Outcome};
 use super::inputs::Inputs;
 use super::messages::Messages;
+use super::outgoing_request::{PollKind, Sent};
+use super::resend::stuck;
 use super::task_messages::{inlined, poll, task_in, update_of};
 use super::task_snapshot::{Novelty, Seen, Snapshot, TaskProgress};
 use super::task_update::{BegunTask, TaskTicket};

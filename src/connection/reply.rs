@@ -2,16 +2,16 @@
 
 use alloc::vec::Vec;
 
+use super::answer_context::{ids_in, written};
 use super::cx::Cx;
 use super::event::Cause;
 use super::exchange::Exchange;
-use super::exchanges::{Said, observe_bytes, send};
 use super::incoming::{Incoming, Taken};
 use super::incoming_request::IncomingRequest;
 use super::messages::Messages;
 use super::outboxes::{Received, Route};
-use super::rules::{ids_in, written};
-use super::stamp::{ReplyKind, stamped};
+use super::result_members::{ReplyKind, stamped};
+use super::send::{Said, observe_bytes, send};
 use crate::dialect::RespondError;
 use crate::dialect::methods::RequestKind;
 use crate::error::ErrorCode;

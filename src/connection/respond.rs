@@ -3,7 +3,6 @@
 use alloc::string::String;
 use core::fmt;
 
-use super::bridge::InputResult;
 use super::call_cx::Next;
 use super::call_state::CallState;
 use super::change::Change;
@@ -12,14 +11,15 @@ use super::cx::Cx;
 use super::detail::Detail;
 use super::event::{CancelCause, Cancelled};
 use super::incoming::Taken;
+use super::input_bridge::InputResult;
 use super::inputs::Need;
 use super::notify::{
     Audience, Delivery, Notice, NotifyError, audience, notify_in_exchange, notify_nobody,
     notify_session, uri_in,
 };
+use super::result_members::ReplyKind;
 use super::routing::Role;
 use super::serving::Serving;
-use super::stamp::ReplyKind;
 use super::wanted_inputs::answer_text;
 use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::dialect::features::Feature;

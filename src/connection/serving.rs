@@ -2,8 +2,6 @@
 
 use alloc::vec::Vec;
 
-use super::asked::Owner;
-use super::bridge::Bridges;
 use super::call_cx::Next;
 use super::call_options::CallError;
 use super::call_state::CallState;
@@ -15,11 +13,13 @@ use super::event::{CancelCause, Cancelled, Outcome};
 use super::exchange::Exchange;
 use super::for_role::ForRole;
 use super::incoming_request::IncomingRequest;
+use super::input_bridge::Bridges;
 use super::listens::Listens;
+use super::outgoing_request::Owner;
 use super::progress_report::{Progress, ProgressReport};
 use super::reception::Reception;
+use super::result_members::ReplyKind;
 use super::routing::Role;
-use super::stamp::ReplyKind;
 use super::steps::Left;
 use super::{progress, request};
 use crate::dialect::RespondError;

@@ -8,14 +8,14 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::asked::Owner;
+use super::call_capacity::{has_room, make_room};
 use super::call_index::CallIndex;
 use super::call_options::{CallError, CallOptions, Timeout};
 use super::call_state::Below;
 use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::event::Notification;
-use super::room::{has_room, make_room};
+use super::outgoing_request::Owner;
 use super::subscription::{InSession, Subscription, SubscriptionNews, SubscriptionUpdate, without};
 use super::subscription_state::{changed, keep_early, subscription, subscription_mut};
 use crate::capability::Capability;

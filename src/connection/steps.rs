@@ -2,7 +2,6 @@
 
 use core::time::Duration;
 
-use super::asked::{Owner, PollKind, Sent};
 use super::call_cx::{Answer, CallCx, CallNews, Next};
 use super::call_index::Stuck;
 use super::call_state::{Call, CallState};
@@ -13,6 +12,7 @@ use super::event::{CallEnded, CancelCause, Cause, Expiry, Outcome, TaskAnswer};
 use super::for_role::ForRole;
 use super::inputs::{InputRequested, Need};
 use super::notify::release_notification;
+use super::outgoing_request::{Owner, PollKind, Sent};
 use super::remote_task::RemoteTask;
 use super::session_subscribe::InSessions;
 use super::subscribe::{end_of, next_early};

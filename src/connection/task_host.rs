@@ -9,8 +9,8 @@ use alloc::string::String;
 
 use super::call_state::Below;
 use super::cx::Cx;
+use super::result_members::ReplyKind;
 use super::serving::Serving;
-use super::stamp::ReplyKind;
 use crate::dialect::{Kept, RespondError};
 use crate::error::ErrorCode;
 use crate::handle::IncomingId;

@@ -4,14 +4,14 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::again::stuck;
-use super::asked::PollKind;
 use super::call_cx::CallCx;
 use super::call_options::CallError;
 use super::event::CancelCause;
 use super::inputs::{Need, Wanted};
 use super::outboxes::Route;
+use super::outgoing_request::PollKind;
 use super::remote_task::RemoteTask;
+use super::resend::stuck;
 use super::wanted_inputs::{admit_for, may_be_required, withdraw};
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;

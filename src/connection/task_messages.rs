@@ -2,7 +2,6 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::asked::{Owner, PollKind};
 use super::call_cx::CallCx;
 use super::call_options::{CallError, CallOptions, Timeout};
 use super::check_result::judged;
@@ -10,6 +9,7 @@ use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::event::Outcome;
 use super::messages::Messages;
+use super::outgoing_request::{Owner, PollKind};
 use super::task_snapshot::Snapshot;
 use super::task_update::{TaskTicket, TaskUpdate};
 use crate::dialect::methods::RequestKind;

@@ -2,17 +2,17 @@
 
 use alloc::string::String;
 
-use super::asked::Owner;
+use super::call_capacity::{has_room, make_room};
 use super::call_options::{CallError, CallOptions};
 use super::cx::Cx;
 use super::event::{Outcome, TaskAnswer};
-use super::exchanges::{Said, observe_sent};
 use super::identity::key;
 use super::listens::tell;
 use super::outboxes::{Outboxes, Route};
+use super::outgoing_request::Owner;
 use super::progress::ProgressParams;
 use super::progress_report::{Progress, ProgressReport};
-use super::room::{has_room, make_room};
+use super::send::{Said, observe_sent};
 use super::task_host::{NO_SUCH_TASK, TaskHost};
 use crate::dialect::RespondError;
 use crate::dialect::features::Feature;

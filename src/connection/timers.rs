@@ -1,6 +1,6 @@
 //! What time brings about: what is due, and how a connection ends.
 
-use super::asked::Owner;
+use super::call_capacity::forget_abandoned;
 use super::call_cx::Next;
 use super::call_state::CallState;
 use super::common_event::CommonEvent;
@@ -9,8 +9,8 @@ use super::dispatcher::Dispatcher;
 use super::event::{Cause, Expiry, Outcome};
 use super::for_role::ForRole;
 use super::inputs::InputRequested;
+use super::outgoing_request::Owner;
 use super::resumed::Resumed;
-use super::room::forget_abandoned;
 use crate::handle::CallId;
 use crate::lazy_box::LazyBox;
 use crate::rpc::{Expired, GivenUp};

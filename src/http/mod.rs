@@ -9,8 +9,8 @@
 //!
 //! | step | what does it |
 //! |---|---|
-//! | May this request come in, and what does it want? | [`Gate::admit`], with the head alone |
-//! | Where does its message belong? | [`Gate::post`], with the body |
+//! | May this request come in, and what does it want? | [`RequestValidator::admit`], with the head alone |
+//! | Where does its message belong? | [`RequestValidator::post`], with the body |
 //! | The machine of that place takes it | [`Server::receive`](crate::Server::receive), with the [`Streams`] of the connection as its outboxes |
 //! | What goes out on which response? | [`Streams::next`], as fast as the client reads |
 //! | The client has gone | [`Streams::disconnected`] |
@@ -29,10 +29,10 @@
 //!
 //! | step | what does it |
 //! |---|---|
-//! | What is to be requested, or broken off? | [`Posts::poll_action`]: the [`Posts`] are the outboxes of the [`Client`](crate::Client) |
-//! | The head of a response | [`Posts::head`], which gives a [`ResponseReader`] |
-//! | Parts of the body, and its end | [`Posts::chunk`], [`Posts::end`], which give messages for the machine |
-//! | It failed | [`Posts::failed`] or [`Posts::broken`], with the [`TransportError`](crate::TransportError) that says why |
+//! | What is to be requested, or broken off? | [`ClientTransport::poll_action`]: the [`ClientTransport`] are the outboxes of the [`Client`](crate::Client) |
+//! | The head of a response | [`ClientTransport::head`], which gives a [`ResponseReader`] |
+//! | Parts of the body, and its end | [`ClientTransport::chunk`], [`ClientTransport::end`], which give messages for the machine |
+//! | It failed | [`ClientTransport::failed`] or [`ClientTransport::broken`], with the [`TransportError`](crate::TransportError) that says why |
 //!
 //! Each message is a request of its own, with the header fields that its revision asks for. What goes wrong with one
 //! ends the call that it carries, with [`Outcome::TransportFailed`](crate::Outcome::TransportFailed), and nothing else: the
@@ -58,8 +58,8 @@ mod sse;
 mod value;
 
 pub use client::{
-    Action, Arrived, ExchangeNumber, HeaderError, HttpClient, HttpClientConfig, HttpRequest,
-    OneStream, Posts, Refusal, ResponseReader,
+    Action, Arrived, ClientTransport, ExchangeNumber, HeaderError, HttpClient, HttpClientConfig,
+    HttpRequest, OneStream, Refusal, ResponseReader,
 };
 pub use headers::{Field, Headers};
 pub use media::{accepts, has_content_type, is_json};
@@ -68,9 +68,9 @@ pub use param_headers::{
     AnnotationFlaw, IntegerOutOfRange, InvalidAnnotation, ParamCause, ParamHeaders, ParamMismatch,
 };
 pub use server::{
-    Admitted, Content, Destination, EventStore, Gate, HttpExchange, HttpServer, HttpServerConfig,
-    MemoryEvents, Reply, RequestHead, RequestSource, ResponseHead, ResponseId, ResponseMode,
-    ResponsePart, SessionId, SessionMode, Sessions, Streams,
+    Accepted, Content, Destination, EventStore, HttpExchange, HttpServer, HttpServerConfig,
+    MemoryEvents, Reply, RequestHead, RequestSource, RequestValidator, ResponseHead, ResponseId,
+    ResponseMode, ResponsePart, SessionId, SessionMode, Sessions, Streams,
 };
 pub use sse::{SseDecoder, SseError, SseEvent, write_comment, write_event};
 pub use value::{InvalidSentinel, decode_value, encode_value};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use mcp_sansio::Server;
-use mcp_sansio::http::{Gate, Reply};
+use mcp_sansio::http::{Reply, RequestValidator};
 use mcp_sansio_driver::{PostEntry, Wire};
 
 use crate::budget::Share;
@@ -87,7 +87,7 @@ impl Inner {
         if self.is_closing() {
             drop(alone);
             wire.end_now();
-            return Err(Gate::closing());
+            return Err(RequestValidator::closing());
         }
         let place = alone.insert(&wire);
         drop(alone);
@@ -95,7 +95,7 @@ impl Inner {
         let begun = self.hand_over(&wire, posted, permit, PostEntry::Always);
         let Ok((response, _)) = begun else {
             lock(&self.alone).remove(place);
-            return Err(Gate::closing());
+            return Err(RequestValidator::closing());
         };
         // A subscription has no handler, and counts as well.
         let carried = Carried::alone(wire, response, share).holding(Some(open));
@@ -111,7 +111,7 @@ impl Inner {
                 wire
             }
             None => {
-                let (server, streams) = self.gate.alone(self.next_number());
+                let (server, streams) = self.validator.alone(self.next_number());
                 self.connect(server, streams)
             }
         }

@@ -14,8 +14,8 @@ use hyper::body::Body;
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use mcp_sansio::http::{
-    Admitted, Destination, Gate, Headers, Reply, RequestHead, RequestSource, SessionId, Sessions,
-    Streams,
+    Accepted, Destination, Headers, Reply, RequestHead, RequestSource, RequestValidator, SessionId,
+    Sessions, Streams,
 };
 use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::{ConnectionNumber, ErrorCode, Limits, Phase, Principal, Server, ServerConfig};
@@ -50,7 +50,7 @@ pub struct Endpoint {
 }
 
 pub(crate) struct Inner {
-    pub(crate) gate: Gate,
+    pub(crate) validator: RequestValidator,
     pub(crate) options: EndpointOptions,
     /// Those of every connection.
     pub(crate) limits: Arc<Limits>,
@@ -82,7 +82,7 @@ impl Endpoint {
         handler: impl Handler<Server>,
     ) -> Self {
         options.connection.adjust(&mut config);
-        let gate = Gate::new(Arc::new(options.http.clone()), Arc::new(config));
+        let validator = RequestValidator::new(Arc::new(options.http.clone()), Arc::new(config));
         let inner = Inner {
             sessions: Mutex::new(Sessions::new(&options.http)),
             one_streams: Mutex::new(Sessions::new(&options.http)),
@@ -93,9 +93,9 @@ impl Endpoint {
             numbers: AtomicU32::new(0),
             is_closing: AtomicBool::new(false),
             budget: Budget::new(options.bytes),
-            limits: Arc::new(gate.limits().clone()),
+            limits: Arc::new(validator.limits().clone()),
             timekeeper: Arc::default(),
-            gate,
+            validator,
             options,
         };
         Self { inner: Arc::new(inner) }
@@ -196,13 +196,13 @@ impl Inner {
             Some(authentication) => Some(authentication.await?),
             None => None,
         };
-        let admitted = self.gate.admit(&head)?;
+        let admitted = self.validator.admit(&head)?;
         let source = sender.of(self.options.identify.as_ref(), &parts, access.as_deref())?;
         let until =
             |response: Response<ResponseBody>| self.until_expiry(response, access.as_deref());
         let principal = source.principal;
         match admitted {
-            Admitted::Post => {
+            Accepted::Post => {
                 let mut share = self.share()?;
                 let body = self.read(body, &mut share).await?;
                 self.permit_body(access.as_deref(), &body)?;
@@ -214,17 +214,17 @@ impl Inner {
                     None => Ok(reply(Reply::empty(202))),
                 }
             }
-            Admitted::Listen { session, last_event } => {
+            Accepted::Listen { session, last_event } => {
                 permit(access.as_deref())?;
                 let wire = self.find(session, principal)?;
                 if self.is_closing() {
-                    return Err(Gate::closing());
+                    return Err(RequestValidator::closing());
                 }
                 let share = self.share()?;
                 let response = wire.listen(last_event)?;
                 Ok(until(Carried::new(wire, response, share).respond().await))
             }
-            Admitted::End { session } => {
+            Accepted::End { session } => {
                 permit(access.as_deref())?;
                 self.find(session, principal)?;
                 // Not under the lock, because that wakes others.
@@ -250,7 +250,7 @@ impl Inner {
     {
         let limit = self.options.http.body_bytes;
         if (limit as u64) < body.size_hint().lower() {
-            return Err(self.gate.too_large());
+            return Err(self.validator.too_large());
         }
         let mut body = pin!(body);
         let mut read = BytesMut::new();
@@ -277,7 +277,7 @@ impl Inner {
             };
             let Ok(mut data) = frame.into_data() else { continue };
             if limit < read.len() + data.remaining() {
-                return Err(self.gate.too_large());
+                return Err(self.validator.too_large());
             }
             // What has been read, what the handler gets, what it makes of it, and what the machine keeps meanwhile.
             share.grow(4 * data.remaining())?;
@@ -299,11 +299,11 @@ impl Inner {
         let mut scanned = ScannedFrame::new();
         let destination = {
             let tool = |name: &str| self.options.tools.get(name).cloned();
-            self.gate.post_scanned(headers, body, &mut scanned, &tool)?
+            self.validator.post_scanned(headers, body, &mut scanned, &tool)?
         };
         // In a session there may be something to say before it ends; its machine takes nothing new.
         if self.is_closing() && !matches!(destination, Destination::Session(_)) {
-            return Err(Gate::closing());
+            return Err(RequestValidator::closing());
         }
         let posted = (body, &mut scanned, source);
         let carried = match destination {
@@ -314,7 +314,7 @@ impl Inner {
             Destination::Assumed(revision) => {
                 let connect = || {
                     let (number, now) = (self.next_number(), self.clock.now());
-                    let (server, streams) = self.gate.assumed(number, revision, source, now);
+                    let (server, streams) = self.validator.assumed(number, revision, source, now);
                     self.connect(server, streams)
                 };
                 self.alone(connect, posted, share)?
@@ -337,15 +337,15 @@ impl Inner {
         let (_, _, source) = posted;
         let now = self.clock.now();
         if !self.sessions().has_room(source, now, |wire| wire.used_until(now)) {
-            return Err(Gate::full());
+            return Err(RequestValidator::full());
         }
         let open = self.admit(source)?;
         let random = random_bytes().map_err(|_| Reply::empty(500))?;
         let id = SessionId::from_random(random);
-        let (server, streams) = self.gate.session(self.next_number(), id);
+        let (server, streams) = self.validator.session(self.next_number(), id);
         let wire = self.connect(server, streams);
         let begun = self.hand_over(&wire, posted, Some(open), PostEntry::Always);
-        let (response, _) = begun.map_err(|_| Gate::closing())?;
+        let (response, _) = begun.map_err(|_| RequestValidator::closing())?;
         if wire.phase() == Phase::Opening {
             // The machine has refused it.
             return Ok(Carried::alone(wire, response, share));
@@ -365,11 +365,13 @@ impl Inner {
         let mut known = lock(sessions);
         // Whoever shuts down finds it in there, or it finds that out here; and others may have been faster.
         let entered = if self.is_closing() {
-            Err(Gate::closing())
+            Err(RequestValidator::closing())
         } else {
             let now = self.clock.now();
             let used_until = |wire: &Arc<Wire<Server>>| wire.used_until(now);
-            known.insert(id, source, Arc::clone(wire), now, used_until).map_err(|_| Gate::full())
+            known
+                .insert(id, source, Arc::clone(wire), now, used_until)
+                .map_err(|_| RequestValidator::full())
         };
         // Not under the lock, because that wakes others.
         drop(known);
@@ -395,10 +397,11 @@ impl Inner {
     fn find(&self, id: SessionId, principal: Principal) -> Result<Arc<Wire<Server>>, Reply> {
         let now = self.clock.now();
         let mut sessions = self.sessions();
-        let wire = sessions.get(id, principal, now).cloned().ok_or_else(Gate::no_session)?;
+        let wire =
+            sessions.get(id, principal, now).cloned().ok_or_else(RequestValidator::no_session)?;
         if wire.phase() == Phase::Closed {
             sessions.remove(id, principal);
-            return Err(Gate::no_session());
+            return Err(RequestValidator::no_session());
         }
         Ok(wire)
     }

@@ -10,7 +10,7 @@ use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use mcp_sansio::Server;
 use mcp_sansio::http::name::SESSION_ID;
-use mcp_sansio::http::{Content, Gate, Reply, ResponseHead, ResponseId, ResponsePart};
+use mcp_sansio::http::{Content, Reply, RequestValidator, ResponseHead, ResponseId, ResponsePart};
 use mcp_sansio_driver::{Drive, Elsewhere, Wire};
 use mcp_sansio_tokio::runtime::Sleeps;
 
@@ -146,7 +146,11 @@ impl Carried {
         let Some(head) = poll_fn(|context| self.poll_head(context)).await else {
             // The connection has ended meanwhile; if it was a session there is none any more.
             let is_session = matches!(self.time, Time::OfSession);
-            return reply(if is_session { Gate::no_session() } else { Reply::empty(503) });
+            return reply(if is_session {
+                RequestValidator::no_session()
+            } else {
+                Reply::empty(503)
+            });
         };
         let body = match head.content {
             Content::Events => ResponseBody::events(self),

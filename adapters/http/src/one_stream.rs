@@ -9,7 +9,7 @@ use hyper::body::Body;
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use mcp_sansio::Phase;
-use mcp_sansio::http::{Gate, Reply, RequestSource, SessionId};
+use mcp_sansio::http::{Reply, RequestSource, RequestValidator, SessionId};
 use mcp_sansio::json::ScannedFrame;
 use mcp_sansio_driver::random_bytes;
 
@@ -119,7 +119,7 @@ impl Inner {
             Some(authentication) => Some(authentication.await?),
             None => None,
         };
-        self.gate.admit_event_stream(&head)?;
+        self.validator.admit_event_stream(&head)?;
         let source = sender.of(self.options.identify.as_ref(), &parts, access.as_deref())?;
         permit(access.as_deref())?;
         let paths = self.options.one_stream.as_ref().ok_or(Reply::empty(404))?;
@@ -127,7 +127,8 @@ impl Inner {
         let place = format!("{}?session={id}", paths.messages);
         let share = self.share()?;
         let now = self.clock.now();
-        let (server, streams, response) = self.gate.one_stream(self.next_number(), id, place, now);
+        let (server, streams, response) =
+            self.validator.one_stream(self.next_number(), id, place, now);
         let wire = self.connect(server, streams);
         self.enter(&self.one_streams, id, source, &wire)?;
         let (inner, principal) = (Arc::downgrade(self), source.principal);
@@ -157,17 +158,18 @@ impl Inner {
         let session = parts.uri.query().and_then(|query| {
             query.split('&').find_map(|parameter| parameter.strip_prefix("session="))
         });
-        let id = self.gate.admit_message(&head, session)?;
+        let id = self.validator.admit_message(&head, session)?;
         let source = sender.of(self.options.identify.as_ref(), &parts, access.as_deref())?;
         let mut share = self.share()?;
         let body = self.read(body, &mut share).await?;
         self.permit_body(access.as_deref(), &body)?;
         let scanned = &mut ScannedFrame::new();
-        self.gate.message_scanned(&body, scanned)?;
+        self.validator.message_scanned(&body, scanned)?;
         let now = self.clock.now();
         let wire = lock(&self.one_streams).get(id, source.principal, now).cloned();
-        let wire =
-            wire.filter(|wire| wire.phase() != Phase::Closed).ok_or_else(Gate::no_session)?;
+        let wire = wire
+            .filter(|wire| wire.phase() != Phase::Closed)
+            .ok_or_else(RequestValidator::no_session)?;
         let (response, open) = self.hand_over_to_session(&wire, (&body, scanned, source)).await?;
         let carried = Carried::new(wire, response, share).holding(open);
         Ok(self.until_expiry(carried.respond().await, access.as_deref()))

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use mcp_sansio::http::{Gate, Reply, RequestSource, ResponseId};
+use mcp_sansio::http::{Reply, RequestSource, RequestValidator, ResponseId};
 use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::{Requestor, Server};
 use mcp_sansio_driver::{Permit, PostEntry, PostRefused, Wire};
@@ -98,7 +98,7 @@ impl Drop for OpenRequest {
     }
 }
 
-/// A body, what is known of it since the gate has looked at it, and where it comes from.
+/// A body, what is known of it since the validator has looked at it, and where it comes from.
 pub(crate) type Posted<'s, 'b> = (&'b [u8], &'s mut ScannedFrame<'b>, RequestSource);
 
 /// The response to a body, and the permit of its request if a handler has it.
@@ -126,7 +126,7 @@ impl Inner {
     ) -> Result<Option<Arc<OpenRequest>>, Reply> {
         match self.open_requests.begin(source) {
             Ok(open) => Ok(Some(open)),
-            Err(_) if !self.gate.is_request(body) => Ok(None),
+            Err(_) if !self.validator.is_request(body) => Ok(None),
             Err(text) => Err(Reply::busy(text)),
         }
     }
@@ -163,7 +163,7 @@ impl Inner {
             |entry| self.hand_over(wire, (body, &mut *scanned, source), admitted.clone(), entry);
         let mut begun = begin(PostEntry::IfRoom);
         if begun.as_ref().is_err_and(|refused| *refused == PostRefused::NoRoom) {
-            if self.gate.is_request(body) {
+            if self.validator.is_request(body) {
                 let mut room = wire.post_room(body);
                 while begun.as_ref().is_err_and(|refused| *refused == PostRefused::NoRoom) {
                     (&mut room).await;
@@ -173,7 +173,7 @@ impl Inner {
                 begun = begin(PostEntry::Always);
             }
         }
-        begun.map_err(|_| Gate::no_session())
+        begun.map_err(|_| RequestValidator::no_session())
     }
 }
 

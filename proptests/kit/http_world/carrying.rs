@@ -2,7 +2,7 @@
 
 use mcp_sansio::Frames;
 use mcp_sansio::http::{
-    Action, Admitted, ExchangeNumber, Headers, HttpExchange, HttpRequest, Reply, RequestHead,
+    Accepted, Action, ExchangeNumber, Headers, HttpExchange, HttpRequest, Reply, RequestHead,
     ResponsePart, ResponseReader, name,
 };
 use mcp_sansio::testing::WorkMeter;
@@ -29,7 +29,7 @@ pub(super) struct Carried {
 impl HttpWorld {
     /// Does what the client wants to do with HTTP.
     pub(super) fn act(&mut self) -> Result<(), String> {
-        while let Some(action) = self.posts.poll_action(self.now) {
+        while let Some(action) = self.transport.poll_action(self.now) {
             match action {
                 Action::Send { exchange, request } => {
                     let named = |name: &&str| {
@@ -67,7 +67,8 @@ impl HttpWorld {
                 }
                 Action::Fail { call, failure } => {
                     let end = mcp_sansio::ExchangeEnd::Failure(failure);
-                    let event = self.client.exchange_ended(call, end, self.now, &mut self.posts);
+                    let event =
+                        self.client.exchange_ended(call, end, self.now, &mut self.transport);
                     let event = event.map(|event| event.into_owned());
                     self.client_saw(event)?;
                 }
@@ -103,17 +104,17 @@ impl HttpWorld {
         let (now, source) = (self.now, self.source());
         let principal = source.principal;
         let exchange = match self.http.admit(&head) {
-            Ok(Admitted::Post) => {
+            Ok(Accepted::Post) => {
                 self.sessions += 1;
                 let mut random = [0; 16];
                 random[..8].copy_from_slice(&self.sessions.to_le_bytes());
                 let headers = Headers::from(&*fields);
                 self.http.post(headers, &request.body, source, random, now, &|_| None)
             }
-            Ok(Admitted::Listen { session, last_event }) => {
+            Ok(Accepted::Listen { session, last_event }) => {
                 self.http.listen(session, last_event, principal, now).map(Some)
             }
-            Ok(Admitted::End { session }) => match self.http.end(session, principal, now) {
+            Ok(Accepted::End { session }) => match self.http.end(session, principal, now) {
                 Ok(reply) | Err(reply) => Err(reply),
             },
             Ok(_) => return Err("unknown admission".into()),
@@ -179,7 +180,7 @@ impl HttpWorld {
             let fields: Vec<(&str, &[u8])> =
                 fields.iter().map(|(name, value)| (&**name, value.as_bytes())).collect();
             let headers = Headers::from(&*fields);
-            let reader = self.posts.head(carried.number, status, headers, self.now);
+            let reader = self.transport.head(carried.number, status, headers, self.now);
             if reader.is_none() {
                 return self.drop_carried(at);
             }
@@ -192,11 +193,11 @@ impl HttpWorld {
         let ends = carried.is_complete && carried.bytes.is_empty() && bytes == 0;
         let number = carried.number;
         let mut chunk = &*delivered;
-        while let Some(arrived) = self.posts.chunk(&mut reader, &mut chunk, self.now) {
+        while let Some(arrived) = self.transport.chunk(&mut reader, &mut chunk, self.now) {
             Self::arrived(arrived, self)?;
         }
         if ends {
-            if let Some(arrived) = self.posts.end(&mut reader, self.now) {
+            if let Some(arrived) = self.transport.end(&mut reader, self.now) {
                 Self::arrived(arrived, self)?;
             }
             self.carried.retain(|one| one.number != number);
@@ -207,7 +208,7 @@ impl HttpWorld {
         };
         if reader.is_done() {
             // What else comes is nobody's business, and the end of it is the end of the exchange.
-            _ = self.posts.end(&mut reader, self.now);
+            _ = self.transport.end(&mut reader, self.now);
             return self.drop_carried(at);
         }
         self.carried[at].reader = Some(reader);
@@ -221,9 +222,9 @@ impl HttpWorld {
         let has_arrived = self.carried[at].request.is_none();
         self.drop_carried(at)?;
         let arrived = if has_arrived {
-            self.posts.broken(number, None, self.now)
+            self.transport.broken(number, None, self.now)
         } else {
-            self.posts.failed(number, None, self.now)
+            self.transport.failed(number, None, self.now)
         };
         arrived.map_or(Ok(()), |arrived| Self::arrived(arrived, self))
     }

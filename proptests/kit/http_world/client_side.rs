@@ -13,37 +13,41 @@ use super::{HttpWorld, Step};
 
 impl HttpWorld {
     pub(super) fn connect(&mut self) -> Result<(), String> {
-        self.client.connect(self.now, &mut self.posts).map_err(|error| error.to_string())?;
+        self.client.connect(self.now, &mut self.transport).map_err(|error| error.to_string())?;
         self.act()
     }
 
     pub(super) fn by_client(&mut self, step: Step) -> Result<(), String> {
-        let (now, posts) = (self.now, &mut self.posts);
+        let (now, transport) = (self.now, &mut self.transport);
         match step {
             Step::Call { progress } => {
                 let options = CallOptions::new();
                 let options = if progress { options.progress() } else { options };
                 let params = CallToolParams::new("tool");
-                let made = self.client.call::<method::CallTool>(&params, options, now, posts);
+                let made = self.client.call::<method::CallTool>(&params, options, now, transport);
                 self.calls.extend(made.ok().map(|call| (call, false)));
             }
             Step::List => {
                 let params = Default::default();
-                let made =
-                    self.client.call::<method::ListTools>(&params, CallOptions::new(), now, posts);
+                let made = self.client.call::<method::ListTools>(
+                    &params,
+                    CallOptions::new(),
+                    now,
+                    transport,
+                );
                 self.calls.extend(made.ok().map(|call| (call, false)));
             }
             Step::Subscribe => {
                 let mut filter = SubscriptionFilter::default();
                 filter.tools_list_changed = Some(true);
-                let made = self.client.subscribe(&filter, now, posts);
+                let made = self.client.subscribe(&filter, now, transport);
                 self.calls.extend(made.ok().map(|call| (call, false)));
             }
             Step::Cancel(which) => {
                 let pending: Vec<CallId> = self.client.pending_calls().collect();
                 let Some(index) = which.checked_rem(pending.len() as u64) else { return Ok(()) };
                 let call = pending[index as usize];
-                if self.client.cancel(call, Some("why"), posts).is_ok() {
+                if self.client.cancel(call, Some("why"), transport).is_ok() {
                     self.note(format_args!("cancelled {call}"));
                     self.ended(call)?;
                 }
@@ -53,7 +57,7 @@ impl HttpWorld {
                 let id = self.asked.remove(index as usize);
                 let answer = ElicitResult::accept(Raw::from_serialize(&json!({})).unwrap());
                 // It may not be wanted any more.
-                _ = self.client.respond(id, &answer, posts);
+                _ = self.client.respond(id, &answer, transport);
             }
             _ => {}
         }
@@ -72,7 +76,7 @@ impl HttpWorld {
 
     pub(super) fn client_saw(&mut self, event: Option<ClientEvent<'static>>) -> Result<(), String> {
         let Some(event) = event else { return Ok(()) };
-        self.posts.watch(&event);
+        self.transport.watch(&event);
         self.note_value(format_args!("client: {event:?}"), &event);
         match event {
             ClientEvent::CallEnded(ended) => self.ended(ended.call),
@@ -105,13 +109,13 @@ impl HttpWorld {
                 let limits = world.http.limits().clone();
                 for frame in Frames::of(text, &limits) {
                     let (meter, length) = (WorkMeter::start(), frame.bytes().len());
-                    let event = world.client.receive(frame, received, &mut world.posts);
+                    let event = world.client.receive(frame, received, &mut world.transport);
                     meter.check(length).map_err(|broken| broken.to_string())?;
                     world.client_saw(event.map(ClientEvent::into_owned))?;
                 }
             }
             Arrived::Ended { call, end } => {
-                let event = world.client.exchange_ended(call, end, now, &mut world.posts);
+                let event = world.client.exchange_ended(call, end, now, &mut world.transport);
                 world.client_saw(event.map(ClientEvent::into_owned))?;
             }
             Arrived::SessionLost => world.renew()?,
@@ -126,7 +130,7 @@ impl HttpWorld {
         self.note(format_args!("session lost"));
         let was_connected = self.client.was_connected();
         self.client.disconnected(Cause::SessionLost, self.now);
-        while let Some(event) = self.client.handle_timeout(self.now, &mut self.posts) {
+        while let Some(event) = self.client.handle_timeout(self.now, &mut self.transport) {
             if !(was_connected && matches!(event, ClientEvent::Closed { .. })) {
                 self.client_saw(Some(event))?;
             }
@@ -137,13 +141,13 @@ impl HttpWorld {
         }
         let number = self.client.connection_number().get() + 1;
         self.client = self.client.successor(ConnectionNumber::new(number));
-        self.posts.renew();
-        self.client.connect(self.now, &mut self.posts).map_err(|error| error.to_string())
+        self.transport.renew();
+        self.client.connect(self.now, &mut self.transport).map_err(|error| error.to_string())
     }
 
     /// Does what time has brought about, on both sides.
     pub(super) fn elapse(&mut self) -> Result<(), String> {
-        while let Some(event) = self.client.handle_timeout(self.now, &mut self.posts) {
+        while let Some(event) = self.client.handle_timeout(self.now, &mut self.transport) {
             self.client_saw(Some(event))?;
         }
         for _ in 0..100_000 {
@@ -177,8 +181,8 @@ impl HttpWorld {
         if let Some((call, _)) = self.calls.iter().find(|(_, ended)| !**ended) {
             return Err(format!("outcome: {call} has none"));
         }
-        if !self.carried.is_empty() || self.posts.exchanges() != 0 {
-            let exchanges = self.posts.exchanges();
+        if !self.carried.is_empty() || self.transport.exchanges() != 0 {
+            let exchanges = self.transport.exchanges();
             return Err(format!("end: {} carried, {exchanges} known", self.carried.len()));
         }
         if self.http.connections().next().is_some() || self.http.sessions() != 0 {

@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::{
-    HttpClientConfig, HttpRequest, HttpServer, HttpServerConfig, OneStream, Posts, ResponseMode,
+    ClientTransport, HttpClientConfig, HttpRequest, HttpServer, HttpServerConfig, OneStream,
+    ResponseMode,
 };
 use mcp_sansio::model::{ElicitationCapability, ListChanged, ResourcesCapability};
 use mcp_sansio::testing::{Choices, Digest};
@@ -147,7 +148,7 @@ impl Setup {
 pub struct HttpWorld {
     pub(self) http: HttpServer,
     pub(self) client: Client,
-    pub(self) posts: Posts,
+    pub(self) transport: ClientTransport,
     pub(self) principal: Principal,
     /// The last request of the client that names a session.
     pub(self) named: Option<HttpRequest>,
@@ -260,7 +261,7 @@ impl HttpWorld {
         let limits = client.config().connection.limits.clone();
         Self {
             http: HttpServer::new(Arc::new(setup.http.clone()), server),
-            posts: Posts::new(Arc::new(config), &limits),
+            transport: ClientTransport::new(Arc::new(config), &limits),
             client,
             principal: setup.principal,
             named: None,

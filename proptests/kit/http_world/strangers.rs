@@ -1,6 +1,6 @@
 //! Who the client is, and those who would like to be.
 
-use mcp_sansio::http::{Admitted, Headers, HttpRequest, RequestHead, RequestSource, name};
+use mcp_sansio::http::{Accepted, Headers, HttpRequest, RequestHead, RequestSource, name};
 use mcp_sansio::{Era, Principal, Request, Requestor};
 
 use super::HttpWorld;
@@ -49,14 +49,14 @@ impl HttpWorld {
         let (headers, now) = (Headers::from(&*fields), self.now);
         let admitted = self.http.admit(&RequestHead::new(request.method, &*fields));
         let done = match admitted {
-            Ok(Admitted::Post) => {
+            Ok(Accepted::Post) => {
                 let body = &request.body;
                 self.http.post(headers, body, stranger, [0; 16], now, &|_| None).map(|_| ())
             }
-            Ok(Admitted::Listen { session, last_event }) => {
+            Ok(Accepted::Listen { session, last_event }) => {
                 self.http.listen(session, last_event, stranger, now).map(|_| ())
             }
-            Ok(Admitted::End { session }) => self.http.end(session, stranger, now).map(|_| ()),
+            Ok(Accepted::End { session }) => self.http.end(session, stranger, now).map(|_| ()),
             Ok(_) => return Err("unknown admission".into()),
             // So is the client itself.
             Err(_) => return Ok(()),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::{
-    Action, Admitted, Arrived, ExchangeNumber, Headers, HttpClientConfig, HttpExchange, HttpServer,
-    HttpServerConfig, Posts, RequestHead, ResponsePart,
+    Accepted, Action, Arrived, ClientTransport, ExchangeNumber, Headers, HttpClientConfig,
+    HttpExchange, HttpServer, HttpServerConfig, RequestHead, ResponsePart,
 };
 use mcp_sansio::model::{ListChanged, PageParams, method};
 use mcp_sansio::testing::{Choices, WorkMeter};
@@ -142,13 +142,13 @@ fn ask(http: &mut HttpServer, choices: &mut Choices, now: Instant) -> Option<Htt
     let head = RequestHead::new(method, &*fields);
     let principal = Principal::new(choices.below(2));
     match http.admit(&head).ok()? {
-        Admitted::Post => {
+        Accepted::Post => {
             let body = text(choices, BODIES);
             let mut random = [0; 16];
             random[15] = choices.below(3) as u8;
             let headers = Headers::from(&*fields);
             let mut scans = Scans::new(&body);
-            scans.check_post(http.gate(), headers, &|_| None);
+            scans.check_post(http.validator(), headers, &|_| None);
             let exchange =
                 http.post(headers, &body, principal, random, now, &|_| None).ok().flatten()?;
             let limits = http.limits().clone();
@@ -166,10 +166,10 @@ fn ask(http: &mut HttpServer, choices: &mut Choices, now: Instant) -> Option<Htt
             }
             Some(exchange)
         }
-        Admitted::Listen { session, last_event } => {
+        Accepted::Listen { session, last_event } => {
             http.listen(session, last_event, principal, now).ok()
         }
-        Admitted::End { session } => {
+        Accepted::End { session } => {
             _ = http.end(session, principal, now);
             None
         }
@@ -185,44 +185,50 @@ fn ask(http: &mut HttpServer, choices: &mut Choices, now: Instant) -> Option<Htt
 pub fn answer_anything(choices: &mut Choices) {
     let mut client = Client::new(Arc::new(ClientConfig::new("client", "1")));
     let limits = client.config().connection.limits.clone();
-    let mut posts = Posts::new(Arc::new(HttpClientConfig::new("http://localhost/mcp")), &limits);
+    let mut transport =
+        ClientTransport::new(Arc::new(HttpClientConfig::new("http://localhost/mcp")), &limits);
     let (mut now, mut calls, mut sent) = (Instant::from_millis(1), Vec::new(), Vec::new());
-    client.connect(now, &mut posts).unwrap();
+    client.connect(now, &mut transport).unwrap();
     for _ in 0..60 {
         if choices.one_in(4) {
             let made = client.call::<method::ListTools>(
                 &PageParams::default(),
                 CallOptions::new(),
                 now,
-                &mut posts,
+                &mut transport,
             );
             calls.extend(made);
         }
-        act(&mut client, &mut posts, &mut (&mut calls, &mut sent), now);
+        act(&mut client, &mut transport, &mut (&mut calls, &mut sent), now);
         if let Some(index) = choices.below(3).checked_rem(sent.len() as u64) {
             let exchange = sent.swap_remove(index as usize);
-            answer(&mut client, &mut posts, choices, &mut calls, (exchange, now));
+            answer(&mut client, &mut transport, choices, &mut calls, (exchange, now));
         }
         now = now + Duration::from_millis(choices.below(5_000));
-        elapse(&mut client, &mut posts, &mut calls, now);
+        elapse(&mut client, &mut transport, &mut calls, now);
         if choices.is_exhausted() {
             break;
         }
     }
     client.close();
-    elapse(&mut client, &mut posts, &mut calls, now);
+    elapse(&mut client, &mut transport, &mut calls, now);
     assert_eq!(calls, [], "every call has an outcome");
 }
 
-fn elapse(client: &mut Client, posts: &mut Posts, calls: &mut Vec<CallId>, now: Instant) {
-    while let Some(event) = client.handle_timeout(now, posts) {
-        saw(posts, calls, Some(event));
+fn elapse(
+    client: &mut Client,
+    transport: &mut ClientTransport,
+    calls: &mut Vec<CallId>,
+    now: Instant,
+) {
+    while let Some(event) = client.handle_timeout(now, transport) {
+        saw(transport, calls, Some(event));
     }
 }
 
-fn saw(posts: &mut Posts, calls: &mut Vec<CallId>, event: Option<ClientEvent<'_>>) {
+fn saw(transport: &mut ClientTransport, calls: &mut Vec<CallId>, event: Option<ClientEvent<'_>>) {
     let Some(event) = event else { return };
-    posts.watch(&event);
+    transport.watch(&event);
     if let ClientEvent::CallEnded(ended) = event {
         let before = calls.len();
         calls.retain(|call| *call != ended.call);
@@ -232,18 +238,18 @@ fn saw(posts: &mut Posts, calls: &mut Vec<CallId>, event: Option<ClientEvent<'_>
 
 fn act(
     client: &mut Client,
-    posts: &mut Posts,
+    transport: &mut ClientTransport,
     (calls, sent): &mut (&mut Vec<CallId>, &mut Vec<ExchangeNumber>),
     now: Instant,
 ) {
-    while let Some(action) = posts.poll_action(now) {
+    while let Some(action) = transport.poll_action(now) {
         match action {
             Action::Send { exchange, .. } => sent.push(exchange),
             Action::Abort { exchange } => sent.retain(|one| *one != exchange),
             Action::Fail { call, failure } => {
                 let end = mcp_sansio::ExchangeEnd::Failure(failure);
-                let event = client.exchange_ended(call, end, now, posts);
-                saw(posts, calls, event);
+                let event = client.exchange_ended(call, end, now, transport);
+                saw(transport, calls, event);
             }
             _ => {}
         }
@@ -252,7 +258,7 @@ fn act(
 
 fn answer(
     client: &mut Client,
-    posts: &mut Posts,
+    transport: &mut ClientTransport,
     choices: &mut Choices,
     calls: &mut Vec<CallId>,
     (exchange, now): (ExchangeNumber, Instant),
@@ -268,8 +274,10 @@ fn answer(
         r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
     ];
     if choices.one_in(10) {
-        let arrived = posts.failed(exchange, None, now);
-        return arrived.into_iter().for_each(|arrived| take(client, posts, calls, arrived, now));
+        let arrived = transport.failed(exchange, None, now);
+        return arrived
+            .into_iter()
+            .for_each(|arrived| take(client, transport, calls, arrived, now));
     }
     let status = choices.pick(STATUSES).unwrap();
     let kind = choices.pick(KINDS).unwrap();
@@ -278,7 +286,7 @@ fn answer(
         ("Mcp-Session-Id", if choices.one_in(2) { b"session" } else { b"s p a c e" }),
         ("WWW-Authenticate", b"Bearer"),
     ];
-    let Some(mut reader) = posts.head(exchange, status, Headers::from(&fields[..]), now) else {
+    let Some(mut reader) = transport.head(exchange, status, Headers::from(&fields[..]), now) else {
         return;
     };
     for _ in 0..choices.below(4) {
@@ -293,22 +301,22 @@ fn answer(
         }
         let cut = choices.below(piece.len() as u64 + 1) as usize;
         for mut part in [&piece[..cut], &piece[cut..]] {
-            while let Some(arrived) = posts.chunk(&mut reader, &mut part, now) {
-                take(client, posts, calls, arrived, now);
+            while let Some(arrived) = transport.chunk(&mut reader, &mut part, now) {
+                take(client, transport, calls, arrived, now);
             }
         }
     }
     let arrived = if choices.one_in(4) {
-        posts.failed(exchange, None, now)
+        transport.failed(exchange, None, now)
     } else {
-        posts.end(&mut reader, now)
+        transport.end(&mut reader, now)
     };
-    arrived.into_iter().for_each(|arrived| take(client, posts, calls, arrived, now));
+    arrived.into_iter().for_each(|arrived| take(client, transport, calls, arrived, now));
 }
 
 fn take(
     client: &mut Client,
-    posts: &mut Posts,
+    transport: &mut ClientTransport,
     calls: &mut Vec<CallId>,
     arrived: Arrived<'_>,
     now: Instant,
@@ -318,14 +326,14 @@ fn take(
             let limits = client.config().connection.limits.clone();
             for frame in Frames::of(text, &limits) {
                 let (meter, length) = (WorkMeter::start(), frame.bytes().len());
-                let event = client.receive(frame, received, posts);
+                let event = client.receive(frame, received, transport);
                 assert_eq!(meter.check(length), Ok(()));
-                saw(posts, calls, event);
+                saw(transport, calls, event);
             }
         }
         Arrived::Ended { call, end } => {
-            let event = client.exchange_ended(call, end, now, posts);
-            saw(posts, calls, event);
+            let event = client.exchange_ended(call, end, now, transport);
+            saw(transport, calls, event);
         }
         Arrived::SessionLost | Arrived::ConnectionLost => {
             client.disconnected(Cause::SessionLost, now);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::{
-    Admitted, HttpExchange, HttpServer, HttpServerConfig, RequestHead, RequestSource, ResponsePart,
+    Accepted, HttpExchange, HttpServer, HttpServerConfig, RequestHead, RequestSource, ResponsePart,
 };
 use mcp_sansio::model::CallToolResult;
 use mcp_sansio::task::{NewTask, Tasks, TasksConfig};
@@ -242,7 +242,7 @@ impl Run {
         ];
         fields.extend(more.iter().map(|(name, value)| (*name, value.as_bytes())));
         let head = RequestHead::new("POST", &*fields);
-        assert_eq!(self.http.admit(&head), Ok(Admitted::Post));
+        assert_eq!(self.http.admit(&head), Ok(Accepted::Post));
         self.sessions += u8::from(body["method"] == "initialize");
         let (random, text, now) = ([self.sessions; 16], body.to_string(), self.now);
         let posted = self.http.post(head.headers, text.as_bytes(), source, random, now, &|_| None);

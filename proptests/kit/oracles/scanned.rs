@@ -1,12 +1,14 @@
-//! A body that is scanned once: the gate and the machine do the same as if each had scanned it.
+//! A body that is scanned once: the validator and the machine do the same as if each had scanned it.
 
 use std::sync::Arc;
 
-use mcp_sansio::http::{Gate, Headers, HttpExchange, HttpServer, ParamHeaders, RequestSource};
+use mcp_sansio::http::{
+    Headers, HttpExchange, HttpServer, ParamHeaders, RequestSource, RequestValidator,
+};
 use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::{Frame, Instant, ServerConfig, ServerEvent};
 
-/// A body, and what several gates have left of it: none, the gate that it is for, and one with another limit of the
+/// A body, and what several gates have left of it: none, the validator that it is for, and one with another limit of the
 /// depth.
 #[derive(Debug)]
 pub struct Scans<'b> {
@@ -14,7 +16,7 @@ pub struct Scans<'b> {
     scans: [ScannedFrame<'b>; 3],
 }
 
-/// Like the argument of [`Gate::post`].
+/// Like the argument of [`RequestValidator::post`].
 pub type Tools<'t> = &'t dyn Fn(&str) -> Option<Arc<ParamHeaders>>;
 
 impl<'b> Scans<'b> {
@@ -28,11 +30,17 @@ impl<'b> Scans<'b> {
     /// # Panics
     ///
     /// If the ways differ.
-    pub fn check_post(&mut self, gate: &Gate, headers: Headers<'_>, tools: Tools<'_>) {
-        let expected = gate.post(headers, self.body, tools);
-        let mut post =
-            |gate: &Gate, scan: &mut _| gate.post_scanned(headers, self.body, scan, tools);
-        self.scans = looked_at(gate, &mut post, &expected);
+    pub fn check_post(
+        &mut self,
+        validator: &RequestValidator,
+        headers: Headers<'_>,
+        tools: Tools<'_>,
+    ) {
+        let expected = validator.post(headers, self.body, tools);
+        let mut post = |validator: &RequestValidator, scan: &mut _| {
+            validator.post_scanned(headers, self.body, scan, tools)
+        };
+        self.scans = looked_at(validator, &mut post, &expected);
     }
 
     /// Has a body of a client of 2024-11-05 looked at in each way.
@@ -40,10 +48,11 @@ impl<'b> Scans<'b> {
     /// # Panics
     ///
     /// If the ways differ.
-    pub fn check_message(&mut self, gate: &Gate) {
-        let expected = gate.message(self.body);
-        let mut look = |gate: &Gate, scan: &mut _| gate.message_scanned(self.body, scan);
-        self.scans = looked_at(gate, &mut look, &expected);
+    pub fn check_message(&mut self, validator: &RequestValidator) {
+        let expected = validator.message(self.body);
+        let mut look =
+            |validator: &RequestValidator, scan: &mut _| validator.message_scanned(self.body, scan);
+        self.scans = looked_at(validator, &mut look, &expected);
     }
 
     /// Has copies of a machine take a frame of the body in, in each way, and once as if nobody had scanned it.
@@ -75,26 +84,26 @@ impl<'b> Scans<'b> {
 
 /// What is left of a body that was looked at in each way.
 fn looked_at<'b, T: std::fmt::Debug + PartialEq>(
-    gate: &Gate,
-    look: &mut dyn FnMut(&Gate, &mut ScannedFrame<'b>) -> T,
+    validator: &RequestValidator,
+    look: &mut dyn FnMut(&RequestValidator, &mut ScannedFrame<'b>) -> T,
     expected: &T,
 ) -> [ScannedFrame<'b>; 3] {
     let mut scans = [const { ScannedFrame::new() }; 3];
     let [_, usual, shallow] = &mut scans;
     // The second time nothing is scanned, and then everything is.
-    for gate in [gate, gate, &shallow_gate(), gate] {
-        let found = look(gate, usual);
-        let fresh = look(gate, &mut ScannedFrame::new());
+    for validator in [validator, validator, &shallow_validator(), validator] {
+        let found = look(validator, usual);
+        let fresh = look(validator, &mut ScannedFrame::new());
         assert_eq!(found, fresh);
     }
-    assert_eq!(look(gate, usual), *expected);
-    _ = look(&shallow_gate(), shallow);
+    assert_eq!(look(validator, usual), *expected);
+    _ = look(&shallow_validator(), shallow);
     scans
 }
 
-/// A gate that lets nothing nest.
-fn shallow_gate() -> Gate {
+/// A validator that lets nothing nest.
+fn shallow_validator() -> RequestValidator {
     let mut config = ServerConfig::new("shallow", "1");
     config.connection.limits.depth = 1;
-    Gate::new(Arc::default(), Arc::new(config))
+    RequestValidator::new(Arc::default(), Arc::new(config))
 }

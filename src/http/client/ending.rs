@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::mem::take;
 
 use super::arrived::{Arrived, Step};
+use super::client_transport::ClientTransport;
 use super::exchange::{ExchangeNumber, Purpose};
-use super::posts::Posts;
 use super::response::error_in;
 use super::response_reader::{Form, ResponseReader};
 use super::tool_calls::{begin_refresh, give_up};
@@ -16,7 +16,7 @@ use crate::frame::Tag;
 use crate::handle::CallId;
 use crate::time::Instant;
 
-impl Posts {
+impl ClientTransport {
     /// The server has refused a request with a status.
     pub(super) fn refused(
         &mut self,

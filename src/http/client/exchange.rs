@@ -2,7 +2,7 @@
 //!
 //! A number names one exchange for the whole life of a client.
 
-use super::asked::Asked;
+use super::pending_call::PendingCall;
 use super::resumption::Resumption;
 use super::tool_refresh::Refresh;
 use crate::connection::TransportFailure;
@@ -48,7 +48,7 @@ pub(super) enum Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
     /// It carries a request of ours.
-    Request(Asked),
+    Request(PendingCall),
     /// It lists the tools because of a call that was refused.
     Refresh(Refresh),
     /// It carries several messages at once.

@@ -5,9 +5,9 @@ use alloc::sync::Arc;
 
 use super::action::Action;
 use super::arrived::{Arrived, Step};
+use super::client_transport::ClientTransport;
 use super::config::HttpClientConfig;
 use super::exchange::ExchangeNumber;
-use super::posts::Posts;
 use super::response_reader::ResponseReader;
 use crate::client::{Client, ClientEvent, ConnectError};
 use crate::config::ClientConfig;
@@ -18,7 +18,7 @@ use crate::http::Headers;
 use crate::session::Phase;
 use crate::time::Instant;
 
-/// A client of a server behind HTTP: a [`Client`], and the [`Posts`] by which its messages leave.
+/// A client of a server behind HTTP: a [`Client`], and the [`ClientTransport`] by which its messages leave.
 ///
 /// It is for loops of one thread, for simulations and for fuzzers. Whoever has many threads builds the same from
 /// its parts, as the adapter does. It makes no requests of HTTP: [`poll_action`](Self::poll_action) says which to
@@ -61,7 +61,7 @@ use crate::time::Instant;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HttpClient {
     client: Client,
-    posts: Posts,
+    transport: ClientTransport,
     renewal: Renewal,
     /// Calls that cannot be carried.
     failed: VecDeque<(CallId, TransportFailure<'static>)>,
@@ -82,9 +82,9 @@ enum Renewal {
 impl HttpClient {
     /// A client that has not said anything yet.
     pub fn new(config: Arc<HttpClientConfig>, client: Arc<ClientConfig>) -> Self {
-        let posts = Posts::new(config, &client.connection.limits);
+        let transport = ClientTransport::new(config, &client.connection.limits);
         let client = Client::new(client);
-        Self { client, posts, renewal: Renewal::No, failed: VecDeque::new() }
+        Self { client, transport, renewal: Renewal::No, failed: VecDeque::new() }
     }
 
     /// Begins: see [`Client::connect`].
@@ -93,7 +93,7 @@ impl HttpClient {
     ///
     /// [`ConnectError`] says why nothing is sent.
     pub fn connect(&mut self, now: Instant) -> Result<(), ConnectError> {
-        self.client.connect(now, &mut self.posts)
+        self.client.connect(now, &mut self.transport)
     }
 
     /// The machine.
@@ -102,19 +102,19 @@ impl HttpClient {
     }
 
     /// Where its messages go.
-    pub const fn posts(&self) -> &Posts {
-        &self.posts
+    pub const fn transport(&self) -> &ClientTransport {
+        &self.transport
     }
 
     /// Does something with the machine: makes a call, for example.
-    pub fn with<T>(&mut self, act: impl FnOnce(&mut Client, &mut Posts) -> T) -> T {
-        act(&mut self.client, &mut self.posts)
+    pub fn with<T>(&mut self, act: impl FnOnce(&mut Client, &mut ClientTransport) -> T) -> T {
+        act(&mut self.client, &mut self.transport)
     }
 
     /// Whether everything is over, and told.
     pub fn is_over(&self) -> bool {
         let is_told = self.client.poll_timeout().is_none() && self.failed.is_empty();
-        self.client.phase() == Phase::Closed && is_told && self.posts.is_over()
+        self.client.phase() == Phase::Closed && is_told && self.transport.is_over()
     }
 }
 
@@ -126,7 +126,7 @@ impl HttpClient {
     #[must_use = "an action that is dropped is never done, and what it carried is lost"]
     pub fn poll_action(&mut self, now: Instant) -> Option<Action> {
         loop {
-            match self.posts.poll_action(now)? {
+            match self.transport.poll_action(now)? {
                 Action::Fail { call, failure } => self.failed.push_back((call, failure)),
                 action => return Some(action),
             }
@@ -136,7 +136,7 @@ impl HttpClient {
 
 /// # Receiving
 impl HttpClient {
-    /// The head of a response has come: see [`Posts::head`].
+    /// The head of a response has come: see [`ClientTransport::head`].
     #[must_use = "without the reader the body of the response cannot be read"]
     pub fn head(
         &mut self,
@@ -145,7 +145,7 @@ impl HttpClient {
         headers: Headers<'_>,
         now: Instant,
     ) -> Option<ResponseReader> {
-        self.posts.head(exchange, status, headers, now)
+        self.transport.head(exchange, status, headers, now)
     }
 
     /// A part of the body has come. Takes at most one message of it: call it again while the reader
@@ -160,7 +160,7 @@ impl HttpClient {
         let step = match reader.rest {
             Some(_) => None,
             None => {
-                let step = self.posts.take(reader, chunk, now);
+                let step = self.transport.take(reader, chunk, now);
                 if step.is_none() {
                     // Nothing else is in it that anybody wants.
                     *chunk = &[];
@@ -182,13 +182,13 @@ impl HttpClient {
     ) -> Option<ClientEvent<'r>> {
         let step = match reader.rest {
             Some(_) => None,
-            None => self.posts.take_end(reader, now),
+            None => self.transport.take_end(reader, now),
         };
         reader.has_more = false;
         self.stepped(reader, step, now)
     }
 
-    /// A request could not be made, or its response broke off before its head: see [`Posts::failed`].
+    /// A request could not be made, or its response broke off before its head: see [`ClientTransport::failed`].
     #[must_use = "the event is the only word of it"]
     pub fn failed(
         &mut self,
@@ -196,11 +196,11 @@ impl HttpClient {
         error: Option<TransportError>,
         now: Instant,
     ) -> Option<ClientEvent<'static>> {
-        let arrived = self.posts.failed(exchange, error, now)?;
+        let arrived = self.transport.failed(exchange, error, now)?;
         self.ended(arrived, now)
     }
 
-    /// The exchange has broken off: see [`Posts::broken`].
+    /// The exchange has broken off: see [`ClientTransport::broken`].
     #[must_use = "the event is the only word of it"]
     pub fn broken(
         &mut self,
@@ -208,7 +208,7 @@ impl HttpClient {
         error: Option<TransportError>,
         now: Instant,
     ) -> Option<ClientEvent<'static>> {
-        let arrived = self.posts.broken(exchange, error, now)?;
+        let arrived = self.transport.broken(exchange, error, now)?;
         self.ended(arrived, now)
     }
 
@@ -238,26 +238,27 @@ impl HttpClient {
             reader.rest = Some((frames.rest(), received));
             reader.has_more = true;
         }
-        let event = self.client.receive(frame, received, &mut self.posts);
+        let event = self.client.receive(frame, received, &mut self.transport);
         self.watched(event)
     }
 
     fn ended<'r>(&mut self, arrived: Arrived<'r>, now: Instant) -> Option<ClientEvent<'r>> {
         match arrived {
             Arrived::Ended { call, end } => {
-                let event = self.client.exchange_ended(call, end, now, &mut self.posts);
+                let event = self.client.exchange_ended(call, end, now, &mut self.transport);
                 self.watched(event)
             }
             Arrived::SessionLost => {
                 let is_ending = matches!(self.client.phase(), Phase::Draining | Phase::Closed);
                 // Once is enough, unless there was something to be had of it.
-                let is_vain = self.renewal == Renewal::Asked && !self.posts.session_has_worked();
+                let is_vain =
+                    self.renewal == Renewal::Asked && !self.transport.session_has_worked();
                 self.client.disconnected(Cause::SessionLost, now);
                 if !is_ending && !is_vain && self.client.was_connected() {
                     self.renewal = Renewal::Due;
                 }
                 // There is no session to take leave of.
-                self.posts.renew();
+                self.transport.renew();
                 None
             }
             Arrived::ConnectionLost => {
@@ -271,7 +272,7 @@ impl HttpClient {
 
     fn watched<'r>(&mut self, event: Option<ClientEvent<'r>>) -> Option<ClientEvent<'r>> {
         let event = event?;
-        self.posts.watch(&event);
+        self.transport.watch(&event);
         Some(event)
     }
 }
@@ -283,7 +284,7 @@ impl HttpClient {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let waiting = (!self.failed.is_empty()).then_some(Instant::EPOCH);
         let due = waiting.into_iter().chain(self.client.poll_timeout());
-        due.chain(self.posts.poll_timeout()).min()
+        due.chain(self.transport.poll_timeout()).min()
     }
 
     /// Does the next thing that time, or the end of the connection, has brought about. Call it until it returns
@@ -292,13 +293,13 @@ impl HttpClient {
     pub fn handle_timeout(&mut self, now: Instant) -> Option<ClientEvent<'static>> {
         while let Some((call, failure)) = self.failed.pop_front() {
             let end = ExchangeEnd::Failure(failure);
-            let event = self.client.exchange_ended(call, end, now, &mut self.posts);
+            let event = self.client.exchange_ended(call, end, now, &mut self.transport);
             if let Some(event) = self.watched(event) {
                 return Some(event);
             }
         }
         loop {
-            let event = self.client.handle_timeout(now, &mut self.posts)?;
+            let event = self.client.handle_timeout(now, &mut self.transport)?;
             if self.renewal == Renewal::Due && matches!(event, ClientEvent::Closed { .. }) {
                 self.renew(now);
                 continue;
@@ -313,7 +314,7 @@ impl HttpClient {
         self.client = self.client.successor(ConnectionNumber::new(number));
         self.renewal = Renewal::Asked;
         // If it cannot be said the machine has ended, and that is told like any other end.
-        if self.client.connect(now, &mut self.posts).is_err() {
+        if self.client.connect(now, &mut self.transport).is_err() {
             self.client.disconnected(Cause::SessionLost, now);
         }
     }

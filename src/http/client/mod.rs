@@ -3,22 +3,22 @@
 //! Each file names only files of the layers above it in this list:
 //!
 //! - values: `config`, `request`, `response`, `url`, `action`, `refusals`;
-//! - the parts of an exchange: `asked`, `tool_refresh`, `resumption`, `exchange`, `response_reader`, `arrived`;
+//! - the parts of an exchange: `pending_call`, `tool_refresh`, `resumption`, `exchange`, `response_reader`, `arrived`;
 //! - the parts of a connection: `session`, `transport`, `startup_hold`, `exchange_table`, `tool_headers`;
 //! - its requests: `requests`, and upon them `resume`, `one_stream` and `tool_calls`;
-//! - [`Posts`], which composes them: `posts`, `ending`, `sending`, `receiving`;
+//! - [`ClientTransport`], which composes them: `client_transport`, `ending`, `sending`, `receiving`;
 //! - [`HttpClient`], which has a machine as well.
 
 mod action;
 mod arrived;
-mod asked;
+mod client_transport;
 mod config;
 mod ending;
 mod exchange;
 mod exchange_table;
 mod http_client;
 mod one_stream;
-mod posts;
+mod pending_call;
 mod receiving;
 mod refusals;
 mod request;
@@ -38,10 +38,10 @@ mod url;
 
 pub use action::Action;
 pub use arrived::Arrived;
+pub use client_transport::ClientTransport;
 pub use config::{HeaderError, HttpClientConfig, OneStream};
 pub use exchange::ExchangeNumber;
 pub use http_client::HttpClient;
-pub use posts::Posts;
 pub use refusals::Refusal;
 pub use request::HttpRequest;
 pub use response_reader::ResponseReader;

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 use core::mem::take;
 
 use super::arrived::{Arrived, Step};
+use super::client_transport::ClientTransport;
 use super::exchange::{ExchangeNumber, Purpose, Verdict};
-use super::posts::Posts;
 use super::response::{answers, each_answered, failure};
 use super::response_reader::{Form, Part, ResponseReader};
 use super::tool_calls::{begin_refresh, give_up};
@@ -17,7 +17,7 @@ use crate::http::{Headers, SseEvent};
 use crate::time::Instant;
 
 /// # Receiving
-impl Posts {
+impl ClientTransport {
     /// Takes the head of a response. Returns the reader of its body, or `None` if the exchange has ended: then drop
     /// the response.
     #[must_use = "without the reader the body of the response cannot be read"]
@@ -85,7 +85,7 @@ impl Posts {
 }
 
 /// # Receiving
-impl Posts {
+impl ClientTransport {
     /// The request could not be made: nothing of it can have reached the server. The error says why, if the transport
     /// knows; it is the [`cause`](TransportFailure::cause) of the failure of the call.
     #[must_use = "what has arrived is lost unless the machine receives it"]
@@ -111,7 +111,7 @@ impl Posts {
     }
 }
 
-impl Posts {
+impl ClientTransport {
     /// An exchange has ended without the rest of its response.
     fn ended_without(
         &mut self,

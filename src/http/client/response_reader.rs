@@ -11,8 +11,8 @@ use crate::connection::{Received, TransportFailure};
 use crate::frame::Rest;
 use crate::http::{Headers, SseDecoder, SseEvent, has_content_type};
 
-/// The partial body of one response. Hand what comes in to [`Posts::chunk`](super::Posts::chunk), and the end of it
-/// to [`Posts::end`](super::Posts::end).
+/// The partial body of one response. Hand what comes in to [`ClientTransport::chunk`](super::ClientTransport::chunk), and the end of it
+/// to [`ClientTransport::end`](super::ClientTransport::end).
 ///
 /// It holds at most one event, or one JSON text, of at most
 /// [`Limits::frame_bytes`](crate::Limits::frame_bytes).

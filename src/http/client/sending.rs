@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 
 use super::action::Action;
-use super::asked::{Asked, CalledTool};
+use super::client_transport::ClientTransport;
 use super::exchange::{Exchange, Purpose};
-use super::posts::Posts;
+use super::pending_call::{CalledTool, PendingCall};
 use super::request::{Labels, Said};
 use super::resume::Due;
 use super::tool_headers::Unsayable;
@@ -16,7 +16,7 @@ use crate::time::Instant;
 use crate::version::Revision;
 
 /// # Sending
-impl Posts {
+impl ClientTransport {
     /// The next thing to do with HTTP. Ask until there is nothing, after everything that has happened, and when the
     /// time of [`poll_timeout`](Self::poll_timeout) has come.
     #[must_use = "an action that is dropped is never done, and what it carried is lost"]
@@ -71,13 +71,13 @@ impl Posts {
         }
         let completes_handshake = is("notifications/initialized");
         let purpose = match (tag, said.id) {
-            (Tag::Call(call), Some(id)) => Purpose::Request(Asked {
+            (Tag::Call(call), Some(id)) => Purpose::Request(PendingCall {
                 lists_tools: stands_alone && is("tools/list"),
                 called: if stands_alone { CalledTool::read(&said) } else { None },
                 is_mended: self.tool_calls.take_mended(call),
                 probes: is("server/discover"),
                 opens: opens.then(|| message.clone()),
-                ..Asked::new(call, id)
+                ..PendingCall::new(call, id)
             }),
             _ => Purpose::Notice { completes_handshake },
         };
@@ -117,7 +117,7 @@ impl Posts {
 }
 
 /// # Time
-impl Posts {
+impl ClientTransport {
     /// When to ask for the next [action](Self::poll_action) although nothing has happened.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let due = self.requests.exchanges.next_due().map(|(due, _)| due);

@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::asked::Asked;
+use super::pending_call::PendingCall;
 use super::request::{HttpRequest, Said};
 use super::response::error_in;
 use crate::connection::ExchangeEnd;
@@ -22,7 +22,7 @@ const MOST_PAGES: u32 = 100;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Refresh {
     /// The call, which has been refused.
-    asked: Asked,
+    asked: PendingCall,
     /// How it was refused: the status, and the whole message.
     status: u16,
     refused: Vec<u8>,
@@ -49,7 +49,7 @@ pub(super) enum Page<'m> {
 }
 
 impl Refresh {
-    pub(super) fn new(asked: Asked, status: u16, refused: &[u8]) -> Self {
+    pub(super) fn new(asked: PendingCall, status: u16, refused: &[u8]) -> Self {
         Self { asked, status, refused: refused.to_vec(), id: String::new(), pages: 0 }
     }
 
@@ -121,7 +121,7 @@ fn has_tool(result: &str, tool: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::asked::CalledTool;
+    use super::super::pending_call::CalledTool;
     use super::*;
     use crate::handle::{ConnectionNumber, Place};
 
@@ -130,7 +130,7 @@ mod tests {
             br#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"b","_meta":{}}}"#;
         let called = CalledTool::read(&Said::read(call));
         let place = Place { connection: ConnectionNumber::default(), index: 0, generation: 0 };
-        let asked = Asked { called, ..Asked::new(CallId(place), "5") };
+        let asked = PendingCall { called, ..PendingCall::new(CallId(place), "5") };
         let refused = br#"{"jsonrpc":"2.0","id":5,"error":{"code":-32001,"message":"no"}}"#;
         Refresh::new(asked, 400, refused)
     }

@@ -3,8 +3,8 @@
 use alloc::sync::Arc;
 use core::fmt::Display;
 
-use super::gate::{Destination, Gate, names_modern_revision, unusable};
 use super::reply::Reply;
+use super::request_validator::{Destination, RequestValidator, names_modern_revision, unusable};
 use crate::connection::{Detail, RequestMeta};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Frame, Frames, Origin};
@@ -15,7 +15,7 @@ use crate::rpc::{Fault, Id, Message, Versions, classify};
 use crate::version::{Revision, RevisionSet};
 
 /// # Bodies
-impl Gate {
+impl RequestValidator {
     /// Looks at the body of a POST whose head [was admitted](Self::admit), and says where its messages belong.
     /// `tool` gives what of the arguments of a tool is repeated in header fields, for a tool that this client
     /// can see. With [`post_scanned`](Self::post_scanned) the machine need not scan the body again.
@@ -50,7 +50,7 @@ impl Gate {
             return Err(self.too_large());
         }
         let version = headers.get(name::PROTOCOL_VERSION);
-        Body { gate: self, headers, version, tool }.destination(body, scanned)
+        Body { validator: self, headers, version, tool }.destination(body, scanned)
     }
 
     /// Whether a body is a single request, and not a `ping`.
@@ -71,7 +71,7 @@ impl Gate {
 
 /// What a body is looked at with.
 struct Body<'g> {
-    gate: &'g Gate,
+    validator: &'g RequestValidator,
     headers: Headers<'g>,
     /// `MCP-Protocol-Version`, which several checks look at.
     version: Field<'g>,
@@ -79,14 +79,14 @@ struct Body<'g> {
 }
 
 /// A request, as far as it matters here.
-struct Asked<'e, 'a> {
+struct PostedRequest<'e, 'a> {
     id: Id<'a>,
     method: Str<'a>,
     params: Option<Object<'e, 'a>>,
     meta: Option<Object<'e, 'a>>,
 }
 
-impl<'a> Asked<'_, 'a> {
+impl<'a> PostedRequest<'_, 'a> {
     /// A member of the params.
     fn param(&self, name: &str) -> Option<&'a str> {
         self.params.as_ref()?.get(name)
@@ -99,8 +99,8 @@ impl Body<'_> {
         body: &'b [u8],
         scanned: &mut ScannedFrame<'b>,
     ) -> Result<Destination, Reply> {
-        let limits = &self.gate.server.connection.limits;
-        let first = first_frame(self.gate, body)?;
+        let limits = &self.validator.server.connection.limits;
+        let first = first_frame(self.validator, body)?;
         if first.is_in_batch() {
             return self.batch(Frames::of(body, limits), limits);
         }
@@ -111,7 +111,7 @@ impl Body<'_> {
     fn message(&self, message: Message<'_, '_>) -> Result<Destination, Reply> {
         match message {
             Message::Request { id, method, params, meta } => {
-                self.request(&Asked { id, method, params, meta })
+                self.request(&PostedRequest { id, method, params, meta })
             }
             Message::Notification { method, meta, .. } => self.notification(&method, meta.as_ref()),
             Message::Result { .. } | Message::Error { .. } | Message::IdlessError { .. } => {
@@ -151,7 +151,7 @@ impl Body<'_> {
         if asks { self.in_session(None, no_batches) } else { self.in_real_session(no_batches) }
     }
 
-    fn request(&self, asked: &Asked<'_, '_>) -> Result<Destination, Reply> {
+    fn request(&self, asked: &PostedRequest<'_, '_>) -> Result<Destination, Reply> {
         let request_meta = self.request_meta(asked.meta.as_ref());
         let names_modern_revision = names_modern_revision(self.version);
         if asked.method == "initialize" && !matches!(request_meta, Some(RequestMeta::Modern(_))) {
@@ -181,19 +181,19 @@ impl Body<'_> {
     /// `initialize` belongs to the era of sessions, whatever it claims.
     fn initialize(
         &self,
-        asked: &Asked<'_, '_>,
+        asked: &PostedRequest<'_, '_>,
         names_modern_revision: bool,
     ) -> Result<Destination, Reply> {
         if names_modern_revision {
             let text = "MCP-Protocol-Version names a version without initialize";
             return Err(mismatch(asked, &text));
         }
-        if self.gate.assumes_sessions() {
-            self.gate.check_version(self.version, Some(&asked.id))?;
+        if self.validator.assumes_sessions() {
+            self.validator.check_version(self.version, Some(&asked.id))?;
             return Ok(Destination::Assumed(None));
         }
-        if !self.gate.has_sessions() {
-            let supported = self.gate.server.revisions.and(RevisionSet::MODERN);
+        if !self.validator.has_sessions() {
+            let supported = self.validator.server.revisions.and(RevisionSet::MODERN);
             let requested = asked.param("protocolVersion").unwrap_or("\"\"");
             let requested = Str::from_literal(requested).unwrap_or_else(|| Str::from(""));
             let detail = Detail::versions(supported, &requested);
@@ -209,7 +209,7 @@ impl Body<'_> {
                 return Err(Reply::error(400, Some(&asked.id), ErrorCode::INVALID_REQUEST, &text));
             }
         }
-        self.gate.check_version(self.version, Some(&asked.id))?;
+        self.validator.check_version(self.version, Some(&asked.id))?;
         Ok(Destination::Opening)
     }
 
@@ -229,7 +229,7 @@ impl Body<'_> {
             let text = "MCP-Protocol-Version is not what the body says";
             return Err(refusal(ErrorCode::HEADER_MISMATCH, &text));
         }
-        let spoken = self.gate.server.revisions.and(RevisionSet::MODERN);
+        let spoken = self.validator.server.revisions.and(RevisionSet::MODERN);
         if Revision::from_name(named).is_some_and(|revision| spoken.contains(revision)) {
             self.check_notified(method)?;
             return Ok(Destination::Alone);
@@ -256,7 +256,7 @@ impl Body<'_> {
 
     /// To the session that is named, because nothing is asked of clients in others.
     fn in_real_session(&self, otherwise: &str) -> Result<Destination, Reply> {
-        if self.gate.assumes_sessions() {
+        if self.validator.assumes_sessions() {
             return Err(refusal(ErrorCode::INVALID_REQUEST, &otherwise));
         }
         self.in_session(None, otherwise)
@@ -268,26 +268,26 @@ impl Body<'_> {
         id: Option<&Id<'_>>,
         otherwise: impl FnOnce() -> Result<Destination, Reply>,
     ) -> Result<Destination, Reply> {
-        if self.gate.assumes_sessions() {
-            self.gate.check_version(self.version, id)?;
+        if self.validator.assumes_sessions() {
+            self.validator.check_version(self.version, id)?;
             let named = match self.version {
                 Field::Once(version) => Revision::from_name(version),
                 _ => None,
             };
             return Ok(Destination::Assumed(Some(named.unwrap_or(Revision::UNNAMED))));
         }
-        if !self.gate.has_sessions() {
+        if !self.validator.has_sessions() {
             return otherwise();
         }
-        let session = self.gate.session_of(self.headers, id)?;
-        self.gate.check_version(self.version, id)?;
+        let session = self.validator.session_of(self.headers, id)?;
+        self.validator.check_version(self.version, id)?;
         Ok(Destination::Session(session))
     }
 
     /// What a request says of itself, if there are requests that stand alone.
     fn request_meta<'a>(&self, meta: Option<&Object<'_, 'a>>) -> Option<RequestMeta<'a>> {
-        let identity = self.gate.identity.as_ref()?;
-        Some(RequestMeta::read(meta, self.gate.server.revisions, identity))
+        let identity = self.validator.identity.as_ref()?;
+        Some(RequestMeta::read(meta, self.validator.server.revisions, identity))
     }
 
     fn named_version(&self) -> Result<Option<&str>, Reply> {
@@ -304,7 +304,7 @@ impl Body<'_> {
     /// Whether the header names the version of the body, which only the caller can compare.
     fn check_named_version(
         &self,
-        asked: &Asked<'_, '_>,
+        asked: &PostedRequest<'_, '_>,
         is_it: impl FnOnce(&str) -> bool,
     ) -> Result<(), Reply> {
         match self.version {
@@ -313,7 +313,7 @@ impl Body<'_> {
         }
     }
 
-    fn check_method(&self, asked: &Asked<'_, '_>) -> Result<(), Reply> {
+    fn check_method(&self, asked: &PostedRequest<'_, '_>) -> Result<(), Reply> {
         match self.headers.get(name::METHOD) {
             Field::Once(named) if asked.method == named => Ok(()),
             other => Err(mismatch(asked, &Complaint(name::METHOD, other))),
@@ -330,7 +330,7 @@ impl Body<'_> {
     }
 
     /// What a request is about, where the header has to say it.
-    fn check_name(&self, asked: &Asked<'_, '_>) -> Result<(), Reply> {
+    fn check_name(&self, asked: &PostedRequest<'_, '_>) -> Result<(), Reply> {
         let Some(source) = name_source(&asked.method) else { return Ok(()) };
         let field = self.headers.get(name::NAME);
         let value = asked.param(source);
@@ -344,9 +344,9 @@ impl Body<'_> {
         if is_right { Ok(()) } else { Err(mismatch(asked, &Complaint(name::NAME, field))) }
     }
 
-    fn check_params(&self, asked: &Asked<'_, '_>) -> Result<(), Reply> {
+    fn check_params(&self, asked: &PostedRequest<'_, '_>) -> Result<(), Reply> {
         // Whoever has no tools does not find the method, and that comes first.
-        if asked.method != "tools/call" || self.gate.server.capabilities.tools.is_none() {
+        if asked.method != "tools/call" || self.validator.server.capabilities.tools.is_none() {
             return Ok(());
         }
         let Some(tool) = asked.param("name").and_then(Str::from_literal) else { return Ok(()) };
@@ -386,13 +386,13 @@ impl Display for Complaint<'_> {
 }
 
 /// What a body begins with: a message, alone or in a batch.
-fn first_frame<'b>(gate: &Gate, body: &'b [u8]) -> Result<Frame<'b>, Reply> {
-    let Some(first) = Frames::of(body, &gate.server.connection.limits).next() else {
+fn first_frame<'b>(validator: &RequestValidator, body: &'b [u8]) -> Result<Frame<'b>, Reply> {
+    let Some(first) = Frames::of(body, &validator.server.connection.limits).next() else {
         return Err(refusal(ErrorCode::PARSE_ERROR, &"there is no message"));
     };
     let (code, kind) = match first.origin() {
         Origin::Element(_) | Origin::Message => return Ok(first),
-        Origin::TooLong { .. } => return Err(gate.too_large()),
+        Origin::TooLong { .. } => return Err(validator.too_large()),
         Origin::LongBatch => (ErrorCode::INVALID_REQUEST, ViolationKind::LongBatch),
         Origin::EmptyBatch | Origin::LastLine => {
             (ErrorCode::INVALID_REQUEST, ViolationKind::EmptyBatch)
@@ -404,12 +404,12 @@ fn first_frame<'b>(gate: &Gate, body: &'b [u8]) -> Result<Frame<'b>, Reply> {
 
 /// Whether a body is a message, or several.
 pub(super) fn check_shape<'b>(
-    gate: &Gate,
+    validator: &RequestValidator,
     body: &'b [u8],
     scanned: &mut ScannedFrame<'b>,
 ) -> Result<(), Reply> {
-    let limits = &gate.server.connection.limits;
-    first_frame(gate, body)?;
+    let limits = &validator.server.connection.limits;
+    first_frame(validator, body)?;
     Frames::of(body, limits).try_for_each(|frame| {
         read(scanned.read(frame.bytes(), limits.depth, None), limits).map(|_| ())
     })
@@ -439,6 +439,6 @@ fn refusal(code: ErrorCode, message: &dyn Display) -> Reply {
 }
 
 /// A header field does not say what the body says.
-fn mismatch(asked: &Asked<'_, '_>, message: &dyn Display) -> Reply {
+fn mismatch(asked: &PostedRequest<'_, '_>, message: &dyn Display) -> Reply {
     Reply::error(400, Some(&asked.id), ErrorCode::HEADER_MISMATCH, message)
 }

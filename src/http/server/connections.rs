@@ -1,9 +1,9 @@
 //! The connections of a server behind HTTP: how they begin, are found, and are forgotten.
 
 use super::connection::Connection;
-use super::gate::Gate;
 use super::http_server::HttpServer;
 use super::reply::Reply;
+use super::request_validator::RequestValidator;
 use super::session_id::SessionId;
 use super::source::RequestSource;
 use super::streams::Streams;
@@ -29,12 +29,16 @@ impl HttpServer {
     pub(super) fn check_room(&mut self, source: RequestSource, now: Instant) -> Result<(), Reply> {
         let Self { sessions, connections, .. } = self;
         let used_until = |number: &u32| connections.get(number)?.streams.used_until(now);
-        if sessions.has_room(source, now, used_until) { Ok(()) } else { Err(Gate::full()) }
+        if sessions.has_room(source, now, used_until) {
+            Ok(())
+        } else {
+            Err(RequestValidator::full())
+        }
     }
 
     pub(super) fn check_open(&self) -> Result<(), Reply> {
         if self.is_shutting_down {
-            return Err(Gate::closing());
+            return Err(RequestValidator::closing());
         }
         Ok(())
     }
@@ -52,7 +56,7 @@ impl HttpServer {
             is_open && connection.streams.is_one_stream() == is_one_stream
         };
         let found = number.filter(|number| self.connections.get(number).filter(is_it).is_some());
-        found.ok_or_else(Gate::no_session)
+        found.ok_or_else(RequestValidator::no_session)
     }
 
     /// The number of the next connection. After all of them come those again that are free: some sessions last.

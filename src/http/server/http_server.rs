@@ -8,8 +8,8 @@ use core::time::Duration;
 
 use super::config::HttpServerConfig;
 use super::connection::Connection;
-use super::gate::{Admitted, Destination, Gate, RequestHead};
 use super::reply::Reply;
+use super::request_validator::{Accepted, Destination, RequestHead, RequestValidator};
 use super::respond::ResponsePart;
 use super::response_id::ResponseId;
 use super::session_id::SessionId;
@@ -25,7 +25,7 @@ use crate::server::{Server, ServerEvent};
 use crate::session::Phase;
 use crate::time::Instant;
 
-/// A server behind HTTP: its [`Gate`], its sessions, and a machine with [`Streams`] for each of them and for
+/// A server behind HTTP: its [`RequestValidator`], its sessions, and a machine with [`Streams`] for each of them and for
 /// each request that stands alone.
 ///
 /// It is for loops of one thread, for simulations and for fuzzers. Whoever has many threads builds the same from
@@ -34,7 +34,7 @@ use crate::time::Instant;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use mcp_sansio::http::{Admitted, HttpServer, HttpServerConfig, RequestHead, ResponsePart};
+/// use mcp_sansio::http::{Accepted, HttpServer, HttpServerConfig, RequestHead, ResponsePart};
 /// use mcp_sansio::{Frames, Instant, Principal, ServerConfig};
 ///
 /// let config = Arc::new(ServerConfig::new("doc", "1.0"));
@@ -49,7 +49,7 @@ use crate::time::Instant;
 ///     ("Mcp-Method", b"server/discover"),
 /// ];
 /// let head = RequestHead::new("POST", &fields[..]);
-/// assert_eq!(http.admit(&head), Ok(Admitted::Post));
+/// assert_eq!(http.admit(&head), Ok(Accepted::Post));
 /// let body = br#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{
 ///     "io.modelcontextprotocol/protocolVersion":"2026-07-28",
 ///     "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
@@ -71,7 +71,7 @@ use crate::time::Instant;
 /// ```
 #[derive(Clone, Debug)]
 pub struct HttpServer {
-    pub(super) gate: Gate,
+    pub(super) validator: RequestValidator,
     pub(super) connections: BTreeMap<u32, Connection>,
     pub(super) sessions: Sessions<u32>,
     pub(super) deadlines: BTreeSet<(Instant, u32)>,
@@ -107,7 +107,7 @@ impl HttpServer {
     pub fn new(config: Arc<HttpServerConfig>, server: Arc<ServerConfig>) -> Self {
         let sessions = Sessions::new(&config);
         Self {
-            gate: Gate::new(config, server),
+            validator: RequestValidator::new(config, server),
             connections: BTreeMap::new(),
             sessions,
             deadlines: BTreeSet::new(),
@@ -119,7 +119,7 @@ impl HttpServer {
 
     /// The bounds of every connection.
     pub fn limits(&self) -> &crate::limits::Limits {
-        self.gate.limits()
+        self.validator.limits()
     }
 
     /// How many sessions there are.
@@ -133,17 +133,17 @@ impl HttpServer {
     }
 
     /// What looks at requests.
-    pub const fn gate(&self) -> &Gate {
-        &self.gate
+    pub const fn validator(&self) -> &RequestValidator {
+        &self.validator
     }
 
-    /// Looks at the head of a request: see [`Gate::admit`].
+    /// Looks at the head of a request: see [`RequestValidator::admit`].
     ///
     /// # Errors
     ///
     /// The [`Reply`] that refuses it.
-    pub fn admit<'a>(&self, head: &RequestHead<'a>) -> Result<Admitted<'a>, Reply> {
-        self.gate.admit(head)
+    pub fn admit<'a>(&self, head: &RequestHead<'a>) -> Result<Accepted<'a>, Reply> {
+        self.validator.admit(head)
     }
 }
 
@@ -154,7 +154,7 @@ impl HttpServer {
     /// `None` means that there is nothing to hand on: the answer is 202.
     ///
     /// The source says who has sent it: a principal or a [`RequestSource`]. The random bytes make the id of a
-    /// session, if this opens one. `tool` is as for [`Gate::post`].
+    /// session, if this opens one. `tool` is as for [`RequestValidator::post`].
     ///
     /// # Errors
     ///
@@ -169,7 +169,7 @@ impl HttpServer {
         tool: &dyn Fn(&str) -> Option<Arc<ParamHeaders>>,
     ) -> Result<Option<HttpExchange>, Reply> {
         let source = source.into();
-        let destination = self.gate.post(headers, body, tool)?;
+        let destination = self.validator.post(headers, body, tool)?;
         if !matches!(destination, Destination::Session(_) | Destination::Nobody) {
             self.check_open()?;
         }
@@ -178,16 +178,16 @@ impl HttpServer {
             Destination::Session(session) => self.find(session, source.principal, false, now)?,
             Destination::Alone => {
                 let number = self.next_number();
-                self.connect(self.gate.alone(number), source)
+                self.connect(self.validator.alone(number), source)
             }
             Destination::Assumed(revision) => {
                 let number = self.next_number();
-                self.connect(self.gate.assumed(number, revision, source, now), source)
+                self.connect(self.validator.assumed(number, revision, source, now), source)
             }
             Destination::Opening => {
                 self.check_room(source, now)?;
                 let number = self.next_number();
-                self.connect(self.gate.session(number, SessionId::from_random(random)), source)
+                self.connect(self.validator.session(number, SessionId::from_random(random)), source)
             }
         };
         self.begin(number, now).map(Some)
@@ -195,7 +195,8 @@ impl HttpServer {
 
     /// A response to what has been posted.
     fn begin(&mut self, number: u32, now: Instant) -> Result<HttpExchange, Reply> {
-        let connection = self.connections.get_mut(&number).ok_or_else(Gate::no_session)?;
+        let connection =
+            self.connections.get_mut(&number).ok_or_else(RequestValidator::no_session)?;
         let response = connection.streams.begin(now);
         Ok(HttpExchange { connection: number, response })
     }
@@ -240,15 +241,16 @@ impl HttpServer {
     ) -> Result<HttpExchange, Reply> {
         let number = self.find(session, principal, false, now)?;
         self.check_open()?;
-        let connection = self.connections.get_mut(&number).ok_or_else(Gate::no_session)?;
+        let connection =
+            self.connections.get_mut(&number).ok_or_else(RequestValidator::no_session)?;
         let response = connection.streams.listen(last_event, now)?;
         self.settle(number, now);
         Ok(HttpExchange { connection: number, response })
     }
 
     /// A client of 2024-11-05 asks for the event stream that is its session, and its head was
-    /// [admitted](Gate::admit_event_stream). The client is told where to POST its messages, by a URI that holds
-    /// the id of the session: see [`Gate::one_stream`].
+    /// [admitted](RequestValidator::admit_event_stream). The client is told where to POST its messages, by a URI that holds
+    /// the id of the session: see [`RequestValidator::one_stream`].
     ///
     /// # Errors
     ///
@@ -265,14 +267,14 @@ impl HttpServer {
         self.check_room(source, now)?;
         let id = SessionId::from_random(random);
         let number = self.next_number();
-        let (server, streams, response) = self.gate.one_stream(number, id, endpoint(id), now);
+        let (server, streams, response) = self.validator.one_stream(number, id, endpoint(id), now);
         let connection = self.connect((server, streams), source);
         self.enter(id, connection, now);
         self.settle(connection, now);
         Ok(HttpExchange { connection, response })
     }
 
-    /// Takes a message of such a client, whose head was [admitted](Gate::admit_message). Hand the
+    /// Takes a message of such a client, whose head was [admitted](RequestValidator::admit_message). Hand the
     /// [frames](crate::Frames) of the body to [`receive`](Self::receive) next, before anything else. What there
     /// is to answer goes out on the event stream; the response only says that the message has been accepted.
     ///
@@ -286,7 +288,7 @@ impl HttpServer {
         principal: Principal,
         now: Instant,
     ) -> Result<HttpExchange, Reply> {
-        self.gate.message(body)?;
+        self.validator.message(body)?;
         let number = self.find(session, principal, true, now)?;
         self.begin(number, now)
     }

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 
 use super::events::{EventStore, MemoryEvents};
-use super::gate::Gate;
+use super::request_validator::RequestValidator;
 use super::response_id::ResponseId;
 use super::session_id::SessionId;
 use super::source::RequestSource;
@@ -20,7 +20,7 @@ use crate::version::Revision;
 /// # Machines
 ///
 /// One for each [`Destination`](super::Destination) that is new. Each connection has to have a number of its own.
-impl Gate {
+impl RequestValidator {
     /// The bounds of every machine.
     pub fn limits(&self) -> &Limits {
         &self.server.connection.limits

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant as Monotonic;
 
 use mcp_sansio::http::{
-    Action, Arrived, ExchangeNumber, Headers, HttpClientConfig, Posts, ResponseReader,
+    Action, Arrived, ClientTransport, ExchangeNumber, Headers, HttpClientConfig, ResponseReader,
 };
 use mcp_sansio::{
     Cause, Client, ClientConfig, ClientEvent, ConnectionNumber, Frames, Instant, Phase, Received,
@@ -47,8 +47,9 @@ impl Connection {
         attach: impl FnOnce(&Arc<Wire<Client>>) -> io::Result<()>,
     ) -> Result<Self, OpenError> {
         let out = |client: &Client| {
-            let posts = Posts::new(Arc::new(http), &client.config().connection.limits);
-            Out::Http(HttpOutboxes::Requests(Box::new(posts)))
+            let transport =
+                ClientTransport::new(Arc::new(http), &client.config().connection.limits);
+            Out::Http(HttpOutboxes::Requests(Box::new(transport)))
         };
         Self::open_on(config, out, options, parts, attach).await
     }
@@ -65,17 +66,17 @@ impl Wire<Client> {
             loop {
                 let now = self.clock.now();
                 let is_given_up = state.output.writing == Writing::Over || state.has_ended();
-                let Some(posts) = state.posts() else { return Poll::Ready(None) };
-                match posts.poll_action(now) {
+                let Some(transport) = state.transport() else { return Poll::Ready(None) };
+                match transport.poll_action(now) {
                     Some(Action::Fail { call, failure }) => {
                         let end = mcp_sansio::ExchangeEnd::Failure(failure);
                         let event = state.machine.exchange_ended(call, end, now, &mut state.out);
                         self.happened(state, event, 0);
                     }
                     Some(action) => return Poll::Ready(Some(action)),
-                    None if is_given_up || posts.is_over() => return Poll::Ready(None),
+                    None if is_given_up || transport.is_over() => return Poll::Ready(None),
                     None => {
-                        let deadline = posts.poll_timeout();
+                        let deadline = transport.poll_timeout();
                         let waiting = (context.waker().clone(), deadline);
                         state.http.requests.waiting = Some(Box::new(waiting));
                         return Poll::Pending;
@@ -87,11 +88,11 @@ impl Wire<Client> {
 
     /// When to ask for the next action although nobody has been woken.
     pub fn next_action(&self) -> Option<Monotonic> {
-        let deadline = self.lock().posts().and_then(|posts| posts.poll_timeout());
+        let deadline = self.lock().transport().and_then(|transport| transport.poll_timeout());
         deadline.and_then(|deadline| self.clock.monotonic(deadline))
     }
 
-    /// The head of a response has come: see [`Posts::head`].
+    /// The head of a response has come: see [`ClientTransport::head`].
     pub fn response_head(
         self: &Arc<Self>,
         exchange: ExchangeNumber,
@@ -99,7 +100,7 @@ impl Wire<Client> {
         headers: Headers<'_>,
     ) -> Option<ResponseReader> {
         let now = self.clock.now();
-        self.act(|state| state.posts()?.head(exchange, status, headers, now))
+        self.act(|state| state.transport()?.head(exchange, status, headers, now))
     }
 
     /// A part of the body of a response has come.
@@ -108,8 +109,9 @@ impl Wire<Client> {
             let before = chunk.len();
             let has_more = self.act(|state| {
                 let now = self.clock.now();
-                let Some(arrived) =
-                    state.posts().and_then(|posts| posts.chunk(reader, &mut chunk, now))
+                let Some(arrived) = state
+                    .transport()
+                    .and_then(|transport| transport.chunk(reader, &mut chunk, now))
                 else {
                     return false;
                 };
@@ -126,26 +128,32 @@ impl Wire<Client> {
     pub fn response_end(self: &Arc<Self>, reader: &mut ResponseReader) {
         let now = self.clock.now();
         self.act(|state| {
-            if let Some(arrived) = state.posts().and_then(|posts| posts.end(reader, now)) {
+            if let Some(arrived) =
+                state.transport().and_then(|transport| transport.end(reader, now))
+            {
                 self.arrived(state, arrived, now);
             }
         });
     }
 
-    /// A request could not be made: see [`Posts::failed`].
+    /// A request could not be made: see [`ClientTransport::failed`].
     pub fn response_failed(self: &Arc<Self>, exchange: ExchangeNumber, error: TransportError) {
         let now = self.clock.now();
         self.act(|state| {
-            let arrived = state.posts().and_then(|posts| posts.failed(exchange, Some(error), now));
+            let arrived = state
+                .transport()
+                .and_then(|transport| transport.failed(exchange, Some(error), now));
             arrived.into_iter().for_each(|arrived| self.arrived(state, arrived, now));
         });
     }
 
-    /// An exchange has broken off: see [`Posts::broken`].
+    /// An exchange has broken off: see [`ClientTransport::broken`].
     pub fn response_broken(self: &Arc<Self>, exchange: ExchangeNumber, error: TransportError) {
         let now = self.clock.now();
         self.act(|state| {
-            let arrived = state.posts().and_then(|posts| posts.broken(exchange, Some(error), now));
+            let arrived = state
+                .transport()
+                .and_then(|transport| transport.broken(exchange, Some(error), now));
             arrived.into_iter().for_each(|arrived| self.arrived(state, arrived, now));
         });
     }
@@ -188,13 +196,13 @@ impl Wire<Client> {
     /// the application is told by a second [`Connected`](ClientEvent::Connected).
     fn renew(self: &Arc<Self>, state: &mut State<Client>, now: Instant) {
         let is_ending = matches!(state.machine.phase(), Phase::Draining | Phase::Closed);
-        let has_worked = state.posts().is_some_and(|posts| posts.session_has_worked());
+        let has_worked = state.transport().is_some_and(|transport| transport.session_has_worked());
         // Once is enough, unless there was something to be had of it.
         let is_vain = state.http.requests.is_renewing && !has_worked;
         state.machine.disconnected(Cause::SessionLost, now);
         if is_ending || is_vain || !state.machine.was_connected() {
             // There is no session to take leave of.
-            return state.posts().into_iter().for_each(Posts::renew);
+            return state.transport().into_iter().for_each(ClientTransport::renew);
         }
         while let Some(event) = state.machine.handle_timeout(now, &mut state.out) {
             if !matches!(event, ClientEvent::Closed { .. }) {
@@ -208,8 +216,8 @@ impl Wire<Client> {
         let old = state.machine.connection_number();
         state.machine = state.machine.successor(number);
         state.http.requests.is_renewing = true;
-        if let Some(posts) = state.posts() {
-            posts.renew();
+        if let Some(transport) = state.transport() {
+            transport.renew();
         }
         // If it cannot be said the machine has ended, and that is told like any other end.
         if state.machine.connect(now, &mut state.out).is_err() {
@@ -224,9 +232,9 @@ impl Wire<Client> {
 }
 
 impl State<Client> {
-    fn posts(&mut self) -> Option<&mut Posts> {
+    fn transport(&mut self) -> Option<&mut ClientTransport> {
         match &mut self.out {
-            Out::Http(HttpOutboxes::Requests(posts)) => Some(posts),
+            Out::Http(HttpOutboxes::Requests(transport)) => Some(transport),
             _ => None,
         }
     }
@@ -235,15 +243,16 @@ impl State<Client> {
 impl<M: Machine> State<M> {
     /// Finds out whether there is something to do with HTTP.
     pub(crate) fn wake_requests(&mut self) {
-        let Out::Http(HttpOutboxes::Requests(posts)) = &self.out else { return };
+        let Out::Http(HttpOutboxes::Requests(transport)) = &self.out else { return };
         let Some((_, known)) = self.http.requests.waiting.as_deref() else { return };
-        let is_sooner = match (posts.poll_timeout(), known) {
+        let is_sooner = match (transport.poll_timeout(), known) {
             (Some(deadline), Some(known)) => deadline < *known,
             (deadline, None) => deadline.is_some(),
             (None, Some(_)) => false,
         };
-        let is_over = posts.is_over() || self.output.writing == Writing::Over || self.has_ended();
-        if is_sooner || is_over || posts.has_actions() {
+        let is_over =
+            transport.is_over() || self.output.writing == Writing::Over || self.has_ended();
+        if is_sooner || is_over || transport.has_actions() {
             self.follow.wake(self.http.requests.waiting.take().map(|waiting| waiting.0));
         }
     }

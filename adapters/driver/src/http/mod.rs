@@ -10,7 +10,7 @@ mod post_queue;
 mod reuse;
 mod server;
 
-use mcp_sansio::http::{Posts, Streams};
+use mcp_sansio::http::{ClientTransport, Streams};
 use mcp_sansio::{
     ClientEvent, Instant, Observation, Outbox, Outboxes, Requestor, Route, ServerEvent,
 };
@@ -29,7 +29,7 @@ pub(crate) struct HttpState {
     requests: Requests,
     responses: Responses,
     /// In a box, because most sessions always have room.
-    posts: Option<Box<PostQueue>>,
+    transport: Option<Box<PostQueue>>,
     kept: KeptBytes,
     /// When a session that does nothing gives memory back.
     release_at: Option<Instant>,
@@ -43,7 +43,7 @@ impl HttpState {
 
     /// Whether POSTs wait for room.
     pub(crate) fn waits_for_room(&self) -> bool {
-        self.posts.as_ref().is_some_and(|posts| !posts.is_empty())
+        self.transport.as_ref().is_some_and(|transport| !transport.is_empty())
     }
 
     pub(crate) const fn deadline(&self) -> Option<Instant> {
@@ -58,7 +58,7 @@ pub enum HttpOutboxes {
     /// Of a server.
     Responses(Streams),
     /// Of a client.
-    Requests(Box<Posts>),
+    Requests(Box<ClientTransport>),
 }
 
 impl HttpOutboxes {
@@ -66,7 +66,7 @@ impl HttpOutboxes {
     pub(crate) const fn len(&self) -> usize {
         match self {
             Self::Responses(_) => 0,
-            Self::Requests(posts) => posts.queued().len(),
+            Self::Requests(transport) => transport.queued().len(),
         }
     }
 
@@ -82,7 +82,7 @@ impl HttpOutboxes {
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Responses(streams) => streams.is_empty(),
-            Self::Requests(posts) => posts.is_empty(),
+            Self::Requests(transport) => transport.is_empty(),
         }
     }
 
@@ -91,7 +91,7 @@ impl HttpOutboxes {
     pub(crate) fn is_done(&self) -> bool {
         match self {
             Self::Responses(_) => true,
-            Self::Requests(posts) => posts.is_over(),
+            Self::Requests(transport) => transport.is_over(),
         }
     }
 
@@ -99,7 +99,7 @@ impl HttpOutboxes {
     pub(crate) fn unsent_bytes(&self) -> usize {
         match self {
             Self::Responses(streams) => streams.unsent_bytes(),
-            Self::Requests(posts) => posts.queued().len(),
+            Self::Requests(transport) => transport.queued().len(),
         }
     }
 
@@ -108,14 +108,14 @@ impl HttpOutboxes {
     pub(crate) fn is_congested(&self) -> bool {
         match self {
             Self::Responses(streams) => streams.is_congested(),
-            Self::Requests(posts) => posts.queued().is_congested(),
+            Self::Requests(transport) => transport.queued().is_congested(),
         }
     }
 
     pub(crate) fn set_limit(&mut self, bytes: usize) {
         match self {
             Self::Responses(streams) => streams.set_limit(bytes),
-            Self::Requests(posts) => posts.queued_mut().set_limit(bytes),
+            Self::Requests(transport) => transport.queued_mut().set_limit(bytes),
         }
     }
 
@@ -139,8 +139,8 @@ impl Watched for ServerEvent<'_> {
 
 impl Watched for ClientEvent<'_> {
     fn show(&self, http: &mut HttpOutboxes) {
-        if let HttpOutboxes::Requests(posts) = http {
-            posts.watch(self);
+        if let HttpOutboxes::Requests(transport) = http {
+            transport.watch(self);
         }
     }
 }
@@ -149,7 +149,7 @@ impl Outboxes for HttpOutboxes {
     fn outbox(&mut self, route: Route) -> &mut Outbox {
         match self {
             Self::Responses(streams) => streams.outbox(route),
-            Self::Requests(posts) => posts.outbox(route),
+            Self::Requests(transport) => transport.outbox(route),
         }
     }
 
@@ -163,14 +163,14 @@ impl Outboxes for HttpOutboxes {
     fn can_ask(&self, route: Route) -> bool {
         match self {
             Self::Responses(streams) => streams.can_ask(route),
-            Self::Requests(posts) => posts.can_ask(route),
+            Self::Requests(transport) => transport.can_ask(route),
         }
     }
 
     fn has_reader(&self, route: Route) -> bool {
         match self {
             Self::Responses(streams) => streams.has_reader(route),
-            Self::Requests(posts) => posts.has_reader(route),
+            Self::Requests(transport) => transport.has_reader(route),
         }
     }
 }

@@ -88,7 +88,7 @@ impl Future for PostRoom<'_> {
         let mut state = wire.lock();
         let has_room = state.may_enter(body, &wire.limits, *place);
         let counts = state.machine.counts();
-        let queue = state.http.posts.get_or_insert_default();
+        let queue = state.http.transport.get_or_insert_default();
         let own = match place.and_then(|place| queue.position(place)) {
             Some(at) => queue.waiting.get_mut(at).map(|(_, waker)| waker),
             None => {
@@ -112,12 +112,12 @@ impl Drop for PostRoom<'_> {
     fn drop(&mut self) {
         let Some(place) = self.place else { return };
         let mut state = self.wire.lock();
-        let Some(queue) = &mut state.http.posts else { return };
+        let Some(queue) = &mut state.http.transport else { return };
         let own = queue.position(place).and_then(|at| queue.waiting.remove(at));
         // There may be room for the next one as well.
         let next = queue.waiting.front().map(|(_, waker)| waker.clone());
         if queue.waiting.is_empty() {
-            state.http.posts = None;
+            state.http.transport = None;
         }
         drop(state);
         drop(own);
@@ -139,7 +139,7 @@ impl State<Server> {
         }
         // What waits to be sent is bounded by the endpoint; the machine does not count it either.
         let has_room = |frame| self.machine.has_room_for(&frame, 0);
-        let is_next = self.http.posts.as_ref().is_none_or(|queue| queue.is_next(place));
+        let is_next = self.http.transport.as_ref().is_none_or(|queue| queue.is_next(place));
         is_next && Frames::of(body, limits).next().is_none_or(has_room)
     }
 }
@@ -147,7 +147,7 @@ impl State<Server> {
 impl<M: Machine> State<M> {
     /// Finds out whether the first POST that waits may have room now.
     pub(super) fn wake_posts(&mut self) {
-        let Some(queue) = &mut self.http.posts else { return };
+        let Some(queue) = &mut self.http.transport else { return };
         let Some((_, waker)) = queue.waiting.front() else { return };
         let counts = self.machine.counts();
         let (inbound, bytes) = queue.seen;

@@ -82,7 +82,7 @@ impl Wire<Server> {
     }
 
     /// A POST has come from this client: a principal or a [`RequestSource`]. Gives the response to it. `scanned` is what
-    /// [`Gate::post_scanned`](mcp_sansio::http::Gate::post_scanned) has left of the same body; any other value is fine.
+    /// [`RequestValidator::post_scanned`](mcp_sansio::http::RequestValidator::post_scanned) has left of the same body; any other value is fine.
     ///
     /// `admission` is asked for a permit for each request that has to have a handler. A request without a permit is
     /// answered with `-32603`. Everything else is taken in without one: notifications, responses, and what the machine

@@ -73,7 +73,7 @@ impl Inner {
         let is_known = matches!(sender, Sender::Known(it) if it.principal != Principal::default());
         let protection = self.options.protection.as_ref().filter(|_| !is_known)?;
         Some(Box::pin(async {
-            self.gate.check_access(head)?;
+            self.validator.check_access(head)?;
             protection.authenticate(head.headers, self.clock.now()).await.map(Box::new)
         }))
     }
@@ -89,7 +89,7 @@ impl Inner {
             return Ok(None);
         };
         let fields = fields(parts);
-        if let Err(refusal) = self.gate.check_access(&head(parts, &fields)) {
+        if let Err(refusal) = self.validator.check_access(&head(parts, &fields)) {
             return Err(Box::new(reply(refusal)));
         }
         if cors::is_preflight(parts) {

@@ -21,7 +21,7 @@ fn outcome(status: u16, headers: &[(&str, &str)], body: &str) -> Outcome<'static
     let [ClientEvent::CallEnded(ended)] = &events[..] else { panic!("{events:?}") };
     assert_eq!(ended.call, call);
     assert_eq!(ended.status, (!(200..300).contains(&status)).then_some(status));
-    assert_eq!(side.http.posts().exchanges(), 0);
+    assert_eq!(side.http.transport().exchanges(), 0);
     side.does_nothing();
     ended.outcome.clone()
 }
@@ -54,7 +54,7 @@ fn a_request_is_answered_by_json_or_by_events() {
     let mut stream = side.stream(&request);
     assert_eq!(complete(side.says(&mut stream, &result(3, DONE))), (call, DONE.into()));
     assert_eq!(side.end(&mut stream), []);
-    assert_eq!(side.http.posts().exchanges(), 0);
+    assert_eq!(side.http.transport().exchanges(), 0);
 }
 
 /// Proves H-HTTP-06, H-HTTP-108, M-AMB-03.
@@ -142,7 +142,7 @@ fn a_stream_that_ends_early_loses_its_call() {
     assert_eq!(failed, call);
     let unreachable = TransportFailure::new(TransportFailureKind::Unreachable);
     assert_eq!(outcome, Outcome::TransportFailed(unreachable));
-    assert_eq!(side.http.posts().exchanges(), 0);
+    assert_eq!(side.http.transport().exchanges(), 0);
 }
 
 /// Also after a stream was asked for again in vain.
@@ -191,7 +191,7 @@ fn what_follows_an_answer_is_ignored() {
     let events = side.chunk(&mut stream, answer.repeat(3).as_bytes());
     assert_eq!(complete(events).0, call);
     assert!(stream.is_done(), "the response can be dropped");
-    assert_eq!(side.http.posts().exchanges(), 0, "and nobody need say so");
+    assert_eq!(side.http.transport().exchanges(), 0, "and nobody need say so");
     assert_eq!(side.chunk(&mut stream, answer.as_bytes()), []);
     assert_eq!(side.end(&mut stream), []);
     side.does_nothing();
@@ -214,13 +214,13 @@ fn any_success_takes_a_notification() {
         for mut side in
             [Side::modern(), Side::session_with(Revision::V2025_11_25, HttpClientConfig::new(URL))]
         {
-            let is_lost = status == 404 && side.http.posts().session_id().is_some();
+            let is_lost = status == 404 && side.http.transport().session_id().is_some();
             side.http
                 .with(|client, out| client.notify_method("notifications/x", &(), None, out))
                 .unwrap();
             let told = side.sent_one();
             assert_eq!(side.answer(&told, status, headers, body), [], "{status}");
-            assert_eq!(side.http.posts().exchanges(), 0);
+            assert_eq!(side.http.transport().exchanges(), 0);
             if !is_lost {
                 side.does_nothing();
                 side.asks("tools/list", "{}");
@@ -366,7 +366,7 @@ fn what_is_too_long_ends_the_call_that_it_answers() {
         assert_eq!(failed, call);
         let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
         assert_eq!(failure.kind, kind);
-        assert_eq!(side.http.posts().exchanges(), 0);
+        assert_eq!(side.http.transport().exchanges(), 0);
     }
 }
 
@@ -400,7 +400,7 @@ fn a_batch_is_handed_on_message_by_message_however_it_is_cut() {
             assert_eq!(ended.call, call);
             assert_eq!(stray.cause, UnmatchedCause::Completed);
             assert_eq!(side.sent_one().body(), r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#);
-            assert_eq!(side.http.posts().exchanges(), 1, "the answer");
+            assert_eq!(side.http.transport().exchanges(), 1, "the answer");
         }
     }
 }

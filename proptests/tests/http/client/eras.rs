@@ -160,13 +160,13 @@ fn what_was_asked_in_one_era_is_not_read_in_the_other() {
     let minted = ("Mcp-Session-Id", "s-1");
     let answer = result(initialize.id(), &session(Revision::V2025_11_25));
     assert_eq!(side.answer(&initialize, 200, &[JSON, minted], &answer).len(), 1);
-    assert_eq!(side.http.posts().session_id(), Some("s-1"));
+    assert_eq!(side.http.transport().session_id(), Some("s-1"));
     // It never named the session, so the session is not lost.
     let (failed, outcome) = super::kit::ended(side.answer(request, 404, &[], ""));
     assert_eq!(failed, call);
     let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
     assert_eq!((failure.kind, failure.status), (TransportFailureKind::Refused, Some(404)));
-    assert_eq!(side.http.posts().session_id(), Some("s-1"));
+    assert_eq!(side.http.transport().session_id(), Some("s-1"));
     // Nor is it made again in the session, not even when that is open.
     let initialized = side.sent_one();
     assert_eq!(initialized.body(), super::kit::INITIALIZED);

@@ -146,7 +146,7 @@ impl Side {
     pub(super) fn session_with(revision: Revision, http: HttpClientConfig) -> Self {
         let (mut side, listening) = Self::listening(revision, http);
         assert_eq!(side.answer(&listening, 405, &[], ""), []);
-        assert_eq!(side.http.posts().exchanges(), 0);
+        assert_eq!(side.http.transport().exchanges(), 0);
         side
     }
 
@@ -302,7 +302,7 @@ impl Side {
 
     /// In how many milliseconds something is to be done with HTTP.
     pub(super) fn waits(&self) -> Option<u128> {
-        let due = self.http.posts().poll_timeout()?;
+        let due = self.http.transport().poll_timeout()?;
         Some(due.since_epoch().saturating_sub(self.now.since_epoch()).as_millis())
     }
 

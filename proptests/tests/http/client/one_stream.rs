@@ -41,7 +41,7 @@ fn connected() -> (Side, Sent, ResponseReader) {
     assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
     let initialized = side.sent_one();
     assert_eq!(side.answer(&initialized, 202, &[], ""), []);
-    assert_eq!(side.http.posts().exchanges(), 1, "the stream");
+    assert_eq!(side.http.transport().exchanges(), 1, "the stream");
     (side, listening, stream)
 }
 
@@ -125,7 +125,7 @@ fn whatever_is_said_to_a_post_the_answer_comes_on_the_stream() {
         let done = r#"{"tools":[]}"#;
         let events = side.says(&mut stream, &result(2, done));
         assert_eq!(complete(events), (call, done.into()));
-        assert_eq!(side.http.posts().exchanges(), 1);
+        assert_eq!(side.http.transport().exchanges(), 1);
     }
     for status in [400, 404, 405, 500] {
         let (mut side, _, _stream) = connected();
@@ -206,7 +206,7 @@ fn what_is_refused_in_the_newer_ways_is_said_in_the_oldest() {
     assert_eq!(connected.revision, A);
     let statuses: Vec<_> = side
         .http
-        .posts()
+        .transport()
         .refusals()
         .iter()
         .map(|refusal| (refusal.method, refusal.failure.status))
@@ -262,7 +262,7 @@ fn each_way_is_tried_once_and_all_refusals_are_kept() {
         assert!(side.http.is_over());
         let kept: Vec<_> = side
             .http
-            .posts()
+            .transport()
             .refusals()
             .iter()
             .map(|refusal| (refusal.method, refusal.failure.status))
@@ -308,10 +308,10 @@ fn the_next_connection_has_a_stream_of_its_own() {
     assert_eq!(side.due(), [ClientEvent::Closed { cause: Cause::EndOfInput }]);
     assert!(matches!(&side.acts()[..], [Act::Abort(_)]));
     let now = side.now;
-    side.http.with(|client, posts| {
+    side.http.with(|client, transport| {
         *client = client.successor(ConnectionNumber::new(1));
-        posts.renew();
-        client.connect(now, posts).unwrap();
+        transport.renew();
+        client.connect(now, transport).unwrap();
     });
     let listening = side.sent_one();
     assert_eq!(listening.text(), request("GET", URL, &[], ""));

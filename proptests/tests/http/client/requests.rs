@@ -113,7 +113,7 @@ fn there_is_no_session_where_there_is_none() {
     let (again, request) = side.asks("tools/list", "{}");
     assert_ne!(call, again);
     assert_eq!(request.header("Mcp-Session-Id"), None);
-    assert_eq!(side.http.posts().session_id(), None);
+    assert_eq!(side.http.transport().session_id(), None);
     // No session is ended, and no stream is asked for.
     side.http.with(|client, _| client.close());
     assert_eq!(side.due().len(), 2);
@@ -251,7 +251,7 @@ fn what_waits_to_be_sent_is_bounded() {
         assert!(made < 100);
     };
     assert_eq!(refused, mcp_sansio::CallError::Encode(mcp_sansio::schema::EncodeError::Full));
-    assert!(10 < made && side.http.posts().queued().len() <= 2000);
+    assert!(10 < made && side.http.transport().queued().len() <= 2000);
     assert!(side.acts().is_empty());
     side.elapse(250);
     assert_eq!(side.sent().len(), made, "later they all go");

@@ -62,7 +62,7 @@ fn a_stream_is_asked_for_again_when_the_server_says() {
         let mut stream = side.stream(&resumed);
         let answer = format!("id: e2\ndata: {}\n\n", result(2, DONE));
         assert_eq!(complete(side.chunk(&mut stream, answer.as_bytes())).0, call);
-        assert_eq!(side.http.posts().exchanges(), 0);
+        assert_eq!(side.http.transport().exchanges(), 0);
         side.does_nothing();
     }
 }
@@ -77,7 +77,7 @@ fn without_an_id_there_is_nothing_to_go_on_from() {
         let (call, _, mut stream) = asked(&mut side);
         assert_eq!(side.chunk(&mut stream, said.as_bytes()), [], "{said}");
         fails(side.end(&mut stream), call, TransportFailureKind::BrokenOff);
-        assert_eq!(side.http.posts().exchanges(), 0);
+        assert_eq!(side.http.transport().exchanges(), 0);
     }
     // What broke off after the answer has not broken off.
     let mut side = Side::session(D);
@@ -125,7 +125,7 @@ fn each_attempt_in_vain_takes_longer_until_there_are_no_more() {
     }
     let expected = [1000, 1500, 2250, 3375, 5062, 7593, 11390, 17085, 25628, 30000, 30000, 30000];
     assert_eq!(delays, expected);
-    assert_eq!(side.http.posts().exchanges(), 0);
+    assert_eq!(side.http.transport().exchanges(), 0);
     // What the server says goes before that.
     http.attempts = 2;
     let mut side = Side::session_with(D, http);
@@ -181,7 +181,7 @@ fn an_answer_that_comes_twice_counts_once() {
     assert_eq!(side.says(&mut stream, &answer), []);
     assert_eq!(side.end(&mut stream), []);
     assert_eq!(side.waits(), None);
-    assert_eq!(side.http.posts().exchanges(), 1);
+    assert_eq!(side.http.transport().exchanges(), 1);
 }
 
 /// Proves H-HTTP-159, H-HTTP-188.
@@ -215,7 +215,7 @@ fn the_stream_of_a_session_is_asked_for_again() {
         assert_eq!(side.failed(&again), []);
     }
     assert_eq!(side.waits(), None);
-    assert_eq!(side.http.posts().exchanges(), 0);
+    assert_eq!(side.http.transport().exchanges(), 0);
     side.asks("tools/list", "{}");
 }
 
@@ -265,7 +265,7 @@ fn without_a_session_breaking_off_says_it_all() {
         if let Some(mut stream) = stream {
             assert_eq!(side.says(&mut stream, &result(sent.id(), DONE)), []);
         }
-        assert_eq!(side.http.posts().exchanges(), 0);
+        assert_eq!(side.http.transport().exchanges(), 0);
     }
     let (subscription, sent) = subscribed(&mut side);
     side.http.with(|client, out| client.cancel(subscription, None, out)).unwrap();

@@ -37,7 +37,7 @@ fn a_session_begins_in_order_and_its_id_goes_with_everything() {
     side.does_nothing();
     let events = side.answer(&opening, 200, &[JSON, SESSION], &result(1, &session(D)));
     assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
-    assert_eq!(side.http.posts().session_id(), Some("s-1"));
+    assert_eq!(side.http.transport().session_id(), Some("s-1"));
     let initialized = side.sent_one();
     assert_eq!(initialized.text(), post(&[SESSION, VERSION], INITIALIZED));
     // What was called before waits for the head of the answer, and then a little for the event stream.
@@ -137,7 +137,7 @@ fn a_server_need_not_have_a_stream_for_the_session() {
         side.does_nothing();
         assert_eq!(side.answer(&listening, status, &[], ""), []);
         assert_eq!(side.sent().len(), 1, "the call goes on");
-        assert_eq!(side.http.posts().exchanges(), 1);
+        assert_eq!(side.http.transport().exchanges(), 1);
         assert_eq!(side.waits(), None, "it is not asked for again");
     }
     let mut http = HttpClientConfig::new(URL);
@@ -148,7 +148,7 @@ fn a_server_need_not_have_a_stream_for_the_session() {
     let initialized = side.sent_one();
     side.answer(&initialized, 200, &[JSON], "{}");
     side.does_nothing();
-    assert_eq!(side.http.posts().exchanges(), 0);
+    assert_eq!(side.http.transport().exchanges(), 0);
 }
 
 /// A session, a call in it, and what the server says of the session.
@@ -353,7 +353,7 @@ fn what_nobody_waits_for_is_bounded() {
         sent.extend(side.sent());
     }
     // As many as it may have in flight itself, and the stream.
-    assert_eq!((sent.len(), side.http.posts().exchanges()), (1_024, 1_025));
+    assert_eq!((sent.len(), side.http.transport().exchanges()), (1_024, 1_025));
     let (call, nothing) = (side.call("tools/list", "{}"), side.sent());
     assert!(nothing.is_empty(), "what comes later waits as well");
     // As soon as it takes one the next one goes.

@@ -47,7 +47,7 @@ fn tools_that_cannot_be_called_are_not_listed() {
     );
     assert_eq!(listed, expected);
     let warned: Vec<String> =
-        side.http.posts().invalid_tools().map(|(name, why)| format!("{name}: {why}")).collect();
+        side.http.transport().invalid_tools().map(|(name, why)| format!("{name}: {why}")).collect();
     assert_eq!(warned.len(), 10, "{warned:?}");
     assert!(warned.iter().all(|warning| warning.starts_with("bad") && 6 < warning.len()));
     // One of them is called all the same.
@@ -94,7 +94,7 @@ fn tools_of_a_session_are_listed_as_they_are() {
         let (call, request) = side.asks("tools/list", "{}");
         let listed = format!(r#"{{"tools":[{}]}}"#, invalid().join(","));
         assert_eq!(complete(side.json(&request, &result(2, &listed))), (call, listed));
-        assert_eq!(side.http.posts().invalid_tools().count(), 0);
+        assert_eq!(side.http.transport().invalid_tools().count(), 0);
         side.asks("tools/call", r#"{"name":"bad0","arguments":{"a":"x"}}"#);
     }
 }
@@ -176,7 +176,7 @@ fn a_call_with_the_wrong_headers_is_made_again_once() {
             }
             let repeated = side.sent_one();
             is_again(&repeated, 3);
-            assert_eq!(side.http.posts().exchanges(), 1);
+            assert_eq!(side.http.transport().exchanges(), 1);
             // The second refusal is the outcome.
             let mut twice = side.clone();
             let (refused, outcome) = ended(refuse(&mut twice, &repeated, 3));
@@ -184,7 +184,7 @@ fn a_call_with_the_wrong_headers_is_made_again_once() {
             let Outcome::PeerError(error) = outcome else { panic!("{outcome:?}") };
             assert_eq!(error.code, ErrorCode::HEADER_MISMATCH);
             twice.does_nothing();
-            assert_eq!(twice.http.posts().exchanges(), 0);
+            assert_eq!(twice.http.transport().exchanges(), 0);
             // Or it is served.
             assert_eq!(complete(side.json(&repeated, &result(3, DONE))).0, call);
             side.does_nothing();
@@ -243,7 +243,7 @@ fn where_the_tools_cannot_be_listed_the_refusal_stands() {
         assert_eq!((ended.call, ended.status), (call, Some(400)));
         let Outcome::PeerError(error) = &ended.outcome else { panic!("{ended:?}") };
         assert_eq!(error.code, ErrorCode::HEADER_MISMATCH);
-        assert_eq!(side.http.posts().exchanges(), 0);
+        assert_eq!(side.http.transport().exchanges(), 0);
         side.does_nothing();
     }
 }

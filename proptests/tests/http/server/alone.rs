@@ -3,7 +3,6 @@
 use mcp_sansio::http::{ResponseMode, SessionMode};
 use mcp_sansio::{Capability, CapabilitySet, Era, RevisionSet, ServerEvent};
 
-use super::gate::{DISCOVER, discover, modern_only};
 use super::message::{
     self, cacheable, complete, error, fault, initialize, notification, other_version, plain,
     progress, watched,
@@ -11,6 +10,7 @@ use super::message::{
 use super::site::{
     POST, Site, about, alone, event, in_session, json, replaced, status, stream, without,
 };
+use super::validator::{DISCOVER, discover, modern_only};
 
 /// Proves H-HTTP-02, H-HTTP-03, H-HTTP-28, H-HTTP-93, H-HTTP-95, H-HTTP-243.
 #[test]

@@ -3,10 +3,10 @@
 use mcp_sansio::http::SessionMode;
 use mcp_sansio::{CallError, CallOptions, Era, NotAllowed, RevisionSet};
 
-use super::gate::{DISCOVER, discover};
 use super::message::{error, fault, initialize, notification, plain, progress, result};
 use super::site::{POST, Site, alone, event, get, in_session, json, replaced, status, stream};
 use super::standalone::elicit;
+use super::validator::{DISCOVER, discover};
 
 fn site() -> Site {
     Site::with(|http, _| http.sessions = SessionMode::Assumed)

@@ -6,9 +6,9 @@ use mcp_sansio::ServerConfig;
 use mcp_sansio::http::ParamHeaders;
 use mcp_sansio::json::Raw;
 
-use super::gate::{DISCOVER, discover};
 use super::message::{self, initialize, notification, plain};
 use super::site::{POST, Site, alone, get, in_session, replaced, without};
+use super::validator::{DISCOVER, discover};
 
 /// A request that is wrong in places: each rung of the ladder has a way to be.
 #[derive(Clone, Debug)]

@@ -5,12 +5,12 @@ use std::time::Duration;
 use mcp_sansio::http::{Content, RequestHead, ResponsePart};
 use mcp_sansio::{Cause, ChangedList, RevisionSet, ServerEvent};
 
-use super::gate::{DISCOVER, discover};
 use super::message::{error, fault, initialize, notification, plain, progress, result};
 use super::site::{
     Heard, POST, Site, Turn, alone, event, get, in_session, json, replaced, status, stream,
 };
 use super::standalone::{accept, changed, elicit};
+use super::validator::{DISCOVER, discover};
 
 const GET: &str = "Host: localhost\nAccept: text/event-stream";
 
@@ -31,7 +31,7 @@ fn head(method: &str, lines: &str, act: impl FnOnce(&RequestHead<'_>) -> Heard) 
 fn connect(site: &mut Site, method: &str, lines: &str) -> Turn {
     let mut outcome = None;
     head(method, lines, |head| {
-        outcome = Some(site.http.gate().admit_event_stream(head));
+        outcome = Some(site.http.validator().admit_event_stream(head));
         Heard::default()
     });
     let random = site.random();
@@ -46,7 +46,7 @@ fn connect(site: &mut Site, method: &str, lines: &str) -> Turn {
 fn message(site: &mut Site, method: &str, lines: &str, id: Option<&str>, body: &[u8]) -> Turn {
     let mut outcome = None;
     head(method, lines, |head| {
-        outcome = Some(site.http.gate().admit_message(head, id));
+        outcome = Some(site.http.validator().admit_message(head, id));
         Heard::default()
     });
     let outcome = outcome.unwrap().and_then(|session| {

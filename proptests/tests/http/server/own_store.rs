@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mcp_sansio::http::{
-    EventStore, Gate, HttpServerConfig, ResponseId, ResponsePart, SessionId, Streams,
+    EventStore, HttpServerConfig, RequestValidator, ResponseId, ResponsePart, SessionId, Streams,
 };
 use mcp_sansio::json::Raw;
 use mcp_sansio::{
@@ -47,7 +47,7 @@ impl EventStore for Shelf {
     }
 }
 
-/// A machine behind a gate, with a store of the host's own.
+/// A machine behind a validator, with a store of the host's own.
 struct Host {
     server: Server,
     streams: Streams<Shelf>,
@@ -58,14 +58,14 @@ struct Host {
 impl Host {
     /// A session that is open, of which nothing needed to be kept.
     fn open() -> Self {
-        let gate = Gate::new(
+        let validator = RequestValidator::new(
             Arc::new(HttpServerConfig::default()),
             Arc::new(config::server_of_both_eras()),
         );
         let (told, lost) = <(Rc<RefCell<_>>, Rc<Cell<_>>)>::default();
         let shelf = Shelf { kept: Vec::new(), told: Rc::clone(&told), lost: Rc::clone(&lost) };
         let id = SessionId::from_random([7; 16]);
-        let (server, streams) = gate.session_with(ConnectionNumber::new(1), id, shelf);
+        let (server, streams) = validator.session_with(ConnectionNumber::new(1), id, shelf);
         let mut host = Self { server, streams, told, lost };
         let (opening, _) = host.post(&initialize("1", "2025-11-25"));
         let (parts, end) = host.hear(opening);

@@ -1,9 +1,9 @@
-//! A body is scanned once, by the gate, and that changes nothing else. Every test of this folder compares the two ways
+//! A body is scanned once, by the validator, and that changes nothing else. Every test of this folder compares the two ways
 //! for the bodies that are let in (`Scans`); these do so for all others, and look at the work.
 
 use std::sync::Arc;
 
-use mcp_sansio::http::{Gate, Headers};
+use mcp_sansio::http::{Headers, RequestValidator};
 use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::testing::WorkMeter;
 use mcp_sansio::{
@@ -15,16 +15,16 @@ use super::message;
 
 const NOW: Instant = Instant::from_millis(1_000);
 
-fn gate(change: impl FnOnce(&mut ServerConfig)) -> Gate {
+fn validator(change: impl FnOnce(&mut ServerConfig)) -> RequestValidator {
     let mut server = config::server_of_both_eras();
     change(&mut server);
-    Gate::new(Arc::default(), Arc::new(server))
+    RequestValidator::new(Arc::default(), Arc::new(server))
 }
 
-/// What the gate leaves of a body, whether it lets it in or not.
-fn scan<'b>(gate: &Gate, body: &'b [u8]) -> ScannedFrame<'b> {
+/// What the validator leaves of a body, whether it lets it in or not.
+fn scan<'b>(validator: &RequestValidator, body: &'b [u8]) -> ScannedFrame<'b> {
     let mut scanned = ScannedFrame::new();
-    _ = gate.post_scanned(Headers::from(&[][..]), body, &mut scanned, &|_| None);
+    _ = validator.post_scanned(Headers::from(&[][..]), body, &mut scanned, &|_| None);
     scanned
 }
 
@@ -56,8 +56,8 @@ fn machines() -> [Machine; 2] {
 /// The event of each frame of a body and the machine afterwards are the same, whoever has scanned the body.
 #[track_caller]
 fn check(machine: &Machine, body: &[u8]) {
-    let gates = [gate(|_| {}), gate(|config| config.connection.limits.depth = 2)];
-    let mut scans = gates.map(|gate| scan(&gate, body));
+    let gates = [validator(|_| {}), validator(|config| config.connection.limits.depth = 2)];
+    let mut scans = gates.map(|validator| scan(&validator, body));
     for scanned in &mut scans {
         let ((mut server, mut out), mut other) = (machine.clone(), machine.clone());
         for frame in Frames::of(body, &Limits::default()) {
@@ -103,16 +103,16 @@ fn broken_bodies_are_dealt_with_like_those_that_nobody_has_scanned() {
 fn another_limit_of_the_depth_is_another_scan() {
     let body = message::alone("1", "tools/call", r#""name":"t","arguments":{"a":[[[[]]]]}"#);
     let body = body.as_bytes();
-    let shallow = gate(|config| config.connection.limits.depth = 4);
+    let shallow = validator(|config| config.connection.limits.depth = 4);
     let is_request = |event| matches!(event, Some(ServerEvent::Request(_)));
     let [mut machine, _] = machines();
-    assert!(is_request(take(&mut machine.clone(), body, &mut scan(&gate(|_| {}), body))));
+    assert!(is_request(take(&mut machine.clone(), body, &mut scan(&validator(|_| {}), body))));
     assert!(is_request(take(&mut machine, body, &mut scan(&shallow, body))), "it is deep enough");
     let mut config = config::server_of_both_eras();
     config.connection.limits.depth = 4;
     let server = Server::new(Arc::new(config));
     let mut machine = (server, Outbox::new(Framing::Lines, &Limits::default()));
-    assert!(!is_request(take(&mut machine, body, &mut scan(&gate(|_| {}), body))), "too deep");
+    assert!(!is_request(take(&mut machine, body, &mut scan(&validator(|_| {}), body))), "too deep");
 }
 
 /// The work of the second scan is saved, for a message and for nothing else.
@@ -128,9 +128,9 @@ fn a_message_is_scanned_once() {
         meter.steps()
     };
     let (first, second) =
-        (work(&mut ScannedFrame::new()), work(&mut scan(&gate(|_| {}), body.as_bytes())));
-    assert!(second + 10_000 <= first, "{first} steps, and {second} after the gate");
+        (work(&mut ScannedFrame::new()), work(&mut scan(&validator(|_| {}), body.as_bytes())));
+    assert!(second + 10_000 <= first, "{first} steps, and {second} after the validator");
     // Equal bytes at another place are other bytes.
     let copy = body.clone();
-    assert_eq!(work(&mut scan(&gate(|_| {}), copy.as_bytes())), first);
+    assert_eq!(work(&mut scan(&validator(|_| {}), copy.as_bytes())), first);
 }

@@ -230,7 +230,7 @@ fn there_are_as_many_sessions_as_allowed() {
     let first = site.open("2025-11-25");
     site.open("2025-11-25");
     assert_eq!(site.post(POST, initialize("0", "2025-11-25")), super::flood::full());
-    let heard = site.post(&super::site::alone("server/discover"), super::gate::discover());
+    let heard = site.post(&super::site::alone("server/discover"), super::validator::discover());
     assert_eq!(heard.status, 200, "what stands alone is not meant");
     let turn = site.send("DELETE", &get(&first), "");
     site.hear(turn);
@@ -281,7 +281,7 @@ fn a_server_that_shuts_down_finishes_what_it_has_begun() {
     let refused = json(503, fault(-32603, "the server is shutting down"));
     let turns = [
         site.send("POST", POST, initialize("0", "2025-11-25")),
-        site.send("POST", &super::site::alone("server/discover"), super::gate::discover()),
+        site.send("POST", &super::site::alone("server/discover"), super::validator::discover()),
         site.send("GET", &get(&session), ""),
     ];
     for turn in turns {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::{
-    Admitted, Headers, HttpExchange, HttpServer, HttpServerConfig, ParamHeaders, Reply,
+    Accepted, Headers, HttpExchange, HttpServer, HttpServerConfig, ParamHeaders, Reply,
     RequestHead, RequestSource, ResponsePart, SessionId,
 };
 use mcp_sansio::json::Raw;
@@ -78,11 +78,11 @@ impl Site {
             .collect();
         let head = RequestHead::new(method, &fields[..]);
         let outcome = match self.http.admit(&head) {
-            Ok(Admitted::Post) => self.take(head.headers, body.as_ref()),
-            Ok(Admitted::Listen { session, last_event }) => {
+            Ok(Accepted::Post) => self.take(head.headers, body.as_ref()),
+            Ok(Accepted::Listen { session, last_event }) => {
                 self.http.listen(session, last_event, self.principal, self.now).map(Ok)
             }
-            Ok(Admitted::End { session }) => {
+            Ok(Accepted::End { session }) => {
                 self.http.end(session, self.principal, self.now).map(Err)
             }
             Ok(other) => panic!("who would have thought: {other:?}"),
@@ -111,7 +111,7 @@ impl Site {
         let tool = |name: &str| tools.get(name).cloned();
         let (random, now) = (self.random(), self.now);
         let source = self.source();
-        Scans::new(body).check_post(self.http.gate(), headers, &tool);
+        Scans::new(body).check_post(self.http.validator(), headers, &tool);
         match self.http.post(headers, body, source, random, now, &tool)? {
             Some(exchange) => {
                 self.hand_in(exchange, body);
@@ -140,7 +140,7 @@ impl Site {
     pub(crate) fn hand_in(&mut self, exchange: HttpExchange, body: &[u8]) {
         let limits = self.http.limits().clone();
         let mut scans = Scans::new(body);
-        scans.check_message(self.http.gate());
+        scans.check_message(self.http.validator());
         for frame in Frames::of(body, &limits) {
             let source = self.source();
             scans.check_frame(&mut self.http, exchange, frame, source, self.now);

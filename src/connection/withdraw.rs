@@ -2,12 +2,12 @@
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::asked::{Asked, Sent};
 use super::cancel::Cancellation;
 use super::cx::Cx;
-use super::exchanges::{Said, observe_sent};
 use super::messages::Messages;
 use super::outboxes::{Outboxes, Route};
+use super::outgoing_request::{OutgoingRequest, Sent};
+use super::send::{Said, observe_sent};
 use crate::frame::{Room, Tag};
 use crate::handle::{CallId, Place};
 use crate::rpc::{Ending, GivenUp, Outgoing, Recycle, write_notification};
@@ -102,7 +102,7 @@ impl<C: Recycle> Messages<C> {
     pub(super) fn take_back_with(
         &mut self,
         call: CallId,
-        also: impl Fn(&Outgoing<Asked<C>>, Place) -> bool,
+        also: impl Fn(&Outgoing<OutgoingRequest<C>>, Place) -> bool,
         out: &mut dyn Outboxes,
     ) {
         let Some(asked) = self.outgoing.get(call.0) else { return };

@@ -8,10 +8,10 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 
-use super::again::{PACE, send_again};
 use super::call_cx::{CallCx, CallNews, Next};
 use super::event::Outcome;
 use super::inputs::{Inputs, Need, Wanted};
+use super::resend::{PACE, send_again};
 use super::wanted_inputs::{admit_for, may_be_required};
 use crate::dialect::methods::RequestKind;
 use crate::json::{MemberTexts, Raw, Str, member};

@@ -11,13 +11,13 @@ use core::fmt;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use smallvec::SmallVec;
 
-use super::asked::Owner;
+use super::call_capacity::{has_room, make_room};
 use super::call_index::CallIndex;
 use super::call_options::{CallError, CallOptions};
 use super::call_state::Below;
 use super::cx::Cx;
+use super::outgoing_request::Owner;
 use super::resumed::Resumed;
-use super::room::{has_room, make_room};
 use crate::dialect::{Inputs, NotAllowed, PreparedInput, RespondError};
 use crate::handle::{CallId, IncomingId, Place};
 use crate::json::Raw;
@@ -47,7 +47,7 @@ pub(super) struct Bridge {
     /// Its params, to be handed out again.
     params: Option<String>,
     state: Option<String>,
-    asked: SmallVec<[Asked; 1]>,
+    asked: SmallVec<[OutgoingRequest; 1]>,
     /// How often it has been handed out again.
     rounds: u32,
     /// It has been handed out again and waits for nothing.
@@ -56,10 +56,10 @@ pub(super) struct Bridge {
 
 /// What a client was asked on behalf of one request.
 #[derive(Default)]
-pub(super) struct Questions(SmallVec<[Asked; 1]>);
+pub(super) struct Questions(SmallVec<[OutgoingRequest; 1]>);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Asked {
+struct OutgoingRequest {
     key: String,
     call: CallId,
     answer: Option<String>,
@@ -99,7 +99,7 @@ impl Waiting {
     }
 }
 
-fn answer_bytes(asked: &[Asked]) -> usize {
+fn answer_bytes(asked: &[OutgoingRequest]) -> usize {
     asked.iter().filter_map(|one| one.answer.as_ref()).map(String::len).sum()
 }
 
@@ -166,7 +166,7 @@ impl Bridges {
             match ask_for_one((&mut *below, &mut *index), cx, id, request) {
                 Ok(call) => {
                     let key = String::from(request.key);
-                    asked.0.push(Asked { key, call, answer: None });
+                    asked.0.push(OutgoingRequest { key, call, answer: None });
                 }
                 Err(error) => {
                     for one in asked.0 {

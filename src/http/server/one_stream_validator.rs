@@ -2,8 +2,8 @@
 //! ([2024-11-05, HTTP with SSE](https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse)).
 
 use super::body::check_shape;
-use super::gate::{Gate, RequestHead};
 use super::reply::Reply;
+use super::request_validator::{RequestHead, RequestValidator};
 use super::session_id::SessionId;
 use crate::error::ErrorCode;
 use crate::http::is_json;
@@ -12,9 +12,9 @@ use crate::json::ScannedFrame;
 /// # With one event stream
 ///
 /// A host that serves such clients has two more paths for them, beside the one for everybody else.
-impl Gate {
+impl RequestValidator {
     /// Looks at the head of a request for the event stream. If it is fine, connect it with
-    /// [`Gate::one_stream`].
+    /// [`RequestValidator::one_stream`].
     ///
     /// # Errors
     ///

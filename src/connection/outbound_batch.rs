@@ -6,16 +6,16 @@ use alloc::vec::Vec;
 
 use smallvec::SmallVec;
 
-use super::asked::{Owner, Sent};
-use super::batches::write_array;
+use super::answer_context::written;
+use super::call_capacity::{has_room, make_room};
 use super::call_options::{CallError, CallOptions};
 use super::calls::Calls;
 use super::cx::Cx;
-use super::exchanges::{Said, observe_sent};
+use super::inbound_batches::write_array;
 use super::notify::{Delivery, Interest, NotifyError, interest, may_notify};
 use super::outboxes::{Observation, Outboxes, Route};
-use super::room::{has_room, make_room};
-use super::rules::written;
+use super::outgoing_request::{Owner, Sent};
+use super::send::{Said, observe_sent};
 use crate::capability::Capability;
 use crate::config::ConnectionConfig;
 use crate::dialect::methods::NotificationKind;

@@ -1,4 +1,4 @@
-//! [`Asked`], one request of the client on its way, and [`CalledTool`], the tool that it calls.
+//! [`PendingCall`], one request of the client on its way, and [`CalledTool`], the tool that it calls.
 //!
 //! Both are read from the message that leaves, so they cannot differ from it.
 
@@ -14,7 +14,7 @@ const PREFIX: &str = "io.modelcontextprotocol/";
 
 /// A request of ours.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Asked {
+pub(super) struct PendingCall {
     pub(super) call: CallId,
     /// Its id, as it stands on the wire.
     pub(super) id: String,
@@ -31,10 +31,10 @@ pub(super) struct Asked {
 }
 
 /// Without what it says.
-impl core::fmt::Debug for Asked {
+impl core::fmt::Debug for PendingCall {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter
-            .debug_struct("Asked")
+            .debug_struct("PendingCall")
             .field("call", &self.call)
             .field("id", &self.id)
             .finish_non_exhaustive()
@@ -49,7 +49,7 @@ pub(super) struct CalledTool {
     pub(super) identity: String,
 }
 
-impl Asked {
+impl PendingCall {
     /// A request of which nothing else has to be known.
     pub(super) fn new(call: CallId, id: &str) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! [`Posts`], the outboxes of a client over HTTP, which composes the parts of this folder.
+//! [`ClientTransport`], the outboxes of a client over HTTP, which composes the parts of this folder.
 //!
 //! This file has its state, `ending.rs` the ends of exchanges, `sending.rs` messages on their way out, and
 //! `receiving.rs` responses. Each names only files before it.
@@ -27,7 +27,7 @@ use crate::limits::Limits;
 /// A call that is cancelled, or has timed out, is cancelled as its era has it: without a session by breaking the
 /// exchange off, in one by a notification.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Posts {
+pub struct ClientTransport {
     pub(super) limits: Limits,
     pub(super) outbox: Outbox,
     pub(super) requests: Requests,
@@ -38,10 +38,10 @@ pub struct Posts {
 }
 
 /// Without the id of the session, and without what is said: both are nobody's business.
-impl fmt::Debug for Posts {
+impl fmt::Debug for ClientTransport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Posts")
+            .debug_struct("ClientTransport")
             .field("revision", &self.requests.session.revision())
             .field("has_session", &self.requests.session.id().is_some())
             .field("outbox", &self.outbox)
@@ -52,7 +52,7 @@ impl fmt::Debug for Posts {
 }
 
 /// # Starting
-impl Posts {
+impl ClientTransport {
     /// For a client that has not said anything yet.
     pub fn new(config: Arc<HttpClientConfig>, limits: &Limits) -> Self {
         Self {
@@ -189,7 +189,7 @@ impl Posts {
     }
 }
 
-impl Outboxes for Posts {
+impl Outboxes for ClientTransport {
     fn outbox(&mut self, _: Route) -> &mut Outbox {
         &mut self.outbox
     }

@@ -21,7 +21,7 @@ use crate::version::{Revision, RevisionSet};
 /// First the [head](Self::admit); then, if that is fine, a [body](Self::post). The first thing that is wrong is
 /// what the client is told, in the order in which the specification lists it.
 #[derive(Clone, Debug)]
-pub struct Gate {
+pub struct RequestValidator {
     pub(super) config: Arc<HttpServerConfig>,
     pub(super) server: Arc<ServerConfig>,
     /// How the machines of what stands alone are configured, and those of sessions: they speak nothing else.
@@ -62,9 +62,9 @@ impl<'a> RequestHead<'a> {
 /// What a request with a fine head wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Admitted<'a> {
+pub enum Accepted<'a> {
     /// To bring a message: read its body, of at most [`HttpServerConfig::body_bytes`], and hand it to
-    /// [`Gate::post`]. If it has more, the answer is [`Gate::too_large`].
+    /// [`RequestValidator::post`]. If it has more, the answer is [`RequestValidator::too_large`].
     Post,
     /// An event stream of a session ([`Streams::listen`](super::Streams::listen)).
     Listen {
@@ -80,7 +80,7 @@ pub enum Admitted<'a> {
     },
 }
 
-impl Gate {
+impl RequestValidator {
     /// For a server that is configured like this.
     pub fn new(config: Arc<HttpServerConfig>, server: Arc<ServerConfig>) -> Self {
         let identity = server.identity();
@@ -124,7 +124,7 @@ impl Gate {
     /// # Errors
     ///
     /// The [`Reply`] that refuses it: 403, 405, 406, 415, or for a session that cannot be 400 or 404.
-    pub fn admit<'a>(&self, head: &RequestHead<'a>) -> Result<Admitted<'a>, Reply> {
+    pub fn admit<'a>(&self, head: &RequestHead<'a>) -> Result<Accepted<'a>, Reply> {
         self.check_access(head)?;
         let version = || head.headers.get(name::PROTOCOL_VERSION);
         match head.method {
@@ -133,7 +133,7 @@ impl Gate {
                     return Err(Self::not_json());
                 }
                 self.check_accept(head.headers, &["application/json", "text/event-stream"])?;
-                Ok(Admitted::Post)
+                Ok(Accepted::Post)
             }
             "GET" | "DELETE" if self.has_sessions() && !names_modern_revision(version()) => {
                 if head.method == "GET" {
@@ -142,7 +142,7 @@ impl Gate {
                 let session = self.session_of(head.headers, None)?;
                 self.check_version(version(), None)?;
                 if head.method == "DELETE" {
-                    return Ok(Admitted::End { session });
+                    return Ok(Accepted::End { session });
                 }
                 let last_event = match head.headers.get(name::LAST_EVENT_ID) {
                     Field::Absent => None,
@@ -151,7 +151,7 @@ impl Gate {
                         return Err(unusable(name::LAST_EVENT_ID, None));
                     }
                 };
-                Ok(Admitted::Listen { session, last_event })
+                Ok(Accepted::Listen { session, last_event })
             }
             _ => Err(Reply::not_allowed(self.methods())),
         }
@@ -250,14 +250,14 @@ impl Gate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Destination {
-    /// To a machine of their own: [`Gate::alone`].
+    /// To a machine of their own: [`RequestValidator::alone`].
     Alone,
-    /// To a new session, if one comes about: [`Gate::session`].
+    /// To a new session, if one comes about: [`RequestValidator::session`].
     Opening,
     /// To this session.
     Session(SessionId),
     /// To a machine of its own in the middle of a session of this revision, or at its beginning if there is
-    /// none ([`SessionMode::Assumed`]): [`Gate::assumed`].
+    /// none ([`SessionMode::Assumed`]): [`RequestValidator::assumed`].
     Assumed(Option<Revision>),
     /// To nobody: it is fine, and that is all.
     Nobody,

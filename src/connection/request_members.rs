@@ -4,10 +4,10 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
-use super::asked::Again;
+use super::answer_context::written;
 use super::detail::declaration;
 use super::identity::{Identity, key};
-use super::rules::written;
+use super::outgoing_request::Again;
 use super::session::Session;
 use crate::dialect::EraRules;
 use crate::json::Member;

@@ -3,9 +3,9 @@
 
 use alloc::vec::Vec;
 
-use super::exchanges::{Said, observe_sent};
+use super::answer_context::written;
 use super::outboxes::{Outboxes, Route};
-use super::rules::written;
+use super::send::{Said, observe_sent};
 use crate::frame::{Element, Queue, Room, Tag};
 use crate::handle::{ConnectionNumber, Place};
 use crate::json::Member;

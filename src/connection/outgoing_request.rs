@@ -1,4 +1,4 @@
-//! `Asked`: what is kept of a request of ours, whoever made it, and `Owner`: who gets its answer.
+//! `OutgoingRequest`: what is kept of a request of ours, whoever made it, and `Owner`: who gets its answer.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -21,7 +21,7 @@ use crate::version::RevisionSet;
 ///
 /// `C` is what a call of the application is beyond its request; nothing in the layer of messages looks at it.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Asked<C> {
+pub(super) struct OutgoingRequest<C> {
     pub(super) owner: Owner,
     /// What is asked for; `None` if MCP does not have the method or the machine is not to look.
     pub(super) kind: Option<RequestKind>,
@@ -150,7 +150,7 @@ impl Wanted {
     }
 }
 
-impl<C: Default> Default for Asked<C> {
+impl<C: Default> Default for OutgoingRequest<C> {
     fn default() -> Self {
         Self {
             owner: Owner::Application,
@@ -168,7 +168,7 @@ impl<C: Default> Default for Asked<C> {
     }
 }
 
-impl<C: Recycle> Recycle for Asked<C> {
+impl<C: Recycle> Recycle for OutgoingRequest<C> {
     fn recycle(&mut self) {
         self.owner = Owner::Application;
         self.kind = None;
@@ -207,10 +207,10 @@ impl Recycle for Again {
 }
 
 /// Without what the request says.
-impl<C: fmt::Debug> fmt::Debug for Asked<C> {
+impl<C: fmt::Debug> fmt::Debug for OutgoingRequest<C> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Asked")
+            .debug_struct("OutgoingRequest")
             .field("owner", &self.owner)
             .field("kind", &self.kind)
             .field("route", &self.route)
