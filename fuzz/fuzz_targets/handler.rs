@@ -32,9 +32,9 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolParams, CallToolResult, ListChanged, method};
 use mcp_sansio::testing::{Broken, Monitor, Pair, Seen};
 use mcp_sansio::{
-    ClientRequest, CallId, CallOptions, Client, ClientConfig, ClientEvent, ConnectionConfig, ErrorCode,
-    IncomingId, Instant, Outbox, Outcome, Request, RespondError, RevisionSet, Server, ServerConfig,
-    ServerEvent,
+    CallId, CallOptions, Client, ClientConfig, ClientEvent, ClientRequest, ConnectionConfig,
+    ErrorCode, IncomingId, Instant, Outbox, Outcome, Request, RespondError, RevisionSet, Server,
+    ServerConfig, ServerEvent,
 };
 use serde::{Deserialize, Serialize};
 

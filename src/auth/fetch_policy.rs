@@ -1,4 +1,4 @@
-//! Which servers may be asked because another server has named them.
+//! `FetchPolicy`: the servers that may be contacted because another server named them.
 
 use core::net::IpAddr;
 

@@ -1,5 +1,4 @@
-//! What a server answers to the requests by which a client opens a connection, as far as the machine needs
-//! it.
+//! The results of the requests that open a connection, as far as the machine reads them.
 
 use super::connected::ConnectFailure;
 use super::negotiation::{Failing, Probed};

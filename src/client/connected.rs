@@ -1,4 +1,4 @@
-//! What came of connecting.
+//! `Connected`, `ConnectFailure` and `ConnectError`: the results of opening a connection.
 
 use super::negotiation::NegotiationBasis;
 use crate::capability::CapabilitySet;

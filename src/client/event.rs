@@ -1,4 +1,4 @@
-//! What a client tells its application.
+//! `ClientEvent`: the events of a client.
 
 use alloc::vec::Vec;
 

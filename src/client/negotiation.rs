@@ -1,4 +1,4 @@
-//! How a client finds out which era a server belongs to: a small machine of its own
+//! The negotiation of the era: a small state machine
 //! ([backward compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning)).
 //!
 //! It knows nothing of messages. It is told what came of the last step, and says what to do next.
@@ -179,7 +179,8 @@ impl Negotiation {
             }
             // 10: nobody has this error but who knows the revision.
             Probed::Error(ErrorCode::MISSING_CLIENT_CAPABILITY) => Move::Fail(Failing::AsItIs),
-            Probed::Error(code) => self.fall_back(NegotiationBasis::ProbeRefused(code), able), // 11, 12, 13
+            // 11, 12, 13
+            Probed::Error(code) => self.fall_back(NegotiationBasis::ProbeRefused(code), able),
             Probed::Refused(status) => {
                 self.fall_back(NegotiationBasis::ProbeNotServed(status), able)
             }

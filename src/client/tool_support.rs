@@ -1,4 +1,4 @@
-//! Which tools of a server run as tasks in a session
+//! The tools of a server that run as tasks in a session
 //! ([tool-level negotiation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#tool-level-negotiation)).
 
 use alloc::string::String;

@@ -1,4 +1,4 @@
-//! What a server says about using its results again.
+//! `CacheHints`: how long, and by whom, the results of a server may be cached.
 
 use crate::dialect::methods::RequestKind;
 

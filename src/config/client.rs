@@ -1,4 +1,4 @@
-//! What a client is configured with.
+//! `ClientConfig`: the configuration of a client.
 
 use alloc::string::String;
 

@@ -1,4 +1,4 @@
-//! What a connection is configured with, whichever role it has.
+//! `ConnectionConfig`: the configuration that both roles share.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! What a connection is configured with: plain data, shared by connections in an `Arc`.
+//! The configuration of connections: plain data, shared by connections in an `Arc`.
 
 mod cache_hints;
 mod client;

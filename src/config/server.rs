@@ -1,4 +1,4 @@
-//! What a server is configured with.
+//! `ServerConfig`: the configuration of a server.
 
 use alloc::string::String;
 

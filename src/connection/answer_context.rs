@@ -1,4 +1,4 @@
-//! What is looked up in messages for what comes of them: the elicitations they begin, or ask for.
+//! `AnswerContext`: the parts of a request of this side that its result is checked against, and its elicitation.
 
 use super::elicitations::Elicitations;
 use crate::dialect::features::Feature;

@@ -1,4 +1,4 @@
-//! What both roles can look at, answer and end on a connection.
+//! The methods of [`Connection`] about requests of the peer, its phase and its end.
 
 use core::time::Duration;
 

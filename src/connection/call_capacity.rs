@@ -1,4 +1,4 @@
-//! The room for calls of the application, and calls that are remembered because they may become tasks.
+//! The number of calls that the application may make, and the calls that may still become tasks.
 
 use super::call_index::CallIndex;
 use super::call_state::Below;

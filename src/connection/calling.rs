@@ -1,4 +1,4 @@
-//! What both roles can do about calls of this side on a connection, and its notifications.
+//! The methods of [`Connection`] about calls and notifications of this side.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! Whether an answer of the peer is what was asked for.
+//! Checks that a result of the peer fits the request.
 
 use super::answer_context::required_elicitations;
 use super::cx::Cx;

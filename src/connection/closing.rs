@@ -1,4 +1,4 @@
-//! How a connection ends: each outcome is handed out once, in order, and nothing is left over.
+//! The end of a connection. Each outcome is handed out once, in order, and every table is empty afterwards.
 
 use super::calls::Calls;
 use super::common_event::CommonEvent;

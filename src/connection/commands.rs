@@ -1,4 +1,4 @@
-//! What the application does about calls: makes, cancels and resumes them.
+//! The commands of the application about calls: make, cancel, resume.
 
 use alloc::boxed::Box;
 

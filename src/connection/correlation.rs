@@ -1,4 +1,4 @@
-//! What the peer says about calls of this side: which call a message belongs to, and what it changes.
+//! Correlates messages of the peer with calls of this side: responses, progress, cancellations, task status.
 
 use super::call_cx::{CallCx, Next};
 use super::call_index::CallIndex;

@@ -1,4 +1,4 @@
-//! How much is going on.
+//! `Counts`: the numbers of open requests, calls and bytes of a connection.
 
 /// How much one side of a connection holds, for operators and for tests that nothing leaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

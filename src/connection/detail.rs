@@ -1,4 +1,4 @@
-//! What more there is to say about a refusal: the `data` of its error
+//! `Detail`: the `data` of the error of a refused request
 //! ([error codes](https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes)).
 
 use alloc::string::String;

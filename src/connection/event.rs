@@ -1,4 +1,4 @@
-//! What can happen on a connection, whichever role one has.
+//! The events that both roles have: outcomes, cancellations, progress, violations, the end.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! What is decided about a frame before its text is read: faults of framing, and batches.
+//! The checks of a frame before its text is read: framing faults and batches.
 
 use core::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! What one side says of itself in every message of the revisions without sessions, written once.
+//! `Identity`: the implementation info and capabilities of one side, written once for all modern messages.
 
 use alloc::string::String;
 use alloc::vec::Vec;

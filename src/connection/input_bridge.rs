@@ -1,4 +1,4 @@
-//! What a server needs of a client before it can answer
+//! The input bridge: the client input that a server requires before it can respond
 //! ([MRTR](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
 //!
 //! Where there are no sessions it is the answer, and the client comes back with what was asked for. In a

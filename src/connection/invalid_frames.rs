@@ -1,4 +1,4 @@
-//! What is no well-formed message: reported, and answered where that is due.
+//! Reports frames that are not valid messages, and answers them where the protocol asks for it.
 
 use core::fmt;
 

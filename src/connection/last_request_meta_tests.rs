@@ -1,4 +1,4 @@
-//! What is remembered of a client is what would be read.
+//! A remembered `_meta` gives the same result as reading it.
 
 use alloc::format;
 use alloc::string::String;

@@ -1,4 +1,4 @@
-//! What both roles share: a connection, in layers of which each owns the one below it.
+//! The connection that both roles share, in layers. Each layer owns the one below it.
 //!
 //! [`Server`](crate::Server) and [`Client`](crate::Client) dereference to [`Connection`], which is symmetric: either side
 //! calls, answers, cancels and reports progress. What only one role does (the handshake, the typed requests) is in its own

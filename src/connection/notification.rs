@@ -1,4 +1,4 @@
-//! Whether a notification of the peer makes sense, and who it is for. Whatever is wrong with one, it is never answered.
+//! Routes the notifications of the peer. A notification is never answered.
 
 use super::messages::Messages;
 use super::routing::Role;

@@ -1,4 +1,4 @@
-//! `OutgoingRequest`: what is kept of a request of ours, whoever made it, and `Owner`: who gets its answer.
+//! `OutgoingRequest`: the state of a request of this side, and `Owner`: the receiver of its response.
 
 use alloc::boxed::Box;
 use alloc::string::String;

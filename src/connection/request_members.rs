@@ -1,4 +1,4 @@
-//! What the machine adds to requests where there are no sessions
+//! The members that the machine adds to modern requests
 //! ([per-request metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)).
 
 use alloc::borrow::Cow;

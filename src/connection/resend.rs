@@ -1,4 +1,4 @@
-//! Requests of calls that are sent again: with what was given for them, or because the server speaks another revision
+//! Sends the request of a call again: with gathered input, or in another revision
 //! ([versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning)).
 
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! What the application does about requests of the peer: answers, refuses, requires input, reports.
+//! The commands of the application about requests of the peer: respond, reject, require input, report progress.
 
 use alloc::string::String;
 use core::fmt;

@@ -1,4 +1,4 @@
-//! What the machine adds to results
+//! The members that the machine adds to results
 //! ([results](https://modelcontextprotocol.io/specification/2026-07-28/basic#responses),
 //! [caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
 

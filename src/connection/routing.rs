@@ -1,4 +1,4 @@
-//! Which requests may be made now: a pure function of the message and of what has been agreed.
+//! Routes requests: a pure function of the message and of the negotiated session.
 
 use super::context::Negotiated;
 use super::request_meta::{ModernMeta, RequestMeta};

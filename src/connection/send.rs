@@ -1,4 +1,4 @@
-//! What leaves: a message in an outbox, and the observation of it.
+//! Writes a message into an outbox and reports it to the observer.
 
 use super::exchange::Exchange;
 use super::outboxes::{Observation, Outboxes, Route};

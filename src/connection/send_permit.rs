@@ -1,4 +1,4 @@
-//! What this side may send now: a question to the tables, and what the policy makes of the answer.
+//! `SendPermit`: checks a message of this side against the tables and the capability policy.
 
 use alloc::string::String;
 

@@ -1,4 +1,4 @@
-//! What both roles can do about tasks of this side on a connection.
+//! The methods of [`Connection`] about tasks of this side.
 
 use super::task_host::{self, TaskHost};
 use super::{Connection, Outboxes, Progress, ProgressReport};

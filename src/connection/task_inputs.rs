@@ -1,5 +1,5 @@
-//! What tasks of the peer require where there are no sessions: asked of the application, and brought to the peer answer by
-//! answer.
+//! The input that modern tasks of the peer require: requests to the application, and its answers to the peer, one
+//! response per input.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! What is asked about a task of the peer, and what is read of it.
+//! The requests about a task of the peer, and the reading of their results.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 

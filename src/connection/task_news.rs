@@ -1,4 +1,4 @@
-//! What changes with tasks of this side, told on a connection: answers that waited, changes, questions.
+//! Delivers the changes of tasks of this side to a connection: responses, status notifications, requests for input.
 
 use alloc::string::String;
 

@@ -1,4 +1,4 @@
-//! What time brings about: what is due, and how a connection ends.
+//! The timers of a connection: deadlines of calls, keep-alive, draining.
 
 use super::call_capacity::forget_abandoned;
 use super::call_cx::Next;

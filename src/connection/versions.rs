@@ -1,4 +1,4 @@
-//! Which revisions a server says it speaks.
+//! Reads the revisions that a server offers.
 
 use crate::json::{Elements, Str, member};
 use crate::version::{Revision, RevisionSet};

@@ -1,4 +1,4 @@
-//! Requests of ours that are dropped: taken back where that is possible, cancelled on the wire where it is not.
+//! Drops requests of this side: withdrawn if not sent yet, cancelled on the wire otherwise.
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 

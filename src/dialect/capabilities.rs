@@ -1,4 +1,4 @@
-//! What the `capabilities` of a handshake mean.
+//! Reads the `capabilities` of a handshake.
 
 use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::json::{MemberTexts, Raw, member};

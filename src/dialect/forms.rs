@@ -1,4 +1,4 @@
-//! Whether what a user filled in fits the form
+//! Checks that the content of an elicitation fits its form
 //! ([elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation)).
 
 use super::formats::has_format;

@@ -1,4 +1,4 @@
-//! What of a request its answer has to fit.
+//! `Kept`: the parts of a request that its result is checked against.
 
 use alloc::string::String;
 use core::fmt;

@@ -1,4 +1,4 @@
-//! What each revision allows, as tables.
+//! The rules of each revision, as tables.
 //!
 //! Nothing outside this module asks which revision is newer. It asks the tables here: whether a
 //! method exists in a direction and what opens it ([`methods`]), whether a feature of the wire exists

@@ -1,4 +1,4 @@
-//! What the application is told when what it says does not fit the session or its revision.
+//! `NotAllowed` and `RespondError`: why a command of the application does not fit the session or its revision.
 
 use crate::capability::Capability;
 use crate::schema::EncodeError;

@@ -1,4 +1,4 @@
-//! What has to hold between the messages of a sampling request
+//! The rules between the messages of a sampling request
 //! ([tool use](https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#message-content-constraints)).
 
 use crate::json::{Elements, Str, member};

@@ -1,4 +1,4 @@
-//! What a body is, and what its receiver takes.
+//! Media types: `Content-Type` and `Accept`.
 
 use super::headers::{Field, Headers, readable};
 use super::name;

@@ -1,4 +1,4 @@
-//! Who may talk to a server from within a browser.
+//! `HostPolicy` and `OriginPolicy`: the host names and the web pages that may use a server.
 //!
 //! A page of any site can have a browser send requests to a server on the same machine, and by
 //! rebinding its own name to 127.0.0.1 it can read the answers, too

@@ -1,4 +1,4 @@
-//! What is decoded is what serde_json decodes.
+//! `decode` gives the same values as serde_json.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;

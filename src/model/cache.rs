@@ -1,4 +1,4 @@
-//! How long a result may be used again, and by whom
+//! The caching members of results
 //! ([server/utilities/caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
 //!
 //! A hint must never cost the result that it comes with: one that cannot be read is read as absent.

@@ -1,4 +1,4 @@
-//! What each side offers
+//! The capabilities that client and server declare
 //! ([basic/lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#capability-negotiation)).
 //!
 //! A capability is there if its key holds an object. A flag describes what its declarer will do, not

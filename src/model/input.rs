@@ -1,4 +1,4 @@
-//! What a server needs from the client before it can answer
+//! `InputRequired`: the requests that a server needs the client to answer before it can respond
 //! ([basic/patterns/mrtr](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
 
 use serde::de::Error;

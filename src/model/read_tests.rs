@@ -1,4 +1,4 @@
-//! How the types of the model are read.
+//! Model types are read from JSON with every order and form of members.
 
 use alloc::string::{String, ToString};
 

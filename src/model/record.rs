@@ -1,4 +1,4 @@
-//! How a type of the model is described: [`record!`], a row for each member.
+//! `record!`: describes a model type, with a row for each member.
 
 /// A struct of the model and, for each of its members, what the wire has of it.
 ///

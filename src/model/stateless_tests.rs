@@ -1,4 +1,4 @@
-//! What revision 2026-07-28 added.
+//! The additions of revision 2026-07-28.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! What is known of a list while it is read again.
+//! The items of a list that is read again after a change.
 
 use alloc::vec::Vec;
 

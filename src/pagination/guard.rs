@@ -1,4 +1,4 @@
-//! What keeps a client from following cursors for ever.
+//! `PageGuard`: the limits that stop a client from following cursors for ever.
 
 use crate::json::Str;
 use crate::ordered::OrderedSet;

@@ -1,4 +1,4 @@
-//! Why a value is not what the protocol asks for, and the path of that value in its payload.
+//! [`Misfit`]: the reason why a value does not fit the protocol, and its path in the payload.
 
 use core::fmt::{self, Display, Write};
 

@@ -1,4 +1,4 @@
-//! What each message looks like in each revision, and how it is written so.
+//! The schema of each message in each revision, and the writers that follow it.
 //!
 //! A shape says what a value may look like, and in which revisions each of its members exists. The types of
 //! [`model`](crate::model) say of each member what it looks like, and the tables are made of that.

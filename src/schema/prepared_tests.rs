@@ -1,4 +1,4 @@
-//! What has been prepared is written like what has not been.
+//! A prepared result has the same text as one that is written directly.
 
 use super::payload::Json;
 use alloc::string::{String, ToString};

@@ -1,4 +1,4 @@
-//! How a type of the model is read: [`ReadMembers`], the members of an object in any order.
+//! [`ReadMembers`]: reads the members of a model type, in any order.
 
 use core::fmt;
 use core::marker::PhantomData;

@@ -1,4 +1,4 @@
-//! What a value may look like, as data: the language in which the tables of each revision are written.
+//! `Shape` and `Record`: the permitted form of a value, as data in the tables of each revision.
 //!
 //! A [`Shape`] is looked at from two sides. The writer compares what the application serialises with
 //! it and leaves out what the revision has no words for, so that what goes out fits the schema of the

@@ -1,4 +1,4 @@
-//! What has been seen of an object, and whether that is all it needs.
+//! `Sight`: the members of an object that were seen, and the members that are still required.
 
 use super::misfit::{Misfit, Problem};
 use super::shape::{Field, Kind, Record};

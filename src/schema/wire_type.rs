@@ -1,4 +1,4 @@
-//! How the members of a message look on the wire: [`WireType`].
+//! [`WireType`]: the JSON form of a member.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

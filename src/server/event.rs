@@ -1,4 +1,4 @@
-//! What a server tells its application.
+//! `ServerEvent`: the events of a server.
 
 use alloc::vec::Vec;
 

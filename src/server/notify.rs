@@ -1,4 +1,4 @@
-//! What a server tells without being asked.
+//! The notifications of a server: changes, log messages, completed elicitations.
 
 use alloc::string::String;
 

@@ -1,4 +1,4 @@
-//! What a subscription is about.
+//! `Filter`: the lists, resources and tasks of a subscription.
 
 use alloc::string::String;
 use alloc::vec::Vec;

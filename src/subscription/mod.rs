@@ -1,4 +1,4 @@
-//! What a client wants to hear of: one table for everything that a server tells without being asked.
+//! `Interests`: the changes that a client subscribed to, in one table for both eras.
 
 mod filter;
 

@@ -1,4 +1,4 @@
-//! What is asked about tasks.
+//! `TaskCall`: the requests about tasks.
 
 use crate::dialect::methods::RequestKind;
 use crate::json::{Raw, Str, member};

@@ -1,4 +1,4 @@
-//! Why something could not be done with a task.
+//! `TaskError`: the errors of commands about tasks.
 
 use super::status::Status;
 use crate::dialect::{NotAllowed, RespondError};

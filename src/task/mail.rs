@@ -1,4 +1,4 @@
-//! What there is to tell on which connection.
+//! `Mail`: the messages about tasks that wait for a connection.
 
 use alloc::collections::VecDeque;
 use core::mem::{replace, take};

@@ -1,4 +1,4 @@
-//! What a task is begun with.
+//! `NewTask`: the options of a new task.
 
 use alloc::string::String;
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! What is kept of a task.
+//! `Record`: the state of a task.
 
 use alloc::borrow::Cow;
 use alloc::string::String;

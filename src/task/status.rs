@@ -1,4 +1,4 @@
-//! How far a task is, and what may come after what.
+//! The status of a task, and the permitted transitions.
 
 use core::fmt;
 

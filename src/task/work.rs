@@ -1,4 +1,4 @@
-//! What the application says of its work.
+//! The commands of the application about the work of its tasks.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! What went over a wire, as a drawing.
+//! Draws the messages of a recording as a sequence diagram.
 
 use alloc::format;
 use alloc::string::{String, ToString};

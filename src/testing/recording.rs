@@ -1,4 +1,4 @@
-//! What happened on a connection, written down.
+//! `Recording`: the inputs and outputs of a connection, in order.
 
 use alloc::string::String;
 use alloc::vec::Vec;

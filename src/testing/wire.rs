@@ -1,4 +1,4 @@
-//! What may be said on a wire.
+//! `Wire`: checks the messages on a wire against the protocol.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;

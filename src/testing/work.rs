@@ -1,4 +1,4 @@
-//! Whether work is linear.
+//! Checks that work is linear in the input.
 
 use alloc::format;
 

@@ -37,7 +37,7 @@
 //! let mut config = ServerConfig::new("shout", "1.0");
 //! config.capabilities.tools = Some(ListChanged::default());
 //! let handler = |exchange: Exchange| async move {
-//!     match &exchange.request().call {
+//!     match &exchange.request().kind {
 //!         ClientRequest::CallTool(call) if call.name == "shout" => {
 //!             exchange.respond(&CallToolResult::text("HELLO"))
 //!         }

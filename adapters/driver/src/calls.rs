@@ -1,4 +1,4 @@
-//! What has come of calls, until those who made them take it.
+//! The outcomes of calls, until their callers take them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::task::{Poll, Waker};

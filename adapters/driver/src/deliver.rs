@@ -1,4 +1,4 @@
-//! What comes in.
+//! Delivers the input of a connection to its machine.
 
 use std::io;
 use std::sync::Arc;

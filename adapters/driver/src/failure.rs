@@ -1,4 +1,4 @@
-//! Why a call has no result.
+//! [`CallFailure`]: why a call has no result.
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::{

@@ -1,4 +1,4 @@
-//! What the adapter needs of a machine to have tasks on it.
+//! The machine as a host of tasks.
 
 #![allow(unnameable_types, reason = "nobody but this crate has machines")]
 

@@ -1,4 +1,4 @@
-//! What the adapter needs of a machine, so that one set of threads drives either role.
+//! [`Machine`]: the interface between the driver and either role.
 
 use std::fmt::Debug;
 use std::ops::DerefMut;

@@ -1,4 +1,4 @@
-//! How a connection is run.
+//! The options of a connection.
 
 use mcp_sansio::{ConnectionNumber, Limits, Listening, ServerConfig};
 

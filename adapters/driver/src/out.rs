@@ -1,4 +1,4 @@
-//! Where the output of a machine goes: all on one stream, or each message on one of its own.
+//! The outboxes of a machine: one for the whole stream, or one for each HTTP exchange.
 
 #![allow(unnameable_types, reason = "nobody but this crate has machines")]
 

@@ -1,4 +1,4 @@
-//! What goes out.
+//! Writes the output of a connection.
 
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, MutexGuard};

@@ -1,4 +1,4 @@
-//! What an adapter brings: somebody who runs handlers.
+//! [`Run`]: runs the handlers of an adapter.
 
 use mcp_sansio::Server;
 

@@ -1,4 +1,4 @@
-//! How many bytes an endpoint keeps of all its clients.
+//! The bytes that an endpoint keeps for all its clients.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! How many requests an endpoint answers at a time, in all and of each client.
+//! The number of requests that an endpoint answers at a time, in total and per client.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

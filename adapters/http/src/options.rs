@@ -1,4 +1,4 @@
-//! How an endpoint is run.
+//! The options of an endpoint.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -34,7 +34,7 @@
 //! let mut config = ServerConfig::new("shout", "1.0");
 //! config.capabilities.tools = Some(ListChanged::default());
 //! mcp_sansio_std::serve_stdio(config, |exchange: &Exchange| {
-//!     match &exchange.request().call {
+//!     match &exchange.request().kind {
 //!         ClientRequest::CallTool(call) if call.name == "shout" => {
 //!             exchange.respond(&CallToolResult::text("HELLO"))
 //!         }

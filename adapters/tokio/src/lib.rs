@@ -39,7 +39,7 @@
 //! let mut config = ServerConfig::new("shout", "1.0");
 //! config.capabilities.tools = Some(ListChanged::default());
 //! mcp_sansio_tokio::serve_stdio(config, |exchange: Exchange| async move {
-//!     match &exchange.request().call {
+//!     match &exchange.request().kind {
 //!         ClientRequest::CallTool(call) if call.name == "shout" => {
 //!             exchange.respond(&CallToolResult::text("HELLO"))
 //!         }

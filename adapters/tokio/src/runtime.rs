@@ -1,4 +1,4 @@
-//! What tokio brings to a connection: time and tasks. For adapters that are built on this one.
+//! Time and tasks of tokio, for adapters that are built on this one.
 
 use std::future::Future;
 use std::pin::Pin;

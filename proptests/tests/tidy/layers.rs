@@ -10,7 +10,7 @@ fn only_the_dialect_compares_revisions_and_eras() {
         "src/version.rs",
         "src/connection/context.rs",
         "src/connection/request.rs",
-        "src/connection/route.rs",
+        "src/connection/routing.rs",
         "src/client/negotiation.rs",
     ];
     let mut searched = 0;

@@ -1,4 +1,4 @@
-//! What an authorization knows at each stage.
+//! The stages of an authorization, with the data of each.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

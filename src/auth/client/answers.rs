@@ -1,4 +1,4 @@
-//! What the host and the servers answer: each answer takes the authorizer from one stage to the next.
+//! The answers of the host and of the servers. Each takes the authorizer from one stage to the next.
 
 use core::time::Duration;
 

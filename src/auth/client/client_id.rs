@@ -1,4 +1,4 @@
-//! Who a client is towards an authorization server.
+//! The identity of a client at an authorization server.
 
 use alloc::string::String;
 

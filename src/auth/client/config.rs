@@ -1,4 +1,4 @@
-//! How a client of one MCP server gets its tokens.
+//! The configuration of the authorization of one MCP server.
 
 use alloc::string::String;
 use alloc::vec::Vec;

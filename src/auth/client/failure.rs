@@ -1,4 +1,4 @@
-//! How authorization can fail.
+//! The failures of an authorization.
 
 use alloc::string::String;
 use core::time::Duration;

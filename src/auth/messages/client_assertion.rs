@@ -1,4 +1,4 @@
-//! What a client signs to show who it is
+//! The JWT that a client signs to authenticate itself
 //! ([RFC 7523, section 3](https://www.rfc-editor.org/rfc/rfc7523#section-3)).
 
 use alloc::format;

@@ -1,4 +1,4 @@
-//! What goes over the wire, one kind of message in each file: reading and writing, without a state.
+//! The messages of authorization, one kind per file: reading and writing, without state.
 
 pub(super) mod authorization_request;
 pub(super) mod authorization_response;

@@ -1,4 +1,4 @@
-//! What makes kept results stale before their time, and when it last happened.
+//! The changes that make cached results stale, and the time of each.
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, VecDeque};

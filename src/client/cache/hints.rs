@@ -1,4 +1,4 @@
-//! What a result says of how long it is good, and for whom.
+//! The lifetime and scope that a result declares.
 
 use core::time::Duration;
 

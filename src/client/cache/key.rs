@@ -1,4 +1,4 @@
-//! What is asked, and by whom.
+//! The key of a cached result: method, params, principal.
 
 use alloc::borrow::Cow;
 use core::fmt;

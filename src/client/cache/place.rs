@@ -1,4 +1,4 @@
-//! Where results lie.
+//! The storage of cached results.
 
 use alloc::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! How a client behaves over HTTP.
+//! `HttpClientConfig`: the configuration of a client over HTTP.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! Where a server of 2024-11-05 wants its messages, as it says in the `endpoint` event.
+//! The URL for messages that a server of 2024-11-05 announces in its `endpoint` event.
 
 use alloc::format;
 use alloc::string::String;

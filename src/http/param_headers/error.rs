@@ -1,4 +1,4 @@
-//! What can be wrong with annotations, with arguments, and with headers.
+//! The errors of header annotations, of arguments and of header fields.
 
 use alloc::string::String;
 

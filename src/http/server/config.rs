@@ -1,4 +1,4 @@
-//! How a server behaves over HTTP.
+//! `HttpServerConfig`: the configuration of a server over HTTP.
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Which stream a message of the machine goes out on, and with which status.
+//! The stream and the status of each message that the machine writes.
 
 use alloc::boxed::Box;
 

@@ -1,4 +1,4 @@
-//! Who may come in, and where to: the checks that a request has to pass before a machine sees it
+//! [`RequestValidator`]: the checks that an HTTP request passes before a machine sees it
 //! ([security](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning),
 //! [standard headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
 

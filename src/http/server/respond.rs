@@ -1,4 +1,4 @@
-//! What goes out: the head of a response, then its body, a part at a time.
+//! The responses: the head first, then the body, a part at a time.
 
 use alloc::vec::Vec;
 use core::fmt::Display;

@@ -1,4 +1,4 @@
-//! Which responses carry which streams, and what becomes of a stream without one.
+//! The assignment of streams to responses, and the retention of streams without a response.
 
 use alloc::vec::Vec;
 

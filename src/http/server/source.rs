@@ -1,4 +1,4 @@
-//! Where a request of HTTP comes from.
+//! `RequestSource`: the sender of an HTTP request.
 
 use core::net::IpAddr;
 

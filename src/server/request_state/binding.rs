@@ -1,4 +1,4 @@
-//! What a sealed state is good for.
+//! `Binding`: the request, the principal and the time that a sealed request state is valid for.
 
 use crate::handle::Principal;
 use crate::json::{Kind, Raw, Str};

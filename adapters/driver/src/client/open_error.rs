@@ -1,4 +1,4 @@
-//! Why there is no connection.
+//! [`OpenError`]: why a connection could not be opened.
 
 use std::io;
 use std::process::ExitStatus;

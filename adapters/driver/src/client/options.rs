@@ -1,4 +1,4 @@
-//! How a server that is a child process is run and ended.
+//! The options of a server that is a child process.
 
 use super::{KillSwitch, ProcessOptions};
 use crate::options::ConnectionOptions;

@@ -1,4 +1,4 @@
-//! What a process has not read of its input.
+//! The input that a child process has not read.
 
 use std::process::ChildStdin;
 

@@ -1,4 +1,4 @@
-//! How many bytes a connection keeps, counted together with those of others.
+//! The bytes that a connection keeps, counted together with those of others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! What the application does for an authorization.
+//! The tasks of the application in an authorization.
 
 use std::future::Future;
 use std::io;

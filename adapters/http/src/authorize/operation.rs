@@ -1,4 +1,4 @@
-//! What a request to an MCP server does, and which revision it is of.
+//! The operation and the revision of a request to an MCP server.
 
 use hyper::http::request::Parts;
 use mcp_sansio::Revision;

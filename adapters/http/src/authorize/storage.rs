@@ -1,4 +1,4 @@
-//! Where tokens are kept.
+//! The storage of tokens.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};

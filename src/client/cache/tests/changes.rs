@@ -1,4 +1,4 @@
-//! What makes results stale before their time.
+//! Changes make results stale before their lifetime ends.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! What results say of how long they are good, and for whom.
+//! The lifetime and scope that results declare.
 
 use super::*;
 use crate::client::cache::hints::Hints;

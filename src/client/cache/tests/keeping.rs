@@ -1,4 +1,4 @@
-//! How long results are kept, and how many of them.
+//! The lifetime and the number of cached results.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Which request gets which result, and who may have it.
+//! The result that each request gets, by method, params and principal.
 
 use super::*;
 use crate::client::cache::place::Cacheable;

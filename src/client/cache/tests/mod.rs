@@ -1,4 +1,4 @@
-//! What is kept, for whom, and until when.
+//! The cached results: for which principal, and until when.
 
 mod changes;
 mod hints;
