@@ -84,6 +84,7 @@ fn shown(event: &impl std::fmt::Debug) -> String {
     let detail = ["outcome: ", "cause: ", "kind: "]
         .iter()
         .find_map(|name| text.split_once(name))
+        .filter(|_| !text.starts_with("Request"))
         .map(|(_, rest)| format!(" {}", word(rest)));
     word(&text) + &detail.unwrap_or_default()
 }

@@ -19,7 +19,8 @@ use crate::official::{Sent, check, parse, raw};
 
 /// The requests that clients make in this revision: an entry of the table each.
 pub(crate) fn of_clients(schemas: &Schemas) -> impl Iterator<Item = &'static Exchange> {
-    let requests = schemas.union("RequestFromServer");
+    let requests = schemas.union("ClientRequest");
+    assert!(!requests.is_empty(), "the schema has no such union");
     REQUESTS.iter().filter(move |exchange| {
         exchange.sender == Sender::Client && requests.iter().any(|name| name == exchange.request)
     })
