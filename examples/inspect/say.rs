@@ -17,7 +17,7 @@ macro_rules! say {
 pub(crate) use say;
 
 /// The text as a terminal may be shown it: without what moves its cursor, sets its title, rings, or turns the
-/// direction of writing around. Elsewhere it stays what it is.
+/// direction of writing around. ExternalStream it stays what it is.
 pub(crate) fn shown(text: &str, on_terminal: bool) -> Cow<'_, str> {
     if !on_terminal || !text.contains(is_order) {
         return Cow::Borrowed(text);

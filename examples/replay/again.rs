@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcp_sansio::testing::{Diagram, Divergence, Happening, Recording, replay_with};
+use mcp_sansio::testing::{Diagram, Divergence, Recording, StepKind, replay_with};
 use mcp_sansio::{Instant, Server};
 
 use crate::tools::{Tools, config};
@@ -42,8 +42,8 @@ pub(crate) fn again(recording: &Recording) -> Again {
     });
     let verdict = replayed.map_err(Difference).map(|mut recorder| {
         let end = recording.steps().last().map_or(start, |step| step.at);
-        let bytes = recording.steps().iter().map(|step| match &step.happening {
-            Happening::Written(bytes) => bytes.len(),
+        let bytes = recording.steps().iter().map(|step| match &step.kind {
+            StepKind::Written(bytes) => bytes.len(),
             _ => 0,
         });
         let beyond = recorder.written(end, usize::MAX).len();

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use mcp_sansio::testing::{Happening, Recorder, Sink, Step};
+use mcp_sansio::testing::{Recorder, Sink, Step, StepKind};
 use mcp_sansio::{Instant, Phase, Server};
 use mcp_sansio_std::Clock;
 
@@ -28,8 +28,8 @@ pub(crate) fn record(path: &Path) -> io::Result<()> {
         let now = session.clock.now();
         let patience = session.poll_timeout().map_or(A_WHILE, |deadline| deadline - now);
         let patience = patience.min(A_WHILE);
-        let happening = match input.recv_timeout(patience) {
-            Ok(happening) => Some(happening),
+        let kind = match input.recv_timeout(patience) {
+            Ok(kind) => Some(kind),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
                 // The input has ended, and there is only time to wait for.
@@ -37,24 +37,24 @@ pub(crate) fn record(path: &Path) -> io::Result<()> {
                 None
             }
         };
-        session.turn(happening)?;
+        session.turn(kind)?;
     }
     Ok(())
 }
 
 /// Reads standard input, on a thread of its own because that waits.
-fn read(sender: &SyncSender<Happening>) {
+fn read(sender: &SyncSender<StepKind>) {
     let mut buffer = vec![0; 64 * 1024];
     let mut stdin = io::stdin().lock();
     loop {
-        let happening = match stdin.read(&mut buffer) {
-            Ok(0) => Happening::EndOfInput,
-            Ok(bytes) => Happening::Read(buffer.get(..bytes).unwrap_or_default().to_vec()),
+        let kind = match stdin.read(&mut buffer) {
+            Ok(0) => StepKind::EndOfInput,
+            Ok(bytes) => StepKind::Read(buffer.get(..bytes).unwrap_or_default().to_vec()),
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(_) => Happening::ReadFailed,
+            Err(_) => StepKind::ReadFailed,
         };
-        let goes_on = matches!(happening, Happening::Read(_));
-        if sender.send(happening).is_err() || !goes_on {
+        let goes_on = matches!(kind, StepKind::Read(_));
+        if sender.send(kind).is_err() || !goes_on {
             return;
         }
     }
@@ -91,29 +91,29 @@ impl Session {
     }
 
     /// One turn of the event loop: something that came in, what is due, and what that had written.
-    fn turn(&mut self, happening: Option<Happening>) -> io::Result<()> {
+    fn turn(&mut self, kind: Option<StepKind>) -> io::Result<()> {
         let now = self.clock.now();
-        if let Some(happening) = happening {
-            self.happened(now, happening)?;
+        if let Some(kind) = kind {
+            self.happened(now, kind)?;
         }
         if is_due(self.recorder.application().poll_timeout(), now) {
-            self.happened(now, Happening::Command(GO_ON.into()))?;
+            self.happened(now, StepKind::Command(GO_ON.into()))?;
         }
         if is_due(self.recorder.machine().poll_timeout(), now) {
-            self.happened(now, Happening::Timeout)?;
+            self.happened(now, StepKind::Timeout)?;
         }
         let bytes = self.recorder.written(now, usize::MAX);
         self.is_written_down()?;
         let mut stdout = io::stdout().lock();
         if !bytes.is_empty() && stdout.write_all(&bytes).and_then(|()| stdout.flush()).is_err() {
             // Nobody reads any more.
-            self.happened(now, Happening::WriteFailed)?;
+            self.happened(now, StepKind::WriteFailed)?;
         }
         Ok(())
     }
 
-    fn happened(&mut self, now: Instant, happening: Happening) -> io::Result<()> {
-        self.recorder.happened(now, happening);
+    fn happened(&mut self, now: Instant, kind: StepKind) -> io::Result<()> {
+        self.recorder.happened(now, kind);
         self.is_written_down()
     }
 

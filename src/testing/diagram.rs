@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::lines::Lines;
-use super::recording::{Happening, Recording, Step};
+use super::recording::{Recording, Step, StepKind};
 use crate::time::Instant;
 
 /// A sequence diagram in text: who sent what, and what happened on either side.
@@ -95,23 +95,23 @@ impl Diagram {
     /// are drawn when they are whole.
     pub fn step(&mut self, step: &Step) {
         let at = step.at;
-        match &step.happening {
-            Happening::Read(bytes) => {
+        match &step.kind {
+            StepKind::Read(bytes) => {
                 for message in self.upstream.take(bytes) {
                     self.to_the_right(at, &message);
                 }
             }
-            Happening::EndOfInput => {
+            StepKind::EndOfInput => {
                 if let Some(message) = self.upstream.finish() {
                     self.to_the_right(at, &message);
                 }
                 self.left(at, "end of input");
             }
-            Happening::ReadFailed => self.right(at, "reading fails"),
-            Happening::WriteFailed => self.right(at, "writing fails"),
-            Happening::Timeout => {}
-            Happening::Command(command) => self.right(at, format!("command: {command}")),
-            Happening::Written(bytes) => {
+            StepKind::ReadFailed => self.right(at, "reading fails"),
+            StepKind::WriteFailed => self.right(at, "writing fails"),
+            StepKind::Timeout => {}
+            StepKind::Command(command) => self.right(at, format!("command: {command}")),
+            StepKind::Written(bytes) => {
                 for message in self.downstream.take(bytes) {
                     self.to_the_left(at, &message);
                 }

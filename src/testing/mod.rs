@@ -130,7 +130,7 @@ pub use monitor::Monitor;
 pub use pair::{Pair, Seen};
 pub use promise::{Broken, Promise};
 pub use recorder::{Application, Recorder, Sink};
-pub use recording::{BadRecording, Happening, Recording, Step};
+pub use recording::{BadRecording, Recording, Step, StepKind};
 pub use replaying::{Divergence, replay, replay_with};
 pub use transcript::{Mismatch, converse};
 pub use watched::{Monitors, WatchedPair};

@@ -4,7 +4,7 @@ use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 
 use super::machine::Machine;
-use super::recording::{Happening, Recording, Step};
+use super::recording::{Recording, Step, StepKind};
 use crate::connection::Cause;
 use crate::frame::{Framing, Inbox, Outbox};
 use crate::limits::Limits;
@@ -34,7 +34,7 @@ pub trait Sink {
 
 impl Sink for Recording {
     fn note(&mut self, step: &Step) {
-        self.push(step.at, step.happening.clone());
+        self.push(step.at, step.kind.clone());
     }
 }
 
@@ -51,14 +51,14 @@ impl<F: FnMut(&Step)> Sink for F {
 ///
 /// Each thing is written down before it happens, so that what a crash comes of is there as well. Nobody needs to
 /// write down when `poll_timeout` was asked: it changes nothing, so that it makes no difference whether, when and
-/// how often a driver asks; what a driver does because of the answer is a [`Timeout`](Happening::Timeout).
+/// how often a driver asks; what a driver does because of the answer is a [`Timeout`](StepKind::Timeout).
 ///
 /// A recording of days does not fit into memory: a [`Sink`] takes each step as it comes.
 ///
 /// ```
 /// use std::fmt::Write;
 ///
-/// use mcp_sansio::testing::{Application, Happening, Recorder, Recording, Step, replay};
+/// use mcp_sansio::testing::{Application, StepKind, Recorder, Recording, Step, replay};
 /// use mcp_sansio::{Instant, Outbox, Server, ServerConfig, ServerEvent};
 ///
 /// /// Leaves everything to the machine.
@@ -76,9 +76,9 @@ impl<F: FnMut(&Step)> Sink for F {
 /// let mut recorder = Recorder::with_sink(server.clone(), Nothing, &limits, sink);
 ///
 /// let ping = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
-/// recorder.happened(Instant::from_millis(1), Happening::Read(ping.to_vec()));
+/// recorder.happened(Instant::from_millis(1), StepKind::Read(ping.to_vec()));
 /// recorder.written(Instant::from_millis(2), usize::MAX);
-/// recorder.happened(Instant::from_millis(3), Happening::WriteFailed);
+/// recorder.happened(Instant::from_millis(3), StepKind::WriteFailed);
 ///
 /// let recording: Recording = file.parse()?;
 /// assert_eq!(recording.steps().len(), 3);
@@ -130,23 +130,23 @@ impl<M: Machine, A: Application<M>, S: Sink> Recorder<M, A, S> {
     }
 
     /// Writes it down, and has it happen.
-    pub fn happened(&mut self, now: Instant, happening: Happening) {
-        let step = Step::new(now, happening);
+    pub fn happened(&mut self, now: Instant, kind: StepKind) {
+        let step = Step::new(now, kind);
         self.sink.note(&step);
-        match &step.happening {
-            Happening::Read(bytes) => self.read(bytes, now),
-            Happening::EndOfInput => {
+        match &step.kind {
+            StepKind::Read(bytes) => self.read(bytes, now),
+            StepKind::EndOfInput => {
                 self.inbox.finish();
                 self.frames(now);
                 self.machine.disconnected(Cause::EndOfInput, now);
             }
-            Happening::ReadFailed => self.machine.disconnected(Cause::ReadFailed, now),
-            Happening::WriteFailed => self.machine.disconnected(Cause::WriteFailed, now),
-            Happening::Timeout => self.time_out(now),
-            Happening::Command(command) => {
+            StepKind::ReadFailed => self.machine.disconnected(Cause::ReadFailed, now),
+            StepKind::WriteFailed => self.machine.disconnected(Cause::WriteFailed, now),
+            StepKind::Timeout => self.time_out(now),
+            StepKind::Command(command) => {
                 self.application.command(command, &mut self.machine, now, &mut self.outbox);
             }
-            Happening::Written(bytes) => self.outbox.sent(bytes.len()),
+            StepKind::Written(bytes) => self.outbox.sent(bytes.len()),
         }
     }
 
@@ -155,7 +155,7 @@ impl<M: Machine, A: Application<M>, S: Sink> Recorder<M, A, S> {
         let unsent = self.outbox.unsent();
         let bytes = unsent.get(..bytes).unwrap_or(unsent).to_owned();
         if !bytes.is_empty() {
-            self.happened(now, Happening::Written(bytes.clone()));
+            self.happened(now, StepKind::Written(bytes.clone()));
         }
         bytes
     }

@@ -12,7 +12,7 @@ use crate::time::Instant;
 /// Something that happened, and what was sent because of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Happening {
+pub enum StepKind {
     /// Bytes were read, in a chunk of this size.
     Read(Vec<u8>),
     /// There was nothing more to read.
@@ -37,9 +37,9 @@ pub enum Happening {
 ///
 /// ```
 /// use mcp_sansio::Instant;
-/// use mcp_sansio::testing::{Happening, Step};
+/// use mcp_sansio::testing::{StepKind, Step};
 ///
-/// let step = Step::new(Instant::from_millis(5), Happening::Read(b"{}\n".to_vec()));
+/// let step = Step::new(Instant::from_millis(5), StepKind::Read(b"{}\n".to_vec()));
 /// assert_eq!(step.to_string(), r"5000000 read {}\n");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,27 +48,27 @@ pub struct Step {
     /// When.
     pub at: Instant,
     /// What.
-    pub happening: Happening,
+    pub kind: StepKind,
 }
 
 impl Step {
     /// This happened then.
-    pub const fn new(at: Instant, happening: Happening) -> Self {
-        Self { at, happening }
+    pub const fn new(at: Instant, kind: StepKind) -> Self {
+        Self { at, kind }
     }
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} ", self.at.since_epoch().as_nanos())?;
-        match &self.happening {
-            Happening::Read(bytes) => write!(formatter, "read {}", escaped(bytes)),
-            Happening::EndOfInput => formatter.write_str("end"),
-            Happening::ReadFailed => formatter.write_str("failed read"),
-            Happening::WriteFailed => formatter.write_str("failed write"),
-            Happening::Timeout => formatter.write_str("timeout"),
-            Happening::Command(text) => write!(formatter, "command {}", escaped(text.as_bytes())),
-            Happening::Written(bytes) => write!(formatter, "written {}", escaped(bytes)),
+        match &self.kind {
+            StepKind::Read(bytes) => write!(formatter, "read {}", escaped(bytes)),
+            StepKind::EndOfInput => formatter.write_str("end"),
+            StepKind::ReadFailed => formatter.write_str("failed read"),
+            StepKind::WriteFailed => formatter.write_str("failed write"),
+            StepKind::Timeout => formatter.write_str("timeout"),
+            StepKind::Command(text) => write!(formatter, "command {}", escaped(text.as_bytes())),
+            StepKind::Written(bytes) => write!(formatter, "written {}", escaped(bytes)),
         }
     }
 }
@@ -99,8 +99,8 @@ impl Recording {
     }
 
     /// Adds what happens next.
-    pub fn push(&mut self, at: Instant, happening: Happening) {
-        self.steps.push(Step::new(at, happening));
+    pub fn push(&mut self, at: Instant, kind: StepKind) {
+        self.steps.push(Step::new(at, kind));
     }
 
     /// What happened, in order.
@@ -127,8 +127,8 @@ impl Recording {
     /// The messages that were written, each when the last of it was.
     pub fn written(&self) -> impl Iterator<Item = (Instant, Vec<u8>)> {
         let mut lines = Lines::default();
-        messages(&self.steps, move |happening| match happening {
-            Happening::Written(bytes) => lines.take(bytes),
+        messages(&self.steps, move |kind| match kind {
+            StepKind::Written(bytes) => lines.take(bytes),
             _ => Vec::new(),
         })
     }
@@ -137,20 +137,18 @@ impl Recording {
 /// The messages that came in with these steps.
 pub(super) fn received(steps: &[Step]) -> impl Iterator<Item = (Instant, Vec<u8>)> {
     let mut lines = Lines::default();
-    messages(steps, move |happening| match happening {
-        Happening::Read(bytes) => lines.take(bytes),
-        Happening::EndOfInput => lines.finish().into_iter().collect(),
+    messages(steps, move |kind| match kind {
+        StepKind::Read(bytes) => lines.take(bytes),
+        StepKind::EndOfInput => lines.finish().into_iter().collect(),
         _ => Vec::new(),
     })
 }
 
 fn messages(
     steps: &[Step],
-    mut of: impl FnMut(&Happening) -> Vec<Vec<u8>>,
+    mut of: impl FnMut(&StepKind) -> Vec<Vec<u8>>,
 ) -> impl Iterator<Item = (Instant, Vec<u8>)> {
-    steps
-        .iter()
-        .flat_map(move |step| of(&step.happening).into_iter().map(|message| (step.at, message)))
+    steps.iter().flat_map(move |step| of(&step.kind).into_iter().map(|message| (step.at, message)))
 }
 
 impl fmt::Display for Recording {
@@ -183,15 +181,15 @@ fn line_of(line: &str) -> Option<Step> {
     let (at, rest) = line.split_once(' ')?;
     let at = Instant::from_nanos(at.parse().ok()?);
     let (word, payload) = rest.split_once(' ').unwrap_or((rest, ""));
-    let happening = match word {
-        "read" => Happening::Read(unescaped(payload)?),
-        "written" => Happening::Written(unescaped(payload)?),
-        "command" => Happening::Command(String::from_utf8(unescaped(payload)?).ok()?),
-        "end" if payload.is_empty() => Happening::EndOfInput,
-        "failed" if payload == "read" => Happening::ReadFailed,
-        "failed" if payload == "write" => Happening::WriteFailed,
-        "timeout" if payload.is_empty() => Happening::Timeout,
+    let kind = match word {
+        "read" => StepKind::Read(unescaped(payload)?),
+        "written" => StepKind::Written(unescaped(payload)?),
+        "command" => StepKind::Command(String::from_utf8(unescaped(payload)?).ok()?),
+        "end" if payload.is_empty() => StepKind::EndOfInput,
+        "failed" if payload == "read" => StepKind::ReadFailed,
+        "failed" if payload == "write" => StepKind::WriteFailed,
+        "timeout" if payload.is_empty() => StepKind::Timeout,
         _ => return None,
     };
-    Some(Step::new(at, happening))
+    Some(Step::new(at, kind))
 }

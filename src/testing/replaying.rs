@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::escape::escaped;
 use super::machine::Machine;
 use super::recorder::{Application, Recorder};
-use super::recording::{Happening, Recording, Step, received};
+use super::recording::{Recording, Step, StepKind, received};
 use crate::limits::Limits;
 
 /// A replay that went another way: the first message that differs.
@@ -59,8 +59,8 @@ pub fn replay_with<M: Machine, A: Application<M>>(
 ) -> Result<Recorder<M, A>, Divergence> {
     let mut recorder = Recorder::new(machine, application, limits);
     for (index, step) in recording.steps().iter().enumerate() {
-        let Happening::Written(expected) = &step.happening else {
-            recorder.happened(step.at, step.happening.clone());
+        let StepKind::Written(expected) = &step.kind else {
+            recorder.happened(step.at, step.kind.clone());
             look(step, &recorder);
             continue;
         };
@@ -70,7 +70,7 @@ pub fn replay_with<M: Machine, A: Application<M>>(
             continue;
         }
         let same = found.get(..common(expected, &found)).unwrap_or_default();
-        look(&Step::new(step.at, Happening::Written(same.to_owned())), &recorder);
+        look(&Step::new(step.at, StepKind::Written(same.to_owned())), &recorder);
         recorder.written(step.at, usize::MAX);
         return Err(divergence(index, recording, recorder.recording()));
     }
@@ -99,8 +99,8 @@ fn divergence(index: usize, then: &Recording, now: &Recording) -> Divergence {
 }
 
 fn written(recording: &Recording) -> Vec<u8> {
-    let written = recording.steps().iter().filter_map(|step| match &step.happening {
-        Happening::Written(bytes) => Some(bytes.as_slice()),
+    let written = recording.steps().iter().filter_map(|step| match &step.kind {
+        StepKind::Written(bytes) => Some(bytes.as_slice()),
         _ => None,
     });
     written.collect::<Vec<_>>().concat()

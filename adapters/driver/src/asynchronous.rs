@@ -35,7 +35,7 @@ use crate::workers::Workers;
     message = "`{Self}` is no handler",
     note = "a function that is one takes an `Exchange` and gives a future of what `respond` and \
             `reject` give: `Result<(), RespondError>`",
-    note = "`Offers`, made of tools, prompts and resources, is one too"
+    note = "`Router`, made of tools, prompts and resources, is one too"
 )]
 pub trait Handler<M: Machine = Server>: Send + Sync + 'static {
     /// Serves a request, in a task of its own. It may take its time, call the other side and await the
@@ -70,7 +70,7 @@ where
     }
 }
 
-/// A handler that offers nothing.
+/// A handler that rejects every request.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct RefuseAll;

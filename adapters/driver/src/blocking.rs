@@ -88,7 +88,7 @@ impl Threads {
             *running.0.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
         }));
         async move {
-            shared.done.raised().await;
+            shared.done.notified().await;
             shared.result.lock().unwrap_or_else(PoisonError::into_inner).take()
         }
     }

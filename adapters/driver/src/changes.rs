@@ -3,9 +3,9 @@
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{Delivery, NotifyError};
 
+use crate::lazy_box::LazyBox;
 use crate::machine::Machine;
 use crate::out::Out;
-use crate::rare::Rare;
 use crate::wire::State;
 
 /// How many changes wait for a peer that does not read. Later ones are not told.
@@ -16,7 +16,7 @@ type Tell<M> = Box<dyn Fn(&mut M, &mut Out) -> Result<Delivery, NotifyError> + S
 /// Those for which there was no room yet. That something has changed twice need be told once.
 pub(crate) struct Changes<M: Machine> {
     /// In the order of their names. They are few, and a list is less code than a tree.
-    waiting: Rare<Vec<(String, Tell<M>)>>,
+    waiting: LazyBox<Vec<(String, Tell<M>)>>,
 }
 
 impl<M: Machine> Changes<M> {
@@ -27,7 +27,7 @@ impl<M: Machine> Changes<M> {
 
 impl<M: Machine> Default for Changes<M> {
     fn default() -> Self {
-        Self { waiting: Rare::NONE }
+        Self { waiting: LazyBox::NONE }
     }
 }
 

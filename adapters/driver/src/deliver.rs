@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcp_sansio::{Cause, Frame, Inbox, IncomingId, Instant, Phase, Received};
 
 use crate::machine::Machine;
-use crate::machine::sealed::Happening;
+use crate::machine::sealed::DriverEvent;
 use crate::requests::Admission;
 use crate::tasks::SharedTasks;
 use crate::trace;
@@ -81,8 +81,8 @@ impl<M: Machine> Wire<M> {
         match state.machine.receive(frame, received, &mut state.out) {
             None => {}
             // What comes most often is not moved more than it has to be.
-            Some(Happening::Request(id, request)) => self.ask(state, (id, request), None),
-            Some(happening) => self.deliver(state, happening, bytes),
+            Some(DriverEvent::Request(id, request)) => self.ask(state, (id, request), None),
+            Some(event) => self.deliver(state, event, bytes),
         }
     }
 
@@ -152,32 +152,32 @@ impl<M: Machine> Wire<M> {
     pub(crate) fn deliver(
         self: &Arc<Self>,
         state: &mut State<M>,
-        happening: Happening<M>,
+        event: DriverEvent<M>,
         bytes: usize,
     ) {
-        match happening {
-            Happening::Request(id, request) => {
+        match event {
+            DriverEvent::Request(id, request) => {
                 self.ask(state, (id, request), None);
             }
-            Happening::Cancelled(id) => cancelled(state, id),
-            Happening::Progress(update) => state.follow.wake(state.calls.step(update)),
-            Happening::Page(page) => state.calls.page(page.call, page.result),
-            Happening::Restarted(restarted) => state.calls.restart(restarted.call),
-            Happening::Ended(ended) => {
+            DriverEvent::Cancelled(id) => cancelled(state, id),
+            DriverEvent::Progress(update) => state.after.wake(state.calls.step(update)),
+            DriverEvent::Page(page) => state.calls.page(page.call, page.result),
+            DriverEvent::Restarted(restarted) => state.calls.restart(restarted.call),
+            DriverEvent::Ended(ended) => {
                 trace::call_ended(ended.call, &ended.outcome);
                 let waker = state.calls.end(ended.call, ended.outcome, ended.stale);
-                state.follow.wake(waker);
+                state.after.wake(waker);
             }
-            Happening::TaskAnswer(answer) => self.task_answered(&answer),
-            Happening::Opening(event) => match &mut state.opening {
+            DriverEvent::TaskAnswer(answer) => self.task_answered(&answer),
+            DriverEvent::Opening(event) => match &mut state.opening {
                 Opening::Waited(waker) => {
-                    state.follow.wake(waker.take());
+                    state.after.wake(waker.take());
                     state.opening = Opening::Done(Box::new(event));
                 }
                 Opening::Told | Opening::Done(_) => state.events.push(event, bytes),
             },
-            Happening::Event(event) if state.http.is_last_word_known::<M>(&event) => {}
-            Happening::Event(event) => {
+            DriverEvent::Event(event) if state.http.is_last_word_known::<M>(&event) => {}
+            DriverEvent::Event(event) => {
                 trace::event::<M>(&event);
                 state.events.push(event, bytes);
             }
@@ -192,8 +192,8 @@ impl<M: Machine> Wire<M> {
         (id, request): (IncomingId, M::Request),
         admission: Option<&mut Admission<'_>>,
     ) {
-        if let Some(chore) = M::chore(&request).filter(|_| self.tasks.is_some()) {
-            return state.chores.push(id, chore);
+        if let Some(host_request) = M::host_request(&request).filter(|_| self.tasks.is_some()) {
+            return state.host_requests.push(id, host_request);
         }
         // A request that comes again with its input has been admitted before.
         let permit = match (state.requests.input_came(id), admission) {
@@ -266,12 +266,12 @@ impl<M: Machine> State<M> {
 /// The answer to a request is not wanted any more, so neither are those to the calls that were made because
 /// of it.
 fn cancelled<M: Machine>(state: &mut State<M>, id: IncomingId) {
-    state.follow.more().signals.extend(state.requests.cancel(id));
+    state.after.more().signals.extend(state.requests.cancel(id));
     let calls: Vec<_> = state.machine.calls_made_for(id).collect();
     for call in calls {
         let reason = Some("the request that it was made for was cancelled");
         if state.machine.cancel(call, reason, &mut state.out).is_ok() {
-            state.follow.wake(state.calls.cancelled(call));
+            state.after.wake(state.calls.cancelled(call));
         }
     }
 }

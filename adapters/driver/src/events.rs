@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::handle::Handle;
+use crate::lazy_box::LazyBox;
 use crate::machine::Machine;
-use crate::rare::Rare;
 use crate::wire::Wire;
 
 /// How many events may wait for a handler that takes its time. Later ones are dropped.
@@ -17,7 +17,7 @@ pub(crate) struct Events<M: Machine> {
     most_bytes: usize,
     /// With the bytes of the peer that they hold. In a box, because most connections have one at the beginning and one at
     /// the end, and there may be many that idle.
-    waiting: Rare<VecDeque<(M::Event, usize)>>,
+    waiting: LazyBox<VecDeque<(M::Event, usize)>>,
     /// How many bytes of the peer they hold together.
     bytes: usize,
     /// Somebody tells them, or is about to.
@@ -26,7 +26,7 @@ pub(crate) struct Events<M: Machine> {
 
 impl<M: Machine> Events<M> {
     pub(crate) const fn new(most_bytes: usize) -> Self {
-        Self { most_bytes, waiting: Rare::NONE, bytes: 0, is_told: false }
+        Self { most_bytes, waiting: LazyBox::NONE, bytes: 0, is_told: false }
     }
 
     /// Takes an event in, unless there are too many and it is not one of those that must be told.
@@ -60,7 +60,7 @@ impl<M: Machine> Events<M> {
     fn end(&mut self) {
         self.is_told = false;
         if !self.has_waiting() {
-            self.waiting = Rare::NONE;
+            self.waiting = LazyBox::NONE;
         }
     }
 
@@ -71,13 +71,13 @@ impl<M: Machine> Events<M> {
     }
 }
 
-/// Events to tell, in order. There is at most one of these at a time.
-pub struct Telling<M: Machine> {
+/// Delivers the events of a connection to its handler, in order. A connection has at most one at a time.
+pub struct EventDelivery<M: Machine> {
     handle: Handle<M>,
     has_begun: bool,
 }
 
-impl<M: Machine> Telling<M> {
+impl<M: Machine> EventDelivery<M> {
     pub(crate) fn new(wire: &Arc<Wire<M>>) -> Self {
         Self { handle: Handle::new(wire), has_begun: false }
     }
@@ -88,7 +88,7 @@ impl<M: Machine> Telling<M> {
     }
 }
 
-impl<M: Machine> Iterator for Telling<M> {
+impl<M: Machine> Iterator for EventDelivery<M> {
     type Item = M::Event;
 
     /// The next event to tell. When there is none for now, drop this.
@@ -98,7 +98,7 @@ impl<M: Machine> Iterator for Telling<M> {
     }
 }
 
-impl<M: Machine> Drop for Telling<M> {
+impl<M: Machine> Drop for EventDelivery<M> {
     fn drop(&mut self) {
         let wire = self.handle.wire();
         if self.has_begun {
@@ -111,8 +111,11 @@ impl<M: Machine> Drop for Telling<M> {
     }
 }
 
-impl<M: Machine> fmt::Debug for Telling<M> {
+impl<M: Machine> fmt::Debug for EventDelivery<M> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Telling").field("handle", &self.handle).finish_non_exhaustive()
+        formatter
+            .debug_struct("EventDelivery")
+            .field("handle", &self.handle)
+            .finish_non_exhaustive()
     }
 }

@@ -20,7 +20,7 @@ use crate::machine::Machine;
 use crate::out::Out;
 use crate::requests::{Permit, Requests, Started};
 use crate::serialized::with_buffer;
-use crate::signal::{Raised, Signal, Signalled};
+use crate::signal::{Notified, Signal, Signalled};
 use crate::task_handle::TaskHandle;
 use crate::trace;
 use crate::wire::Wire;
@@ -199,8 +199,8 @@ impl<M: Machine> Exchange<M> {
 
     /// Waits until the answer is not wanted any more, because the peer has cancelled the request or the
     /// connection has ended, or has been given.
-    pub fn cancelled(&self) -> Raised<'_> {
-        self.inner.signal.raised()
+    pub fn cancelled(&self) -> Notified<'_> {
+        self.inner.signal.notified()
     }
 
     /// Answers it with a task that is worked on from now on, on this thread or on any other; see

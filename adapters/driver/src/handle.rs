@@ -23,7 +23,7 @@ use crate::machine::Machine;
 use crate::out::Out;
 use crate::pages::PendingPages;
 use crate::pending::PendingCall;
-use crate::signal::Raised;
+use crate::signal::Notified;
 use crate::waiting::Waiting;
 use crate::wakers::Place;
 use crate::wire::Wire;
@@ -147,7 +147,7 @@ impl<M: Machine> Handle<M> {
     pub fn cancel(&self, call: CallId, reason: Option<&str>) -> Result<Cancellation, CancelError> {
         self.wire.act(|state| {
             let cancellation = state.machine.cancel(call, reason, &mut state.out)?;
-            state.follow.wake(state.calls.cancelled(call));
+            state.after.wake(state.calls.cancelled(call));
             Ok(cancellation)
         })
     }
@@ -160,8 +160,8 @@ impl<M: Machine> Handle<M> {
 
     /// Waits until everything is over: the connection has ended, what was left to write has been written, or
     /// the peer has not read it, and everything has been told.
-    pub fn ended(&self) -> Raised<'_> {
-        self.wire.ended().raised()
+    pub fn ended(&self) -> Notified<'_> {
+        self.wire.ended().notified()
     }
 
     /// Where the connection is in its life.
@@ -179,7 +179,7 @@ impl<M: Machine> Handle<M> {
         self.wire.lock().machine.revision()
     }
 
-    /// What the other side offers, as far as the revision knows it; empty before the session.
+    /// The capabilities of the other side, as far as the revision knows it; empty before the session.
     pub fn peer_capabilities(&self) -> CapabilitySet {
         self.wire.lock().machine.peer_capabilities()
     }

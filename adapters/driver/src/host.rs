@@ -11,25 +11,25 @@ use mcp_sansio::{
 use crate::machine::Machine;
 use crate::out::Out;
 
-/// A request that no handler sees where there are tasks.
+/// A request that the host of the tasks answers, without a handler.
 #[derive(Debug)]
-pub enum Chore {
-    /// About tasks.
+pub enum HostRequest {
+    /// A request about tasks.
     Task(TaskCall<'static>),
-    /// A subscription, which may be about tasks.
+    /// A subscription, which can include tasks.
     Listen,
 }
 
 /// A machine whose requests may become tasks.
 pub trait Host {
     /// What no handler sees.
-    fn chore(request: &Self::Request) -> Option<Chore>
+    fn host_request(request: &Self::Request) -> Option<HostRequest>
     where
         Self: Machine;
     fn serve_chore(
         &mut self,
         id: IncomingId,
-        chore: &Chore,
+        host_request: &HostRequest,
         tasks: &mut Tasks,
         now: Instant,
         out: &mut Out,
@@ -37,10 +37,10 @@ pub trait Host {
 }
 
 impl Host for Server {
-    fn chore(request: &Request<'static>) -> Option<Chore> {
+    fn host_request(request: &Request<'static>) -> Option<HostRequest> {
         match &request.kind {
-            ClientRequest::Task(call) => Some(Chore::Task(call.clone())),
-            ClientRequest::Listen(_) => Some(Chore::Listen),
+            ClientRequest::Task(call) => Some(HostRequest::Task(call.clone())),
+            ClientRequest::Listen(_) => Some(HostRequest::Listen),
             _ => None,
         }
     }
@@ -48,22 +48,22 @@ impl Host for Server {
     fn serve_chore(
         &mut self,
         id: IncomingId,
-        chore: &Chore,
+        host_request: &HostRequest,
         tasks: &mut Tasks,
         now: Instant,
         out: &mut Out,
     ) -> Result<Option<TaskNews>, RespondError> {
-        match chore {
-            Chore::Task(call) => self.serve_task(id, call, tasks, now, out),
-            Chore::Listen => self.grant_with_tasks(id, None, tasks, now, out).map(|()| None),
+        match host_request {
+            HostRequest::Task(call) => self.serve_task(id, call, tasks, now, out),
+            HostRequest::Listen => self.grant_with_tasks(id, None, tasks, now, out).map(|()| None),
         }
     }
 }
 
 impl Host for Client {
-    fn chore(request: &RequestFromServer<'static>) -> Option<Chore> {
+    fn host_request(request: &RequestFromServer<'static>) -> Option<HostRequest> {
         match &request.kind {
-            ServerRequest::Task(call) => Some(Chore::Task(call.clone())),
+            ServerRequest::Task(call) => Some(HostRequest::Task(call.clone())),
             _ => None,
         }
     }
@@ -71,15 +71,15 @@ impl Host for Client {
     fn serve_chore(
         &mut self,
         id: IncomingId,
-        chore: &Chore,
+        host_request: &HostRequest,
         tasks: &mut Tasks,
         now: Instant,
         out: &mut Out,
     ) -> Result<Option<TaskNews>, RespondError> {
-        match chore {
-            Chore::Task(call) => self.serve_task(id, call, tasks, now, out),
+        match host_request {
+            HostRequest::Task(call) => self.serve_task(id, call, tasks, now, out),
             // Nobody subscribes to a client.
-            Chore::Listen => Ok(None),
+            HostRequest::Listen => Ok(None),
         }
     }
 }

@@ -61,10 +61,10 @@ impl<M: Machine> Wire<M> {
             // Nobody can ask for them any more.
             shared.forget_tasks_of(state.out.session_requestor());
         }
-        let more = state.follow.more();
+        let more = state.after.more();
         more.links.extend(shared.links_with_news(Some(connection)));
         more.watching.extend(shared.links_to_watch(Some(connection)));
-        state.follow.wake(shared.woken());
+        state.after.wake(shared.woken());
     }
 
     /// When the time of a task is over.
@@ -75,12 +75,12 @@ impl<M: Machine> Wire<M> {
 
 /// Answers what was asked about tasks, and tells what there is to tell, as far as there is room.
 fn tell_on<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) {
-    while let Some((id, chore)) = state.chores.pop() {
+    while let Some((id, host_request)) = state.host_requests.pop() {
         let State { machine, out, .. } = state;
-        match machine.serve_chore(id, &chore, &mut shared.tasks, now, out) {
+        match machine.serve_chore(id, &host_request, &mut shared.tasks, now, out) {
             Ok(news) => news.into_iter().for_each(|news| shared.heard(news)),
             Err(RespondError::Encode(EncodeError::Full)) if !out.is_empty() => {
-                state.chores.push_back(id, chore);
+                state.host_requests.push_back(id, host_request);
                 break;
             }
             // It will never fit.

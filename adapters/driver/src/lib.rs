@@ -12,8 +12,8 @@
 //! - [`Run`] is what an adapter brings: somebody who runs the [`Job`]s of handlers.
 //! - [`Exchange`] is a request as its handler sees it, [`Handle`] and [`PendingCall`] what callers have. They
 //!   are the same for code that blocks and for code that awaits.
-//! - [`Offers`] are tools, prompts and resources as functions, and a handler for servers that need no more.
-//! - [`Audience`] are all connections of a server, to be told of changes.
+//! - [`Router`] are tools, prompts and resources as functions, and a handler for servers that need no more.
+//! - [`ConnectionGroup`] are all connections of a server, to be told of changes.
 //! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
 //! - [`Process`] is a server that is a child process, and the bounded end of it.
 //!
@@ -22,7 +22,7 @@
 //! | feature | default | what it adds |
 //! |---|---|---|
 //! | `client` | yes | [`Connection`] and [`Process`], with crates for signals to child processes |
-//! | `server` | yes | [`Offers`] and [`Audience`] |
+//! | `server` | yes | [`Router`] and [`ConnectionGroup`] |
 //! | `http` | no | `Wire::behind_http`, `Connection::open_over_http`, and the feature `http` of the core; turns both roles on |
 //! | `schemars` | no | JSON Schemas of the arguments of tools, from their types; turns `server` on |
 //! | `tracing` | no | events of `tracing` that say what happens on a connection, without payloads |
@@ -40,24 +40,24 @@
 
 pub mod asynchronous;
 
-#[cfg(feature = "server")]
-mod audience;
+mod after_unlock;
 mod block;
 mod blocking;
 mod calls;
 mod changes;
-mod chores;
 #[cfg(feature = "client")]
 mod client;
 mod clock;
+#[cfg(feature = "server")]
+mod connection_group;
 mod deliver;
 mod events;
 mod exchange;
 mod failure;
-mod follow;
 mod framed;
 mod handle;
 mod host;
+mod host_requests;
 mod hosting;
 #[cfg(feature = "http")]
 mod http;
@@ -65,17 +65,17 @@ mod http;
 #[path = "no_http.rs"]
 mod http;
 mod jobs;
+mod lazy_box;
 mod machine;
-#[cfg(feature = "server")]
-mod offers;
 mod options;
 mod out;
 mod output;
 mod pages;
 mod pending;
 mod pool;
-mod rare;
 mod requests;
+#[cfg(feature = "server")]
+mod router;
 mod run;
 mod serialized;
 mod signal;
@@ -91,13 +91,13 @@ mod wakers;
 mod wire;
 mod workers;
 
-#[cfg(feature = "server")]
-pub use audience::Audience;
 pub use blocking::Blocking;
 #[cfg(feature = "client")]
 pub use client::{ClientParts, Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
 pub use clock::{Clock, StoppedClock};
-pub use events::Telling;
+#[cfg(feature = "server")]
+pub use connection_group::ConnectionGroup;
+pub use events::EventDelivery;
 pub use exchange::{Exchange, Place};
 pub use failure::CallFailure;
 pub use framed::{FrameReader, OutboxWriter};
@@ -106,21 +106,21 @@ pub use handle::{Handle, Room};
 pub use http::{PostEntry, PostRefused, PostRoom};
 pub use machine::Machine;
 pub use mcp_sansio::Json;
-#[cfg(feature = "schemars")]
-pub use offers::Typed;
-#[cfg(feature = "server")]
-pub use offers::{Failed, Offers, PromptOutput, ResourceOutput, ToolOutput};
 pub use options::ConnectionOptions;
 pub use pages::{Pages, PendingPages};
 pub use pending::{ByName, PendingCall, ProgressUpdates, Reply};
 pub use pool::Pool;
 pub use requests::{Admission, Permit};
+#[cfg(feature = "schemars")]
+pub use router::Typed;
+#[cfg(feature = "server")]
+pub use router::{Failed, PromptOutput, ResourceOutput, Router, ToolOutput};
 pub use run::{Job, Run};
 #[cfg(feature = "schemars")]
 pub use schemars;
-pub use signal::Raised;
+pub use signal::Notified;
 pub use sleep::Sleep;
-pub use streams::{Drive, Elsewhere, Incoming, Outgoing, Timer};
+pub use streams::{Drive, ExternalStream, Incoming, Outgoing, Timer};
 pub use task_handle::{TaskHandle, TaskInputs};
 pub use tasks::{SharedTasks, new_task, random_bytes};
 pub use timing::Timing;

@@ -16,7 +16,7 @@ use crate::host::Host;
 use crate::out::Out;
 
 /// [`Server`] or [`Client`]. There are no others.
-pub trait Machine: sealed::Steer + Host {
+pub trait Machine: sealed::Role + Host {
     /// A request that the other side made.
     type Request: Debug + Send + Sync + 'static;
     /// Everything else that can happen.
@@ -28,9 +28,9 @@ pub(crate) mod sealed {
 
     use super::*;
 
-    /// What an event is to the adapter.
+    /// An event, by the part of the driver that handles it.
     #[derive(Debug)]
-    pub enum Happening<M: Machine> {
+    pub enum DriverEvent<M: Machine> {
         /// The other side asks.
         Request(IncomingId, M::Request),
         /// It does not want the answer any more.
@@ -51,8 +51,8 @@ pub(crate) mod sealed {
         Event(M::Event),
     }
 
-    /// A [`Connection`], and what the threads use of each role.
-    pub trait Steer: DerefMut<Target = Connection> + Sized + Send + 'static {
+    /// The methods of a role that the driver uses, beside those of [`Connection`].
+    pub trait Role: DerefMut<Target = Connection> + Sized + Send + 'static {
         /// Whether to read on, to no purpose, after the connection has ended. A server that is shut
         /// down may still be writing, and would die of a broken pipe instead of ending.
         const READS_TO_THE_END: bool;
@@ -74,10 +74,10 @@ pub(crate) mod sealed {
             frame: Frame<'_>,
             received: Received,
             out: &mut Out,
-        ) -> Option<Happening<Self>>
+        ) -> Option<DriverEvent<Self>>
         where
             Self: Machine;
-        fn handle_timeout(&mut self, now: Instant, out: &mut Out) -> Option<Happening<Self>>
+        fn handle_timeout(&mut self, now: Instant, out: &mut Out) -> Option<DriverEvent<Self>>
         where
             Self: Machine;
         fn write_result<'b, T: Payload + ?Sized>(
@@ -101,7 +101,7 @@ macro_rules! machine {
             type Event = $Event<'static>;
         }
 
-        impl From<$Event<'_>> for sealed::Happening<$Machine> {
+        impl From<$Event<'_>> for sealed::DriverEvent<$Machine> {
             #[inline(always)]
             fn from(event: $Event<'_>) -> Self {
                 match event {
@@ -118,7 +118,7 @@ macro_rules! machine {
             }
         }
 
-        impl sealed::Steer for $Machine {
+        impl sealed::Role for $Machine {
             const READS_TO_THE_END: bool = $reads_to_the_end;
             const LAST_WRITE: Option<Duration> = $last_write;
 
@@ -136,18 +136,18 @@ macro_rules! machine {
                 frame: Frame<'_>,
                 received: Received,
                 out: &mut Out,
-            ) -> Option<sealed::Happening<Self>> {
+            ) -> Option<sealed::DriverEvent<Self>> {
                 let event = Self::receive(self, frame, received, out);
-                event.inspect(|event| out.watch(event)).map(sealed::Happening::from)
+                event.inspect(|event| out.watch(event)).map(sealed::DriverEvent::from)
             }
 
             fn handle_timeout(
                 &mut self,
                 now: Instant,
                 out: &mut Out,
-            ) -> Option<sealed::Happening<Self>> {
+            ) -> Option<sealed::DriverEvent<Self>> {
                 let event = Self::handle_timeout(self, now, out);
-                event.inspect(|event| out.watch(event)).map(sealed::Happening::from)
+                event.inspect(|event| out.watch(event)).map(sealed::DriverEvent::from)
             }
 
             fn write_result<'b, T: Payload + ?Sized>(

@@ -107,7 +107,7 @@ impl<M: Machine> Wire<M> {
             // What the machine holds back until there is room leaves by this. Nothing else can come of it.
             match state.machine.handle_timeout(now, &mut state.out) {
                 None => return true,
-                Some(happening) => self.deliver(state, happening, 0),
+                Some(event) => self.deliver(state, event, 0),
             }
         }
         self.settle(state, now);
@@ -231,7 +231,7 @@ impl<M: Machine> State<M> {
             || !self.room.is_empty()
             || !self.unanswered.is_empty()
             || !self.changes.is_empty()
-            || !self.chores.is_empty()
+            || !self.host_requests.is_empty()
             || self.http.waits_for_room()
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::block::{block_on, block_until};
 use crate::wakers::{Place, Wakers};
 
-/// Raised once, by somebody else.
+/// Notified once, by somebody else.
 #[derive(Default)]
 pub(crate) struct Signal {
     is_raised: AtomicBool,
@@ -30,11 +30,11 @@ impl Signal {
 
     /// Waits until it is raised, at most so long. Says whether it is.
     pub(crate) fn wait(&self, patience: Duration) -> bool {
-        block_until(Instant::now().checked_add(patience), self.raised()).is_some()
+        block_until(Instant::now().checked_add(patience), self.notified()).is_some()
     }
 
-    pub(crate) const fn raised(&self) -> Raised<'_> {
-        Raised { signal: self, place: Place::NONE }
+    pub(crate) const fn notified(&self) -> Notified<'_> {
+        Notified { signal: self, place: Place::NONE }
     }
 
     pub(crate) fn raise(&self) {
@@ -51,22 +51,22 @@ impl Signal {
     }
 }
 
-/// Waits until something has come about: `await` it, or [`wait`](Self::wait) for it. It can be waited for
-/// again and again, and dropped at any time.
+/// Waits until the signal is raised: `await` it, or [`wait`](Self::wait) for it. A signal can be awaited any number of
+/// times, and dropping this is harmless.
 #[must_use = "it waits for nothing unless it is awaited"]
-pub struct Raised<'s> {
+pub struct Notified<'s> {
     signal: &'s Signal,
     place: Place,
 }
 
-impl Raised<'_> {
+impl Notified<'_> {
     /// Waits on this thread.
     pub fn wait(self) {
         block_on(self);
     }
 }
 
-impl Future for Raised<'_> {
+impl Future for Notified<'_> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -83,16 +83,16 @@ impl Future for Raised<'_> {
     }
 }
 
-impl Drop for Raised<'_> {
+impl Drop for Notified<'_> {
     fn drop(&mut self) {
         let left = self.signal.waiting().remove(&self.place);
         drop(left);
     }
 }
 
-impl fmt::Debug for Raised<'_> {
+impl fmt::Debug for Notified<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = formatter.debug_struct("Raised");
+        let mut debug = formatter.debug_struct("Notified");
         debug.field("is_raised", &self.signal.is_raised()).finish_non_exhaustive()
     }
 }

@@ -65,18 +65,18 @@ pub trait Timer: Unpin {
     fn poll_until(&mut self, context: &mut Context<'_>, deadline: Option<Instant>) -> Poll<()>;
 }
 
-/// A stream that is read or written by somebody else: see [`Wire::read_on_thread`].
+/// The type of a stream that the driver does not read or write itself: see [`Wire::read_on_thread`].
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Elsewhere {}
+pub enum ExternalStream {}
 
-impl Incoming for Elsewhere {
+impl Incoming for ExternalStream {
     fn poll_read(&mut self, _: &mut Context<'_>, _: &mut [u8]) -> Poll<io::Result<usize>> {
         match *self {}
     }
 }
 
-impl Outgoing for Elsewhere {
+impl Outgoing for ExternalStream {
     fn poll_write(&mut self, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
         match *self {}
     }
@@ -182,7 +182,7 @@ impl<M: Machine, R: Incoming, W: Outgoing, T: Timer> Drive<M, R, W, T> {
     }
 }
 
-impl<M: Machine, T: Timer> Drive<M, Elsewhere, Elsewhere, T> {
+impl<M: Machine, T: Timer> Drive<M, ExternalStream, ExternalStream, T> {
     /// Keeps the time of a connection that others read and write.
     pub fn timed(wire: &Arc<Wire<M>>, timer: T) -> Self {
         Self::with(wire, None, None, timer)

@@ -64,7 +64,7 @@ impl<M: Machine> Wire<M> {
     /// What went wrong while reading or writing, and [`TimedOut`](ErrorKind::TimedOut) if the peer stopped
     /// reading before it had everything. That it has gone is no error.
     pub fn wait(&self) -> io::Result<()> {
-        self.ended().raised().wait();
+        self.ended().notified().wait();
         self.failure()
     }
 

@@ -68,7 +68,7 @@ impl<M: Machine> Wire<M> {
     pub fn stop_reading(self: &Arc<Self>) {
         self.act(|state| {
             state.output.has_stopped_reading = true;
-            state.follow.wake(state.output.reader.take());
+            state.after.wake(state.output.reader.take());
         });
     }
 
@@ -94,7 +94,7 @@ impl<M: Machine> Wire<M> {
         if !state.has_ended() {
             let closing = Closing { since: now, written: Some(now), has_ended: true };
             state.closing = Some(Box::new(closing));
-            state.follow.ended = true;
+            state.after.ended = true;
         }
         self.release(state);
     }
@@ -160,7 +160,7 @@ impl<M: Machine> Wire<M> {
         }
         if state.events.is_idle() || is_due {
             closing.has_ended = true;
-            state.follow.ended = true;
+            state.after.ended = true;
         }
         closing
     }

@@ -1,7 +1,7 @@
 //! A machine and its outbox behind one lock, and what follows from what happens to them.
 //!
 //! Nobody holds the lock while running a handler, waking a task or dropping what belongs to the application.
-//! What has to be done about these is noted in [`Follow`] and done when the lock has been given back. What
+//! What has to be done about these is noted in [`AfterUnlock`] and done when the lock has been given back. What
 //! comes in is in `deliver`, what goes out in `output`, and when things are due in `timing`.
 
 use std::fmt;
@@ -14,15 +14,15 @@ use mcp_sansio::{
     Server, ServerConfig,
 };
 
+use crate::after_unlock::AfterUnlock;
 use crate::calls::Calls;
 use crate::changes::Changes;
-use crate::chores::Chores;
 use crate::clock::Clock;
 use crate::deliver::Reader;
-use crate::events::{Events, Telling};
+use crate::events::{EventDelivery, Events};
 use crate::exchange::Exchange;
-use crate::follow::Follow;
 use crate::handle::Handle;
+use crate::host_requests::PendingHostRequests;
 use crate::http::HttpState;
 use crate::jobs::Jobs;
 use crate::machine::Machine;
@@ -77,7 +77,7 @@ pub(crate) struct State<M: Machine> {
     pub(crate) calls: Calls,
     /// Requests that nobody has answered and for whose refusal, with this text, there was no room yet.
     pub(crate) unanswered: Vec<(IncomingId, &'static str)>,
-    pub(crate) chores: Chores,
+    pub(crate) host_requests: PendingHostRequests,
     /// Changes that the peer is to be told of, and for which there was no room yet.
     pub(crate) changes: Changes<M>,
     /// How opening the connection went.
@@ -91,7 +91,7 @@ pub(crate) struct State<M: Machine> {
     /// Those who wait for room in the outbox.
     pub(crate) room: Wakers,
     pub(crate) http: HttpState,
-    pub(crate) follow: Follow,
+    pub(crate) after: AfterUnlock,
 }
 
 /// What opening the connection is waited for.
@@ -197,7 +197,7 @@ impl<M: Machine> Wire<M> {
             events: Events::new(limits.frame_bytes.saturating_mul(WAITING_FRAMES)),
             calls: Calls::default(),
             unanswered: Vec::new(),
-            chores: Chores::default(),
+            host_requests: PendingHostRequests::default(),
             changes: Changes::default(),
             opening,
             closing: None,
@@ -206,7 +206,7 @@ impl<M: Machine> Wire<M> {
             reader: None,
             room: Wakers::new(),
             http: HttpState::default(),
-            follow: Follow::default(),
+            after: AfterUnlock::default(),
         };
         // Those who share tasks have to agree on the time.
         let clock = tasks.as_ref().map_or(clock, SharedTasks::clock);
@@ -348,8 +348,8 @@ impl<M: Machine> Wire<M> {
 
     /// Does everything that can be done now.
     pub(crate) fn settle(self: &Arc<Self>, state: &mut State<M>, now: Instant) {
-        while let Some(happening) = state.machine.handle_timeout(now, &mut state.out) {
-            self.deliver(state, happening, 0);
+        while let Some(event) = state.machine.handle_timeout(now, &mut state.out) {
+            self.deliver(state, event, 0);
         }
         state.settle_responses(now);
         self.set_limit(state);
@@ -381,7 +381,7 @@ impl<M: Machine> Wire<M> {
             state.jobs.push(Job::Serve(exchange));
         }
         if state.events.begin() {
-            state.jobs.push(Job::Tell(Telling::new(self)));
+            state.jobs.push(Job::Deliver(EventDelivery::new(self)));
         }
     }
 
@@ -389,12 +389,12 @@ impl<M: Machine> Wire<M> {
     pub(crate) fn release(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>) {
         self.note_who_waits(&mut state);
         state.count_kept_bytes();
-        let follow = std::mem::take(&mut state.follow);
+        let after = std::mem::take(&mut state.after);
         let dispatches = state.jobs.begin();
         let retired = state.retired();
         drop(state);
         drop(retired);
-        follow.run(&self.ended);
+        after.run(&self.ended);
         if dispatches {
             self.dispatch();
         }
@@ -415,15 +415,15 @@ impl<M: Machine> Wire<M> {
         state.wake_requests();
         let is_closed = state.machine.phase() == Phase::Closed;
         if state.output.writer.is_some() && (is_closed || !state.out.is_empty()) {
-            state.follow.wake(state.output.writer.take());
+            state.after.wake(state.output.writer.take());
         }
         if !state.room.is_empty() && state.has_room() {
             let woken = state.room.take();
-            state.follow.wake(woken);
+            state.after.wake(woken);
         }
         if state.reader.is_some() {
             let reader = state.take_reader(self.clock.now());
-            state.follow.wake(reader);
+            state.after.wake(reader);
         }
         if let Some((_, known)) = &state.timer {
             let is_sooner = match (self.next_deadline(state), known) {
@@ -431,8 +431,8 @@ impl<M: Machine> Wire<M> {
                 (deadline, None) => deadline.is_some(),
                 (None, Some(_)) => false,
             };
-            if is_sooner || state.follow.ended {
-                state.follow.wake(state.timer.take().map(|(waker, _)| waker));
+            if is_sooner || state.after.ended {
+                state.after.wake(state.timer.take().map(|(waker, _)| waker));
             }
         }
     }

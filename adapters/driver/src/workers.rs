@@ -64,9 +64,9 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Workers<M, H, S> {
             return waker.wake();
         }
         state.latest += 1;
-        let (number, standing) = (state.latest, Standing::Called);
+        let (number, worker_state) = (state.latest, WorkerState::Called);
         drop(state);
-        let worker = Worker { workers: Arc::clone(self), number, standing, in_a_row: 0 };
+        let worker = Worker { workers: Arc::clone(self), number, worker_state, in_a_row: 0 };
         // Where there is no runtime any more it may panic, which drops the worker and with it the jobs. Those who are
         // here drop an exchange, for example, and are not to blame.
         _ = catch_unwind(AssertUnwindSafe(|| self.spawn.spawn(worker.run())));
@@ -93,12 +93,12 @@ impl<M: Machine, H, S> Workers<M, H, S> {
 struct Worker<M: Machine, H, S> {
     workers: Arc<Workers<M, H, S>>,
     number: u64,
-    standing: Standing,
+    worker_state: WorkerState,
     in_a_row: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum WorkerState {
     /// It is to look for jobs, and has not done so yet.
     Called,
     Working,
@@ -117,10 +117,10 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
                     contained(async { workers.handler.serve(exchange).await }).await;
                     drop(place);
                 }
-                Job::Tell(mut telling) => {
-                    let handle = telling.handle().clone();
+                Job::Deliver(mut delivery) => {
+                    let handle = delivery.handle().clone();
                     let tell = async {
-                        for event in &mut telling {
+                        for event in &mut delivery {
                             workers.handler.event(&handle, event).await;
                         }
                     };
@@ -142,7 +142,7 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
         if was_called {
             state.is_called = false;
         }
-        self.standing = Standing::Working;
+        self.worker_state = WorkerState::Working;
         if let Some(job) = state.jobs.pop_front() {
             self.in_a_row += 1;
             if self.workers.is_parallel {
@@ -157,7 +157,7 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
             return Poll::Ready(None);
         }
         state.idle = Some((self.number, context.waker().clone()));
-        self.standing = Standing::Idle;
+        self.worker_state = WorkerState::Idle;
         self.in_a_row = 0;
         drop(state);
         drop(old);
@@ -168,10 +168,10 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
 impl<M: Machine, H, S> Worker<M, H, S> {
     /// Whether it has been called, and otherwise the waker by which it could have been.
     fn rise(&self, state: &mut State<M>) -> (bool, Option<Waker>) {
-        match self.standing {
-            Standing::Called => (true, None),
-            Standing::Working => (false, None),
-            Standing::Idle => {
+        match self.worker_state {
+            WorkerState::Called => (true, None),
+            WorkerState::Working => (false, None),
+            WorkerState::Idle => {
                 // Another task may have become idle meanwhile.
                 let own = state.idle.take_if(|(number, _)| *number == self.number);
                 (own.is_none(), own.map(|(_, waker)| waker))

@@ -11,7 +11,7 @@ use hyper::{Response, StatusCode};
 use mcp_sansio::Server;
 use mcp_sansio::http::name::SESSION_ID;
 use mcp_sansio::http::{Content, Reply, RequestValidator, ResponseHead, ResponseId, ResponsePart};
-use mcp_sansio_driver::{Drive, Elsewhere, Wire};
+use mcp_sansio_driver::{Drive, ExternalStream, Wire};
 use mcp_sansio_tokio::runtime::Sleeps;
 
 use crate::body::ResponseBody;
@@ -20,7 +20,7 @@ use crate::endpoint::{Inner, lock};
 use crate::open_requests::OpenRequest;
 
 /// What keeps the time of a connection.
-pub(crate) type Keeper = Drive<Server, Elsewhere, Elsewhere, Sleeps>;
+pub(crate) type Keeper = Drive<Server, ExternalStream, ExternalStream, Sleeps>;
 
 /// A response while it is carried by this side. Dropped before its end, its client has gone.
 pub(crate) struct Carried {

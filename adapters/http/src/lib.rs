@@ -49,9 +49,9 @@ pub use identify::{Identify, PeerAddress};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
 pub use mcp_sansio_driver::{
-    Audience, Blocking, ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange,
-    Failed, Handle, Json, Machine, Offers, OpenError, Pages, PendingCall, PendingPages,
-    ProgressUpdates, PromptOutput, Raised, Reply, ResourceOutput, Room, SharedTasks, TaskHandle,
+    Blocking, ByName, CallFailure, Clock, Connection, ConnectionGroup, ConnectionOptions, Exchange,
+    Failed, Handle, Json, Machine, Notified, OpenError, Pages, PendingCall, PendingPages,
+    ProgressUpdates, PromptOutput, Reply, ResourceOutput, Room, Router, SharedTasks, TaskHandle,
     TaskInputs, ToolOutput, Waiting, new_task, random_bytes,
 };
 #[cfg(feature = "schemars")]

@@ -9,7 +9,7 @@ use std::thread;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::Tool;
-use mcp_sansio_std::{Offers, SocketWriter, serve};
+use mcp_sansio_std::{Router, SocketWriter, serve};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -21,31 +21,31 @@ struct Note {
 }
 
 /// A notebook that all clients share.
-fn offers() -> Offers {
+fn router() -> Router {
     let tool = |name: &'static str, schema| Tool::new(name, Raw::new(schema).expect("it is JSON"));
     let notes = std::sync::Arc::new(Mutex::new(Vec::new()));
-    let (offers, written) = (Offers::new(), notes.clone());
+    let (router, written) = (Router::new(), notes.clone());
     let schema = r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#;
-    offers.tool_with(tool("write", schema), move |note: Note, _| {
+    router.tool_with(tool("write", schema), move |note: Note, _| {
         let mut notes = written.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         notes.push(note.text);
         format!("note {}", notes.len())
     });
-    offers.tool_with(tool("read", r#"{"type":"object"}"#), move |_: Nothing, _| {
+    router.tool_with(tool("read", r#"{"type":"object"}"#), move |_: Nothing, _| {
         notes.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).join("\n")
     });
-    offers
+    router
 }
 
 fn main() -> std::io::Result<()> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "localhost:0".into());
-    let offers = offers();
+    let router = router();
     let listener = TcpListener::bind(address)?;
     eprintln!("listening on {}", listener.local_addr()?);
     for socket in listener.incoming() {
-        let (socket, offers) = (socket?, offers.clone());
+        let (socket, router) = (socket?, router.clone());
         thread::spawn(move || {
-            if let Err(error) = serve_client(socket, offers) {
+            if let Err(error) = serve_client(socket, router) {
                 eprintln!("a client: {error}");
             }
         });
@@ -53,8 +53,8 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-fn serve_client(socket: TcpStream, offers: Offers) -> std::io::Result<()> {
-    let config = offers.config("threads_server", env!("CARGO_PKG_VERSION"));
+fn serve_client(socket: TcpStream, router: Router) -> std::io::Result<()> {
+    let config = router.config("threads_server", env!("CARGO_PKG_VERSION"));
     let reader = socket.try_clone()?;
-    serve(config, reader, SocketWriter::new(socket), offers)
+    serve(config, reader, SocketWriter::new(socket), router)
 }

@@ -28,7 +28,7 @@ use mcp_sansio_driver::{Exchange, Handle, Job, Machine, Pool, Run, Sleep};
     message = "`{Self}` is no handler",
     note = "a function that is one takes an `&Exchange` and returns what `respond` and `reject` \
             return: `Result<(), RespondError>`",
-    note = "`Offers`, made of tools, prompts and resources, is one too"
+    note = "`Router`, made of tools, prompts and resources, is one too"
 )]
 pub trait Handler<M: Machine = Server>: Send + Sync + 'static {
     /// Serves a request, on a thread of a pool. It may take its time, call the other side and wait
@@ -91,7 +91,7 @@ impl<M: Machine, H: Handler<M>> Threads<M, H> {
         // What panics drops its job, which has been answered by that.
         let run = move |job| match job {
             Job::Serve(exchange) => served.serve(&exchange),
-            Job::Tell(mut telling) => {
+            Job::Deliver(mut telling) => {
                 let handle = telling.handle().clone();
                 (&mut telling).for_each(|event| served.event(&handle, event));
             }

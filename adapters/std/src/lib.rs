@@ -6,7 +6,7 @@
 //! - [`serve_stdio`] and [`serve`] serve a client with a [`Handler`].
 //! - [`connect`] and [`spawn`] give a [`Connection`] to a server; its [`Handle`] calls it. What takes its time
 //!   has a method `wait`.
-//! - [`Offers`] are tools, prompts and resources as functions: the shortest way to a server.
+//! - [`Router`] are tools, prompts and resources as functions: the shortest way to a server.
 //! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
 //! - [`FrameReader`], [`OutboxWriter`] and [`Clock`] are for event loops of your own.
 //!
@@ -17,7 +17,7 @@
 //! | feature | default | what it adds |
 //! |---|---|---|
 //! | `client` | yes | [`connect`], [`spawn`], and a crate for signals to child processes |
-//! | `server` | yes | [`serve`], [`serve_stdio`], [`Offers`] and [`Audience`] |
+//! | `server` | yes | [`serve`], [`serve_stdio`], [`Router`] and [`ConnectionGroup`] |
 //! | `schemars` | no | JSON Schemas of the arguments of tools, from their types; turns `server` on |
 //! | `tracing` | no | events of `tracing` that say what happens on a connection, without payloads |
 //!
@@ -62,15 +62,17 @@ mod writer;
 pub use connect::{connect, connect_with, spawn, spawn_with};
 pub use handler::{Handler, RefuseAll, Sleeps};
 pub use mcp_sansio;
-#[cfg(feature = "server")]
-pub use mcp_sansio_driver::{Audience, Failed, Offers, PromptOutput, ResourceOutput, ToolOutput};
 pub use mcp_sansio_driver::{
-    ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Json, Machine, Pages,
-    PendingCall, PendingPages, ProgressUpdates, Raised, Reply, Room, SharedTasks, Sleep,
-    TaskHandle, TaskInputs, Waiting, new_task, random_bytes,
+    ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Json, Machine, Notified,
+    Pages, PendingCall, PendingPages, ProgressUpdates, Reply, Room, SharedTasks, Sleep, TaskHandle,
+    TaskInputs, Waiting, new_task, random_bytes,
 };
 #[cfg(feature = "client")]
 pub use mcp_sansio_driver::{Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
+#[cfg(feature = "server")]
+pub use mcp_sansio_driver::{
+    ConnectionGroup, Failed, PromptOutput, ResourceOutput, Router, ToolOutput,
+};
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};
 pub use reader::FrameReader;

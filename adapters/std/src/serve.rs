@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 
 use mcp_sansio::{Server, ServerConfig};
-use mcp_sansio_driver::{Clock, ConnectionOptions, Exchange, Handle, Offers, Waiting, Wire};
+use mcp_sansio_driver::{Clock, ConnectionOptions, Exchange, Handle, Router, Waiting, Wire};
 
 use crate::handler::{Handler, Threads};
 
@@ -79,7 +79,7 @@ pub fn serve_stdio_with(
     serve_with(config, options, io::stdin(), io::stdout(), handler)
 }
 
-impl Handler<Server> for Offers {
+impl Handler<Server> for Router {
     fn serve(&self, exchange: &Exchange<Server>) {
         Waiting::new(self.serve_here(exchange.clone())).wait();
     }

@@ -1,6 +1,6 @@
 //! A server with three tools on tokio: on standard input and output, or for many clients on a socket.
 //!
-//! Shows [`Offers`]: tools as functions over types, one that waits, tells how far it is and can be cancelled,
+//! Shows [`Router`]: tools as functions over types, one that waits, tells how far it is and can be cancelled,
 //! and one that fails.
 //!
 //! Usage: `cargo run -p mcp-sansio-tokio --example tokio_server [ADDRESS]`, for example `localhost:4000`.
@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use mcp_sansio::Progress;
-use mcp_sansio_tokio::{Exchange, Failed, Offers, Typed, serve, serve_stdio};
+use mcp_sansio_tokio::{Exchange, Failed, Router, Typed, serve, serve_stdio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
@@ -37,17 +37,17 @@ struct Quotient {
     remainder: i64,
 }
 
-fn offers() -> Offers {
-    let offers = Offers::new();
-    offers
+fn router() -> Router {
+    let router = Router::new();
+    router
         .tool("sum", "Adds numbers up", |sum: Sum, _| sum.numbers.iter().sum::<f64>().to_string());
-    offers.tool("divide", "Divides whole numbers", |numbers: Division, _| {
+    router.tool("divide", "Divides whole numbers", |numbers: Division, _| {
         let Division { dividend, divisor } = numbers;
         let quotient = dividend.checked_div(divisor).ok_or_else(|| Failed::new("by zero?"))?;
         Ok::<_, Failed>(Typed(Quotient { quotient, remainder: dividend % divisor }))
     });
-    offers.async_tool("count_down", "Takes its time", count_down);
-    offers
+    router.async_tool("count_down", "Takes its time", count_down);
+    router
 }
 
 async fn count_down(countdown: Countdown, exchange: Exchange) -> Result<&'static str, Failed> {
@@ -65,17 +65,17 @@ async fn count_down(countdown: Countdown, exchange: Exchange) -> Result<&'static
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::io::Result<()> {
-    let offers = offers();
-    let config = offers.config("tokio_server", env!("CARGO_PKG_VERSION"));
+    let router = router();
+    let config = router.config("tokio_server", env!("CARGO_PKG_VERSION"));
     let Some(address) = std::env::args().nth(1) else {
-        return serve_stdio(config, offers).await;
+        return serve_stdio(config, router).await;
     };
     let listener = TcpListener::bind(&address).await?;
     eprintln!("listening on {}", listener.local_addr()?);
     loop {
         let (socket, client) = listener.accept().await?;
         let (reader, writer) = socket.into_split();
-        let serving = serve(config.clone(), reader, writer, offers.clone());
+        let serving = serve(config.clone(), reader, writer, router.clone());
         tokio::spawn(async move {
             if let Err(error) = serving.await {
                 eprintln!("{client}: {error}");

@@ -6,7 +6,7 @@
 //! - [`serve_stdio`] and [`serve`] serve a client with a [`Handler`].
 //! - [`connect`] and [`spawn`] give a [`Connection`] to a server; its [`Handle`] calls it. Handles can be cloned
 //!   and used from many tasks.
-//! - [`Offers`] are tools, prompts and resources as functions: the shortest way to a server.
+//! - [`Router`] are tools, prompts and resources as functions: the shortest way to a server.
 //! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
 //! - [`Reader`], [`Writer`] and [`clock`] are for event loops of your own.
 //!
@@ -21,7 +21,7 @@
 //! | feature | default | what it adds |
 //! |---|---|---|
 //! | `client` | yes | [`connect`], [`spawn`], a crate for signals to child processes, and the feature `process` of tokio |
-//! | `server` | yes | [`serve`], [`serve_stdio`], [`Offers`] and [`Audience`] |
+//! | `server` | yes | [`serve`], [`serve_stdio`], [`Router`] and [`ConnectionGroup`] |
 //! | `schemars` | no | JSON Schemas of the arguments of tools, from their types; turns `server` on |
 //! | `tracing` | no | events of `tracing` that say what happens on a connection, without payloads |
 //!
@@ -63,15 +63,17 @@ pub use connect::{connect, connect_with, spawn, spawn_with};
 pub use framed::{Reader, Writer};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
-#[cfg(feature = "server")]
-pub use mcp_sansio_driver::{Audience, Failed, Offers, PromptOutput, ResourceOutput, ToolOutput};
 pub use mcp_sansio_driver::{
     Blocking, ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Json, Machine,
-    Pages, PendingCall, PendingPages, ProgressUpdates, Raised, Reply, Room, SharedTasks,
+    Notified, Pages, PendingCall, PendingPages, ProgressUpdates, Reply, Room, SharedTasks,
     TaskHandle, TaskInputs, Waiting, new_task, random_bytes,
 };
 #[cfg(feature = "client")]
 pub use mcp_sansio_driver::{Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
+#[cfg(feature = "server")]
+pub use mcp_sansio_driver::{
+    ConnectionGroup, Failed, PromptOutput, ResourceOutput, Router, ToolOutput,
+};
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};
 pub use runtime::clock;

@@ -20,7 +20,7 @@ use mcp_sansio::pagination::Pager;
 use mcp_sansio::{
     ClientRequest, ErrorCode, Log, Page, Payload, RespondError, Server, ServerConfig,
 };
-use mcp_sansio_std::{Audience, Exchange, Handle, Handler};
+use mcp_sansio_std::{ConnectionGroup, Exchange, Handle, Handler};
 
 /// Everything, and how much of it is on a page.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Everything {
     rounds: rounds::Rounds,
     visits: visits::Visits,
     /// Everybody who is connected.
-    audience: Audience,
+    audience: ConnectionGroup,
 }
 
 impl Default for Everything {
@@ -76,7 +76,7 @@ impl Everything {
     /// With so many tools, prompts or resources on each page of their lists.
     pub(crate) fn with_pages_of(items: usize) -> Self {
         let (rounds, visits) = (rounds::Rounds::default(), visits::Visits::default());
-        Self { pager: Pager::new(items), rounds, visits, audience: Audience::new() }
+        Self { pager: Pager::new(items), rounds, visits, audience: ConnectionGroup::new() }
     }
 
     fn answer(&self, exchange: &Exchange<Server>) -> Result<(), RespondError> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::testing::{Application, Choices, Happening, Recorder, Recording, replay};
+use mcp_sansio::testing::{Application, Choices, Recorder, Recording, StepKind, replay};
 use mcp_sansio::{IncomingId, Instant, Outbox, Server, ServerEvent};
 
 use crate::config;
@@ -45,18 +45,18 @@ pub fn check_replay(choices: &mut Choices, mut bytes: impl FnMut(&mut Choices) -
     for _ in 0..20 {
         now = now + Duration::from_millis(choices.below(900));
         match choices.below(5) {
-            0 => recorder.happened(now, Happening::Command(r#"{"a":"ü"}"#.into())),
-            1 => recorder.happened(now, Happening::Timeout),
+            0 => recorder.happened(now, StepKind::Command(r#"{"a":"ü"}"#.into())),
+            1 => recorder.happened(now, StepKind::Timeout),
             2 => _ = recorder.written(now, choices.below(200) as usize),
-            _ => recorder.happened(now, Happening::Read(bytes(choices))),
+            _ => recorder.happened(now, StepKind::Read(bytes(choices))),
         }
     }
     recorder.happened(
         now,
         match choices.below(3) {
-            0 => Happening::ReadFailed,
-            1 => Happening::WriteFailed,
-            _ => Happening::EndOfInput,
+            0 => StepKind::ReadFailed,
+            1 => StepKind::WriteFailed,
+            _ => StepKind::EndOfInput,
         },
     );
     recorder.written(now, usize::MAX);

@@ -103,7 +103,7 @@ fn one_that_runs_nothing() {
 fn answer(job: Job<Server>) {
     match job {
         Job::Serve(exchange) => exchange.respond(&CallToolResult::text("done")).unwrap(),
-        Job::Tell(telling) => telling.for_each(drop),
+        Job::Deliver(telling) => telling.for_each(drop),
         other => panic!("{other:?}"),
     }
 }
@@ -179,7 +179,9 @@ fn one_that_takes_its_time_with_events() {
     while wire.phase() != Phase::Closed {
         thread::sleep(Duration::from_millis(1));
     }
-    let Some(Job::Tell(telling)) = later.lock().unwrap().take() else { panic!("nothing is told") };
+    let Some(Job::Deliver(telling)) = later.lock().unwrap().take() else {
+        panic!("nothing is told")
+    };
     let told: Vec<_> = telling.collect();
     let is_last = |event: &ServerEvent<'_>| {
         matches!(event, ServerEvent::Draining { .. } | ServerEvent::Closed { .. })

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::testing::{
-    Application, Broken, Divergence, Happening, Link, MessageLink, Mismatch, Monitor, Monitors,
-    Promise, Recorder, Recording, converse, replay,
+    Application, Broken, Divergence, Link, MessageLink, Mismatch, Monitor, Monitors, Promise,
+    Recorder, Recording, StepKind, converse, replay,
 };
 use mcp_sansio::{
     CallId, CallOptions, ClientEvent, ErrorCode, Framing, Inbox, IncomingId, Instant, Limits,
@@ -135,7 +135,7 @@ fn a_replay_says_where_it_goes_another_way() {
     let limits = Limits::default();
     let mut recorder = Recorder::new(server.clone(), Says("no"), &limits);
     let line = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n";
-    recorder.happened(NOW, Happening::Read(line.to_vec()));
+    recorder.happened(NOW, StepKind::Read(line.to_vec()));
     let written = recorder.written(NOW, usize::MAX);
     let recording: Recording = recorder.recording().to_string().parse().unwrap();
     assert!(replay(&recording, server.clone(), Says("no"), &limits).is_ok());
@@ -217,7 +217,7 @@ fn a_step_is_noted_before_it_happens() {
         },
     );
     let line = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n";
-    let happens = || recorder.happened(NOW, Happening::Read(line.to_vec()));
+    let happens = || recorder.happened(NOW, StepKind::Read(line.to_vec()));
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(happens)).is_err());
     drop(recorder);
     assert!(noted.len() == 1 && noted[0].contains(" read {"), "{noted:?}");

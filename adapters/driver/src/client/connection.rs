@@ -210,7 +210,7 @@ impl Connection {
             _ => ConnectFailure::Closed(Cause::ShutDown),
         };
         // What the server said instead is told before this returns.
-        wire.ended().raised().await;
+        wire.ended().notified().await;
         // A server that was never asked has ended for another reason than the question.
         let advised = matches!(failure, ConnectFailure::RestartAdvised(_)) && wire.has_written();
         let successor = advised.then(|| {

@@ -45,7 +45,7 @@ impl KillSwitch {
 
     /// What comes of some work, unless the switch is pulled meanwhile. Then the work is dropped.
     pub(crate) async fn unless_pulled<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        let (mut work, mut pulled) = (pin!(work), pin!(self.pulled.raised()));
+        let (mut work, mut pulled) = (pin!(work), pin!(self.pulled.notified()));
         poll_fn(|context| match work.as_mut().poll(context) {
             Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
             Poll::Pending => pulled.as_mut().poll(context).map(|()| None),

@@ -1,11 +1,11 @@
 //! Connections that this side opens: to a server on streams, or to one that is a child process.
 
 mod connection;
-mod family;
 mod kill_switch;
 mod open_error;
 mod options;
 mod process;
+mod process_group;
 mod unread;
 
 pub use connection::{ClientParts, Connection};

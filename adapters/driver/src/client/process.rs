@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::family::Family;
 use super::kill_switch::KillSwitch;
+use super::process_group::ProcessGroup;
 use crate::sleep::Sleep;
 
 /// How often to look whether a process has ended.
@@ -68,7 +68,7 @@ impl Default for ProcessOptions {
 #[derive(Debug)]
 pub struct Process {
     child: Child,
-    family: Family,
+    group: ProcessGroup,
     options: ProcessOptions,
     kill_switch: KillSwitch,
     stderr: Arc<Tail>,
@@ -90,13 +90,13 @@ impl Process {
             Stderr::Discard => _ = command.stderr(Stdio::null()),
             Stderr::Capture(_) => _ = command.stderr(Stdio::piped()),
         }
-        Family::prepare(command, options.own_group);
+        ProcessGroup::prepare(command, options.own_group);
         let mut child = command.spawn()?;
-        let family = Family::of(&child, options.own_group);
+        let group = ProcessGroup::of(&child, options.own_group);
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (kill_switch, stderr_tail) = (KillSwitch::default(), Arc::default());
-        let process = Self { child, family, options, kill_switch, stderr: stderr_tail };
+        let process = Self { child, group, options, kill_switch, stderr: stderr_tail };
         let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
             return Err(io::Error::other("the process has no standard input or output"));
         };
@@ -152,15 +152,14 @@ impl Process {
     pub async fn end(&mut self, sleep: &dyn Sleep) -> io::Result<ExitStatus> {
         let by_itself = self.wait(self.options.exit, sleep).await?;
         // One that has ended may have left others behind that did not notice.
-        let patience =
-            if self.family.terminate() { self.options.terminate } else { Duration::ZERO };
+        let patience = if self.group.terminate() { self.options.terminate } else { Duration::ZERO };
         let status = match by_itself {
             Some(status) => Some(status),
             None => self.wait(patience, sleep).await?,
         };
-        let family = &mut self.family;
+        let group = &mut self.group;
         if let Some(status) = status
-            && within(patience, sleep, &self.kill_switch, || !family.is_alive()).await
+            && within(patience, sleep, &self.kill_switch, || !group.is_alive()).await
         {
             return Ok(status);
         }
@@ -185,13 +184,13 @@ impl Process {
         })
         .await;
         if matches!(status, Ok(Some(_))) {
-            self.family.reaped();
+            self.group.reaped();
         }
         status
     }
 
     fn kill(&mut self) {
-        self.family.kill();
+        self.group.kill();
         // If it has ended meanwhile there is nothing to kill.
         _ = self.child.kill();
     }
@@ -220,7 +219,7 @@ async fn within(
 impl Drop for Process {
     fn drop(&mut self) {
         // Its input may still be open, so there is no point in waiting for it to notice.
-        if !matches!(self.child.try_wait(), Ok(Some(_))) || self.family.is_alive() {
+        if !matches!(self.child.try_wait(), Ok(Some(_))) || self.group.is_alive() {
             self.kill();
             // One that has been killed does not take long.
             _ = self.child.wait();

@@ -16,7 +16,7 @@ use mcp_sansio::{
 use super::HttpOutboxes;
 use crate::client::{ClientParts, Connection, OpenError};
 use crate::machine::Machine;
-use crate::machine::sealed::Happening;
+use crate::machine::sealed::DriverEvent;
 use crate::options::ConnectionOptions;
 use crate::out::Out;
 use crate::output::Writing;
@@ -189,7 +189,7 @@ impl Wire<Client> {
     ) {
         let Some(event) = event else { return };
         state.out.watch(&event);
-        self.deliver(state, Happening::from(event), bytes);
+        self.deliver(state, DriverEvent::from(event), bytes);
     }
 
     /// The server has ended the session. Everything in it ends, and another one is asked for under the same handles;
@@ -253,7 +253,7 @@ impl<M: Machine> State<M> {
         let is_over =
             transport.is_over() || self.output.writing == Writing::Over || self.has_ended();
         if is_sooner || is_over || transport.has_actions() {
-            self.follow.wake(self.http.requests.waiting.take().map(|waiting| waiting.0));
+            self.after.wake(self.http.requests.waiting.take().map(|waiting| waiting.0));
         }
     }
 }

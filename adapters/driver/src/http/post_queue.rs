@@ -153,7 +153,7 @@ impl<M: Machine> State<M> {
         let (inbound, bytes) = queue.seen;
         let is_closed = self.machine.phase() == Phase::Closed;
         if is_closed || counts.inbound < inbound || counts.kept_bytes < bytes {
-            self.follow.wake([waker.clone()]);
+            self.after.wake([waker.clone()]);
             queue.seen = (counts.inbound, counts.kept_bytes);
         }
     }

@@ -17,17 +17,17 @@ use super::kept_bytes::KeptBytes;
 use super::{PostEntry, PostRefused};
 use crate::clock::Clock;
 use crate::exchange::Exchange;
+use crate::lazy_box::LazyBox;
 use crate::machine::Machine;
-use crate::machine::sealed::Happening;
+use crate::machine::sealed::DriverEvent;
 use crate::options::ConnectionOptions;
 use crate::out::Out;
 use crate::output::Writing;
-use crate::rare::Rare;
 use crate::requests::Admission;
 use crate::run::Run;
 use crate::wire::{State, Wire};
 
-/// How long a session keeps its memory when it has answered a request: another one may follow.
+/// How long a session keeps its memory when it has answered a request: another one may after.
 const KEPT: Duration = Duration::from_secs(5);
 
 /// Whoever waits for something to send.
@@ -36,7 +36,7 @@ pub(super) struct Responses {
     ///
     /// The first one takes no memory of its own: mostly it is the only one.
     first: Option<(ResponseId, Waker)>,
-    others: Rare<BTreeMap<u32, Vec<(ResponseId, Waker)>>>,
+    others: LazyBox<BTreeMap<u32, Vec<(ResponseId, Waker)>>>,
     /// It serves one message, so that its end is nothing to be told.
     is_alone: bool,
 }
@@ -136,7 +136,7 @@ impl Wire<Server> {
                         let asked = (request.id, request.into_owned());
                         self.ask(state, asked, Some(admission));
                     }
-                    event => self.deliver(state, Happening::from(event), bytes),
+                    event => self.deliver(state, DriverEvent::from(event), bytes),
                 }
             }
         }
@@ -341,7 +341,7 @@ impl<M: Machine> State<M> {
     pub(crate) fn wake_responses(&mut self) {
         if let Out::Http(HttpOutboxes::Responses(streams)) = &mut self.out {
             let woken = streams.woken().flat_map(|stream| self.http.responses.take(stream));
-            self.follow.wake(woken);
+            self.after.wake(woken);
             self.wake_posts();
         }
     }

@@ -15,7 +15,7 @@ use mcp_sansio::{
     ServerEvent,
 };
 use mcp_sansio_http::{
-    Audience, Endpoint, EndpointOptions, Exchange, Handle, Handler, new_task, serve,
+    ConnectionGroup, Endpoint, EndpointOptions, Exchange, Handle, Handler, new_task, serve,
 };
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -46,7 +46,7 @@ pub(crate) struct Script {
     /// Holds the tool `gate` up until it is opened.
     pub(crate) gate: Arc<Semaphore>,
     /// Everybody who is connected.
-    pub(crate) audience: Arc<Audience>,
+    pub(crate) audience: Arc<ConnectionGroup>,
 }
 
 /// What a server said, line by line.
@@ -77,7 +77,7 @@ impl Log {
 impl Script {
     pub(crate) fn new() -> (Self, Log) {
         let (log, said) = unbounded_channel();
-        let (gate, audience) = (Arc::new(Semaphore::new(0)), Arc::new(Audience::new()));
+        let (gate, audience) = (Arc::new(Semaphore::new(0)), Arc::new(ConnectionGroup::new()));
         (Self { log, gate, audience }, Log(said))
     }
 

@@ -176,7 +176,7 @@ async fn a_transport_can_say_which_kind_it_is() {
     }
 }
 
-/// Elsewhere a listener whose queue is full refuses connections instead of leaving them unanswered.
+/// ExternalStream a listener whose queue is full refuses connections instead of leaving them unanswered.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_connection_that_nobody_answers_times_out() {

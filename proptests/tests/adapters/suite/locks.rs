@@ -13,7 +13,7 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::{Prompt, TaskSupport, Tool};
 use mcp_sansio::task::TasksConfig;
 use mcp_sansio::{RespondError, TaskMode};
-use mcp_sansio_driver::{ConnectionOptions, Exchange, Offers, SharedTasks, new_task};
+use mcp_sansio_driver::{ConnectionOptions, Exchange, Router, SharedTasks, new_task};
 use serde_json::{Value, json};
 
 use crate::suite::kit::{A_LONG_TIME, Peer, World, server_config};
@@ -114,7 +114,7 @@ fn a_waker_that_looks_at_the_tasks() {
 }
 
 /// Takes back what it has added when it goes.
-struct Plugin(Offers);
+struct Plugin(Router);
 
 impl Drop for Plugin {
     fn drop(&mut self) {
@@ -126,20 +126,20 @@ impl Drop for Plugin {
 fn a_function_that_takes_something_back_when_it_is_dropped() {
     for is_replaced in [false, true] {
         ends(move || {
-            let offers = Offers::new();
-            offers.prompt(Prompt::new("of the plugin"), |_: Value, _| "words");
+            let router = Router::new();
+            router.prompt(Prompt::new("of the plugin"), |_: Value, _| "words");
             let tool = || Tool::new("tool", Raw::EMPTY_OBJECT);
-            let plugin = Plugin(offers.clone());
-            offers.tool_with(tool(), move |_: Value, _| {
+            let plugin = Plugin(router.clone());
+            router.tool_with(tool(), move |_: Value, _| {
                 let _held = &plugin;
                 "done"
             });
             if is_replaced {
-                offers.tool_with(tool(), |_: Value, _| "done otherwise");
+                router.tool_with(tool(), |_: Value, _| "done otherwise");
             } else {
-                assert!(offers.remove_tool("tool"));
+                assert!(router.remove_tool("tool"));
             }
-            assert!(!offers.remove_prompt("of the plugin"), "it has been taken back");
+            assert!(!router.remove_prompt("of the plugin"), "it has been taken back");
         });
     }
 }

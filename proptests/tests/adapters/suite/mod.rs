@@ -8,9 +8,9 @@ mod ending;
 mod keeping;
 mod kit;
 mod locks;
-mod offers;
 mod pipes;
 mod processes;
+mod router;
 mod runtimes;
 mod script;
 mod serving;
@@ -75,7 +75,7 @@ suite! {
         closing_again_and_again_is_closing_once
         nothing_is_left_of_a_connection
         everything_can_be_dropped_by_anybody;
-    offers:
+    router:
         functions_that_block_hold_up_nobody
         lists_come_by_themselves
         functions_of_every_kind

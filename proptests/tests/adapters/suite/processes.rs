@@ -257,7 +257,7 @@ pub(crate) fn a_server_that_ends_at_once<A: Adapter>() {
 /// A second process can only help if the first one has read the question.
 pub(crate) fn a_server_is_started_again_only_for_the_question<A: Adapter>() {
     for (script, starts) in [("exit 3", 1), ("read asked; exit 3", 2)] {
-        // Elsewhere nobody can tell.
+        // ExternalStream nobody can tell.
         if starts == 1 && !cfg!(target_os = "linux") {
             continue;
         }

@@ -3,7 +3,7 @@
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{Content, CreateMessageParams, InputRequired, Role, SamplingMessage, Tool};
 use mcp_sansio::{Progress, Revision, RevisionSet};
-use mcp_sansio_tokio::{Exchange, Failed, Offers, serve};
+use mcp_sansio_tokio::{Exchange, Failed, Router, serve};
 use rmcp::model as theirs;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{
@@ -65,13 +65,13 @@ struct Words {
 }
 
 /// A server with a tool for everything, and what its handlers say.
-fn offers() -> (Offers, UnboundedReceiver<&'static str>) {
+fn router() -> (Router, UnboundedReceiver<&'static str>) {
     let (sender, said) = unbounded_channel();
-    let (offers, tool) =
-        (Offers::new(), |name| Tool::new(name, Raw::new(r#"{"type":"object"}"#).unwrap()));
-    offers.pages_of(2);
-    offers.tool_with(tool("echo"), |words: Words, _| words.text);
-    offers.tool_with(tool("ask"), |words: Words, exchange| {
+    let (router, tool) =
+        (Router::new(), |name| Tool::new(name, Raw::new(r#"{"type":"object"}"#).unwrap()));
+    router.pages_of(2);
+    router.tool_with(tool("echo"), |words: Words, _| words.text);
+    router.tool_with(tool("ask"), |words: Words, exchange| {
         match exchange.request().inputs.as_ref() {
             None => {
                 let question = SamplingMessage::new(Role::User, Content::text(words.text));
@@ -85,14 +85,14 @@ fn offers() -> (Offers, UnboundedReceiver<&'static str>) {
             }
         }
     });
-    offers.async_tool_with(tool("count"), |_: Words, exchange: Exchange| async move {
+    router.async_tool_with(tool("count"), |_: Words, exchange: Exchange| async move {
         for step in 1..=3_u32 {
             tokio::task::yield_now().await;
             exchange.progress(Progress::new(step).total(3_u32))?;
         }
         Ok::<_, Failed>("counted")
     });
-    offers.async_tool_with(tool("wait"), move |_: Words, exchange: Exchange| {
+    router.async_tool_with(tool("wait"), move |_: Words, exchange: Exchange| {
         let sender = sender.clone();
         async move {
             sender.send("waiting").unwrap();
@@ -101,8 +101,8 @@ fn offers() -> (Offers, UnboundedReceiver<&'static str>) {
             "too late"
         }
     });
-    offers.tool_with(tool("fail"), |_: Words, _| Err::<String, _>(Failed::new("it has failed")));
-    (offers, said)
+    router.tool_with(tool("fail"), |_: Words, _| Err::<String, _>(Failed::new("it has failed")));
+    (router, said)
 }
 
 type Running = RunningService<RoleClient, TheirClient>;
@@ -128,11 +128,11 @@ fn a_client_of_rmcp_uses_our_server() {
 
 async fn drive(revision: &'static str) {
     let (ours, socket) = duplex(PIPE);
-    let (offers, mut said) = offers();
-    let mut config = offers.config("ours", "1");
+    let (router, mut said) = router();
+    let mut config = router.config("ours", "1");
     config.revisions = RevisionSet::only(Revision::from_name(revision).unwrap());
     let (reader, writer) = split(ours);
-    let server = tokio::spawn(serve(config, reader, writer, offers.clone()));
+    let server = tokio::spawn(serve(config, reader, writer, router.clone()));
     let (heard, mut hears) = unbounded_channel();
     let handler = TheirClient { revision, heard };
     let mut client = if revision == "2026-07-28" {
@@ -179,7 +179,7 @@ async fn drive(revision: &'static str) {
     echoes.join_all().await;
     if revision != "2026-07-28" {
         // Without a session, nobody is told who has not asked for it.
-        assert!(offers.remove_tool("fail"));
+        assert!(router.remove_tool("fail"));
         assert_eq!(hears.recv().await.unwrap(), "tools");
         assert_eq!(client.list_all_tools().await.unwrap().len(), 4);
     }

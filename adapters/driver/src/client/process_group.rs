@@ -3,11 +3,11 @@
 use std::process::{Child, Command};
 
 #[cfg(not(any(unix, windows)))]
-pub(crate) use other::Family;
+pub(crate) use other::ProcessGroup;
 #[cfg(unix)]
-pub(crate) use unix::Family;
+pub(crate) use unix::ProcessGroup;
 #[cfg(windows)]
-pub(crate) use windows::Family;
+pub(crate) use windows::ProcessGroup;
 
 #[cfg(unix)]
 mod unix {
@@ -16,14 +16,14 @@ mod unix {
 
     /// A process, and the group that it leads.
     #[derive(Debug)]
-    pub(crate) struct Family {
+    pub(crate) struct ProcessGroup {
         has_group: bool,
         number: Option<Pid>,
         /// It has ended and its number may be used again, unless others of its group are still there.
         is_reaped: bool,
     }
 
-    impl Family {
+    impl ProcessGroup {
         pub(crate) fn prepare(command: &mut Command, own_group: bool) {
             if own_group {
                 std::os::unix::process::CommandExt::process_group(command, 0);
@@ -89,12 +89,12 @@ mod windows {
 
     /// A process, and the job that it is in: everything that it starts is in it too.
     #[derive(Debug)]
-    pub(crate) struct Family {
+    pub(crate) struct ProcessGroup {
         /// Dropping it ends everything that is left in it.
         job: Option<Job>,
     }
 
-    impl Family {
+    impl ProcessGroup {
         pub(crate) fn prepare(command: &mut Command, own_group: bool) {
             if own_group {
                 command.creation_flags(NEW_GROUP);
@@ -140,9 +140,9 @@ mod other {
 
     /// A process alone.
     #[derive(Debug)]
-    pub(crate) struct Family;
+    pub(crate) struct ProcessGroup;
 
-    impl Family {
+    impl ProcessGroup {
         pub(crate) const fn prepare(_: &mut Command, _: bool) {}
 
         pub(crate) const fn of(_: &Child, _: bool) -> Self {

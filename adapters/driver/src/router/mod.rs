@@ -1,10 +1,10 @@
-//! What a server offers, as functions.
+//! [`Router`]: the tools, prompts and resources of a server, as functions.
 
 mod function;
 mod misfit;
 mod output;
+mod registry;
 mod serve;
-mod shelf;
 
 use std::fmt;
 use std::future::Future;
@@ -17,14 +17,14 @@ use mcp_sansio::model::{Prompt, Resource, ResourceTemplate, Tool};
 use mcp_sansio::{ChangedList, ServerConfig};
 use serde::de::DeserializeOwned;
 
-use crate::audience::Audience;
 use crate::blocking::Threads;
+use crate::connection_group::ConnectionGroup;
 use crate::exchange::Exchange;
 use function::{Function, arguments_of};
 #[cfg(feature = "schemars")]
 pub use output::Typed;
 pub use output::{Failed, PromptOutput, ResourceOutput, ToolOutput};
-use shelf::{Shelf, Shelves};
+use registry::{Registrations, Registry};
 
 /// Tools, prompts and resources, each with a function: a handler for servers that need no more.
 ///
@@ -37,9 +37,9 @@ use shelf::{Shelf, Shelves};
 /// is offered.
 ///
 /// ```
-/// use mcp_sansio_driver::Offers;
+/// use mcp_sansio_driver::Router;
 /// # #[cfg(feature = "schemars")] mod example {
-/// # use mcp_sansio_driver::Offers;
+/// # use mcp_sansio_driver::Router;
 /// use mcp_sansio_driver::schemars::{self, JsonSchema};
 /// use serde::Deserialize;
 ///
@@ -50,33 +50,33 @@ use shelf::{Shelf, Shelves};
 /// }
 ///
 /// # pub fn example() {
-/// let offers = Offers::new();
-/// offers.tool("sum", "Adds numbers up", |sum: Sum, _| {
+/// let router = Router::new();
+/// router.tool("sum", "Adds numbers up", |sum: Sum, _| {
 ///     sum.numbers.iter().sum::<f64>().to_string()
 /// });
-/// let config = offers.config("calculator", "1.0");
+/// let config = router.config("calculator", "1.0");
 /// # assert!(config.capabilities.tools.is_some());
 /// # }
 /// # }
 /// # #[cfg(feature = "schemars")] example::example();
-/// # _ = Offers::new();
+/// # _ = Router::new();
 /// ```
 ///
-/// `serve_stdio(config, offers)` of an adapter is all that is missing.
+/// `serve_stdio(config, router)` of an adapter is all that is missing.
 #[derive(Clone, Default)]
-pub struct Offers {
+pub struct Router {
     shared: Arc<Mutex<Shared>>,
-    audience: Audience,
+    group: ConnectionGroup,
     /// For functions that block where handlers are tasks.
     threads: Arc<OnceLock<Threads>>,
 }
 
 #[derive(Default)]
 struct Shared {
-    shelves: Shelves,
+    registry: Registry,
 }
 
-impl Offers {
+impl Router {
     /// Nothing yet.
     pub fn new() -> Self {
         Self::default()
@@ -86,18 +86,18 @@ impl Offers {
     /// when a client connects it cannot tell of later.
     pub fn config(&self, name: &str, version: &str) -> ServerConfig {
         let mut config = ServerConfig::new(name, version);
-        let shelves = &self.lock().shelves;
+        let registry = &self.lock().registry;
         let notified = ListChanged::notified();
-        config.capabilities.tools = (!shelves.tools.is_empty()).then_some(notified);
-        config.capabilities.prompts = (!shelves.prompts.is_empty()).then_some(notified);
-        let has_resources = !shelves.resources.is_empty() || !shelves.templates.is_empty();
+        config.capabilities.tools = (!registry.tools.is_empty()).then_some(notified);
+        config.capabilities.prompts = (!registry.prompts.is_empty()).then_some(notified);
+        let has_resources = !registry.resources.is_empty() || !registry.templates.is_empty();
         config.capabilities.resources = has_resources.then(ResourcesCapability::notified);
         config
     }
 
     /// With so many things on each page of a list. By default there is one page.
     pub fn pages_of(&self, items: usize) -> &Self {
-        self.lock().shelves.set_page(items);
+        self.lock().registry.set_page(items);
         self
     }
 
@@ -261,48 +261,52 @@ impl Offers {
 
     /// Removes a tool. Says whether there was one of this name.
     pub fn remove_tool(&self, name: &str) -> bool {
-        self.remove(ChangedList::Tools, |shelves| shelves.tools.remove(name))
+        self.remove(ChangedList::Tools, |registry| registry.tools.remove(name))
     }
 
     /// Removes a prompt. Says whether there was one of this name.
     pub fn remove_prompt(&self, name: &str) -> bool {
-        self.remove(ChangedList::Prompts, |shelves| shelves.prompts.remove(name))
+        self.remove(ChangedList::Prompts, |registry| registry.prompts.remove(name))
     }
 
     /// Removes a resource. Says whether there was one of this URI.
     pub fn remove_resource(&self, uri: &str) -> bool {
-        self.remove(ChangedList::Resources, |shelves| shelves.resources.remove(uri))
+        self.remove(ChangedList::Resources, |registry| registry.resources.remove(uri))
     }
 
     /// Removes a template. Says whether there was this one.
     pub fn remove_template(&self, uri_template: &str) -> bool {
-        self.remove(ChangedList::Resources, |shelves| shelves.templates.remove(uri_template))
+        self.remove(ChangedList::Resources, |registry| registry.templates.remove(uri_template))
     }
 
     /// Says that a resource has changed, to those who have subscribed to it.
     pub fn resource_updated(&self, uri: &str) {
-        self.audience.resource_updated(uri);
+        self.group.resource_updated(uri);
     }
 
     fn add<T>(&self, list: ChangedList, item: T, function: Function) -> &Self
     where
-        Shelves: AsMut<Shelf<T>>,
-        T: shelf::Named,
+        Registry: AsMut<Registrations<T>>,
+        T: registry::Named,
     {
-        self.change(list, |shelves| shelves.as_mut().put(item, function));
+        self.change(list, |registry| registry.as_mut().put(item, function));
         self
     }
 
     /// Changes something, and tells everybody.
-    fn change<T>(&self, list: ChangedList, change: impl FnOnce(&mut Shelves) -> T) -> T {
-        let changed = change(&mut self.lock().shelves);
-        self.audience.list_changed(list);
+    fn change<T>(&self, list: ChangedList, change: impl FnOnce(&mut Registry) -> T) -> T {
+        let changed = change(&mut self.lock().registry);
+        self.group.list_changed(list);
         changed
     }
 
     /// Removes something, and tells everybody if it was there.
-    fn remove<T>(&self, list: ChangedList, remove: impl FnOnce(&mut Shelves) -> Option<T>) -> bool {
-        let removed = remove(&mut self.lock().shelves);
+    fn remove<T>(
+        &self,
+        list: ChangedList,
+        remove: impl FnOnce(&mut Registry) -> Option<T>,
+    ) -> bool {
+        let removed = remove(&mut self.lock().registry);
         if removed.is_some() {
             self.change(list, |_| ());
         }
@@ -349,11 +353,11 @@ mod needs_schemars {
     pub trait Schema {}
 }
 
-impl fmt::Debug for Offers {
+impl fmt::Debug for Router {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Offers")
-            .field("shelves", &self.lock().shelves)
+            .debug_struct("Router")
+            .field("registry", &self.lock().registry)
             .finish_non_exhaustive()
     }
 }

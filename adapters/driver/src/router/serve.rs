@@ -7,16 +7,16 @@ use mcp_sansio::model::method::{
 use mcp_sansio::{ClientRequest, ErrorCode, RespondError, Server};
 use serde_json::json;
 
-use super::Offers;
+use super::Router;
 use super::function::Function;
 use super::output::{Failed, Reason};
-use super::shelf::{Listing, Named};
+use super::registry::{Listing, Named};
 use crate::asynchronous::Handler;
 use crate::blocking::Threads;
 use crate::exchange::Exchange;
 use crate::handle::Handle;
 
-impl Offers {
+impl Router {
     /// Serves a request: what a [`Handler`] does with it. Functions that block run on threads of their own.
     pub async fn serve(&self, exchange: Exchange) {
         // What can go wrong is that nobody wants the answer any more.
@@ -30,7 +30,7 @@ impl Offers {
 
     /// Takes a connection in that is to be told of changes: what a [`Handler`] does when it begins.
     pub fn begin(&self, handle: &Handle<Server>) {
-        self.audience.add(handle);
+        self.group.add(handle);
     }
 
     async fn answer(
@@ -41,30 +41,30 @@ impl Offers {
         let (code, missing) = (ErrorCode::INVALID_PARAMS, "there is no such");
         match &exchange.request().kind {
             ClientRequest::ListTools(page) => {
-                let list = self.lock().shelves.tools.list();
+                let list = self.lock().registry.tools.list();
                 respond::<ListTools, _>(&list, &exchange, page.cursor.as_ref())
             }
             ClientRequest::ListPrompts(page) => {
-                let list = self.lock().shelves.prompts.list();
+                let list = self.lock().registry.prompts.list();
                 respond::<ListPrompts, _>(&list, &exchange, page.cursor.as_ref())
             }
             ClientRequest::ListResources(page) => {
-                let list = self.lock().shelves.resources.list();
+                let list = self.lock().registry.resources.list();
                 respond::<ListResources, _>(&list, &exchange, page.cursor.as_ref())
             }
             ClientRequest::ListResourceTemplates(page) => {
-                let list = self.lock().shelves.templates.list();
+                let list = self.lock().registry.templates.list();
                 respond::<ListResourceTemplates, _>(&list, &exchange, page.cursor.as_ref())
             }
             ClientRequest::CallTool(call) => {
-                let function = self.lock().shelves.tools.function(&call.name.to_str());
+                let function = self.lock().registry.tools.function(&call.name.to_str());
                 match function {
                     Some(function) => run(&function, &exchange, threads).await,
                     None => exchange.reject(code, &format!("{missing} tool: {}", call.name)),
                 }
             }
             ClientRequest::GetPrompt(prompt) => {
-                let function = self.lock().shelves.prompts.function(&prompt.name.to_str());
+                let function = self.lock().registry.prompts.function(&prompt.name.to_str());
                 match function {
                     Some(function) => run(&function, &exchange, threads).await,
                     None => exchange.reject(code, &format!("{missing} prompt: {}", prompt.name)),
@@ -88,8 +88,8 @@ impl Offers {
         threads: Option<&Threads>,
     ) -> Result<(), RespondError> {
         let (resource, templates) = {
-            let shelves = &self.lock().shelves;
-            (shelves.resources.function(uri), shelves.templates.functions())
+            let registry = &self.lock().registry;
+            (registry.resources.function(uri), registry.templates.functions())
         };
         if let Some(resource) = resource {
             return run(&resource, exchange, threads).await;
@@ -166,7 +166,7 @@ pub(super) fn uri_of(exchange: &Exchange) -> Option<String> {
     }
 }
 
-impl Handler<Server> for Offers {
+impl Handler<Server> for Router {
     async fn serve(&self, exchange: Exchange) {
         Self::serve(self, exchange).await;
     }

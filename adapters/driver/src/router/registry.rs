@@ -1,4 +1,4 @@
-//! Lists of things, each with its function.
+//! `Registry`: the entries of a router, each with its function.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,47 +12,47 @@ use mcp_sansio::pagination::{InvalidCursor, Pager};
 use super::function::Function;
 use crate::exchange::Exchange;
 
-/// Everything that is offered.
+/// The tools, prompts, resources and templates of a router.
 #[derive(Debug, Default)]
-pub(super) struct Shelves {
-    pub(super) tools: Shelf<Tool<'static>>,
-    pub(super) prompts: Shelf<Prompt<'static>>,
-    pub(super) resources: Shelf<Resource<'static>>,
-    pub(super) templates: Shelf<ResourceTemplate<'static>>,
+pub(super) struct Registry {
+    pub(super) tools: Registrations<Tool<'static>>,
+    pub(super) prompts: Registrations<Prompt<'static>>,
+    pub(super) resources: Registrations<Resource<'static>>,
+    pub(super) templates: Registrations<ResourceTemplate<'static>>,
 }
 
-/// Things of one kind, in the order in which they were added.
-pub(super) struct Shelf<T> {
+/// The entries of one kind, in the order in which they were added.
+pub(super) struct Registrations<T> {
     /// A list that is being answered is not held up by one that changes.
-    things: Arc<Things<T>>,
+    things: Arc<Entries<T>>,
     pager: Pager,
     version: u64,
 }
 
 #[derive(Clone)]
-struct Things<T> {
+struct Entries<T> {
     items: Vec<T>,
     functions: Vec<Function>,
 }
 
-/// What was there before a change.
-pub(super) struct Old<T> {
-    _things: Arc<Things<T>>,
+/// The entries before a change, dropped after the lock is free.
+pub(super) struct ReplacedEntries<T> {
+    _things: Arc<Entries<T>>,
 }
 
-/// What a thing is asked for by.
+/// An entry with the name or URI that requests use.
 pub(super) trait Named: Clone + Payload {
     fn key(&self) -> &str;
 }
 
-impl<T: Named> Shelf<T> {
+impl<T: Named> Registrations<T> {
     pub(super) fn is_empty(&self) -> bool {
         self.things.items.is_empty()
     }
 
     /// Adds a thing, or puts it in the place of one. What was there before is to be dropped without the lock.
     #[must_use = "dropping it can do anything"]
-    pub(super) fn put(&mut self, item: T, function: Function) -> Old<T> {
+    pub(super) fn put(&mut self, item: T, function: Function) -> ReplacedEntries<T> {
         self.version += 1;
         let place = self.place(item.key());
         let old = Arc::clone(&self.things);
@@ -66,11 +66,11 @@ impl<T: Named> Shelf<T> {
                 things.functions.push(function);
             }
         }
-        Old { _things: old }
+        ReplacedEntries { _things: old }
     }
 
     /// Removes a thing, if it is there. What was there before is to be dropped without the lock.
-    pub(super) fn remove(&mut self, name: &str) -> Option<Old<T>> {
+    pub(super) fn remove(&mut self, name: &str) -> Option<ReplacedEntries<T>> {
         let place = self.place(name)?;
         self.version += 1;
         let old = Arc::clone(&self.things);
@@ -78,7 +78,7 @@ impl<T: Named> Shelf<T> {
         // Both have as many, and this is the place of one.
         things.items.remove(place);
         things.functions.remove(place);
-        Some(Old { _things: old })
+        Some(ReplacedEntries { _things: old })
     }
 
     /// The function of a thing.
@@ -91,7 +91,7 @@ impl<T: Named> Shelf<T> {
         self.things.functions.clone()
     }
 
-    /// What it takes to answer for a page of the list, without the shelf.
+    /// What it takes to answer for a page of the list, without the registry.
     pub(super) fn list(&self) -> Listing<T> {
         Listing { things: Arc::clone(&self.things), pager: self.pager.version(self.version) }
     }
@@ -103,7 +103,7 @@ impl<T: Named> Shelf<T> {
 
 /// A list as it was when it was asked for.
 pub(super) struct Listing<T> {
-    things: Arc<Things<T>>,
+    things: Arc<Entries<T>>,
     pager: Pager,
 }
 
@@ -119,7 +119,7 @@ impl<T: Named> Listing<T> {
     }
 }
 
-impl Shelves {
+impl Registry {
     pub(super) const fn set_page(&mut self, items: usize) {
         self.tools.pager = Pager::new(items);
         self.prompts.pager = Pager::new(items);
@@ -128,31 +128,31 @@ impl Shelves {
     }
 }
 
-impl<T> Default for Shelf<T> {
+impl<T> Default for Registrations<T> {
     fn default() -> Self {
-        let things = Things { items: Vec::new(), functions: Vec::new() };
+        let things = Entries { items: Vec::new(), functions: Vec::new() };
         Self { things: Arc::new(things), pager: Pager::new(usize::MAX), version: 0 }
     }
 }
 
-impl<T> fmt::Debug for Shelf<T> {
+impl<T> fmt::Debug for Registrations<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = formatter.debug_struct("Shelf");
+        let mut debug = formatter.debug_struct("Registrations");
         debug.field("things", &self.things.items.len()).finish_non_exhaustive()
     }
 }
 
 macro_rules! named {
-    ($($Thing:ident, $key:ident, $shelf:ident;)+) => {$(
+    ($($Thing:ident, $key:ident, $registrations:ident;)+) => {$(
         impl Named for $Thing<'static> {
             fn key(&self) -> &str {
                 &self.$key
             }
         }
 
-        impl AsMut<Shelf<$Thing<'static>>> for Shelves {
-            fn as_mut(&mut self) -> &mut Shelf<$Thing<'static>> {
-                &mut self.$shelf
+        impl AsMut<Registrations<$Thing<'static>>> for Registry {
+            fn as_mut(&mut self) -> &mut Registrations<$Thing<'static>> {
+                &mut self.$registrations
             }
         }
     )+};

@@ -10,7 +10,7 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::{CallOptions, ErrorCode, Paging, Revision, RevisionSet};
 use mcp_sansio_driver::{
-    CallFailure, Connection, ConnectionOptions, Exchange, Failed, Json, Offers,
+    CallFailure, Connection, ConnectionOptions, Exchange, Failed, Json, Router,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,44 +30,44 @@ struct Sum {
     b: i64,
 }
 
-fn offers() -> Offers {
-    let offers = Offers::new();
-    offers.tool_with(tool("add"), |sum: Sum, _| (sum.a + sum.b).to_string());
-    offers.tool_with(tool("add_json"), |sum: Sum, _| Json(json!({"sum": sum.a + sum.b})));
-    offers.async_tool_with(tool("add_later"), |sum: Sum, _| async move {
+fn router() -> Router {
+    let router = Router::new();
+    router.tool_with(tool("add"), |sum: Sum, _| (sum.a + sum.b).to_string());
+    router.tool_with(tool("add_json"), |sum: Sum, _| Json(json!({"sum": sum.a + sum.b})));
+    router.async_tool_with(tool("add_later"), |sum: Sum, _| async move {
         futures_lite::future::yield_now().await;
         Ok::<_, Failed>((sum.a + sum.b).to_string())
     });
-    offers.tool_with(tool("fail"), |_: Value, _| {
+    router.tool_with(tool("fail"), |_: Value, _| {
         let number: i64 = "no number".parse()?;
         Ok::<_, Failed>(number.to_string())
     });
-    offers.tool_with(tool("refuse"), |_: Value, _| {
+    router.tool_with(tool("refuse"), |_: Value, _| {
         Err::<&str, _>(Failed::refused(ErrorCode::new(1234), "not today"))
     });
-    offers.tool_with(tool("panic"), |_: Value, _| -> String { panic!("as asked") });
-    offers.prompt(Prompt::new("plain"), |_: Value, _| "Say something.");
-    offers.async_prompt(Prompt::new("two"), |_: Value, _| async {
+    router.tool_with(tool("panic"), |_: Value, _| -> String { panic!("as asked") });
+    router.prompt(Prompt::new("plain"), |_: Value, _| "Say something.");
+    router.async_prompt(Prompt::new("two"), |_: Value, _| async {
         let said = |text: &'static str| PromptMessage::user(Content::text(text));
         GetPromptResult::new([said("one"), said("two")])
     });
     let mut text = Resource::new("test://text", "text");
     text.mime_type = Some("text/plain".into());
-    offers.resource(text, |_: &Exchange| "words");
-    offers.async_resource(Resource::new("test://blob", "blob"), |_| async {
+    router.resource(text, |_: &Exchange| "words");
+    router.async_resource(Resource::new("test://blob", "blob"), |_| async {
         ResourceContents::blob("test://blob", "AAAA")
     });
-    offers.template(ResourceTemplate::new("test://numbers/{n}", "numbers"), |uri, _| {
+    router.template(ResourceTemplate::new("test://numbers/{n}", "numbers"), |uri, _| {
         let number = uri.strip_prefix("test://numbers/")?;
         Some(match number.parse::<i64>() {
             Ok(number) => Ok((number * 2).to_string()),
             Err(_) => Err(Failed::refused(ErrorCode::INVALID_PARAMS, "no number")),
         })
     });
-    offers.template(ResourceTemplate::new("test://words/{word}", "words"), |uri, _| {
+    router.template(ResourceTemplate::new("test://words/{word}", "words"), |uri, _| {
         uri.strip_prefix("test://words/").map(str::to_uppercase)
     });
-    offers
+    router
 }
 
 struct OnPipes<A> {
@@ -77,12 +77,12 @@ struct OnPipes<A> {
 }
 
 impl<A: Adapter> OnPipes<A> {
-    fn new(offers: &Offers, revisions: RevisionSet) -> Self {
+    fn new(router: &Router, revisions: RevisionSet) -> Self {
         let (adapter, (ours, theirs)) = (A::new(), pipes(1000));
-        let (mut server, mut client) = (offers.config("offers", "1"), client_config());
+        let (mut server, mut client) = (router.config("offers", "1"), client_config());
         (server.revisions, client.revisions) = (revisions, revisions);
         let options = ConnectionOptions::new();
-        let served = adapter.serve_with(server, options.clone(), theirs, offers.clone());
+        let served = adapter.serve_with(server, options.clone(), theirs, router.clone());
         let connection = adapter.connect_with(client, options, ours, Answers::default()).unwrap();
         Self { _adapter: adapter, connection, served }
     }
@@ -116,15 +116,15 @@ const BOTH: [RevisionSet; 2] = [RevisionSet::LEGACY, RevisionSet::MODERN];
 pub(crate) fn functions_that_block_hold_up_nobody<A: Adapter>() {
     const CLIENTS: usize = 3;
     const CALLS: usize = 20;
-    let offers = offers();
+    let router = router();
     let barrier = Arc::new(Barrier::new(CLIENTS * CALLS + 1));
     let waited = Arc::clone(&barrier);
-    offers.tool_with(tool("block"), move |_: Value, _| {
+    router.tool_with(tool("block"), move |_: Value, _| {
         waited.wait();
         "together"
     });
     let clients: Vec<_> =
-        (0..CLIENTS).map(|_| OnPipes::<A>::new(&offers, RevisionSet::MODERN)).collect();
+        (0..CLIENTS).map(|_| OnPipes::<A>::new(&router, RevisionSet::MODERN)).collect();
     let params = json!({"name": "block", "arguments": {}});
     let call = |client: &OnPipes<A>| {
         client.connection.handle().call_method("tools/call", &params, CallOptions::new())
@@ -146,11 +146,11 @@ pub(crate) fn functions_that_block_hold_up_nobody<A: Adapter>() {
 
 pub(crate) fn lists_come_by_themselves<A: Adapter>() {
     for (revisions, pages) in BOTH.into_iter().zip([1, 3]) {
-        let offers = offers();
+        let router = router();
         if pages == 3 {
-            offers.pages_of(2);
+            router.pages_of(2);
         }
-        let served = OnPipes::<A>::new(&offers, revisions);
+        let served = OnPipes::<A>::new(&router, revisions);
         let handle = served.connection.handle();
         let (paging, options) = (Paging::default(), CallOptions::new());
         let tools = handle.list::<method::ListTools>(paging, options).wait().unwrap();
@@ -177,7 +177,7 @@ pub(crate) fn lists_come_by_themselves<A: Adapter>() {
 
 pub(crate) fn functions_of_every_kind<A: Adapter>() {
     for revisions in BOTH {
-        let served = OnPipes::<A>::new(&offers(), revisions);
+        let served = OnPipes::<A>::new(&router(), revisions);
         let sum = json!({"a": 1, "b": 2});
         for tool in ["add", "add_later"] {
             assert_eq!(served.call(tool, &sum).unwrap()["content"][0]["text"], "3");
@@ -209,12 +209,12 @@ pub(crate) fn functions_of_every_kind<A: Adapter>() {
 
 /// Who asks is told what is wrong with the function.
 pub(crate) fn what_the_revision_does_not_allow_is_an_error<A: Adapter>() {
-    let offers = offers();
-    offers.tool_with(tool("hum"), |_: Value, _| {
+    let router = router();
+    router.tool_with(tool("hum"), |_: Value, _| {
         CallToolResult::new([Content::Audio(AudioContent::from_bytes(b"hm", "audio/wav"))])
     });
     // It has no sound.
-    let served = OnPipes::<A>::new(&offers, RevisionSet::only(Revision::V2024_11_05));
+    let served = OnPipes::<A>::new(&router, RevisionSet::only(Revision::V2024_11_05));
     match served.call("hum", &json!({})) {
         Err(CallFailure::PeerError(error)) => {
             assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
@@ -228,7 +228,7 @@ pub(crate) fn what_the_revision_does_not_allow_is_an_error<A: Adapter>() {
 
 pub(crate) fn what_is_not_there_is_refused<A: Adapter>() {
     for (revisions, no_resource) in BOTH.into_iter().zip([-32002, -32602]) {
-        let served = OnPipes::<A>::new(&offers(), revisions);
+        let served = OnPipes::<A>::new(&router(), revisions);
         assert_eq!(served.code("tools/call", &json!({"name": "none"})), -32602);
         assert_eq!(served.code("prompts/get", &json!({"name": "none"})), -32602);
         assert_eq!(served.code("resources/read", &json!({"uri": "test://none"})), no_resource);
@@ -250,53 +250,53 @@ pub(crate) fn what_is_not_there_is_refused<A: Adapter>() {
 }
 
 pub(crate) fn changes_are_told<A: Adapter>() {
-    let offers = offers();
+    let router = router();
     let (adapter, (ours, theirs)) = (A::new(), pipes(1000));
-    let mut config = offers.config("offers", "1");
+    let mut config = router.config("offers", "1");
     config.revisions = RevisionSet::LEGACY;
     let options = ConnectionOptions::new();
-    let served = adapter.serve_with(config, options, theirs, offers.clone());
+    let served = adapter.serve_with(config, options, theirs, router.clone());
     let mut peer = crate::suite::kit::Peer::new(ours);
     peer.initialize();
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     peer.send(&ping);
     assert_eq!(peer.receive()["id"], 1);
     // Each is told to those who are there, once.
-    offers.tool_with(tool("new"), |_: Value, _| "new");
+    router.tool_with(tool("new"), |_: Value, _| "new");
     assert_eq!(peer.receive()["method"], "notifications/tools/list_changed");
-    assert!(offers.remove_prompt("plain"));
+    assert!(router.remove_prompt("plain"));
     assert_eq!(peer.receive()["method"], "notifications/prompts/list_changed");
-    assert!(!offers.remove_prompt("plain"));
-    assert!(offers.remove_resource("test://text"));
+    assert!(!router.remove_prompt("plain"));
+    assert!(router.remove_resource("test://text"));
     assert_eq!(peer.receive()["method"], "notifications/resources/list_changed");
-    assert!(offers.remove_template("test://numbers/{n}") && offers.remove_tool("new"));
+    assert!(router.remove_template("test://numbers/{n}") && router.remove_tool("new"));
     assert_eq!(peer.receive()["method"], "notifications/resources/list_changed");
     assert_eq!(peer.receive()["method"], "notifications/tools/list_changed");
     let subscribe = json!({"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": {"uri": "test://blob"}});
     peer.send(&subscribe);
     assert_eq!(peer.receive()["id"], 2);
-    offers.resource_updated("test://other");
-    offers.resource_updated("test://blob");
+    router.resource_updated("test://other");
+    router.resource_updated("test://blob");
     let updated = peer.receive();
     assert_eq!(updated["method"], "notifications/resources/updated");
     assert_eq!(updated["params"]["uri"], "test://blob");
     drop(peer);
     served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
     // Nobody is there any more.
-    offers.resource_updated("test://blob");
+    router.resource_updated("test://blob");
 }
 
 /// A peer that does not read is told when it does.
 pub(crate) fn changes_wait_for_room<A: Adapter>() {
-    let offers = Offers::new();
-    offers.tool_with(tool("large"), |_: Value, _| "x".repeat(200_000));
-    offers.resource(Resource::new("test://one", "one"), |_: &Exchange| "words");
-    let mut config = offers.config("offers", "1");
+    let router = Router::new();
+    router.tool_with(tool("large"), |_: Value, _| "x".repeat(200_000));
+    router.resource(Resource::new("test://one", "one"), |_: &Exchange| "words");
+    let mut config = router.config("offers", "1");
     config.revisions = RevisionSet::LEGACY;
     config.connection.limits.outbox_bytes = 100_000;
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
     let options = ConnectionOptions::new();
-    let served = adapter.serve_with(config, options, theirs, offers.clone());
+    let served = adapter.serve_with(config, options, theirs, router.clone());
     let mut peer = crate::suite::kit::Peer::new(ours);
     peer.initialize();
     let params = json!({"uri": "test://one"});
@@ -308,8 +308,8 @@ pub(crate) fn changes_wait_for_room<A: Adapter>() {
     let mut first = [0; 1];
     std::io::Read::read_exact(&mut peer.lines, &mut first).unwrap();
     for _ in 0..3 {
-        offers.tool_with(tool("new"), |_: Value, _| "new");
-        offers.resource_updated("test://one");
+        router.tool_with(tool("new"), |_: Value, _| "new");
+        router.resource_updated("test://one");
     }
     let rest = peer.line().unwrap();
     assert!(200_000 < rest.len());
@@ -331,8 +331,8 @@ pub(crate) fn changes_wait_for_room<A: Adapter>() {
 
 /// Written once, for those who are asked at once and those who call again.
 pub(crate) fn a_function_can_ask_first<A: Adapter>() {
-    let offers = Offers::new();
-    offers.tool_with(tool("ask"), |_: Value, exchange| {
+    let router = Router::new();
+    router.tool_with(tool("ask"), |_: Value, exchange| {
         let inputs = exchange.request().inputs.as_ref();
         match inputs.and_then(|inputs| inputs.pointer("/model/content/text")) {
             Some(answer) => Ok(answer.to_string()),
@@ -344,7 +344,7 @@ pub(crate) fn a_function_can_ask_first<A: Adapter>() {
         }
     });
     for revisions in BOTH {
-        let served = OnPipes::<A>::new(&offers, revisions);
+        let served = OnPipes::<A>::new(&router, revisions);
         assert_eq!(served.call("ask", &json!({})).unwrap()["content"][0]["text"], "\"why?\"");
         served.end();
     }

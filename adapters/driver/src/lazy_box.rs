@@ -2,9 +2,9 @@
 
 /// A value that takes no memory of its own until it is needed, and little room where it stands.
 #[derive(Debug)]
-pub(crate) struct Rare<T>(Option<Box<T>>);
+pub(crate) struct LazyBox<T>(Option<Box<T>>);
 
-impl<T> Rare<T> {
+impl<T> LazyBox<T> {
     pub(crate) const NONE: Self = Self(None);
 
     pub(crate) fn get(&self) -> Option<&T> {
@@ -16,14 +16,14 @@ impl<T> Rare<T> {
     }
 }
 
-impl<T: Default> Rare<T> {
+impl<T: Default> LazyBox<T> {
     /// The value, made now if there is none.
     pub(crate) fn needed(&mut self) -> &mut T {
         self.0.get_or_insert_default()
     }
 }
 
-impl<T> Default for Rare<T> {
+impl<T> Default for LazyBox<T> {
     fn default() -> Self {
         Self::NONE
     }

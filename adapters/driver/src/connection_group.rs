@@ -7,14 +7,14 @@ use mcp_sansio::{ChangedList, Server};
 
 use crate::handle::{Handle, WeakHandle};
 
-/// The connections of a server that has several: sessions, subscriptions, sockets. What changes is told to all
-/// of them, each as soon as there is room for it.
+/// The connections of a server: sessions, subscriptions, sockets. A change is announced to all
+/// of them, to each as soon as its outbox has room.
 ///
 /// Add each connection when it begins ([`Handler::begin`](crate::asynchronous::Handler::begin)); those that
-/// have ended drop out by themselves. Clones are of the same audience. [`Offers`](crate::Offers) have one of
-/// their own.
+/// have ended are removed. Clones share the group. A [`Router`](crate::Router) has one of
+/// its own.
 #[derive(Clone, Default)]
-pub struct Audience {
+pub struct ConnectionGroup {
     shared: Arc<Mutex<Shared>>,
 }
 
@@ -25,8 +25,8 @@ struct Shared {
     crowded: usize,
 }
 
-impl Audience {
-    /// Nobody yet.
+impl ConnectionGroup {
+    /// An empty group.
     pub fn new() -> Self {
         Self::default()
     }
@@ -66,8 +66,8 @@ impl Audience {
     }
 }
 
-impl fmt::Debug for Audience {
+impl fmt::Debug for ConnectionGroup {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Audience").finish_non_exhaustive()
+        formatter.debug_struct("ConnectionGroup").finish_non_exhaustive()
     }
 }

@@ -84,7 +84,7 @@ impl fmt::Debug for Failed {
     }
 }
 
-/// A value of a type that has a schema, given as structured content as [`Json`] is: [`Offers::tool`](super::Offers::tool) describes the tool with it, so that
+/// A value of a type that has a schema, given as structured content as [`Json`] is: [`Router::tool`](super::Router::tool) describes the tool with it, so that
 /// clients know what they get. Only objects have one, and in sessions only they can be structured content: of
 /// anything else clients get the text there, and nothing more.
 #[cfg(feature = "schemars")]

@@ -1,4 +1,4 @@
-//! What follows from what has happened on a connection, and cannot be done under its lock.
+//! `AfterUnlock`: the side effects of an event that must not run under the lock of the connection.
 
 use std::sync::{Arc, Weak};
 use std::task::Waker;
@@ -6,28 +6,28 @@ use std::task::Waker;
 use crate::signal::{Signal, Signalled};
 use crate::tasks::{Link, tell, watch};
 
-/// What is to be done once the lock is free.
+/// The side effects to run once the lock is free: wakers, signals, other connections.
 #[derive(Default)]
-pub(crate) struct Follow {
-    /// Those who are woken. Mostly there is one.
+pub(crate) struct AfterUnlock {
+    /// The first waker. Usually it is the only one.
     waker: Option<Waker>,
-    more: Option<Box<MoreToFollow>>,
-    /// It has ended just now.
+    more: Option<Box<RareAfterUnlock>>,
+    /// The connection has just ended.
     pub(crate) ended: bool,
 }
 
-/// What rarely is to be done.
+/// The side effects that are rare.
 #[derive(Default)]
-pub(crate) struct MoreToFollow {
+pub(crate) struct RareAfterUnlock {
     wakers: Vec<Waker>,
     pub(crate) signals: Vec<Weak<dyn Signalled>>,
-    /// Other connections that have something to tell. They cannot while this one is locked.
+    /// Other connections that have messages to send. Their locks are not taken while this one is held.
     pub(crate) links: Vec<Arc<dyn Link>>,
-    /// Other connections that have to look at the time.
+    /// Other connections whose deadlines have changed.
     pub(crate) watching: Vec<Arc<dyn Link>>,
 }
 
-impl Follow {
+impl AfterUnlock {
     pub(crate) fn wake(&mut self, wakers: impl IntoIterator<Item = Waker>) {
         for waker in wakers {
             match self.waker {
@@ -37,11 +37,11 @@ impl Follow {
         }
     }
 
-    pub(crate) fn more(&mut self) -> &mut MoreToFollow {
+    pub(crate) fn more(&mut self) -> &mut RareAfterUnlock {
         self.more.get_or_insert_default()
     }
 
-    /// Does it.
+    /// Runs the side effects.
     #[inline]
     pub(crate) fn run(self, ended: &Signal) {
         if self.ended {
