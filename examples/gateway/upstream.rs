@@ -51,7 +51,7 @@ impl Upstream {
         let outbox = Outbox::new(Framing::Lines, &config.connection.limits);
         Self {
             name: name.into(),
-            client: Client::numbered(Arc::new(config), number),
+            client: Client::with_connection_number(Arc::new(config), number),
             outbox,
             errands: SideTable::default(),
             was_there: false,
@@ -68,7 +68,7 @@ impl Upstream {
 
     /// Begins again, with another process, by what was found out about the first one. Gives what was to be done.
     pub(crate) fn restart(&mut self, number: ConnectionNumber) -> Vec<Errand> {
-        self.client = self.client.successor(number);
+        self.client = self.client.reconnect(number);
         self.outbox = Outbox::new(Framing::Lines, &self.client.config().connection.limits);
         self.wants_restart = false;
         std::mem::take(&mut self.again)

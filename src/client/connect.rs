@@ -18,7 +18,7 @@ use crate::config::ClientConfig;
 use crate::connection::{
     Cause, Cx, Expiry, Identity, LateProbe, Outboxes, Outcome, Route, Said, UnmatchedResponse,
 };
-use crate::dialect::sayable;
+use crate::dialect::declarable;
 use crate::handle::ConnectionNumber;
 use crate::json::Raw;
 use crate::model::InitializeParams;
@@ -98,7 +98,7 @@ impl Client {
     ) -> Result<(), EncodeError> {
         let params = InitializeParams {
             protocol_version: offer.name().into(),
-            capabilities: sayable(&self.config.capabilities, offer),
+            capabilities: declarable(&self.config.capabilities, offer),
             client_info: self.config.info.clone(),
             meta: None,
         };
@@ -361,19 +361,19 @@ impl Client {
         self.handshake_ended(Outcome::TimedOut(Expiry::Total), now, out)
     }
 
-    /// A client for the next connection to the same server, which begins with what this one has found out
-    /// and asks for the subscriptions that were lost. What was cached of the server is stale:
+    /// A new client for the next connection to the same server. It knows the era and the revision of the server and opens
+    /// the subscriptions again that were lost. Cached results of the server are stale:
     /// [`Change::Everything`](crate::cache::Change::Everything).
     #[must_use]
-    pub fn successor(&self, number: ConnectionNumber) -> Self {
+    pub fn reconnect(&self, number: ConnectionNumber) -> Self {
         let mut config = Arc::clone(&self.config);
         if let Some(revision) = self.revision()
             && config.known != Some(revision)
         {
             Arc::make_mut(&mut config).known = Some(revision);
         }
-        let mut successor = Self::numbered(config, number);
-        successor.negotiation = Negotiation::new(self.negotiation.is_shy());
+        let mut successor = Self::with_connection_number(config, number);
+        successor.negotiation = Negotiation::new(self.negotiation.ended_on_probe());
         // Those that this one has not come to ask for, too.
         let wanted = self.wanted.iter().cloned();
         successor.wanted =

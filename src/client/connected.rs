@@ -106,7 +106,7 @@ pub enum ConnectFailure<'a> {
     #[error("the server did not answer in time")]
     TimedOut,
     /// The server went away when it was asked what it is, as servers do that know nothing but `initialize`.
-    /// Start it again: a [`Client::successor`](crate::Client::successor) begins with that.
+    /// Start it again: a [`Client::reconnect`](crate::Client::reconnect) begins with that.
     #[error("the server ended when it was asked what it is: {0}")]
     RestartAdvised(Cause),
     /// What carries requests has failed: there is nobody, or nobody who speaks MCP, or somebody who wants to know

@@ -116,11 +116,11 @@ impl Hash for Client {
 impl Client {
     /// A client at the start of a connection, number 0.
     pub fn new(config: Arc<ClientConfig>) -> Self {
-        Self::numbered(config, ConnectionNumber::default())
+        Self::with_connection_number(config, ConnectionNumber::default())
     }
 
     /// A client at the start of the connection with this number.
-    pub fn numbered(config: Arc<ClientConfig>, number: ConnectionNumber) -> Self {
+    pub fn with_connection_number(config: Arc<ClientConfig>, number: ConnectionNumber) -> Self {
         let own = (config.revisions, CapabilitySet::from(&config.capabilities));
         let mut connection = Connection::new(RoleConfig::Client(Arc::clone(&config)), own, number);
         connection.dispatcher.messages_mut().session.request_level = config.log_level;

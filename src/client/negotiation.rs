@@ -87,7 +87,7 @@ pub(super) struct Negotiation {
     /// The revisions for which the probe was repeated because the server named them.
     repeated: RevisionSet,
     /// The server says that it went away when it was probed before, so it is not probed first.
-    is_shy: bool,
+    ended_on_probe: bool,
     /// Why a session was asked for.
     fell_back: Option<NegotiationBasis>,
     /// After a session was refused, it was probed again.
@@ -120,14 +120,14 @@ impl Abilities {
 
 impl Negotiation {
     /// One at its beginning. A server that is shy goes away when it is probed, so it is not.
-    pub(super) const fn new(is_shy: bool) -> Self {
+    pub(super) const fn new(ended_on_probe: bool) -> Self {
         let repeated = RevisionSet::NONE;
-        Self { repeated, is_shy, fell_back: None, probed_again: false, late: None }
+        Self { repeated, ended_on_probe, fell_back: None, probed_again: false, late: None }
     }
 
-    /// Whether the server went away when it was probed.
-    pub(super) const fn is_shy(&self) -> bool {
-        self.is_shy
+    /// Whether the server closed the connection when it was probed.
+    pub(super) const fn ended_on_probe(&self) -> bool {
+        self.ended_on_probe
     }
 
     /// Why the client does what it does now.
@@ -143,10 +143,10 @@ impl Negotiation {
         let known = able.known.filter(|known| able.spoken.contains(*known));
         let sessions = able.sessions().latest();
         match (known.map(Revision::era), able.stateless().latest(), sessions) {
-            (Some(Era::Modern), Some(newest), _) if !self.is_shy || sessions.is_none() => {
+            (Some(Era::Modern), Some(newest), _) if !self.ended_on_probe || sessions.is_none() => {
                 Move::Go(known.unwrap_or(newest), NegotiationBasis::Known)
             }
-            (_, _, Some(newest)) if self.is_shy || known.is_some() => {
+            (_, _, Some(newest)) if self.ended_on_probe || known.is_some() => {
                 Move::Initialize(able.offer.unwrap_or(newest))
             }
             (_, None, Some(newest)) => Move::Initialize(able.offer.unwrap_or(newest)),
@@ -189,7 +189,7 @@ impl Negotiation {
             Probed::TimedOut => self.fall_back(NegotiationBasis::ProbeTimedOut, able),      // 14
             // Who has refused a session just now need not be asked for one by somebody else.
             Probed::Closed if !able.sessions().is_empty() && !self.probed_again => {
-                self.is_shy = true;
+                self.ended_on_probe = true;
                 Move::Fail(Failing::Restart) // 15
             }
             Probed::Closed => Move::Fail(Failing::AsItIs),

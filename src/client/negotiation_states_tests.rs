@@ -97,8 +97,8 @@ fn late_answers(negotiation: &Negotiation) -> Vec<(&'static str, Vec<Came>)> {
 
 /// The states of the table. Those of a kind may differ only in their basis.
 fn name(negotiation: &Negotiation, waiting: Waiting) -> String {
-    let Negotiation { repeated: _, fell_back, probed_again, late, is_shy } = negotiation;
-    assert!(!is_shy, "then it has failed");
+    let Negotiation { repeated: _, fell_back, probed_again, late, ended_on_probe } = negotiation;
+    assert!(!ended_on_probe, "then it has failed");
     let mut name = String::from(match (waiting, probed_again) {
         (Waiting::Discovery, false) => "probing",
         (Waiting::Discovery, true) => "probing once more",
@@ -192,8 +192,8 @@ fn first_moves() -> String {
         ("speaks nothing", able(RevisionSet::NONE), false),
     ];
     let mut text = String::from("| a client | first |\n|---|---|\n");
-    for (client, able, is_shy) in table {
-        let to = match Negotiation::new(is_shy).begin(able) {
+    for (client, able, ended_on_probe) in table {
+        let to = match Negotiation::new(ended_on_probe).begin(able) {
             Move::Probe(_) => "probing".to_string(),
             Move::Initialize(_) => "asking for a session".to_string(),
             other => after(other, &Negotiation::new(false)).0,

@@ -77,8 +77,12 @@ fn the_first_move_is_that_of_the_configuration() {
         (ONLY_SESSIONS, true, Move::Initialize(NEWEST)),
         (able(RevisionSet::NONE), false, Move::Fail(Failing::NoCommonRevision)),
     ];
-    for (able, is_shy, expected) in table {
-        assert_eq!(Negotiation::new(is_shy).begin(able), expected, "{able:?} {is_shy}");
+    for (able, ended_on_probe, expected) in table {
+        assert_eq!(
+            Negotiation::new(ended_on_probe).begin(able),
+            expected,
+            "{able:?} {ended_on_probe}"
+        );
     }
 }
 
@@ -175,10 +179,10 @@ fn any_other_error_is_that_of_a_server_with_sessions() {
 fn a_server_that_goes_away_is_started_again_and_not_probed() {
     assert_eq!(after(Probed::Closed), (Move::Fail(Failing::Restart), Move::Fail(Failing::AsItIs)));
     let mut negotiation = probing(BOTH);
-    assert!(!negotiation.is_shy());
+    assert!(!negotiation.ended_on_probe());
     negotiation.probed(Probed::Closed, BOTH);
-    assert!(negotiation.is_shy());
-    let next = Negotiation::new(negotiation.is_shy());
+    assert!(negotiation.ended_on_probe());
+    let next = Negotiation::new(negotiation.ended_on_probe());
     assert_eq!(next.begin(BOTH), Move::Initialize(NEWEST));
     // One that has refused a session is not started for one.
     let mut negotiation = probing(BOTH);
@@ -186,7 +190,7 @@ fn a_server_that_goes_away_is_started_again_and_not_probed() {
     let refused = Refused::Error(ErrorCode::METHOD_NOT_FOUND);
     assert_eq!(negotiation.refused(refused, BOTH), Move::Probe(MODERN));
     assert_eq!(negotiation.probed(Probed::Closed, BOTH), Move::Fail(Failing::AsItIs));
-    assert!(!negotiation.is_shy());
+    assert!(!negotiation.ended_on_probe());
 }
 
 /// Table 4b, rows 14 and 21. Proves M-ERA-17.
@@ -335,14 +339,16 @@ fn every_way_through_the_table_ends() {
     let mut most = 0;
     for spoken in spoken {
         for known in [None, Some(MODERN), Some(OLDER)] {
-            for (probe, is_shy) in [(true, false), (false, false), (true, true), (false, true)] {
+            for (probe, ended_on_probe) in
+                [(true, false), (false, false), (true, true), (false, true)]
+            {
                 let able = Abilities {
                     spoken,
                     offer: spoken.and(RevisionSet::LEGACY).latest(),
                     known,
                     probe,
                 };
-                let negotiation = Negotiation::new(is_shy);
+                let negotiation = Negotiation::new(ended_on_probe);
                 let first = negotiation.begin(able);
                 if let Move::Go(revision, NegotiationBasis::Known) = first {
                     // It is asked all the same.

@@ -203,11 +203,10 @@ impl Connection {
 /// These only mark. What was in flight comes out of [`handle_timeout`](crate::Server::handle_timeout),
 /// and `Closed` last.
 impl Connection {
-    /// Bytes of the peer have come in, if only a part of a message: it is still there. Receiving a
-    /// frame says so by itself. Only [`ConnectionConfig::keep_alive`](crate::ConnectionConfig)
-    /// asks for this.
-    pub fn heard(&mut self, now: Instant) {
-        self.dispatcher.heard(self.config.connection(), now);
+    /// Notes that bytes were read from the peer, even if they do not complete a message. Only
+    /// [`ConnectionConfig::keep_alive`](crate::ConnectionConfig) uses this; receiving a frame notes it as well.
+    pub fn on_bytes_received(&mut self, now: Instant) {
+        self.dispatcher.on_bytes_received(self.config.connection(), now);
     }
 
     /// The transport has ended or failed.

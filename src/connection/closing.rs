@@ -160,7 +160,7 @@ impl Dispatcher {
             let cause = self.messages().lifecycle.cause_of_end();
             let is_opening = self.serving.calls.opening.call == Some(call);
             let owner = self.messages().outgoing.get(call.0)?.owner;
-            let event = self.serving.calls.lose(cx, call, cause);
+            let event = self.serving.calls.end_with_connection(cx, call, cause);
             let event = match owner {
                 _ if owner.is_silent() => None,
                 Owner::Input(id) => self.serving.input_failed(cx, id),

@@ -100,7 +100,7 @@ impl Calls {
         }
         if let Some((call, snapshot)) = task_of_notification(&self.index, kind, params) {
             return self.step(cx, (call, false), |state, at| match state {
-                CallState::Task(task) => task.seen(at, snapshot, bytes),
+                CallState::Task(task) => task.on_status(at, snapshot, bytes),
                 _ => Next::On(None),
             });
         }
@@ -114,7 +114,7 @@ impl Calls {
         if !is_change || self.in_sessions().all().next().is_none() {
             return Some(ForRole::Notification(Some(kind), notification));
         }
-        match self.in_sessions().told(cx, kind, notification) {
+        match self.in_sessions().on_notification(cx, kind, notification) {
             Ok(event) => event.map(ForRole::Event),
             Err(unwanted) => Some(ForRole::Notification(Some(kind), unwanted)),
         }

@@ -58,9 +58,9 @@ impl Dispatcher {
     }
 
     /// Bytes of the peer have come in.
-    pub(crate) fn heard(&mut self, config: &ConnectionConfig, now: Instant) {
+    pub(crate) fn on_bytes_received(&mut self, config: &ConnectionConfig, now: Instant) {
         if let Some(policy) = config.keep_alive {
-            self.keep_alive.heard(policy, now);
+            self.keep_alive.on_bytes_received(policy, now);
         }
     }
 

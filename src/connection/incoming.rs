@@ -35,11 +35,11 @@ struct News {
     /// Requests that were cancelled, together with another one or because they are not needed any more.
     marked: VecDeque<(Place, CancelCause)>,
     /// Requests for input, which are new.
-    untold: PlaceQueue,
+    unannounced: PlaceQueue,
 }
 
 impl Empty for News {
-    const EMPTY: &'static Self = &Self { marked: VecDeque::new(), untold: PlaceQueue::EMPTY };
+    const EMPTY: &'static Self = &Self { marked: VecDeque::new(), unannounced: PlaceQueue::EMPTY };
 }
 
 /// A request of the peer that has left the table. Whatever was done on its behalf has to be ended with it.
@@ -109,18 +109,18 @@ impl Incoming {
 
     /// Whether there is something to tell the application.
     pub(super) fn has_news(&self) -> bool {
-        !(self.news.marked.is_empty() && self.news.untold.is_empty())
+        !(self.news.marked.is_empty() && self.news.unannounced.is_empty())
     }
 
-    /// The application is to be told of a request for input.
-    pub(super) fn push_untold(&mut self, place: Place) {
-        self.news.untold.push(place);
+    /// Adds a request for input that the application has not seen yet.
+    pub(super) fn push_unannounced(&mut self, place: Place) {
+        self.news.unannounced.push(place);
     }
 
     /// So many requests for input have ended before the application was told of them.
-    pub(super) fn note_untold_ended(&mut self, count: usize) {
+    pub(super) fn note_unannounced_ended(&mut self, count: usize) {
         let Self { news, table, .. } = self;
-        news.untold.note_ended(count, |place| table.get(place).is_some());
+        news.unannounced.note_ended(count, |place| table.get(place).is_some());
     }
 
     /// AddedMembers a request as cancelled: the application is told of it later.
@@ -143,11 +143,11 @@ impl Incoming {
     }
 
     /// The next request for input of which the application has not been told, and what it is needed for.
-    pub(super) fn next_untold(&mut self) -> Option<(IncomingId, Need)> {
-        while !self.news.untold.is_empty() {
+    pub(super) fn next_unannounced(&mut self) -> Option<(IncomingId, Need)> {
+        while !self.news.unannounced.is_empty() {
             let Self { news, table, .. } = self;
-            let place = news.untold.pop(|place| table.get(place).is_some())?;
-            if let Some(need) = self.tell(place) {
+            let place = news.unannounced.pop(|place| table.get(place).is_some())?;
+            if let Some(need) = self.announce(place) {
                 return Some((IncomingId(place), need));
             }
         }
@@ -156,19 +156,19 @@ impl Incoming {
 
     /// The first of the last `count` requests for input. What was there before is not looked at: the peer can make that
     /// many.
-    pub(super) fn first_of_last_untold(&mut self, count: usize) -> Option<(IncomingId, Need)> {
-        if self.news.untold.is_empty() {
+    pub(super) fn first_of_last_unannounced(&mut self, count: usize) -> Option<(IncomingId, Need)> {
+        if self.news.unannounced.is_empty() {
             return None;
         }
-        let place = self.news.untold.take_from_last(count)?;
-        Some((IncomingId(place), self.tell(place)?))
+        let place = self.news.unannounced.take_from_last(count)?;
+        Some((IncomingId(place), self.announce(place)?))
     }
 
-    /// The application is told of a request for input.
-    fn tell(&mut self, place: Place) -> Option<Need> {
+    /// Marks a request for input as announced to the application, and returns it.
+    fn announce(&mut self, place: Place) -> Option<Need> {
         let exchange = self.table.get_mut(place).filter(|exchange| !exchange.marked)?;
         let need = exchange.need.as_mut()?;
-        need.is_told = true;
+        need.is_announced = true;
         Some(*need)
     }
 

@@ -101,8 +101,8 @@ impl Rounds {
             }
             inputs.push(Wanted::new(key, kind, params));
         }
-        let says_nothing = inputs.is_empty() && read.state.is_none();
-        (!says_nothing).then_some(read)
+        let is_empty_result = inputs.is_empty() && read.state.is_none();
+        (!is_empty_result).then_some(read)
     }
 
     /// Asks the application for every input, of which the first comes out now. If there is none, the request is sent again
@@ -116,7 +116,7 @@ impl Rounds {
         let wait = PACE.saturating_mul(1 << (self.rounds - 1).min(10));
         let wait = Wait::Retry((count == 0).then_some(wait));
         at.below.retire(at.cx, at.call, wait);
-        let first = at.below.incoming.first_of_last_untold(count);
+        let first = at.below.incoming.first_of_last_unannounced(count);
         let requested = first.and_then(|(id, need)| {
             let context = at.below.incoming.table.get(id.0)?.context;
             self.inputs.requested((id, need), context)

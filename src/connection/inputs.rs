@@ -58,12 +58,12 @@ pub(super) struct Wanted {
     pub(super) place: Option<Place>,
     pub(super) answer: Option<String>,
     /// The peer has been sent the answer, if it is sent by itself.
-    pub(super) is_brought: bool,
+    pub(super) is_sent: bool,
 }
 
 impl Wanted {
     pub(super) const fn new(key: String, kind: RequestKind, params: Option<String>) -> Self {
-        Self { key, kind, params, place: None, answer: None, is_brought: false }
+        Self { key, kind, params, place: None, answer: None, is_sent: false }
     }
 
     /// How many bytes it takes until it has been answered: its params, and what the answer has to fit of them.
@@ -78,12 +78,12 @@ pub(super) struct Need {
     pub(super) call: CallId,
     pub(super) index: u32,
     /// The application has been told of it, and it is in no queue any more.
-    pub(super) is_told: bool,
+    pub(super) is_announced: bool,
 }
 
 impl Need {
     pub(super) const fn new(call: CallId, index: u32) -> Self {
-        Self { call, index, is_told: false }
+        Self { call, index, is_announced: false }
     }
 }
 

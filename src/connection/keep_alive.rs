@@ -54,7 +54,7 @@ impl Silence {
 
 impl Silence {
     /// Bytes of the peer have come in.
-    pub(super) fn heard(&mut self, policy: KeepAlive, now: Instant) {
+    pub(super) fn on_bytes_received(&mut self, policy: KeepAlive, now: Instant) {
         self.next_ping = Some(now + policy.every);
         self.missed = 0;
         if let Some(ping) = &mut self.ping {

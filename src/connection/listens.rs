@@ -123,20 +123,20 @@ impl Filter<Topic> {
     /// Shows each topic to `tell`, the lists first, until it breaks off.
     fn try_for_each(
         &mut self,
-        mut tell: impl FnMut(Change<'_>, &mut Topic) -> ControlFlow<usize>,
+        mut each: impl FnMut(Change<'_>, &mut Topic) -> ControlFlow<usize>,
     ) -> ControlFlow<usize> {
         for (index, topic) in self.lists.iter_mut().enumerate() {
             if let Some(topic) = topic {
-                tell(Change::List(index), topic)?;
+                each(Change::List(index), topic)?;
             }
         }
-        self.resources.try_for_each_mut(|uri, topic| tell(Change::of_resource(uri), topic))
+        self.resources.try_for_each_mut(|uri, topic| each(Change::of_resource(uri), topic))
     }
 }
 
 impl Topic {
     /// Tells a subscription that is open of a change, unless a message that waits says so already.
-    fn tell(
+    fn notify(
         &mut self,
         exchange: &mut Exchange,
         id: IncomingId,
@@ -153,10 +153,14 @@ impl Topic {
             return Delivery::Repeated;
         }
         let told = match change {
-            Change::List(_) => tell(exchange, id, change.kind(), &(), out),
-            Change::Resource { uri, .. } => {
-                tell(exchange, id, change.kind(), &ResourceUpdatedParams::new(uri), out)
-            }
+            Change::List(_) => send_notification(exchange, id, change.kind(), &(), out),
+            Change::Resource { uri, .. } => send_notification(
+                exchange,
+                id,
+                change.kind(),
+                &ResourceUpdatedParams::new(uri),
+                out,
+            ),
         };
         if told.is_err() {
             self.pending = true;
@@ -241,7 +245,7 @@ impl Listens {
         });
         if let Some(exchange) = incoming.table.get_mut(id.0) {
             let params = Acknowledgement(narrowed.as_ref().unwrap_or(&listen.filter));
-            tell(exchange, id, NotificationKind::Acknowledged, &params, out)?;
+            send_notification(exchange, id, NotificationKind::Acknowledged, &params, out)?;
         }
         if let Some(listen) = self.of_mut(id.0) {
             listen.acknowledged = true;
@@ -286,7 +290,7 @@ impl Listens {
         let Some(exchange) = incoming.table.get_mut(listen.place) else {
             return Delivery::NotWanted;
         };
-        let delivery = topic.tell(exchange, IncomingId(listen.place), change, out);
+        let delivery = topic.notify(exchange, IncomingId(listen.place), change, out);
         if topic.pending {
             let needed = change.least_bytes() + exchange.token.len();
             let others = if listen.has_pending { listen.needed } else { usize::MAX };
@@ -323,7 +327,7 @@ impl Listens {
         let told = listen.filter.try_for_each(|change, topic| {
             work!(1);
             let was_pending = replace(&mut topic.pending, false);
-            if was_pending && topic.tell(exchange, id, change, out) == Delivery::Lagged {
+            if was_pending && topic.notify(exchange, id, change, out) == Delivery::Lagged {
                 return ControlFlow::Break(change.least_bytes() + exchange.token.len());
             }
             ControlFlow::Continue(())
@@ -369,7 +373,7 @@ impl Listens {
 }
 
 /// Sends a notification of a subscription.
-pub(super) fn tell(
+pub(super) fn send_notification(
     exchange: &mut Exchange,
     id: IncomingId,
     kind: NotificationKind,

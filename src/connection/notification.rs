@@ -50,7 +50,7 @@ pub(super) fn expected<C>(
 
 /// Whether a notification comes only to those who have asked for it, by a subscription.
 pub(super) fn is_about_subscriptions(session: &Session, kind: NotificationKind) -> bool {
-    let is_told = matches!(
+    let is_announced = matches!(
         kind,
         NotificationKind::Acknowledged
             | NotificationKind::ToolsChanged
@@ -59,5 +59,5 @@ pub(super) fn is_about_subscriptions(session: &Session, kind: NotificationKind) 
             | NotificationKind::ResourceUpdated
             | NotificationKind::DetailedTaskChanged
     );
-    is_told && session.role == Role::Client && session.rules().updates.changes_by_subscription
+    is_announced && session.role == Role::Client && session.rules().updates.changes_by_subscription
 }

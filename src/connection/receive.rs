@@ -48,7 +48,7 @@ impl Dispatcher {
         #[cfg(any(call_table, fuzzing))]
         self.serving.calls.check_calls();
         self.messages_mut().outgoing.clock_mut().tick(received.now);
-        self.heard(cx.config, received.now);
+        self.on_bytes_received(cx.config, received.now);
         self.messages_mut().violations.begin_frame();
         let mut reception = Reception::from(received);
         match frame_checks::take_in(&mut self.serving.calls.messages, cx, frame, &mut reception) {

@@ -65,7 +65,7 @@ impl fmt::Debug for RemoteTask {
 }
 
 /// Whether a result has nothing but metadata: some servers answer so if there is no result.
-fn says_nothing(result: &str) -> bool {
+fn is_empty_result(result: &str) -> bool {
     MemberTexts::of(result).all(|(key, _)| key == "_meta" || key == "resultType")
 }
 
@@ -99,7 +99,7 @@ impl RemoteTask {
         let mut task = Self { id, options, was_answered: true, seen, ..Self::default() };
         task.follow(at);
         let event = update_of(at.below, at.call, snapshot);
-        task.look_after(at);
+        task.schedule_next_poll(at);
         Some(Next::Becomes(Box::new(task), Some(CallNews::Event(event))))
     }
 
@@ -151,8 +151,8 @@ impl RemoteTask {
         self.note_poll(at, asked, |task, poll| task.get = Some(poll));
     }
 
-    /// Does what is to be done about the task as it is known to be.
-    fn look_after<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>) {
+    /// Schedules the next poll of the task, or the request of its result, from its last known status.
+    fn schedule_next_poll<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>) {
         let by_method = at.below.session.rules().tasks.result_by_method;
         let progress = self.seen.progress;
         let waits_for_result = by_method
@@ -246,7 +246,7 @@ impl RemoteTask {
         if self.seen.lost_at.is_some_and(|lost_at| lost_at <= at.cx.now()) {
             return self.ends(at, Outcome::TaskNotFound);
         }
-        self.bring_inputs(at);
+        self.send_inputs(at);
         self.ask_about(at);
         Next::On(None)
     }
@@ -285,7 +285,7 @@ impl RemoteTask {
         self.poll_is_over(kind);
         let ends_by_cancel = at.below.session.rules().tasks.cancel_ends;
         match (kind, &answer.outcome) {
-            (PollKind::Get, _) => self.told(at, answer),
+            (PollKind::Get, _) => self.on_poll_result(at, answer),
             (PollKind::Result, _) => self.result_came(at, answer),
             (PollKind::Update, Outcome::Result(_)) => Next::On(None),
             // It is said again when the task still asks for it.
@@ -294,7 +294,9 @@ impl RemoteTask {
                 Next::On(None)
             }
             // In a session it says how far the task is now.
-            (PollKind::Cancel, Outcome::Result(_)) if ends_by_cancel => self.told(at, answer),
+            (PollKind::Cancel, Outcome::Result(_)) if ends_by_cancel => {
+                self.on_poll_result(at, answer)
+            }
             // It is over, or gone, or has been heard of.
             (PollKind::Cancel, _) => {
                 self.ask_about(at);
@@ -311,8 +313,8 @@ impl RemoteTask {
         }
     }
 
-    /// The peer has said how far the task is, or has not.
-    fn told<'a, C: Recycle, S>(
+    /// Handles the response to a poll of the status.
+    fn on_poll_result<'a, C: Recycle, S>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
         answer: Answer<'a>,
@@ -323,7 +325,7 @@ impl RemoteTask {
             _ => None,
         };
         match (snapshot.filter(|snapshot| *snapshot.id.to_str() == *self.id), outcome) {
-            (Some(snapshot), _) => self.seen(at, snapshot, bytes),
+            (Some(snapshot), _) => self.on_status(at, snapshot, bytes),
             (None, Outcome::PeerError(error)) if error.code == ErrorCode::INVALID_PARAMS => {
                 self.ends(at, Outcome::TaskNotFound)
             }
@@ -355,8 +357,8 @@ impl RemoteTask {
         Next::On(None)
     }
 
-    /// The peer has said how far the task is.
-    pub(super) fn seen<'a, C: Recycle, S>(
+    /// Handles a status of the task, from a poll or a notification.
+    pub(super) fn on_status<'a, C: Recycle, S>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
         snapshot: Snapshot<'a>,
@@ -385,7 +387,7 @@ impl RemoteTask {
         }
         let is_news = novelty == Novelty::Changed { is_news: true };
         let event = is_news.then(|| update_of(at.below, at.call, snapshot));
-        self.look_after(at);
+        self.schedule_next_poll(at);
         Next::On(event.map(CallNews::Event))
     }
 
@@ -397,7 +399,7 @@ impl RemoteTask {
     ) -> Next<'a, S> {
         let Answer { outcome, bytes, .. } = answer;
         let is_answer =
-            matches!(&outcome, Outcome::Result(result) if !says_nothing(result.as_json()));
+            matches!(&outcome, Outcome::Result(result) if !is_empty_result(result.as_json()));
         let is_lost = matches!(
             &outcome,
             Outcome::PeerError(error) if error.code == ErrorCode::INVALID_PARAMS

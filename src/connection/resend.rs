@@ -35,7 +35,7 @@ impl Serialize for ParamsAgain<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut params = serializer.serialize_map(None)?;
         for (key, value) in MemberTexts::of(self.params) {
-            if self.is_needed && is_brought(key) {
+            if self.is_needed && is_sent(key) {
                 continue;
             }
             params.serialize_entry(&*key.to_str(), &Raw::trusted(value))?;
@@ -51,7 +51,7 @@ impl Serialize for ParamsAgain<'_> {
 }
 
 /// Whether a member of the params of a request is what an earlier answer to it brought.
-fn is_brought(key: Name<'_>) -> bool {
+fn is_sent(key: Name<'_>) -> bool {
     ["inputResponses", "requestState"].iter().any(|brought| key == *brought)
 }
 

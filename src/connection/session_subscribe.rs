@@ -128,8 +128,8 @@ impl InSessions<'_> {
         }
     }
 
-    /// Hands a notification to the subscriptions that want it. It is given back if there is none.
-    pub(super) fn told<'a>(
+    /// Hands a notification to the subscriptions of its list or resource. Returns it if there is none.
+    pub(super) fn on_notification<'a>(
         &mut self,
         cx: &Cx<'_, '_>,
         kind: NotificationKind,

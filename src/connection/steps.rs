@@ -293,20 +293,20 @@ impl Calls {
     }
 
     /// Ends a request because the connection has ended.
-    pub(super) fn lose(
+    pub(super) fn end_with_connection(
         &mut self,
         cx: &mut Cx<'_, '_>,
         call: CallId,
         cause: Cause,
     ) -> Option<CommonEvent<'static>> {
         let below = &mut self.messages;
-        below.take_back_with(call, |_, _| true, cx.out);
-        below.take_back_batch_of(call, cx.out);
+        below.withdraw_with(call, |_, _| true, cx.out);
+        below.withdraw_batch_of(call, cx.out);
         let asked = below.outgoing.get(call.0)?;
         // One that was about to be sent again, with what was given for it, has been seen before.
         let is_input = matches!(asked.call.state, CallState::Input(_));
         let was_answered = asked.sent == Sent::Nowhere || is_input;
-        let is_unsent = below.take_back(call, cx.out) && !was_answered;
+        let is_unsent = below.withdraw(call, cx.out) && !was_answered;
         let outcome = if is_unsent { Outcome::NotSent } else { Outcome::Closed(cause) };
         let method = method_of(below, call);
         let left_task = self.task_of(call).map(|task| task.left(method));
@@ -353,7 +353,7 @@ impl Calls {
 
     /// The next input that any call needs.
     pub(super) fn next_input(&mut self) -> Option<InputRequested> {
-        while let Some((id, need)) = self.messages.incoming.next_untold() {
+        while let Some((id, need)) = self.messages.incoming.next_unannounced() {
             let context = self.messages.incoming.table.get(id.0)?.context;
             let asked = self.messages.outgoing.get(need.call.0);
             let inputs = asked.and_then(|asked| match &asked.call.state {

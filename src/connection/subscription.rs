@@ -141,7 +141,7 @@ pub enum SubscriptionEnd<'a> {
     /// It was asked for before it was known whether the server has subscriptions, and it has none.
     CallError(CallError),
     /// The connection ended. Only this is a reason to ask for it again on the next one:
-    /// [`Client::successor`](crate::Client::successor) does.
+    /// [`Client::reconnect`](crate::Client::reconnect) does.
     Lost(Cause),
 }
 

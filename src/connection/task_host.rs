@@ -160,7 +160,7 @@ impl TaskHost<'_> {
                 Ok(None)
             }
             TaskCall::Cancel { .. } if rules.tasks.cancel_ends => self.cancel_hosted(cx, (id, key)),
-            TaskCall::Cancel { .. } => self.hear_wish(cx, (id, key)),
+            TaskCall::Cancel { .. } => self.request_cancellation(cx, (id, key)),
             TaskCall::Update { inputs, .. } => self.take_inputs(cx, (id, key), inputs),
             TaskCall::List { .. } => Ok(None),
         }
@@ -242,7 +242,7 @@ impl TaskHost<'_> {
             self.serving.refuse_about_task(cx, id, "the task has ended already")?;
             return Ok(None);
         }
-        self.tasks.wish_cancelled(key, true, cx.now());
+        self.tasks.request_cancellation(key, true, cx.now());
         // It is cancelled, whatever becomes of the answer. That may use the reserve, so that nothing but
         // the end of the connection is in its way.
         let Some(task) = self.tasks.record(key) else { return Ok(None) };
@@ -250,15 +250,15 @@ impl TaskHost<'_> {
         Ok(Some(TaskNews::Cancelled(key)))
     }
 
-    /// Somebody without a session does not want a task any more.
-    fn hear_wish(
+    /// Handles a cancellation of a task by a modern client.
+    fn request_cancellation(
         &mut self,
         cx: &mut Cx<'_, '_>,
         (id, key): (IncomingId, TaskKey),
     ) -> Result<Option<TaskNews>, RespondError> {
         let before = self.tasks.get(key).map(|task| (task.status(), task.is_cancel_requested()));
         let at_once = self.tasks.config().cancel_at_once;
-        self.tasks.wish_cancelled(key, at_once, cx.now());
+        self.tasks.request_cancellation(key, at_once, cx.now());
         self.serving.answer_shortly(cx, id, &());
         Ok(match before {
             Some((status, _)) if status.is_final() => None,

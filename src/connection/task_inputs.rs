@@ -86,8 +86,7 @@ impl RemoteTask {
     /// Where among all that the task has required there is room for more: behind them, and where something is that it does
     /// not name any more.
     fn room_for_inputs(&self, most: u32, named: &[bool]) -> impl Iterator<Item = u32> + use<> {
-        let is_over =
-            |one: &Wanted| one.place.is_none() && (one.answer.is_none() || one.is_brought);
+        let is_over = |one: &Wanted| one.place.is_none() && (one.answer.is_none() || one.is_sent);
         let known = &self.inputs.0;
         let over: Vec<u32> = (0..)
             .zip(known.iter().zip(named))
@@ -119,12 +118,12 @@ impl RemoteTask {
         answer: String,
     ) {
         self.inputs.give(index, answer);
-        self.bring_inputs(at);
+        self.send_inputs(at);
     }
 
     /// Brings the peer what has been answered and not been brought.
-    pub(super) fn bring_inputs<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>) {
-        let is_new = |one: &&Wanted| one.answer.is_some() && !one.is_brought;
+    pub(super) fn send_inputs<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>) {
+        let is_new = |one: &&Wanted| one.answer.is_some() && !one.is_sent;
         if !self.inputs.0.iter().any(|one| is_new(&one)) {
             return;
         }
@@ -134,7 +133,7 @@ impl RemoteTask {
         match asked {
             Ok(_) => {
                 for one in self.inputs.0.iter_mut().filter(|one| one.answer.is_some()) {
-                    one.is_brought = true;
+                    one.is_sent = true;
                 }
             }
             // There will never be room for it.
@@ -151,7 +150,7 @@ impl RemoteTask {
     /// What was brought last may not have come: it is brought again with the next question.
     pub(super) fn updates_are_lost(&mut self) {
         for one in &mut self.inputs.0 {
-            one.is_brought = false;
+            one.is_sent = false;
         }
     }
 }

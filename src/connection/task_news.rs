@@ -7,7 +7,7 @@ use super::call_options::{CallError, CallOptions};
 use super::cx::Cx;
 use super::event::{Outcome, TaskAnswer};
 use super::identity::key;
-use super::listens::tell;
+use super::listens::send_notification;
 use super::outboxes::{Outboxes, Route};
 use super::outgoing_request::Owner;
 use super::progress::ProgressParams;
@@ -216,8 +216,13 @@ impl TaskHost<'_> {
                 .filter(|listen| !listen.marked)
         {
             let params = Alone { task, detailed: true };
-            let told =
-                tell(exchange, listen, NotificationKind::DetailedTaskChanged, &params, cx.out);
+            let told = send_notification(
+                exchange,
+                listen,
+                NotificationKind::DetailedTaskChanged,
+                &params,
+                cx.out,
+            );
             // What will never fit is left out; the client can ask.
             if told == Err(EncodeError::Full) && has_room_later(Route::Exchange(listen), cx.out) {
                 return Err(Later);

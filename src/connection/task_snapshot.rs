@@ -114,7 +114,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Whether it says nothing that another one does not say.
-    fn says_like(&self, other: &Snapshot<'_>) -> bool {
+    fn is_same_as(&self, other: &Snapshot<'_>) -> bool {
         self.status.as_str() == other.status.as_str()
             && self.message == other.message
             && self.updated == other.updated
@@ -139,7 +139,7 @@ impl Seen {
         // Clocks differ, so that it is measured from when it was heard of.
         self.lost_at = snapshot.ttl.map(|ttl| self.begun + ttl);
         self.updated = snapshot.updated.or(self.updated);
-        let is_news = !Snapshot::read(&self.latest).is_some_and(|known| known.says_like(snapshot));
+        let is_news = !Snapshot::read(&self.latest).is_some_and(|known| known.is_same_as(snapshot));
         let is_changed = is_news || self.interval != snapshot.interval;
         self.interval = snapshot.interval;
         self.latest.clear();

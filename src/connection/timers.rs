@@ -206,7 +206,7 @@ impl Dispatcher {
         if self.messages().outgoing.has_second_due(now) {
             // Others have expired as well.
             let is_due = |outgoing: &crate::rpc::Outgoing<_>, place| outgoing.is_due(place, now);
-            self.messages_mut().take_back_with(call, is_due, cx.out);
+            self.messages_mut().withdraw_with(call, is_due, cx.out);
         }
         let event = self.serving.calls.expire(cx, call, expiry)?;
         match owner {

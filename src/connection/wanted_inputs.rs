@@ -58,7 +58,7 @@ pub(super) fn admit_for<C: Recycle>(
         exchange.kept.keep(wanted.kind, params, context.revision, most);
     });
     incoming.bytes += wanted.bytes();
-    incoming.push_untold(place);
+    incoming.push_unannounced(place);
     messages.outgoing.clock_mut().begin_asking(cx.now());
     place
 }
@@ -69,19 +69,19 @@ pub(super) fn withdraw<C: Recycle>(
     places: impl Iterator<Item = Place>,
     cause: CancelCause,
 ) {
-    let mut untold = 0;
+    let mut unannounced = 0;
     for place in places {
         let Some(exchange) = messages.incoming.table.get(place) else { continue };
-        if exchange.need.is_some_and(|need| need.is_told) {
+        if exchange.need.is_some_and(|need| need.is_announced) {
             messages.incoming.mark(place, cause);
         } else {
             // Nothing was begun on its behalf.
             _ = messages.take(IncomingId(place), Ending::Cancelled);
-            untold += 1;
+            unannounced += 1;
         }
     }
-    if 0 < untold {
-        messages.incoming.note_untold_ended(untold);
+    if 0 < unannounced {
+        messages.incoming.note_unannounced_ended(unannounced);
     }
 }
 

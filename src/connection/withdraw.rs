@@ -43,7 +43,7 @@ impl<C: Recycle> Messages<C> {
         cause: GivenUp,
         reason: Option<&str>,
     ) -> Cancellation {
-        let is_back = self.take_back(call, cx.out);
+        let is_back = self.withdraw(call, cx.out);
         let Some(id) = self.outgoing.id(call.0) else { return Cancellation::Withdrawn };
         let route = self.outgoing.get(call.0).map_or(Route::Connection, |asked| asked.route);
         if is_back {
@@ -85,7 +85,7 @@ impl<C: Recycle> Messages<C> {
     }
 
     /// Takes back what has not been sent of a request. Returns whether that was all of it.
-    pub(super) fn take_back(&mut self, call: CallId, out: &mut dyn Outboxes) -> bool {
+    pub(super) fn withdraw(&mut self, call: CallId, out: &mut dyn Outboxes) -> bool {
         let Some(asked) = self.outgoing.get(call.0) else { return false };
         match asked.sent {
             Sent::Queued(serial) => self.queue.withdraw(serial, asked.route, call),
@@ -99,7 +99,7 @@ impl<C: Recycle> Messages<C> {
 
     /// Takes back a request that is about to end and, in the same pass over its outbox, every other one
     /// that `also` accepts: many requests that end at once cost no more than a few.
-    pub(super) fn take_back_with(
+    pub(super) fn withdraw_with(
         &mut self,
         call: CallId,
         also: impl Fn(&Outgoing<OutgoingRequest<C>>, Place) -> bool,
@@ -126,7 +126,7 @@ impl<C: Recycle> Messages<C> {
     }
 
     /// Takes back the batch that a request is in, if nothing of it has been sent, with all that are in it.
-    pub(super) fn take_back_batch_of(&mut self, call: CallId, out: &mut dyn Outboxes) {
+    pub(super) fn withdraw_batch_of(&mut self, call: CallId, out: &mut dyn Outboxes) {
         let Some(asked) = self.outgoing.get(call.0) else { return };
         let Sent::InBatch(serial) = asked.sent else { return };
         if out.outbox(asked.route).withdraw_batch(serial) {

@@ -106,13 +106,13 @@ impl From<&ServerCapabilities<'_>> for CapabilitySet {
 /// What a client may say that it offers when it asks for a revision; the rest is for the tables.
 ///
 /// Where there is only the form, a client without it has no elicitation.
-pub(crate) fn sayable<'c>(
+pub(crate) fn declarable<'c>(
     capabilities: &ClientCapabilities<'c>,
     revision: Revision,
 ) -> ClientCapabilities<'c> {
-    let mut sayable = capabilities.clone();
+    let mut declarable = capabilities.clone();
     if !CapabilitySet::from(capabilities).known_to(revision).contains(Capability::Elicitation) {
-        sayable.elicitation = None;
+        declarable.elicitation = None;
     }
-    sayable
+    declarable
 }

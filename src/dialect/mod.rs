@@ -24,7 +24,7 @@ pub use meta_key::{InvalidMetaKey, MetaKey};
 pub use methods::name_in;
 pub use refusal::{NotAllowed, RespondError};
 
-pub(crate) use capabilities::sayable;
+pub(crate) use capabilities::declarable;
 pub(crate) use era_rules::{EraRules, code_in};
 pub(crate) use inputs::{Inputs, PreparedInput};
 pub(crate) use kept::{Kept, check_params, elicitation_id};

@@ -239,7 +239,7 @@ fn a_client_without_forms_offers_no_elicitation_where_there_are_only_forms() {
     by_url.url = Some(EmptyCapability::default());
     declared.elicitation = Some(by_url);
     let says = |declared: &ClientCapabilities<'_>| {
-        Revision::LEGACY.map(|revision| sayable(declared, revision).elicitation.is_some())
+        Revision::LEGACY.map(|revision| declarable(declared, revision).elicitation.is_some())
     };
     assert_eq!(says(&declared), [false, false, false, true]);
     declared.elicitation = Some(ElicitationCapability::both());

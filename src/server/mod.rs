@@ -94,11 +94,11 @@ impl ServerTemplate {
 impl Server {
     /// A server at the start of a connection, number 0.
     pub fn new(config: Arc<ServerConfig>) -> Self {
-        Self::numbered(config, ConnectionNumber::default())
+        Self::with_connection_number(config, ConnectionNumber::default())
     }
 
     /// A server at the start of the connection with this number.
-    pub fn numbered(config: Arc<ServerConfig>, number: ConnectionNumber) -> Self {
+    pub fn with_connection_number(config: Arc<ServerConfig>, number: ConnectionNumber) -> Self {
         let own = (config.revisions, CapabilitySet::from(&config.capabilities));
         let mut connection = Connection::new(RoleConfig::Server(Arc::clone(&config)), own, number);
         connection.dispatcher.messages_mut().interests.set_level(config.log_level);

@@ -146,7 +146,7 @@ impl Server {
         out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
         let wanted = Some(self.wants_log(log));
-        self.tell(NotificationKind::Message, &Json(log), log.about, wanted, out)
+        self.notify_kind(NotificationKind::Message, &Json(log), log.about, wanted, out)
     }
 
     /// Whether a log message would be sent, as far as its level and what it is about go.
@@ -178,7 +178,7 @@ impl Server {
         // What is wanted now may be held, and is looked at again when it leaves.
         let wanted =
             (!self.connection.dispatcher.messages().interests.wants_resource(uri)).then_some(false);
-        self.tell_of_resource(Change::Resource { subscribed: uri, uri }, &params, wanted, out)
+        self.notify_resource(Change::Resource { subscribed: uri, uri }, &params, wanted, out)
     }
 
     /// Says that a resource has changed, if the client has subscribed to the one it is a part of.
@@ -195,7 +195,7 @@ impl Server {
         let wanted =
             Some(self.connection.dispatcher.messages().interests.wants_resource(subscribed));
         let params = ResourceUpdatedParams::new(uri);
-        self.tell_of_resource(Change::Resource { subscribed, uri }, &params, wanted, out)
+        self.notify_resource(Change::Resource { subscribed, uri }, &params, wanted, out)
     }
 
     /// The URIs that the client has subscribed to, in order.
@@ -218,7 +218,7 @@ impl Server {
             ChangedList::Resources => NotificationKind::ResourcesChanged,
             ChangedList::Prompts => NotificationKind::PromptsChanged,
         };
-        self.tell(kind, &(), None, None, out)
+        self.notify_kind(kind, &(), None, None, out)
     }
 
     /// Says that what the user had to do at a URL is done, under the id that the elicitation had, or
@@ -234,10 +234,10 @@ impl Server {
         out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
         let params = ElicitationCompleteParams::new(String::from(elicitation_id));
-        self.tell(NotificationKind::ElicitationComplete, &params, None, None, out)
+        self.notify_kind(NotificationKind::ElicitationComplete, &params, None, None, out)
     }
 
-    fn tell_of_resource(
+    fn notify_resource(
         &mut self,
         change: Change<'_>,
         params: &ResourceUpdatedParams<'_>,
@@ -250,7 +250,7 @@ impl Server {
         dispatcher.serving.notify(cx, notice)
     }
 
-    fn tell(
+    fn notify_kind(
         &mut self,
         kind: NotificationKind,
         params: &dyn Payload,

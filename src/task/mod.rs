@@ -82,7 +82,7 @@
 //! - **time** goes to [`Tasks::handle_timeout`], as it goes to the machines;
 //! - in sessions, **answers** to what a task asks for ([`TaskAnswer`](crate::TaskAnswer)) go to
 //!   [`Tasks::answered`];
-//! - **connections** have a number each ([`Server::numbered`](crate::Server::numbered)), because tasks
+//! - **connections** have a number each ([`Server::with_connection_number`](crate::Server::with_connection_number)), because tasks
 //!   know them by that, and their end goes to [`Tasks::disconnected`];
 //! - **who is asking** goes with each message ([`Received::requestor`](crate::Received::requestor)) if there
 //!   can be more than one: a requestor reaches only its own tasks;

@@ -286,8 +286,13 @@ impl Tasks {
         }
     }
 
-    /// Somebody wants a task cancelled. Says whether it is.
-    pub(crate) fn wish_cancelled(&mut self, key: TaskKey, at_once: bool, now: Instant) -> bool {
+    /// Requests the cancellation of a task. Returns whether it was cancelled at once.
+    pub(crate) fn request_cancellation(
+        &mut self,
+        key: TaskKey,
+        at_once: bool,
+        now: Instant,
+    ) -> bool {
         let Ok(record) = self.records.going_on(key) else { return false };
         record.cancel_requested = true;
         if at_once {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 
 use crate::signal::{Signal, Signalled};
-use crate::tasks::{Link, tell, watch};
+use crate::tasks::{Link, send_task_news, watch};
 
 /// The side effects to run once the lock is free: wakers, signals, other connections.
 #[derive(Default)]
@@ -54,7 +54,7 @@ impl AfterUnlock {
         self.waker.into_iter().for_each(Waker::wake);
         if let Some(more) = self.more {
             more.wakers.into_iter().for_each(Waker::wake);
-            tell(more.links);
+            send_task_news(more.links);
             watch(more.watching);
         }
     }

@@ -44,7 +44,7 @@ impl<M: Machine> Wire<M> {
         let Some(tasks) = &self.tasks else { return };
         let mut shared = tasks.lock();
         if let Some(news) = shared.tasks.answered(answer, self.clock.now()) {
-            shared.heard(news);
+            shared.on_task_news(news);
         }
     }
 
@@ -78,7 +78,7 @@ fn tell_on<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) 
     while let Some((id, host_request)) = state.host_requests.pop() {
         let State { machine, out, .. } = state;
         match machine.serve_chore(id, &host_request, &mut shared.tasks, now, out) {
-            Ok(news) => news.into_iter().for_each(|news| shared.heard(news)),
+            Ok(news) => news.into_iter().for_each(|news| shared.on_task_news(news)),
             Err(RespondError::Encode(EncodeError::Full)) if !out.is_empty() => {
                 state.host_requests.push_back(id, host_request);
                 break;
@@ -98,14 +98,14 @@ fn tell_on<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) 
 }
 
 impl<M: Machine> Link for Wire<M> {
-    fn tell_tasks(self: Arc<Self>) {
+    fn send_task_news(self: Arc<Self>) {
         let Some(tasks) = &self.tasks else { return };
         let mut state = self.lock();
         tell_on(&mut state, &mut tasks.lock(), self.clock.now());
         self.release(state);
     }
 
-    fn look_at_time(self: Arc<Self>) {
+    fn reschedule(self: Arc<Self>) {
         let waker = self.lock().timer.take().map(|(waker, _)| waker);
         if let Some(waker) = waker {
             waker.wake();

@@ -61,11 +61,11 @@ pub(crate) struct Shared {
 
 /// A connection, whichever role it has.
 pub(crate) trait Link: Send + Sync {
-    /// Tells what there is to tell of tasks. Nobody who calls it holds a lock.
-    fn tell_tasks(self: Arc<Self>);
+    /// Sends the news of tasks. The caller holds no lock.
+    fn send_task_news(self: Arc<Self>);
 
-    /// Something about tasks is due sooner than it was. Nobody who calls it holds a lock.
-    fn look_at_time(self: Arc<Self>);
+    /// Reschedules the timers, because a task is due sooner. The caller holds no lock.
+    fn reschedule(self: Arc<Self>);
 
     /// Tells how far the work on a task is.
     fn report(
@@ -161,22 +161,22 @@ impl SharedTasks {
         let watching = shared.links_to_watch(None);
         drop(shared);
         woken.into_iter().for_each(Waker::wake);
-        tell(links);
+        send_task_news(links);
         watch(watching);
     }
 }
 
-/// Has connections tell what they have to tell. Nobody who calls it holds a lock.
-pub(crate) fn tell(links: Vec<Arc<dyn Link>>) {
+/// Makes connections send their news of tasks. The caller holds no lock.
+pub(crate) fn send_task_news(links: Vec<Arc<dyn Link>>) {
     for link in links {
-        link.tell_tasks();
+        link.send_task_news();
     }
 }
 
-/// Has connections look at the time. Nobody who calls it holds a lock.
+/// Makes connections reschedule their timers. The caller holds no lock.
 pub(crate) fn watch(links: Vec<Arc<dyn Link>>) {
     for link in links {
-        link.look_at_time();
+        link.reschedule();
     }
 }
 
@@ -281,7 +281,7 @@ impl Shared {
     }
 
     /// A peer has changed something about a task.
-    pub(crate) fn heard(&mut self, news: TaskNews) {
+    pub(crate) fn on_task_news(&mut self, news: TaskNews) {
         match news {
             TaskNews::Cancelled(key) | TaskNews::CancelRequested(key) | TaskNews::Input(key) => {
                 self.changed(key);

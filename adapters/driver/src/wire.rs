@@ -112,7 +112,9 @@ impl Wire<Server> {
     ) -> Arc<Self> {
         options.adjust(&mut config);
         let server = match &options.tasks {
-            Some(tasks) => Server::numbered(Arc::new(config), tasks.next_connection()),
+            Some(tasks) => {
+                Server::with_connection_number(Arc::new(config), tasks.next_connection())
+            }
             None => Server::new(Arc::new(config)),
         };
         let out = Out::Stream(Outbox::new(Framing::Lines, &server.config().connection.limits));

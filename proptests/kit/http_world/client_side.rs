@@ -140,7 +140,7 @@ impl HttpWorld {
             return Ok(());
         }
         let number = self.client.connection_number().get() + 1;
-        self.client = self.client.successor(ConnectionNumber::new(number));
+        self.client = self.client.reconnect(ConnectionNumber::new(number));
         self.transport.renew();
         self.client.connect(self.now, &mut self.transport).map_err(|error| error.to_string())
     }

@@ -130,7 +130,11 @@ impl World {
     pub fn new(setup: Setup) -> Self {
         let number = ConnectionNumber::new(0);
         let (client, server) = (Arc::new(setup.client.clone()), Arc::new(setup.server.clone()));
-        Self::between(setup, Client::numbered(client, number), Server::numbered(server, number))
+        Self::between(
+            setup,
+            Client::with_connection_number(client, number),
+            Server::with_connection_number(server, number),
+        )
     }
 
     fn between(setup: Setup, client: Client, server: Server) -> Self {
@@ -391,8 +395,8 @@ impl World {
         self.settle()?;
         self.connections += 1;
         let number = ConnectionNumber::new(self.connections);
-        let client = self.client.successor(number);
-        let server = Server::numbered(Arc::new(self.setup.server.clone()), number);
+        let client = self.client.reconnect(number);
+        let server = Server::with_connection_number(Arc::new(self.setup.server.clone()), number);
         let mut next = Self::between(self.setup.clone(), client, server);
         (next.now, next.begun, next.connections) = (self.now, self.begun, self.connections);
         (next.made, next.digest, next.events) = (self.made, self.digest, self.events);

@@ -380,7 +380,8 @@ fn handles_of_another_connection_are_strangers() {
     let open = |number| {
         let mut side = ClientSide::fresh();
         let config = std::sync::Arc::new(config::client());
-        side.client = mcp_sansio::Client::numbered(config, ConnectionNumber::new(number));
+        side.client =
+            mcp_sansio::Client::with_connection_number(config, ConnectionNumber::new(number));
         side.client.connect(side.now, &mut side.out).unwrap();
         let opened = side.receive(
             r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"server","version":"1"}}}"#,

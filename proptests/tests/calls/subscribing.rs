@@ -216,7 +216,7 @@ fn what_was_wanted_is_asked_for_again() {
         let mut server = config::server_of_both_eras();
         server.revisions = revisions;
         both.server = ServerSide::with(server);
-        both.client.client = both.client.client.successor(ConnectionNumber::new(1));
+        both.client.client = both.client.client.reconnect(ConnectionNumber::new(1));
         both.client.client.connect(both.client.now, &mut both.client.out).unwrap();
         both.settle();
         let granted: Vec<String> = both.heard().into_iter().map(|(_, news)| news).collect();

@@ -60,7 +60,7 @@ fn a_silent_peer_is_asked_now_and_then() {
     assert_eq!((side.elapse(9_000), side.sent()), (vec![], vec![]));
     assert!(side.receive(r#"{"jsonrpc":"2.0","method":"x"}"#).is_some());
     assert_eq!((side.elapse(9_000), side.sent()), (vec![], vec![]));
-    side.client.heard(side.now);
+    side.client.on_bytes_received(side.now);
     assert_eq!((side.elapse(9_999), side.sent()), (vec![], vec![]));
     assert_eq!((side.elapse(1), side.sent()), (vec![], vec![ping(3)]));
 }

@@ -32,7 +32,7 @@ pub enum Arrived<'r> {
     },
     /// The server has ended the session, or does not know it: tell the machine
     /// ([`Cause::SessionLost`](crate::Cause::SessionLost)). Its
-    /// [`successor`](crate::Client::successor) can ask for another session.
+    /// [reconnected](crate::Client::reconnect) client can ask for another session.
     SessionLost,
     /// The one stream of a server of 2024-11-05 has ended, and the connection with it: tell the machine.
     ConnectionLost,

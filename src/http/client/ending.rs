@@ -49,7 +49,7 @@ impl ClientTransport {
                 self.requests.exchanges.remove(&exchange);
                 None
             }
-            Purpose::OneStream => self.fall_short(exchange, refusal).map(Step::Other),
+            Purpose::OneStream => self.one_stream_failed(exchange, refusal).map(Step::Other),
             Purpose::Refresh(_) => {
                 give_up(&mut self.requests, exchange, &self.limits).map(Step::Other)
             }
@@ -117,7 +117,7 @@ impl ClientTransport {
         let failure = TransportFailure { cause, ..TransportFailure::new(kind) };
         let can_resume = known.purpose == Purpose::Standalone || known.resumption.has_event();
         if known.is_one_stream() {
-            return self.fall_short(exchange, failure);
+            return self.one_stream_failed(exchange, failure);
         }
         if !is_over && can_resume && known.resumption.has_attempts(self.requests.config()) {
             self.requests.retry(exchange, now);
@@ -131,7 +131,7 @@ impl ClientTransport {
         let known = self.requests.exchanges.get(&exchange)?;
         let failure = TransportFailure::new(TransportFailureKind::NoAnswer);
         if known.is_one_stream() {
-            self.fall_short(exchange, failure)
+            self.one_stream_failed(exchange, failure)
         } else {
             self.fail(exchange, failure)
         }
@@ -159,7 +159,7 @@ impl ClientTransport {
     }
 
     /// The event stream of HTTP+SSE is not served, or has ended.
-    pub(super) fn fall_short(
+    pub(super) fn one_stream_failed(
         &mut self,
         exchange: ExchangeNumber,
         failure: TransportFailure<'static>,

@@ -311,7 +311,7 @@ impl HttpClient {
     /// Asks for another session.
     fn renew(&mut self, now: Instant) {
         let number = self.client.connection_number().get().wrapping_add(1);
-        self.client = self.client.successor(ConnectionNumber::new(number));
+        self.client = self.client.reconnect(ConnectionNumber::new(number));
         self.renewal = Renewal::Asked;
         // If it cannot be said the machine has ended, and that is told like any other end.
         if self.client.connect(now, &mut self.transport).is_err() {

@@ -142,7 +142,7 @@ impl ClientTransport {
                 self.requests.retry(exchange, now);
                 None
             }
-            Purpose::OneStream => self.fall_short(exchange, failure),
+            Purpose::OneStream => self.one_stream_failed(exchange, failure),
             _ => self.fail(exchange, failure),
         }
     }
@@ -195,7 +195,7 @@ impl ClientTransport {
                 return (None, false);
             }
             let failure = TransportFailure::new(TransportFailureKind::NoAnswer);
-            return (self.fall_short(exchange, failure).map(Step::Other), true);
+            return (self.one_stream_failed(exchange, failure).map(Step::Other), true);
         }
         // Before it is known where to answer, no message counts.
         let is_early = known.is_one_stream() && self.requests.transport.lacks_endpoint();

@@ -30,7 +30,7 @@ impl ClientTransport {
                 Due::Resumed => continue,
                 Due::WithoutEndpoint(exchange) => {
                     let failure = TransportFailure::new(TransportFailureKind::NoAnswer);
-                    _ = self.fall_short(exchange, failure);
+                    _ = self.one_stream_failed(exchange, failure);
                     continue;
                 }
             }

@@ -216,7 +216,7 @@ impl Connection {
         let successor = advised.then(|| {
             let next = options.tasks.as_ref().map(SharedTasks::next_connection);
             wire.with(|client, _, _| {
-                client.successor(next.unwrap_or_else(|| next_number(client.connection_number())))
+                client.reconnect(next.unwrap_or_else(|| next_number(client.connection_number())))
             })
         });
         Err(Box::new(Failed { error: OpenError::Connect(failure), successor }))
@@ -322,7 +322,7 @@ fn first_client(mut config: ClientConfig, options: &ConnectionOptions) -> Client
     keep_requests(&mut config.connection.limits);
     let config = Arc::new(config);
     match &options.tasks {
-        Some(tasks) => Client::numbered(config, tasks.next_connection()),
+        Some(tasks) => Client::with_connection_number(config, tasks.next_connection()),
         None => Client::new(config),
     }
 }

@@ -214,7 +214,7 @@ impl Wire<Client> {
             None => ConnectionNumber::new(state.machine.connection_number().get().wrapping_add(1)),
         };
         let old = state.machine.connection_number();
-        state.machine = state.machine.successor(number);
+        state.machine = state.machine.reconnect(number);
         state.http.requests.is_renewing = true;
         if let Some(transport) = state.transport() {
             transport.renew();

@@ -104,12 +104,12 @@ fn a_successor_that_never_came_up_leaves_its_subscriptions_to_the_next() {
     side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
     side.client.disconnected(Cause::EndOfInput, side.now);
     _ = side.outcomes();
-    let mut second = side.client.successor(mcp_sansio::ConnectionNumber::default());
+    let mut second = side.client.reconnect(mcp_sansio::ConnectionNumber::default());
     // It never comes up.
     second.disconnected(Cause::EndOfInput, side.now);
     let mut out = Outbox::new(Framing::Messages, &Limits::default());
     while second.handle_timeout(side.now, &mut out).is_some() {}
-    let mut third = second.successor(mcp_sansio::ConnectionNumber::default());
+    let mut third = second.reconnect(mcp_sansio::ConnectionNumber::default());
     third.connect(side.now, &mut out).unwrap();
     let sent: Vec<_> = out.messages().map(|m| String::from_utf8_lossy(m).into_owned()).collect();
     assert!(sent.iter().any(|m| m.contains("subscriptions/listen")), "{sent:?}");

@@ -200,7 +200,7 @@ pub(super) fn is_alive(side: &mut ClientSide) {
 /// A client for the next connection to the same server.
 pub(super) fn successor(side: &ClientSide) -> ClientSide {
     let mut next = ClientSide::with(side.client.config().clone());
-    next.client = side.client.successor(ConnectionNumber::new(1));
+    next.client = side.client.reconnect(ConnectionNumber::new(1));
     next.now = side.now;
     next
 }

@@ -258,7 +258,7 @@ fn nothing_of_sessions_is_sent_without_one() {
     config.connection.keep_alive =
         Some(mcp_sansio::KeepAlive::every(std::time::Duration::from_secs(1)));
     let mut side = connected_with(config);
-    side.client.heard(side.now);
+    side.client.on_bytes_received(side.now);
     assert_eq!(side.elapse(3_600_000), []);
     is_alive(&mut side);
 }

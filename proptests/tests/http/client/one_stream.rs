@@ -309,7 +309,7 @@ fn the_next_connection_has_a_stream_of_its_own() {
     assert!(matches!(&side.acts()[..], [Act::Abort(_)]));
     let now = side.now;
     side.http.with(|client, transport| {
-        *client = client.successor(ConnectionNumber::new(1));
+        *client = client.reconnect(ConnectionNumber::new(1));
         transport.renew();
         client.connect(now, transport).unwrap();
     });

@@ -63,7 +63,7 @@ fn a_lost_subscription_goes_on_over_the_next_connection() {
     world.run();
     let mut next = World::new(client(BOTH), server(BOTH));
     next.pair = mcp_sansio_proptests::Pair::new(client(BOTH), server(BOTH));
-    next.pair.client = world.pair.client.successor(ConnectionNumber::new(1));
+    next.pair.client = world.pair.client.reconnect(ConnectionNumber::new(1));
     next.pair.client.connect(next.pair.now, &mut next.pair.client_out).unwrap();
     next.run();
     assert_eq!(next.pair.client.subscriptions().count(), 1);

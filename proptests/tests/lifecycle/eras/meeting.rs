@@ -130,7 +130,7 @@ fn a_call_that_trusted_too_much_is_refused() {
 fn a_successor_needs_not_find_out_again() {
     for of_server in KINDS {
         let world = World::new(client(BOTH), server(of_server));
-        let successor: Client = world.pair.client.successor(ConnectionNumber::new(1));
+        let successor: Client = world.pair.client.reconnect(ConnectionNumber::new(1));
         let revision = world.pair.client.revision();
         let mut next = World::new(client(BOTH), server(of_server));
         next.pair = Pair::new(client(BOTH), server(of_server));

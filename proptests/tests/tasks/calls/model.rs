@@ -350,8 +350,8 @@ impl World {
         let (client, server) = (Arc::new(client.clone()), Arc::new(server.clone()));
         self.client.out = Outbox::new(Framing::Messages, &client.connection.limits);
         self.server.out = Outbox::new(Framing::Messages, &server.connection.limits);
-        self.client.client = Client::numbered(client, number);
-        self.server.server = Server::numbered(server, number);
+        self.client.client = Client::with_connection_number(client, number);
+        self.server.server = Server::with_connection_number(server, number);
         self.client.client.connect(self.client.now, &mut self.client.out).unwrap();
         self.settle();
         self.events.retain(|event| !matches!(event, ClientEvent::Connected(_)));

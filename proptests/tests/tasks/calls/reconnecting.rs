@@ -352,7 +352,7 @@ fn calls_that_were_held_ask_for_tasks_where_that_can_be() {
 fn handles_of_the_last_connection_are_stale() {
     let (side, call) = with_task();
     let mut next = ClientSide::with(side.client.config().clone());
-    next.client = side.client.successor(ConnectionNumber::new(1));
+    next.client = side.client.reconnect(ConnectionNumber::new(1));
     next.client.connect(next.now, &mut next.out).unwrap();
     drop(next.receive(&opening(Revision::V2025_11_25, TASKS)));
     let ticket = TaskTicket::new("t-1", "tools/call");

@@ -203,7 +203,7 @@ pub(crate) fn config() -> ServerConfig {
 /// A connection with this number.
 pub(crate) fn connection(number: u32, config: ServerConfig) -> ServerSide {
     let mut side = ServerSide::with(config.clone());
-    side.server = Server::numbered(Arc::new(config), ConnectionNumber::new(number));
+    side.server = Server::with_connection_number(Arc::new(config), ConnectionNumber::new(number));
     side
 }
 

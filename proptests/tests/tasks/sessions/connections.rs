@@ -19,7 +19,7 @@ use crate::sessions::kit::{
 fn numbered(number: u32) -> ServerSide {
     let config = server_config();
     let mut side = ServerSide::with(config.clone());
-    side.server = Server::numbered(Arc::new(config), ConnectionNumber::new(number));
+    side.server = Server::with_connection_number(Arc::new(config), ConnectionNumber::new(number));
     side.receive(
         r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#,
     );
