@@ -130,7 +130,7 @@
 //! | route | the stream of the transport that a message belongs to: [`Route`] |
 //! | era | whether there are sessions: [`Era`]. Where there are none, a request *stands alone* |
 //! | principal | who is asking, a number of the host's: [`Principal`] |
-//! | relay | what passes without being looked at: [`Relay`] |
+//! | relay | what passes without being looked at: [`Relay`](config::Relay) |
 //! | held | made before the connection was open, and sent when it is |
 //!
 //! # Revisions
@@ -142,8 +142,8 @@
 //! the command that would send them, and whatever the peer sends against the rules is refused with the
 //! name of the field that is wrong.
 //!
-//! What the peer has not declared is not asked of it, see [`CapabilityPolicy`]. A gateway switches both
-//! off, for some methods or for all: [`Relay`].
+//! What the peer has not declared is not asked of it, see [`CapabilityPolicy`](config::CapabilityPolicy). A gateway switches both
+//! off, for some methods or for all: [`Relay`](config::Relay).
 //!
 //! # Both eras
 //!
@@ -151,45 +151,45 @@
 //! alone: its `_meta` says which revision it is and what its sender can do ([`Era`]). Both are served on one
 //! connection at the same time, and a handler need not know which it serves: what it needs of the client
 //! before it can answer it [requires](Server::require_input), and is entered again; what changes it tells
-//! [by the same commands](Server::list_changed). A client [finds out](Connected) what a server speaks. The
+//! [by the same commands](Server::list_changed). A client [finds out](event::Connected) what a server speaks. The
 //! chapter [`manual::eras`] says how, and [`request_state`] keeps clients from forging what they were given to
 //! bring back.
 //!
 //! # What the machine keeps
 //!
 //! - **Pages.** `client.list::<method::ListTools>(…)` asks for page after page: every page but the last
-//!   is a [`ListPage`] event, the last one ends the call. It begins anew, once, if the list changes or
-//!   a cursor dies meanwhile ([`ListRestarted`]). A server cuts its lists with a
+//!   is a [`ListPage`](event::ListPage) event, the last one ends the call. It begins anew, once, if the list changes or
+//!   a cursor dies meanwhile ([`ListRestarted`](event::ListRestarted)). A server cuts its lists with a
 //!   [`Pager`](pagination::Pager), whose cursors it recognises.
 //! - **Subscriptions and log levels.** A server remembers them: [`Server::resource_updated`] and
-//!   [`Server::log`] write only what the client wants, and say so ([`Delivery`]). A request that stands alone
+//!   [`Server::log`] write only what the client wants, and say so ([`Delivery`](subscription::Delivery)). A request that stands alone
 //!   names the level itself.
 //! - **Elicitations by URL**, in both roles, until they are done: [`Server::elicitation_complete`].
 //! - **Batches**, in 2025-03-26: one that comes in is answered as one; one that goes out is written
 //!   with [`Connection::batch`] or [`Connection::batch`].
 //! - **Tasks.** A call made with [`CallOptions::task`] may become one: it is asked about, what it asks for
-//!   comes as a request like any other, and the call ends with its result. [`TaskUpdate`] says how far it
+//!   comes as a request like any other, and the call ends with its result. [`TaskUpdate`](event::TaskUpdate) says how far it
 //!   is, and has the ticket with which [`Connection::resume_task`] goes on with it after a crash. The tasks of
 //!   this side are a value of their own, see [`task`].
 //! - **Time.** The timers of a client stand still while a server's request waits for a person, for
-//!   [`Timeouts::person`] at most; [`Connection::pause`] stops them for anything else. [`KeepAlive`] asks a
+//!   [`Timeouts::person`](config::Timeouts::person) at most; [`Connection::pause`] stops them for anything else. [`KeepAlive`](config::KeepAlive) asks a
 //!   silent peer whether it is still there.
 //!
 //! # When things go wrong
 //!
 //! | what | who is at fault | how it shows |
 //! |---|---|---|
-//! | noise, broken messages, limits that a peer exceeds | the peer | a [`Violation`] event; an error goes back if the id could be read; the session lives on |
+//! | noise, broken messages, limits that a peer exceeds | the peer | a [`Violation`](event::Violation) event; an error goes back if the id could be read; the session lives on |
 //! | a broken answer to a call | the peer | the call ends with [`Outcome::Malformed`], which holds the text |
-//! | a response that no call waits for | the peer, or a race | an [`UnmatchedResponse`] event with the cause |
+//! | a response that no call waits for | the peer, or a race | an [`UnmatchedResponse`](event::UnmatchedResponse) event with the cause |
 //! | an error about nothing in particular | usually us | an `UnsolicitedError` event |
-//! | a command that cannot be carried out | the caller | a small error: [`RespondError`], [`CallError`], [`CancelError`], [`NotifyError`], [`ConnectError`] |
+//! | a command that cannot be carried out | the caller | a small error: [`RespondError`], [`CallError`], [`CancelError`](error::CancelError), [`NotifyError`](error::NotifyError), [`ConnectError`](error::ConnectError) |
 //! | what carries a call fails, where each has an exchange of its own (HTTP) | the network, or the server | the call ends with [`Outcome::TransportFailed`]; the connection lives on |
 //! | no answer in time | anybody | [`Outcome::TimedOut`]; the peer is told |
 //! | what a server needed was not given | the application, or the user | the call ends with [`Outcome::InputRefused`] |
-//! | a call that was given up became a task after all | chance | [`AbandonedTask`], which says whether the peer could be told to cancel it |
+//! | a call that was given up became a task after all | chance | [`AbandonedTask`](event::AbandonedTask), which says whether the peer could be told to cancel it |
 //! | a task that is over is worked on | chance | [`TaskError::Final`](task::TaskError), and nothing happens |
-//! | what a client was asked for did not come | the client | the machine answers the request with a failure, and [`CancelCause::InputFailed`] |
+//! | what a client was asked for did not come | the client | the machine answers the request with a failure, and [`CancelCause::InputFailed`](event::CancelCause::InputFailed) |
 //! | the end of the connection | anybody | every call ends, every open request is reported, then `Closed` |
 //!
 //! Every bound is in [`Limits`], with its reason and with the memory that a connection takes at worst.
@@ -259,16 +259,17 @@ mod arbitrary;
 #[cfg(feature = "auth")]
 pub mod auth;
 mod base64;
-mod capability;
+pub mod capability;
 mod client;
-mod config;
+mod codes;
+pub mod config;
 mod connection;
 mod dialect;
-mod error;
 mod frame;
 mod handle;
 #[cfg(feature = "http")]
 pub mod http;
+mod interests;
 pub mod json;
 mod lazy_box;
 mod limits;
@@ -280,44 +281,86 @@ mod rpc;
 pub mod schema;
 mod server;
 mod session;
-mod subscription;
 pub mod task;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod time;
 mod version;
 
-pub use capability::{Capability, CapabilitySet, Extension, ExtensionSet};
 pub use client::cache;
-pub use client::{
-    Client, ClientEvent, ConnectError, ConnectFailure, Connected, NegotiationBasis,
-    RequestFromServer, ServerRequest, ToolTasks,
-};
-pub use config::{
-    BadArguments, CacheHint, CacheHints, CapabilityPolicy, ClientConfig, ConnectionConfig,
-    DuplicateIds, KeepAlive, Listening, Relay, RepliesWithoutId, ServerConfig, Timeouts,
-    UnknownMethods,
-};
+pub use client::{Client, ClientEvent, RequestFromServer, ServerRequest};
+pub use codes::ErrorCode;
+pub use config::{ClientConfig, ConnectionConfig, ServerConfig};
 pub use connection::{
-    AbandonedTask, Batch, BatchError, BegunTask, CallEnded, CallError, CallOptions, CancelCause,
-    CancelError, Cancellation, Cancelled, Cause, Connection, Counts, Delivery, ExchangeEnd, Expiry,
-    ListPage, ListRestarted, Notification, NotifyError, Observation, Outboxes, Outcome, Paging,
-    Progress, ProgressReport, ProgressUpdate, Received, RequestContext, RestartCause, Route,
-    SubscriptionEnd, SubscriptionNews, SubscriptionUpdate, TaskAnswer, TaskOptions, TaskRequest,
-    TaskTicket, TaskUpdate, Timeout, TransportError, TransportErrorKind, TransportFailure,
-    TransportFailureKind, UnmatchedResponse, Violation,
+    CallError, CallOptions, Cause, Connection, Outboxes, Outcome, Received, RequestContext, Route,
 };
-pub use dialect::{InvalidMetaKey, MetaKey, NotAllowed, RespondError, name_in};
-pub use error::{ErrorCode, ViolationKind};
-pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
-pub use handle::{CallId, ConnectionNumber, IncomingId, Principal, Requestor};
+pub use dialect::RespondError;
+pub use frame::{Frame, Frames, Framing, Inbox, Messages, Outbox};
+pub use handle::{CallId, ConnectionNumber, IncomingId, Principal};
 pub use limits::Limits;
-pub use rpc::{ErrorObject, Id, UnmatchedCause};
-pub use schema::{Json, Payload, Prepared, WrittenResult};
-pub use server::{
-    CallTool, ChangedList, ClientRequest, Complete, GetPrompt, Log, Opened, Page, Request, Server,
-    ServerEvent, Subscribed, TaskMode, request_state,
-};
+pub use schema::Payload;
+pub use server::request_state;
+pub use server::{ClientRequest, Request, Server, ServerEvent};
 pub use session::Phase;
 pub use time::Instant;
-pub use version::{Era, Revision, RevisionSet, UnknownRevision};
+pub use version::{Era, Revision, RevisionSet};
+
+/// The contents of events: outcomes, cancellations, violations, changes of subscriptions and tasks.
+///
+/// The events themselves are [`ServerEvent`] and [`ClientEvent`].
+pub mod event {
+    pub use crate::client::{ConnectFailure, Connected, NegotiationBasis};
+    pub use crate::connection::{
+        AbandonedTask, CallEnded, CancelCause, Cancelled, Counts, Expiry, ListPage, ListRestarted,
+        Notification, Observation, RestartCause, SubscriptionEnd, SubscriptionNews,
+        SubscriptionUpdate, TaskAnswer, TaskUpdate, UnmatchedResponse, Violation,
+    };
+    pub use crate::frame::MessageBytes;
+    pub use crate::rpc::{Id, UnmatchedCause};
+    pub use crate::server::{Opened, Subscribed};
+}
+
+/// The errors of commands, of the transport, and of JSON-RPC.
+///
+/// [`RespondError`] and [`CallError`], the most frequent ones, are at the root of the crate.
+pub mod error {
+    pub use crate::client::ConnectError;
+    pub use crate::codes::ViolationKind;
+    pub use crate::config::BadArguments;
+    pub use crate::connection::{
+        BatchError, CancelError, NotifyError, TransportError, TransportErrorKind, TransportFailure,
+        TransportFailureKind,
+    };
+    pub use crate::dialect::{InvalidMetaKey, NotAllowed};
+    pub use crate::rpc::ErrorObject;
+    pub use crate::version::UnknownRevision;
+}
+
+/// Calls of this side: their options, pages, tasks and batches. [`CallOptions`] is at the root of the crate.
+pub mod call {
+    pub use crate::client::ToolTasks;
+    pub use crate::connection::{
+        Batch, BegunTask, Cancellation, ExchangeEnd, Paging, TaskOptions, TaskTicket, Timeout,
+    };
+}
+
+/// Requests of the peer: views on their params, their sender, and their metadata.
+///
+/// The requests themselves are [`ClientRequest`] and [`ServerRequest`].
+pub mod request {
+    pub use crate::connection::TaskRequest;
+    pub use crate::dialect::{MetaKey, name_in};
+    pub use crate::handle::Requestor;
+    pub use crate::server::{CallTool, Complete, GetPrompt, Page, TaskMode};
+}
+
+/// Progress, in both directions.
+pub mod progress {
+    pub use crate::connection::{Progress, ProgressReport, ProgressUpdate};
+}
+
+/// Change notifications and log messages of a server, and their delivery to the clients that asked for them.
+pub mod subscription {
+    pub use crate::connection::Delivery;
+    pub use crate::server::{ChangedList, Log};
+}

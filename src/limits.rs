@@ -2,7 +2,7 @@
 
 /// Bounds on what a peer or a caller can make one connection hold.
 ///
-/// A limit that a peer exceeds is reported as a [`Violation`](crate::Violation) and the connection
+/// A limit that a peer exceeds is reported as a [`Violation`](crate::event::Violation) and the connection
 /// lives on; a limit that the caller exceeds is an error of the call and nothing changes.
 ///
 /// # Memory of a connection
@@ -98,7 +98,7 @@ pub struct Limits {
     /// - and, while a request is taken in, what its outbox has not sent.
     ///
     /// Default 64 MiB: two of the largest messages. One request more is refused with its own id and `-32603`,
-    /// and what there is goes on. [`Counts::kept_bytes`](crate::Counts::kept_bytes) says how many there are.
+    /// and what there is goes on. [`Counts::kept_bytes`](crate::event::Counts::kept_bytes) says how many there are.
     pub connection_bytes: usize,
     /// Most requests of the peer that may be unanswered at the same time.
     ///

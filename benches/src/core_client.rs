@@ -3,8 +3,9 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
+use mcp_sansio::schema::Json;
 use mcp_sansio::{
-    CallId, CallOptions, Client, ClientConfig, ClientEvent, Framing, Inbox, Instant, Json, Limits,
+    CallId, CallOptions, Client, ClientConfig, ClientEvent, Framing, Inbox, Instant, Limits,
     Outbox, RevisionSet,
 };
 

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use mcp_sansio::json::{Envelope, Raw};
 use mcp_sansio::model::method::ListTools;
 use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, ResourcesCapability, Tool};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::schema::{Json, Prepared};
 use mcp_sansio::{
-    ClientRequest, Framing, Inbox, IncomingId, Instant, Json, Limits, Outbox, Prepared, Progress,
-    RespondError, Revision, Server, ServerConfig, ServerEvent,
+    ClientRequest, Framing, Inbox, IncomingId, Instant, Limits, Outbox, RespondError, Revision,
+    Server, ServerConfig, ServerEvent,
 };
 
 use crate::messages::{self, Echo};

@@ -5,10 +5,13 @@
 
 use std::time::Duration;
 
+use mcp_sansio::call::Timeout;
+use mcp_sansio::error::ErrorObject;
+use mcp_sansio::event::CallEnded;
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
-    CallEnded, CallId, CallOptions, ClientRequest, Era, ErrorCode, ErrorObject, IncomingId,
-    Outcome, Payload, Request, RequestContext, RespondError, Timeout,
+    CallId, CallOptions, ClientRequest, Era, ErrorCode, IncomingId, Outcome, Payload, Request,
+    RequestContext, RespondError,
 };
 
 use crate::gateway::Gateway;

@@ -8,12 +8,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_sansio::event::{ConnectFailure, Notification};
 use mcp_sansio::model::method::{self, Notification as _};
 use mcp_sansio::model::{EmptyCapability, ListChanged, LoggingLevel, ResourcesCapability};
+use mcp_sansio::progress::{Progress, ProgressUpdate};
+use mcp_sansio::subscription::ChangedList;
 use mcp_sansio::{
-    CallId, Cause, ChangedList, ClientEvent, ConnectFailure, Era, ErrorCode, Frame, Framing,
-    IncomingId, Instant, Notification, Outbox, Phase, Progress, ProgressUpdate, Server,
-    ServerConfig, ServerEvent,
+    CallId, Cause, ClientEvent, Era, ErrorCode, Frame, Framing, IncomingId, Instant, Outbox, Phase,
+    Server, ServerConfig, ServerEvent,
 };
 
 use crate::forward::Job;

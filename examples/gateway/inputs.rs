@@ -12,11 +12,14 @@
 use crate::forward::in_words;
 use crate::gateway::Gateway;
 use crate::upstream::Upstream;
+use mcp_sansio::capability::CapabilitySet;
+use mcp_sansio::error::NotAllowed;
+use mcp_sansio::event::CallEnded;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{InputRequest, InputRequired, Text};
 use mcp_sansio::{
-    CallEnded, CallOptions, CapabilitySet, ErrorCode, IncomingId, NotAllowed, Outcome, Request,
-    RequestFromServer, RespondError, ServerRequest,
+    CallOptions, ErrorCode, IncomingId, Outcome, Request, RequestFromServer, RespondError,
+    ServerRequest,
 };
 
 /// A request of an upstream that the client has been asked.

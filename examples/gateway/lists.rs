@@ -5,14 +5,17 @@
 
 use std::collections::BTreeMap;
 
+use mcp_sansio::call::{Paging, Timeout};
+use mcp_sansio::capability::Capability;
+use mcp_sansio::event::ListPage;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
 };
-use mcp_sansio::schema::EncodeError;
+use mcp_sansio::request::Page;
+use mcp_sansio::schema::{EncodeError, Json};
 use mcp_sansio::{
-    CallError, CallId, CallOptions, Capability, ErrorCode, IncomingId, Instant, Json, ListPage,
-    Outcome, Page, Paging, RespondError, Timeout,
+    CallError, CallId, CallOptions, ErrorCode, IncomingId, Instant, Outcome, RespondError,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
 

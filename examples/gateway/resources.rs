@@ -4,12 +4,12 @@
 //! resource, or at all of them if none has. The machine of the upstream knows how it subscribes to things,
 //! and the machine of the client knows who wants to hear of them.
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::event::{Notification, Subscribed, SubscriptionNews, SubscriptionUpdate};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{SubscriptionFilter, method};
-use mcp_sansio::{
-    CallId, Capability, ChangedList, ErrorCode, IncomingId, Notification, Subscribed,
-    SubscriptionNews, SubscriptionUpdate,
-};
+use mcp_sansio::subscription::ChangedList;
+use mcp_sansio::{CallId, ErrorCode, IncomingId};
 
 use crate::gateway::Gateway;
 

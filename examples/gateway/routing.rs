@@ -3,8 +3,9 @@
 
 use std::borrow::Cow;
 
+use mcp_sansio::capability::Capability;
 use mcp_sansio::json::Raw;
-use mcp_sansio::{Capability, ClientRequest, Era, Request};
+use mcp_sansio::{ClientRequest, Era, Request};
 
 use crate::gateway::Gateway;
 use crate::names;

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_sansio::error::ConnectError;
+use mcp_sansio::event::ConnectFailure;
 use mcp_sansio::model::{
     ElicitationCapability, EmptyCapability, ListChanged, SamplingCapability, SubscriptionFilter,
 };
 use mcp_sansio::{
-    CallError, CallId, CallOptions, Client, ClientConfig, ConnectError, ConnectFailure,
-    ConnectionNumber, Era, Framing, IncomingId, Instant, Outbox, Payload, Phase,
+    CallError, CallId, CallOptions, Client, ClientConfig, ConnectionNumber, Era, Framing,
+    IncomingId, Instant, Outbox, Payload, Phase,
 };
 
 use crate::side_table::SideTable;

@@ -4,15 +4,14 @@ use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::event::{Notification, SubscriptionNews, Violation};
 use mcp_sansio::json::{Number, Raw};
 use mcp_sansio::model::{
     Content, CreateMessageResult, ElicitParams, ElicitResult, ElicitationMode, ListRootsResult,
     ObjectSchema, PrimitiveSchema, Root, StopReason, StringSchema, method,
 };
-use mcp_sansio::{
-    Client, ClientEvent, ErrorCode, Notification, RespondError, ServerRequest, SubscriptionNews,
-    Violation, ViolationKind,
-};
+use mcp_sansio::{Client, ClientEvent, ErrorCode, RespondError, ServerRequest};
 use mcp_sansio_std::{Exchange, Handle, Handler};
 use serde_json::{Map, Value};
 

@@ -1,12 +1,13 @@
 //! What a server has, all pages of it.
 
+use mcp_sansio::ErrorCode;
+use mcp_sansio::capability::Capability;
 use mcp_sansio::json::{ParseError, Raw};
 use mcp_sansio::model::method::PagedMethod;
 use mcp_sansio::model::{
     List, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     Prompt, PromptArgument, Resource, ResourceTemplate, Text, Tool, method,
 };
-use mcp_sansio::{Capability, ErrorCode};
 use mcp_sansio_std::{CallFailure, Reply};
 
 use crate::say::say;

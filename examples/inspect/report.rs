@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use mcp_sansio::Era;
+use mcp_sansio::event::{Connected, NegotiationBasis};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::{self, Method};
 use mcp_sansio::model::{Content, Implementation, ResourceContents};
-use mcp_sansio::{Connected, Era, NegotiationBasis};
 use mcp_sansio_std::Reply;
 use serde::Serialize;
 

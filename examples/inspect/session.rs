@@ -7,15 +7,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use mcp_sansio::call::{Paging, TaskOptions, Timeout, ToolTasks};
+use mcp_sansio::event::Connected;
 use mcp_sansio::model::method::{Method, PagedMethod};
 use mcp_sansio::model::{
     ElicitationCapability, ElicitationRequired, ListChanged, LoggingLevel, SamplingCapability,
     SetLevelParams, SubscriptionFilter, method,
 };
-use mcp_sansio::{
-    CallOptions, ClientConfig, Connected, Era, ErrorCode, Paging, Phase, Revision, RevisionSet,
-    TaskOptions, Timeout, ToolTasks,
-};
+use mcp_sansio::{CallOptions, ClientConfig, Era, ErrorCode, Phase, Revision, RevisionSet};
 use mcp_sansio_std::{
     CallFailure, Connection, ConnectionOptions, OpenError, ProcessOptions, Reply, SharedTasks,
     connect, serve_with, spawn_with,

@@ -1,7 +1,8 @@
 //! What changes while somebody watches.
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::event::{Notification, SubscriptionEnd, SubscriptionNews};
 use mcp_sansio::model::{SubscriptionFilter, UriParams, method};
-use mcp_sansio::{Capability, Notification, SubscriptionEnd, SubscriptionNews};
 
 use crate::contents::Contents;
 use crate::say::say;

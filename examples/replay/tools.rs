@@ -12,10 +12,12 @@ use mcp_sansio::model::{
     CallToolResult, ElicitParams, ElicitResult, InputRequired, ListChanged, ListToolsResult, Map,
     ObjectSchema, PrimitiveSchema, StringSchema, Tool,
 };
+use mcp_sansio::progress::Progress;
+use mcp_sansio::request::CallTool;
 use mcp_sansio::testing::Application;
 use mcp_sansio::{
-    CallTool, ClientRequest, ErrorCode, IncomingId, Instant, Outbox, Progress, Request,
-    RespondError, Server, ServerConfig, ServerEvent,
+    ClientRequest, ErrorCode, IncomingId, Instant, Outbox, Request, RespondError, Server,
+    ServerConfig, ServerEvent,
 };
 use serde::Deserialize;
 

@@ -3,10 +3,14 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use mcp_sansio::call::Timeout;
+use mcp_sansio::config::{DuplicateIds, RepliesWithoutId};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::schema::Json;
 use mcp_sansio::testing::{Broken, Choices, Meaning, Monitor, Promise, WorkMeter};
 use mcp_sansio::{
-    CallId, CallOptions, Cause, ConnectionConfig, DuplicateIds, Framing, Inbox, IncomingId,
-    Instant, Json, Outbox, Phase, Progress, RepliesWithoutId, RespondError, Timeout,
+    CallId, CallOptions, Cause, ConnectionConfig, Framing, Inbox, IncomingId, Instant, Outbox,
+    Phase, RespondError,
 };
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};

@@ -3,8 +3,8 @@
 use super::connected::ConnectFailure;
 use super::negotiation::{Failing, Probed};
 use crate::capability::{CapabilitySet, Owner};
+use crate::codes::{ErrorCode, ViolationKind};
 use crate::connection::{Cause, Outcome, TransportFailureKind, versions, versions_in};
-use crate::error::{ErrorCode, ViolationKind};
 use crate::json::{MemberTexts, Raw, Str, member};
 use crate::version::RevisionSet;
 

@@ -2,8 +2,8 @@
 
 use super::negotiation::NegotiationBasis;
 use crate::capability::CapabilitySet;
+use crate::codes::ViolationKind;
 use crate::connection::{Cause, TransportFailure, server_info};
-use crate::error::ViolationKind;
 use crate::frame::MessageBytes;
 use crate::json::{Raw, Str};
 use crate::model::Implementation;
@@ -101,8 +101,8 @@ pub enum ConnectFailure<'a> {
         /// What it answered: the whole message, or the result if that is what does not fit.
         message: MessageBytes<'a>,
     },
-    /// The server did not answer within [`Timeouts::handshake`](crate::Timeouts::handshake), or, if it has
-    /// to be one without sessions, within [`Timeouts::probe`](crate::Timeouts::probe).
+    /// The server did not answer within [`Timeouts::handshake`](crate::config::Timeouts::handshake), or, if it has
+    /// to be one without sessions, within [`Timeouts::probe`](crate::config::Timeouts::probe).
     #[error("the server did not answer in time")]
     TimedOut,
     /// The server went away when it was asked what it is, as servers do that know nothing but `initialize`.

@@ -17,13 +17,13 @@ use core::hash::{Hash, Hasher};
 use core::ops::{Deref, DerefMut};
 
 use crate::capability::CapabilitySet;
+use crate::codes::ViolationKind;
 use crate::config::{ClientConfig, RoleConfig};
 use crate::connection::{
     Connection, Cx, Elapsed, ExchangeEnd, ForRole, IncomingRequest, InputRequested, Outboxes,
     Outcome, Received,
 };
 use crate::dialect::methods::RequestKind;
-use crate::error::ViolationKind;
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber};
 use crate::json::{Raw, ScannedFrame};

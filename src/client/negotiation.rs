@@ -3,7 +3,7 @@
 //!
 //! It knows nothing of messages. It is told what came of the last step, and says what to do next.
 
-use crate::error::ErrorCode;
+use crate::codes::ErrorCode;
 use crate::version::{Era, Revision, RevisionSet};
 
 /// What to do next.

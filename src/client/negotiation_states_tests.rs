@@ -208,7 +208,7 @@ pub(crate) fn section() -> String {
     format!(
         "## The negotiation of a client\n\n\
          How a client finds out which era a server belongs to. What has no session ends in \
-         [`Connected`](crate::ClientEvent::Connected) with that [`NegotiationBasis`](crate::NegotiationBasis), what fails in \
+         [`Connected`](crate::ClientEvent::Connected) with that [`NegotiationBasis`](crate::event::NegotiationBasis), what fails in \
          [`ConnectFailed`](crate::ClientEvent::ConnectFailed); whoever asks for a session and is given one is \
          connected, too, and that is not in the tables.\n\n\
          {}\n\

@@ -18,7 +18,7 @@ use crate::version::Revision;
 /// is known. Forget it when the list changes. A tool that is not known runs as no task.
 ///
 /// ```
-/// use mcp_sansio::ToolTasks;
+/// use mcp_sansio::call::ToolTasks;
 /// use mcp_sansio::json::Raw;
 /// use mcp_sansio::model::TaskSupport;
 ///

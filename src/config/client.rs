@@ -10,8 +10,9 @@ use crate::version::{Revision, RevisionSet};
 /// Who a client is, what it offers and how it behaves. Connections share it in an `Arc`.
 ///
 /// ```
-/// use mcp_sansio::{Capability, ClientConfig};
+/// use mcp_sansio::capability::Capability;
 /// use mcp_sansio::model::ListChanged;
+/// use mcp_sansio::ClientConfig;
 ///
 /// let mut config = ClientConfig::new("assistant", "1.0.0");
 /// config.capabilities.roots = Some(ListChanged::default());

@@ -178,7 +178,7 @@ pub enum CapabilityPolicy {
     #[default]
     Strict,
     /// It is sent, and whoever watches is told with
-    /// [`Observation::NotDeclared`](crate::Observation::NotDeclared).
+    /// [`Observation::NotDeclared`](crate::event::Observation::NotDeclared).
     Warn,
     /// It is sent.
     Off,

@@ -1,10 +1,10 @@
 //! `AnswerContext`: the parts of a request of this side that its result is checked against, and its elicitation.
 
 use super::elicitations::Elicitations;
+use crate::codes::ErrorCode;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
 use crate::dialect::{Kept, check_params, elicitation_id};
-use crate::error::ErrorCode;
 use crate::json::{Elements, Envelope, Member, Object, Str, member};
 use crate::model::ElicitationRequired;
 use crate::rpc::ErrorObject;

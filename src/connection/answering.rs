@@ -6,8 +6,8 @@ use serde::ser::Serialize;
 
 use super::{Cause, Connection, Counts, Outboxes, Progress, ProgressReport, RequestContext};
 use crate::capability::CapabilitySet;
+use crate::codes::ErrorCode;
 use crate::dialect::RespondError;
-use crate::error::ErrorCode;
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber, IncomingId};
 use crate::rpc::{ErrorObject, Fault, Serialized};
@@ -114,8 +114,8 @@ impl Connection {
 
 /// # Answering
 impl Connection {
-    /// Answers a request. The result is a type of [`model`](crate::model), a [`Prepared`](crate::Prepared) or
-    /// another [`Payload`]; `()` is an empty one, and [`Json`](crate::Json) holds a type of your own.
+    /// Answers a request. The result is a type of [`model`](crate::model), a [`Prepared`](crate::schema::Prepared) or
+    /// another [`Payload`]; `()` is an empty one, and [`Json`](crate::schema::Json) holds a type of your own.
     ///
     /// # Errors
     ///
@@ -212,7 +212,7 @@ impl Connection {
     /// The transport has ended or failed.
     ///
     /// At [`Cause::EndOfInput`] a server may still answer what is in flight, until
-    /// [`Timeouts::drain`](crate::Timeouts::drain) has passed; in every other case the
+    /// [`Timeouts::drain`](crate::config::Timeouts::drain) has passed; in every other case the
     /// connection is closed at once.
     pub fn disconnected(&mut self, cause: Cause, now: Instant) {
         self.dispatcher.disconnected(self.config.connection(), cause, now);

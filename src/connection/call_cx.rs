@@ -6,7 +6,7 @@ use super::cx::Cx;
 use super::event::Outcome;
 use super::inputs::InputRequested;
 use super::messages::Messages;
-use crate::error::ViolationKind;
+use crate::codes::ViolationKind;
 use crate::handle::CallId;
 use crate::lazy_box::LazyBox;
 use crate::rpc::ResultType;

@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::call_options::CallError;
-use crate::error::ErrorCode;
+use crate::codes::ErrorCode;
 use crate::handle::CallId;
+use crate::interests::Filter;
 use crate::lazy_box::Empty;
 use crate::ordered::Ordered;
 use crate::rpc::GivenUp;
-use crate::subscription::Filter;
 
 /// What has to be known of all calls together, kept up to date with each one that comes and goes. Most connections never
 /// have any of it.

@@ -12,7 +12,8 @@ use crate::schema::EncodeError;
 ///
 /// ```
 /// use core::time::Duration;
-/// use mcp_sansio::{CallOptions, Timeout};
+/// use mcp_sansio::call::Timeout;
+/// use mcp_sansio::CallOptions;
 ///
 /// let options = CallOptions::new().progress().idle(Timeout::After(Duration::from_secs(5)));
 /// ```
@@ -151,7 +152,8 @@ pub enum CallError {
 ///
 /// ```
 /// use core::time::Duration;
-/// use mcp_sansio::{CallOptions, TaskOptions};
+/// use mcp_sansio::call::TaskOptions;
+/// use mcp_sansio::CallOptions;
 ///
 /// let options = CallOptions::new().task(TaskOptions::new().ttl(Duration::from_secs(3_600)));
 /// ```

@@ -12,7 +12,7 @@ use super::pages::Pages;
 use super::remote_task::RemoteTask;
 use super::resend::{is_repeated, send_again};
 use super::subscription::Subscription;
-use crate::error::ViolationKind;
+use crate::codes::ViolationKind;
 use crate::rpc::{Recycle, ResultType};
 
 /// The messages below the patterns.

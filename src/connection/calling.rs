@@ -152,7 +152,7 @@ impl Connection {
     }
 
     /// Stops the timers of all calls, for as long as
-    /// [`Timeouts::person`](crate::Timeouts::person) at most: somebody is thinking about
+    /// [`Timeouts::person`](crate::config::Timeouts::person) at most: somebody is thinking about
     /// something. On a client this happens by itself while a request that asks a person is
     /// open.
     pub fn pause(&mut self, now: Instant) {

@@ -1,7 +1,7 @@
 //! Calls that are given up: taken back where that is possible, cancelled on the wire where it is not.
 
 /// How a cancelled call ended. No event follows, and an answer that still comes is a
-/// [`UnmatchedResponse`](crate::UnmatchedResponse).
+/// [`UnmatchedResponse`](crate::event::UnmatchedResponse).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cancellation {
@@ -12,7 +12,7 @@ pub enum Cancellation {
     Notified,
     /// The call asks for a task, which cannot be cancelled before it has a name. If it gets one within ten
     /// minutes, and there is room to remember it until then, the peer is told, and
-    /// [`AbandonedTask`](crate::AbandonedTask) says so.
+    /// [`AbandonedTask`](crate::event::AbandonedTask) says so.
     Deferred,
     /// The call has become a task, and the peer does not let its tasks be cancelled, or there is no room to
     /// tell it. The task goes on.

@@ -22,11 +22,11 @@ use crate::dialect::NotAllowed;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
 use crate::handle::{CallId, IncomingId};
+use crate::interests::Filter;
 use crate::json::Raw;
 use crate::model::SubscriptionFilter;
 use crate::rpc::{Ending, GivenUp, Patience};
 use crate::schema::Payload;
-use crate::subscription::Filter;
 
 /// # Commands about calls
 impl Calls {

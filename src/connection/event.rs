@@ -5,7 +5,7 @@ use core::fmt;
 use super::call_options::CallError;
 use super::task_update::BegunTask;
 use super::transport_failure::TransportFailure;
-use crate::error::{ErrorCode, ViolationKind};
+use crate::codes::{ErrorCode, ViolationKind};
 use crate::frame::MessageBytes;
 use crate::handle::{CallId, IncomingId};
 use crate::json::{Number, ParseError, Raw, Str, decoded};
@@ -249,7 +249,7 @@ pub enum Outcome<'a> {
     /// the peer needs.
     InputRequired(Raw<'a>),
     /// The call became a [task](crate::task) that this connection does not poll: the application polls it
-    /// ([`TaskOptions::by_hand`](crate::TaskOptions::by_hand)), or the connection has ended. The task goes on and can be
+    /// ([`TaskOptions::by_hand`](crate::call::TaskOptions::by_hand)), or the connection has ended. The task goes on and can be
     /// polled on another connection.
     Task(BegunTask<'a>),
     /// The call became a task, and the task was cancelled.
@@ -329,11 +329,11 @@ impl Outcome<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Expiry {
-    /// No answer and no progress for [`Timeouts::idle`](crate::Timeouts::idle).
+    /// No answer and no progress for [`Timeouts::idle`](crate::config::Timeouts::idle).
     Idle,
-    /// [`Timeouts::total`](crate::Timeouts::total) since the call.
+    /// [`Timeouts::total`](crate::config::Timeouts::total) since the call.
     Total,
-    /// The timers of the call have stood still for [`Timeouts::person`](crate::Timeouts::person),
+    /// The timers of the call have stood still for [`Timeouts::person`](crate::config::Timeouts::person),
     /// because a person was asked on behalf of the peer.
     Paused,
 }
@@ -341,7 +341,7 @@ pub enum Expiry {
 /// In a sentence.
 ///
 /// ```
-/// assert_eq!(mcp_sansio::Expiry::Paused.to_string(), "a person took too long");
+/// assert_eq!(mcp_sansio::event::Expiry::Paused.to_string(), "a person took too long");
 /// ```
 impl fmt::Display for Expiry {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -435,7 +435,7 @@ pub enum Cause {
     #[error("the server has ended the session")]
     SessionLost,
     /// The peer has not answered a number of pings
-    /// ([`KeepAlive::close_after`](crate::KeepAlive::close_after)).
+    /// ([`KeepAlive::close_after`](crate::config::KeepAlive::close_after)).
     #[error("the peer does not answer any more")]
     Unresponsive,
     /// The peer sends and does not read: not even the machine's own answers fit any more.

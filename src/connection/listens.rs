@@ -23,13 +23,13 @@ use super::session::Session;
 use crate::dialect::methods::NotificationKind;
 use crate::frame::Serial;
 use crate::handle::{IncomingId, Place};
+use crate::interests::{Filter, LISTS};
 use crate::json::member;
 use crate::lazy_box::Empty;
 use crate::model::ResourceUpdatedParams;
 use crate::ordered::Ordered;
 use crate::rpc::write_notification_with;
 use crate::schema::{EncodeError, MetaAdditions, Payload, serialized};
-use crate::subscription::{Filter, LISTS};
 use crate::task::EXTENSION;
 
 /// The subscriptions that are open, in the order they were made.

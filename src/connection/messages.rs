@@ -16,11 +16,11 @@ use crate::capability::CapabilitySet;
 use crate::config::ConnectionConfig;
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber};
+use crate::interests::Interests;
 use crate::lazy_box::LazyBox;
 use crate::limits::Limits;
 use crate::model::LoggingLevel;
 use crate::rpc::{Id, Lookup, Outgoing, Recycle};
-use crate::subscription::Interests;
 use crate::time::Instant;
 use crate::version::RevisionSet;
 

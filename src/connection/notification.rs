@@ -3,9 +3,9 @@
 use super::messages::Messages;
 use super::routing::Role;
 use super::session::Session;
+use crate::codes::ViolationKind;
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::NotificationKind;
-use crate::error::ViolationKind;
 use crate::json::{Object, Str};
 use crate::schema::{Misfit, fits};
 

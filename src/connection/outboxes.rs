@@ -1,7 +1,7 @@
 //! `Outboxes`, `Route` and `Received`: where output goes, and where input came from.
 
 use crate::capability::Capability;
-use crate::error::ErrorCode;
+use crate::codes::ErrorCode;
 use crate::frame::Outbox;
 use crate::handle::{CallId, IncomingId, Place, Principal, Requestor};
 use crate::session::Phase;
@@ -44,13 +44,13 @@ pub trait Outboxes {
     /// Whether a request to the peer can be sent on this route. The default is `true`.
     ///
     /// A transport that cannot deliver one, such as an HTTP response that is a single JSON object, returns `false`: the
-    /// call then fails at once with [`NotAllowed::Transport`](crate::NotAllowed::Transport), instead of waiting for its timeout.
+    /// call then fails at once with [`NotAllowed::Transport`](crate::error::NotAllowed::Transport), instead of waiting for its timeout.
     fn can_ask(&self, route: Route) -> bool {
         _ = route;
         true
     }
 
-    /// Whether the peer reads this route now. The default is `true`. No [`KeepAlive`](crate::KeepAlive) ping is sent on a
+    /// Whether the peer reads this route now. The default is `true`. No [`KeepAlive`](crate::config::KeepAlive) ping is sent on a
     /// route without a reader.
     fn has_reader(&self, route: Route) -> bool {
         _ = route;
@@ -90,7 +90,7 @@ pub enum Observation<'a> {
         bytes: usize,
     },
     /// A message was sent that needs a capability which has not been declared
-    /// ([`CapabilityPolicy::Warn`](crate::CapabilityPolicy::Warn)).
+    /// ([`CapabilityPolicy::Warn`](crate::config::CapabilityPolicy::Warn)).
     NotDeclared {
         /// The method.
         method: &'a str,

@@ -7,7 +7,7 @@ use super::ask::NewId;
 use super::call_cx::{CallCx, CallNews, Next};
 use super::common_event::CommonEvent;
 use super::event::{ListPage, ListRestarted, Outcome, RestartCause};
-use crate::error::ErrorCode;
+use crate::codes::ErrorCode;
 use crate::handle::CallId;
 use crate::json::{Elements, Raw, Str, member};
 use crate::pagination::{NextPage, PageGuard, PageLimits, PageStop};

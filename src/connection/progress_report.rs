@@ -23,7 +23,7 @@ pub enum ProgressReport {
 /// How far the work on a request is.
 ///
 /// ```
-/// use mcp_sansio::Progress;
+/// use mcp_sansio::progress::Progress;
 ///
 /// let half = Progress::new(50_u32).total(100_u32).message("halfway there");
 /// let files = ["a", "b", "c"];

@@ -21,7 +21,7 @@ use super::reception::Reception;
 use super::request::{Admission, Admitted, Refusal};
 use super::send::Said;
 use super::transport_failure::ExchangeEnd;
-use crate::error::ViolationKind;
+use crate::codes::ViolationKind;
 use crate::frame::Frame;
 use crate::handle::CallId;
 use crate::json::{Envelope, Member, Raw, ScannedFrame, shown};

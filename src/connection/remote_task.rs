@@ -19,7 +19,7 @@ use super::resend::stuck;
 use super::task_messages::{inlined, poll, task_in, update_of};
 use super::task_snapshot::{Novelty, Seen, Snapshot, TaskProgress};
 use super::task_update::{BegunTask, TaskTicket};
-use crate::error::{ErrorCode, ViolationKind};
+use crate::codes::{ErrorCode, ViolationKind};
 use crate::handle::CallId;
 use crate::json::{MemberTexts, Raw};
 use crate::model::TaskStatus;

@@ -3,8 +3,8 @@
 use super::context::Negotiated;
 use super::request_meta::{ModernMeta, RequestMeta};
 use crate::capability::{CapabilitySet, Owner};
+use crate::codes::ViolationKind;
 use crate::dialect::methods::{Declared, RequestKind, Sender};
-use crate::error::ViolationKind;
 use crate::version::{Era, RevisionSet};
 
 /// Which side of the connection this is.

@@ -2,7 +2,7 @@
 
 use super::exchange::Exchange;
 use super::outboxes::{Observation, Outboxes, Route};
-use crate::error::ErrorCode;
+use crate::codes::ErrorCode;
 use crate::frame::{Room, Tag};
 use crate::handle::IncomingId;
 use crate::schema::{EncodeError, Writer};

@@ -22,18 +22,18 @@ use super::result_members::ReplyKind;
 use super::routing::Role;
 use super::steps::Left;
 use super::{progress, request};
+use crate::codes::{ErrorCode, ViolationKind};
 use crate::dialect::RespondError;
 use crate::dialect::methods::{NotificationKind, RequestKind};
-use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::Frame;
 use crate::handle::{CallId, IncomingId};
+use crate::interests::Filter;
 use crate::json::{Object, Str};
 use crate::lazy_box::LazyBox;
 use crate::limits::Limits;
 use crate::rpc::{Ending, Fault, GivenUp, Id};
 use crate::schema::{EncodeError, Payload};
 use crate::session::Phase;
-use crate::subscription::Filter;
 
 /// The requests of the peer, and the calls of this side below them.
 ///

@@ -20,7 +20,7 @@ use super::subscription::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate}
 use super::task_messages::{method_of, poll, task_in};
 use super::task_update::{AbandonedTask, TaskTicket};
 use super::wanted_inputs::withdraw;
-use crate::error::ErrorCode;
+use crate::codes::ErrorCode;
 use crate::handle::{CallId, IncomingId};
 use crate::json::{Envelope, Member, Str};
 use crate::lazy_box::LazyBox;

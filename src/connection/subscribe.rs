@@ -16,14 +16,14 @@ use super::subscription::{
     Early, Subscription, SubscriptionEnd, SubscriptionNews, SubscriptionUpdate, without,
 };
 use super::subscription_state::{changed, keep_early, subscription, subscription_mut};
+use crate::codes::ViolationKind;
 use crate::dialect::methods::NotificationKind;
-use crate::error::ViolationKind;
 use crate::handle::CallId;
+use crate::interests::Filter;
 use crate::json::{Raw, Str, member};
 use crate::lazy_box::LazyBox;
 use crate::rpc::{Id, UnmatchedCause, Wait};
 use crate::schema::serialized;
-use crate::subscription::Filter;
 
 /// The params of the request.
 pub(super) struct ListenParams<'f>(pub(super) &'f Raw<'f>);

@@ -7,14 +7,14 @@ use alloc::vec::Vec;
 use super::call_options::CallError;
 use super::event::{Cause, Notification};
 use super::transport_failure::TransportFailure;
+use crate::codes::ViolationKind;
 use crate::dialect::methods::NotificationKind;
-use crate::error::ViolationKind;
 use crate::handle::CallId;
+use crate::interests::Filter;
 use crate::json::{Raw, Str};
 use crate::limits::Limits;
 use crate::model::SubscriptionFilter;
 use crate::rpc::ErrorObject;
-use crate::subscription::Filter;
 
 /// What is known of a subscription.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -133,7 +133,7 @@ pub enum SubscriptionEnd<'a> {
     Failed(ErrorObject<'a>),
     /// The server answered with something that is no answer.
     Malformed(ViolationKind),
-    /// The server did not say within [`Timeouts::acknowledgement`](crate::Timeouts::acknowledgement)
+    /// The server did not say within [`Timeouts::acknowledgement`](crate::config::Timeouts::acknowledgement)
     /// that it is open.
     TimedOut,
     /// Its transport has failed: the stream broke off, for example. What it announced is stale; subscribe again.

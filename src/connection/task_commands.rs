@@ -66,7 +66,7 @@ impl Connection {
     }
 
     /// Answers a request about tasks, or lets it wait until the task has ended. A requestor sees
-    /// only the tasks that were begun for the same [`Requestor`](crate::Requestor).
+    /// only the tasks that were begun for the same [`Requestor`](crate::request::Requestor).
     ///
     /// It also does what [`settle_tasks`](Self::settle_tasks) does.
     ///

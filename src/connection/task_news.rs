@@ -14,10 +14,10 @@ use super::progress::ProgressParams;
 use super::progress_report::{Progress, ProgressReport};
 use super::send::{Said, observe_sent};
 use super::task_host::{NO_SUCH_TASK, TaskHost};
+use crate::codes::ErrorCode;
 use crate::dialect::RespondError;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
-use crate::error::ErrorCode;
 use crate::frame::{Room, Tag};
 use crate::handle::IncomingId;
 use crate::json::Raw;
@@ -282,7 +282,7 @@ impl TaskHost<'_> {
         &mut self,
         cx: &mut Cx<'_, '_>,
         id: IncomingId,
-        granted: Option<&crate::subscription::Filter<()>>,
+        granted: Option<&crate::interests::Filter<()>>,
     ) -> Result<(), EncodeError> {
         let Some(owner) =
             self.messages().incoming.table.get(id.0).map(|exchange| exchange.context.requestor)

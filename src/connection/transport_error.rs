@@ -16,7 +16,7 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 /// ```
 /// use std::error::Error;
 ///
-/// use mcp_sansio::{TransportError, TransportErrorKind};
+/// use mcp_sansio::error::{TransportError, TransportErrorKind};
 ///
 /// let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
 /// let error = TransportError::new(TransportErrorKind::ConnectionRefused)

@@ -6,7 +6,7 @@
 
 use super::features::Feature;
 use super::refusal::NotAllowed;
-use crate::error::ErrorCode;
+use crate::codes::ErrorCode;
 use crate::version::{Era, Revision};
 
 /// What one era does. [`UNDECIDED`](Self::UNDECIDED) is for a client that does not know yet which era its server

@@ -14,14 +14,15 @@ pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
 /// of your own before you use them.
 ///
 /// ```
-/// use mcp_sansio::{MetaKey, Revision};
+/// use mcp_sansio::request::MetaKey;
+/// use mcp_sansio::Revision;
 ///
 /// let key = MetaKey::parse("com.example/color")?;
 /// assert_eq!((key.prefix(), key.name()), (Some("com.example"), "color"));
 /// assert!(!key.is_reserved(Revision::V2025_11_25));
 /// assert!(MetaKey::parse("io.modelcontextprotocol/x")?.is_reserved(Revision::V2025_11_25));
 /// assert!(MetaKey::parse("-/x").is_err());
-/// # Ok::<(), mcp_sansio::InvalidMetaKey>(())
+/// # Ok::<(), mcp_sansio::error::InvalidMetaKey>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MetaKey<'k> {

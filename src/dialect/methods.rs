@@ -426,7 +426,7 @@ impl RequestKind {
 ///
 /// ```
 /// use mcp_sansio::json::Raw;
-/// use mcp_sansio::name_in;
+/// use mcp_sansio::request::name_in;
 ///
 /// let params = Raw::new(r#"{"taskId":"786512e2"}"#)?;
 /// assert_eq!(name_in("tasks/get", &params).unwrap(), "786512e2");

@@ -10,7 +10,7 @@ use core::ops::Deref;
 /// `Debug` shows the length only: what a peer sends by mistake can be a secret.
 ///
 /// ```
-/// use mcp_sansio::MessageBytes;
+/// use mcp_sansio::event::MessageBytes;
 ///
 /// let bytes = MessageBytes::from(b"listening on port 80".as_slice());
 /// assert_eq!(bytes.to_text(), "listening on port 80");

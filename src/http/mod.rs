@@ -32,13 +32,13 @@
 //! | What is to be requested, or broken off? | [`ClientTransport::poll_action`]: the [`ClientTransport`] are the outboxes of the [`Client`](crate::Client) |
 //! | The head of a response | [`ClientTransport::head`], which gives a [`ResponseReader`] |
 //! | Parts of the body, and its end | [`ClientTransport::chunk`], [`ClientTransport::end`], which give messages for the machine |
-//! | It failed | [`ClientTransport::failed`] or [`ClientTransport::broken`], with the [`TransportError`](crate::TransportError) that says why |
+//! | It failed | [`ClientTransport::failed`] or [`ClientTransport::broken`], with the [`TransportError`](crate::error::TransportError) that says why |
 //!
 //! Each message is a request of its own, with the header fields that its revision asks for. What goes wrong with one
 //! ends the call that it carries, with [`Outcome::TransportFailed`](crate::Outcome::TransportFailed), and nothing else: the
 //! connection lives on. Event streams that break off are asked for again where that is possible. A session that the
 //! server has ended is [`Arrived::SessionLost`]. A server that asks for authorization shows in
-//! [`TransportFailureKind::Unauthorized`](crate::TransportFailureKind::Unauthorized), with what it says; what to do about it
+//! [`TransportFailureKind::Unauthorized`](crate::error::TransportFailureKind::Unauthorized), with what it says; what to do about it
 //! is not here.
 //!
 //! # Time

@@ -8,11 +8,12 @@ use core::time::Duration;
 use serde_json::{Value, json};
 
 use super::Chart;
+use crate::call::{Cancellation, TaskOptions, Timeout};
 use crate::json::Raw;
 use crate::model::ListChanged;
 use crate::{
-    CallId, CallOptions, Cancellation, Cause, Client, ClientConfig, ClientEvent, ErrorCode,
-    Framing, Instant, Limits, Outbox, Outcome, RevisionSet, TaskOptions, Timeout,
+    CallId, CallOptions, Cause, Client, ClientConfig, ClientEvent, ErrorCode, Framing, Instant,
+    Limits, Outbox, Outcome, RevisionSet,
 };
 
 const IDLE: Duration = Duration::from_secs(10);
@@ -378,7 +379,7 @@ pub(super) fn section() -> String {
         "## Calls\n\n\
          What becomes of a call of a client, with the [`Outcome`](crate::Outcome)s at its end. A call that is \
          cancelled has no event: cancelling says what has come of it \
-         ([`Cancellation`](crate::Cancellation)). The first three states are the same in a session, where \
+         ([`Cancellation`](crate::call::Cancellation)). The first three states are the same in a session, where \
          what a server needs is a request of its own. Not in the table: `Truncated` is for lists in pages, \
          `InputRequired` for calls whose input is given by hand, `TooManyRounds` for those that never have \
          enough of it, `CallError` for those that were held and then found to be not allowed, `TransportFailed` for \

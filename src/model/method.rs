@@ -6,8 +6,8 @@
 //! ```
 //! use std::collections::BTreeMap;
 //!
-//! use mcp_sansio::Json;
 //! use mcp_sansio::model::method::{CallTool, Method};
+//! use mcp_sansio::schema::Json;
 //!
 //! assert_eq!(CallTool::NAME, "tools/call");
 //!

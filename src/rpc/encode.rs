@@ -6,7 +6,7 @@ use serde::ser::Serialize;
 
 use super::id::Id;
 use super::message::ErrorObject;
-use crate::error::ErrorCode;
+use crate::codes::ErrorCode;
 use crate::json::Raw;
 use crate::schema::shape::Form;
 use crate::schema::{

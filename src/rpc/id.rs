@@ -4,7 +4,7 @@ use alloc::borrow::Cow;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-use crate::error::ViolationKind;
+use crate::codes::ViolationKind;
 use crate::json::{LONGEST_SHOWN, Str};
 
 /// The id of a request, or a progress token: an integer or a string.

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::id::Id;
-use crate::error::{ErrorCode, ViolationKind};
+use crate::codes::{ErrorCode, ViolationKind};
 use crate::json::{Envelope, JsonErrorKind, LONGEST_SHOWN, Member, MemberTexts, Object, Raw, Str};
 use crate::limits::Limits;
 
@@ -110,8 +110,9 @@ pub(crate) enum Intent {
 /// Programs disagree about codes: show them, do not branch on them.
 ///
 /// ```
+/// use mcp_sansio::error::ErrorObject;
 /// use mcp_sansio::json::Raw;
-/// use mcp_sansio::{ErrorCode, ErrorObject};
+/// use mcp_sansio::ErrorCode;
 ///
 /// let error = ErrorObject::new(ErrorCode::INVALID_PARAMS, "no such \"line\"");
 /// assert_eq!(error.message, "no such \"line\"");

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use super::index::Index;
 use super::table::Table;
 use super::*;
-use crate::error::{ALL_VIOLATIONS, ViolationKind};
+use crate::codes::{ALL_VIOLATIONS, ViolationKind};
 use crate::handle::{ConnectionNumber, Place};
 use crate::json::Envelope;
 use crate::limits::Limits;

@@ -20,7 +20,7 @@ use crate::json::Raw;
 /// one inside [`Json`].
 ///
 /// ```
-/// use mcp_sansio::Json;
+/// use mcp_sansio::schema::Json;
 /// use mcp_sansio::{IncomingId, Outbox, RespondError, Server};
 ///
 /// #[derive(serde::Serialize)]

@@ -32,7 +32,8 @@ use crate::json::raw::{MemberTexts, RAW_VALUE};
 /// ```
 /// use mcp_sansio::json::Raw;
 /// use mcp_sansio::model::{ListToolsResult, Tool, method::ListTools};
-/// use mcp_sansio::{ClientRequest, Outbox, Prepared, Revision, Server, ServerEvent};
+/// use mcp_sansio::schema::Prepared;
+/// use mcp_sansio::{ClientRequest, Outbox, Revision, Server, ServerEvent};
 ///
 /// let schema = Raw::new(r#"{"type":"object"}"#)?;
 /// let tools = ListToolsResult::new(vec![Tool::new("greet", schema)]);

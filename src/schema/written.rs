@@ -19,7 +19,7 @@ use crate::json::raw::{MemberTexts, RAW_VALUE};
 ///
 /// [`Request::write_result`](crate::Request::write_result) writes it without the machine, so that nothing of the
 /// application's runs while the machine is locked. [`respond`](crate::Connection::respond) then copies it. For
-/// a result that many requests are answered with, [`Prepared`](crate::Prepared) owns its text.
+/// a result that many requests are answered with, [`Prepared`](crate::schema::Prepared) owns its text.
 ///
 /// `Debug` shows its length only. For serializers it is JSON text, as [`Raw`](crate::json::Raw) is.
 pub struct WrittenResult<'b> {

@@ -3,16 +3,16 @@
 use super::Server;
 use super::event::Request;
 use crate::capability::{Capability, CapabilitySet};
+use crate::codes::ErrorCode;
 use crate::config::BadArguments;
 use crate::connection::{Cx, Outboxes, TaskHost};
 use crate::dialect::features::Feature;
 use crate::dialect::{NotAllowed, RespondError};
-use crate::error::ErrorCode;
 use crate::handle::IncomingId;
+use crate::interests::Filter;
 use crate::json::Raw;
 use crate::model::{CallToolResult, InputRequired, SubscriptionFilter, TaskSupport};
 use crate::rpc::Fault;
-use crate::subscription::Filter;
 use crate::task::{EXTENSION, Tasks};
 use crate::time::Instant;
 
@@ -38,7 +38,7 @@ impl Server {
     /// the client itself, one request for each thing, and the same request (it has the same
     /// [`id`](Request::id)) comes again once all answers are there. If one of them is an error or does
     /// not come in time, the machine answers the request with a failure and says so with
-    /// [`CancelCause::InputFailed`](crate::CancelCause::InputFailed).
+    /// [`CancelCause::InputFailed`](crate::event::CancelCause::InputFailed).
     ///
     /// Only `tools/call`, `prompts/get` and `resources/read` may need input. A client can bring back any
     /// state: [`request_state`](crate::request_state) protects it.

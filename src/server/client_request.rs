@@ -47,7 +47,7 @@ pub enum ClientRequest<'a> {
     /// `completion/complete`: answer with a [`CompleteResult`](crate::model::CompleteResult).
     Complete(Complete<'a>),
     /// `subscriptions/listen`: [grant](crate::Server::grant) it, or reject it. It comes only if the
-    /// application [is asked](crate::Listening::Asked); it holds a
+    /// application [is asked](crate::config::Listening::Asked); it holds a
     /// [`SubscriptionFilter`](crate::model::SubscriptionFilter).
     Listen(Raw<'a>),
     /// `logging/setLevel`: answer with `()`.

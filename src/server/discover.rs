@@ -4,10 +4,10 @@
 use alloc::string::String;
 
 use crate::capability::Extension;
+use crate::codes::ViolationKind;
 use crate::config::ServerConfig;
 use crate::connection::{Connection, Identity, IncomingRequest, Outboxes};
 use crate::dialect::MetaKey;
-use crate::error::ViolationKind;
 use crate::model::{DiscoverResult, ServerCapabilities};
 use crate::schema::shape::Record;
 use crate::schema::{EncodeError, Message, ModelWriter, Payload, PayloadWriter, Value, Written};

@@ -2,10 +2,10 @@
 
 use super::event::Opened;
 use crate::capability::{CapabilitySet, Owner};
+use crate::codes::{ErrorCode, ViolationKind};
 use crate::config::ServerConfig;
 use crate::connection::{Connection, Detail, IncomingRequest, Outboxes, Said};
 use crate::dialect::methods::RequestKind;
-use crate::error::{ErrorCode, ViolationKind};
 use crate::json::{Kind, MemberTexts, Raw, Str};
 use crate::model::{InitializeResult, Text};
 use crate::rpc::{Answer, Fault, write_error, write_result};

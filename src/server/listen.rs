@@ -3,10 +3,10 @@
 
 use super::ClientRequest;
 use super::event::{Request, ServerEvent, Subscribed};
+use crate::codes::ViolationKind;
 use crate::config::Listening;
 use crate::connection::{Connection, IncomingRequest, Outboxes};
 use crate::dialect::methods::RequestKind;
-use crate::error::ViolationKind;
 use crate::json::Raw;
 
 /// Opens a subscription, and acknowledges it unless the application has to decide.

@@ -16,12 +16,12 @@ use core::hash::{Hash, Hasher};
 use core::ops::{Deref, DerefMut};
 
 use crate::capability::{CapabilitySet, Extension};
+use crate::codes::ViolationKind;
 use crate::config::{RoleConfig, ServerConfig};
 use crate::connection::{
     Connection, Cx, Elapsed, ForRole, IncomingRequest, Notification, Outboxes, Received,
 };
 use crate::dialect::methods::{NotificationKind, RequestKind};
-use crate::error::ViolationKind;
 use crate::frame::Frame;
 use crate::handle::ConnectionNumber;
 use crate::json::{Raw, ScannedFrame};

@@ -18,8 +18,8 @@ use crate::task::RELATED;
 /// Leave out secrets, personal data, and what would help an attacker.
 ///
 /// ```
-/// use mcp_sansio::Log;
 /// use mcp_sansio::model::LoggingLevel;
+/// use mcp_sansio::subscription::Log;
 ///
 /// let log = Log::new(LoggingLevel::Warning, "the disk is nearly full").logger("storage");
 /// ```

@@ -12,7 +12,7 @@ use core::time::Duration;
 pub struct TasksConfig {
     /// Most tasks. Default 10,000.
     pub tasks: u32,
-    /// Most tasks of one [requestor](crate::Requestor). Default 1,000. Requestors that are not known are counted by where
+    /// Most tasks of one [requestor](crate::request::Requestor). Default 1,000. Requestors that are not known are counted by where
     /// they come from.
     pub tasks_of_owner: u32,
     /// How long a task is kept from its beginning, if whoever asks for it does not say. Default 1 h;

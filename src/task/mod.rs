@@ -10,9 +10,10 @@
 //! ```
 //! use core::time::Duration;
 //! use mcp_sansio::model::{CallToolResult, ListChanged, TaskSupport};
+//! use mcp_sansio::request::TaskMode;
 //! use mcp_sansio::task::{NewTask, Status, TaskKey, TaskNews, Tasks};
 //! use mcp_sansio::{
-//!     ClientRequest, Framing, Instant, Limits, Outbox, Server, ServerConfig, ServerEvent, TaskMode,
+//!     ClientRequest, Framing, Instant, Limits, Outbox, Server, ServerConfig, ServerEvent,
 //! };
 //!
 //! let mut config = ServerConfig::new("slow", "1.0");
@@ -80,14 +81,14 @@
 //! - **what the work comes to** goes to [`Tasks::complete`], [`Tasks::fail`], [`Tasks::require_input`] and
 //!   so on, and after that `settle_tasks` of the connections that [`Tasks::connections_with_news`] names;
 //! - **time** goes to [`Tasks::handle_timeout`], as it goes to the machines;
-//! - in sessions, **answers** to what a task asks for ([`TaskAnswer`](crate::TaskAnswer)) go to
+//! - in sessions, **answers** to what a task asks for ([`TaskAnswer`](crate::event::TaskAnswer)) go to
 //!   [`Tasks::answered`];
 //! - **connections** have a number each ([`Server::with_connection_number`](crate::Server::with_connection_number)), because tasks
 //!   know them by that, and their end goes to [`Tasks::disconnected`];
 //! - **who is asking** goes with each message ([`Received::requestor`](crate::Received::requestor)) if there
 //!   can be more than one: a requestor reaches only its own tasks;
 //! - **subscriptions to tasks** (`taskIds`) are for the program to grant: it
-//!   [is asked](crate::Listening::Asked), and answers with
+//!   [is asked](crate::config::Listening::Asked), and answers with
 //!   [`Server::grant_with_tasks`](crate::Server::grant_with_tasks);
 //! - **to survive a crash**, write down [`Tasks::save`] of every task that changes.
 //!

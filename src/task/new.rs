@@ -12,7 +12,7 @@ use crate::version::Revision;
 /// A task to begin.
 ///
 /// Its id is all that somebody needs to see the result, unless requestors can be told apart
-/// ([`Requestor`](crate::Requestor)): make it of at least 128 random bits, and never use one again.
+/// ([`Requestor`](crate::request::Requestor)): make it of at least 128 random bits, and never use one again.
 /// [`id_of`](Self::id_of) does that.
 ///
 /// ```

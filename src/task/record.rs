@@ -10,9 +10,9 @@ use smallvec::SmallVec;
 
 use super::status::Status;
 use crate::capability::CapabilitySet;
+use crate::codes::ErrorCode;
 use crate::dialect::Kept;
 use crate::dialect::methods::RequestKind;
-use crate::error::ErrorCode;
 use crate::handle::{CallId, ConnectionNumber, IncomingId, Requestor};
 use crate::json::{Elements, Number, Str, member};
 use crate::rpc::Recycle;

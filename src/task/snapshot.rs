@@ -12,9 +12,9 @@ use super::record::{Asking, BegunFor, Links, Record, State, StoredError, TaskInp
 use super::status::Status;
 use super::tasks::Tasks;
 use crate::capability::{Capability, CapabilitySet, Owner};
+use crate::codes::ErrorCode;
 use crate::dialect::Kept;
 use crate::dialect::methods::RequestKind;
-use crate::error::ErrorCode;
 use crate::handle::{Principal, Requestor};
 use crate::json::{Kind, Raw};
 use crate::time::Instant;

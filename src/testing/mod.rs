@@ -31,11 +31,10 @@
 //! ```
 //! use std::time::Duration;
 //!
+//! use mcp_sansio::call::Timeout;
 //! use mcp_sansio::model::{CallToolParams, CallToolResult, ListChanged, method};
 //! use mcp_sansio::testing::{Broken, Choices, Monitors, Pair, Seen};
-//! use mcp_sansio::{
-//!     CallOptions, ClientConfig, ClientEvent, Outcome, ServerConfig, ServerEvent, Timeout,
-//! };
+//! use mcp_sansio::{CallOptions, ClientConfig, ClientEvent, Outcome, ServerConfig, ServerEvent};
 //!
 //! /// How the agent's one call has ended, for this seed.
 //! fn simulate(seed: u64) -> Result<&'static str, Broken> {

@@ -38,7 +38,7 @@ impl Monitor {
         Self::default()
     }
 
-    /// The machine is configured with [`DuplicateIds::Serve`](crate::DuplicateIds::Serve): ids of its peer
+    /// The machine is configured with [`DuplicateIds::Serve`](crate::config::DuplicateIds::Serve): ids of its peer
     /// do not tell requests apart, so less can be said of its answers.
     #[must_use]
     pub const fn serving_duplicates(mut self, serves: bool) -> Self {

@@ -41,7 +41,7 @@ use crate::streams::{Reads, Writes};
 /// # Errors
 ///
 /// [`OpenError`] says why there is no session. It takes at most
-/// [`Timeouts::handshake`](mcp_sansio::Timeouts::handshake).
+/// [`Timeouts::handshake`](mcp_sansio::config::Timeouts::handshake).
 pub async fn connect(
     config: ClientConfig,
     reader: impl AsyncRead + Send + Unpin + 'static,

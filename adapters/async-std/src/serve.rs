@@ -22,7 +22,7 @@ use crate::streams::{Reads, Writes};
 /// return take all the room, or if there will never be any. While a client does not read its answers, no further requests of
 /// it are begun.
 ///
-/// When the input ends and every request has a handler, these have [`Timeouts::drain`](mcp_sansio::Timeouts::drain) to
+/// When the input ends and every request has a handler, these have [`Timeouts::drain`](mcp_sansio::config::Timeouts::drain) to
 /// finish. Requests that have no handler yet are waited for as long as handlers return, at least one in a quarter of that
 /// time: `server < file` answers everything. What
 /// they have answered is written as long as the client goes on reading; it may pause for the same time. One

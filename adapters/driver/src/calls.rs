@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::task::{Poll, Waker};
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::{CallId, Outcome, ProgressUpdate};
+use mcp_sansio::progress::ProgressUpdate;
+use mcp_sansio::{CallId, Outcome};
 
 /// How many steps of a call are kept for somebody who does not ask. Then the latest replaces the one before.
 const KEPT_STEPS: usize = 64;

@@ -1,7 +1,8 @@
 //! Changes that the peer is to be told of.
 
+use mcp_sansio::error::NotifyError;
 use mcp_sansio::schema::EncodeError;
-use mcp_sansio::{Delivery, NotifyError};
+use mcp_sansio::subscription::Delivery;
 
 use crate::lazy_box::LazyBox;
 use crate::machine::Machine;

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_sansio::{ChangedList, Server};
+use mcp_sansio::Server;
+use mcp_sansio::subscription::ChangedList;
 
 use crate::handle::{Handle, WeakHandle};
 

@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use mcp_sansio::capability::CapabilitySet;
+use mcp_sansio::error::{ErrorObject, NotifyError};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::Notification;
 use mcp_sansio::model::{InputRequired, TaskSupport};
+use mcp_sansio::progress::{Progress, ProgressReport};
+use mcp_sansio::request::TaskMode;
+use mcp_sansio::subscription::{Delivery, Log};
 use mcp_sansio::task::{NewTask, TaskError};
-use mcp_sansio::{
-    CallOptions, CapabilitySet, Delivery, ErrorCode, ErrorObject, IncomingId, Instant, Log,
-    NotifyError, Payload, Progress, ProgressReport, RespondError, Server, TaskMode,
-};
+use mcp_sansio::{CallOptions, ErrorCode, IncomingId, Instant, Payload, RespondError, Server};
 use serde::Serialize;
 
 use crate::handle::Handle;
@@ -209,7 +211,8 @@ impl<M: Machine> Exchange<M> {
     ///
     /// ```
     /// use mcp_sansio::model::{CallToolResult, TaskSupport};
-    /// use mcp_sansio::{RespondError, TaskMode};
+    /// use mcp_sansio::request::TaskMode;
+    /// use mcp_sansio::RespondError;
     /// use mcp_sansio_driver::{Exchange, new_task};
     ///
     /// fn slow_tool(exchange: &Exchange) -> Result<(), RespondError> {

@@ -1,10 +1,10 @@
 //! [`CallFailure`]: why a call has no result.
 
+use mcp_sansio::call::BegunTask;
+use mcp_sansio::error::{ErrorObject, TransportFailure, ViolationKind};
+use mcp_sansio::event::Expiry;
 use mcp_sansio::json::Raw;
-use mcp_sansio::{
-    BegunTask, CallError, Cause, ErrorCode, ErrorObject, Expiry, Outcome, TransportFailure,
-    ViolationKind,
-};
+use mcp_sansio::{CallError, Cause, ErrorCode, Outcome};
 
 /// Why a call has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -7,13 +7,17 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use mcp_sansio::call::{Cancellation, Paging, TaskOptions, TaskTicket, ToolTasks};
+use mcp_sansio::capability::CapabilitySet;
+use mcp_sansio::error::{CancelError, NotifyError};
+use mcp_sansio::event::Counts;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::{Method, Notification, PagedMethod, SetLevel};
 use mcp_sansio::model::{LoggingLevel, SubscriptionFilter};
+use mcp_sansio::subscription::{ChangedList, Delivery, Log};
 use mcp_sansio::{
-    CallError, CallId, CallOptions, CancelError, Cancellation, CapabilitySet, ChangedList, Client,
-    ConnectionNumber, Counts, Delivery, IncomingId, Log, NotifyError, Paging, Payload, Phase,
-    Revision, Server, TaskOptions, TaskTicket, ToolTasks,
+    CallError, CallId, CallOptions, Client, ConnectionNumber, IncomingId, Payload, Phase, Revision,
+    Server,
 };
 use serde::Serialize;
 

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Weak};
 
+use mcp_sansio::event::TaskAnswer;
+use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::task::{NewTask, TaskError, TaskKey};
-use mcp_sansio::{IncomingId, Instant, Phase, Progress, ProgressReport, RespondError, TaskAnswer};
+use mcp_sansio::{IncomingId, Instant, Phase, RespondError};
 
 use crate::machine::Machine;
 use crate::task_handle::TaskHandle;

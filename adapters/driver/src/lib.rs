@@ -105,7 +105,7 @@ pub use handle::{Handle, Room};
 #[cfg(feature = "http")]
 pub use http::{PostEntry, PostRefused, PostRoom};
 pub use machine::Machine;
-pub use mcp_sansio::Json;
+pub use mcp_sansio::schema::Json;
 pub use options::ConnectionOptions;
 pub use pages::{Pages, PendingPages};
 pub use pending::{ByName, PendingCall, ProgressUpdates, Reply};

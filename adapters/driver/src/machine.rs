@@ -4,12 +4,13 @@ use std::fmt::Debug;
 use std::ops::DerefMut;
 use std::time::Duration;
 
+use mcp_sansio::event::{CallEnded, ListPage, ListRestarted, TaskAnswer};
 use mcp_sansio::json::Str;
-use mcp_sansio::schema::EncodeError;
+use mcp_sansio::progress::ProgressUpdate;
+use mcp_sansio::schema::{EncodeError, WrittenResult};
 use mcp_sansio::{
-    CallEnded, Client, ClientEvent, Connection, Frame, IncomingId, Instant, ListPage,
-    ListRestarted, Payload, ProgressUpdate, Received, Request, RequestFromServer, Server,
-    ServerEvent, TaskAnswer, WrittenResult,
+    Client, ClientEvent, Connection, Frame, IncomingId, Instant, Payload, Received, Request,
+    RequestFromServer, Server, ServerEvent,
 };
 
 use crate::host::Host;

@@ -2,7 +2,8 @@
 
 #![allow(unnameable_types, reason = "nobody but this crate has machines")]
 
-use mcp_sansio::{ClientEvent, Instant, Outbox, Outboxes, Requestor, Route, ServerEvent};
+use mcp_sansio::request::Requestor;
+use mcp_sansio::{ClientEvent, Instant, Outbox, Outboxes, Route, ServerEvent};
 
 use crate::machine::Machine;
 use crate::out::Watched;

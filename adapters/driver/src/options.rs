@@ -1,6 +1,7 @@
 //! The options of a connection.
 
-use mcp_sansio::{ConnectionNumber, Limits, Listening, ServerConfig};
+use mcp_sansio::config::Listening;
+use mcp_sansio::{ConnectionNumber, Limits, ServerConfig};
 
 #[cfg(feature = "client")]
 use crate::client::ChildOptions;

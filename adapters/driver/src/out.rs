@@ -2,7 +2,9 @@
 
 #![allow(unnameable_types, reason = "nobody but this crate has machines")]
 
-use mcp_sansio::{Instant, Observation, Outbox, Outboxes, Requestor, Route};
+use mcp_sansio::event::Observation;
+use mcp_sansio::request::Requestor;
+use mcp_sansio::{Instant, Outbox, Outboxes, Route};
 
 use crate::http::HttpOutboxes;
 

@@ -20,7 +20,7 @@ pub struct Pages<P> {
     /// Whether the list has changed since its first page was asked for.
     pub stale: bool,
     /// Why the list is not whole: it goes on, and may not be followed any further
-    /// ([`Paging::limits`](mcp_sansio::Paging)).
+    /// ([`Paging::limits`](mcp_sansio::call::Paging)).
     pub cut: Option<PageStop>,
 }
 

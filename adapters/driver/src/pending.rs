@@ -11,7 +11,8 @@ use futures_core::Stream;
 use mcp_sansio::json::{ParseError, Raw};
 use mcp_sansio::model::method::Method;
 use mcp_sansio::pagination::PageStop;
-use mcp_sansio::{CallError, CallId, Cause, Client, Outcome, ProgressUpdate};
+use mcp_sansio::progress::ProgressUpdate;
+use mcp_sansio::{CallError, CallId, Cause, Client, Outcome};
 use serde::Deserialize;
 
 use crate::block::{block_on, block_until};

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant as Monotonic};
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::InputRequired;
+use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::task::{Status, TaskError, TaskKey, TaskView, Tasks};
-use mcp_sansio::{ErrorCode, Instant, Payload, Progress, ProgressReport};
+use mcp_sansio::{ErrorCode, Instant, Payload};
 use serde::Serialize;
 
 use crate::block::block_until;

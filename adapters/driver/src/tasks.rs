@@ -10,8 +10,10 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Waker};
 
+use mcp_sansio::progress::{Progress, ProgressReport};
+use mcp_sansio::request::Requestor;
 use mcp_sansio::task::{NewTask, TaskError, TaskEvent, TaskKey, TaskNews, Tasks, TasksConfig};
-use mcp_sansio::{ConnectionNumber, Instant, Principal, Progress, ProgressReport, Requestor};
+use mcp_sansio::{ConnectionNumber, Instant, Principal};
 
 use crate::clock::Clock;
 use crate::wakers::{Place, Wakers};

@@ -319,7 +319,7 @@ impl<M: Machine> Wire<M> {
         self.release_jobs(state);
     }
 
-    /// How many bytes are kept of the peer: by the machine ([`Counts::kept_bytes`](mcp_sansio::Counts::kept_bytes)), and
+    /// How many bytes are kept of the peer: by the machine ([`Counts::kept_bytes`](mcp_sansio::event::Counts::kept_bytes)), and
     /// of what it has not been sent.
     pub fn kept_bytes(&self) -> usize {
         self.lock().kept_bytes()

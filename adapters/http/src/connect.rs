@@ -15,8 +15,9 @@ use hyper::{Request, Response, Uri};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::rt::TokioExecutor;
+use mcp_sansio::error::{TransportError, TransportErrorKind};
 use mcp_sansio::http::{Action, ExchangeNumber, Headers, HttpClientConfig, HttpRequest};
-use mcp_sansio::{Client, ClientConfig, TransportError, TransportErrorKind};
+use mcp_sansio::{Client, ClientConfig};
 use mcp_sansio_driver::asynchronous::Handler;
 use mcp_sansio_driver::{
     ClientParts, Clock, Connection, ConnectionOptions, Drive, OpenError, Timer, Wire,

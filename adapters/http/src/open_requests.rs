@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use mcp_sansio::Server;
 use mcp_sansio::http::{Reply, RequestSource, RequestValidator, ResponseId};
 use mcp_sansio::json::ScannedFrame;
-use mcp_sansio::{Requestor, Server};
+use mcp_sansio::request::Requestor;
 use mcp_sansio_driver::{Permit, PostEntry, PostRefused, Wire};
 
 use crate::endpoint::{Inner, lock};

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 
 use hyper::Uri;
-use mcp_sansio::{TransportError, TransportErrorKind};
+use mcp_sansio::error::{TransportError, TransportErrorKind};
 
 /// When the transport failed.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use crate::handler::{Handler, Sleeps, Threads};
 /// # Errors
 ///
 /// [`OpenError`] says why there is no session. It takes at most
-/// [`Timeouts::handshake`](mcp_sansio::Timeouts::handshake).
+/// [`Timeouts::handshake`](mcp_sansio::config::Timeouts::handshake).
 pub fn connect(
     config: ClientConfig,
     reader: impl Read + Send + 'static,

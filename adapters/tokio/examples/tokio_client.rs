@@ -9,8 +9,9 @@
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
+use mcp_sansio::call::{Paging, Timeout};
 use mcp_sansio::model::{CallToolResult, method};
-use mcp_sansio::{CallOptions, ClientConfig, Paging, Timeout};
+use mcp_sansio::{CallOptions, ClientConfig};
 use mcp_sansio_tokio::{CallFailure, Connection, Handle, RefuseAll, connect, spawn};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use mcp_sansio::Progress;
+use mcp_sansio::progress::Progress;
 use mcp_sansio_tokio::{Exchange, Failed, Router, Typed, serve, serve_stdio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,8 @@
 
 use std::hint::black_box;
 
-use mcp_sansio::{Inbox, Json, Limits, Outbox, Server, ServerEvent};
+use mcp_sansio::schema::Json;
+use mcp_sansio::{Inbox, Limits, Outbox, Server, ServerEvent};
 
 use super::{Meter, Round, Work};
 use crate::core_server::Serving;

@@ -3,9 +3,9 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use mcp_sansio::{
-    CallError, CallId, CallOptions, Cancellation, ClientEvent, Instant, Json, Limits, Timeout,
-};
+use mcp_sansio::call::{Cancellation, Timeout};
+use mcp_sansio::schema::Json;
+use mcp_sansio::{CallError, CallId, CallOptions, ClientEvent, Instant, Limits};
 
 use super::{Dice, Meter, Round, Work, limits};
 use crate::core_client::Asking;

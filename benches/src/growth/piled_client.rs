@@ -3,12 +3,13 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
+use mcp_sansio::call::{Paging, TaskOptions};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{ElicitationCapability, ListChanged, SubscriptionFilter, method};
 use mcp_sansio::pagination::PageLimits;
 use mcp_sansio::{
     CallId, CallOptions, Client, ClientConfig, ClientEvent, Framing, Instant, Limits, Outbox,
-    Paging, RevisionSet, TaskOptions,
+    RevisionSet,
 };
 
 use super::piled_server::{colliding_ids, refused_ids, request};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{ElicitParams, InputRequired, ListChanged, ResourcesCapability, method};
+use mcp_sansio::subscription::Delivery;
 use mcp_sansio::task::{NewTask, Tasks, TasksConfig};
 use mcp_sansio::{
-    CallOptions, ClientRequest, Delivery, Framing, Instant, Limits, Outbox, Server, ServerConfig,
-    ServerEvent,
+    CallOptions, ClientRequest, Framing, Instant, Limits, Outbox, Server, ServerConfig, ServerEvent,
 };
 
 use super::{Meter, Round, Work, limits};

@@ -2,7 +2,9 @@
 
 use std::hint::black_box;
 
-use mcp_sansio::{IncomingId, Instant, Json, Outbox, Progress, Server, ServerEvent};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::schema::Json;
+use mcp_sansio::{IncomingId, Instant, Outbox, Server, ServerEvent};
 
 use super::{Dice, Meter, Round, Work, limits, spread};
 use crate::core_server::Serving;

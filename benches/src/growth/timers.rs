@@ -3,7 +3,8 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use mcp_sansio::{CallOptions, ClientEvent, Timeout};
+use mcp_sansio::call::Timeout;
+use mcp_sansio::{CallOptions, ClientEvent};
 
 use super::client::Busy;
 use super::{Meter, Round, Work};

@@ -3,15 +3,15 @@
 //! Each is run once to ask, and again with what the client said: in a session of an older revision the
 //! machine asks in between, without one the client makes the same call again. The tools cannot tell.
 
+use mcp_sansio::capability::{Capability, CapabilitySet};
+use mcp_sansio::error::NotAllowed;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::Method;
 use mcp_sansio::model::{
     Content, CreateMessageParams, ElicitParams, InputRequired, ObjectSchema, Role, SamplingMessage,
     method,
 };
-use mcp_sansio::{
-    Capability, CapabilitySet, ClientRequest, ErrorCode, NotAllowed, RespondError, Server,
-};
+use mcp_sansio::{ClientRequest, ErrorCode, RespondError, Server};
 use mcp_sansio_std::Exchange;
 
 use super::tools::ToolResult;

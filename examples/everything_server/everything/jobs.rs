@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use mcp_sansio::json::{ParseError, Raw};
 use mcp_sansio::model::{ElicitParams, InputRequired, TaskSupport};
+use mcp_sansio::request::{CallTool, TaskMode};
 use mcp_sansio::task::TaskError;
-use mcp_sansio::{CallTool, ErrorCode, Server, TaskMode};
+use mcp_sansio::{ErrorCode, Server};
 use mcp_sansio_std::{Exchange, TaskHandle, new_task};
 use serde::Deserialize;
 

@@ -17,9 +17,9 @@ use mcp_sansio::model::{
     EmptyCapability, ListChanged, LoggingLevel, ResourcesCapability, TasksCapability,
 };
 use mcp_sansio::pagination::Pager;
-use mcp_sansio::{
-    ClientRequest, ErrorCode, Log, Page, Payload, RespondError, Server, ServerConfig,
-};
+use mcp_sansio::request::Page;
+use mcp_sansio::subscription::Log;
+use mcp_sansio::{ClientRequest, ErrorCode, Payload, RespondError, Server, ServerConfig};
 use mcp_sansio_std::{ConnectionGroup, Exchange, Handle, Handler};
 
 /// Everything, and how much of it is on a page.

@@ -4,7 +4,8 @@ use mcp_sansio::model::{
     CompleteResult, Completion, Content, EmbeddedResource, GetPromptResult, ImageContent, Map,
     Prompt, PromptArgument, PromptMessage, Reference, ResourceContents, Text,
 };
-use mcp_sansio::{Complete, ErrorCode, GetPrompt, RespondError, Server};
+use mcp_sansio::request::{Complete, GetPrompt};
+use mcp_sansio::{ErrorCode, RespondError, Server};
 use mcp_sansio_std::Exchange;
 
 use super::media::PNG;

@@ -5,12 +5,13 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
 
 use hmac::{Hmac, KeyInit, Mac};
+use mcp_sansio::capability::Capability;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     BooleanSchema, ElicitParams, InputRequired, ObjectSchema, PrimitiveSchema, StringSchema, method,
 };
 use mcp_sansio::request_state::{Authenticator, Binding, OpenError, StateSealer};
-use mcp_sansio::{Capability, ErrorCode, Instant, Server};
+use mcp_sansio::{ErrorCode, Instant, Server};
 use mcp_sansio_std::Exchange;
 use sha2::Sha256;
 
@@ -217,7 +218,7 @@ fn capabilities(exchange: &Exchange<Server>) -> Answered {
 /// Says at once that something is going on, and then asks.
 fn streaming(exchange: &Exchange<Server>) -> Answered {
     // Nobody has to want it.
-    _ = exchange.progress(mcp_sansio::Progress::new(0_u8).message("asking"));
+    _ = exchange.progress(mcp_sansio::progress::Progress::new(0_u8).message("asking"));
     greet(exchange)
 }
 

@@ -2,13 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use mcp_sansio::json::ParseError;
-use mcp_sansio::json::Raw;
+use mcp_sansio::json::{ParseError, Raw};
 use mcp_sansio::model::{
     AudioContent, CallToolResult, Content, EmbeddedResource, ImageContent, LoggingLevel,
     ResourceContents, TaskSupport, Tool, ToolExecution,
 };
-use mcp_sansio::{CallTool, ChangedList, ErrorCode, Progress, RespondError, Server};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::request::CallTool;
+use mcp_sansio::subscription::ChangedList;
+use mcp_sansio::{ErrorCode, RespondError, Server};
 use mcp_sansio_std::Exchange;
 use serde::Deserialize;
 

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use mcp_sansio::call::TaskOptions;
 use mcp_sansio::model::{InputRequired, SubscriptionFilter};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::subscription::ChangedList;
 use mcp_sansio::task::{NewTask, TaskKey};
 use mcp_sansio::testing::{Broken, MessageLink};
-use mcp_sansio::{CallId, CallOptions, Cause, ChangedList, Era, IncomingId, Progress, TaskOptions};
+use mcp_sansio::{CallId, CallOptions, Cause, Era, IncomingId};
 use serde_json::json;
 
 use super::small::Small;

@@ -66,7 +66,7 @@ impl HttpWorld {
                     }
                 }
                 Action::Fail { call, failure } => {
-                    let end = mcp_sansio::ExchangeEnd::Failure(failure);
+                    let end = mcp_sansio::call::ExchangeEnd::Failure(failure);
                     let event =
                         self.client.exchange_ended(call, end, self.now, &mut self.transport);
                     let event = event.map(|event| event.into_owned());

@@ -1,12 +1,11 @@
 //! The application of the client.
 
+use mcp_sansio::event::SubscriptionNews;
 use mcp_sansio::http::Arrived;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolParams, ElicitResult, SubscriptionFilter, method};
 use mcp_sansio::testing::WorkMeter;
-use mcp_sansio::{
-    CallId, CallOptions, Cause, ClientEvent, ConnectionNumber, Frames, Phase, SubscriptionNews,
-};
+use mcp_sansio::{CallId, CallOptions, Cause, ClientEvent, ConnectionNumber, Frames, Phase};
 use serde_json::json;
 
 use super::{HttpWorld, Step};

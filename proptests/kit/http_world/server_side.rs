@@ -1,7 +1,9 @@
 //! The application of the server.
 
 use mcp_sansio::model::{CallToolResult, ElicitParams, InputRequired, ObjectSchema};
-use mcp_sansio::{ChangedList, ConnectionNumber, ErrorCode, Progress, RespondError, ServerEvent};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::subscription::ChangedList;
+use mcp_sansio::{ConnectionNumber, ErrorCode, RespondError, ServerEvent};
 use serde_json::json;
 
 use super::{HttpWorld, Step};

@@ -1,7 +1,8 @@
 //! Who the client is, and those who would like to be.
 
 use mcp_sansio::http::{Accepted, Headers, HttpRequest, RequestHead, RequestSource, name};
-use mcp_sansio::{Era, Principal, Request, Requestor};
+use mcp_sansio::request::Requestor;
+use mcp_sansio::{Era, Principal, Request};
 
 use super::HttpWorld;
 

@@ -247,7 +247,7 @@ fn act(
             Action::Send { exchange, .. } => sent.push(exchange),
             Action::Abort { exchange } => sent.retain(|one| *one != exchange),
             Action::Fail { call, failure } => {
-                let end = mcp_sansio::ExchangeEnd::Failure(failure);
+                let end = mcp_sansio::call::ExchangeEnd::Failure(failure);
                 let event = client.exchange_ended(call, end, now, transport);
                 saw(transport, calls, event);
             }

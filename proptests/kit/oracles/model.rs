@@ -1,7 +1,8 @@
 //! The types of MCP: what has been decoded and encoded is decoded again, and is the same.
 
 use mcp_sansio::model::{self, method::Method};
-use mcp_sansio::{Json, Payload, Prepared, Revision};
+use mcp_sansio::schema::{Json, Prepared};
+use mcp_sansio::{Payload, Revision};
 use serde::Serialize;
 
 macro_rules! check_types {

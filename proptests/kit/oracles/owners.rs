@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_sansio::config::Listening;
 use mcp_sansio::http::{
     Accepted, HttpExchange, HttpServer, HttpServerConfig, RequestHead, RequestSource, ResponsePart,
 };
 use mcp_sansio::model::CallToolResult;
 use mcp_sansio::task::{NewTask, Tasks, TasksConfig};
 use mcp_sansio::testing::Choices;
-use mcp_sansio::{ClientRequest, ErrorCode, Frames, Instant, Listening, Principal, ServerEvent};
+use mcp_sansio::{ClientRequest, ErrorCode, Frames, Instant, Principal, ServerEvent};
 use serde_json::{Value, json};
 
 use crate::config;

@@ -2,8 +2,9 @@
 
 use std::hash::Hash;
 
+use mcp_sansio::event::Counts;
 use mcp_sansio::testing::{Broken, Machine, Promise};
-use mcp_sansio::{Cause, Counts, Instant, Limits, Outbox};
+use mcp_sansio::{Cause, Instant, Limits, Outbox};
 
 use super::client_side::{Leaving, leaving};
 use super::{SECRET, Way, World};

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
+use mcp_sansio::call::{Cancellation, Paging, TaskOptions, Timeout};
+use mcp_sansio::event::CallEnded;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method;
 use mcp_sansio::testing::{Broken, Promise, WorkMeter};
-use mcp_sansio::{
-    CallEnded, CallId, CallOptions, Cancellation, ClientEvent, ErrorCode, Frame, Outbox, Outcome,
-    Paging, Phase, TaskOptions, Timeout,
-};
+use mcp_sansio::{CallId, CallOptions, ClientEvent, ErrorCode, Frame, Outbox, Outcome, Phase};
 use serde_json::json;
 
 use super::setup::filter;

@@ -19,11 +19,12 @@ use std::hash::Hasher;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_sansio::config::DuplicateIds;
 use mcp_sansio::task::{Tasks, TasksConfig};
 use mcp_sansio::testing::{Broken, Diagram, Digest, Machine, Monitor, Promise};
 use mcp_sansio::{
-    CallId, Cause, Client, ConnectionConfig, ConnectionNumber, DuplicateIds, Frame, Frames,
-    IncomingId, Instant, Outbox, Request, Server,
+    CallId, Cause, Client, ConnectionConfig, ConnectionNumber, Frame, Frames, IncomingId, Instant,
+    Outbox, Request, Server,
 };
 
 use checks::unchanged;

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::request::TaskMode;
 use mcp_sansio::task::{NewTask, TaskEvent, TaskKey};
 use mcp_sansio::testing::{Broken, Promise, WorkMeter};
 use mcp_sansio::{
-    CallOptions, ClientRequest, Era, ErrorCode, Frame, IncomingId, Outbox, Progress, Request,
-    RespondError, ServerEvent, TaskMode,
+    CallOptions, ClientRequest, Era, ErrorCode, Frame, IncomingId, Outbox, Request, RespondError,
+    ServerEvent,
 };
 use serde_json::json;
 

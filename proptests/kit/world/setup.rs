@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
+use mcp_sansio::config::{DuplicateIds, KeepAlive, Listening, RepliesWithoutId};
 use mcp_sansio::model::{SubscriptionFilter, TaskSupport};
 use mcp_sansio::testing::Choices;
-use mcp_sansio::{
-    ClientConfig, ConnectionConfig, DuplicateIds, KeepAlive, Listening, RepliesWithoutId, Revision,
-    RevisionSet, ServerConfig,
-};
+use mcp_sansio::{ClientConfig, ConnectionConfig, Revision, RevisionSet, ServerConfig};
 
 use crate::config;
 

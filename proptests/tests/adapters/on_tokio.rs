@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
+use mcp_sansio::call::Timeout;
+use mcp_sansio::event::Expiry;
 use mcp_sansio::model::{CallToolResult, ListChanged};
 use mcp_sansio::task::TasksConfig;
 use mcp_sansio::{
-    CallOptions, ClientConfig, Expiry, Framing, Inbox, Limits, Outbox, Phase, RespondError,
-    RevisionSet, Server, ServerConfig, Timeout,
+    CallOptions, ClientConfig, Framing, Inbox, Limits, Outbox, Phase, RespondError, RevisionSet,
+    Server, ServerConfig,
 };
 use mcp_sansio_tokio::{
     Blocking, CallFailure, Connection, Exchange, Handler, OpenError, Reader, RefuseAll,

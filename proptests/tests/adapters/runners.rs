@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use mcp_sansio::error::ErrorObject;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::CallTool;
 use mcp_sansio::model::{CallToolResult, ListChanged};
-use mcp_sansio::{
-    ErrorCode, ErrorObject, Phase, Prepared, Revision, RevisionSet, Server, ServerConfig,
-    ServerEvent,
-};
+use mcp_sansio::schema::Prepared;
+use mcp_sansio::{ErrorCode, Phase, Revision, RevisionSet, Server, ServerConfig, ServerEvent};
 use mcp_sansio_driver::{Clock, ConnectionOptions, Handle, Job, Run, Wire};
 
 /// Longer than anything takes here, however busy the machine is.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use mcp_sansio::{
-    CallId, CallOptions, Cause, Client, Expiry, IncomingId, Outcome, Progress, RespondError,
-    Server, Timeout,
-};
+use mcp_sansio::call::Timeout;
+use mcp_sansio::event::Expiry;
+use mcp_sansio::progress::Progress;
+use mcp_sansio::{CallId, CallOptions, Cause, Client, IncomingId, Outcome, RespondError, Server};
 use mcp_sansio_proptests::{Machine, Meaning, Pair, Seen, config, ready};
 
 /// Who calls.

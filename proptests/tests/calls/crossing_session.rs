@@ -2,7 +2,8 @@
 //! subscriptions, levels of log messages.
 
 use mcp_sansio::model::LoggingLevel;
-use mcp_sansio::{CallOptions, ChangedList, ClientEvent, Delivery, IncomingId, Log, ServerEvent};
+use mcp_sansio::subscription::{ChangedList, Delivery, Log};
+use mcp_sansio::{CallOptions, ClientEvent, IncomingId, ServerEvent};
 use mcp_sansio_proptests::{Pair, Seen, config, payload};
 
 fn ready() -> Pair {

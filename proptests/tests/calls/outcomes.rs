@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use mcp_sansio::call::{Cancellation, Timeout};
+use mcp_sansio::error::{CancelError, ViolationKind};
+use mcp_sansio::event::{Expiry, UnmatchedCause};
+use mcp_sansio::schema::Json;
 use mcp_sansio::{
-    CallError, CallId, CallOptions, CancelError, Cancellation, ClientEvent, ConnectionNumber,
-    ErrorCode, Expiry, Json, Outcome, Revision, Timeout, UnmatchedCause, ViolationKind,
+    CallError, CallId, CallOptions, ClientEvent, ConnectionNumber, ErrorCode, Outcome, Revision,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
@@ -149,9 +152,13 @@ impl RequestZero for ClientSide {
         let id = self.request(
             r#"{"jsonrpc":"2.0","id":0,"method":"roots/list","params":{"_meta":{"progressToken":0}}}"#,
         );
-        let report =
-            self.client.progress(id, mcp_sansio::Progress::new(1_u8), self.now, &mut self.out);
-        assert_eq!(report, Ok(mcp_sansio::ProgressReport::Sent));
+        let report = self.client.progress(
+            id,
+            mcp_sansio::progress::Progress::new(1_u8),
+            self.now,
+            &mut self.out,
+        );
+        assert_eq!(report, Ok(mcp_sansio::progress::ProgressReport::Sent));
         assert_eq!(
             self.sent(),
             [
@@ -567,7 +574,7 @@ fn calls_have_bounds_and_reserved_names() {
     for method in ["notifications/initialized", "notifications/cancelled", "notifications/progress"]
     {
         let notified = side.client.notify_method(method, &(), None, &mut side.out);
-        assert_eq!(notified, Err(mcp_sansio::NotifyError::Reserved));
+        assert_eq!(notified, Err(mcp_sansio::error::NotifyError::Reserved));
     }
 }
 

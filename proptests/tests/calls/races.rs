@@ -1,10 +1,13 @@
 //! Races: whatever overtakes what, each call has one outcome and each request at most one answer. Every
 //! order, for both roles.
 
+use mcp_sansio::call::Cancellation;
+use mcp_sansio::error::CancelError;
 use mcp_sansio::json::Raw;
+use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::{
-    CallId, CallOptions, CancelError, Cancellation, Client, ConnectionConfig, Framing, IncomingId,
-    Instant, Limits, Outbox, Phase, Progress, ProgressReport, RespondError, Server,
+    CallId, CallOptions, Client, ConnectionConfig, Framing, IncomingId, Instant, Limits, Outbox,
+    Phase, RespondError, Server,
 };
 use mcp_sansio_proptests::Machine;
 

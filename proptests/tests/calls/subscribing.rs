@@ -1,10 +1,12 @@
 //! One way to subscribe, whatever the server belongs to: a session stands for what it does not have.
 
+use mcp_sansio::call::Cancellation;
+use mcp_sansio::event::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
 use mcp_sansio::model::{LoggingLevel, SubscriptionFilter};
+use mcp_sansio::subscription::{ChangedList, Delivery};
 use mcp_sansio::{
-    CallId, Cancellation, ChangedList, ClientConfig, ClientEvent, ClientRequest, ConnectionNumber,
-    Delivery, Era, Revision, RevisionSet, ServerEvent, SubscriptionEnd, SubscriptionNews,
-    SubscriptionUpdate,
+    CallId, ClientConfig, ClientEvent, ClientRequest, ConnectionNumber, Era, Revision, RevisionSet,
+    ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 

@@ -3,9 +3,12 @@
 
 use std::time::Duration;
 
+use mcp_sansio::call::Timeout;
+use mcp_sansio::event::{CancelCause, Expiry, UnmatchedCause};
+use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::{
-    CallId, CallOptions, CancelCause, ClientEvent, ErrorCode, Expiry, IncomingId, Instant, Outcome,
-    Progress, ProgressReport, RespondError, Revision, ServerEvent, Timeout, UnmatchedCause,
+    CallId, CallOptions, ClientEvent, ErrorCode, IncomingId, Instant, Outcome, RespondError,
+    Revision, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config, payload};
 

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use mcp_sansio::capability::{Capability, CapabilitySet};
+use mcp_sansio::error::{CancelError, ConnectError, ViolationKind};
+use mcp_sansio::event::ConnectFailure;
 use mcp_sansio::model::Implementation;
 use mcp_sansio::{
-    CallError, CallId, CallOptions, CancelError, Capability, CapabilitySet, Cause, ClientConfig,
-    ClientEvent, ConnectError, ConnectFailure, ErrorCode, Outbox, Outboxes, Outcome, Phase,
-    Revision, RevisionSet, Route, ViolationKind,
+    CallError, CallId, CallOptions, Cause, ClientConfig, ClientEvent, ErrorCode, Outbox, Outboxes,
+    Outcome, Phase, Revision, RevisionSet, Route,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 

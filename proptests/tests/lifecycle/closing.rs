@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use mcp_sansio::call::{Cancellation, Timeout};
+use mcp_sansio::error::{CancelError, NotifyError, ViolationKind};
+use mcp_sansio::event::{CancelCause, Expiry};
 use mcp_sansio::{
-    CallError, CallOptions, CancelCause, CancelError, Cancellation, Cause, ClientEvent, Expiry,
-    NotifyError, Outcome, Phase, RespondError, Revision, ServerEvent, Timeout, ViolationKind,
+    CallError, CallOptions, Cause, ClientEvent, Outcome, Phase, RespondError, Revision, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 

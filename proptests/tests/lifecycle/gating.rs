@@ -1,11 +1,14 @@
 //! What capabilities open: what this side sends, and what it serves.
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::error::{NotAllowed, NotifyError, ViolationKind};
 use mcp_sansio::json::Raw;
+use mcp_sansio::model::LoggingLevel;
+use mcp_sansio::subscription::{Delivery, Log};
 use mcp_sansio::{
-    CallError, CallId, CallOptions, Capability, ClientEvent, Delivery, IncomingId, Log, NotAllowed,
-    NotifyError, Outcome, Revision, ServerEvent, ViolationKind,
+    CallError, CallId, CallOptions, ClientEvent, ErrorCode, IncomingId, Outcome, Revision,
+    ServerEvent,
 };
-use mcp_sansio::{ErrorCode, model::LoggingLevel};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 
 const UNAVAILABLE: (i64, &str) = (-32601, "method not available in this session");

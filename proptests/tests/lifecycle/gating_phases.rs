@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use mcp_sansio::capability::{Capability, CapabilitySet};
+use mcp_sansio::error::{NotAllowed, NotifyError, ViolationKind};
+use mcp_sansio::event::{ConnectFailure, Expiry};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::LoggingLevel;
+use mcp_sansio::subscription::{Delivery, Log};
 use mcp_sansio::{
-    CallError, CallOptions, Capability, CapabilitySet, Cause, ClientEvent, ConnectFailure,
-    Delivery, Expiry, Log, NotAllowed, NotifyError, Outcome, Phase, Revision, RevisionSet,
-    ServerEvent, ViolationKind,
+    CallError, CallOptions, Cause, ClientEvent, Outcome, Phase, Revision, RevisionSet, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 

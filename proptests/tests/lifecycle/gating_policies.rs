@@ -1,12 +1,16 @@
 //! What policies make of capabilities, and what is allowed around the handshake and in an older
 //! session.
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::config::{CapabilityPolicy, Relay};
+use mcp_sansio::error::{BatchError, NotAllowed, NotifyError, ViolationKind};
+use mcp_sansio::event::Observation;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::LoggingLevel;
+use mcp_sansio::subscription::{Delivery, Log};
 use mcp_sansio::{
-    BatchError, CallError, CallId, CallOptions, Capability, CapabilityPolicy, Cause, ClientEvent,
-    ClientRequest, Delivery, Log, NotAllowed, NotifyError, Observation, Outbox, Outboxes, Outcome,
-    Relay, Revision, Route, ServerEvent, ViolationKind,
+    CallError, CallId, CallOptions, Cause, ClientEvent, ClientRequest, Outbox, Outboxes, Outcome,
+    Revision, Route, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 

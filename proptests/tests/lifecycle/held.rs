@@ -3,9 +3,11 @@
 
 use std::time::Duration;
 
+use mcp_sansio::error::NotifyError;
+use mcp_sansio::event::UnmatchedCause;
 use mcp_sansio::{
-    CallError, CallOptions, ClientEvent, NotifyError, Outbox, Outboxes, Outcome, Phase, Revision,
-    Route, ServerEvent, UnmatchedCause,
+    CallError, CallOptions, ClientEvent, Outbox, Outboxes, Outcome, Phase, Revision, Route,
+    ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mcp_sansio::{
-    Cause, ClientEvent, Instant, KeepAlive, Outcome, Phase, Revision, ServerEvent, UnmatchedCause,
-};
+use mcp_sansio::config::KeepAlive;
+use mcp_sansio::event::UnmatchedCause;
+use mcp_sansio::{Cause, ClientEvent, Instant, Outcome, Phase, Revision, ServerEvent};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 const REVISION: Revision = Revision::V2025_11_25;

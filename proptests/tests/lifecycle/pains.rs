@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use mcp_sansio::event::{CancelCause, ConnectFailure, NegotiationBasis, UnmatchedCause};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::CallToolResult;
-use mcp_sansio::{
-    CancelCause, ChangedList, ClientEvent, ConnectFailure, NegotiationBasis, Phase, Progress,
-    RespondError, Revision, ServerEvent, UnmatchedCause,
-};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::subscription::ChangedList;
+use mcp_sansio::{ClientEvent, Phase, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 const META: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;

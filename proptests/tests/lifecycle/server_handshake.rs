@@ -1,7 +1,9 @@
 //! The handshake as a server sees it.
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::error::ViolationKind;
 use mcp_sansio::model::{Icon, Implementation, ListChanged};
-use mcp_sansio::{Capability, Cause, Phase, Revision, RevisionSet, ServerEvent, ViolationKind};
+use mcp_sansio::{Cause, Phase, Revision, RevisionSet, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -172,7 +174,7 @@ fn a_second_initialize_changes_nothing() {
     let frame =
         r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"progressToken":1}}}"#;
     let request = side.request(frame);
-    let report = mcp_sansio::Progress::new(1_u8).message("m");
+    let report = mcp_sansio::progress::Progress::new(1_u8).message("m");
     side.server.progress(request, report, side.now, &mut side.out).unwrap();
     assert!(side.sent()[0].ends_with(r#""progress":1,"message":"m"}}"#));
 }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::ListTools;
 use mcp_sansio::model::{CallToolParams, ListToolsResult, Tool};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::schema::{Json, Prepared};
 use mcp_sansio::{
-    CallOptions, Client, ClientEvent, ClientRequest, Framing, Inbox, Instant, Json, Outbox,
-    Prepared, Progress, Revision, Server, ServerEvent,
+    CallOptions, Client, ClientEvent, ClientRequest, Framing, Inbox, Instant, Outbox, Revision,
+    Server, ServerEvent,
 };
 use mcp_sansio_proptests::allocations::count;
 use mcp_sansio_proptests::config;

@@ -3,11 +3,14 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use mcp_sansio::call::{Cancellation, Timeout};
+use mcp_sansio::error::CancelError;
+use mcp_sansio::event::{Observation, UnmatchedCause};
 use mcp_sansio::json::Raw;
+use mcp_sansio::progress::Progress;
 use mcp_sansio::{
-    CallOptions, CancelError, Cancellation, ClientEvent, ErrorCode, IncomingId, Observation,
-    Outbox, Outboxes, Outcome, Phase, Progress, RespondError, Route, ServerEvent, Timeout,
-    UnmatchedCause,
+    CallOptions, ClientEvent, ErrorCode, IncomingId, Outbox, Outboxes, Outcome, Phase,
+    RespondError, Route, ServerEvent,
 };
 use mcp_sansio_proptests::{Pair, Seen, config};
 

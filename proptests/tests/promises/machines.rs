@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use mcp_sansio::config::{DuplicateIds, RepliesWithoutId};
 use mcp_sansio::{
-    Cause, Client, ClientEvent, DuplicateIds, ErrorCode, Framing, Inbox, Instant, Outbox, Phase,
-    RepliesWithoutId, Server, ServerConfig, ServerEvent,
+    Cause, Client, ClientEvent, ErrorCode, Framing, Inbox, Instant, Outbox, Phase, Server,
+    ServerConfig, ServerEvent,
 };
 use mcp_sansio_proptests::{config, payload};
 use proptest::prelude::*;

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::event::CancelCause;
 use mcp_sansio::model::InputRequired;
 use mcp_sansio::{
-    CallOptions, CancelCause, Cause, ErrorCode, Frames, Framing, Inbox, Limits, Outbox, Phase,
-    RespondError, Revision, ServerEvent, ViolationKind,
+    CallOptions, Cause, ErrorCode, Frames, Framing, Inbox, Limits, Outbox, Phase, RespondError,
+    Revision, ServerEvent,
 };
 use mcp_sansio_proptests::allocations::held;
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
@@ -267,7 +269,7 @@ fn handles_from_before_a_release_are_stale() {
 fn a_released_server_says_the_same_of_itself() {
     const NAME: &str = "com.example/weather";
     let mut config = config::server_of_both_eras();
-    config.cache.tools = mcp_sansio::CacheHint::public(7);
+    config.cache.tools = mcp_sansio::config::CacheHint::public(7);
     let mut extensions = mcp_sansio::model::Map::default();
     extensions.insert(NAME, mcp_sansio::json::Raw::new("{}").unwrap());
     config.capabilities.extensions = Some(extensions);

@@ -1,7 +1,8 @@
 //! A server with every table full at once, against the formula in the documentation of `Limits`.
 
+use mcp_sansio::call::TaskOptions;
 use mcp_sansio::json::Raw;
-use mcp_sansio::{CallOptions, Frames, Inbox, Limits, Revision, ServerEvent, TaskOptions};
+use mcp_sansio::{CallOptions, Frames, Inbox, Limits, Revision, ServerEvent};
 use mcp_sansio_proptests::allocations::held;
 use mcp_sansio_proptests::{ServerSide, config};
 

@@ -1,10 +1,11 @@
 //! The tables of a connection, each driven to its bound, against the formula in the documentation of `Limits`.
 
+use mcp_sansio::call::{Paging, TaskOptions};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{InputRequired, SubscriptionFilter, method};
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientEvent, Frames, IncomingId, Limits, Paging, Revision,
-    RevisionSet, ServerEvent, TaskOptions,
+    CallOptions, ClientConfig, ClientEvent, Frames, IncomingId, Limits, Revision, RevisionSet,
+    ServerEvent,
 };
 use mcp_sansio_proptests::allocations::held;
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use mcp_sansio::{
-    CallOptions, Cancellation, Cause, ClientEvent, DuplicateIds, Outcome, Revision, ServerEvent,
-};
+use mcp_sansio::call::Cancellation;
+use mcp_sansio::config::DuplicateIds;
+use mcp_sansio::{CallOptions, Cause, ClientEvent, Outcome, Revision, ServerEvent};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 const MANY: u32 = 100_000;

@@ -1,11 +1,11 @@
 //! What a message costs a server beside everything that its client can pile up: steps, as `WorkMeter` counts them.
 
+use mcp_sansio::error::ViolationKind;
 use mcp_sansio::model::{InputRequired, method};
+use mcp_sansio::subscription::Delivery;
 use mcp_sansio::task::{NewTask, Tasks};
 use mcp_sansio::testing::WorkMeter;
-use mcp_sansio::{
-    CallOptions, ClientRequest, Delivery, Limits, Phase, Revision, ServerEvent, ViolationKind,
-};
+use mcp_sansio::{CallOptions, ClientRequest, Limits, Phase, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 
 /// How many times as much a message may cost as without the pile.

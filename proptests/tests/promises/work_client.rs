@@ -1,11 +1,10 @@
 //! What a message costs a client beside everything that its server can pile up: steps, as `WorkMeter` counts them.
 
+use mcp_sansio::call::{Paging, TaskOptions};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{SubscriptionFilter, method};
 use mcp_sansio::testing::WorkMeter;
-use mcp_sansio::{
-    CallOptions, ClientEvent, Limits, Paging, Phase, Revision, RevisionSet, TaskOptions,
-};
+use mcp_sansio::{CallOptions, ClientEvent, Limits, Phase, Revision, RevisionSet};
 use mcp_sansio_proptests::{ClientSide, config};
 
 use super::work::{colliding_ids, is_flat, request};

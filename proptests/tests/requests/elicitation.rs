@@ -1,5 +1,7 @@
 //! Elicitation: users who fill in forms, and users who are sent to a URL.
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::error::{NotAllowed, ViolationKind};
 use mcp_sansio::json::{Number, Raw};
 use mcp_sansio::model::{
     ElicitAction, ElicitParams, ElicitResult, ElicitationMode, ElicitationRequired, NumberSchema,
@@ -7,8 +9,8 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{
-    CallError, CallId, CallOptions, Capability, ClientEvent, NotAllowed, Outcome, RespondError,
-    Revision, ServerEvent, ServerRequest, ViolationKind,
+    CallError, CallId, CallOptions, ClientEvent, Outcome, RespondError, Revision, ServerEvent,
+    ServerRequest,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 

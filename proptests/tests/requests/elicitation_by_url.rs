@@ -1,13 +1,18 @@
 //! What users have to do at a URL: when it is done, and requests that cannot go on before that.
 
+use mcp_sansio::call::Cancellation;
+use mcp_sansio::capability::Capability;
+use mcp_sansio::error::{CancelError, NotAllowed, NotifyError};
+use mcp_sansio::event::Expiry;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     ElicitParams, ElicitResult, ElicitationRequired, ObjectSchema, PageParams, method,
 };
 use mcp_sansio::schema::{EncodeError, Problem};
+use mcp_sansio::subscription::Delivery;
 use mcp_sansio::{
-    CallId, CallOptions, CancelError, Cancellation, Capability, ClientEvent, Delivery, ErrorCode,
-    Expiry, IncomingId, NotAllowed, NotifyError, Outcome, RespondError, Revision, ServerEvent,
+    CallId, CallOptions, ClientEvent, ErrorCode, IncomingId, Outcome, RespondError, Revision,
+    ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, Seen, ServerSide, config, ready};
 

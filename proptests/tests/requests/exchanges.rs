@@ -1,10 +1,10 @@
 //! Requests of the peer after they were accepted: cancellation and progress.
 
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::event::CancelCause;
 use mcp_sansio::json::Number;
-use mcp_sansio::{
-    CancelCause, ErrorCode, Progress, ProgressReport, RespondError, Revision, ServerEvent,
-    ViolationKind,
-};
+use mcp_sansio::progress::{Progress, ProgressReport};
+use mcp_sansio::{ErrorCode, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 
 fn ready() -> ServerSide {

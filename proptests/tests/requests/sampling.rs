@@ -1,5 +1,6 @@
 //! Sampling: what a server asks a model, what a client answers, and what a user may refuse.
 
+use mcp_sansio::error::ViolationKind;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     Content, CreateMessageParams, CreateMessageResult, Role, SamplingContent, SamplingMessage,
@@ -8,7 +9,7 @@ use mcp_sansio::model::{
 use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{
     CallOptions, ClientEvent, ErrorCode, Outcome, RespondError, Revision, ServerEvent,
-    ServerRequest, ViolationKind,
+    ServerRequest,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 

@@ -18,7 +18,8 @@ use mcp_sansio::model::{
     ProgressParams, PromptMessage, ReadResourceResult, Resource, ResourceContents, Root,
     SamplingContent, SamplingMessage, ServerCapabilities, Tool, UnsupportedVersionData,
 };
-use mcp_sansio::{ClientEvent, Json, Outcome, Payload, Revision};
+use mcp_sansio::schema::Json;
+use mcp_sansio::{ClientEvent, Outcome, Payload, Revision};
 use mcp_sansio_proptests::{ClientSide, shared};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -97,3 +97,19 @@ fn links_lead_to_pages_of_the_specification() {
     }
     assert!(80 < links, "only {links} links were found");
 }
+
+/// The root of the crate is what a newcomer reads first: few names, the rest in modules with themes.
+#[test]
+fn the_root_of_the_crate_has_few_names() {
+    let sources = sources();
+    let root = &sources["src/lib.rs"];
+    let exports = root.split("\npub use ").skip(1).map(|rest| rest.split(';').next().unwrap());
+    let names: Vec<&str> = exports
+        .flat_map(|export| export.rsplit("::").next().unwrap().split(','))
+        .map(|name| name.trim_matches(|c: char| !c.is_alphanumeric() && c != '_'))
+        // Modules are themes; what counts are the types.
+        .filter(|name| name.starts_with(char::is_uppercase))
+        .collect();
+    assert!(names.contains(&"Server") && names.contains(&"Outbox"), "{names:?}");
+    assert!(names.len() <= 40, "{}: {names:?}", names.len());
+}

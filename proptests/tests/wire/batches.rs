@@ -1,10 +1,14 @@
 //! JSON-RPC batches, which only 2025-03-26 has: the answers to those of the peer, and our own.
 
+use mcp_sansio::call::Cancellation;
+use mcp_sansio::error::{BatchError, NotAllowed, ViolationKind};
+use mcp_sansio::event::{CancelCause, Expiry, UnmatchedCause};
 use mcp_sansio::model::LoggingLevel;
+use mcp_sansio::progress::{Progress, ProgressReport};
+use mcp_sansio::subscription::{Delivery, Log};
 use mcp_sansio::{
-    BatchError, CallError, CallId, CallOptions, CancelCause, Cancellation, Cause, ClientEvent,
-    Delivery, Expiry, Frames, IncomingId, Limits, Log, NotAllowed, Outcome, Progress,
-    ProgressReport, Revision, ServerEvent, UnmatchedCause, ViolationKind,
+    CallError, CallId, CallOptions, Cause, ClientEvent, Frames, IncomingId, Limits, Outcome,
+    Revision, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 

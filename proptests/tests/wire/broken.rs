@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::event::{Observation, UnmatchedCause};
 use mcp_sansio::{
-    Cause, ClientEvent, Framing, Inbox, Instant, Limits, Observation, Outbox, Outboxes, Outcome,
-    Revision, Server, ServerEvent, UnmatchedCause, ViolationKind,
+    Cause, ClientEvent, Framing, Inbox, Instant, Limits, Outbox, Outboxes, Outcome, Revision,
+    Server, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 

@@ -1,10 +1,14 @@
 //! Requests and notifications in a session: what reaches the application, and what is answered.
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::config::UnknownMethods;
+use mcp_sansio::error::ViolationKind;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{LoggingLevel, method};
+use mcp_sansio::schema::Json;
 use mcp_sansio::{
-    Capability, ClientEvent, ClientRequest, ErrorCode, Json, Limits, Principal, RespondError,
-    Revision, ServerEvent, ServerRequest, UnknownMethods, ViolationKind,
+    ClientEvent, ClientRequest, ErrorCode, Limits, Principal, RespondError, Revision, ServerEvent,
+    ServerRequest,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -85,7 +89,8 @@ fn what_cannot_be_an_id_is_not_dispatched_and_not_answered() {
     side.request(&request("1", "tools/list", "{}"));
     // With the policy on, each gets exactly one error, and none with that id.
     let mut config = config::server();
-    let rate = mcp_sansio::RepliesWithoutId::at_most(100, std::time::Duration::from_secs(1));
+    let rate =
+        mcp_sansio::config::RepliesWithoutId::at_most(100, std::time::Duration::from_secs(1));
     config.connection.replies_without_id = Some(rate);
     let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
     for (id, kind) in ids {
@@ -468,7 +473,7 @@ fn a_duplicate_id_harms_nobody() {
 #[test]
 fn duplicate_ids_can_be_served() {
     let mut config = config::server();
-    config.connection.duplicate_ids = mcp_sansio::DuplicateIds::Serve;
+    config.connection.duplicate_ids = mcp_sansio::config::DuplicateIds::Serve;
     let mut side = ServerSide::ready_with(config, Revision::V2025_06_18);
     let first = side.request(&request("1", "x/work", "{}"));
     let second = side.request(&request("1", "x/other", "{}"));

@@ -1,10 +1,12 @@
 //! Errors: which code answers what, and that each arrives as it was sent.
 
+use mcp_sansio::config::RepliesWithoutId;
+use mcp_sansio::error::{BadArguments, ViolationKind};
+use mcp_sansio::event::ConnectFailure;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, LoggingLevel};
 use mcp_sansio::{
-    BadArguments, ClientEvent, ConnectFailure, ErrorCode, IncomingId, Outcome, RepliesWithoutId,
-    Revision, ServerConfig, ServerEvent, ViolationKind,
+    ClientEvent, ErrorCode, IncomingId, Outcome, Revision, ServerConfig, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_sansio::config::RepliesWithoutId;
+use mcp_sansio::error::ViolationKind;
 use mcp_sansio::{
-    Cause, Client, ClientEvent, Framing, Inbox, Instant, Limits, Outbox, RepliesWithoutId,
-    Revision, Server, ServerConfig, ServerEvent, ViolationKind,
+    Cause, Client, ClientEvent, Framing, Inbox, Instant, Limits, Outbox, Revision, Server,
+    ServerConfig, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 

@@ -1,9 +1,9 @@
 //! What fails on this side stays on this side: none of it is an error on the wire.
 
-use mcp_sansio::{
-    CallError, CallOptions, CancelError, Capability, Cause, ClientEvent, Expiry, NotAllowed,
-    Outcome, RespondError, Revision,
-};
+use mcp_sansio::capability::Capability;
+use mcp_sansio::error::{CancelError, NotAllowed};
+use mcp_sansio::event::Expiry;
+use mcp_sansio::{CallError, CallOptions, Cause, ClientEvent, Outcome, RespondError, Revision};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 
 fn request(method: &str, params: &str) -> String {

@@ -3,11 +3,14 @@
 
 use std::collections::BTreeSet;
 
+use mcp_sansio::config::UnknownMethods;
+use mcp_sansio::event::Notification;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ListResourcesResult, ResourcesCapability, method};
+use mcp_sansio::progress::Progress;
 use mcp_sansio::{
-    CallOptions, ClientEvent, ClientRequest, ErrorCode, Frames, IncomingId, Limits, Notification,
-    Outcome, Phase, Progress, RespondError, Revision, ServerEvent, UnknownMethods,
+    CallOptions, ClientEvent, ClientRequest, ErrorCode, Frames, IncomingId, Limits, Outcome, Phase,
+    RespondError, Revision, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, shared};
 

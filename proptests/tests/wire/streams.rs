@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use mcp_sansio::call::Cancellation;
 use mcp_sansio::json::Raw;
+use mcp_sansio::progress::Progress;
 use mcp_sansio::{
-    CallOptions, Cancellation, ClientConfig, ClientEvent, Framing, IncomingId, Limits, Outbox,
-    Outboxes, Outcome, Phase, Progress, Received, RespondError, Revision, Route, ServerConfig,
-    ServerEvent,
+    CallOptions, ClientConfig, ClientEvent, Framing, IncomingId, Limits, Outbox, Outboxes, Outcome,
+    Phase, Received, RespondError, Revision, Route, ServerConfig, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config};
 

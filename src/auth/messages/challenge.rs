@@ -46,7 +46,7 @@ impl Challenges {
         headers.combined("WWW-Authenticate").map(|text| Self::parse(&text)).unwrap_or_default()
     }
 
-    /// Reads the combined value of the fields: [`TransportFailure::challenge`](crate::TransportFailure::challenge), for
+    /// Reads the combined value of the fields: [`TransportFailure::challenge`](crate::error::TransportFailure::challenge), for
     /// example.
     pub fn parse(text: &str) -> Self {
         let mut challenges: Vec<Challenge> = Vec::new();

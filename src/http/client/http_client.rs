@@ -56,7 +56,7 @@ use crate::time::Instant;
 /// }
 /// let event = http.end(&mut reader, now);
 /// assert!(matches!(event, Some(ClientEvent::Connected(_))));
-/// # Ok::<(), mcp_sansio::ConnectError>(())
+/// # Ok::<(), mcp_sansio::error::ConnectError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HttpClient {

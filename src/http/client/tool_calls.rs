@@ -10,7 +10,7 @@ use super::requests::Requests;
 use super::response::error_in;
 use super::tool_headers::ToolHeaders;
 use super::tool_refresh::{Page, Refresh};
-use crate::error::ErrorCode;
+use crate::codes::ErrorCode;
 use crate::handle::CallId;
 use crate::limits::Limits;
 

@@ -5,8 +5,8 @@ use core::fmt::Display;
 
 use super::reply::Reply;
 use super::request_validator::{Destination, RequestValidator, names_modern_revision, unusable};
+use crate::codes::{ErrorCode, ViolationKind};
 use crate::connection::{Detail, RequestMeta};
-use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Frame, Frames, Origin};
 use crate::http::{Field, Headers, ParamHeaders, decode_value, name};
 use crate::json::{Envelope, Object, Raw, ScannedFrame, Str};

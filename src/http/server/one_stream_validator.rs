@@ -5,7 +5,7 @@ use super::body::check_shape;
 use super::reply::Reply;
 use super::request_validator::{RequestHead, RequestValidator};
 use super::session_id::SessionId;
-use crate::error::ErrorCode;
+use crate::codes::ErrorCode;
 use crate::http::is_json;
 use crate::json::ScannedFrame;
 

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Display};
 
-use crate::error::ErrorCode;
+use crate::codes::ErrorCode;
 use crate::rpc::{Answer, Fault, Id, write_error};
 use crate::schema::Writer;
 

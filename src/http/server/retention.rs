@@ -8,7 +8,7 @@ use super::response_id::ResponseId;
 use super::stream::{Purpose, Response};
 use super::stream_table::STANDALONE;
 use super::streams::{ConnectionKind, Streams};
-use crate::error::ErrorCode;
+use crate::codes::ErrorCode;
 use crate::handle::IncomingId;
 use crate::time::Instant;
 

@@ -6,7 +6,7 @@ use core::fmt;
 
 use super::config::ResponseMode;
 use super::reply::Reply;
-use crate::error::ErrorCode;
+use crate::codes::ErrorCode;
 use crate::frame::{Outbox, Room, Tag};
 use crate::time::Instant;
 

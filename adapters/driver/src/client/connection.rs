@@ -7,9 +7,9 @@ use std::process::{ChildStdin, ChildStdout, Command, ExitStatus};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_sansio::event::{ConnectFailure, Connected};
 use mcp_sansio::{
-    Cause, Client, ClientConfig, ClientEvent, ConnectFailure, Connected, ConnectionNumber, Framing,
-    Outbox, Phase,
+    Cause, Client, ClientConfig, ClientEvent, ConnectionNumber, Framing, Outbox, Phase,
 };
 
 use super::open_error::OpenError;
@@ -86,7 +86,7 @@ impl Connection {
     /// # Errors
     ///
     /// [`OpenError`] says why there is none. It takes at most
-    /// [`Timeouts::handshake`](mcp_sansio::Timeouts::handshake).
+    /// [`Timeouts::handshake`](mcp_sansio::config::Timeouts::handshake).
     pub async fn open(
         config: ClientConfig,
         options: &ConnectionOptions,

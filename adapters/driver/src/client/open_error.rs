@@ -3,7 +3,8 @@
 use std::io;
 use std::process::ExitStatus;
 
-use mcp_sansio::{ConnectError, ConnectFailure};
+use mcp_sansio::error::ConnectError;
+use mcp_sansio::event::ConnectFailure;
 
 /// Why client and server have not come to terms.
 #[derive(Debug, thiserror::Error)]

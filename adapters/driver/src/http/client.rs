@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant as Monotonic;
 
+use mcp_sansio::error::TransportError;
 use mcp_sansio::http::{
     Action, Arrived, ClientTransport, ExchangeNumber, Headers, HttpClientConfig, ResponseReader,
 };
 use mcp_sansio::{
     Cause, Client, ClientConfig, ClientEvent, ConnectionNumber, Frames, Instant, Phase, Received,
-    TransportError,
 };
 
 use super::HttpOutboxes;
@@ -69,7 +69,7 @@ impl Wire<Client> {
                 let Some(transport) = state.transport() else { return Poll::Ready(None) };
                 match transport.poll_action(now) {
                     Some(Action::Fail { call, failure }) => {
-                        let end = mcp_sansio::ExchangeEnd::Failure(failure);
+                        let end = mcp_sansio::call::ExchangeEnd::Failure(failure);
                         let event = state.machine.exchange_ended(call, end, now, &mut state.out);
                         self.happened(state, event, 0);
                     }

@@ -10,10 +10,10 @@ mod post_queue;
 mod reuse;
 mod server;
 
+use mcp_sansio::event::Observation;
 use mcp_sansio::http::{ClientTransport, Streams};
-use mcp_sansio::{
-    ClientEvent, Instant, Observation, Outbox, Outboxes, Requestor, Route, ServerEvent,
-};
+use mcp_sansio::request::Requestor;
+use mcp_sansio::{ClientEvent, Instant, Outbox, Outboxes, Route, ServerEvent};
 
 use self::client::Requests;
 use self::kept_bytes::KeptBytes;

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, PoisonError};
 
-use mcp_sansio::{Counts, Server};
+use mcp_sansio::Server;
+use mcp_sansio::event::Counts;
 
 use crate::wire::{State, Wire};
 

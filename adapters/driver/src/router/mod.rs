@@ -10,11 +10,13 @@ use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use mcp_sansio::ServerConfig;
 #[cfg(feature = "schemars")]
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::{ListChanged, ResourcesCapability};
-use mcp_sansio::model::{Prompt, Resource, ResourceTemplate, Tool};
-use mcp_sansio::{ChangedList, ServerConfig};
+use mcp_sansio::model::{
+    ListChanged, Prompt, Resource, ResourceTemplate, ResourcesCapability, Tool,
+};
+use mcp_sansio::subscription::ChangedList;
 use serde::de::DeserializeOwned;
 
 use crate::blocking::Threads;
@@ -364,7 +366,7 @@ impl fmt::Debug for Router {
 
 #[cfg(all(test, feature = "schemars"))]
 mod tests {
-    use mcp_sansio::Json;
+    use mcp_sansio::schema::Json;
     use schemars::JsonSchema;
     use serde::Serialize;
 

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use mcp_sansio::ErrorCode;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     CallToolResult, Content, GetPromptResult, InputRequired, PromptMessage, ReadResourceResult,
     ResourceContents,
 };
-use mcp_sansio::{ErrorCode, Json};
+use mcp_sansio::schema::Json;
 use serde::Serialize;
 
 use super::function::Answer;

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use mcp_sansio::config::CapabilityPolicy;
 use mcp_sansio::http::HttpClientConfig;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
@@ -19,8 +20,8 @@ use mcp_sansio::model::{
     method,
 };
 use mcp_sansio::{
-    CallOptions, CapabilityPolicy, Client, ClientConfig, ErrorCode, RespondError, Revision,
-    RevisionSet, ServerRequest,
+    CallOptions, Client, ClientConfig, ErrorCode, RespondError, Revision, RevisionSet,
+    ServerRequest,
 };
 use mcp_sansio_http::{
     Authorized, CallFailure, Connection, ConnectionOptions, Exchange, Handle, connect,

@@ -21,7 +21,7 @@ use crate::{SendError, Transport};
 /// token do not wait for it; those without one wait for the login that is under way. A connection that uses this transport
 /// has no timeouts while a user is asked.
 ///
-/// A call fails with [`TransportErrorKind::Authorization`](mcp_sansio::TransportErrorKind::Authorization) if there is no
+/// A call fails with [`TransportErrorKind::Authorization`](mcp_sansio::error::TransportErrorKind::Authorization) if there is no
 /// token for it. The [`AuthorizationFailure`] is among the sources of the error.
 ///
 /// A request that has an `Authorization` field already, because the host has configured one, fails: the two exclude each

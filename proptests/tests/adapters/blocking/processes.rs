@@ -3,7 +3,8 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use mcp_sansio::{CallOptions, ClientConfig, ConnectFailure, RevisionSet};
+use mcp_sansio::event::ConnectFailure;
+use mcp_sansio::{CallOptions, ClientConfig, RevisionSet};
 use mcp_sansio_std::{
     Connection, ConnectionOptions, OpenError, ProcessOptions, RefuseAll, spawn_with,
 };

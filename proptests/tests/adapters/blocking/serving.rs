@@ -6,10 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use mcp_sansio::call::Timeout;
+use mcp_sansio::event::Expiry;
 use mcp_sansio::model::{CallToolParams, CallToolResult, EmptyCapability, ListChanged, method};
+use mcp_sansio::progress::Progress;
 use mcp_sansio::{
-    CallOptions, Cause, Client, ClientConfig, ClientEvent, ClientRequest, ErrorCode, Expiry,
-    Progress, RespondError, RevisionSet, Server, ServerConfig, ServerEvent, Timeout,
+    CallOptions, Cause, Client, ClientConfig, ClientEvent, ClientRequest, ErrorCode, RespondError,
+    RevisionSet, Server, ServerConfig, ServerEvent,
 };
 use mcp_sansio_std::{
     CallFailure, Connection, Exchange, Handle, Handler, RefuseAll, Reply, connect as connect_to,

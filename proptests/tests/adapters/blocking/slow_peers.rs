@@ -8,8 +8,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use mcp_sansio::model::{CallToolParams, CallToolResult, ListChanged, LoggingLevel};
+use mcp_sansio::subscription::Log;
 use mcp_sansio::{
-    CallOptions, Client, ClientConfig, ClientEvent, ClientRequest, ErrorCode, Log, RespondError,
+    CallOptions, Client, ClientConfig, ClientEvent, ClientRequest, ErrorCode, RespondError,
     RevisionSet, Server, ServerConfig, ServerEvent,
 };
 use mcp_sansio_std::{

@@ -6,12 +6,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use mcp_sansio::call::TaskOptions;
 use mcp_sansio::model::{
     CallToolParams, CallToolResult, ListChanged, ListToolsResult, PageParams, TaskSupport, method,
 };
+use mcp_sansio::request::TaskMode;
 use mcp_sansio::{
     CallError, CallOptions, Client, ClientConfig, ClientRequest, RevisionSet, Server, ServerConfig,
-    TaskMode, TaskOptions,
 };
 use mcp_sansio_std::{
     CallFailure, Connection, ConnectionOptions, Exchange, Handler, PendingCall, RefuseAll,

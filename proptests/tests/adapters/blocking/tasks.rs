@@ -10,10 +10,11 @@ use mcp_sansio::model::{
     BooleanSchema, CallToolResult, ElicitParams, ElicitResult, InputRequired, ListChanged,
     ObjectSchema, PrimitiveSchema, TaskSupport, TasksCapability,
 };
+use mcp_sansio::progress::Progress;
+use mcp_sansio::request::TaskMode;
 use mcp_sansio::task::{TaskError, TasksConfig};
 use mcp_sansio::{
-    Client, ClientConfig, ClientRequest, ErrorCode, Principal, Progress, Server, ServerConfig,
-    ServerRequest, TaskMode,
+    Client, ClientConfig, ClientRequest, ErrorCode, Principal, Server, ServerConfig, ServerRequest,
 };
 use mcp_sansio_std::{
     ConnectionOptions, Exchange, Handler, SharedTasks, TaskHandle, TaskInputs, connect_with,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use mcp_sansio::ChangedList;
+use mcp_sansio::subscription::ChangedList;
 use mcp_sansio_http::EndpointOptions;
 use serde_json::json;
 use tokio::net::TcpStream;

@@ -10,10 +10,9 @@ use mcp_sansio::model::{
     CallToolResult, ElicitParams, InputRequired, ListChanged, ListToolsResult, ObjectSchema,
     TaskSupport, Tool,
 };
-use mcp_sansio::{
-    ChangedList, ClientRequest, ErrorCode, Progress, RespondError, Server, ServerConfig,
-    ServerEvent,
-};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::subscription::ChangedList;
+use mcp_sansio::{ClientRequest, ErrorCode, RespondError, Server, ServerConfig, ServerEvent};
 use mcp_sansio_http::{
     ConnectionGroup, Endpoint, EndpointOptions, Exchange, Handle, Handler, new_task, serve,
 };

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use mcp_sansio::call::{TaskOptions, Timeout};
+use mcp_sansio::event::SubscriptionNews;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{ElicitResult, PageParams, SubscriptionFilter, method};
 use mcp_sansio::{
     CallOptions, Client, ClientConfig, ClientEvent, ErrorCode, Phase, Revision, RevisionSet,
-    ServerRequest, SubscriptionNews, TaskOptions, Timeout,
+    ServerRequest,
 };
 use mcp_sansio_http::{
     CallFailure, Connection, ConnectionOptions, EndpointOptions, Exchange, Handle, Handler,

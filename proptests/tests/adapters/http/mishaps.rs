@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_sansio::call::Timeout;
+use mcp_sansio::error::{TransportFailure, TransportFailureKind};
+use mcp_sansio::event::{ConnectFailure, Expiry};
 use mcp_sansio::http::HttpClientConfig;
-use mcp_sansio::{
-    CallOptions, Client, ClientConfig, ClientEvent, ConnectFailure, Expiry, Revision, RevisionSet,
-    Timeout, TransportFailure, TransportFailureKind,
-};
+use mcp_sansio::{CallOptions, Client, ClientConfig, ClientEvent, Revision, RevisionSet};
 use mcp_sansio_http::{
     CallFailure, Connection, ConnectionOptions, Exchange, Handle, Handler, OpenError, PendingCall,
     RefuseAll, connect, connect_with,

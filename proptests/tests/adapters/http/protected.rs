@@ -341,7 +341,7 @@ async fn a_stream_outlives_its_token_unless_the_host_says_otherwise() {
         if ends {
             while !raw.chunk().await.is_empty() {}
         } else {
-            served.script.audience.list_changed(mcp_sansio::ChangedList::Tools);
+            served.script.audience.list_changed(mcp_sansio::subscription::ChangedList::Tools);
             let mut said = String::new();
             while !said.contains("list_changed") {
                 said = raw.chunk().await;

@@ -9,11 +9,10 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
+use mcp_sansio::error::{TransportErrorKind, TransportFailure, TransportFailureKind};
+use mcp_sansio::event::ConnectFailure;
 use mcp_sansio::http::HttpClientConfig;
-use mcp_sansio::{
-    ClientConfig, ConnectFailure, Revision, RevisionSet, TransportErrorKind, TransportFailure,
-    TransportFailureKind,
-};
+use mcp_sansio::{ClientConfig, Revision, RevisionSet};
 use mcp_sansio_http::{
     CallFailure, ConnectionOptions, OpenError, RefuseAll, SendError, Transport, connect_with, plain,
 };

@@ -5,8 +5,10 @@
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
+use mcp_sansio::CallOptions;
+use mcp_sansio::call::Timeout;
+use mcp_sansio::event::Expiry;
 use mcp_sansio::model::{CallToolParams, method};
-use mcp_sansio::{CallOptions, Expiry, Timeout};
 use mcp_sansio_std::{CallFailure, Handle};
 
 #[path = "../../../../examples/everything_server/everything/mod.rs"]

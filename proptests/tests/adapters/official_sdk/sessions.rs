@@ -6,11 +6,12 @@ use std::thread;
 use std::time::Duration;
 
 use super::everything;
+use mcp_sansio::call::Paging;
 use mcp_sansio::model::method;
 use mcp_sansio::{
-    CallOptions, Client, ClientConfig, ClientEvent, Paging, RespondError, ServerRequest,
+    CallOptions, Client, ClientConfig, ClientEvent, RespondError, Revision, RevisionSet,
+    ServerRequest,
 };
-use mcp_sansio::{Revision, RevisionSet};
 use mcp_sansio_std::{
     CallFailure, Connection, ConnectionOptions, Exchange, Handle, Handler, SharedTasks,
     SocketWriter, connect, serve_with,

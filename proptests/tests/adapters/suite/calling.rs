@@ -4,11 +4,11 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use mcp_sansio::call::{Cancellation, Paging, Timeout};
+use mcp_sansio::event::Expiry;
 use mcp_sansio::model::{LoggingLevel, PageParams, method};
 use mcp_sansio::pagination::PageStop;
-use mcp_sansio::{
-    CallError, CallOptions, Cancellation, Era, Expiry, Paging, Phase, RevisionSet, Timeout,
-};
+use mcp_sansio::{CallError, CallOptions, Era, Phase, RevisionSet};
 use mcp_sansio_driver::{CallFailure, ConnectionOptions, Waiting};
 use serde_json::json;
 

@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 use std::thread;
 
+use mcp_sansio::RespondError;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{Prompt, TaskSupport, Tool};
+use mcp_sansio::request::TaskMode;
 use mcp_sansio::task::TasksConfig;
-use mcp_sansio::{RespondError, TaskMode};
 use mcp_sansio_driver::{ConnectionOptions, Exchange, Router, SharedTasks, new_task};
 use serde_json::{Value, json};
 

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcp_sansio::{CallOptions, ConnectFailure, RevisionSet};
+use mcp_sansio::event::ConnectFailure;
+use mcp_sansio::{CallOptions, RevisionSet};
 use mcp_sansio_driver::{
     CallFailure, Connection, ConnectionOptions, KillSwitch, OpenError, ProcessOptions, Stderr,
 };

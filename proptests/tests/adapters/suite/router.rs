@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Barrier};
 
+use mcp_sansio::call::Paging;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     AudioContent, CallToolResult, Content, CreateMessageParams, GetPromptResult, InputRequired,
     Prompt, PromptMessage, Resource, ResourceContents, ResourceTemplate, Role, SamplingMessage,
     Tool, method,
 };
-use mcp_sansio::{CallOptions, ErrorCode, Paging, Revision, RevisionSet};
+use mcp_sansio::{CallOptions, ErrorCode, Revision, RevisionSet};
 use mcp_sansio_driver::{
     CallFailure, Connection, ConnectionOptions, Exchange, Failed, Json, Router,
 };

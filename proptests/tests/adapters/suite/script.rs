@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ListToolsResult, Tool};
+use mcp_sansio::progress::Progress;
 use mcp_sansio::{
-    Client, ClientEvent, ClientRequest, ErrorCode, Progress, RespondError, Server, ServerEvent,
+    Client, ClientEvent, ClientRequest, ErrorCode, RespondError, Server, ServerEvent,
 };
 use mcp_sansio_driver::{Exchange, Handle, Waiting};
 use serde_json::json;

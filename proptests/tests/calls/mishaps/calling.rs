@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_sansio::call::Timeout;
+use mcp_sansio::error::NotAllowed;
 use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::{
-    CallError, CallOptions, Cause, Client, ClientEvent, Framing, Instant, Limits, NotAllowed,
-    Outbox, Outcome, Revision, RevisionSet, Timeout,
+    CallError, CallOptions, Cause, Client, ClientEvent, Framing, Instant, Limits, Outbox, Outcome,
+    Revision, RevisionSet,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use mcp_sansio::call::Timeout;
+use mcp_sansio::config::{DuplicateIds, Listening};
 use mcp_sansio::model::{ElicitParams, InputRequired, SubscriptionFilter};
-use mcp_sansio::{CallOptions, DuplicateIds, Listening, Phase, RespondError, ServerEvent, Timeout};
+use mcp_sansio::{CallOptions, Phase, RespondError, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 
 use super::kit::{META, dual_server, form, listen, request, session, state_only, stateless_client};

@@ -1,7 +1,9 @@
 //! Walks through lists that change meanwhile, or whose cursors die.
 
+use mcp_sansio::call::Paging;
+use mcp_sansio::event::RestartCause;
 use mcp_sansio::model::method::{ListPrompts, ListResourceTemplates};
-use mcp_sansio::{ClientEvent, ErrorCode, Paging, RestartCause, Revision};
+use mcp_sansio::{ClientEvent, ErrorCode, Revision};
 use mcp_sansio_proptests::ClientSide;
 
 use super::walk::{Walk, Walked, asked, over, page, restarts};

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
+use mcp_sansio::call::{Cancellation, Paging, Timeout};
+use mcp_sansio::event::{Expiry, UnmatchedCause};
 use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
 };
 use mcp_sansio::pagination::PageStop;
-use mcp_sansio::{
-    CallOptions, Cancellation, ClientEvent, Expiry, Outcome, Paging, Revision, ServerEvent,
-    Timeout, UnmatchedCause,
-};
+use mcp_sansio::{CallOptions, ClientEvent, Outcome, Revision, ServerEvent};
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 
 use super::walk::{Walk, Walked, asked, list, over, page};

@@ -1,14 +1,16 @@
 //! Lists in pages as a server serves them, by hand and to a client that walks them.
 
+use mcp_sansio::call::Paging;
+use mcp_sansio::event::RestartCause;
 use mcp_sansio::json::{Raw, Str};
 use mcp_sansio::model::ListToolsResult;
 use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
 };
 use mcp_sansio::pagination::Pager;
+use mcp_sansio::subscription::{ChangedList, Delivery};
 use mcp_sansio::{
-    CallOptions, ChangedList, ClientEvent, ClientRequest, Delivery, ErrorCode, IncomingId, Outcome,
-    Paging, RestartCause, Revision, ServerEvent,
+    CallOptions, ClientEvent, ClientRequest, ErrorCode, IncomingId, Outcome, Revision, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config, ready};
 

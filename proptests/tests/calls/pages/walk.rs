@@ -1,10 +1,10 @@
 //! A client that walks through a list, fed by hand.
 
+use mcp_sansio::call::Paging;
+use mcp_sansio::event::RestartCause;
 use mcp_sansio::model::method::{ListTools, PagedMethod};
 use mcp_sansio::pagination::PageStop;
-use mcp_sansio::{
-    CallId, CallOptions, ClientEvent, ErrorCode, Outcome, Paging, RestartCause, Revision,
-};
+use mcp_sansio::{CallId, CallOptions, ClientEvent, ErrorCode, Outcome, Revision};
 use mcp_sansio_proptests::ClientSide;
 
 /// What an event says of a walk.

@@ -1,10 +1,10 @@
 //! What a server needs before it answers a call: asked of the application, gathered, and brought back.
 
+use mcp_sansio::event::{CancelCause, UnmatchedCause};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
-    CallId, CallOptions, CancelCause, ClientEvent, ErrorCode, Outcome, RespondError, Revision,
-    ServerRequest, UnmatchedCause,
+    CallId, CallOptions, ClientEvent, ErrorCode, Outcome, RespondError, Revision, ServerRequest,
 };
 use mcp_sansio_proptests::{ClientSide, payload};
 
@@ -412,5 +412,5 @@ fn input_can_be_seen_to_by_hand() {
     let call =
         side.client.call_method("tools/call", &params, options, side.now, &mut side.out).unwrap();
     let (ended, kind) = super::kit::malformed(side.receive(&interim(2, "")));
-    assert_eq!((ended, kind), (call, mcp_sansio::ViolationKind::InvalidResult));
+    assert_eq!((ended, kind), (call, mcp_sansio::error::ViolationKind::InvalidResult));
 }

@@ -1,10 +1,9 @@
 //! What a server may need, and what the application may answer.
 
+use mcp_sansio::capability::{Capability, CapabilitySet};
+use mcp_sansio::error::ViolationKind;
 use mcp_sansio::model::{ElicitationCapability, EmptyCapability, SamplingCapability};
-use mcp_sansio::{
-    CallOptions, Capability, CapabilitySet, ClientConfig, RespondError, ServerRequest,
-    ViolationKind,
-};
+use mcp_sansio::{CallOptions, ClientConfig, RespondError, ServerRequest};
 use mcp_sansio_proptests::{config, payload};
 
 use super::input::{FORM, NAME, ROOTS, SAMPLE, again, asking, calling, interim};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use mcp_sansio::{
-    CallOptions, CancelCause, Cause, ClientEvent, Expiry, Outcome, RespondError, Timeout,
-    ViolationKind,
-};
+use mcp_sansio::call::Timeout;
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::event::{CancelCause, Expiry};
+use mcp_sansio::{CallOptions, Cause, ClientEvent, Outcome, RespondError};
 use mcp_sansio_proptests::payload;
 
 use super::input::{FORM, ROOTS, again, asking, calling, interim};

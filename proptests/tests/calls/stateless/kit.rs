@@ -1,8 +1,10 @@
 //! A client in the middle of its work, and the messages it sends and gets.
 
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::event::SubscriptionNews;
 use mcp_sansio::{
     CallId, ClientConfig, ClientEvent, ConnectionNumber, Outcome, RequestFromServer, Revision,
-    RevisionSet, SubscriptionNews, ViolationKind,
+    RevisionSet,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 

@@ -1,11 +1,11 @@
 //! What a client knows of a server from before, and what the next client gets from this one.
 
 use mcp_sansio::cache::{Asker, Cache, CacheKey, CacheLimits};
+use mcp_sansio::event::{ConnectFailure, NegotiationBasis, SubscriptionEnd, SubscriptionNews};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::{
-    Cause, ClientConfig, ClientEvent, ConnectFailure, ErrorCode, NegotiationBasis, Outcome, Phase,
-    Principal, Revision, SubscriptionEnd, SubscriptionNews,
+    Cause, ClientConfig, ClientEvent, ErrorCode, Outcome, Phase, Principal, Revision,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 

@@ -1,9 +1,9 @@
 //! The first messages of a connection, what waits for them, and what goes out after them.
 
-use mcp_sansio::{
-    CallError, CallOptions, Capability, CapabilitySet, ClientEvent, ConnectError, ConnectFailure,
-    NegotiationBasis, NotAllowed, Outcome, Phase, Revision, RevisionSet,
-};
+use mcp_sansio::capability::{Capability, CapabilitySet};
+use mcp_sansio::error::{ConnectError, NotAllowed};
+use mcp_sansio::event::{ConnectFailure, NegotiationBasis};
+use mcp_sansio::{CallError, CallOptions, ClientEvent, Outcome, Phase, Revision, RevisionSet};
 use mcp_sansio_proptests::{ClientSide, config, payload};
 
 use super::kit::{
@@ -108,7 +108,9 @@ fn a_server_says_who_it_is_if_it_likes() {
 #[test]
 fn what_the_server_lacks_is_refused_here_if_it_is_known() {
     let lacking = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
-    for policy in [mcp_sansio::CapabilityPolicy::Strict, mcp_sansio::CapabilityPolicy::Off] {
+    for policy in
+        [mcp_sansio::config::CapabilityPolicy::Strict, mcp_sansio::config::CapabilityPolicy::Off]
+    {
         let mut config = modern();
         config.connection.capability_policy = policy;
         let mut side = begun(config);
@@ -116,7 +118,7 @@ fn what_the_server_lacks_is_refused_here_if_it_is_known() {
         assert!(matches!(side.receive(&result(1, lacking)), Some(ClientEvent::Connected(_))));
         let (options, now) = (CallOptions::new(), side.now);
         let made = side.client.call_method("prompts/list", &(), options, now, &mut side.out);
-        if policy == mcp_sansio::CapabilityPolicy::Strict {
+        if policy == mcp_sansio::config::CapabilityPolicy::Strict {
             let refused = CallError::NotAllowed(NotAllowed::Capability(Capability::Prompts));
             assert_eq!(made, Err(refused));
             is_alive(&mut side);
@@ -256,7 +258,7 @@ fn nothing_of_sessions_is_sent_without_one() {
     // Nor by itself: silence is nothing to ask about.
     let mut config = modern();
     config.connection.keep_alive =
-        Some(mcp_sansio::KeepAlive::every(std::time::Duration::from_secs(1)));
+        Some(mcp_sansio::config::KeepAlive::every(std::time::Duration::from_secs(1)));
     let mut side = connected_with(config);
     side.client.on_bytes_received(side.now);
     assert_eq!(side.elapse(3_600_000), []);

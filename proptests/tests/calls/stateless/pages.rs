@@ -1,10 +1,13 @@
 //! Lists that are read page by page, without a session.
 
+use mcp_sansio::call::Paging;
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::event::RestartCause;
 use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
 };
 use mcp_sansio::pagination::{PageLimits, PageStop};
-use mcp_sansio::{CallOptions, ClientEvent, Outcome, Paging, RestartCause, ViolationKind};
+use mcp_sansio::{CallOptions, ClientEvent, Outcome};
 use mcp_sansio_proptests::ClientSide;
 
 use super::kit::{asked, complete, connected, ended, error, is_alive, malformed, result, tagged};

@@ -1,9 +1,7 @@
 //! What a client does after each answer to its probe, on the wire: table 4b.
 
-use mcp_sansio::{
-    ClientConfig, ClientEvent, ConnectFailure, ErrorCode, NegotiationBasis, Phase, Revision,
-    UnmatchedCause,
-};
+use mcp_sansio::event::{ConnectFailure, NegotiationBasis, UnmatchedCause};
+use mcp_sansio::{ClientConfig, ClientEvent, ErrorCode, Phase, Revision};
 use mcp_sansio_proptests::{ClientSide, config};
 
 use super::kit::{

@@ -3,10 +3,9 @@
 
 use std::time::Duration;
 
-use mcp_sansio::{
-    Cause, ClientEvent, ConnectFailure, Frame, NegotiationBasis, Outcome, Phase, Revision,
-    RevisionSet, UnmatchedCause, ViolationKind,
-};
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::event::{ConnectFailure, NegotiationBasis, UnmatchedCause};
+use mcp_sansio::{Cause, ClientEvent, Frame, Outcome, Phase, Revision, RevisionSet};
 use mcp_sansio_proptests::{ClientSide, config};
 
 use super::kit::{

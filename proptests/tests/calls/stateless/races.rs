@@ -4,10 +4,11 @@
 
 use std::time::Duration;
 
+use mcp_sansio::call::Timeout;
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::event::UnmatchedCause;
 use mcp_sansio::json::Raw;
-use mcp_sansio::{
-    CallOptions, Cause, ClientEvent, Outcome, Timeout, UnmatchedCause, ViolationKind,
-};
+use mcp_sansio::{CallOptions, Cause, ClientEvent, Outcome};
 use mcp_sansio_proptests::config;
 
 use super::input::{ROOTS, again, asking, calling};

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use mcp_sansio::call::{Cancellation, Timeout};
+use mcp_sansio::capability::{Capability, CapabilitySet};
+use mcp_sansio::error::{CancelError, ViolationKind};
+use mcp_sansio::event::{Expiry, UnmatchedCause};
 use mcp_sansio::model::LoggingLevel;
-use mcp_sansio::{
-    CallOptions, CancelError, Cancellation, Capability, CapabilitySet, Cause, ClientEvent, Expiry,
-    Frames, Framing, Outbox, Outcome, Timeout, UnmatchedCause, ViolationKind,
-};
+use mcp_sansio::{CallOptions, Cause, ClientEvent, Frames, Framing, Outbox, Outcome};
 use mcp_sansio_proptests::{ClientSide, payload};
 
 use super::kit::{

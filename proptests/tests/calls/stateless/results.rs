@@ -1,7 +1,9 @@
 //! Results, and what is made of them.
 
+use mcp_sansio::config::Relay;
+use mcp_sansio::error::ViolationKind;
 use mcp_sansio::model::LoggingLevel;
-use mcp_sansio::{ClientEvent, Outcome, Relay, Revision, ViolationKind};
+use mcp_sansio::{ClientEvent, Outcome, Revision};
 use mcp_sansio_proptests::{ClientSide, config};
 
 use super::kit::{

@@ -1,9 +1,9 @@
 //! Subscriptions of a client: what is asked for, granted, and told.
 
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::event::{SubscriptionEnd, SubscriptionNews};
 use mcp_sansio::model::SubscriptionFilter;
-use mcp_sansio::{
-    CallId, ClientEvent, Received, Route, SubscriptionEnd, SubscriptionNews, ViolationKind,
-};
+use mcp_sansio::{CallId, ClientEvent, Received, Route};
 use mcp_sansio_proptests::{ClientSide, config};
 
 use super::kit::{

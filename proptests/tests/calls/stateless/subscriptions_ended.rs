@@ -1,10 +1,10 @@
 //! How subscriptions of a client end.
 
+use mcp_sansio::call::Cancellation;
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::event::{SubscriptionEnd, SubscriptionNews, UnmatchedCause};
 use mcp_sansio::model::SubscriptionFilter;
-use mcp_sansio::{
-    Cancellation, Cause, ClientEvent, ErrorCode, SubscriptionEnd, SubscriptionNews, UnmatchedCause,
-    ViolationKind,
-};
+use mcp_sansio::{Cause, ClientEvent, ErrorCode};
 use mcp_sansio_proptests::config;
 
 use super::kit::{

@@ -1,9 +1,10 @@
 //! What is concluded from a response.
 
-use mcp_sansio::{
-    ClientConfig, ClientEvent, ErrorCode, Outcome, Revision, TransportError, TransportErrorKind,
-    TransportFailure, TransportFailureKind, UnmatchedCause, ViolationKind,
+use mcp_sansio::error::{
+    TransportError, TransportErrorKind, TransportFailure, TransportFailureKind, ViolationKind,
 };
+use mcp_sansio::event::UnmatchedCause;
+use mcp_sansio::{ClientConfig, ClientEvent, ErrorCode, Outcome, Revision};
 
 use mcp_sansio::http::{Headers, HttpClientConfig};
 use mcp_sansio_proptests::config;

@@ -1,9 +1,8 @@
 //! Which era a server belongs to, as its statuses and bodies tell.
 
-use mcp_sansio::{
-    ClientConfig, ClientEvent, ConnectFailure, ErrorCode, NegotiationBasis, Outcome, Revision,
-    RevisionSet, TransportFailureKind,
-};
+use mcp_sansio::error::TransportFailureKind;
+use mcp_sansio::event::{ConnectFailure, NegotiationBasis};
+use mcp_sansio::{ClientConfig, ClientEvent, ErrorCode, Outcome, Revision, RevisionSet};
 use mcp_sansio_proptests::config;
 
 use super::kit::{DISCOVERY, EVENTS, JSON, Side, error, post, result, session};

@@ -1,10 +1,9 @@
 //! Servers of 2024-11-05, which say everything on one stream and take messages elsewhere.
 
+use mcp_sansio::error::{TransportFailure, TransportFailureKind};
+use mcp_sansio::event::ConnectFailure;
 use mcp_sansio::http::{HttpClientConfig, OneStream, ResponseReader};
-use mcp_sansio::{
-    Cause, ClientEvent, ConnectFailure, ConnectionNumber, Outcome, Revision, TransportFailure,
-    TransportFailureKind,
-};
+use mcp_sansio::{Cause, ClientEvent, ConnectionNumber, Outcome, Revision};
 use mcp_sansio_proptests::config;
 
 use super::kit::{

@@ -1,7 +1,8 @@
 //! What leaves where there are no sessions: a POST for each message, with what it is about in its header fields.
 
+use mcp_sansio::Outcome;
+use mcp_sansio::error::TransportFailureKind;
 use mcp_sansio::http::{HeaderError, HttpClientConfig};
-use mcp_sansio::{Outcome, TransportFailureKind};
 
 use super::kit::{
     Act, EVENTS, INITIALIZED, JSON, Side, URL, asked, ended, get, post, result, session,

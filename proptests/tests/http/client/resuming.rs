@@ -1,11 +1,11 @@
 //! Streams that break off: which are asked for again, when, and what is given up.
 
+use mcp_sansio::call::{Cancellation, Timeout};
+use mcp_sansio::error::{TransportFailure, TransportFailureKind};
+use mcp_sansio::event::{SubscriptionEnd, SubscriptionNews, UnmatchedCause};
 use mcp_sansio::http::{HttpClientConfig, ResponseReader};
 use mcp_sansio::model::SubscriptionFilter;
-use mcp_sansio::{
-    CallId, CallOptions, Cancellation, Cause, ClientEvent, Outcome, Revision, SubscriptionEnd,
-    SubscriptionNews, Timeout, TransportFailure, TransportFailureKind, UnmatchedCause,
-};
+use mcp_sansio::{CallId, CallOptions, Cause, ClientEvent, Outcome, Revision};
 use std::time::Duration;
 
 use super::kit::{Act, JSON, META, Sent, Side, URL, complete, ended, get, post, result};

@@ -1,10 +1,9 @@
 //! Sessions: their id and revision go with every request, and the client lives on when the server ends one.
 
+use mcp_sansio::call::Cancellation;
+use mcp_sansio::event::ConnectFailure;
 use mcp_sansio::http::HttpClientConfig;
-use mcp_sansio::{
-    Cancellation, Cause, ClientEvent, ConnectFailure, ConnectionNumber, Outcome, RespondError,
-    Revision,
-};
+use mcp_sansio::{Cause, ClientEvent, ConnectionNumber, Outcome, RespondError, Revision};
 use mcp_sansio_proptests::config;
 
 use super::kit::{

@@ -1,7 +1,9 @@
 //! Tools: which are listed, and what is done when their headers turn out to be wrong.
 
+use mcp_sansio::call::Cancellation;
+use mcp_sansio::error::TransportFailureKind;
 use mcp_sansio::http::HttpClientConfig;
-use mcp_sansio::{Cancellation, ErrorCode, Outcome, Revision, TransportFailureKind};
+use mcp_sansio::{ErrorCode, Outcome, Revision};
 use mcp_sansio_proptests::{ClientSide, config};
 
 use super::kit::{Act, JSON, META, Sent, Side, URL, asked, complete, ended, error, post, result};

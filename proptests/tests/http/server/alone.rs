@@ -1,7 +1,8 @@
 //! Requests that stand alone (2026-07-28): what each is answered with.
 
+use mcp_sansio::capability::{Capability, CapabilitySet};
 use mcp_sansio::http::{ResponseMode, SessionMode};
-use mcp_sansio::{Capability, CapabilitySet, Era, RevisionSet, ServerEvent};
+use mcp_sansio::{Era, RevisionSet, ServerEvent};
 
 use super::message::{
     self, cacheable, complete, error, fault, initialize, notification, other_version, plain,

@@ -1,7 +1,8 @@
 //! Sessions that are taken for granted: one request at a time of clients up to 2025-11-25.
 
+use mcp_sansio::error::NotAllowed;
 use mcp_sansio::http::SessionMode;
-use mcp_sansio::{CallError, CallOptions, Era, NotAllowed, RevisionSet};
+use mcp_sansio::{CallError, CallOptions, Era, RevisionSet};
 
 use super::message::{error, fault, initialize, notification, plain, progress, result};
 use super::site::{POST, Site, alone, event, get, in_session, json, replaced, status, stream};
@@ -45,7 +46,7 @@ fn a_request_of_a_session_can_be_served_without_one() {
         let (turn, request) = site.ask(&lines, &body);
         site.progress(request.id, 1);
         site.with_machine(request.id, |server, out| {
-            _ = server.list_changed(mcp_sansio::ChangedList::Tools, out);
+            _ = server.list_changed(mcp_sansio::subscription::ChangedList::Tools, out);
         });
         site.reject(request.id, -32601, "no");
         let expected = [event(progress("1", 1)), event(error("0", -32601, "no"))];

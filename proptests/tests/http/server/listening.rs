@@ -1,7 +1,8 @@
 //! Subscriptions that last, where there are no sessions.
 
 use mcp_sansio::http::ResponseMode;
-use mcp_sansio::{ChangedList, IncomingId, ServerEvent};
+use mcp_sansio::subscription::ChangedList;
+use mcp_sansio::{IncomingId, ServerEvent};
 
 use super::message::{self, error, fault};
 use super::site::{Heard, Site, Turn, alone, event, json, replaced, stream};
@@ -60,10 +61,12 @@ fn a_subscription_is_a_stream_in_every_mode() {
         // Nothing is reported on it but what was subscribed to.
         let now = site.now;
         site.with_machine(id, |server, out| {
-            let report = server.progress(id, mcp_sansio::Progress::new(1), now, out);
-            assert_eq!(report, Ok(mcp_sansio::ProgressReport::NotWanted));
-            let log = mcp_sansio::Log::new(mcp_sansio::model::LoggingLevel::Error, "x").about(id);
-            assert_ne!(server.log(&log, out), Ok(mcp_sansio::Delivery::Sent));
+            let report = server.progress(id, mcp_sansio::progress::Progress::new(1), now, out);
+            assert_eq!(report, Ok(mcp_sansio::progress::ProgressReport::NotWanted));
+            let log =
+                mcp_sansio::subscription::Log::new(mcp_sansio::model::LoggingLevel::Error, "x")
+                    .about(id);
+            assert_ne!(server.log(&log, out), Ok(mcp_sansio::subscription::Delivery::Sent));
         });
         site.elapse(15_000);
         assert_eq!(site.news(turn), [": \n\n"]);

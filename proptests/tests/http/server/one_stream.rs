@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use mcp_sansio::http::{Content, RequestHead, ResponsePart};
-use mcp_sansio::{Cause, ChangedList, RevisionSet, ServerEvent};
+use mcp_sansio::subscription::ChangedList;
+use mcp_sansio::{Cause, RevisionSet, ServerEvent};
 
 use super::message::{error, fault, initialize, notification, plain, progress, result};
 use super::site::{

@@ -8,9 +8,8 @@ use mcp_sansio::http::{
     EventStore, HttpServerConfig, RequestValidator, ResponseId, ResponsePart, SessionId, Streams,
 };
 use mcp_sansio::json::Raw;
-use mcp_sansio::{
-    ConnectionNumber, Frame, IncomingId, Instant, Principal, Progress, Server, ServerEvent,
-};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::{ConnectionNumber, Frame, IncomingId, Instant, Principal, Server, ServerEvent};
 use mcp_sansio_proptests::config;
 
 use super::message::{initialize, notification, plain, progress, result};

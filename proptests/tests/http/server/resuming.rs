@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use mcp_sansio::http::{HttpServerConfig, ResponsePart};
-use mcp_sansio::{ChangedList, IncomingId, ServerEvent};
+use mcp_sansio::subscription::ChangedList;
+use mcp_sansio::{IncomingId, ServerEvent};
 
 use super::message::{fault, plain, progress, result};
 use super::site::{
@@ -359,7 +360,7 @@ fn what_nobody_reads_of_a_stream_that_broke_off_is_bounded() {
     let now = site.now;
     let sent = (2..100).take_while(|number| {
         site.with_machine(request.id, |server, out| {
-            let progress = mcp_sansio::Progress::new(*number);
+            let progress = mcp_sansio::progress::Progress::new(*number);
             server.progress(request.id, progress, now, out).is_ok()
         })
     });

@@ -10,9 +10,9 @@ use mcp_sansio::http::{
     RequestHead, RequestSource, ResponsePart, SessionId,
 };
 use mcp_sansio::json::Raw;
+use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::{
-    ErrorCode, Frames, IncomingId, Instant, Principal, Progress, ProgressReport, Request, Server,
-    ServerConfig, ServerEvent,
+    ErrorCode, Frames, IncomingId, Instant, Principal, Request, Server, ServerConfig, ServerEvent,
 };
 use mcp_sansio_proptests::config;
 use mcp_sansio_proptests::oracles::scanned::Scans;

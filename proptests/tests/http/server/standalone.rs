@@ -2,7 +2,8 @@
 
 use mcp_sansio::http::{ResponseMode, ResponsePart};
 use mcp_sansio::model::ElicitParams;
-use mcp_sansio::{CallOptions, ChangedList, Delivery, IncomingId, Server, ServerEvent};
+use mcp_sansio::subscription::{ChangedList, Delivery};
+use mcp_sansio::{CallOptions, IncomingId, Server, ServerEvent};
 
 use super::message::{fault, plain, progress, result};
 use super::site::{Site, Turn, event, get, in_session, json, numbered, priming, status, stream};

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use mcp_sansio::http::{ResponseMode, ResponsePart};
 use mcp_sansio::model::LoggingLevel;
-use mcp_sansio::{CallOptions, Cause, Instant, Log, Progress, ServerEvent};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::subscription::Log;
+use mcp_sansio::{CallOptions, Cause, Instant, ServerEvent};
 
 use super::message::{cacheable, error, progress, watched, with_meta};
 use super::site::{Site, about, alone, event, json, stream};
@@ -34,7 +36,7 @@ fn nothing_but_the_request_is_on_its_stream() {
         assert!(server.call_method("ping", &(), CallOptions::new(), now, out).is_err());
         let log = Log::new(LoggingLevel::Info, "for everybody");
         _ = server.log(&log, out);
-        _ = server.list_changed(mcp_sansio::ChangedList::Tools, out);
+        _ = server.list_changed(mcp_sansio::subscription::ChangedList::Tools, out);
         server.log(&Log::new(LoggingLevel::Info, "for it").about(request.id), out).unwrap();
     });
     site.progress(beside.id, 1);

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use mcp_sansio::config::KeepAlive;
+use mcp_sansio::error::NotAllowed;
 use mcp_sansio::http::ResponseMode;
 use mcp_sansio::model::LoggingLevel;
-use mcp_sansio::{CallError, KeepAlive, Log, NotAllowed, ServerEvent};
+use mcp_sansio::subscription::Log;
+use mcp_sansio::{CallError, ServerEvent};
 
 use super::message::{notification, plain, result};
 use super::site::{Site, get, in_session, json, numbered, stream};

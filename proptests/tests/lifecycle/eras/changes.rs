@@ -1,7 +1,8 @@
 //! What a server tells without being asked each time, in every mix of eras.
 
 use mcp_sansio::model::LoggingLevel;
-use mcp_sansio::{CallOptions, Cause, ChangedList, ConnectionNumber};
+use mcp_sansio::subscription::ChangedList;
+use mcp_sansio::{CallOptions, Cause, ConnectionNumber};
 
 use super::world::{BOTH, LEGACY, MODERN, World, client, lists, server};
 

@@ -1,8 +1,9 @@
 //! How clients and servers of either era, and of both, come to terms.
 
+use mcp_sansio::event::{ConnectFailure, NegotiationBasis};
 use mcp_sansio::{
-    CallOptions, Client, ClientEvent, ConnectFailure, ConnectionNumber, ErrorCode,
-    NegotiationBasis, Outcome, Phase, Revision, RevisionSet,
+    CallOptions, Client, ClientEvent, ConnectionNumber, ErrorCode, Outcome, Phase, Revision,
+    RevisionSet,
 };
 use mcp_sansio_proptests::Pair;
 

@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
+use mcp_sansio::error::ViolationKind;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     CreateMessageParams, ElicitParams, InputRequired, LoggingLevel, ObjectSchema,
     SubscriptionFilter,
 };
+use mcp_sansio::progress::Progress;
+use mcp_sansio::subscription::Log;
 use mcp_sansio::{
-    CallId, CallOptions, ClientConfig, ClientEvent, ClientRequest, ErrorCode, Log, Outcome,
-    Progress, Request, RequestFromServer, RevisionSet, ServerConfig, ServerEvent, ServerRequest,
-    ViolationKind,
+    CallId, CallOptions, ClientConfig, ClientEvent, ClientRequest, ErrorCode, Outcome, Request,
+    RequestFromServer, RevisionSet, ServerConfig, ServerEvent, ServerRequest,
 };
 use mcp_sansio_proptests::{Pair, Seen, config, payload};
 
@@ -145,7 +147,7 @@ impl World {
                 self.known.told.push(told.method.to_str().into_owned());
             }
             ClientEvent::Subscription(update) => {
-                if let mcp_sansio::SubscriptionNews::Changed(told) = update.news {
+                if let mcp_sansio::event::SubscriptionNews::Changed(told) = update.news {
                     self.known.told.push(told.method.to_str().into_owned());
                 }
             }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use mcp_sansio::{
-    CancelCause, Cause, ChangedList, Delivery, Inbox, NotifyError, Phase, Revision, RevisionSet,
-    ServerEvent, ViolationKind,
-};
+use mcp_sansio::error::{NotifyError, ViolationKind};
+use mcp_sansio::event::CancelCause;
+use mcp_sansio::subscription::{ChangedList, Delivery};
+use mcp_sansio::{Cause, Inbox, Phase, Revision, RevisionSet, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 
 use crate::stateless::kit::*;
@@ -298,7 +298,7 @@ fn a_server_of_sessions_takes_no_claim() {
     let mut side = ServerSide::ready_with(config::server(), LATEST);
     let request = request(&mut side, &of_client("1", "tools/list", "{}", ""));
     assert_eq!(request.context.revision, LATEST);
-    assert!(request.context.capabilities.contains(mcp_sansio::Capability::Sampling));
+    assert!(request.context.capabilities.contains(mcp_sansio::capability::Capability::Sampling));
     side.respond(request.id, r#"{"tools":[]}"#);
     assert_eq!(side.sent(), [plain("1", r#""tools":[]"#)]);
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use mcp_sansio::capability::{Capability, CapabilitySet};
+use mcp_sansio::error::NotAllowed;
+use mcp_sansio::event::CancelCause;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ElicitParams, InputRequest, InputRequired};
-use mcp_sansio::{
-    CancelCause, Capability, CapabilitySet, Cause, NotAllowed, Request, RespondError, Revision,
-    ServerEvent,
-};
+use mcp_sansio::{Cause, Request, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 
 use crate::stateless::kit::*;
@@ -388,7 +388,7 @@ fn a_visit_has_an_id_where_it_has_to() {
         let _ = side.receive(&plain(answer, r#""action":"accept""#));
     }
     let told = side.server.elicitation_complete(id(&sent[0]).trim_matches('"'), &mut side.out);
-    assert_eq!(told, Ok(mcp_sansio::Delivery::Sent));
+    assert_eq!(told, Ok(mcp_sansio::subscription::Delivery::Sent));
 
     for revision in [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18] {
         let capabilities = r#"{"elicitation":{"form":{},"url":{}},"roots":{}}"#;

@@ -1,9 +1,9 @@
 //! Needs for input in a session for which there is no room, or no time any more.
 
+use mcp_sansio::error::NotAllowed;
+use mcp_sansio::event::CancelCause;
 use mcp_sansio::model::InputRequired;
-use mcp_sansio::{
-    CancelCause, Cause, Frames, Limits, NotAllowed, Request, RespondError, Revision, ServerEvent,
-};
+use mcp_sansio::{Cause, Frames, Limits, Request, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 
 use crate::stateless::kit::*;

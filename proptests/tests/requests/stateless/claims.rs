@@ -1,6 +1,8 @@
 //! Which rules a message is under: the decision table of servers of both eras, row by row.
 
-use mcp_sansio::{Frames, RepliesWithoutId, Revision, RevisionSet, ServerEvent, ViolationKind};
+use mcp_sansio::config::RepliesWithoutId;
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::{Frames, Revision, RevisionSet, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 
 use crate::stateless::kit::*;

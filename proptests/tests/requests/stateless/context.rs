@@ -1,11 +1,11 @@
 //! What a request says of itself, and that it says so for nobody else.
 
+use mcp_sansio::capability::{Capability, CapabilitySet};
+use mcp_sansio::error::{InvalidMetaKey, ViolationKind};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{Implementation, LoggingLevel, Map, ServerCapabilities};
-use mcp_sansio::{
-    Capability, CapabilitySet, Era, InvalidMetaKey, MetaKey, Principal, Received, Revision,
-    ServerEvent, ViolationKind,
-};
+use mcp_sansio::request::MetaKey;
+use mcp_sansio::{Era, Principal, Received, Revision, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::stateless::kit::*;

@@ -1,10 +1,11 @@
 //! `server/discover`: what a server says of itself.
 
+use mcp_sansio::Revision;
+use mcp_sansio::error::ViolationKind;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     EmptyCapability, ListChanged, Map, ResourcesCapability, ServerCapabilities,
 };
-use mcp_sansio::{Revision, ViolationKind};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::stateless::kit::*;

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
+use mcp_sansio::config::{RepliesWithoutId, UnknownMethods};
+use mcp_sansio::error::{NotAllowed, ViolationKind};
 use mcp_sansio::json::Raw;
-use mcp_sansio::{
-    ErrorCode, NotAllowed, RepliesWithoutId, RespondError, Revision, ServerEvent, UnknownMethods,
-    ViolationKind,
-};
+use mcp_sansio::{ErrorCode, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::stateless::kit::*;

@@ -1,14 +1,16 @@
 //! What a server needs of a client, where it can only say so in its answer.
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::config::CapabilityPolicy;
+use mcp_sansio::error::NotAllowed;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     CreateMessageParams, ElicitParams, ElicitResult, InputRequest, InputRequired, Map,
 };
+use mcp_sansio::progress::Progress;
 use mcp_sansio::schema::EncodeError;
-use mcp_sansio::{
-    Capability, CapabilityPolicy, Delivery, ErrorCode, Log, NotAllowed, Progress, Request,
-    RespondError,
-};
+use mcp_sansio::subscription::{Delivery, Log};
+use mcp_sansio::{ErrorCode, Request, RespondError};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::stateless::kit::*;

@@ -1,12 +1,12 @@
 //! Messages of revision 2026-07-28, and servers that get them.
 
+use mcp_sansio::error::ViolationKind;
 use mcp_sansio::model::{
     Content, CreateMessageParams, ElicitParams, InputRequired, Map, ObjectSchema, Role,
     SamplingMessage,
 };
 use mcp_sansio::{
     ErrorCode, IncomingId, Request, RespondError, Revision, RevisionSet, ServerConfig, ServerEvent,
-    ViolationKind,
 };
 use mcp_sansio_proptests::{ServerSide, config};
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use mcp_sansio::error::{NotAllowed, ViolationKind};
 use mcp_sansio::model::{ElicitParams, InputRequired};
-use mcp_sansio::{
-    CallError, CallOptions, ChangedList, Delivery, NotAllowed, Phase, ServerEvent, ViolationKind,
-};
+use mcp_sansio::subscription::{ChangedList, Delivery};
+use mcp_sansio::{CallError, CallOptions, Phase, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::stateless::kit::*;
@@ -177,7 +177,8 @@ fn a_server_without_sessions_never_asks() {
 #[test]
 fn a_silent_client_is_not_asked_whether_it_is_there() {
     let mut side = server_with(|config| {
-        config.connection.keep_alive = Some(mcp_sansio::KeepAlive::every(Duration::from_secs(1)));
+        config.connection.keep_alive =
+            Some(mcp_sansio::config::KeepAlive::every(Duration::from_secs(1)));
     });
     subscribe(&mut side, "1", TOOLS, TOOLS);
     assert_eq!(side.elapse(100_000), []);

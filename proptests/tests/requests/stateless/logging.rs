@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::error::{NotAllowed, NotifyError};
 use mcp_sansio::json::{Number, Raw};
 use mcp_sansio::model::{LogParams, LoggingLevel, method};
-use mcp_sansio::{
-    Capability, Delivery, IncomingId, Log, NotAllowed, NotifyError, Progress, ProgressReport,
-    RespondError, Revision,
-};
+use mcp_sansio::progress::{Progress, ProgressReport};
+use mcp_sansio::subscription::{Delivery, Log};
+use mcp_sansio::{IncomingId, RespondError, Revision};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::stateless::kit::*;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use mcp_sansio::config::Listening;
 use mcp_sansio::model::InputRequired;
-use mcp_sansio::{
-    ChangedList, Delivery, ErrorCode, Framing, IncomingId, Listening, Log, Outbox, Phase, Progress,
-    ProgressReport, RespondError, ServerEvent,
-};
+use mcp_sansio::progress::{Progress, ProgressReport};
+use mcp_sansio::subscription::{ChangedList, Delivery, Log};
+use mcp_sansio::{ErrorCode, Framing, IncomingId, Outbox, Phase, RespondError, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::stateless::kit::*;
@@ -76,7 +76,7 @@ fn nothing_of_a_cancelled_request_leaves() {
     assert_eq!(side.server.respond(id, &(), &mut side.out), Err(RespondError::Cancelled));
     let code = ErrorCode::INTERNAL_ERROR;
     assert_eq!(side.server.reject(id, code, "no", &mut side.out), Err(RespondError::Cancelled));
-    let needed = [mcp_sansio::Capability::Roots].into_iter().collect();
+    let needed = [mcp_sansio::capability::Capability::Roots].into_iter().collect();
     let missing = side.server.reject_missing(id, needed, &mut side.out);
     assert_eq!(missing, Err(RespondError::Cancelled));
     let need = InputRequired::new().state("s");

@@ -1,11 +1,12 @@
 //! What results look like: what the machine adds to them, what it takes away, and what it refuses.
 
+use mcp_sansio::config::{CacheHint, CacheHints};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::ListTools;
 use mcp_sansio::model::{CallToolResult, CompleteResult, Completion, Tool};
 use mcp_sansio::pagination::Pager;
 use mcp_sansio::schema::{EncodeError, Misfit};
-use mcp_sansio::{CacheHint, CacheHints, ClientRequest, ErrorCode, RespondError, Revision};
+use mcp_sansio::{ClientRequest, ErrorCode, RespondError, Revision};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::stateless::kit::*;

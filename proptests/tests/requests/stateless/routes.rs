@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use mcp_sansio::config::Listening;
 use mcp_sansio::model::{InputRequired, LoggingLevel};
-use mcp_sansio::{
-    ChangedList, ErrorCode, IncomingId, Listening, Log, Progress, Request, ServerEvent,
-};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::subscription::{ChangedList, Log};
+use mcp_sansio::{ErrorCode, IncomingId, Request, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 use proptest::prelude::*;
 use serde_json::Value;

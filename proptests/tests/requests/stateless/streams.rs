@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mcp_sansio::config::RepliesWithoutId;
 use mcp_sansio::model::{InputRequired, LoggingLevel};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::subscription::{ChangedList, Delivery, Log};
 use mcp_sansio::{
-    ChangedList, Delivery, Framing, Inbox, IncomingId, Limits, Log, Outbox, Outboxes, Progress,
-    Received, RepliesWithoutId, Route, Server, ServerEvent,
+    Framing, Inbox, IncomingId, Limits, Outbox, Outboxes, Received, Route, Server, ServerEvent,
 };
 use mcp_sansio_proptests::{ServerSide, config};
 

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use mcp_sansio::config::Listening;
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::event::CancelCause;
 use mcp_sansio::model::method::ToolsChanged;
 use mcp_sansio::model::{ListChanged, LogParams, LoggingLevel, SubscriptionFilter};
+use mcp_sansio::progress::{Progress, ProgressReport};
+use mcp_sansio::subscription::{ChangedList, Delivery, Log};
 use mcp_sansio::{
-    CancelCause, ChangedList, ClientRequest, Delivery, ErrorCode, IncomingId, Listening, Log,
-    Phase, Progress, ProgressReport, RespondError, Revision, ServerEvent, ViolationKind,
+    ClientRequest, ErrorCode, IncomingId, Phase, RespondError, Revision, ServerEvent,
 };
 use mcp_sansio_proptests::ServerSide;
 
@@ -366,7 +370,7 @@ fn a_subscription_needs_no_input() {
     assert_eq!((&request.inputs, &request.state), (&None, &None));
     let need = mcp_sansio::model::InputRequired::new().roots("r");
     let asked = side.server.require_input(&request, &need, side.now, &mut side.out);
-    assert_eq!(asked, Err(RespondError::NotAllowed(mcp_sansio::NotAllowed::Method)));
+    assert_eq!(asked, Err(RespondError::NotAllowed(mcp_sansio::error::NotAllowed::Method)));
     assert_eq!(side.sent(), [""; 0]);
     side.server.grant(request.id, None, &mut side.out).unwrap();
     assert_eq!(side.sent(), [acknowledged("1", TOOLS)]);

@@ -1,11 +1,11 @@
 //! Notifications that a list of the server has changed.
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::error::{NotAllowed, NotifyError};
 use mcp_sansio::model::method::{PromptsChanged, ResourcesChanged, ToolsChanged};
 use mcp_sansio::model::{ListChanged, ResourcesCapability};
-use mcp_sansio::{
-    Capability, ChangedList, ClientEvent, Delivery, NotAllowed, NotifyError, Revision,
-    ServerConfig, ServerEvent,
-};
+use mcp_sansio::subscription::{ChangedList, Delivery};
+use mcp_sansio::{ClientEvent, Revision, ServerConfig, ServerEvent};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 fn changed(list: &str) -> String {

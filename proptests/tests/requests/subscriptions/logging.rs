@@ -3,9 +3,10 @@
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::{self, SetLevel};
 use mcp_sansio::model::{LoggingLevel, SetLevelParams};
+use mcp_sansio::subscription::{Delivery, Log};
 use mcp_sansio::{
-    CallOptions, ClientEvent, ClientRequest, Delivery, ErrorCode, Frames, Limits, Log, Outcome,
-    Revision, ServerEvent,
+    CallOptions, ClientEvent, ClientRequest, ErrorCode, Frames, Limits, Outcome, Revision,
+    ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 

@@ -1,11 +1,11 @@
 //! Subscriptions to single resources.
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::error::{NotAllowed, NotifyError, ViolationKind};
 use mcp_sansio::model::method::ResourceUpdated;
 use mcp_sansio::model::{ResourceUpdatedParams, ResourcesCapability};
-use mcp_sansio::{
-    Capability, ChangedList, ClientEvent, ClientRequest, Delivery, ErrorCode, NotAllowed,
-    NotifyError, Outcome, Revision, ServerEvent, ViolationKind,
-};
+use mcp_sansio::subscription::{ChangedList, Delivery};
+use mcp_sansio::{ClientEvent, ClientRequest, ErrorCode, Outcome, Revision, ServerEvent};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;

@@ -1,8 +1,11 @@
 //! Changes of the roots of a client.
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::error::{NotAllowed, NotifyError};
 use mcp_sansio::model::ListChanged;
 use mcp_sansio::model::method::RootsChanged;
-use mcp_sansio::{Capability, Delivery, NotAllowed, NotifyError, Outcome, Revision, ServerEvent};
+use mcp_sansio::subscription::Delivery;
+use mcp_sansio::{Outcome, Revision, ServerEvent};
 use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config};
 
 const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#;

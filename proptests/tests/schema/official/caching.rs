@@ -1,9 +1,10 @@
 //! For how long, and by whom, results may be used again: what leaves where there are no sessions, and
 //! that nothing of it leaves in one.
 
+use mcp_sansio::config::CacheHint;
 use mcp_sansio::json::Raw;
 use mcp_sansio::schema::{EncodeError, Problem};
-use mcp_sansio::{CacheHint, RespondError, Revision};
+use mcp_sansio::{RespondError, Revision};
 use mcp_sansio_proptests::{ServerSide, config, payload};
 
 use crate::official::alone::{REVISION, ask, claim, frame};

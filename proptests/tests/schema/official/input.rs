@@ -1,10 +1,13 @@
 //! What a server asks of a client before it can answer: as the answer where there are no sessions, as
 //! requests of its own in a session.
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::error::NotAllowed;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{ElicitParams, InputRequest, InputRequired};
 use mcp_sansio::schema::{EncodeError, Problem};
-use mcp_sansio::{Capability, Delivery, NotAllowed, Request, RespondError, Revision, ServerEvent};
+use mcp_sansio::subscription::Delivery;
+use mcp_sansio::{Request, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, payload};
 use serde_json::Value;
 

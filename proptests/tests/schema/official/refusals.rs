@@ -3,9 +3,8 @@
 
 use std::time::Duration;
 
-use mcp_sansio::{
-    Frames, RepliesWithoutId, RevisionSet, ServerConfig, ServerEvent, UnknownMethods,
-};
+use mcp_sansio::config::{RepliesWithoutId, UnknownMethods};
+use mcp_sansio::{Frames, RevisionSet, ServerConfig, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! The errors that a server sends because its application says so, where there are no sessions.
 
-use mcp_sansio::{
-    Capability, CapabilitySet, ErrorCode, NotAllowed, RespondError, Revision, ServerEvent,
-};
+use mcp_sansio::capability::{Capability, CapabilitySet};
+use mcp_sansio::error::NotAllowed;
+use mcp_sansio::{ErrorCode, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 use serde_json::json;
 

@@ -1,10 +1,10 @@
 //! What leaves in sessions.
 
+use mcp_sansio::config::RepliesWithoutId;
+use mcp_sansio::error::{NotAllowed, NotifyError};
 use mcp_sansio::json::Raw;
-use mcp_sansio::{
-    CallError, CallOptions, ErrorCode, NotAllowed, NotifyError, Progress, RepliesWithoutId,
-    RespondError, Revision,
-};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::{CallError, CallOptions, ErrorCode, RespondError, Revision};
 use mcp_sansio_proptests::{ClientSide, ServerSide, payload};
 use serde_json::{Value, json};
 

@@ -3,12 +3,12 @@
 //! Requests of clients are in the same table: each is compared with its schema before it is fed to the
 //! server, with the metadata that a client adds.
 
+use mcp_sansio::error::{NotAllowed, NotifyError};
 use mcp_sansio::json::{Number, Raw};
 use mcp_sansio::model::{EmptyCapability, ResourcesCapability};
-use mcp_sansio::{
-    ChangedList, Delivery, IncomingId, NotAllowed, NotifyError, Phase, Progress, RespondError,
-    Revision, ServerEvent,
-};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::subscription::{ChangedList, Delivery};
+use mcp_sansio::{IncomingId, Phase, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config, payload};
 use serde_json::Value;
 
@@ -387,7 +387,9 @@ fn progress_and_log_messages_fit_the_schema() {
         let whole = Progress::new(half).total(2_u8).message("half");
         side.server.progress(id, whole, side.now, &mut side.out).unwrap();
         side.server.progress(id, Progress::new(1_u8), side.now, &mut side.out).unwrap();
-        let log = mcp_sansio::Log::new(mcp_sansio::model::LoggingLevel::Info, &[1, 2]).about(id);
+        let log =
+            mcp_sansio::subscription::Log::new(mcp_sansio::model::LoggingLevel::Info, &[1, 2])
+                .about(id);
         assert_eq!(side.server.log(&log.logger("l"), &mut side.out), Ok(Delivery::Sent));
         assert_eq!(side.server.log(&log.with_data("d"), &mut side.out), Ok(Delivery::Sent));
         let sent = side.sent();

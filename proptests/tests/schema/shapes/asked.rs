@@ -5,17 +5,19 @@ use super::{
     Leaves, called, params_leave, put, raw, request, results_leave, sent_notification, sent_params,
     sent_result,
 };
-use mcp_sansio::Revision;
 use mcp_sansio::Revision::{
     V2024_11_05 as A, V2025_03_26 as B, V2025_06_18 as C, V2025_11_25 as D,
 };
+use mcp_sansio::error::NotAllowed as Refusal;
 use mcp_sansio::model::{
     CompleteResult, Completion, Content, CreateMessageParams, CreateMessageResult, ElicitParams,
     ListRootsResult, LogParams, LoggingLevel, Map, ObjectSchema, Role, Root, SamplingContent,
     SamplingMessage,
 };
+use mcp_sansio::schema::Json;
 use mcp_sansio::schema::Problem::{Missing, NotAllowed, NotInRevision, WrongType};
-use mcp_sansio::{CallError, Delivery, Json, Log, NotAllowed as Refusal, RespondError};
+use mcp_sansio::subscription::{Delivery, Log};
+use mcp_sansio::{CallError, RespondError, Revision};
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 use serde::Serialize;
 

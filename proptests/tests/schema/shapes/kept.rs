@@ -3,12 +3,12 @@
 
 use super::{raw, request, sent_notification, sent_params, sent_result};
 use mcp_sansio::Revision::{self, V2025_06_18 as C, V2025_11_25 as D};
+use mcp_sansio::error::ViolationKind;
 use mcp_sansio::model::ReadResourceParams;
 use mcp_sansio::model::method::ReadResource;
 use mcp_sansio::schema::Problem::{self, Missing, WrongType};
-use mcp_sansio::{
-    CallOptions, ClientEvent, ClientRequest, Delivery, Outcome, ServerEvent, ViolationKind,
-};
+use mcp_sansio::subscription::Delivery;
+use mcp_sansio::{CallOptions, ClientEvent, ClientRequest, Outcome, ServerEvent};
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 
 /// Metadata that breaks no rule, that holds odd values under names of MCP, and that breaks them all.

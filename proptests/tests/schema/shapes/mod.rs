@@ -8,9 +8,10 @@ mod prepared;
 mod received;
 mod sent;
 
+use mcp_sansio::error::NotifyError;
 use mcp_sansio::json::Raw;
 use mcp_sansio::schema::{EncodeError, Problem};
-use mcp_sansio::{CallError, CallOptions, NotifyError, Payload, RespondError, Revision};
+use mcp_sansio::{CallError, CallOptions, Payload, RespondError, Revision};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 
 /// What left of a payload, or the member that kept all of it from leaving.

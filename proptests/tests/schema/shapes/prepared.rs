@@ -5,10 +5,10 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::{CallTool, ListPrompts, ListTools};
 use mcp_sansio::model::{ListToolsResult, Tool};
 use mcp_sansio::pagination::Pager;
-use mcp_sansio::schema::{EncodeError, Problem};
+use mcp_sansio::schema::{EncodeError, Json, Prepared, Problem};
 use mcp_sansio::{
-    Frames, IncomingId, Json, Limits, Outbox, Payload, Prepared, RespondError, Revision,
-    RevisionSet, Server, ServerEvent,
+    Frames, IncomingId, Limits, Outbox, Payload, RespondError, Revision, RevisionSet, Server,
+    ServerEvent,
 };
 use mcp_sansio_proptests::{ServerSide, config};
 

@@ -1,17 +1,18 @@
 //! What is accepted of what peers send: more than may be sent, and nothing that cannot be read.
 
 use super::{is_of_server, put, raw, request};
-use mcp_sansio::Revision;
 use mcp_sansio::Revision::{
     V2024_11_05 as A, V2025_03_26 as B, V2025_06_18 as C, V2025_11_25 as D,
 };
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::event::Violation;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     CallToolResult, CompleteResult, Content, CreateMessageParams, CreateMessageResult,
     GetPromptResult, ListToolsResult, ReadResourceResult, SamplingContent,
 };
 use mcp_sansio::schema::Problem::{self, Missing, WrongType};
-use mcp_sansio::{ClientEvent, Outcome, ServerEvent, Violation, ViolationKind};
+use mcp_sansio::{ClientEvent, Outcome, Revision, ServerEvent};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 /// What came of the result of a call, with the machine looking at results or not.

@@ -1,8 +1,9 @@
 //! What does not depend on the era.
 
+use mcp_sansio::RevisionSet;
+use mcp_sansio::call::Cancellation;
 use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{Status, TaskNews};
-use mcp_sansio::{Cancellation, RevisionSet};
 
 use super::world::World;
 

@@ -1,7 +1,8 @@
 //! Tasks that the application looks after itself.
 
+use mcp_sansio::call::TaskOptions;
 use mcp_sansio::json::Raw;
-use mcp_sansio::{CallOptions, ClientEvent, Outcome, TaskOptions};
+use mcp_sansio::{CallOptions, ClientEvent, Outcome};
 
 use super::kit::*;
 

@@ -1,9 +1,9 @@
 //! Calls that are given up, before and after they have become tasks.
 
-use mcp_sansio::{
-    CallError, CallOptions, CancelError, Cancellation, ClientEvent, Expiry, NotAllowed, Outcome,
-    Revision, RevisionSet, TaskOptions, Timeout,
-};
+use mcp_sansio::call::{Cancellation, TaskOptions, Timeout};
+use mcp_sansio::error::{CancelError, NotAllowed};
+use mcp_sansio::event::Expiry;
+use mcp_sansio::{CallError, CallOptions, ClientEvent, Outcome, Revision, RevisionSet};
 use mcp_sansio_proptests::ClientSide;
 
 use super::kit::*;

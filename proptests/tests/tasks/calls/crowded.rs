@@ -1,7 +1,8 @@
 //! Tasks on a connection that has no more room.
 
+use mcp_sansio::call::Cancellation;
 use mcp_sansio::json::Raw;
-use mcp_sansio::{CallError, CallOptions, Cancellation, Framing, Outbox};
+use mcp_sansio::{CallError, CallOptions, Framing, Outbox};
 use mcp_sansio_proptests::ClientSide;
 
 use super::kit::*;

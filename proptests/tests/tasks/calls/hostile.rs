@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use mcp_sansio::{
-    CallId, CallOptions, Cause, ClientEvent, ErrorCode, IncomingId, Instant, TaskOptions,
-    TaskTicket,
-};
+use mcp_sansio::call::{TaskOptions, TaskTicket};
+use mcp_sansio::{CallId, CallOptions, Cause, ClientEvent, ErrorCode, IncomingId, Instant};
 use mcp_sansio_proptests::ClientSide;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};

@@ -1,9 +1,9 @@
 //! One side fed by hand, and the messages about tasks that it sends and gets.
 
+use mcp_sansio::call::TaskOptions;
 use mcp_sansio::json::Raw;
 use mcp_sansio::{
     CallId, CallOptions, ClientConfig, ClientEvent, IncomingId, Outcome, Revision, RevisionSet,
-    TaskOptions,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 

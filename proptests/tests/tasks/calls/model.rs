@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_sansio::call::{TaskOptions, TaskTicket};
+use mcp_sansio::event::UnmatchedCause;
 use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{Status, TaskKey, TaskNews};
 use mcp_sansio::{
     CallId, CallOptions, Cause, Client, ClientEvent, ConnectionNumber, ErrorCode, Framing,
-    IncomingId, Outbox, Outcome, RevisionSet, Server, TaskOptions, TaskTicket, UnmatchedCause,
+    IncomingId, Outbox, Outcome, RevisionSet, Server,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;

@@ -327,8 +327,8 @@ fn a_second_answer_to_a_call_that_is_a_task_is_late() {
     assert_eq!(told(side.receive(&created_alone(2, "working"))), "stray Completed");
     // No request was sent for a task that was resumed: its id, 2, was never issued.
     let mut side = in_session();
-    let ticket = mcp_sansio::TaskTicket::new("t-1", "tools/call");
-    let options = mcp_sansio::TaskOptions::new();
+    let ticket = mcp_sansio::call::TaskTicket::new("t-1", "tools/call");
+    let options = mcp_sansio::call::TaskOptions::new();
     side.client.resume_task(&ticket, options, side.now, &mut side.out).unwrap();
     assert_eq!(side.sent(), [about(3, "get")]);
     assert_eq!(told(side.receive(&result(2, DONE))), "stray NeverIssued");

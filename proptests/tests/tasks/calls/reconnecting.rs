@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use mcp_sansio::call::{TaskOptions, TaskTicket};
 use mcp_sansio::{
     CallError, CallId, CallOptions, Cause, ClientConfig, ClientEvent, ConnectionNumber, Outcome,
-    Revision, TaskOptions, TaskTicket,
+    Revision,
 };
 use mcp_sansio_proptests::ClientSide;
 

@@ -1,10 +1,8 @@
 //! Servers that ask clients for tasks: of a model, and of the user. Only in sessions of 2025-11-25.
 
+use mcp_sansio::call::{Cancellation, TaskOptions};
 use mcp_sansio::json::Raw;
-use mcp_sansio::{
-    CallError, CallId, CallOptions, Cancellation, Cause, Outcome, Revision, ServerEvent,
-    TaskOptions,
-};
+use mcp_sansio::{CallError, CallId, CallOptions, Cause, Outcome, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 
 use super::kit::{about, created, error, result, said, status, task, timed_out};

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use mcp_sansio::{CallError, CallOptions, NotAllowed, Revision, TaskOptions};
+use mcp_sansio::call::TaskOptions;
+use mcp_sansio::error::NotAllowed;
+use mcp_sansio::{CallError, CallOptions, Revision};
 
 use super::kit::*;
 

@@ -108,7 +108,11 @@ fn a_task_is_no_answer_to_anything_else() {
     let cases = [
         (ignorant, "tools/call", CallOptions::new()),
         (known(), "prompts/get", CallOptions::new()),
-        (known(), "tools/call", CallOptions::new().capabilities(mcp_sansio::CapabilitySet::NONE)),
+        (
+            known(),
+            "tools/call",
+            CallOptions::new().capabilities(mcp_sansio::capability::CapabilitySet::NONE),
+        ),
     ];
     for (config, method, options) in cases {
         let mut side = without_session_with(config);
@@ -129,7 +133,7 @@ fn a_task_is_no_answer_to_anything_else() {
 #[test]
 fn what_is_passed_on_may_be_a_task() {
     let mut config = of_no_sessions();
-    config.connection.relay = mcp_sansio::Relay::Everything;
+    config.connection.relay = mcp_sansio::config::Relay::Everything;
     let mut side = without_session_with(config);
     let call = call_with(&mut side, CallOptions::new());
     assert_eq!(side.sent().len(), 1);

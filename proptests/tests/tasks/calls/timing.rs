@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use mcp_sansio::call::{TaskOptions, Timeout};
 use mcp_sansio::json::Raw;
-use mcp_sansio::{CallOptions, Instant, Revision, TaskOptions, Timeout};
+use mcp_sansio::{CallOptions, Instant, Revision};
 use mcp_sansio_proptests::ClientSide;
 
 use super::kit::*;

@@ -1,8 +1,10 @@
 //! Tools that may, must or must not run as tasks.
 
+use mcp_sansio::call::{TaskOptions, ToolTasks};
+use mcp_sansio::error::NotAllowed;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::TaskSupport;
-use mcp_sansio::{CallError, CallOptions, NotAllowed, Revision, TaskOptions, ToolTasks};
+use mcp_sansio::{CallError, CallOptions, Revision};
 use mcp_sansio_proptests::ClientSide;
 
 use super::kit::*;

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use mcp_sansio::call::TaskOptions;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolParams, InputRequired, TaskSupport, method};
+use mcp_sansio::request::TaskMode;
 use mcp_sansio::task::{NewTask, TaskKey, TaskNews, Tasks, TasksConfig};
 use mcp_sansio::{
     CallId, CallOptions, ClientEvent, ClientRequest, ErrorCode, IncomingId, RevisionSet,
-    ServerEvent, TaskMode, TaskOptions,
+    ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 

@@ -1,9 +1,10 @@
 //! What is shown of a task, and to whom.
 
+use mcp_sansio::error::NotAllowed;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, InputRequired};
 use mcp_sansio::task::{NewTask, RestoreError, Status, TaskError, TaskKey, TaskRecord, Tasks};
-use mcp_sansio::{ErrorCode, NotAllowed, RespondError};
+use mcp_sansio::{ErrorCode, RespondError};
 
 use crate::extension::kit::*;
 

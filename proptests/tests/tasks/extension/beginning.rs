@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use mcp_sansio::error::NotAllowed;
+use mcp_sansio::event::CancelCause;
 use mcp_sansio::model::LoggingLevel;
+use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::schema::EncodeError;
+use mcp_sansio::subscription::Log;
 use mcp_sansio::task::{NewTask, Status, TaskError, TaskNews};
-use mcp_sansio::{
-    CancelCause, Cause, ErrorCode, Framing, Limits, Log, NotAllowed, Outbox, Progress,
-    ProgressReport, RespondError, ServerEvent,
-};
+use mcp_sansio::{Cause, ErrorCode, Framing, Limits, Outbox, RespondError, ServerEvent};
 
 use crate::extension::kit::*;
 
@@ -377,7 +378,7 @@ fn a_task_has_neither_progress_nor_logs() {
     assert_eq!(reported, Ok(ProgressReport::NotWanted));
     let log = Log::new(LoggingLevel::Emergency, "fire").about(request.id);
     let logged = host.side.server.log(&log, out);
-    assert!(!matches!(logged, Ok(mcp_sansio::Delivery::Sent)), "{logged:?}");
+    assert!(!matches!(logged, Ok(mcp_sansio::subscription::Delivery::Sent)), "{logged:?}");
     host.tasks.set_message(key, Some("half"), now).unwrap();
     host.asks(key, &["a"]);
     let news = host.serve(&update("2", "t", &format!(r#""a":{ANSWER}"#)));

@@ -1,8 +1,9 @@
 //! Tasks of sessions and tasks of requests that stand alone are the same tasks, each shown in the
 //! words of whoever asks.
 
+use mcp_sansio::error::{NotAllowed, ViolationKind};
 use mcp_sansio::task::{NewTask, Status, TaskError, TaskKey, TaskNews, Tasks};
-use mcp_sansio::{ErrorCode, NotAllowed, ServerConfig, ServerEvent, ViolationKind};
+use mcp_sansio::{ErrorCode, ServerConfig, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::extension::kit::*;
@@ -227,10 +228,10 @@ fn a_session_has_no_progress_of_what_is_not_its_own() {
     let key = host.begin_for(request, NewTask::new("t"));
     assert_eq!(host.serve(&result_in_session("2", "t")), None);
     host.sent();
-    let report = mcp_sansio::Progress::new(1_u32);
+    let report = mcp_sansio::progress::Progress::new(1_u32);
     let (server, out) = (&mut host.side.server, &mut host.side.out);
     let reported = server.report_task_progress(key, report, &mut host.tasks, out);
-    assert_eq!(reported, Ok(mcp_sansio::ProgressReport::NotWanted));
+    assert_eq!(reported, Ok(mcp_sansio::progress::ProgressReport::NotWanted));
     host.tasks.set_message(key, Some("half"), host.side.now).unwrap();
     host.settle();
     assert_eq!(host.sent(), [""; 0]);

@@ -1,8 +1,11 @@
 //! Who has said that they know tasks, and what becomes of requests of those who have not.
 
+use mcp_sansio::error::{NotAllowed, NotifyError};
 use mcp_sansio::model::{ListToolsResult, TaskSupport, Tool, ToolExecution};
+use mcp_sansio::request::TaskMode;
+use mcp_sansio::subscription::Delivery;
 use mcp_sansio::task::{NewTask, TaskError};
-use mcp_sansio::{ClientRequest, Delivery, NotAllowed, NotifyError, RespondError, TaskMode};
+use mcp_sansio::{ClientRequest, RespondError};
 
 use crate::extension::kit::*;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_sansio::config::Listening;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     ElicitParams, InputRequired, ListChanged, Map, ObjectSchema, PrimitiveSchema,
@@ -10,8 +11,8 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::task::{NewTask, TaskKey, TaskNews, Tasks, TasksConfig};
 use mcp_sansio::{
-    ClientRequest, ConnectionNumber, ErrorCode, Frame, Framing, IncomingId, Limits, Listening,
-    Outbox, Principal, Received, Request, Revision, Server, ServerConfig, ServerEvent,
+    ClientRequest, ConnectionNumber, ErrorCode, Frame, Framing, IncomingId, Limits, Outbox,
+    Principal, Received, Request, Revision, Server, ServerConfig, ServerEvent,
 };
 use mcp_sansio_proptests::ServerSide;
 

@@ -10,7 +10,7 @@ use crate::extension::kit::*;
 #[test]
 fn nothing_is_told_to_what_ends_together() {
     let mut host = Host::configured(|config| {
-        config.connection.duplicate_ids = mcp_sansio::DuplicateIds::Serve;
+        config.connection.duplicate_ids = mcp_sansio::config::DuplicateIds::Serve;
     });
     let key = host.begin("t");
     host.subscribe("1", r#""t""#);

@@ -1,8 +1,9 @@
 //! What a task asks for, and what comes of the answers.
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::error::NotAllowed;
 use mcp_sansio::model::{CreateMessageParams, ElicitParams, InputRequired};
 use mcp_sansio::task::{NewTask, Status, TaskError, TaskKey, TaskNews};
-use mcp_sansio::{Capability, NotAllowed};
 
 use crate::extension::kit::*;
 

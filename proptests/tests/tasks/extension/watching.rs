@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use mcp_sansio::config::Listening;
 use mcp_sansio::model::SubscriptionFilter;
+use mcp_sansio::subscription::{ChangedList, Delivery};
 use mcp_sansio::task::{NewTask, Tasks};
-use mcp_sansio::{
-    ChangedList, Delivery, Framing, IncomingId, Limits, Listening, Outbox, Outboxes, Route,
-    ServerEvent,
-};
+use mcp_sansio::{Framing, IncomingId, Limits, Outbox, Outboxes, Route, ServerEvent};
 
 use crate::extension::kit::*;
 

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::error::{NotAllowed, ViolationKind};
 use mcp_sansio::model::{TaskSupport, TasksCapability};
+use mcp_sansio::request::{TaskMode, TaskRequest};
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::task::{NewTask, TaskError, Tasks};
-use mcp_sansio::{
-    Capability, ErrorCode, NotAllowed, RespondError, Revision, TaskMode, TaskRequest, ViolationKind,
-};
+use mcp_sansio::{ErrorCode, RespondError, Revision};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 use crate::sessions::kit::{

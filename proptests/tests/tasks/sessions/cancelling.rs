@@ -1,9 +1,10 @@
 //! Tasks that are not wanted any more.
 
+use mcp_sansio::ErrorCode;
+use mcp_sansio::error::ViolationKind;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::InputRequired;
 use mcp_sansio::task::{NewTask, Status, TaskError, TaskNews, Tasks};
-use mcp_sansio::{ErrorCode, ViolationKind};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::sessions::kit::{

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::InputRequired;
+use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::task::{NewTask, Status, TaskKey, TaskNews, Tasks, TasksConfig};
-use mcp_sansio::{
-    Cause, ConnectionNumber, Framing, Limits, Outbox, Outcome, Progress, ProgressReport, Server,
-};
+use mcp_sansio::{Cause, ConnectionNumber, Framing, Limits, Outbox, Outcome, Server};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::sessions::kit::{

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use mcp_sansio::capability::Capability;
+use mcp_sansio::error::{NotAllowed, ViolationKind};
+use mcp_sansio::event::{Expiry, UnmatchedCause};
 use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{Status, TaskError, TaskKey, TaskNews, Tasks};
-use mcp_sansio::{
-    Capability, ErrorCode, Expiry, NotAllowed, Outcome, UnmatchedCause, ViolationKind,
-};
+use mcp_sansio::{ErrorCode, Outcome};
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 
 use crate::sessions::kit::{

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::time::Duration;
 
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::event::{CancelCause, TaskAnswer};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::TasksCapability;
+use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::task::{NewTask, TaskCall, TaskError, TaskKey, TaskNews, Tasks, TasksConfig};
 use mcp_sansio::{
-    CancelCause, ClientConfig, ClientEvent, ClientRequest, Connection, ConnectionConfig,
-    IncomingId, Instant, Outbox, Principal, Progress, ProgressReport, Received, RespondError,
-    Revision, ServerConfig, ServerEvent, ServerRequest, TaskAnswer, ViolationKind,
+    ClientConfig, ClientEvent, ClientRequest, Connection, ConnectionConfig, IncomingId, Instant,
+    Outbox, Principal, Received, RespondError, Revision, ServerConfig, ServerEvent, ServerRequest,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 

@@ -1,8 +1,9 @@
 //! What a requestor is told without having asked: changes and progress.
 
+use mcp_sansio::ErrorCode;
 use mcp_sansio::model::InputRequired;
+use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::task::{NewTask, Status, TaskError, Tasks};
-use mcp_sansio::{ErrorCode, Progress, ProgressReport};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::sessions::kit::{

@@ -1,7 +1,8 @@
 //! Principals, sessions, and requestors that nobody knows.
 
+use mcp_sansio::request::Requestor;
 use mcp_sansio::task::{NewTask, TaskError, TaskRecord, Tasks, TasksConfig};
-use mcp_sansio::{ClientRequest, IncomingId, Principal, Received, Request, Requestor, ServerEvent};
+use mcp_sansio::{ClientRequest, IncomingId, Principal, Received, Request, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 use serde_json::{Value, json};
 

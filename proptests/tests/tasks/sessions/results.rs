@@ -1,10 +1,12 @@
 //! What came of a task, for whoever asks and for whoever waits.
 
+use mcp_sansio::event::CancelCause;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::InputRequired;
+use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::task::{NewTask, TaskError, Tasks};
-use mcp_sansio::{CancelCause, ErrorCode, Progress, ProgressReport, RespondError};
+use mcp_sansio::{ErrorCode, RespondError};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::sessions::kit::{

@@ -2,8 +2,8 @@
 
 use mcp_sansio::ErrorCode;
 use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
+use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::task::{NewTask, Tasks};
-use mcp_sansio::{Progress, ProgressReport};
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 use serde_json::Value;
 

@@ -2,7 +2,8 @@
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{Content, CreateMessageParams, InputRequired, Role, SamplingMessage, Tool};
-use mcp_sansio::{Progress, Revision, RevisionSet};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::{Revision, RevisionSet};
 use mcp_sansio_tokio::{Exchange, Failed, Router, serve};
 use rmcp::model as theirs;
 use rmcp::model::ProtocolVersion;

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use mcp_sansio::call::{Paging, Timeout};
+use mcp_sansio::event::Expiry;
 use mcp_sansio::model::{CallToolResult, method};
 use mcp_sansio::{
-    CallOptions, Client, ClientConfig, ErrorCode, Expiry, Paging, RespondError, Revision,
-    RevisionSet, Timeout,
+    CallOptions, Client, ClientConfig, ErrorCode, RespondError, Revision, RevisionSet,
 };
 use mcp_sansio_tokio::{CallFailure, Connection, Exchange, connect};
 use rmcp::model as theirs;

@@ -6,10 +6,12 @@ use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use mcp_sansio::call::Paging;
+use mcp_sansio::event::{NegotiationBasis, SubscriptionEnd, SubscriptionNews};
 use mcp_sansio::model::{LoggingLevel, SubscriptionFilter, method};
 use mcp_sansio::{
-    CallOptions, Client, ClientConfig, ClientEvent, NegotiationBasis, Paging, RespondError,
-    Revision, RevisionSet, ServerRequest, SubscriptionEnd, SubscriptionNews,
+    CallOptions, Client, ClientConfig, ClientEvent, RespondError, Revision, RevisionSet,
+    ServerRequest,
 };
 use mcp_sansio_std::{
     CallFailure, Connection, Exchange, Handle, Handler, SocketWriter, connect as connect_to,

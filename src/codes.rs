@@ -106,7 +106,7 @@ macro_rules! violations {
     ($($(#[$documentation:meta])* $name:ident, $code:expr, $text:literal;)*) => {
         /// What a peer did that the protocol does not allow.
         ///
-        /// None of it ends the session. See [`Violation`](crate::Violation) for what comes with it.
+        /// None of it ends the session. See [`Violation`](crate::event::Violation) for what comes with it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum ViolationKind {
