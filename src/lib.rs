@@ -259,6 +259,7 @@ mod arbitrary;
 #[cfg(feature = "auth")]
 pub mod auth;
 mod base64;
+mod byte_stream;
 pub mod capability;
 mod client;
 mod codes;
@@ -277,6 +278,7 @@ pub mod manual;
 pub mod model;
 mod ordered;
 pub mod pagination;
+mod role;
 mod rpc;
 pub mod schema;
 mod server;
@@ -287,6 +289,7 @@ pub mod testing;
 mod time;
 mod version;
 
+pub use byte_stream::ByteStream;
 pub use client::cache;
 pub use client::{Client, ClientEvent, RequestFromServer, ServerRequest};
 pub use codes::ErrorCode;
@@ -304,6 +307,12 @@ pub use server::{ClientRequest, Request, Server, ServerEvent};
 pub use session::Phase;
 pub use time::Instant;
 pub use version::{Era, Revision, RevisionSet};
+
+/// Code that drives either role, and the steps of a [`ByteStream`].
+pub mod drive {
+    pub use crate::byte_stream::Step;
+    pub use crate::role::Role;
+}
 
 /// The contents of events: outcomes, cancellations, violations, changes of subscriptions and tasks.
 ///

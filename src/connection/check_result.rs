@@ -5,7 +5,7 @@ use super::cx::Cx;
 use super::event::Outcome;
 use super::messages::Messages;
 use super::outgoing_request::Owner;
-use super::routing::Role;
+use super::routing::Side;
 use crate::codes::ViolationKind;
 use crate::dialect::forms::is_refusal;
 use crate::dialect::methods::RequestKind;
@@ -30,7 +30,7 @@ pub(super) fn judged<'a, C: Recycle>(
                 return Outcome::Malformed { kind, message: bytes.into() };
             }
         }
-        Outcome::PeerError(error) if messages.session.role == Role::Client => {
+        Outcome::PeerError(error) if messages.session.role == Side::Client => {
             // Remembers the elicitations by URL that an error asks for, so that their completion is known.
             if let Some(negotiated) = messages.session.negotiated {
                 for id in required_elicitations(error, negotiated.revision) {

@@ -21,7 +21,7 @@ impl Dispatcher {
     ///
     /// A server whose input has ended may still answer: `printf '…' | server` gets its answers.
     pub(crate) fn disconnected(&mut self, config: &ConnectionConfig, cause: Cause, now: Instant) {
-        let is_server = self.messages().session.role == super::Role::Server;
+        let is_server = self.messages().session.role == super::Side::Server;
         self.messages_mut().lifecycle.input_ended = true;
         if cause == Cause::EndOfInput && is_server {
             self.drain(cause, config.timeouts.drain, now);

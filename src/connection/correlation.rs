@@ -12,7 +12,7 @@ use super::notification::{expected, is_about_subscriptions};
 use super::outgoing_request::{Owner, Wanted};
 use super::reception::Reception;
 use super::resend::can_be_sent_again;
-use super::routing::Role;
+use super::routing::Side;
 use super::session::Session;
 use super::subscribe::of_subscription;
 use super::subscription::SubscriptionEnd;
@@ -83,7 +83,7 @@ impl Calls {
         let notification = Notification { method, params: text };
         let Session { role, negotiated, .. } = self.messages.session;
         if kind == Some(NotificationKind::Initialized)
-            && role == Role::Server
+            && role == Side::Server
             && negotiated.is_some()
         {
             return Some(ForRole::Notification(kind, notification));

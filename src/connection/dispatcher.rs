@@ -1,6 +1,6 @@
 //! `Dispatcher`: which layer gets a message, a timeout, the end of the connection.
 
-use super::Role;
+use super::Side;
 use super::call_state::Below;
 use super::calls::Calls;
 use super::keep_alive::Silence;
@@ -26,7 +26,7 @@ pub(crate) struct Dispatcher {
 
 impl Dispatcher {
     pub(crate) fn new(
-        role: Role,
+        role: Side,
         own: (RevisionSet, CapabilitySet),
         connection: ConnectionNumber,
         config: &ConnectionConfig,

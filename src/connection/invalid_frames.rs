@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::Role;
+use super::Side;
 use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::detail::Detail;
@@ -95,7 +95,7 @@ fn reply_without_id<C: Recycle>(
     fault: Fault<'_>,
 ) -> bool {
     let session = &messages.session;
-    let Some(policy) = cx.config.replies_without_id.filter(|_| session.role == Role::Server) else {
+    let Some(policy) = cx.config.replies_without_id.filter(|_| session.role == Side::Server) else {
         return false;
     };
     // What stands for the id that could not be read.

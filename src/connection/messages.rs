@@ -9,7 +9,7 @@ use super::incoming::Incoming;
 use super::lifecycle::Lifecycle;
 use super::outgoing_request::OutgoingRequest;
 use super::pre_session_queue::PreSessionQueue;
-use super::routing::Role;
+use super::routing::Side;
 use super::session::Session;
 use super::violations::Violations;
 use crate::capability::CapabilitySet;
@@ -50,7 +50,7 @@ pub(crate) struct Messages<C> {
 
 impl<C: Recycle> Messages<C> {
     pub(super) fn new(
-        role: Role,
+        role: Side,
         (spoken, offered): (RevisionSet, CapabilitySet),
         connection: ConnectionNumber,
         config: &ConnectionConfig,

@@ -160,7 +160,7 @@ pub(crate) use notify::Notice;
 #[cfg(feature = "http")]
 pub(crate) use request_meta::RequestMeta;
 pub(crate) use resumed::Resumed;
-pub(crate) use routing::Role;
+pub(crate) use routing::Side;
 pub(crate) use send::Said;
 pub(crate) use task_host::TaskHost;
 pub(crate) use timers::Elapsed;
@@ -173,6 +173,7 @@ use dispatcher::Dispatcher;
 use crate::capability::CapabilitySet;
 use crate::config::RoleConfig;
 use crate::handle::ConnectionNumber;
+use crate::limits::Limits;
 use crate::time::Instant;
 use crate::version::RevisionSet;
 
@@ -204,11 +205,16 @@ impl Connection {
         number: ConnectionNumber,
     ) -> Self {
         let role = match config {
-            RoleConfig::Server(_) => Role::Server,
-            RoleConfig::Client(_) => Role::Client,
+            RoleConfig::Server(_) => Side::Server,
+            RoleConfig::Client(_) => Side::Client,
         };
         let dispatcher = Dispatcher::new(role, own, number, config.connection());
         Self { config, dispatcher }
+    }
+
+    /// The limits of the configuration.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.config.connection().limits
     }
 
     /// The dispatcher and the context for one step: at a time, or `None` for a command that takes no time.

@@ -1,7 +1,7 @@
 //! Routes the notifications of the peer. A notification is never answered.
 
 use super::messages::Messages;
-use super::routing::Role;
+use super::routing::Side;
 use super::session::Session;
 use crate::codes::ViolationKind;
 use crate::dialect::NotAllowed;
@@ -20,7 +20,7 @@ pub(super) fn expected<C>(
     let Some(session) = messages.session.negotiated else {
         // A server may log while it starts.
         let early =
-            messages.session.role == Role::Client && kind == Some(NotificationKind::Message);
+            messages.session.role == Side::Client && kind == Some(NotificationKind::Message);
         return if early { Ok(true) } else { Err(UNEXPECTED) };
     };
     let Some(kind) = kind else { return Ok(true) };
@@ -59,5 +59,5 @@ pub(super) fn is_about_subscriptions(session: &Session, kind: NotificationKind) 
             | NotificationKind::ResourceUpdated
             | NotificationKind::DetailedTaskChanged
     );
-    is_announced && session.role == Role::Client && session.rules().updates.changes_by_subscription
+    is_announced && session.role == Side::Client && session.rules().updates.changes_by_subscription
 }

@@ -18,7 +18,7 @@ use super::notify::{
     notify_session, uri_in,
 };
 use super::result_members::ReplyKind;
-use super::routing::Role;
+use super::routing::Side;
 use super::serving::Serving;
 use super::wanted_inputs::answer_text;
 use crate::capability::{Capability, CapabilitySet, Owner};
@@ -167,7 +167,7 @@ impl Serving {
     /// the data.
     fn clear_url_error(&self, cx: &Cx<'_, '_>, id: IncomingId) -> Result<Form, RespondError> {
         let context = self.calls.messages.answerable(id)?.context;
-        if self.calls.messages.session.role != Role::Server {
+        if self.calls.messages.session.role != Side::Server {
             return Err(NotAllowed::Direction.into());
         }
         if !Feature::ElicitationIds.is_in(context.revision) {
@@ -299,7 +299,7 @@ impl Serving {
             _ => notify_session(messages, cx, &notice)?,
         };
         Ok(match change {
-            Some(change) if has_listens && messages.session.role == Role::Server => {
+            Some(change) if has_listens && messages.session.role == Side::Server => {
                 delivery.and(self.listens.publish(&mut messages.incoming, change, cx.out))
             }
             _ => delivery,

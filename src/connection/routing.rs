@@ -9,12 +9,12 @@ use crate::version::{Era, RevisionSet};
 
 /// Which side of the connection this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Role {
+pub(crate) enum Side {
     Client,
     Server,
 }
 
-impl Role {
+impl Side {
     /// Who sends what this side sends.
     pub(crate) const fn sender(self) -> Sender {
         match self {
@@ -66,7 +66,7 @@ pub(crate) enum Decision {
 /// The state of the connection that decides how a request is routed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoutingContext {
-    pub(crate) role: Role,
+    pub(crate) role: Side,
     /// The request is an element of a batch.
     pub(crate) in_batch: bool,
     pub(crate) session: Option<Negotiated>,
@@ -96,7 +96,7 @@ pub(crate) fn decide(
     request_meta: &RequestMeta<'_>,
     context: &RoutingContext,
 ) -> Decision {
-    if context.role == Role::Client {
+    if context.role == Side::Client {
         return to_client(kind, context);
     }
     // A client that sends `initialize` wants a session, whatever it thinks of the version.
@@ -171,7 +171,7 @@ fn in_session(kind: Option<RequestKind>, context: &RoutingContext) -> Decision {
             Decision::Refuse(ViolationKind::AlreadyInitialized)
         }
         (Some(RequestKind::Ping), _) if has_sessions => Decision::Ping,
-        (_, None) if context.role == Role::Server && context.has(RevisionSet::MODERN) => {
+        (_, None) if context.role == Side::Server && context.has(RevisionSet::MODERN) => {
             Decision::Refuse(ViolationKind::NoRequestMeta)
         }
         (Some(kind), None) if is_of_sessions(kind) => {

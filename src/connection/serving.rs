@@ -19,7 +19,7 @@ use super::outgoing_request::Owner;
 use super::progress_report::{Progress, ProgressReport};
 use super::reception::Reception;
 use super::result_members::ReplyKind;
-use super::routing::Role;
+use super::routing::Side;
 use super::steps::Left;
 use super::{progress, request};
 use crate::codes::{ErrorCode, ViolationKind};
@@ -132,7 +132,7 @@ impl Serving {
         }
         match id {
             Some(id)
-                if self.calls.messages.session.role == Role::Client
+                if self.calls.messages.session.role == Side::Client
                     && self.calls.messages.session.rules().updates.changes_by_subscription =>
             {
                 self.calls.cancelled_by_server(&id, reason)

@@ -6,7 +6,7 @@ use super::context::Negotiated;
 use super::identity::Identity;
 use super::last_request_meta::LastRequestMeta;
 use super::request_meta::RequestMeta;
-use super::routing::Role;
+use super::routing::Side;
 use crate::capability::{Capability, CapabilitySet, ExtensionSet, Owner};
 use crate::dialect::EraRules;
 use crate::dialect::methods::Declared;
@@ -20,7 +20,7 @@ use crate::version::{Revision, RevisionSet};
 /// request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Session {
-    pub(crate) role: Role,
+    pub(crate) role: Side,
     pub(crate) negotiated: Option<Negotiated>,
     /// The revisions that this side speaks.
     pub(super) spoken: RevisionSet,
@@ -40,7 +40,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// Before anything has been agreed on.
-    pub(super) const fn new(role: Role, spoken: RevisionSet, offered: CapabilitySet) -> Self {
+    pub(super) const fn new(role: Side, spoken: RevisionSet, offered: CapabilitySet) -> Self {
         Self {
             role,
             negotiated: None,
@@ -102,7 +102,7 @@ impl Session {
     /// The first request remembers nothing: over HTTP a machine serves one, and would allocate for no other.
     pub(super) fn request_meta<'a>(&mut self, meta: Option<&Object<'_, 'a>>) -> RequestMeta<'a> {
         match &self.identity {
-            Some(own) if self.role == Role::Server => {
+            Some(own) if self.role == Side::Server => {
                 let spoken = self.spoken;
                 if !self.has_served_modern {
                     return RequestMeta::read(meta, spoken, own);
@@ -133,7 +133,7 @@ impl Session {
     /// Whether there is a session, or one may come.
     pub(super) fn may_have_session(&self) -> bool {
         let may_come = !self.spoken.and(RevisionSet::LEGACY).is_empty();
-        self.role == Role::Client
+        self.role == Side::Client
             || self.negotiated.is_some()
             || (may_come && !self.has_served_modern)
     }
@@ -142,8 +142,8 @@ impl Session {
     pub(super) fn may_cancel_tasks(&self) -> bool {
         let Some(negotiated) = self.negotiated else { return false };
         let capability = match self.role {
-            Role::Client => Capability::ServerTasksCancel,
-            Role::Server => Capability::ClientTasksCancel,
+            Side::Client => Capability::ServerTasksCancel,
+            Side::Server => Capability::ClientTasksCancel,
         };
         !self.rules().tasks.cancel_is_declared || negotiated.theirs.contains(capability)
     }
@@ -152,7 +152,7 @@ impl Session {
     /// its sender.
     pub(super) fn release_identity(&mut self) {
         self.last_request_meta = LastRequestMeta::NONE;
-        if self.role == Role::Server {
+        if self.role == Side::Server {
             self.is_anonymous |= self.identity.take().is_some();
         }
     }

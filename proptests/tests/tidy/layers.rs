@@ -66,7 +66,7 @@ fn the_core_is_deterministic() {
 }
 
 /// From the ground up: each layer uses only those before it.
-const LAYERS: [&str; 24] = [
+const LAYERS: [&str; 26] = [
     "json",
     "base64",
     "time",
@@ -88,6 +88,8 @@ const LAYERS: [&str; 24] = [
     "connection",
     "server",
     "client",
+    "role",
+    "byte_stream",
     "http",
     "auth",
     "testing",

@@ -4,6 +4,7 @@
 
 mod batches;
 mod broken;
+mod byte_stream;
 mod dispatch;
 mod errors;
 mod framing;
