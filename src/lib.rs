@@ -1,88 +1,84 @@
 //! The [Model Context Protocol](https://modelcontextprotocol.io) (MCP) as a sans-IO state machine.
 //!
-//! Bytes or messages go in; events and outgoing bytes come out. There is no socket, thread, runtime,
-//! clock or randomness inside, so the machine runs in any event loop, under a fuzzer, in a
-//! deterministic simulation, and without `std`. It has both roles, and every revision from 2024-11-05 to
-//! 2026-07-28.
+//! Bytes or messages go in; events and outgoing bytes come out. The crate has no sockets, threads, runtime, clock or
+//! randomness inside. So it runs in any event loop, under a fuzzer, in a deterministic simulation, and without `std`. It
+//! implements client and server, in every revision of the protocol from 2024-11-05 to 2026-07-28.
 //!
 //! **Read on** in the [manual]: [the loop](manual::event_loop), [requests and calls](manual::requests),
 //! [cancellation](manual::cancellation), [time](manual::time), [input](manual::input), [tasks](manual::tasks),
 //! [pages](manual::pagination), [both eras](manual::eras), [states](manual::states), [limits](manual::limits),
 //! [every kind of loop](manual::embedding), [fuzzing](manual::fuzzing), [simulation](manual::simulation),
-//! [gateways](manual::gateways), [what it costs](manual::performance), and
-//! [coming from rmcp](manual::migration).
+//! [gateways](manual::gateways), [cost](manual::performance), and [coming from rmcp](manual::migration).
 #![cfg_attr(
     feature = "auth",
-    doc = "[Authorization](manual::authorization) is for servers that want access tokens."
+    doc = "[Authorization](manual::authorization) covers servers that require access tokens."
 )]
 //!
-//! For programs that only want a server or a client, an adapter brings the loop: `mcp-sansio-std` with threads,
-//! `mcp-sansio-tokio` and `mcp-sansio-async-std` (which also serves smol) with tasks, `mcp-sansio-http` with
-//! hyper for HTTP.
+//! A program that only needs a server or a client uses an adapter, which brings the loop: `mcp-sansio-std` with threads,
+//! `mcp-sansio-tokio` and `mcp-sansio-async-std` (also for smol) with tasks, `mcp-sansio-http` with hyper for HTTP.
 //!
-//! # Three values and a loop
+//! # A server in one loop
 //!
-//! An [`Inbox`] turns bytes into frames and owns partial input. An [`Outbox`] turns messages into
-//! bytes and owns unsent output. A [`Server`] or a [`Client`] owns the state of the protocol and
-//! nothing else: no bytes, no clock, no handle of a transport.
+//! A [`ByteStream`] pairs a [`Server`] or a [`Client`] with the buffers of one byte stream. The loop waits for input or
+//! for the next timeout, whichever is first.
 //!
 //! ```
-//! use std::io::{Read, Write};
+//! use std::io::Write;
 //! use std::sync::Arc;
-//! use std::time::SystemTime;
+//! use std::sync::mpsc::RecvTimeoutError;
+//! use std::time::{Duration, SystemTime};
 //!
 //! use mcp_sansio::model::{CallToolResult, ListChanged};
 //! use mcp_sansio::{
-//!     ClientRequest, Cause, ErrorCode, Framing, Inbox, Instant, Outbox, Phase, Server, ServerConfig,
-//!     ServerEvent,
+//!     ByteStream, ClientRequest, ErrorCode, Instant, Server, ServerConfig, ServerEvent,
 //! };
 //!
-//! # let mut stdin = concat!(
+//! # let (sender, chunks) = std::sync::mpsc::channel::<Vec<u8>>();
+//! # let sent = concat!(
 //! #     r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
 //! #     r#""capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#, "\n",
 //! #     r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, "\n",
 //! #     "some noise\n",
 //! #     r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"greet"}}"#, "\n",
-//! # ).as_bytes();
+//! # );
+//! # for chunk in sent.as_bytes().chunks(100) {
+//! #     sender.send(chunk.to_vec())?;
+//! # }
+//! # drop(sender);
 //! # let mut stdout = Vec::new();
 //! let mut config = ServerConfig::new("greeter", "1.0.0");
 //! config.capabilities.tools = Some(ListChanged::default());
 //!
-//! let limits = config.connection.limits.clone();
-//! let mut inbox = Inbox::new(&limits);
-//! let mut outbox = Outbox::new(Framing::Lines, &limits);
-//! let mut server = Server::new(Arc::new(config));
-//!
-//! while server.phase() != Phase::Closed {
-//!     match stdin.read(inbox.space())? {
-//!         0 => inbox.finish(),
-//!         bytes => inbox.filled(bytes),
-//!     }
-//!     let now = Instant::from(SystemTime::now());
-//!     while let Some(frame) = inbox.next() {
-//!         match server.receive(frame, now, &mut outbox) {
+//! let mut stream = ByteStream::lines(Server::new(Arc::new(config)));
+//! let now = || Instant::from(SystemTime::now());
+//! while !stream.is_closed() {
+//!     while let Some(step) = stream.next_step(now()) {
+//!         match step.event {
 //!             Some(ServerEvent::Request(request)) => match request.kind {
 //!                 ClientRequest::CallTool(call) if call.name == "greet" => {
-//!                     server.respond(request.id, &CallToolResult::text("Hello!"), &mut outbox)?;
+//!                     let result = CallToolResult::text("Hello!");
+//!                     step.machine.respond(request.id, &result, step.outbox)?;
 //!                 }
 //!                 _ => {
 //!                     let code = ErrorCode::METHOD_NOT_FOUND;
-//!                     server.reject(request.id, code, "I can only greet", &mut outbox)?;
+//!                     step.machine.reject(request.id, code, "I can only greet", step.outbox)?;
 //!                 }
 //!             },
 //!             Some(ServerEvent::Violation(violation)) => eprintln!("{}", violation.kind),
 //!             Some(_) => {} // progress, cancellations, notifications, outcomes of calls, …
-//!             None => {}    // answered or absorbed by the machine itself
+//!             None => {}    // the machine answered or absorbed the message itself
 //!         }
 //!     }
-//!     if inbox.is_finished() {
-//!         server.disconnected(Cause::EndOfInput, now);
+//!     stdout.write_all(stream.unsent())?;
+//!     stream.sent(stream.unsent().len());
+//!
+//!     // A thread reads standard input into `chunks`, at most 8 KiB at a time.
+//!     let wait = stream.poll_timeout().map_or(Duration::MAX, |due| due - now());
+//!     match chunks.recv_timeout(wait.min(Duration::from_secs(3600))) {
+//!         Ok(chunk) => assert_eq!(stream.feed(&chunk), chunk.len()),
+//!         Err(RecvTimeoutError::Timeout) => {}
+//!         Err(RecvTimeoutError::Disconnected) => stream.finish(),
 //!     }
-//!     while let Some(event) = server.handle_timeout(now, &mut outbox) {
-//!         eprintln!("{event:?}");
-//!     }
-//!     stdout.write_all(outbox.unsent())?;
-//!     outbox.sent(outbox.unsent().len());
 //! }
 //! # let stdout = String::from_utf8(stdout)?;
 //! # let lines: Vec<&str> = stdout.lines().collect();
@@ -91,108 +87,114 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - One message in, **at most one event** out. What has several outcomes at once, such as the end of
-//!   a connection with calls in flight, comes out of `handle_timeout`, one per call, until `None`.
-//! - An event **borrows the input and nothing else**: the machine can be used while it is alive.
-//!   `into_owned` keeps it longer.
-//! - **Commands** (`respond`, `call`, `cancel`, …) write into the outbox they are given and never
-//!   wait. One that fails has changed nothing: a request whose answer could not be written is still open, and
-//!   [is rejected instead](manual::event_loop#when-an-answer-cannot-be-written).
-//! - **Time is an argument**, an [`Instant`] that counts from an epoch of the caller's choice.
-//!   `poll_timeout` says when to call `handle_timeout`; being early or late is harmless.
-//! - **Output has routes.** One [`Outbox`] takes the messages of all routes. A transport with a stream per exchange
-//!   implements [`Outboxes`], with an outbox for each [`Route`].
-//! - Messages need no inbox: `receive` takes anything that converts into a [`Frame`], and
-//!   [`Frames::of`] takes a text that may be a batch. They can leave one by one, by
-//!   [`Outbox::messages`].
+//! # Three values
+//!
+//! A [`ByteStream`] consists of three values, which a loop can also use by itself ([`manual::event_loop`]):
+//!
+//! - An [`Inbox`] turns bytes into frames and owns partial input.
+//! - A [`Server`] or a [`Client`] owns the state of the protocol and nothing else: no bytes, no clock, no handle of a
+//!   transport.
+//! - An [`Outbox`] turns messages into bytes and owns unsent output.
+//!
+//! The contract between them:
+//!
+//! - One message in, **at most one event** out. A transition with several outcomes, such as the end of a connection with
+//!   calls in flight, delivers them through `handle_timeout`, one per call, until it returns `None`.
+//! - An event **borrows the input and nothing else**: the machine can be used while the event is alive. `into_owned`
+//!   copies the event.
+//! - **Commands** (`respond`, `call`, `cancel`, …) write into the given outbox and never wait. A command that fails changes
+//!   nothing: a request whose response could not be written is still open and
+//!   [must be rejected instead](manual::event_loop#when-an-answer-cannot-be-written).
+//! - **Time is an argument**, an [`Instant`] that counts from an epoch of the caller's choice. `poll_timeout` returns when to
+//!   call `handle_timeout`; an early or a late call is harmless.
+//! - **Output has routes.** One [`Outbox`] takes the messages of all routes. A transport with a stream per exchange implements
+//!   [`Outboxes`], with an outbox for each [`Route`].
+//! - Messages need no inbox: `receive` takes anything that converts into a [`Frame`], and [`Frames::of`] takes a text that may
+//!   be a batch. Messages leave one by one with [`Outbox::messages`].
 //!
 //! # Calls and requests
 //!
-//! The roles are symmetric once a session is open: either side asks, answers, cancels and reports
-//! progress. Without sessions (from 2026-07-28 on) clients ask and servers answer. A call of ours is named by
-//! a [`CallId`] and has exactly one [`Outcome`]. A request of the peer is named by an [`IncomingId`] and is
-//! answered at most once; its [`RequestContext`] says under which rules. Both handles are small, `Copy`, dense (so a side table can be a `Vec`) and never
-//! mistaken for those of another connection or of an earlier use.
+//! In a session of the legacy era both sides send requests, responses, cancellations and progress. In the modern era
+//! clients send requests and servers respond. A request that this side sends is a *call*: it has a [`CallId`] and exactly
+//! one [`Outcome`]. A request of the peer has an [`IncomingId`] and gets at most one response; its [`RequestContext`] holds
+//! the rules that apply to it. Both handles are small, `Copy` and dense, so a side table can be a `Vec`. A stale handle, or
+//! one of another connection, is an error and never another request.
 //!
-//! Methods are called by type (`client.call::<method::CallTool>(…)`, see [`model::method`]) or by
-//! name with any [`Payload`]. Requests arrive as views on the input ([`ClientRequest`]); whatever
-//! no view has a field for is in `params`, as [`json::Raw`].
+//! Calls name a method by its type (`client.call::<method::CallTool>(…)`, see [`model::method`]) or by its name, with any
+//! [`Payload`]. Requests arrive as views on the input: [`ClientRequest`] at a server, [`ServerRequest`] at a client. Members
+//! without a field in the view are in `params`, a [`json::Raw`].
 //!
 //! # Words
 //!
-//! | word | here it is |
+//! | word | meaning |
 //! |---|---|
-//! | call | a request that this side makes: [`CallId`], [`Outcome`] |
-//! | request | one that the peer makes: [`IncomingId`], [`Request`] with a [`ClientRequest`], [`RequestFromServer`] with a [`ServerRequest`] |
-//! | exchange | a request with its answer and everything between; where each has a stream of its own, that as well |
+//! | call | a request that this side sends: [`CallId`], [`Outcome`] |
+//! | request | a request that the peer sends: [`Request`] with a [`ClientRequest`], [`RequestFromServer`] with a [`ServerRequest`] |
+//! | exchange | a request with its response and the messages between them; over HTTP, also their stream |
 //! | frame | a message as bytes: [`Frame`] |
-//! | transport | whatever moves bytes or messages: pipes, a socket, HTTP, a queue |
 //! | route | the stream of the transport that a message belongs to: [`Route`] |
-//! | era | whether there are sessions: [`Era`]. Where there are none, a request *stands alone* |
-//! | principal | who is asking, a number of the host's: [`Principal`] |
-//! | relay | what passes without being looked at: [`Relay`](config::Relay) |
-//! | held | made before the connection was open, and sent when it is |
+//! | principal | the authenticated sender of a request, a number that the application chooses: [`Principal`] |
+//!
+//! Every other word is that of the specification: session, *legacy* and *modern* [era](Era), progress token, elicitation,
+//! sampling, roots, subscription, task.
 //!
 //! # Revisions
 //!
-//! Every request is served under the rules of one [`Revision`]: that of its session, or the one that it
-//! names itself. A server serves what that revision has, and what was declared. Nothing in an application
-//! depends on it unless it asks. What a message looks like in which revision
-//! is a table: members that came later do not leave, kinds of content that came later are an error of
-//! the command that would send them, and whatever the peer sends against the rules is refused with the
-//! name of the field that is wrong.
+//! Each request is served under the rules of one [`Revision`]: that of its session, or in the modern era the one that its
+//! `_meta` names. A server serves the methods of that revision, as far as both sides declared their capabilities. An
+//! application need not look at the revision. The form of each message in each revision is a table: members of later
+//! revisions are not sent; content of later revisions fails the command that would send it; a message of the peer that
+//! breaks the rules is refused with the name of the wrong member.
 //!
-//! What the peer has not declared is not asked of it, see [`CapabilityPolicy`](config::CapabilityPolicy). A gateway switches both
-//! off, for some methods or for all: [`Relay`](config::Relay).
+//! A request that needs a capability which the peer has not declared is not sent, see
+//! [`CapabilityPolicy`](config::CapabilityPolicy). A gateway switches both checks off, for some methods or for all, with a
+//! [`Relay`](config::Relay).
 //!
 //! # Both eras
 //!
-//! Up to 2025-11-25 a client opens a session with `initialize`. From 2026-07-28 on every request stands
-//! alone: its `_meta` says which revision it is and what its sender can do ([`Era`]). Both are served on one
-//! connection at the same time, and a handler need not know which it serves: what it needs of the client
-//! before it can answer it [requires](Server::require_input), and is entered again; what changes it tells
-//! [by the same commands](Server::list_changed). A client [finds out](event::Connected) what a server speaks. The
-//! chapter [`manual::eras`] says how, and [`request_state`] keeps clients from forging what they were given to
-//! bring back.
+//! Up to 2025-11-25 a client opens a session with `initialize`. From 2026-07-28 on there are no sessions: the `_meta` of every
+//! request names its revision and the capabilities of the client ([`Era`]). A server serves both eras on one connection at
+//! the same time, and its handlers are the same for both. A handler that needs client input calls
+//! [`require_input`](Server::require_input) and is invoked again with the response. Changes are announced with the
+//! [same commands](Server::list_changed). A client [negotiates](event::Connected) the era with its server. The chapter
+//! [`manual::eras`] has the details; [`request_state`] stops clients from forging the state that they send back.
 //!
-//! # What the machine keeps
+//! # State that the machine keeps
 //!
-//! - **Pages.** `client.list::<method::ListTools>(…)` asks for page after page: every page but the last
-//!   is a [`ListPage`](event::ListPage) event, the last one ends the call. It begins anew, once, if the list changes or
-//!   a cursor dies meanwhile ([`ListRestarted`](event::ListRestarted)). A server cuts its lists with a
-//!   [`Pager`](pagination::Pager), whose cursors it recognises.
-//! - **Subscriptions and log levels.** A server remembers them: [`Server::resource_updated`] and
-//!   [`Server::log`] write only what the client wants, and say so ([`Delivery`](subscription::Delivery)). A request that stands alone
-//!   names the level itself.
-//! - **Elicitations by URL**, in both roles, until they are done: [`Server::elicitation_complete`].
-//! - **Batches**, in 2025-03-26: one that comes in is answered as one; one that goes out is written
-//!   with [`Connection::batch`] or [`Connection::batch`].
-//! - **Tasks.** A call made with [`CallOptions::task`] may become one: it is asked about, what it asks for
-//!   comes as a request like any other, and the call ends with its result. [`TaskUpdate`](event::TaskUpdate) says how far it
-//!   is, and has the ticket with which [`Connection::resume_task`] goes on with it after a crash. The tasks of
-//!   this side are a value of their own, see [`task`].
-//! - **Time.** The timers of a client stand still while a server's request waits for a person, for
-//!   [`Timeouts::person`](config::Timeouts::person) at most; [`Connection::pause`] stops them for anything else. [`KeepAlive`](config::KeepAlive) asks a
-//!   silent peer whether it is still there.
+//! - **Pages.** `client.list::<method::ListTools>(…)` requests page after page: each page but the last is a
+//!   [`ListPage`](event::ListPage) event, and the last one is the outcome of the call. The list is read again, once, if it
+//!   changes or a cursor expires meanwhile ([`ListRestarted`](event::ListRestarted)). A server cuts its lists with a
+//!   [`Pager`](pagination::Pager), which verifies its cursors.
+//! - **Subscriptions and log levels.** [`Server::resource_updated`] and [`Server::log`] write only what the client subscribed
+//!   to, and return the [`Delivery`](subscription::Delivery). A modern request names its log level itself.
+//! - **URL elicitations**, in both roles, until they are complete: [`Server::elicitation_complete`].
+//! - **Batches** of 2025-03-26: a batch of the peer is answered as one; [`Connection::batch`] writes one.
+//! - **Tasks.** A call with [`CallOptions::task`] may become a task of the peer: the machine polls it, the input that it
+//!   requires arrives as requests, and its result ends the call. [`TaskUpdate`](event::TaskUpdate) has its status, and a
+//!   ticket with which [`Connection::resume_task`] polls it after a crash. Tasks of this side are a value of their own, see
+//!   [`task`].
+//! - **Time.** The timers of a client stop while a server's request waits for a person, for
+//!   [`Timeouts::person`](config::Timeouts::person) at most; [`Connection::pause`] stops them for any other reason.
+//!   [`KeepAlive`](config::KeepAlive) pings a silent peer.
 //!
 //! # When things go wrong
 //!
-//! | what | who is at fault | how it shows |
+//! | problem | who is at fault | result |
 //! |---|---|---|
-//! | noise, broken messages, limits that a peer exceeds | the peer | a [`Violation`](event::Violation) event; an error goes back if the id could be read; the session lives on |
-//! | a broken answer to a call | the peer | the call ends with [`Outcome::Malformed`], which holds the text |
+//! | noise, broken messages, exceeded limits | the peer | a [`Violation`](event::Violation) event; an error response if the id is readable; the session goes on |
+//! | a broken response to a call | the peer | [`Outcome::Malformed`], with the text |
 //! | a response that no call waits for | the peer, or a race | an [`UnmatchedResponse`](event::UnmatchedResponse) event with the cause |
-//! | an error about nothing in particular | usually us | an `UnsolicitedError` event |
-//! | a command that cannot be carried out | the caller | a small error: [`RespondError`], [`CallError`], [`CancelError`](error::CancelError), [`NotifyError`](error::NotifyError), [`ConnectError`](error::ConnectError) |
-//! | what carries a call fails, where each has an exchange of its own (HTTP) | the network, or the server | the call ends with [`Outcome::TransportFailed`]; the connection lives on |
-//! | no answer in time | anybody | [`Outcome::TimedOut`]; the peer is told |
-//! | what a server needed was not given | the application, or the user | the call ends with [`Outcome::InputRefused`] |
-//! | a call that was given up became a task after all | chance | [`AbandonedTask`](event::AbandonedTask), which says whether the peer could be told to cancel it |
-//! | a task that is over is worked on | chance | [`TaskError::Final`](task::TaskError), and nothing happens |
-//! | what a client was asked for did not come | the client | the machine answers the request with a failure, and [`CancelCause::InputFailed`](event::CancelCause::InputFailed) |
-//! | the end of the connection | anybody | every call ends, every open request is reported, then `Closed` |
+//! | an error response without an id | usually this side | an `UnsolicitedError` event |
+//! | a command that cannot be executed | the caller | a small error: [`RespondError`], [`CallError`], [`CancelError`](error::CancelError), [`NotifyError`](error::NotifyError), [`ConnectError`](error::ConnectError) |
+//! | the transport of one call fails (HTTP) | the network, or the server | [`Outcome::TransportFailed`]; the connection goes on |
+//! | no response in time | either side | [`Outcome::TimedOut`]; the call is cancelled on the wire |
+//! | required input was refused | the application, or the user | [`Outcome::InputRefused`] |
+//! | a call that was given up becomes a task | a race | [`AbandonedTask`](event::AbandonedTask), with whether a cancellation was sent |
+//! | a command for a task that is complete | a race | [`TaskError::Final`](task::TaskError); nothing changes |
+//! | a client does not answer a request for input | the client | the machine answers the original request with an error: [`CancelCause::InputFailed`](event::CancelCause::InputFailed) |
+//! | the connection ends | either side | an outcome for every call, an event for every open request, then `Closed` |
 //!
-//! Every bound is in [`Limits`], with its reason and with the memory that a connection takes at worst.
+//! Every bound is in [`Limits`], with its reason and the memory that a connection takes at worst.
 //!
 //! # Promises
 //!
