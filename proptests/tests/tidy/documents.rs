@@ -33,15 +33,17 @@ fn the_promises_name_real_tests() {
     assert_eq!(promises, 10);
 }
 
-/// The README shows the example as it is.
+/// The README shows the examples as they are.
 #[test]
-fn the_readme_shows_hello_server() {
+fn the_readme_shows_a_server_and_a_client() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let sources = sources();
-    let example = &sources["examples/hello_server.rs"];
-    let code = &example[example.find("use ").unwrap()..];
-    assert!(readme.contains(&format!("```rust\n{code}```\n")));
-    assert!(example.lines().count() < 40);
+    for name in ["examples/hello_server.rs", "examples/hello_client.rs"] {
+        let example = &sources[name];
+        let code = &example[example.find("use ").unwrap()..];
+        assert!(readme.contains(&format!("```rust\n{code}```\n")), "{name}");
+        assert!(example.lines().count() < 40, "{name}");
+    }
 }
 
 /// Whatever a document links to is there, and a test that it names is in the file.

@@ -1,0 +1,26 @@
+//! The smallest useful client: starts a server and calls its tool `hello`.
+//!
+//! Usage: `cargo run --example hello_client -- cargo run --quiet --example hello_server`
+
+use std::process::Command;
+use std::time::Duration;
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{CallToolParams, method};
+use mcp_sansio::{CallOptions, ClientConfig};
+use mcp_sansio_std::{RefuseAll, spawn};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let mut command = Command::new(arguments.next().ok_or("which server?")?);
+    command.args(arguments);
+
+    let connection = spawn(ClientConfig::new("hello", "1.0.0"), command, RefuseAll::new())?;
+    let params = CallToolParams::with("hello", Raw::new(r#"{"name":"you"}"#)?);
+    let call = connection.handle().call::<method::CallTool>(&params, CallOptions::new());
+    for text in call.wait()?.parse()?.texts() {
+        println!("{text}");
+    }
+    connection.close(Duration::from_secs(5)).wait()?;
+    Ok(())
+}
