@@ -12,16 +12,19 @@ use crate::schema::shape::Form;
 use crate::schema::{Misfit, Problem, fits};
 use crate::version::Revision;
 
-/// What is needed of a request that this side sends when the answer to it comes.
+/// The parts of a request of this side that are needed when its response is received.
 #[derive(Debug, Default)]
 pub(super) struct AnswerContext {
     pub(super) kept: Kept,
-    /// The elicitation by URL that it begins.
+    /// The id of the elicitation by URL that the request begins.
     pub(super) elicitation: Option<Str<'static>>,
 }
 
 impl AnswerContext {
-    /// Looks at params that this side is about to send, whose shape is right.
+    /// Checks params that this side is about to send, and keeps the parts that their result is checked against. The
+    /// shape of the params has been checked before.
+    ///
+    /// Fails if the params are invalid, or begin an elicitation by URL whose id is in use.
     pub(super) fn of(
         kind: RequestKind,
         params: &str,
@@ -36,7 +39,7 @@ impl AnswerContext {
             Some(id) if known.contains(id) => {
                 return Err(Misfit::at("elicitationId", Problem::NotAllowed));
             }
-            // What the user says to that has no content, and it would not count.
+            // The result of an elicitation by URL has no content that counts, so no form is kept.
             Some(_) => {}
             None => kept.keep(kind, params, revision, most),
         }
@@ -44,8 +47,8 @@ impl AnswerContext {
     }
 }
 
-/// The ids in the error that says which URLs the user has to visit first, if it is that and well
-/// formed.
+/// Returns the elicitation ids in a well-formed error that names the URLs which the user has to visit first. Empty
+/// for any other error.
 pub(super) fn required_elicitations<'a>(
     error: &'a ErrorObject<'_>,
     revision: Revision,
@@ -59,13 +62,13 @@ pub(super) fn required_elicitations<'a>(
     ids_in(data.unwrap_or_default())
 }
 
-/// The ids in the data of such an error.
+/// Returns the elicitation ids in the `data` of such an error.
 pub(super) fn ids_in(data: &str) -> impl Iterator<Item = Str<'_>> {
     Elements::of(member(data, "elicitations").unwrap_or_default())
         .filter_map(|one| member(one.borrowed()?, "elicitationId").and_then(Str::from_literal))
 }
 
-/// A member of the envelope of a message that this side has written.
+/// Returns a member of the envelope of a message that this side has written.
 pub(super) fn written(message: &[u8], part: Member) -> &str {
     Envelope::scan(message, u8::MAX).get(part).unwrap_or_default()
 }

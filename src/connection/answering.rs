@@ -1,4 +1,4 @@
-//! The methods of [`Connection`] about requests of the peer, its phase and its end.
+//! The methods of [`Connection`] for requests of the peer, the phase and the end of the connection.
 
 use core::time::Duration;
 
@@ -16,26 +16,27 @@ use crate::session::Phase;
 use crate::time::Instant;
 use crate::version::Revision;
 
-/// # Looking
+/// # State
 ///
-/// None of these changes anything.
+/// None of these methods changes the connection.
 impl Connection {
-    /// Where the connection is in its life.
+    /// Returns the phase of the connection.
     pub const fn phase(&self) -> Phase {
         self.dispatcher.phase()
     }
 
-    /// The number of the connection, which every handle carries.
+    /// Returns the number of the connection, which every handle carries.
     pub fn connection_number(&self) -> ConnectionNumber {
         self.dispatcher.messages().connection()
     }
 
-    /// The revision of the session; `None` before there is one.
+    /// Returns the revision of the session; `None` before the session is open.
     pub fn revision(&self) -> Option<Revision> {
         self.dispatcher.messages().session.negotiated.map(|session| session.revision)
     }
 
-    /// What the peer offers, as far as the revision knows it; empty before the session.
+    /// Returns the capabilities that the peer declares, limited to those that the revision defines; empty before the
+    /// session is open.
     pub fn peer_capabilities(&self) -> CapabilitySet {
         self.dispatcher
             .messages()
@@ -45,54 +46,53 @@ impl Connection {
             .unwrap_or_default()
     }
 
-    /// How much is going on.
+    /// Returns the numbers of open requests, calls and bytes.
     pub fn counts(&self) -> Counts {
         self.dispatcher.messages().counts()
     }
 
-    /// Whether a request in this frame would be taken in now, while its outbox holds `unsent` bytes. Also true
-    /// if the request would be refused for good, because waiting does not help then.
+    /// Whether a request in this frame would be admitted now, while its outbox holds `unsent` bytes. Also true for a
+    /// request that would be refused for any other reason, because waiting does not help then.
     ///
-    /// A driver that leaves the frame in its [`Inbox`](crate::Inbox) and stops reading while this is false has
-    /// no request refused that could be served later: because of
-    /// [`Limits::inbound_requests`](crate::Limits::inbound_requests),
-    /// [`batches`](crate::Limits::batches) or [`connection_bytes`](crate::Limits::connection_bytes).
-    /// [`Inbox::peek`](crate::Inbox::peek) gives the frame. Ask again after an answer, after a cancellation, and
-    /// when something has left the outbox.
+    /// A driver can leave the frame in its [`Inbox`](crate::Inbox) and stop reading while this is false. Then no
+    /// request is refused that could be served later, because of
+    /// [`Limits::inbound_requests`](crate::Limits::inbound_requests), [`batches`](crate::Limits::batches) or
+    /// [`connection_bytes`](crate::Limits::connection_bytes). [`Inbox::peek`](crate::Inbox::peek) returns the frame.
+    /// Check again after a response, after a cancellation, and when bytes have left the outbox.
     pub fn has_room_for(&self, frame: &Frame<'_>, unsent: usize) -> bool {
         self.dispatcher.serving.has_room_for(&self.config.connection().limits, frame, unsent)
     }
 
-    /// The requests of the peer that can still be answered, in the order they came.
+    /// Returns the requests of the peer that can still be answered, in the order they were received.
     pub fn open_requests(&self) -> impl Iterator<Item = IncomingId> {
         self.dispatcher.serving.open_requests()
     }
 
-    /// The rules of a request; `None` if it cannot be answered any more.
+    /// Returns the context of a request; `None` if the request can no longer be answered.
     pub fn context(&self, request: IncomingId) -> Option<RequestContext> {
         self.dispatcher.serving.context(request)
     }
 
-    /// The calls of this side that have not ended, in the order they were made.
+    /// Returns the pending calls of this side, in the order they were made.
     pub fn pending_calls(&self) -> impl Iterator<Item = CallId> {
         self.dispatcher.serving.calls.pending_calls().map(|(call, _)| call)
     }
 
-    /// Those of them that were made because of a request.
+    /// Returns the pending calls that were made because of a request.
     pub fn calls_made_for(&self, request: IncomingId) -> impl Iterator<Item = CallId> {
         let calls = self.dispatcher.serving.calls.pending_calls();
         calls.filter(move |(_, parent)| *parent == Some(request)).map(|(call, _)| call)
     }
 
-    /// Whether a call has not ended.
+    /// Whether a call is pending.
     pub fn is_pending(&self, call: CallId) -> bool {
         self.dispatcher.serving.calls.is_pending(call)
     }
 
-    /// When to call [`handle_timeout`](crate::Server::handle_timeout) next: in the past if outcomes
-    /// wait to be handed out, `None` if nothing can expire.
+    /// Returns the time of the next [`handle_timeout`](crate::Server::handle_timeout): in the past if events wait to
+    /// be handed out, `None` if nothing can expire.
     ///
-    /// Every other method can change it.
+    /// Every other method can change this time.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.dispatcher.poll_timeout()
     }
@@ -100,27 +100,27 @@ impl Connection {
 
 /// # Memory
 impl Connection {
-    /// Gives memory back to the allocator that nothing is in, such as the tables if no request and
-    /// no call is in flight. Harmless at any time: what is needed again is taken again.
+    /// Returns unused memory to the allocator, such as the tables if no request and no call is in flight. Harmless at
+    /// any time: memory that is needed later is allocated again.
     ///
-    /// For connections that stay idle, together with [`Inbox::release`](crate::Inbox::release) and
-    /// [`Outbox::release`](crate::Outbox::release). Handles of what has ended stay stale; how it
-    /// has ended is forgotten ([`RespondError`] is [`Stale`](RespondError::Stale) then), so a
-    /// machine that has been released need not be equal to one that has not.
+    /// Intended for idle connections, together with [`Inbox::release`](crate::Inbox::release) and
+    /// [`Outbox::release`](crate::Outbox::release). Handles of ended requests and calls stay stale, but the reason of
+    /// their end is forgotten: [`RespondError`] is [`Stale`](RespondError::Stale) then. So a released connection need
+    /// not be equal to one that was not released.
     pub fn release(&mut self) {
         self.dispatcher.release_memory();
     }
 }
 
-/// # Answering
+/// # Responses
 impl Connection {
-    /// Answers a request. The result is a type of [`model`](crate::model), a [`Prepared`](crate::schema::Prepared) or
-    /// another [`Payload`]; `()` is an empty one, and [`Json`](crate::schema::Json) holds a type of your own.
+    /// Responds to a request with a result. The result is a type of [`model`](crate::model), a
+    /// [`Prepared`](crate::schema::Prepared) or another [`Payload`]. `()` is an empty result, and
+    /// [`Json`](crate::schema::Json) wraps an application type.
     ///
     /// # Errors
     ///
-    /// [`RespondError`] says why the answer was not sent. After
-    /// [`RespondError::Encode`] the request is still open.
+    /// [`RespondError`] if the response was not sent. After [`RespondError::Encode`] the request is still open.
     pub fn respond<T: Payload + ?Sized>(
         &mut self,
         request: IncomingId,
@@ -131,7 +131,7 @@ impl Connection {
         dispatcher.serving.respond(cx, request, &result)
     }
 
-    /// Answers a request with an error. The message is one short sentence.
+    /// Responds to a request with an error. The message is one short sentence.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl Connection {
         dispatcher.serving.reject(cx, request, Fault::plain(code, &message))
     }
 
-    /// Answers a request with an error and something more to say, any JSON.
+    /// Responds to a request with an error and additional `data`, any JSON.
     ///
     /// # Errors
     ///
@@ -166,7 +166,7 @@ impl Connection {
         dispatcher.serving.reject(cx, request, fault)
     }
 
-    /// Answers a request with an error as it came from elsewhere: code, message and data. For gateways.
+    /// Responds to a request with an error that was received elsewhere: its code, message and data. For gateways.
     ///
     /// # Errors
     ///
@@ -181,11 +181,11 @@ impl Connection {
         dispatcher.serving.reject(cx, request, Fault::of(error))
     }
 
-    /// Tells the peer how far the work on its request is, if it asked for that.
+    /// Reports the progress of a request to the peer, if the peer asked for progress.
     ///
     /// # Errors
     ///
-    /// As for [`respond`](Self::respond): there is no progress after the end.
+    /// As for [`respond`](Self::respond): no progress can follow the response.
     pub fn progress(
         &mut self,
         request: IncomingId,
@@ -198,10 +198,10 @@ impl Connection {
     }
 }
 
-/// # Ending
+/// # Shutdown
 ///
-/// These only mark. What was in flight comes out of [`handle_timeout`](crate::Server::handle_timeout),
-/// and `Closed` last.
+/// These methods only mark the end. [`handle_timeout`](crate::Server::handle_timeout) hands out the outcomes of
+/// everything in flight, and `Closed` last.
 impl Connection {
     /// Notes that bytes were read from the peer, even if they do not complete a message. Only
     /// [`ConnectionConfig::keep_alive`](crate::ConnectionConfig) uses this; receiving a frame notes it as well.
@@ -209,23 +209,23 @@ impl Connection {
         self.dispatcher.on_bytes_received(self.config.connection(), now);
     }
 
-    /// The transport has ended or failed.
+    /// Notes that the transport has ended or failed.
     ///
-    /// At [`Cause::EndOfInput`] a server may still answer what is in flight, until
-    /// [`Timeouts::drain`](crate::config::Timeouts::drain) has passed; in every other case the
-    /// connection is closed at once.
+    /// At [`Cause::EndOfInput`] a server may still respond to open requests, until
+    /// [`Timeouts::drain`](crate::config::Timeouts::drain) has passed. In every other case the connection is closed
+    /// at once.
     pub fn disconnected(&mut self, cause: Cause, now: Instant) {
         self.dispatcher.disconnected(self.config.connection(), cause, now);
     }
 
-    /// Takes no new work and ends when nothing is in flight, at the latest after `grace`.
+    /// Accepts no new work, and ends the connection when nothing is in flight, at the latest after `grace`.
     ///
-    /// MCP has no message for this: once closed, close the transport.
+    /// MCP has no message for this: close the transport after `Closed`.
     pub fn shut_down(&mut self, grace: Duration, now: Instant) {
         self.dispatcher.drain(Cause::ShutDown, grace, now);
     }
 
-    /// Ends it now.
+    /// Closes the connection at once.
     pub fn close(&mut self) {
         self.dispatcher.close(Cause::ShutDown);
     }

@@ -1,4 +1,4 @@
-//! Requests of ours as messages: asked, asked again, and retired.
+//! Sends requests of this side, sends them again, and retires their ids.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -25,39 +25,40 @@ use crate::schema::{Additions, EncodeError, MetaAdditions, Payload, Writer};
 use crate::task::RELATED;
 use crate::version::RevisionSet;
 
-/// A request that may be sent, as far as that does not depend on its params.
+/// A request of this side that has passed every check that does not depend on its params.
 ///
-/// It is taken out when the request has been sent: it is too large to hand it on.
+/// Sending takes the request out of the order, which is passed by reference because it is too large to move.
 pub(super) struct Order<C> {
     pub(super) asked: OutgoingRequest<C>,
     pub(super) patience: Patience,
-    /// The metadata of the task of this side that it belongs to, a literal.
+    /// The metadata of the task of this side that the request belongs to, a JSON literal.
     pub(super) related: Option<String>,
     permit: SendPermit,
 }
 
-/// What the machine says with a request beside its params.
+/// The members that the machine adds to the params of a request.
 #[derive(Clone, Copy, Default)]
 pub(super) struct AddedMembers<'m> {
-    /// The request wants progress, under its own id.
+    /// Whether the request asks for progress. Its id is the progress token.
     pub(super) wants_progress: bool,
-    /// The task of this side that it belongs to, a literal.
+    /// The task of this side that the request belongs to, a JSON literal.
     pub(super) related: Option<&'m str>,
-    /// The task that it is to become, a literal.
+    /// The task that the request is to become, a JSON literal.
     pub(super) task: Option<&'m str>,
 }
 
-/// Under which id a request is sent again.
+/// The id under which a request is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NewId {
-    /// The one that was reserved when the request was [retired](Messages::retire).
+    /// The id that was reserved when the request was [retired](Messages::retire).
     Reserved,
-    /// The next one, which is taken only if the request can be sent.
+    /// The next id, which is used only if the request can be sent.
     Next,
 }
 
 impl<C: Recycle> Messages<C> {
-    /// Whether a request may be made. Everything about it but its params; without a time its timers begin later.
+    /// Checks whether a request may be sent, except for its params. Without a time, the timers of the request start
+    /// later.
     pub(super) fn order(
         &mut self,
         cx: &Cx<'_, '_>,
@@ -103,7 +104,7 @@ impl<C: Recycle> Messages<C> {
         Ok(Order { asked, patience, related: None, permit })
     }
 
-    /// Whether a call may be made, and of what kind it is if the machine is to look.
+    /// Checks whether a call may be made. Returns its kind, if MCP defines the method and it is not relayed.
     fn clear_call(
         &self,
         cx: &Cx<'_, '_>,
@@ -118,7 +119,7 @@ impl<C: Recycle> Messages<C> {
         }
         let parent = options.parent.and_then(|parent| self.incoming.table.get(parent.0));
         if parent.is_some_and(|parent| !parent.rules().server_asks) {
-            // What it needs is asked for in its answer, whatever session there is as well.
+            // The server of a modern request requires input in its response, even if there is also a session.
             return Err(NotAllowed::Revision.into());
         }
         let kind = RequestKind::named(method);
@@ -127,7 +128,7 @@ impl<C: Recycle> Messages<C> {
         Ok((kind, permit))
     }
 
-    /// Sends a request that has been ordered, on the route of the request that it was made because of.
+    /// Sends an order on the route of the request that the order was made because of.
     pub(super) fn ask(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -142,7 +143,7 @@ impl<C: Recycle> Messages<C> {
         self.ask_on(cx, order, route, method, params)
     }
 
-    /// Sends a request that has been ordered, on a route or on its own.
+    /// Sends an order on a route, or on a route of its own.
     pub(super) fn ask_on(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -160,7 +161,7 @@ impl<C: Recycle> Messages<C> {
         let stamp = RequestStamp::on(&self.session, &asked.again);
         let task = self.session.task_member(asked.kind, asked.task.as_deref())?;
         if self.session.rules().tasks.asked_for && task.is_none() {
-            // The peer cannot.
+            // The peer does not support tasks for this method.
             asked.task = None;
         }
         let added = AddedMembers {
@@ -170,7 +171,7 @@ impl<C: Recycle> Messages<C> {
         };
         let mut answer_context = AnswerContext::default();
         let mut params_again = core::mem::take(&mut self.spare);
-        // Written first: a call that cannot be written was never made, whatever happens.
+        // Written before anything is registered: a call that cannot be written is never made.
         let write = |writer: &mut Writer<'_>| {
             let start = writer.position();
             write_call(writer, (id, method), params, added, &stamp, permit.form)?;
@@ -200,7 +201,7 @@ impl<C: Recycle> Messages<C> {
         };
         self.spare = params_again;
         if put.is_err() {
-            // They were copied, and then there was no room for the end of the message.
+            // The params may have been copied before the message ran out of room.
             self.spare.clear();
         }
         asked.sent = put.map_err(|error| permit.explain::<CallError>(error))?;
@@ -219,13 +220,13 @@ impl<C: Recycle> Messages<C> {
         patience: Patience,
     ) -> CallId {
         CallId(self.outgoing.insert(patience, cx.now, |entry| {
-            // The room that the last request in this place had for its params serves the next one.
+            // The entry keeps the params buffer of its last request, to reuse the allocation.
             core::mem::swap(&mut asked.again.params, &mut entry.again.params);
             core::mem::swap(asked, entry);
         }))
     }
 
-    /// Remembers what is needed when the answer to a call comes.
+    /// Stores the context that is needed when the response to a call is received.
     fn expect(&mut self, cx: &Cx<'_, '_>, call: CallId, answer_context: AnswerContext) {
         let AnswerContext { kept, elicitation } = answer_context;
         if let Some(asked) = self.outgoing.get_mut(call.0) {
@@ -239,14 +240,14 @@ impl<C: Recycle> Messages<C> {
     /// Keeps the params of a call that has been written, so that its request can be sent again.
     fn store_params(&mut self, call: CallId) {
         if let Some(asked) = self.outgoing.get_mut(call.0) {
-            // What was there before is empty and has room: it is for the next call.
+            // The previous buffer is empty and keeps its capacity for the next call.
             core::mem::swap(&mut asked.again.params, &mut self.spare);
         }
         self.spare.clear();
     }
 
-    /// The id of a request has been answered, and the request waits for something else: a response that still carries the
-    /// id is unmatched. The next id is reserved for the request.
+    /// Retires the id of a request that was answered and now waits for something else. A response that still carries
+    /// the id is unmatched. The next id is reserved for the request.
     pub(super) fn retire(&mut self, cx: &Cx<'_, '_>, call: CallId, wait: Wait) {
         self.outgoing.renew(call.0);
         if let Some(asked) = self.outgoing.get_mut(call.0) {
@@ -256,7 +257,7 @@ impl<C: Recycle> Messages<C> {
         self.outgoing.wait(call.0, wait, cx.now);
     }
 
-    /// Sends a request again under the same handle. Under the next id its new params replace those that were kept.
+    /// Sends a request again under the same handle. Under the next id, its new params replace the kept ones.
     pub(super) fn ask_again(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -290,7 +291,7 @@ impl<C: Recycle> Messages<C> {
         });
         if let Some(asked) = self.outgoing.get_mut(call.0) {
             if is_next {
-                // Those of the request before are of no use any more.
+                // The params of the previous request are no longer needed.
                 core::mem::swap(&mut asked.again.params, &mut params_again);
             }
             if let Ok(serial) = sent {
@@ -312,7 +313,7 @@ impl<C: Recycle> Messages<C> {
         Ok(())
     }
 
-    /// Sends a request that waited for the handshake, if it may be made in the session.
+    /// Sends a request that was queued for the handshake, if the session allows it.
     pub(super) fn release_request(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -328,7 +329,7 @@ impl<C: Recycle> Messages<C> {
         };
         let (kind, route) = (asked.kind, asked.route);
         let task = self.session.task_member(kind, asked.task.as_deref())?;
-        // The progress token is among the params already.
+        // The params already contain the progress token.
         let added = AddedMembers { task: task.as_deref(), ..AddedMembers::default() };
         let params = params.map(Raw::trusted);
         let mut answer_context = AnswerContext::default();
@@ -355,7 +356,7 @@ impl<C: Recycle> Messages<C> {
             && rules.tasks.asked_for
             && let Some(asked) = self.outgoing.get_mut(call.0)
         {
-            // The peer cannot.
+            // The peer does not support tasks for this method.
             asked.task = None;
         }
         let serial = written.map_err(|error| permit.explain::<CallError>(error))?;

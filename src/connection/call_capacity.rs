@@ -1,4 +1,4 @@
-//! The number of calls that the application may make, and the calls that may still become tasks.
+//! The limit on calls of the application, and the abandoned calls that may still become tasks.
 
 use super::call_index::CallIndex;
 use super::call_state::Below;
@@ -6,7 +6,7 @@ use super::cx::Cx;
 use crate::handle::CallId;
 use crate::lazy_box::LazyBox;
 
-/// Whether there is room for one more call of the application, or can be made. What the machine asks about tasks does not
+/// Whether the application may make one more call, or could if an abandoned call is forgotten. Polls of tasks do not
 /// count.
 pub(super) fn has_room(below: &Below, index: &CallIndex, cx: &Cx<'_, '_>) -> bool {
     let others = cx.config.limits.outbound_calls.checked_sub(1);
@@ -14,8 +14,8 @@ pub(super) fn has_room(below: &Below, index: &CallIndex, cx: &Cx<'_, '_>) -> boo
         || index.first_abandoned().is_some()
 }
 
-/// Makes the room that a call has taken beyond the limit. Not before it has been made, because one that
-/// cannot be made changes nothing.
+/// Forgets an abandoned call if a new call exceeds the limit. Runs after the new call was made, because a call that
+/// fails must change nothing.
 pub(super) fn make_room(below: &mut Below, index: &mut LazyBox<CallIndex>, cx: &Cx<'_, '_>) {
     if cx.config.limits.outbound_calls < below.outgoing.counted()
         && let Some(call) = index.first_abandoned()
@@ -24,8 +24,8 @@ pub(super) fn make_room(below: &mut Below, index: &mut LazyBox<CallIndex>, cx: &
     }
 }
 
-/// Waits no longer for the answer to a call that was given up and could still become a task. The answer may come all the
-/// same, and is late then.
+/// Stops waiting for the response to an abandoned call that could still become a task. If the response is still
+/// received, it counts as late.
 pub(super) fn forget_abandoned(below: &mut Below, index: &mut LazyBox<CallIndex>, call: CallId) {
     let Some(id) = below.outgoing.id(call.0) else { return };
     if let Some((_, cause)) = index.abandoned.get(&id).copied() {

@@ -1,4 +1,4 @@
-//! `CallCx`: the context of one step of a call, and `Next`: what comes of the step.
+//! `CallCx`: the context of one step of a call, and `Next`: the result of the step.
 
 use super::call_index::CallIndex;
 use super::common_event::CommonEvent;
@@ -19,7 +19,7 @@ pub(super) struct CallCx<'s, 'c, 'o, C> {
     pub(super) call: CallId,
 }
 
-/// An answer to a request of ours.
+/// A response to a request of this side.
 pub(super) struct Answer<'a> {
     pub(super) outcome: Outcome<'a>,
     /// The whole message.
@@ -27,31 +27,31 @@ pub(super) struct Answer<'a> {
     pub(super) result_type: ResultType,
 }
 
-/// What comes of a step: the call goes on, or it has its outcome. There is nothing else.
+/// The result of a step: the call continues, or it ends with its outcome.
 #[must_use = "the call has to go on or to end"]
 pub(super) enum Next<'a, S> {
-    /// It goes on.
+    /// The call continues.
     On(Option<CallNews<'a>>),
-    /// It goes on in another state.
+    /// The call continues in another state.
     Becomes(S, Option<CallNews<'a>>),
-    /// It ends.
+    /// The call ends.
     Ends(Outcome<'a>),
 }
 
-/// What a step tells of a call that goes on.
+/// The event of a step after which the call continues.
 pub(super) enum CallNews<'a> {
     Event(CommonEvent<'a>),
-    /// The application is asked for input.
+    /// A request for input to the application.
     Input(InputRequested),
 }
 
 impl<'a, S> Next<'a, S> {
-    /// The peer has answered with something that is no result of the method.
+    /// Ends the call because the result of the peer does not fit the method.
     pub(super) fn invalid(bytes: &'a [u8]) -> Self {
         Self::Ends(Outcome::Malformed { kind: ViolationKind::InvalidResult, message: bytes.into() })
     }
 
-    /// The same with another type of the state: a pattern does not know the others.
+    /// Converts the type of the state: the state of one pattern does not know the others.
     pub(super) fn map<T>(self, into: impl FnOnce(S) -> T) -> Next<'a, T> {
         match self {
             Self::On(news) => Next::On(news),

@@ -1,4 +1,4 @@
-//! `CallOptions`: what the application chooses for one call, and `CallError`: why a call was not made.
+//! `CallOptions`: the options of one call, and `CallError`: the reason why a call was not made.
 
 use core::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::handle::IncomingId;
 use crate::model::LoggingLevel;
 use crate::schema::EncodeError;
 
-/// How a call is made.
+/// The options of a call.
 ///
 /// ```
 /// use core::time::Duration;
@@ -30,16 +30,16 @@ pub struct CallOptions {
     pub(super) task: Option<TaskOptions>,
 }
 
-/// How long to wait.
+/// A timeout of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Timeout {
-    /// As long as the configuration says.
+    /// The timeout of the configuration.
     #[default]
     Default,
-    /// As long as it takes.
+    /// No timeout.
     Never,
-    /// This long.
+    /// This timeout.
     After(Duration),
 }
 
@@ -54,7 +54,7 @@ impl Timeout {
 }
 
 impl CallOptions {
-    /// Without progress, with the timeouts of the configuration.
+    /// Creates options without progress, with the timeouts of the configuration.
     pub const fn new() -> Self {
         Self {
             progress: false,
@@ -68,63 +68,65 @@ impl CallOptions {
         }
     }
 
-    /// Asks the peer for progress. Every update begins the idle timeout anew.
+    /// Asks the peer for progress. Every update restarts the idle timeout.
     pub const fn progress(mut self) -> Self {
         self.progress = true;
         self
     }
 
-    /// How long to wait for an answer or progress.
+    /// Sets the longest time to wait for a response or progress.
     pub const fn idle(mut self, timeout: Timeout) -> Self {
         self.idle = timeout;
         self
     }
 
-    /// How long to wait for the answer at most, whatever the progress. If it is said here, that is the time of
-    /// a [task](Self::task) as well, which is cancelled then; the time of the configuration ends when a call
-    /// becomes one.
+    /// Sets the longest time to wait for the response, regardless of progress.
+    ///
+    /// A duration that is set here also bounds a [task](Self::task) that the call becomes; the task is cancelled when
+    /// the time is up. The timeout of the configuration stops when the call becomes a task.
     pub const fn total(mut self, timeout: Timeout) -> Self {
         self.total = timeout;
         self
     }
 
-    /// The least severe log messages that the server is to send while it works on the call. Only where
-    /// there are no sessions; in a session it is said once, by `logging/setLevel`.
+    /// Sets the least severe log messages that the server sends while it works on the call. Only in the modern era;
+    /// in a session, `logging/setLevel` sets the level once.
     pub const fn log_level(mut self, level: LoggingLevel) -> Self {
         self.level = Some(level);
         self
     }
 
-    /// What this side declares to be able to do for this call, if that is less than it is. Only where
-    /// there are no sessions.
+    /// Restricts the capabilities that this side declares for this call to a subset of its own. Only in the modern
+    /// era.
     pub const fn capabilities(mut self, capabilities: CapabilitySet) -> Self {
         self.capabilities = Some(capabilities);
         self
     }
 
-    /// If the server needs something before it answers, the call ends with
-    /// [`Outcome::InputRequired`](crate::Outcome::InputRequired): the application sees to it, and makes
-    /// another call with what it has found out. For gateways, and for answers that take days. Only where
-    /// there are no sessions.
+    /// Leaves input that the server requires to the application. Only in the modern era.
+    ///
+    /// If the server requires input before it responds, the call ends with
+    /// [`Outcome::InputRequired`](crate::Outcome::InputRequired). The application gathers the input and makes another
+    /// call with it. For gateways, and for input that takes days.
     pub const fn input_by_hand(mut self) -> Self {
         self.by_hand = true;
         self
     }
 
-    /// The call may become a [task](crate::task) of the peer.
+    /// Allows the call to become a [task](crate::task) of the peer.
     pub const fn task(mut self, options: TaskOptions) -> Self {
         self.task = Some(options);
         self
     }
 
-    /// The request that the call is made because of: it goes out on the route of that exchange.
+    /// Sets the request that the call is made because of. The call is sent on the route of that exchange.
     pub const fn parent(mut self, parent: IncomingId) -> Self {
         self.parent = Some(parent);
         self
     }
 }
 
-/// Why a call could not be made. Nothing was sent and nothing is pending.
+/// The reason why a call could not be made. Nothing was sent and nothing is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
@@ -140,7 +142,7 @@ pub enum CallError {
     /// The call has not become a task.
     #[error("the call is no task")]
     NotATask,
-    /// The session does not allow it.
+    /// The session does not allow the request.
     #[error("the request may not be sent: {0}")]
     NotAllowed(#[from] NotAllowed),
     /// The request could not be written.
@@ -148,7 +150,7 @@ pub enum CallError {
     Encode(#[from] EncodeError),
 }
 
-/// How a call becomes a task, and what happens then.
+/// How a call becomes a task, and how the task is polled.
 ///
 /// ```
 /// use core::time::Duration;
@@ -167,37 +169,36 @@ pub struct TaskOptions {
 }
 
 impl TaskOptions {
-    /// As a task if the peer can, otherwise as any call; the machine looks after the task.
+    /// Creates options that make the call a task if the peer supports tasks, otherwise an ordinary call. The machine
+    /// polls the task.
     ///
-    /// In a session the peer has to have declared that it can
-    /// (`tasks.requests.…`), and a tool that it can (its `execution.taskSupport`): the second is for the
-    /// caller to know. Where there are no sessions it is the server that decides, and clients that have
-    /// declared the [extension](crate::task::EXTENSION) get tasks without asking for them.
+    /// In a session, the peer must have declared its support (`tasks.requests.…`), and a tool its own
+    /// (`execution.taskSupport`). The caller has to check the tool. In the modern era, the server decides: clients
+    /// that have declared the [extension](crate::task::EXTENSION) receive tasks without asking for them.
     pub const fn new() -> Self {
         Self { ttl: None, poll_interval: None, insist: false, by_hand: false }
     }
 
-    /// How long the peer should keep the task. It may decide otherwise.
+    /// Sets how long the peer should keep the task. The peer may choose another time.
     pub const fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = Some(ttl);
         self
     }
 
-    /// How long to wait between two questions about the task, if the peer does not say. Default a second,
-    /// and longer each time, up to five.
+    /// Sets the interval between two polls of the task, if the peer does not name one. Default 1 s, then longer each
+    /// time, up to 5 s.
     pub const fn poll_interval(mut self, interval: Duration) -> Self {
         self.poll_interval = Some(interval);
         self
     }
 
-    /// Not at all if not as a task: the call fails in a session whose peer has not declared that it can.
+    /// Requires a task: in a session whose peer has not declared support, the call fails.
     pub const fn required(mut self) -> Self {
         self.insist = true;
         self
     }
 
-    /// The call ends with [`Outcome::Task`](crate::Outcome::Task), and the application asks about the task
-    /// as it likes.
+    /// Ends the call with [`Outcome::Task`](crate::Outcome::Task). The application polls the task.
     pub const fn by_hand(mut self) -> Self {
         self.by_hand = true;
         self

@@ -1,4 +1,4 @@
-//! `CallState`: what a call of the application is doing, and what can come of an answer to it.
+//! `CallState`: the state of a call of the application, and how the call handles a response.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -15,36 +15,36 @@ use super::subscription::Subscription;
 use crate::codes::ViolationKind;
 use crate::rpc::{Recycle, ResultType};
 
-/// The messages below the patterns.
+/// The messages layer, below the patterns of calls.
 pub(crate) type Below = Messages<Call>;
 
-/// What a call of the application is beyond its request.
+/// The state of a call of the application beyond its request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Call {
     pub(super) state: CallState,
-    /// The peer has required input before it answered.
+    /// Whether the peer has required input before it responded.
     pub(super) needed_input: bool,
 }
 
-/// What a call of the application is doing. A request of any other owner is `Single`.
+/// The state of a call of the application. A request of any other owner is `Single`.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(super) enum CallState {
-    /// One request, one answer.
+    /// One request, one response.
     #[default]
     Single,
-    /// It reads a list page by page.
+    /// The call reads a list page by page.
     Pages(Box<Pages>),
-    /// It needs input, or has needed some: its request is sent again with what was given.
+    /// The call needs input, or needed some: its request is sent again with the input.
     Input(Box<Rounds>),
-    /// It has become a task of the peer.
+    /// The call has become a task of the peer.
     Task(Box<RemoteTask>),
-    /// It keeps a subscription open.
+    /// The call keeps a subscription open.
     Subscription(Box<Subscription>),
-    /// Its state is lent to a step.
+    /// The state is taken out for a step.
     Stepping,
 }
 
-/// Without what the peer says.
+/// Omits the text of the peer.
 impl fmt::Debug for CallState {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
@@ -65,7 +65,7 @@ impl Recycle for Call {
 }
 
 impl CallState {
-    /// The task of the peer that the call has become.
+    /// Returns the task of the peer that the call has become.
     pub(super) fn task(&self) -> Option<&RemoteTask> {
         match self {
             Self::Task(task) => Some(task),
@@ -80,7 +80,7 @@ impl CallState {
         }
     }
 
-    /// How many bytes of the peer are kept for it.
+    /// Returns the number of bytes of the peer that are kept for the call.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Single | Self::Pages(_) | Self::Stepping => 0,
@@ -95,7 +95,7 @@ impl CallState {
         self.task().is_some_and(|task| task.was_answered)
     }
 
-    /// The answer to the request of the call has come.
+    /// Handles the response to the request of the call.
     pub(super) fn answered<'a>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, Call>,
@@ -113,7 +113,8 @@ impl CallState {
         }
     }
 
-    /// Looks whether an answer is the outcome of the call, which is given back, or only a step on the way to it.
+    /// Decides whether a response is the outcome of the call (`Err`, which returns it) or an intermediate step
+    /// (`Ok`).
     fn interim<'a>(
         &self,
         at: &mut CallCx<'_, '_, '_, Call>,
@@ -153,7 +154,7 @@ impl CallState {
         }
     }
 
-    /// Sends the request of the call again, with what has been given for it.
+    /// Sends the request of the call again, with the gathered input.
     pub(super) fn send_again(&self, at: &mut CallCx<'_, '_, '_, Call>) {
         match self {
             Self::Input(rounds) => rounds.send_again(at),
@@ -161,7 +162,7 @@ impl CallState {
         }
     }
 
-    /// The application has answered something that the call needs.
+    /// Handles an input from the application that the call needs.
     pub(super) fn given<'a>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, Call>,

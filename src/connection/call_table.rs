@@ -1,9 +1,9 @@
-//! The life of a call as a table, and the check that every change is a row of it.
+//! The state transitions of a call as a table, and the check that every transition is a row of the table.
 //!
-//! The state of a call is found out from its entry. When the machine is entered and left, the states of all calls are
-//! compared with those before, in builds for fuzzing and in builds with `RUSTFLAGS="--cfg call_table"`: every test, and
-//! every simulation, that is built so proves the table. Other builds do not have this file, because the tests of memory and
-//! work would see what it takes.
+//! The state of a call is derived from its entry. At the beginning and end of an operation, the states of all calls
+//! are compared with those of the last check. This happens in builds for fuzzing and in builds with
+//! `RUSTFLAGS="--cfg call_table"`: every test and every simulation of such a build verifies the table. Other builds
+//! omit this file, because the tests of memory and work would measure its cost.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -19,35 +19,35 @@ use super::outgoing_request::{OutgoingRequest, Owner, Sent};
 use crate::handle::{CallId, Place};
 use crate::rpc::Outgoing;
 
-/// How far a call is.
+/// The state of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallState {
-    /// Its request waits for the handshake.
+    /// The request waits for the handshake.
     Queued,
-    /// Its request is in the outbox, or has left it.
+    /// The request is in the outbox, or has left it.
     Sent,
-    /// The same as part of a batch.
+    /// The request is in the outbox as part of a batch, or has left it.
     SentInBatch,
-    /// Its request was taken back, or may not be sent in the session. The event of its end is still to come.
+    /// The request was withdrawn, or the session does not allow it. The event of the call's end is pending.
     Withdrawn,
-    /// It needs input, and the application has not given all of it.
+    /// The call needs input, and the application has not given all of it.
     AwaitsInput,
-    /// Its request is made again when it is due.
+    /// The request is sent again when its retry is due.
     Retries,
-    /// It cannot go on. The event of its end is still to come.
+    /// The call cannot continue. The event of its end is pending.
     Ends,
-    /// It is a task of the peer.
+    /// The call is a task of the peer.
     IsTask,
-    /// It is a subscription that a legacy session stands for.
+    /// The call is a subscription in a legacy session.
     Subscribed,
-    /// It has ended for the application. Its request may still be answered with a task.
+    /// The call has ended for the application. The response may still be a task.
     Abandoned,
 }
 
-/// How a call begins.
+/// The initial states of a call.
 const BEGINNINGS: &[CallState] = &[Queued, CallState::Sent, SentInBatch, IsTask, Subscribed];
 
-/// Each state, and what it can become while the machine is entered once. Every state can end as well.
+/// Each state, and its successors within one operation. Every state can also end.
 const CHANGES: &[(CallState, &[CallState])] = &[
     (Queued, &[CallState::Sent, Withdrawn, Subscribed]),
     (CallState::Sent, &[AwaitsInput, Retries, IsTask, Withdrawn, Ends, Abandoned]),
@@ -62,7 +62,7 @@ const CHANGES: &[(CallState, &[CallState])] = &[
     (Abandoned, &[]),
 ];
 
-/// Whether a call that was `before` can be `after` now.
+/// Whether a call in state `before` can be in state `after` now.
 fn is_row(before: Option<CallState>, after: CallState) -> bool {
     match before {
         None => BEGINNINGS.contains(&after),
@@ -75,7 +75,7 @@ fn is_row(before: Option<CallState>, after: CallState) -> bool {
     }
 }
 
-/// The states of all calls when the machine was left last. It is no part of the state of the machine.
+/// The states of all calls at the last check. The states are not part of the state of the connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LastStates(Option<Vec<(Place, CallState)>>);
 
@@ -109,8 +109,8 @@ impl OutgoingRequest<Call> {
 }
 
 impl LastStates {
-    /// Checks that what has happened to each call since the last time is a row of the table, and that what is kept of it
-    /// fits its state. A connection with very many calls is not looked at: it would take too long.
+    /// Checks that the change of each call since the last check is a row of the table. Also checks that the entry of
+    /// each call fits its state. Skips a connection with very many calls, because the check would take too long.
     pub(super) fn check(&mut self, messages: &Below, index: &CallIndex) {
         const MOST: u32 = 256;
         let outgoing = &messages.outgoing;

@@ -1,4 +1,4 @@
-//! The methods of [`Connection`] about calls and notifications of this side.
+//! The methods of [`Connection`] for calls and notifications of this side.
 
 use alloc::vec::Vec;
 
@@ -11,17 +11,16 @@ use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::schema::Payload;
 use crate::time::Instant;
 
-/// # Asking
+/// # Calls and notifications
 impl Connection {
-    /// Makes a call. Its one outcome comes as an event, now or later.
+    /// Makes a call. Its one outcome is an event, now or later.
     ///
-    /// Before the session is open the call is held, within
-    /// [`Limits::held_bytes`](crate::Limits::held_bytes), and its timers run; only `ping` goes
-    /// out at once.
+    /// Before the session is open, the call is queued within [`Limits::held_bytes`](crate::Limits::held_bytes), and
+    /// its timers run. Only `ping` is sent at once.
     ///
     /// # Errors
     ///
-    /// [`CallError`] says why there is no call.
+    /// [`CallError`] if the call was not made.
     pub fn call<M: Method>(
         &mut self,
         params: &M::Params<'_>,
@@ -32,8 +31,7 @@ impl Connection {
         self.call_method(M::NAME, params, options, now, out)
     }
 
-    /// Makes a call of a method by name. The params are a [`Payload`], or nothing:
-    /// `()`.
+    /// Makes a call of a method by name. The params are a [`Payload`], or `()` for none.
     ///
     /// # Errors
     ///
@@ -50,9 +48,11 @@ impl Connection {
         dispatcher.serving.calls.call(cx, method, &params, options)
     }
 
-    /// Asks for a list, page by page, under one handle. All pages but the last come as events;
-    /// the last is the outcome of the call. Progress, timeouts and cancellation are those of
-    /// any call: the idle timeout begins anew with each page, the total one does not.
+    /// Requests a list page by page, under one handle. All pages but the last are events; the last is the outcome of
+    /// the call.
+    ///
+    /// Progress, timeouts and cancellation are those of any call. Each page restarts the idle timeout, but not the
+    /// total timeout.
     ///
     /// # Errors
     ///
@@ -69,11 +69,11 @@ impl Connection {
         dispatcher.serving.calls.list(cx, method, paging, options)
     }
 
-    /// Sends what `fill` adds as one JSON-RPC batch, or nothing at all if it fails or panics.
+    /// Sends the messages that `fill` adds as one JSON-RPC batch. Nothing is sent if `fill` fails or panics.
     ///
     /// # Errors
     ///
-    /// [`BatchError`] says why nothing was sent; so does what `fill` returns.
+    /// [`BatchError`] if nothing was sent, or the error of `fill`.
     pub fn batch<R, E: From<BatchError>>(
         &mut self,
         now: Instant,
@@ -84,12 +84,12 @@ impl Connection {
         dispatcher.serving.calls.batch(cx, fill)
     }
 
-    /// Ends a call because its answer is not wanted any more. It is over at once, without an
-    /// event; the peer is notified unless nothing had been sent yet.
+    /// Cancels a call whose response is no longer needed. The call ends at once, without an event. The peer is
+    /// notified unless nothing of the call had been sent.
     ///
     /// # Errors
     ///
-    /// [`CancelError`] if the call is over already. Nothing was sent.
+    /// [`CancelError`] if the call has already ended. Nothing was sent.
     pub fn cancel(
         &mut self,
         call: CallId,
@@ -100,27 +100,25 @@ impl Connection {
         dispatcher.serving.calls.cancel(cx, call, reason)
     }
 
-    /// Ends every call that was made because of a request
-    /// ([`CallOptions::parent`]), as is due when the request has been cancelled. Says how many
-    /// they were.
+    /// Cancels every call that was made because of a request ([`CallOptions::parent`]), as is due when the request
+    /// has been cancelled. Returns the number of cancelled calls.
     pub fn cancel_calls_made_for(
         &mut self,
         request: IncomingId,
         reason: Option<&str>,
         out: &mut impl Outboxes,
     ) -> usize {
-        // Collected first: cancelling them takes them out of the table.
+        // Collected first: cancelling a call removes it from the table.
         #[allow(clippy::needless_collect, reason = "the table changes")]
         let calls: Vec<CallId> = self.calls_made_for(request).collect();
         calls.into_iter().filter(|call| self.cancel(*call, reason, out).is_ok()).count()
     }
 
-    /// Goes on with a task that a call on another connection has become. The call that stands for it
-    /// ends like any other.
+    /// Continues a task that a call on another connection has become. The new call for the task ends like any other.
     ///
     /// # Errors
     ///
-    /// [`CallError`] says why the task is not asked about.
+    /// [`CallError`] if the task cannot be polled.
     pub fn resume_task(
         &mut self,
         ticket: &TaskTicket,
@@ -132,15 +130,15 @@ impl Connection {
         dispatcher.serving.calls.resume_task(cx, ticket, options)
     }
 
-    /// Asks the peer to cancel the task that a call has become, and waits for what comes of that: the
-    /// call ends with [`Outcome::TaskCancelled`](crate::Outcome::TaskCancelled), or as the task does
-    /// if that is sooner. [`cancel`](Self::cancel) does not wait.
+    /// Asks the peer to cancel the task that a call has become, and waits for the task to end. The call ends with
+    /// [`Outcome::TaskCancelled`](crate::Outcome::TaskCancelled), or with the outcome of the task if the task ends
+    /// before. [`cancel`](Self::cancel) does not wait.
     ///
     /// # Errors
     ///
-    /// [`CallError::NotATask`] if the call is none; [`CallError::NotAllowed`] if the peer does not let
-    /// its tasks be cancelled; [`CallError::Closed`], [`CallError::TooManyCalls`] and
-    /// [`CallError::Encode`] as for any call. Nothing was sent, and the call goes on.
+    /// [`CallError::NotATask`] if the call is not a task; [`CallError::NotAllowed`] if the peer does not support the
+    /// cancellation of tasks; [`CallError::Closed`], [`CallError::TooManyCalls`] and [`CallError::Encode`] as for any
+    /// call. Nothing was sent, and the call continues.
     pub fn cancel_task(
         &mut self,
         call: CallId,
@@ -151,24 +149,24 @@ impl Connection {
         dispatcher.serving.calls.cancel_task(cx, call)
     }
 
-    /// Stops the timers of all calls, for as long as
-    /// [`Timeouts::person`](crate::config::Timeouts::person) at most: somebody is thinking about
-    /// something. On a client this happens by itself while a request that asks a person is
-    /// open.
+    /// Stops the timers of all calls while a person decides, for
+    /// [`Timeouts::person`](crate::config::Timeouts::person) at most. On a client this happens automatically while a
+    /// request that asks a person is open.
     pub fn pause(&mut self, now: Instant) {
         self.dispatcher.messages_mut().set_paused(true, now);
     }
 
-    /// Lets the timers go on that [`pause`](Self::pause) has stopped.
+    /// Restarts the timers that [`pause`](Self::pause) has stopped.
     pub fn resume(&mut self, now: Instant) {
         self.dispatcher.messages_mut().set_paused(false, now);
     }
 
-    /// Sends a notification. Before the session is open it is held; only log messages go out as soon as a server has answered `initialize`.
+    /// Sends a notification. Before the session is open, the notification is queued; only log messages are sent as
+    /// soon as a server has answered `initialize`.
     ///
     /// # Errors
     ///
-    /// [`NotifyError`] says why it was not sent.
+    /// [`NotifyError`] if the notification was not sent.
     pub fn notify<N: Notifies>(
         &mut self,
         params: &N::Params<'_>,
@@ -177,9 +175,8 @@ impl Connection {
         self.notify_method(N::NAME, params, None, out)
     }
 
-    /// Sends a notification about a request: on the route of its exchange, before its answer. Where
-    /// requests stand alone a server can send only such notifications, and those that somebody has
-    /// subscribed to.
+    /// Sends a notification about a request: on the route of its exchange, before its response. In the modern era, a
+    /// server can send only such notifications and those that a client is subscribed to.
     ///
     /// # Errors
     ///
@@ -193,8 +190,8 @@ impl Connection {
         self.notify_method(N::NAME, params, Some(request), out)
     }
 
-    /// Sends a notification by name. `related` is the request it is about, if any: it goes
-    /// out on the route of that exchange.
+    /// Sends a notification by name. `related` is the request that the notification is about, if any; the
+    /// notification is sent on the route of that exchange.
     ///
     /// # Errors
     ///

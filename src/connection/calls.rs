@@ -11,12 +11,12 @@ use crate::model::SubscriptionFilter;
 
 /// The calls of this side, and the messages below them.
 ///
-/// A request of this side and what it stands for lie in one entry of `messages.outgoing`. Every entry leaves through
-/// `leave`, and every call of the application ends with what `ended` makes of that.
+/// One entry of `messages.outgoing` holds a request of this side and the call that it belongs to. Every entry is
+/// removed through `leave`. `ended` makes the last event of every call of the application from the result of `leave`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Calls {
     pub(super) messages: Below,
-    /// What is known of all calls together.
+    /// The indexes and queues over all calls.
     pub(super) index: LazyBox<CallIndex>,
     pub(super) opening: Opening,
     #[cfg(any(call_table, fuzzing))]
@@ -34,28 +34,28 @@ impl Calls {
         }
     }
 
-    /// The request that opens the connection, and the messages by which it is made.
+    /// Returns the request that opens the connection, and the messages layer that sends it.
     pub(crate) const fn opening(&mut self) -> (&mut Opening, &mut Below) {
         (&mut self.opening, &mut self.messages)
     }
 
-    /// Checks that what has happened to each call since the last time is a row of the table.
+    /// Checks that the change of each call since the last check is a row of the table.
     #[cfg(any(call_table, fuzzing))]
     pub(super) fn check_calls(&mut self) {
         self.last_states.check(&self.messages, &self.index);
     }
 
-    /// The subscriptions that are open or are being opened, in the order they were made.
+    /// Returns the subscriptions that are open or are being opened, in the order they were made.
     pub(crate) fn subscriptions(&self) -> impl Iterator<Item = CallId> {
         self.index.subscriptions.iter().copied()
     }
 
-    /// What subscriptions that were lost had asked for, and those that are still there.
+    /// Returns the filters of lost subscriptions, and of those that still exist.
     pub(crate) fn wanted_subscriptions(&self) -> impl Iterator<Item = SubscriptionFilter<'static>> {
         subscribe::wanted(&self.messages, &self.index)
     }
 
-    /// The call that a request of the peer belongs to, because the call has become a task.
+    /// Returns the call whose task a request of the peer belongs to.
     pub(crate) fn needed_for(&self, request: &IncomingRequest<'_, '_>) -> Option<CallId> {
         if self.index.by_task.0.is_empty() {
             return None;

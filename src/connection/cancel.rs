@@ -1,30 +1,30 @@
-//! Calls that are given up: taken back where that is possible, cancelled on the wire where it is not.
+//! The result of a cancellation: withdrawn if nothing was sent yet, cancelled on the wire otherwise.
 
-/// How a cancelled call ended. No event follows, and an answer that still comes is a
+/// The result of a cancelled call. No event follows. A response that is still received is an
 /// [`UnmatchedResponse`](crate::event::UnmatchedResponse).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cancellation {
-    /// It was taken back before any of it was sent: the peer never sees it.
+    /// The call was withdrawn before any of it was sent. The peer never receives it.
     Withdrawn,
-    /// The peer is told, with `notifications/cancelled`, or with `tasks/cancel` if the call has become a
-    /// task; it may have served the call already.
+    /// The peer is notified with `notifications/cancelled`, or with `tasks/cancel` if the call has become a task. The
+    /// peer may have served the call already.
     Notified,
-    /// The call asks for a task, which cannot be cancelled before it has a name. If it gets one within ten
-    /// minutes, and there is room to remember it until then, the peer is told, and
-    /// [`AbandonedTask`](crate::event::AbandonedTask) says so.
+    /// The call asks for a task, which cannot be cancelled before it has an id. The call is remembered for ten
+    /// minutes, if there is room. If its response is a task within that time, the peer is notified and
+    /// [`AbandonedTask`](crate::event::AbandonedTask) reports the task.
     Deferred,
-    /// The call has become a task, and the peer does not let its tasks be cancelled, or there is no room to
-    /// tell it. The task goes on.
+    /// The call has become a task, and the peer does not support its cancellation, or there is no room for the
+    /// notification. The task continues.
     TaskGoesOn,
 }
 
-/// Why a call could not be cancelled.
+/// The reason why a call could not be cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum CancelError {
-    /// The call has ended, or the handle is of another connection, or of `initialize`, which is never
-    /// cancelled. Nothing was sent.
+    /// The call has ended, or the handle belongs to another connection or to `initialize`, which is never cancelled.
+    /// Nothing was sent.
     #[error("the call is not in flight")]
     NotInFlight,
     /// The connection has ended; the outcome of the call is about to be handed out.

@@ -1,18 +1,18 @@
-//! `Change`: a change that subscriptions are notified of, and `ListVersions`: how often each list has changed.
+//! `Change`: a change that subscriptions are notified of, and `ListVersions`: the number of changes of each list.
 
 use crate::dialect::methods::{Listed, NotificationKind, RequestKind};
 
-/// Something that has changed.
+/// A change that subscriptions are notified of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change<'a> {
-    /// A list, by its place among those that can be subscribed to.
+    /// A list, by its index among the lists that can be subscribed to.
     List(usize),
-    /// A resource, which is the one that was subscribed to or a part of it.
+    /// A resource: the subscribed one itself, or a part of it.
     Resource { subscribed: &'a str, uri: &'a str },
 }
 
 impl<'a> Change<'a> {
-    /// What a notification says has changed, if it can be subscribed to.
+    /// Returns the change that a notification reports, if it can be subscribed to.
     pub(super) const fn of(kind: NotificationKind) -> Option<Self> {
         match kind {
             NotificationKind::ToolsChanged => Some(Self::List(0)),
@@ -22,14 +22,15 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// A resource that was subscribed to itself.
+    /// Returns the change of a resource that is itself subscribed to.
     pub(super) const fn of_resource(uri: &'a str) -> Self {
         Self::Resource { subscribed: uri, uri }
     }
 
-    /// How long the notification of it is at least, apart from the id of its subscription.
+    /// Returns a lower bound for the length of the notification, without the id of its subscription.
     pub(super) const fn least_bytes(self) -> usize {
-        // A few bytes less than what is written around the URI: a guess that is too high would be told never.
+        // A few bytes less than the text around the URI: with an estimate that is too high, the notification would
+        // never be sent.
         const AROUND: usize = 120;
         match self {
             Self::List(_) => AROUND,
@@ -47,21 +48,21 @@ impl<'a> Change<'a> {
     }
 }
 
-/// How often each list of the peer has changed.
+/// The number of changes of each list of the peer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ListVersions {
     counts: [u32; Listed::COUNT],
 }
 
 impl ListVersions {
-    /// A list has changed.
+    /// Counts a change of a list.
     pub(super) fn note(&mut self, list: Listed) {
         if let Some(count) = self.counts.get_mut(list as usize) {
             *count = count.wrapping_add(1);
         }
     }
 
-    /// The version of the list that a request of this kind asks for.
+    /// Returns the version of the list that a request of this kind asks for.
     pub(super) fn for_kind(&self, kind: Option<RequestKind>) -> u32 {
         let list = kind.and_then(RequestKind::asks_for);
         list.and_then(|list| self.counts.get(list as usize)).copied().unwrap_or_default()

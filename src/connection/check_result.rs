@@ -14,7 +14,7 @@ use crate::json::{Elements, Object, Str, member};
 use crate::rpc::Recycle;
 use crate::schema::{Misfit, fits};
 
-/// The outcome of a request, once what the peer answered has been checked.
+/// Returns the outcome of a request after the response of the peer was checked.
 pub(super) fn judged<'a, C: Recycle>(
     messages: &mut Messages<C>,
     cx: &Cx<'_, '_>,
@@ -31,7 +31,7 @@ pub(super) fn judged<'a, C: Recycle>(
             }
         }
         Outcome::PeerError(error) if messages.session.role == Side::Client => {
-            // Remembers the elicitations by URL that an error asks for, so that their completion is known.
+            // Remembers the elicitations by URL that an error requires, so that their completion is recognized.
             if let Some(negotiated) = messages.session.negotiated {
                 for id in required_elicitations(error, negotiated.revision) {
                     messages.elicitations.add(&id, &cx.config.limits);
@@ -43,9 +43,11 @@ pub(super) fn judged<'a, C: Recycle>(
     outcome
 }
 
-/// Whether a result is what the method asks for. What a person has filled in is compared with the
-/// form in any case, and so is everything that was asked for on behalf of a request: its handler could do
-/// nothing with what it cannot read but ask again. Everything else is if the configuration wants it.
+/// Checks whether a result fits the method.
+///
+/// The content of an accepted elicitation is always compared with its form. A result for a request of the peer is
+/// always checked: its handler cannot use a result that it cannot read, and could only ask again. Other results are
+/// checked only if the configuration requires it.
 fn check_result<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &Cx<'_, '_>,
@@ -70,7 +72,7 @@ fn check_result<C: Recycle>(
     Ok(())
 }
 
-/// Whether a list of roots has one that is no file.
+/// Whether a list of roots contains a root that is not a file.
 fn has_strange_root(result: &str) -> bool {
     Elements::of(member(result, "roots").unwrap_or_default())
         .filter_map(|root| member(root.borrowed()?, "uri").and_then(Str::from_literal))

@@ -15,11 +15,11 @@ use crate::rpc::Ending;
 use crate::session::Phase;
 use crate::time::Instant;
 
-/// # The end
+/// # Shutdown
 impl Dispatcher {
-    /// The connection is broken, or the peer has ended its side of it.
+    /// Notes that the connection is broken, or that the peer has closed its side of it.
     ///
-    /// A server whose input has ended may still answer: `printf '…' | server` gets its answers.
+    /// A server whose input has ended may still respond: `printf '…' | server` gets its responses.
     pub(crate) fn disconnected(&mut self, config: &ConnectionConfig, cause: Cause, now: Instant) {
         let is_server = self.messages().session.role == super::Side::Server;
         self.messages_mut().lifecycle.input_ended = true;
@@ -30,7 +30,7 @@ impl Dispatcher {
         }
     }
 
-    /// Takes no new work, and ends when everything in flight has ended or the time is up.
+    /// Accepts no new work, and ends the connection when nothing is in flight or when `grace` has passed.
     pub(crate) fn drain(&mut self, cause: Cause, grace: core::time::Duration, now: Instant) {
         self.messages_mut().lifecycle.drain(cause, grace, now);
         if self.messages().lifecycle.phase == Phase::Draining {
@@ -38,20 +38,21 @@ impl Dispatcher {
         }
     }
 
-    /// Ends it now. Only marks: what was in flight comes out of `handle_timeout`.
+    /// Closes the connection at once. This only marks the end: `handle_timeout` hands out the outcomes of everything
+    /// in flight.
     pub(crate) fn close(&mut self, cause: Cause) {
         self.forget_ping();
         self.messages_mut().lifecycle.close(cause);
     }
 
-    /// Waits for no answer to a ping, because the connection is about to end.
+    /// Stops waiting for the response to a ping, because the connection is about to end.
     fn forget_ping(&mut self) {
         if self.keep_alive.has_ping() {
             self.keep_alive.forget_ping(&mut self.serving.calls.messages);
         }
     }
 
-    /// Whether `handle_timeout` has something to hand out already.
+    /// Whether `handle_timeout` already has an event to hand out.
     pub(super) fn has_outcomes(&self) -> bool {
         let Serving { calls, listens, bridges } = &self.serving;
         let Calls { messages, index, .. } = calls;
@@ -72,9 +73,8 @@ impl Dispatcher {
             || (lifecycle.phase == Phase::Closed && !lifecycle.closed_told)
     }
 
-    /// The next thing that the end has brought about: first that it is coming, then the calls that could not go on
-    /// before, the other calls in the order they were made, then the requests in the order they came, then that it is
-    /// over.
+    /// Returns the next event of the end of the connection. The order: draining, calls that could not continue
+    /// before, other calls in the order they were made, requests in the order they were received, closed.
     pub(super) fn next_outcome(&mut self, cx: &mut Cx<'_, '_>) -> Option<Elapsed> {
         let lifecycle = &mut self.messages_mut().lifecycle;
         let is_draining = lifecycle.phase == Phase::Draining;
@@ -89,7 +89,7 @@ impl Dispatcher {
         if is_draining && let Some(event) = self.serving.next_drained(cx) {
             return Some(Elapsed::Event(event));
         }
-        // A call that could not go on before the connection ended has that as its outcome.
+        // A call that could not continue before the connection ended keeps that outcome.
         if let Some(event) = self.serving.next_refused(cx) {
             return Some(Elapsed::Event(event));
         }
@@ -124,14 +124,14 @@ impl Dispatcher {
         self.next_closed().map(Elapsed::Event)
     }
 
-    /// The next request that the end of the connection has ended, and then that it has ended.
+    /// Returns the next request that was ended by the end of the connection, and then the end itself.
     fn next_closed(&mut self) -> Option<CommonEvent<'static>> {
         if self.messages().lifecycle.phase != Phase::Closed {
             return None;
         }
         if let Some(place) = self.messages().incoming.table.first() {
             let id = IncomingId(place);
-            // Everything is forgotten in a moment.
+            // No further cleanup: the `Closed` event drops the remaining state.
             if let Some(taken) = self.messages_mut().take(id, Ending::Closed)
                 && taken.is_subscription
             {
@@ -152,9 +152,9 @@ impl Dispatcher {
     }
 
     fn next_ended_call(&mut self, cx: &mut Cx<'_, '_>) -> Option<Elapsed> {
-        // A ping that was sent before the peer was found not to read.
+        // The connection may have been closed because of a full outbox, after a ping was sent.
         self.forget_ping();
-        // Not by recursion: there can be many whose end is no event.
+        // A loop instead of recursion: many calls can end without an event.
         loop {
             let call = CallId(self.messages().outgoing.first()?);
             let cause = self.messages().lifecycle.cause_of_end();
@@ -173,7 +173,7 @@ impl Dispatcher {
         }
     }
 
-    /// Why draining is over, if it is.
+    /// Returns the reason why draining is over, if it is.
     pub(super) fn drained(&self, now: Instant) -> Option<Cause> {
         let lifecycle = &self.serving.calls.messages.lifecycle;
         if lifecycle.phase != Phase::Draining {

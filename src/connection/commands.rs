@@ -1,4 +1,4 @@
-//! The commands of the application about calls: make, cancel, resume.
+//! The commands of the application for calls: make, cancel, resume.
 
 use alloc::boxed::Box;
 
@@ -48,7 +48,7 @@ impl Calls {
         Ok(call)
     }
 
-    /// Asks for a list, and for its further pages as they come.
+    /// Requests a list, and its further pages as they are received.
     pub(crate) fn list(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -63,7 +63,7 @@ impl Calls {
         Ok(call)
     }
 
-    /// Opens a subscription to what a filter says.
+    /// Opens a subscription to the changes that a filter names.
     pub(crate) fn subscribe(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -91,7 +91,7 @@ impl Calls {
         Ok(call)
     }
 
-    /// Opens a subscription in a session, which has none.
+    /// Opens a subscription in a session. The legacy era has no request that keeps one open.
     fn subscribe_in_session(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -109,7 +109,7 @@ impl Calls {
         let state = CallState::Subscription(Box::new(subscription));
         let mut asked = OutgoingRequest {
             owner: Owner::Subscription,
-            // Nothing is in flight under its own id.
+            // No request is in flight under the id of the subscription.
             sent: Sent::Nowhere,
             call: Call { state, ..Call::default() },
             ..OutgoingRequest::default()
@@ -120,7 +120,7 @@ impl Calls {
         Ok(call)
     }
 
-    /// Sends what `fill` adds as one batch, or nothing at all.
+    /// Sends the messages that `fill` adds as one batch, or nothing at all.
     pub(crate) fn batch<R, E: From<BatchError>>(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -137,7 +137,7 @@ impl Calls {
         Ok(filled)
     }
 
-    /// Ends a call because its answer is not wanted any more.
+    /// Cancels a call whose response is no longer needed.
     pub(crate) fn cancel(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -154,7 +154,7 @@ impl Calls {
         }
         if self.task_of(call).is_some() {
             let asked = self.cancel_remote(cx, call);
-            // No event follows: its outcome is what this returns.
+            // No event follows: the outcome is the return value.
             _ = self.leave(call);
             self.messages.outgoing.remove(call.0, Ending::Answered);
             return Ok(if asked { Cancellation::Notified } else { Cancellation::TaskGoesOn });
@@ -171,7 +171,7 @@ impl Calls {
         Ok(if in_session.is_some() { Cancellation::Notified } else { cancellation })
     }
 
-    /// Asks the peer to cancel the task that a call has become, and waits for what comes of that.
+    /// Asks the peer to cancel the task that a call has become, and waits for the task to end.
     pub(crate) fn cancel_task(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -182,7 +182,7 @@ impl Calls {
         poll(&mut self.messages, cx, (call, PollKind::Cancel), &id, (None, false)).map(drop)
     }
 
-    /// Goes on with a task that has been begun on another connection.
+    /// Continues a task that was begun on another connection.
     pub(crate) fn resume_task(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -210,12 +210,13 @@ impl Calls {
         Ok(call)
     }
 
-    /// Whether a call that the application made is pending.
+    /// Whether a call of the application is pending.
     pub(crate) fn is_pending(&self, call: CallId) -> bool {
         self.messages.outgoing.get(call.0).is_some_and(|asked| asked.owner.is_application())
     }
 
-    /// The calls of the application that are pending, in the order they were made, and the request that each was made for.
+    /// Returns the pending calls of the application in the order they were made, each with the request that it was
+    /// made for.
     pub(crate) fn pending_calls(&self) -> impl Iterator<Item = (CallId, Option<IncomingId>)> {
         self.messages
             .outgoing

@@ -1,4 +1,4 @@
-//! `CommonEvent`: what one message or one due timer gives to both roles.
+//! `CommonEvent`: the event of one message or one expired timer, for both roles.
 
 use super::event::{
     CallEnded, Cancelled, Cause, ListPage, ListRestarted, ProgressUpdate, TaskAnswer,
@@ -9,7 +9,7 @@ use super::task_update::{AbandonedTask, TaskUpdate};
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
 
-/// Everything that both roles surface in the same way.
+/// The events that both roles surface in the same way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CommonEvent<'a> {
     Cancelled(Cancelled<'a>),

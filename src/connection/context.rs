@@ -1,4 +1,4 @@
-//! Under which rules a message is exchanged.
+//! The revision, the capabilities and the sender that apply to a message.
 
 use core::fmt;
 use core::time::Duration;
@@ -9,52 +9,52 @@ use crate::handle::{Principal, Requestor};
 use crate::model::LoggingLevel;
 use crate::version::{Era, Revision};
 
-/// The rules of one exchange, fixed when the request came in.
+/// The rules of one exchange, fixed when its request is received.
 ///
-/// In a session they are those of the handshake, otherwise those that the request itself brings: a
-/// handler that asks only the context serves both.
+/// In a session the rules come from the handshake, otherwise from the request itself. A handler that reads only the
+/// context serves both eras.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct RequestContext {
-    /// The revision.
+    /// The revision of the request.
     pub revision: Revision,
-    /// What the peer offers, as far as the revision knows it.
+    /// The capabilities that the peer declares, limited to those that the revision defines.
     pub capabilities: CapabilitySet,
-    /// The extensions that the request declares and that this side has
-    /// ([`Server::extension`](crate::Server::extension)). There are none in a session.
+    /// The extensions that the request declares and this side supports
+    /// ([`Server::extension`](crate::Server::extension)). Empty in a session.
     pub extensions: ExtensionSet,
-    /// The least severe log messages that the request asks for. In a session it asks for none: what is
-    /// wanted is said once, for all of it.
+    /// The least severe log messages that the request asks for. `None` in a session, where the level is set once for
+    /// the whole session.
     pub log_level: Option<LoggingLevel>,
     /// Whether the peer asked for progress.
     pub wants_progress: bool,
-    /// Who is asking.
+    /// The sender of the request.
     pub principal: Principal,
-    /// Whose tasks the request reaches.
+    /// The owner of the tasks that the request can reach.
     pub requestor: Requestor,
-    /// That the request may become a [task](crate::task), if it may.
+    /// The parameters of the [task](crate::task) that the request may become, if any.
     pub task: Option<TaskRequest>,
 }
 
-/// A request may be answered with a task.
+/// The parameters of the task that a request may be answered with.
 ///
-/// In a session that is what it asks for. Where there are no sessions it says that its sender knows tasks,
-/// and whether there is one is for this side to decide.
+/// In a session the request asks for a task. In the modern era the request only declares that its sender supports
+/// tasks, and this side decides whether to create one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TaskRequest {
-    /// How long the task should be kept, if the request says so.
+    /// How long the task should be kept, if the request names a time.
     pub ttl: Option<Duration>,
 }
 
 impl RequestContext {
-    /// The era of its revision: whether the request belongs to a session.
+    /// Returns the era of the revision: whether the request belongs to a session.
     pub const fn era(&self) -> Era {
         self.revision.era()
     }
 }
 
-/// The requestor only where it is another one than the principal.
+/// Prints the requestor only if it differs from the principal.
 impl fmt::Debug for RequestContext {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = formatter.debug_struct("RequestContext");
@@ -101,12 +101,13 @@ impl From<ModernMeta> for RequestContext {
     }
 }
 
-/// The revision and the capabilities that client and server negotiated for a session, or that a modern request declares.
+/// The revision and the capabilities that client and server negotiated for a session, or that a modern request
+/// declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Negotiated {
     pub(crate) revision: Revision,
-    /// What this side offers, as far as the revision knows it.
+    /// The capabilities that this side declares, limited to those that the revision defines.
     pub(crate) ours: CapabilitySet,
-    /// What the other side offers, as far as the revision knows it.
+    /// The capabilities that the peer declares, limited to those that the revision defines.
     pub(crate) theirs: CapabilitySet,
 }

@@ -26,7 +26,7 @@ use crate::rpc::{Id, UnmatchedCause, Wait};
 
 /// # Messages about calls
 impl Calls {
-    /// The request that this id belongs to. One that has not been sent cannot have been answered.
+    /// Returns the pending request with this id. A request that has not been sent cannot have been answered.
     pub(super) fn pending(&self, cx: &Cx<'_, '_>, id: &Id<'_>) -> Option<CallId> {
         let number = id.number(cx.config.match_stringified_ids)?;
         let place = self.messages.outgoing.find(number)?;
@@ -34,7 +34,7 @@ impl Calls {
         asked.sent.awaits_answer().then_some(CallId(place))
     }
 
-    /// Whether a call of the application, or a question about a task, can be answered.
+    /// Whether a call of the application, or a poll of a task, awaits its response.
     pub(super) fn awaits_answer(&self, call: CallId) -> bool {
         self.messages.outgoing.get(call.0).is_some_and(|asked| {
             let is_poll = matches!(asked.owner, Owner::Poll { .. });
@@ -42,21 +42,22 @@ impl Calls {
         })
     }
 
-    /// Why an id belongs to no request that could be answered.
+    /// Returns the reason why an id matches no request that could be answered.
     pub(super) fn unmatched_cause(&self, cx: &Cx<'_, '_>, id: &Id<'_>) -> UnmatchedCause {
         let outgoing = &self.messages.outgoing;
         let number = id.number(cx.config.match_stringified_ids);
         let pending = number.and_then(|number| outgoing.find(number));
         match pending.and_then(|place| outgoing.get(place)) {
-            // Its id stays in use as the progress token of the task.
+            // The id stays in use as the progress token of the task.
             Some(asked) if asked.call.state.takes_progress() => UnmatchedCause::Completed,
-            // The request has not been sent, or not under this id.
+            // The request has not been sent, or was sent under another id.
             Some(_) => UnmatchedCause::NeverIssued,
             None => outgoing.stray(number),
         }
     }
 
-    /// The transport has found out how a call should have been made: whether it is sent again.
+    /// Sends a call again, if possible, after the transport has found out how the call should have been made. Returns
+    /// whether the call is sent again.
     pub(super) fn is_sent_again(&mut self, cx: &mut Cx<'_, '_>, call: CallId) -> bool {
         let Some(asked) = self.messages.outgoing.get_mut(call.0) else { return false };
         let state = core::mem::replace(&mut asked.call.state, CallState::Stepping);
@@ -70,7 +71,7 @@ impl Calls {
         is_again
     }
 
-    /// A notification of the peer about something else than one request.
+    /// Handles a notification of the peer that is not about a single request.
     pub(super) fn notification<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -120,7 +121,7 @@ impl Calls {
         }
     }
 
-    /// The peer reports on one of our calls. Being late is no fault.
+    /// Handles a progress notification for a call of this side. A late notification is not a violation.
     pub(super) fn progress<'a>(
         &mut self,
         cx: &Cx<'_, '_>,
@@ -191,7 +192,7 @@ impl Calls {
         Some(CommonEvent::Progress(ProgressUpdate { call, progress, total, message }))
     }
 
-    /// The server gives something up that it was asked for. It may do so with subscriptions.
+    /// Handles a cancellation by the server. A server may cancel only subscriptions.
     pub(super) fn cancelled_by_server<'a>(
         &mut self,
         id: &Id<'_>,
@@ -204,7 +205,7 @@ impl Calls {
     }
 }
 
-/// The call that has become the task which a notification is about.
+/// Returns the call whose task a notification is about.
 fn task_of_notification<'a>(
     index: &CallIndex,
     kind: Option<NotificationKind>,

@@ -1,18 +1,18 @@
 //! `Counts`: the numbers of open requests, calls and bytes of a connection.
 
-/// How much one side of a connection holds, for operators and for tests that nothing leaks.
+/// The amount of state that one side of a connection holds, for operators and for tests of leaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Requests of the peer that have not been answered.
+    /// The requests of the peer that have not been answered.
     pub inbound: usize,
-    /// Calls of ours that have not ended.
+    /// The calls of this side that have not ended.
     pub outbound: usize,
-    /// Bytes that are kept of the peer: what [`Limits::connection_bytes`](crate::Limits::connection_bytes)
-    /// bounds.
+    /// The bytes that are kept for the peer, limited by
+    /// [`Limits::connection_bytes`](crate::Limits::connection_bytes).
     pub kept_bytes: usize,
-    /// Bytes of calls and notifications that wait for the handshake.
+    /// The bytes of calls and notifications that wait for the handshake.
     pub held_bytes: usize,
-    /// Violations so far, also those that raised no event.
+    /// The violations so far, including those without an event.
     pub violations: u64,
 }

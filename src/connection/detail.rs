@@ -14,17 +14,17 @@ use crate::version::RevisionSet;
 /// The `data` of an error that the machine sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// Which versions there are, and which one was asked for.
+    /// The supported versions, and the requested one.
     Versions { supported: RevisionSet, requested: String },
-    /// What the request would have to declare.
+    /// The capabilities that the request would have to declare.
     Capabilities(CapabilitySet),
-    /// The same, and it is an extension.
+    /// The extension that the request would have to declare.
     Extension(&'static str),
 }
 
 impl Detail {
     pub(crate) fn versions(supported: RevisionSet, requested: &Str<'_>) -> Self {
-        // A version is a date; whatever is longer need not come back whole.
+        // A version is a date. A longer text is not returned in full.
         const LONGEST: usize = 64;
         let requested = requested.chars().take(LONGEST).collect();
         Self::Versions { supported, requested }
@@ -65,12 +65,12 @@ impl ErrorData for Detail {
         let out = &mut ModelWriter::of_all(writer);
         let start = out.position();
         let written = self.write_members(out).and_then(|()| out.enclose(start, b'{', "}"));
-        // Nothing of it can be wrong, but there may be no room.
+        // The content is always valid, but there may be no room.
         written.map_err(|_| EncodeError::Full)
     }
 }
 
-/// The text of a set of capabilities as its owner would declare it: an object in an object.
+/// Returns the text of a capability set as its owner would declare it: an object of objects.
 pub(crate) fn declaration(set: CapabilitySet) -> String {
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, usize::MAX);
@@ -96,7 +96,7 @@ fn write_declaration(set: CapabilitySet, out: &mut ModelWriter<'_, '_>) -> Writt
     out.enclose(start, b'{', "}")
 }
 
-/// The modes of one capability.
+/// Returns the modes of one capability.
 fn modes(set: CapabilitySet, outer: &str) -> impl Iterator<Item = &'static str> {
     set.iter().filter_map(move |one| {
         let (parent, inner) = one.path().split_once('.')?;
@@ -104,7 +104,7 @@ fn modes(set: CapabilitySet, outer: &str) -> impl Iterator<Item = &'static str> 
     })
 }
 
-/// The name of a member, which is one of ours, with a comma in front.
+/// Writes the name of a member with a comma in front. The name is a constant of this crate and needs no escaping.
 fn write_member(name: &'static str, out: &mut ModelWriter<'_, '_>) -> Written {
     out.piece(",\"")?;
     out.piece(name)?;

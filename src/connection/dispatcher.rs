@@ -1,4 +1,4 @@
-//! `Dispatcher`: which layer gets a message, a timeout, the end of the connection.
+//! `Dispatcher`: dispatches messages, timeouts and the end of the connection to the layers.
 
 use super::Side;
 use super::call_state::Below;
@@ -14,12 +14,12 @@ use crate::session::Phase;
 use crate::time::Instant;
 use crate::version::RevisionSet;
 
-/// One side of a connection, whichever side it is: it dispatches messages, timeouts and the end of the connection to the
+/// One side of a connection, in either role. It dispatches messages, timeouts and the end of the connection to the
 /// layers below it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Dispatcher {
     pub(crate) serving: Serving,
-    /// The role has something to hand out.
+    /// Whether the role has an event to hand out.
     pub(super) has_news: bool,
     pub(super) keep_alive: LazyBox<Silence>,
 }
@@ -38,12 +38,12 @@ impl Dispatcher {
         }
     }
 
-    /// The messages of the connection.
+    /// Returns the messages layer.
     pub(crate) const fn messages(&self) -> &Below {
         &self.serving.calls.messages
     }
 
-    /// The messages of the connection, to be changed.
+    /// Returns the messages layer, mutably.
     pub(crate) const fn messages_mut(&mut self) -> &mut Below {
         &mut self.serving.calls.messages
     }
@@ -52,19 +52,19 @@ impl Dispatcher {
         self.messages().lifecycle.phase
     }
 
-    /// Something is to be handed out that nothing has brought about.
+    /// Notes that an event is ready although no message was received.
     pub(crate) const fn set_news(&mut self) {
         self.has_news = true;
     }
 
-    /// Bytes of the peer have come in.
+    /// Notes that bytes of the peer were received.
     pub(crate) fn on_bytes_received(&mut self, config: &ConnectionConfig, now: Instant) {
         if let Some(policy) = config.keep_alive {
             self.keep_alive.on_bytes_received(policy, now);
         }
     }
 
-    /// Releases all memory that nothing is in.
+    /// Releases all unused memory.
     pub(crate) fn release_memory(&mut self) {
         self.messages_mut().release_memory();
         self.serving.calls.index.release();

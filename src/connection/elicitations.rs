@@ -1,4 +1,4 @@
-//! Elicitations by URL that are not complete
+//! The elicitations by URL that are not complete
 //! ([URL mode](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-mode-elicitation-requests)).
 
 use alloc::collections::VecDeque;
@@ -8,10 +8,10 @@ use crate::json::Str;
 use crate::lazy_box::LazyBox;
 use crate::limits::Limits;
 
-/// The ids of the latest ones, oldest first: on a server those it has asked for, on a client those it
-/// has been asked for.
+/// The ids of the latest elicitations by URL, oldest first. A server keeps those that it has requested, a client
+/// those that were requested of it.
 ///
-/// Looking one up takes time that grows with [`Limits::elicitations`](crate::Limits::elicitations).
+/// A lookup takes time that grows with [`Limits::elicitations`](crate::Limits::elicitations).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Elicitations {
     ids: LazyBox<VecDeque<String>>,
@@ -23,8 +23,9 @@ impl Elicitations {
         self.ids.iter().any(|known| *id == **known)
     }
 
-    /// Remembers one, and forgets the oldest if there are more than `most`.
-    /// One whose id is longer than a URI may be is not remembered.
+    /// Remembers an elicitation, and forgets the oldest if there are more than
+    /// [`Limits::elicitations`](crate::Limits::elicitations). An id that is longer than
+    /// [`Limits::uri_bytes`](crate::Limits::uri_bytes) is not remembered.
     pub(super) fn add(&mut self, id: &Str<'_>, limits: &Limits) {
         if limits.uri_bytes < id.as_wire().len() || self.contains(id) {
             return;
@@ -35,7 +36,7 @@ impl Elicitations {
         }
     }
 
-    /// One is complete. Says whether it was known.
+    /// Forgets an elicitation because it is complete. Returns whether it was known.
     pub(super) fn complete(&mut self, id: &Str<'_>) -> bool {
         work!(self.ids.len());
         let Some(at) = self.ids.iter().position(|known| *id == **known) else { return false };
@@ -43,7 +44,7 @@ impl Elicitations {
         true
     }
 
-    /// Takes no room any more, if there are none.
+    /// Releases the memory if there are no elicitations.
     pub(super) fn release(&mut self) {
         self.ids.release();
     }

@@ -1,4 +1,4 @@
-//! The events that both roles have: outcomes, cancellations, progress, violations, the end.
+//! The events that both roles share: outcomes, cancellations, progress, violations, the end of the connection.
 
 use core::fmt;
 
@@ -15,28 +15,27 @@ use crate::rpc::{ErrorObject, Id, UnmatchedCause};
 use crate::schema::Misfit;
 use crate::task::TaskKey;
 
-/// A notification, of MCP or not. It is never answered.
+/// A notification, defined by MCP or not. A notification is never answered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Notification<'a> {
     /// The method.
     pub method: Str<'a>,
-    /// What goes with it, an object.
+    /// The params, an object.
     pub params: Option<Raw<'a>>,
 }
 
 impl Notification<'_> {
-    /// Whether it is this notification.
+    /// Whether the notification is of this type.
     pub fn is<N: method::Notification>(&self) -> bool {
         self.method == N::NAME
     }
 
-    /// The params, decoded, if it is this notification.
+    /// Returns the decoded params if the notification is of this type.
     ///
     /// # Errors
     ///
-    /// [`ParseError`] inside if the params do not fit: the peer is at fault. Absent params count
-    /// as `{}`.
+    /// [`ParseError`] inside if the params do not fit: the peer is at fault. Absent params count as `{}`.
     pub fn parse<N: method::Notification>(&self) -> Option<Result<N::Params<'_>, ParseError>> {
         if !self.is::<N>() {
             return None;
@@ -47,39 +46,40 @@ impl Notification<'_> {
         })
     }
 
-    /// The same with its own copy of the text.
+    /// Converts the notification into one that owns its text.
     pub fn into_owned(self) -> Notification<'static> {
         Notification { method: self.method.into_owned(), params: self.params.map(Raw::into_owned) }
     }
 }
 
-/// A request of the peer is not to be answered any more. Its handle is dead.
+/// A request of the peer that must not be answered any more. Its handle is stale.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Cancelled<'a> {
     /// The request.
     pub id: IncomingId,
-    /// Who ended it.
+    /// The reason for the end of the request.
     pub cause: CancelCause,
-    /// Why, in the peer's words, if it is the peer who cancelled.
+    /// The reason that the peer gave, if the peer cancelled the request.
     pub reason: Option<Str<'a>>,
 }
 
-/// Who ended a request of the peer.
+/// The reason for the end of a request of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CancelCause {
-    /// The peer cancelled it.
+    /// The peer cancelled the request.
     Peer,
     /// The connection ended, or its drain deadline passed.
     Closed,
-    /// It was needed for a call of this side, which has ended. Nobody waits for the answer.
+    /// The request was needed for a call of this side, and that call has ended. The response is no longer needed.
     CallEnded,
-    /// What was needed to serve it is not to be had from the peer. The machine has answered it.
+    /// The peer did not provide the input that was needed to serve the request. The machine has responded to the
+    /// request.
     InputFailed,
 }
 
-/// In a sentence.
+/// Writes a sentence.
 impl fmt::Display for CancelCause {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(match self {
@@ -92,135 +92,135 @@ impl fmt::Display for CancelCause {
 }
 
 impl Cancelled<'_> {
-    /// The same with its own copy of the text.
+    /// Converts the event into one that owns its text.
     pub fn into_owned(self) -> Cancelled<'static> {
         Cancelled { reason: self.reason.map(Str::into_owned), ..self }
     }
 }
 
-/// How far a call of ours is.
+/// The progress of a call of this side.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ProgressUpdate<'a> {
     /// The call.
     pub call: CallId,
-    /// How far it is; greater than in the update before.
+    /// The progress; greater than in the previous update.
     pub progress: Number,
-    /// How far it has to go, if known.
+    /// The progress at the end, if known.
     pub total: Option<Number>,
-    /// What is going on, for people.
+    /// A message for people.
     pub message: Option<Str<'a>>,
 }
 
 impl ProgressUpdate<'_> {
-    /// The same with its own copy of the text.
+    /// Converts the event into one that owns its text.
     pub fn into_owned(self) -> ProgressUpdate<'static> {
         ProgressUpdate { message: self.message.map(Str::into_owned), ..self }
     }
 }
 
-/// A page of a list that is read page by page, and not the last one: that is the outcome of the call.
+/// A page of a list that is read page by page, but not the last page: the last page is the outcome of the call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ListPage<'a> {
     /// The call.
     pub call: CallId,
-    /// The result that holds the page. The next one has been asked for.
+    /// The result that contains the page. The next page has been requested.
     pub result: Raw<'a>,
-    /// Whether the list has changed since its first page was asked for.
+    /// Whether the list has changed since its first page was requested.
     pub stale: bool,
 }
 
 impl ListPage<'_> {
-    /// The page, decoded as the result of the method that lists.
+    /// Returns the page, decoded as the result of the list method.
     ///
     /// # Errors
     ///
-    /// [`ParseError`] if it does not fit: the peer is at fault.
+    /// [`ParseError`] if the result does not fit: the peer is at fault.
     pub fn parse<M: Method>(&self) -> Result<M::Result<'_>, ParseError> {
         self.result.parse()
     }
 
-    /// The same with its own copy of the text.
+    /// Converts the event into one that owns its text.
     pub fn into_owned(self) -> ListPage<'static> {
         ListPage { result: self.result.into_owned(), ..self }
     }
 }
 
-/// A list that is read page by page is read from its beginning again: forget the pages so far.
+/// A list that is read page by page is read from its beginning again: discard the previous pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ListRestarted {
     /// The call.
     pub call: CallId,
-    /// Why.
+    /// The reason for the restart.
     pub cause: RestartCause,
 }
 
-/// Why a list is read from its beginning again.
+/// The reason why a list is read from its beginning again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RestartCause {
-    /// The peer said that the list has changed.
+    /// The peer has notified this side that the list has changed.
     Changed,
-    /// The peer does not know its cursor any more, as happens if the list has changed. A second time
-    /// ends the call.
+    /// The peer no longer knows its cursor, which can happen after the list has changed. The second such error ends
+    /// the call.
     InvalidCursor,
 }
 
-/// The one outcome of a call. Its handle is dead.
+/// The one outcome of a call. Its handle is stale.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CallEnded<'a> {
     /// The call.
     pub call: CallId,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome<'a>,
-    /// Whether the peer has said, since the call was made, that the list which it asks for has changed:
-    /// the result may be what it was before. Ask again, once.
+    /// Whether the peer has notified this side of a change of the requested list since the call was made. The result
+    /// may be outdated: make the call again, once.
     pub stale: bool,
-    /// Whether the peer needed something before it answered, so that the result is an answer to that as
-    /// well, and nothing to use again for the same request.
+    /// Whether the peer required input before it responded. The result depends on that input, and must not be reused
+    /// for the same request.
     pub needed_input: bool,
-    /// The status of HTTP with which the server has refused, if it has.
+    /// The HTTP status with which the server refused the call, if it did.
     pub status: Option<u16>,
 }
 
 impl<'a> CallEnded<'a> {
-    /// One that is not about a list that has changed, needed no input and was not refused by a status.
+    /// Creates an outcome with no stale list, no input and no HTTP status.
     pub(crate) const fn new(call: CallId, outcome: Outcome<'a>) -> Self {
         Self { call, outcome, stale: false, needed_input: false, status: None }
     }
 }
 
 impl CallEnded<'_> {
-    /// The same with its own copy of the text.
+    /// Converts the event into one that owns its text.
     pub fn into_owned(self) -> CallEnded<'static> {
         CallEnded { outcome: self.outcome.into_owned(), ..self }
     }
 }
 
-/// What came of something that a [task](crate::task) of this side has asked for in a session: hand it to
+/// The outcome of a call that a [task](crate::task) of this side has made in a session: pass it to
 /// [`Tasks::answered`](crate::task::Tasks::answered).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TaskAnswer<'a> {
     /// The task.
     pub task: TaskKey,
-    /// The call by which it was asked.
+    /// The call that the task made.
     pub call: CallId,
-    /// What came of it.
+    /// The outcome of the call.
     pub outcome: Outcome<'a>,
 }
 
 impl TaskAnswer<'_> {
-    /// The same with its own copy of the text.
+    /// Converts the event into one that owns its text.
     pub fn into_owned(self) -> TaskAnswer<'static> {
         TaskAnswer { outcome: self.outcome.into_owned(), ..self }
     }
 }
 
-/// How a call ended. A call that this side cancelled has no outcome event: `cancel` returns the outcome.
+/// The outcome of a call. A call that this side cancelled has no outcome event: `cancel` returns the outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome<'a> {
@@ -242,31 +242,30 @@ pub enum Outcome<'a> {
         /// The last page that was received. The pages before it were events.
         last: Raw<'a>,
     },
-    /// The peer needs something before it can answer, and the call was to be
-    /// [driven by hand](crate::CallOptions::input_by_hand), or cannot be made again by the machine
-    /// because its params are longer than [`Limits::kept_bytes`](crate::Limits::kept_bytes): an
-    /// [`InputRequired`](crate::model::InputRequired). Make another call, with the same params and what
-    /// the peer needs.
+    /// The peer requires input before it can respond, and the machine does not gather the input. The call is
+    /// [driven by hand](crate::CallOptions::input_by_hand), its params are longer than
+    /// [`Limits::kept_bytes`](crate::Limits::kept_bytes), or there is no room for the inputs. The result is an
+    /// [`InputRequired`](crate::model::InputRequired). Make another call, with the same params and the input.
     InputRequired(Raw<'a>),
-    /// The call became a [task](crate::task) that this connection does not poll: the application polls it
-    /// ([`TaskOptions::by_hand`](crate::call::TaskOptions::by_hand)), or the connection has ended. The task goes on and can be
-    /// polled on another connection.
+    /// The call became a [task](crate::task) that this connection does not poll: the application polls the task
+    /// ([`TaskOptions::by_hand`](crate::call::TaskOptions::by_hand)), or the connection has ended. The task continues
+    /// and can be polled on another connection.
     Task(BegunTask<'a>),
     /// The call became a task, and the task was cancelled.
     TaskCancelled,
     /// The call became a task that the peer no longer has, or whose time to live is over. Its result is lost.
     TaskNotFound,
-    /// The peer required input, and the application [rejected](crate::Connection::reject) that request with this code.
-    /// Nothing was sent to the peer.
+    /// The peer required input, and the application [rejected](crate::Connection::reject) that request with this
+    /// code. Nothing was sent to the peer.
     InputRefused(ErrorCode),
     /// The peer required input more than [`Limits::input_rounds`](crate::Limits::input_rounds) times.
     TooManyRounds,
-    /// The machine could not send the call, or could not send it again. A call that was queued before the session opened
-    /// is not allowed in it, or a request with the gathered input does not fit in the outbox, or the server needs a
-    /// session. The peer waits for nothing.
+    /// The machine could not send the call, or could not send it again, and the peer waits for nothing. A queued call
+    /// is not allowed in the session that opened, a request with the gathered input does not fit in the outbox, or
+    /// the server needs a session.
     CallError(CallError),
-    /// The transport of this call failed, and the connection lives on. The [kind](TransportFailure::kind) of the failure
-    /// says whether the peer may have served the call.
+    /// The transport of this call failed, and the connection lives on. The [kind](TransportFailure::kind) of the
+    /// failure shows whether the peer may have served the call.
     TransportFailed(TransportFailure<'a>),
     /// No response came in time. The call was cancelled on the wire, or withdrawn before it was sent.
     TimedOut(Expiry),
@@ -277,7 +276,7 @@ pub enum Outcome<'a> {
 }
 
 impl Outcome<'_> {
-    /// The result, decoded as that of the method; `None` if the call has ended in any other way.
+    /// Returns the decoded result of the method; `None` if the call ended in any other way.
     ///
     /// ```
     /// use mcp_sansio::Outcome;
@@ -301,7 +300,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// The same with its own copy of the text.
+    /// Converts the outcome into one that owns its text.
     pub fn into_owned(self) -> Outcome<'static> {
         match self {
             Self::Result(result) => Outcome::Result(result.into_owned()),
@@ -325,20 +324,20 @@ impl Outcome<'_> {
     }
 }
 
-/// Which time was up.
+/// The timeout that expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Expiry {
-    /// No answer and no progress for [`Timeouts::idle`](crate::config::Timeouts::idle).
+    /// No response and no progress was received for [`Timeouts::idle`](crate::config::Timeouts::idle).
     Idle,
-    /// [`Timeouts::total`](crate::config::Timeouts::total) since the call.
+    /// [`Timeouts::total`](crate::config::Timeouts::total) has passed since the call was made.
     Total,
-    /// The timers of the call have stood still for [`Timeouts::person`](crate::config::Timeouts::person),
-    /// because a person was asked on behalf of the peer.
+    /// The timers of the call were stopped for [`Timeouts::person`](crate::config::Timeouts::person), because a
+    /// person was asked on behalf of the peer.
     Paused,
 }
 
-/// In a sentence.
+/// Writes a sentence.
 ///
 /// ```
 /// assert_eq!(mcp_sansio::event::Expiry::Paused.to_string(), "a person took too long");
@@ -353,38 +352,38 @@ impl fmt::Display for Expiry {
     }
 }
 
-/// A response that belongs to no pending call. It changes nothing.
+/// A response that matches no pending call. The response changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct UnmatchedResponse<'a> {
     /// The id of the response.
     pub id: Id<'a>,
-    /// Why no call waits for it.
+    /// The reason why no call waits for the response.
     pub cause: UnmatchedCause,
 }
 
 impl UnmatchedResponse<'_> {
-    /// The same with its own copy of the text.
+    /// Converts the event into one that owns its text.
     pub fn into_owned(self) -> UnmatchedResponse<'static> {
         UnmatchedResponse { id: self.id.into_owned(), cause: self.cause }
     }
 }
 
-/// Something the peer may not do. The session goes on.
+/// A violation of the protocol by the peer. The session continues.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Violation<'a> {
-    /// What it is.
+    /// The kind of the violation.
     pub kind: ViolationKind,
-    /// The id of the message, if it has one that could be read.
+    /// The id of the message, if it has a readable one.
     pub id: Option<Id<'a>>,
-    /// Whether an error went back.
+    /// Whether an error response was sent.
     pub answered: bool,
-    /// The message. Empty for one that was too long to keep.
+    /// The message. Empty if it was too long to keep.
     pub message: MessageBytes<'a>,
-    /// How many bytes it has, also if it was too long to keep.
+    /// The length of the message in bytes, even if it was too long to keep.
     pub length: u64,
-    /// Which part of the params does not fit, if that is what is wrong.
+    /// The part of the params that does not fit, if that is the violation.
     pub misfit: Option<Misfit>,
 }
 
@@ -394,7 +393,7 @@ impl<'a> Violation<'a> {
         Self { kind, id, answered: false, message: message.into(), length, misfit: None }
     }
 
-    /// The same with its own copy of the message.
+    /// Converts the event into one that owns its message.
     pub fn into_owned(self) -> Violation<'static> {
         Violation {
             kind: self.kind,
@@ -407,11 +406,11 @@ impl<'a> Violation<'a> {
     }
 }
 
-/// Why a connection ended.
+/// The reason for the end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
-    /// The peer ended its output: it has exited, or wants us to.
+    /// The peer closed its output: it has exited, or requests that this side exits.
     #[error("the peer ended the connection")]
     EndOfInput,
     /// Reading failed.
@@ -420,17 +419,17 @@ pub enum Cause {
     /// Writing failed.
     #[error("writing to the peer failed")]
     WriteFailed,
-    /// This side asked for it.
+    /// This side requested the end.
     #[error("the connection was shut down")]
     ShutDown,
-    /// The connection was to end, by the wish of either side, and the deadline passed before everything
-    /// was answered.
+    /// The connection was shutting down, at the request of either side, and the deadline passed before everything was
+    /// answered.
     #[error("the deadline for shutting down passed")]
     DrainDeadline,
-    /// No session came about.
+    /// No session was established.
     #[error("the handshake failed")]
     HandshakeFailed,
-    /// The server has ended the session, or does not know it any more
+    /// The server has ended the session, or no longer knows it
     /// ([session management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)).
     #[error("the server has ended the session")]
     SessionLost,
@@ -438,7 +437,7 @@ pub enum Cause {
     /// ([`KeepAlive::close_after`](crate::config::KeepAlive::close_after)).
     #[error("the peer does not answer any more")]
     Unresponsive,
-    /// The peer sends and does not read: not even the machine's own answers fit any more.
+    /// The peer sends and does not read: not even the responses of the machine itself fit into the outbox any more.
     #[error("the peer does not read its answers")]
     OutboxOverflow,
 }

@@ -14,7 +14,7 @@ use crate::handle::Place;
 use crate::json::Number;
 use crate::rpc::Recycle;
 
-/// A text that `Debug` leaves out.
+/// A text that `Debug` omits.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Unprinted(pub(super) String);
 
@@ -24,42 +24,43 @@ impl fmt::Debug for Unprinted {
     }
 }
 
-/// What is kept of a request until it is answered.
+/// The state of a request of the peer until it is answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Exchange {
     pub(super) context: RequestContext,
-    /// What is asked for; nothing if MCP does not have it or the machine is not to look.
+    /// The kind of the request; `None` if MCP does not define the method or the request is relayed.
     pub(super) kind: Option<RequestKind>,
     pub(super) kept: Kept,
-    /// What it is needed for, if the machine has made it of the answer to a call.
+    /// The input of a call that the request stands for, if the machine made the request from the response to that
+    /// call.
     pub(super) need: Option<Need>,
-    /// It passes without being looked at.
+    /// Whether the request is relayed without validation.
     pub(super) is_relayed: bool,
-    /// The latest message about it that was put into the outbox.
+    /// The latest message about the request that was put into the outbox.
     pub(super) last_output: Option<Serial>,
-    /// The batch it came in.
+    /// The batch that contains the request.
     pub(super) batch: Option<Place>,
-    /// What notifications about it name it by, a literal: its progress token, empty if it has none, or
-    /// its id if it is a subscription.
+    /// The token in notifications about the request, a JSON literal: its progress token (empty if it has none), or
+    /// the id of the request if it is a subscription.
     pub(super) token: String,
     pub(super) progress: Option<Number>,
     pub(super) delayed: Option<Box<Delayed>>,
-    /// The metadata by which it belongs to a task of the peer, and its answer, too: a literal. Empty if it
-    /// belongs to none.
+    /// The metadata that associates the request and its response with a task of the peer, a JSON literal. Empty if
+    /// there is no such task.
     pub(super) related: Unprinted,
-    /// The peer has cancelled it, and the application has not been told yet.
+    /// Whether the request was cancelled and the application has not received the event yet.
     pub(super) marked: bool,
-    /// What counts for it towards [`Limits::connection_bytes`](crate::Limits::connection_bytes).
+    /// The bytes that count towards [`Limits::connection_bytes`](crate::Limits::connection_bytes).
     pub(super) bytes: usize,
 }
 
 impl Exchange {
-    /// Whether its sender wants a task, and not its result.
+    /// Whether the sender asks for a task instead of the result.
     pub(super) const fn asks_for_task(&self) -> bool {
         self.context.task.is_some() && self.rules().tasks.asked_for
     }
 
-    /// The rules of the era that it belongs to.
+    /// Returns the rules of the era of the request.
     pub(super) const fn rules(&self) -> &'static EraRules {
         self.context.revision.rules()
     }

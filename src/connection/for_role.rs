@@ -1,4 +1,4 @@
-//! `ForRole`: what a role has to look at before the machine goes on with a message.
+//! `ForRole`: the input that a role handles before the machine continues with a message.
 
 use super::common_event::CommonEvent;
 use super::event::{Notification, Outcome};
@@ -8,23 +8,23 @@ use super::late_probe::LateProbe;
 use super::resumed::Resumed;
 use crate::dialect::methods::{NotificationKind, RequestKind};
 
-/// What is left for the role.
+/// The part of a message that is left to the role.
 #[derive(Debug)]
 pub(crate) enum ForRole<'e, 'a> {
-    /// Something that both roles surface in the same way.
+    /// An event that both roles surface in the same way.
     Event(CommonEvent<'a>),
-    /// `initialize`, with nothing in its way but its params.
+    /// An `initialize` request that has passed every check except that of its params.
     Initialize(IncomingRequest<'e, 'a>),
-    /// A request of the session; if MCP has it, its params are in order.
+    /// A request that may be served. If MCP defines its method, its params are valid.
     Request(Option<RequestKind>, IncomingRequest<'e, 'a>),
-    /// A notification other than those about requests; if MCP has it, its params are in order.
+    /// A notification that is not about a request. If MCP defines its method, its params are valid.
     Notification(Option<NotificationKind>, Notification<'a>),
-    /// What came of `initialize`.
+    /// The outcome of `initialize`.
     HandshakeEnded(Outcome<'a>),
-    /// A question that was given up has been answered.
+    /// The response to a probe that was given up.
     LateProbe(LateProbe<'a>),
-    /// Something that the peer needs before it answers a call.
+    /// An input that the peer requires before it responds to a call.
     Input(InputRequested),
-    /// A request that can go on, now that the peer has given what was needed for it.
+    /// A request that can continue, because the peer has provided the input for it.
     Resumed(Resumed),
 }

@@ -14,7 +14,7 @@ use crate::frame::{Element, Frame, Origin};
 use crate::json::Envelope;
 use crate::rpc::{Defective, Intent, Message, Recycle, classify, defect_kind};
 
-/// Takes a frame in. `Break` says that its text is not to be read, and has the event, if there is one.
+/// Checks a frame. `Break` means that the text of the frame must not be read, and contains the event, if any.
 pub(super) fn take_in<'a, C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
@@ -24,7 +24,7 @@ pub(super) fn take_in<'a, C: Recycle>(
     if let Origin::Element(element) = frame.origin() {
         return take_element(messages, cx, (frame, element), reception);
     }
-    // A batch whose last element never came has ended.
+    // A new frame also ends a batch whose last element was never received.
     end_batch(messages, cx);
     let Some(kind) = framing_fault(cx, frame) else { return ControlFlow::Continue(()) };
     let fault = Defective { kind, id: None, meant: true, intent: Intent::Other };
@@ -37,7 +37,7 @@ pub(super) fn take_in<'a, C: Recycle>(
     ControlFlow::Break(event)
 }
 
-/// No more elements of a batch come in.
+/// Ends the batch whose elements are being received.
 pub(super) fn end_batch<C: Recycle>(messages: &mut Messages<C>, cx: &mut Cx<'_, '_>) {
     let batches = &mut messages.incoming.batches;
     if batches.has_current() && batches.end_current(cx.out) {
@@ -45,10 +45,10 @@ pub(super) fn end_batch<C: Recycle>(messages: &mut Messages<C>, cx: &mut Cx<'_, 
     }
 }
 
-/// What is wrong with a frame, whatever its text says.
+/// Returns the framing fault of a frame, independent of its text.
 fn framing_fault(cx: &Cx<'_, '_>, frame: Frame<'_>) -> Option<ViolationKind> {
     match frame.origin() {
-        // A frame that came without an inbox can be too long, too.
+        // A frame that did not pass through an inbox can also be too long.
         Origin::Message | Origin::LastLine => {
             (cx.config.limits.frame_bytes < frame.bytes().len()).then_some(ViolationKind::TooLong)
         }
@@ -60,7 +60,7 @@ fn framing_fault(cx: &Cx<'_, '_>, frame: Frame<'_>) -> Option<ViolationKind> {
     }
 }
 
-/// An element of a batch: a message if the session has batches.
+/// Handles an element of a batch. The element is a message if the session supports batches.
 fn take_element<'a, C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
@@ -71,7 +71,7 @@ fn take_element<'a, C: Recycle>(
         return ControlFlow::Break(early_element(messages, cx, (frame, element), reception));
     };
     if !Feature::Batches.is_in(session.revision) {
-        // One array is one offence, and its elements are not looked at.
+        // One array is one violation, and its elements are not read.
         return ControlFlow::Break(forbidden_batch(messages, cx, (frame, element), reception));
     }
     if element.index == 0 {
@@ -82,7 +82,7 @@ fn take_element<'a, C: Recycle>(
     ControlFlow::Continue(())
 }
 
-/// An element of a batch while nothing is agreed: each request is refused under its own id.
+/// Handles an element of a batch before a session is negotiated: each request is refused under its own id.
 fn early_element<'a, C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,

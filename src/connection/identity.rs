@@ -12,10 +12,10 @@ use crate::schema::shape::{Form, Record};
 use crate::schema::{Additions, Empty, Payload, PayloadWriter, Writer};
 use crate::version::Revision;
 
-/// The keys of `_meta` that are the machine's in these revisions
+/// The keys of `_meta` that are reserved for the machine in the modern revisions
 /// ([`_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)).
 pub(crate) mod key {
-    /// What the keys begin with that the specification reserves.
+    /// The prefix of the keys that the specification reserves.
     pub(crate) const RESERVED: &str = "io.modelcontextprotocol/";
 
     pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -25,17 +25,17 @@ pub(crate) mod key {
     pub(crate) const LEVEL: &str = "io.modelcontextprotocol/logLevel";
     pub(crate) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-    /// Those of requests.
+    /// The keys of requests.
     pub(crate) const OF_REQUESTS: &[&str] = &[VERSION, CAPABILITIES, CLIENT, LEVEL];
-    /// Those of results.
+    /// The keys of results.
     pub(crate) const OF_RESULTS: &[&str] = &[SERVER, SUBSCRIPTION];
-    /// That of everything that belongs to a task of a session.
+    /// The key of every message that belongs to a task of a session.
     pub(crate) const OF_TASKS: &[&str] = &[crate::task::RELATED];
-    /// Those of notifications.
+    /// The keys of notifications.
     pub(crate) const OF_NOTIFICATIONS: &[&str] = &[SUBSCRIPTION];
 }
 
-/// Who the server says it is in the result by which a connection of this revision was opened.
+/// Returns the server's `Implementation` from the result that opened a connection of this revision.
 pub(crate) fn server_info<'r>(
     result: &'r Raw<'_>,
     revision: Revision,
@@ -47,12 +47,12 @@ pub(crate) fn server_info<'r>(
     member_of(result, "serverInfo")
 }
 
-/// Who the client says it is in the params of `initialize`.
+/// Returns the client's `Implementation` from the params of `initialize`.
 pub(crate) fn client_info<'r>(params: &'r Raw<'_>) -> Option<Implementation<'r>> {
     member_of(params.as_json(), "clientInfo")
 }
 
-/// The client's `Implementation` from the `_meta` of a modern request.
+/// Returns the client's `Implementation` from the `_meta` of a modern request.
 pub(crate) fn modern_client_info<'r>(meta: &'r Raw<'_>) -> Option<Implementation<'r>> {
     member_of(meta.as_json(), key::CLIENT)
 }
@@ -61,33 +61,33 @@ fn member_of<'r>(object: &'r str, name: &str) -> Option<Implementation<'r>> {
     decoded(json::member(object, name)?).ok()
 }
 
-/// The metadata of a request for whoever is asked in turn: without what belongs to one connection. `None` if
-/// nothing is left.
+/// Returns the metadata of a request for forwarding to another peer, without the members that belong to one
+/// connection. `None` if no member is left.
 pub(crate) fn meta_to_pass_on(meta: &Raw<'_>) -> Option<Raw<'static>> {
     let of_the_connection = [key::OF_REQUESTS, key::OF_TASKS, &["progressToken"]].concat();
     let left_out: Vec<_> = of_the_connection.into_iter().map(|key| (key, None)).collect();
     Some(meta.edited(&left_out)).filter(|meta| meta.members().next().is_some())
 }
 
-/// What one side says of itself.
+/// The implementation info and the capabilities of one side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
-    /// Members of `_meta`: of a client the revision and who it is, of a server who it is.
+    /// Members of `_meta`: for a client its revision and its info, for a server its info.
     pub(super) info: String,
-    /// The same and, of a client, what it can do.
+    /// The same members and, for a client, its capabilities.
     pub(super) request: String,
-    /// What this side offers.
+    /// The capabilities that this side declares.
     pub(super) offered: CapabilitySet,
-    /// What it says of using its results again.
+    /// The cache hints of the results of this side.
     pub(super) hints: CacheHints,
-    /// The first era that a connection is used in is its only one.
+    /// Whether the first era that a connection is used in is its only era.
     pub(super) one_era: bool,
-    /// The extensions that it has, by name.
+    /// The names of the extensions that this side supports.
     extensions: Vec<String>,
 }
 
 impl Identity {
-    /// A server, which need not say who it is.
+    /// Creates the identity of a server. The info is optional.
     pub(crate) fn of_server(
         info: Option<&Implementation<'_>>,
         offered: CapabilitySet,
@@ -101,7 +101,7 @@ impl Identity {
         Self { request: info.clone(), info, offered, hints, one_era: false, extensions }
     }
 
-    /// A client, which need not say who it is.
+    /// Creates the identity of a client. The info is optional.
     pub(crate) fn of_client(
         revision: Revision,
         info: Option<&Implementation<'_>>,
@@ -126,19 +126,19 @@ impl Identity {
         Self { info: text, request, offered, extensions, ..Self::default() }
     }
 
-    /// The same, and whether the first era that a connection is used in is its only one.
+    /// Sets whether the first era that a connection is used in is its only era.
     pub(crate) fn of_one_era(self, one_era: bool) -> Self {
         Self { one_era, ..self }
     }
 
-    /// The extension of this name, if this side has it.
+    /// Returns the extension with this name, if this side supports it.
     pub(crate) fn extension(&self, name: &str) -> Option<Extension> {
         let index = self.extensions.iter().position(|known| known == name)?;
         Extension::at(index)
     }
 }
 
-/// A member as text. What cannot be written is said to be nothing.
+/// Returns a member as text. A value that cannot be written becomes `{}`.
 fn member(name: &str, value: &dyn Payload, record: &'static Record, revision: Revision) -> String {
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, usize::MAX);

@@ -1,4 +1,4 @@
-//! Batches of the peer: their answers go back together
+//! The batches of the peer: the responses to one batch are sent together
 //! ([2025-03-26, batching](https://modelcontextprotocol.io/specification/2025-03-26/basic#batching)).
 
 use alloc::vec::Vec;
@@ -13,34 +13,34 @@ use crate::lazy_box::Empty;
 use crate::rpc::{Ending, Id, Inbound, Lookup, Recycle, Table};
 use crate::schema::{EncodeError, Writer};
 
-/// The batches of which not everything has been answered.
+/// The batches that have not been answered completely.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Batches {
     table: Table<Batch>,
-    /// The one whose elements are coming in, and whether its last one has come.
+    /// The batch whose elements are being received, and whether its last element was received.
     current: Option<Place>,
     has_all_elements: bool,
-    /// The ids of the requests whose answers wait: still in flight for the peer.
+    /// The ids of the requests whose responses wait. For the peer, these requests are still in flight.
     answered: Inbound<()>,
-    /// How many bytes of answers wait in all of them, and what their ids take.
+    /// The bytes of all waiting responses and of their ids.
     bytes: usize,
 }
 
-/// What an id of a request whose answer waits takes, beside its text.
+/// The bytes that the id of a waiting response takes, in addition to its text.
 const ID_BYTES: usize = 96;
 
-/// Answers that wait for the others of their batch.
+/// The responses that wait for the other responses of their batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Batch {
     answers: Queue<()>,
-    /// Where the ids are that they answer.
+    /// The places of the ids that the responses carry.
     ids: Vec<Place>,
-    /// What the answers and their ids take.
+    /// The bytes of the responses and their ids.
     bytes: usize,
     route: Route,
-    /// How many of its requests have not been answered.
+    /// The number of requests that have not been answered.
     open: u32,
-    /// All of its elements have come.
+    /// Whether all elements of the batch were received.
     complete: bool,
     asks: bool,
     answers_ours: bool,
@@ -81,7 +81,7 @@ impl Default for Batches {
 }
 
 impl Batches {
-    /// An element comes in. Gives the batch that it is in.
+    /// Handles the start of an element. Returns its batch.
     pub(super) fn begin_element(&mut self, element: Element, route: Route) -> Option<Place> {
         if self.current.is_none() {
             self.current = Some(self.table.insert(|batch| batch.route = route));
@@ -90,12 +90,13 @@ impl Batches {
         self.current
     }
 
-    /// Whether the last element of a batch has come in.
+    /// Whether the last element of a batch was received.
     pub(super) const fn has_all_elements(&self) -> bool {
         self.has_all_elements
     }
 
-    /// A request or notification stands in the batch, or an answer to a call of ours.
+    /// Notes that the current batch contains a request or notification (`asks`), or a response to a call of this
+    /// side.
     pub(super) fn note(&mut self, asks: bool) {
         let batch = self.current.and_then(|place| self.table.get_mut(place));
         if let Some(batch) = batch {
@@ -104,30 +105,30 @@ impl Batches {
         }
     }
 
-    /// Whether so many other batches wait for answers that no request of this one can be taken in.
+    /// Whether too many other batches wait for responses to admit a request of this one.
     pub(super) fn is_full(&self, place: Place, most: u32) -> bool {
         let is_open = self.table.get(place).is_some_and(|batch| 0 < batch.open);
         !is_open && most < self.table.len()
     }
 
-    /// Whether the first request of another batch could be taken in.
+    /// Whether the first request of another batch could be admitted.
     pub(super) fn has_room(&self, most: u32) -> bool {
         self.table.len() < most
     }
 
-    /// What is kept of the answers that wait.
+    /// Returns the bytes of the waiting responses.
     pub(super) const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// A request of the batch has been taken in.
+    /// Notes that a request of the batch was admitted.
     pub(super) fn open_request(&mut self, place: Place) {
         if let Some(batch) = self.table.get_mut(place) {
             batch.open += 1;
         }
     }
 
-    /// Adds an answer, unless more than `limit` bytes would wait.
+    /// Adds a response. Fails if more than `limit` bytes would wait.
     pub(super) fn append(
         &mut self,
         place: Place,
@@ -152,7 +153,7 @@ impl Batches {
         Ok(())
     }
 
-    /// Whether the answer to a request with this id waits for others.
+    /// Whether the response to a request with this id waits for others.
     pub(super) fn look_up(&self, id: &Id<'_>) -> Lookup {
         if mutant!("ids_of_batches_are_compared_one_by_one") {
             let is_it = |(place, ()): (Place, &())| {
@@ -170,17 +171,17 @@ impl Batches {
 }
 
 impl Batches {
-    /// Whether no batch has answers that wait.
+    /// Whether no batch has waiting responses.
     pub(super) const fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
 
-    /// Whether elements of a batch are coming in.
+    /// Whether the elements of a batch are being received.
     pub(super) const fn has_current(&self) -> bool {
         self.current.is_some()
     }
 
-    /// No more elements of the batch come in. Returns whether it mixes requests with answers.
+    /// Ends the current batch. Returns whether it mixes requests with responses.
     #[cold]
     pub(super) fn end_current(&mut self, out: &mut dyn Outboxes) -> bool {
         self.has_all_elements = false;
@@ -192,7 +193,7 @@ impl Batches {
         is_mixed
     }
 
-    /// A request of a batch has been answered, or never will be.
+    /// Notes that a request of a batch was answered, or will never be answered.
     pub(super) fn settle(&mut self, place: Place, out: &mut dyn Outboxes) {
         if let Some(batch) = self.table.get_mut(place) {
             batch.open = batch.open.saturating_sub(1);
@@ -206,20 +207,20 @@ impl Batches {
         }
     }
 
-    /// Sends what there is of the answers to every batch, because no more of them can come.
+    /// Sends the waiting responses of every batch, because no more responses can follow.
     pub(super) fn send_all(&mut self, out: &mut dyn Outboxes) {
         while let Some(place) = self.table.first() {
             self.send_batch(place, out);
         }
     }
 
-    /// Sends the answers to a batch as one array, if there are any, and forgets it.
+    /// Sends the responses to a batch as one array, if there are any, and removes the batch.
     fn send_batch(&mut self, place: Place, out: &mut dyn Outboxes) {
         let Some(batch) = self.table.get_mut(place) else { return };
         let route = batch.route;
         if !batch.answers.is_empty() {
             self.bytes -= batch.bytes;
-            // It has been bounded already, so this cannot fail.
+            // `append` has bounded the responses already, so this cannot fail.
             let sent = out.outbox(route).append(Room::Held, Tag::Nothing, |writer| {
                 write_array(writer, batch.answers.drain().map(|(answer, ())| answer))
             });

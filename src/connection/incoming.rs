@@ -13,28 +13,28 @@ use crate::handle::{ConnectionNumber, IncomingId, Place};
 use crate::lazy_box::{Empty, LazyBox};
 use crate::rpc::{Deadlines, Ending, Id, Inbound, Lookup, PlaceQueue};
 
-/// The requests of the peer, from when they are taken in until they are answered or dropped; and those that the machine
-/// makes of what the peer needs for a call.
+/// The requests of the peer, from admission until they are answered or dropped. Also the requests that the machine
+/// makes from the inputs that the peer requires for a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Incoming {
     pub(super) table: Inbound<Exchange>,
-    /// What is kept of the peer: of these requests, and by the patterns. It counts towards
-    /// [`Limits::connection_bytes`](crate::Limits::connection_bytes).
+    /// The bytes that are kept for the peer, by these requests and by the patterns of calls. These bytes count
+    /// towards [`Limits::connection_bytes`](crate::Limits::connection_bytes).
     pub(super) bytes: usize,
-    /// How many of these subscribe to a resource.
+    /// The number of these requests that subscribe to a resource.
     pub(super) asked_subscriptions: u32,
     news: LazyBox<News>,
-    /// Until when no further progress may be sent, per request.
+    /// The time before which no further progress may be sent, per request.
     pub(super) progress_deadlines: LazyBox<Deadlines>,
     pub(super) batches: LazyBox<Batches>,
 }
 
-/// Requests of which the application has not been told something.
+/// The requests with an event that the application has not received yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct News {
-    /// Requests that were cancelled, together with another one or because they are not needed any more.
+    /// The requests that were cancelled together with another one, or because they are no longer needed.
     marked: VecDeque<(Place, CancelCause)>,
-    /// Requests for input, which are new.
+    /// The new requests for input.
     unannounced: PlaceQueue,
 }
 
@@ -42,16 +42,16 @@ impl Empty for News {
     const EMPTY: &'static Self = &Self { marked: VecDeque::new(), unannounced: PlaceQueue::EMPTY };
 }
 
-/// A request of the peer that has left the table. Whatever was done on its behalf has to be ended with it.
+/// A request of the peer that has left the table. The caller must end all work on its behalf.
 #[derive(Debug)]
 #[must_use = "what was begun on behalf of the request goes on"]
 pub(super) struct Taken {
     pub(super) id: IncomingId,
-    /// The batch that it came in, which may be complete now.
+    /// The batch that contains the request, which may be complete now.
     pub(super) batch: Option<Place>,
-    /// It kept a subscription open.
+    /// Whether the request kept a subscription open.
     pub(super) is_subscription: bool,
-    /// It asked a person, so the clock of calls stood still.
+    /// Whether the request asked a person, so that the clock of calls was stopped.
     pub(super) asked_a_person: bool,
 }
 
@@ -67,7 +67,7 @@ impl Incoming {
         }
     }
 
-    /// Whether a request with this id is in flight, and if not, whether there can be one.
+    /// Whether a request with this id is in flight, and if not, whether one can be admitted.
     #[inline]
     pub(super) fn look_up(&self, id: &Id<'_>) -> Lookup {
         match self.table.look_up(id) {
@@ -76,7 +76,7 @@ impl Incoming {
         }
     }
 
-    /// Takes a request out of the table.
+    /// Removes a request from the table.
     pub(super) fn take(&mut self, id: IncomingId, ending: Ending) -> Option<Taken> {
         let exchange = self.table.get(id.0)?;
         let taken = Taken {
@@ -97,7 +97,7 @@ impl Incoming {
         Some(taken)
     }
 
-    /// Why a request cannot be answered that is not in the table.
+    /// Returns the reason why a request that is not in the table cannot be answered.
     pub(super) fn missing(&self, id: IncomingId) -> RespondError {
         match self.table.ending(id.0) {
             Some(Ending::Answered) => RespondError::Answered,
@@ -107,23 +107,23 @@ impl Incoming {
         }
     }
 
-    /// Whether there is something to tell the application.
+    /// Whether there is an event for the application.
     pub(super) fn has_news(&self) -> bool {
         !(self.news.marked.is_empty() && self.news.unannounced.is_empty())
     }
 
-    /// Adds a request for input that the application has not seen yet.
+    /// Queues a request for input that the application has not received yet.
     pub(super) fn push_unannounced(&mut self, place: Place) {
         self.news.unannounced.push(place);
     }
 
-    /// So many requests for input have ended before the application was told of them.
+    /// Notes that `count` requests for input ended before the application received them.
     pub(super) fn note_unannounced_ended(&mut self, count: usize) {
         let Self { news, table, .. } = self;
         news.unannounced.note_ended(count, |place| table.get(place).is_some());
     }
 
-    /// AddedMembers a request as cancelled: the application is told of it later.
+    /// Marks a request as cancelled. The application receives the event later.
     pub(super) fn mark(&mut self, place: Place, cause: CancelCause) {
         if let Some(exchange) = self.table.get_mut(place) {
             exchange.marked = true;
@@ -131,7 +131,7 @@ impl Incoming {
         self.news.marked.push_back((place, cause));
     }
 
-    /// The next request that was marked and has not ended in another way meanwhile.
+    /// Returns the next marked request that has not ended in another way meanwhile.
     pub(super) fn next_marked(&mut self) -> Option<(Place, CancelCause)> {
         loop {
             let next = *self.news.marked.front()?;
@@ -142,7 +142,8 @@ impl Incoming {
         }
     }
 
-    /// The next request for input of which the application has not been told, and what it is needed for.
+    /// Returns the next request for input that the application has not received, and the input that the request
+    /// stands for.
     pub(super) fn next_unannounced(&mut self) -> Option<(IncomingId, Need)> {
         while !self.news.unannounced.is_empty() {
             let Self { news, table, .. } = self;
@@ -154,8 +155,8 @@ impl Incoming {
         None
     }
 
-    /// The first of the last `count` requests for input. What was there before is not looked at: the peer can make that
-    /// many.
+    /// Returns the first of the last `count` requests for input. Skips the earlier ones without a scan, because the
+    /// peer determines their number.
     pub(super) fn first_of_last_unannounced(&mut self, count: usize) -> Option<(IncomingId, Need)> {
         if self.news.unannounced.is_empty() {
             return None;
@@ -164,7 +165,7 @@ impl Incoming {
         Some((IncomingId(place), self.announce(place)?))
     }
 
-    /// Marks a request for input as announced to the application, and returns it.
+    /// Marks a request for input as announced to the application, and returns its input.
     fn announce(&mut self, place: Place) -> Option<Need> {
         let exchange = self.table.get_mut(place).filter(|exchange| !exchange.marked)?;
         let need = exchange.need.as_mut()?;
@@ -172,7 +173,7 @@ impl Incoming {
         Some(*need)
     }
 
-    /// Takes back what has not left of the messages about a request that is not to be answered.
+    /// Withdraws the unsent messages of a request that gets no response.
     pub(super) fn withdraw_about(&self, id: IncomingId, out: &mut dyn Outboxes) {
         let Some(serial) = self.table.get(id.0).and_then(|exchange| exchange.last_output) else {
             return;
@@ -183,7 +184,7 @@ impl Incoming {
         }
     }
 
-    /// Releases memory that nothing is in.
+    /// Releases unused memory.
     pub(super) fn release(&mut self) {
         self.table.release();
         self.progress_deadlines.release_deadlines();
@@ -191,7 +192,8 @@ impl Incoming {
     }
 }
 
-/// What counts as kept of a request until it is answered: its message, and what the application makes of it.
+/// Returns the bytes that are counted for a request until it is answered: its message, and as much again for the data
+/// that the application makes from it.
 pub(super) const fn bytes_of(message: &[u8]) -> usize {
     message.len().saturating_mul(2)
 }

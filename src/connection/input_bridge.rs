@@ -1,9 +1,9 @@
 //! The input bridge: the client input that a server requires before it can respond
 //! ([MRTR](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
 //!
-//! Where there are no sessions it is the answer, and the client comes back with what was asked for. In a
-//! session each thing is a request of its own: the machine makes those, gathers the answers, and hands
-//! the request to the application once more, as if the client had made it again.
+//! In the modern era the response contains the required inputs, and the client sends the request again with the
+//! input. In a session each input is a request of its own. The machine sends these requests, gathers the responses,
+//! and hands the request to the application again, as if the client had sent it again.
 
 use alloc::string::String;
 use core::fmt;
@@ -27,34 +27,34 @@ use crate::ordered::Ordered;
 use crate::rpc::{GivenUp, PlaceQueue};
 use crate::schema::object_of;
 
-/// Requests that wait for what their clients are asked for.
+/// The requests that wait for input of their clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Bridges {
     waiting: Waiting,
-    /// Those of them that wait for nothing but to be handed out again.
+    /// The requests that wait only to be handed out again.
     free: PlaceQueue,
 }
 
-/// What requests wait for, by the indices of the requests.
+/// The bridges, by the indices of their requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Waiting(Ordered<u64, Bridge>);
 
-/// A request that waits.
+/// The state of a request that waits for input.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Bridge {
-    /// The request.
+    /// The place of the request.
     place: Place,
-    /// Its params, to be handed out again.
+    /// The params of the request, to be handed out again.
     params: Option<String>,
     state: Option<String>,
     asked: SmallVec<[OutgoingRequest; 1]>,
-    /// How often it has been handed out again.
+    /// The number of rounds of input that the request has required.
     rounds: u32,
-    /// It has been handed out again and waits for nothing.
+    /// Whether the request was handed out again and waits for nothing.
     is_resumed: bool,
 }
 
-/// What a client was asked on behalf of one request.
+/// The requests to a client on behalf of one request.
 #[derive(Default)]
 pub(super) struct Questions(SmallVec<[OutgoingRequest; 1]>);
 
@@ -65,7 +65,7 @@ struct OutgoingRequest {
     answer: Option<String>,
 }
 
-/// Without what it says.
+/// Omits the text of the request.
 impl fmt::Debug for Bridge {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let calls: SmallVec<[CallId; 4]> = self.asked.iter().map(|one| one.call).collect();
@@ -103,7 +103,7 @@ fn answer_bytes(asked: &[OutgoingRequest]) -> usize {
     asked.iter().filter_map(|one| one.answer.as_ref()).map(String::len).sum()
 }
 
-/// A result that asks for input.
+/// A result that requires input.
 struct Body<'r, 'm> {
     requests: &'r [PreparedInput<'m>],
     state: Option<&'r str>,
@@ -148,7 +148,7 @@ impl Serialize for Embedded<'_, '_> {
 }
 
 impl Bridges {
-    /// Asks for each input that is required to answer a request: for all of them, or for none.
+    /// Sends a request for each input that a request requires: for all of them, or for none.
     pub(super) fn ask(
         &self,
         (below, index): (&mut Below, &mut LazyBox<CallIndex>),
@@ -186,7 +186,7 @@ impl Bridges {
         Ok(asked)
     }
 
-    /// Keeps what is needed to hand a request out again.
+    /// Keeps the state that is needed to hand a request out again.
     pub(super) fn wait_for(
         &mut self,
         id: IncomingId,
@@ -208,7 +208,7 @@ impl Bridges {
         bridge.is_resumed = false;
     }
 
-    /// The client has answered one of the questions that a request waits for.
+    /// Stores the response of the client to one of the inputs that a request waits for.
     pub(super) fn answered(
         &mut self,
         below: &mut Below,
@@ -224,7 +224,7 @@ impl Bridges {
         }
     }
 
-    /// The request itself, if nothing that it waits for is missing.
+    /// Returns the request to resume, if no input is missing.
     pub(super) fn resumed(&mut self, below: &mut Below, id: IncomingId) -> Option<Resumed> {
         let kind = below.incoming.table.get(id.0)?.kind;
         let bridge = self.waiting.of_mut(id)?;
@@ -240,8 +240,7 @@ impl Bridges {
         Some(Resumed { id, kind, params, inputs: object_of(answers), state })
     }
 
-    /// The next request that waits for nothing but to be handed out again: it had a state to bring back
-    /// and nothing to ask for.
+    /// Returns the next request that waits only to be handed out again: it has a state and requires no input.
     pub(super) fn next_resumed(&mut self, below: &mut Below) -> Option<Resumed> {
         while self.has_resumed() {
             let Self { free, waiting } = self;
@@ -253,12 +252,12 @@ impl Bridges {
         None
     }
 
-    /// Whether there is one.
+    /// Whether such a request waits.
     pub(super) fn has_resumed(&self) -> bool {
         !self.free.is_empty()
     }
 
-    /// Gives up what a request waits for.
+    /// Cancels the calls for the inputs that a request waits for.
     pub(super) fn withdraw(&mut self, below: &mut Below, cx: &mut Cx<'_, '_>, id: IncomingId) {
         let Some(bridge) = self.waiting.of_mut(id) else { return };
         let asked = core::mem::take(&mut bridge.asked);
@@ -270,7 +269,7 @@ impl Bridges {
         }
     }
 
-    /// A request has ended: gives up what was asked for on its behalf.
+    /// Removes the bridge of a request that has ended, and cancels the calls for its inputs.
     pub(super) fn end(&mut self, below: &mut Below, cx: &mut Cx<'_, '_>, id: IncomingId) {
         self.withdraw(below, cx, id);
         if self.waiting.of(id).is_none() {
@@ -300,7 +299,7 @@ fn ask_for_one(
     Ok(call)
 }
 
-/// The result of a request that belongs to no session: what is required of its client.
+/// The result of a modern request: the inputs that are required of its client.
 pub(super) struct InputResult<'r, 'm> {
     pub(super) inputs: &'r Inputs<'m>,
     pub(super) required: &'r InputRequired<'m>,

@@ -1,9 +1,8 @@
 //! `Rounds`: the inputs that a call needs before its request can be sent again
 //! ([MRTR](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
 //!
-//! Each input becomes a request to the application, like those that a server makes by itself in a session, and is
-//! answered in the same way. When the last one is answered the call's request is sent again, under a new id and the same
-//! handle.
+//! Each input becomes a request to the application, which answers it like a request that a server sends in a session.
+//! After the last answer, the request of the call is sent again, under a new id and the same handle.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -18,23 +17,24 @@ use crate::json::{MemberTexts, Raw, Str, member};
 use crate::rpc::{Recycle, Wait};
 use crate::schema::object_of;
 
-/// What a call needs before it is answered.
+/// The inputs that a call needs before it is answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Rounds {
-    /// What to bring back with it, the literal of a string.
+    /// The `requestState` that is sent back to the peer, the literal of a string.
     pub(super) state: Option<String>,
     pub(super) inputs: Inputs,
-    /// How often the peer has needed something.
+    /// The number of rounds of input that the peer has required.
     pub(super) rounds: u32,
 }
 
 impl Rounds {
-    /// How many bytes of the peer are kept however much has been answered: what is brought back.
+    /// Returns the bytes of the peer that are kept regardless of the inputs answered so far: the keys and the state
+    /// that are sent back.
     pub(super) fn bytes(&self) -> usize {
         self.inputs.bytes() + self.state.as_ref().map_or(0, String::len)
     }
 
-    /// The peer requires input before it answers a call, for which it has required some so many times before.
+    /// Handles a result that requires input. `rounds_before` is the number of earlier rounds of this call.
     pub(super) fn begin<'a, C: Recycle>(
         at: &mut CallCx<'_, '_, '_, C>,
         rounds_before: u32,
@@ -71,7 +71,7 @@ impl Rounds {
         Self { rounds, ..read }.ask(at)
     }
 
-    /// Reads a result that requires input; `None` if it does not do so in the right way.
+    /// Reads a result that requires input; `None` if it is malformed.
     fn read(result: &str, most: u32) -> Option<Self> {
         let mut read = Self::default();
         let state = member(result, "requestState");
@@ -105,8 +105,8 @@ impl Rounds {
         (!is_empty_result).then_some(read)
     }
 
-    /// Asks the application for every input, of which the first comes out now. If there is none, the request is sent again
-    /// in a while.
+    /// Requests every input from the application, and returns the first of these requests. If there is no input, the
+    /// request of the call is sent again after a delay.
     fn ask<'a, C: Recycle>(mut self, at: &mut CallCx<'_, '_, '_, C>) -> Next<'a, Box<Self>> {
         for (index, wanted) in (0..).zip(&mut self.inputs.0) {
             let need = Need::new(at.call, index);
@@ -124,7 +124,7 @@ impl Rounds {
         Next::Becomes(Box::new(self), requested.map(CallNews::Input))
     }
 
-    /// The application has answered an input.
+    /// Handles the answer of the application to an input.
     pub(super) fn given<C: Recycle>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
@@ -136,7 +136,7 @@ impl Rounds {
         }
     }
 
-    /// Sends the request again with everything that has been given for it.
+    /// Sends the request again with all gathered input.
     pub(super) fn send_again<C: Recycle>(&self, at: &mut CallCx<'_, '_, '_, C>) {
         let wanted = &self.inputs.0;
         let answers = || wanted.iter().filter_map(|one| Some((&*one.key, one.answer.as_deref()?)));

@@ -1,5 +1,5 @@
-//! `Inputs`: what the peer requires of this side before it answers a call, and which requests to the application stand for
-//! it.
+//! `Inputs`: the inputs that the peer requires before it responds to a call, and the requests to the application that
+//! stand for them.
 
 use alloc::string::String;
 
@@ -9,17 +9,17 @@ use super::context::RequestContext;
 use crate::dialect::methods::RequestKind;
 use crate::handle::{CallId, IncomingId, Place};
 
-/// Inputs that the peer requires, with what has been answered.
+/// The inputs that the peer requires, with the answers so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Inputs(pub(super) SmallVec<[Wanted; 1]>);
 
 impl Inputs {
-    /// How many bytes of the peer are kept however much has been answered: the keys, which are brought back.
+    /// Returns the bytes of the peer that are kept regardless of the answers so far: the keys, which are sent back.
     pub(super) fn bytes(&self) -> usize {
         self.0.iter().map(|wanted| wanted.key.len()).sum()
     }
 
-    /// Takes in an answer. Returns whether nothing is missing any more.
+    /// Stores an answer. Returns whether every input is answered.
     pub(super) fn give(&mut self, index: u32, answer: String) -> bool {
         if let Some(wanted) = self.0.get_mut(index as usize) {
             wanted.answer = Some(answer);
@@ -29,12 +29,12 @@ impl Inputs {
         self.0.iter().all(|wanted| wanted.answer.is_some())
     }
 
-    /// The requests to the application that have not been answered.
+    /// Returns the places of the unanswered requests to the application.
     pub(super) fn places(&self) -> impl Iterator<Item = Place> {
         self.0.iter().filter_map(|wanted| wanted.place)
     }
 
-    /// What the application is asked by an input.
+    /// Returns the request to the application for an input.
     pub(super) fn requested(
         &self,
         (id, need): (IncomingId, Need),
@@ -46,18 +46,18 @@ impl Inputs {
     }
 }
 
-/// One input that is required.
+/// An input that the peer requires.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Wanted {
-    /// The key that the peer has given it.
+    /// The key that the peer has given the input.
     pub(super) key: String,
     pub(super) kind: RequestKind,
-    /// Until it has been answered or taken back.
+    /// The params, until the input is answered or withdrawn.
     pub(super) params: Option<String>,
-    /// The request that the application answers.
+    /// The place of the request to the application.
     pub(super) place: Option<Place>,
     pub(super) answer: Option<String>,
-    /// The peer has been sent the answer, if it is sent by itself.
+    /// Whether the answer was sent to the peer, if answers are sent separately.
     pub(super) is_sent: bool,
 }
 
@@ -66,18 +66,19 @@ impl Wanted {
         Self { key, kind, params, place: None, answer: None, is_sent: false }
     }
 
-    /// How many bytes it takes until it has been answered: its params, and what the answer has to fit of them.
+    /// Returns the bytes that the input takes until it is answered: its key, its params, and the part of the params
+    /// that the answer is checked against.
     pub(super) fn bytes(&self) -> usize {
         self.key.len() + self.params.as_ref().map_or(0, |params| 2 * params.len())
     }
 }
 
-/// Which call a request to the application is for, and which of the inputs that it needs.
+/// The call and the input that a request to the application stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Need {
     pub(super) call: CallId,
     pub(super) index: u32,
-    /// The application has been told of it, and it is in no queue any more.
+    /// Whether the application has received the request, so that the request is in no queue.
     pub(super) is_announced: bool,
 }
 
@@ -87,7 +88,7 @@ impl Need {
     }
 }
 
-/// A request to the application.
+/// A request for input to the application.
 #[derive(Debug)]
 pub(crate) struct InputRequested {
     pub(crate) id: IncomingId,

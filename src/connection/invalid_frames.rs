@@ -1,4 +1,4 @@
-//! Reports frames that are not valid messages, and answers them where the protocol asks for it.
+//! Reports frames that are not valid messages, and responds to them where the protocol requires it.
 
 use core::fmt;
 
@@ -16,7 +16,7 @@ use crate::frame::Frame;
 use crate::rpc::{Answer, Defective, ErrorData, Fault, Intent, Recycle};
 use crate::schema::Misfit;
 
-/// What is wrong with a request, in a sentence for the peer.
+/// The error message for the peer: the defect of a request, in one sentence.
 struct Complaint {
     kind: ViolationKind,
     misfit: Option<Misfit>,
@@ -32,7 +32,7 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// Deals with a frame that is no well-formed message and ends no call.
+/// Handles a frame that is not a well-formed message and ends no call.
 pub(super) fn defective<'a, C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
@@ -60,7 +60,7 @@ pub(super) fn defective<'a, C: Recycle>(
     report_and_answer(messages, cx, violation, None, reception)
 }
 
-/// Reports a violation, and answers it where that is due, with more to say to the peer if there is.
+/// Reports a violation, and responds to it if that is due, with additional error data if there is any.
 pub(super) fn report_and_answer<'a, C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
@@ -74,7 +74,7 @@ pub(super) fn report_and_answer<'a, C: Recycle>(
         let fault =
             Fault { code, message: &message, data: detail.map(|detail| detail as &dyn ErrorData) };
         violation.answered = match &violation.id {
-            // The peer would take it for the answer to the request that has this id already.
+            // The peer would take the error for the response to its request that already has this id.
             Some(id) if !cx.config.serves_duplicates() && messages.is_in_flight(id) => false,
             Some(id) => {
                 let is_long = violation.kind == ViolationKind::LongId;
@@ -87,7 +87,7 @@ pub(super) fn report_and_answer<'a, C: Recycle>(
     messages.violations.report(cx, violation)
 }
 
-/// Answers what has no id that could be sent back, if that is allowed. Returns whether it did.
+/// Responds to a message without a usable id, if the configuration allows it. Returns whether a response was sent.
 fn reply_without_id<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
@@ -98,7 +98,7 @@ fn reply_without_id<C: Recycle>(
     let Some(policy) = cx.config.replies_without_id.filter(|_| session.role == Side::Server) else {
         return false;
     };
-    // What stands for the id that could not be read.
+    // The replacement for the id that could not be read.
     let no_id = match session.negotiated {
         Some(negotiated) if !Feature::AbsentErrorId.is_in(negotiated.revision) => Answer::Null,
         _ => Answer::Absent,

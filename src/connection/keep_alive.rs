@@ -1,5 +1,5 @@
-//! Asks a silent peer whether it is still there
-//! ([ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)).
+//! `Silence`: detects a silent peer and sends it
+//! [`ping`](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping) requests.
 
 use super::ask::{AddedMembers, write_call};
 use super::cx::Cx;
@@ -16,24 +16,24 @@ use crate::lazy_box::Empty;
 use crate::rpc::{Ending, GivenUp, Patience, Recycle};
 use crate::time::Instant;
 
-/// What is known of the silence of the peer.
+/// The keep-alive state: the pending ping and the number of missed ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Silence {
-    /// When to ask next. Nothing until the session is open.
+    /// The time of the next ping; `None` until the session is open.
     next_ping: Option<Instant>,
     ping: Option<Ping>,
-    /// How many pings in a row have not been answered.
+    /// The number of consecutive pings without a response.
     missed: u32,
-    /// The peer does not know the method, which every peer should.
+    /// Whether the peer does not implement `ping`, although every peer should.
     unsupported: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Ping {
-    /// Nothing, if there was no room for it in the outbox.
+    /// The request; `None` if the outbox had no room for it.
     call: Option<CallId>,
     deadline: Instant,
-    /// Something came after it was sent.
+    /// Whether bytes were received after the ping was sent.
     heard_since: bool,
 }
 
@@ -43,7 +43,7 @@ impl Empty for Silence {
 }
 
 impl Silence {
-    /// When something is to be done about the silence of the peer.
+    /// Returns the next time at which [`due`](Self::due) has to run.
     pub(super) fn deadline(&self) -> Option<Instant> {
         if self.unsupported {
             return None;
@@ -53,7 +53,7 @@ impl Silence {
 }
 
 impl Silence {
-    /// Bytes of the peer have come in.
+    /// Notes that bytes of the peer were received.
     pub(super) fn on_bytes_received(&mut self, policy: KeepAlive, now: Instant) {
         self.next_ping = Some(now + policy.every);
         self.missed = 0;
@@ -62,7 +62,7 @@ impl Silence {
         }
     }
 
-    /// The answer to a ping has come, whatever it says.
+    /// Handles the response to a ping. An error counts as a response, too.
     pub(super) fn answered(&mut self, outcome: &Outcome<'_>) {
         self.ping = None;
         self.unsupported = matches!(
@@ -71,19 +71,20 @@ impl Silence {
         );
     }
 
-    /// Sends no more pings, because the connection is about to end.
+    /// Removes the pending ping, because the connection is about to end.
     pub(super) fn forget_ping<C: Recycle>(&mut self, messages: &mut Messages<C>) {
         if let Some(call) = self.ping.take().and_then(|ping| ping.call) {
             messages.outgoing.remove(call.0, Ending::Closed);
         }
     }
 
-    /// Whether a ping has been sent and not been answered.
+    /// Whether a ping is pending.
     pub(super) const fn has_ping(&self) -> bool {
         self.ping.is_some()
     }
 
-    /// Does what is due about the silence of the peer. Gives the number of missed pings if one more was missed.
+    /// Sends a ping that is due, or ends one that has timed out. Returns the number of consecutive missed pings if
+    /// this one was missed.
     pub(super) fn due<C: Recycle>(
         &mut self,
         messages: &mut Messages<C>,
@@ -92,7 +93,7 @@ impl Silence {
     ) -> Option<u32> {
         match self.ping.take() {
             Some(ping) => return self.missed(messages, cx, policy, ping),
-            // A peer that does not listen has not been asked.
+            // Without a reader the ping would stay in the outbox and count as missed.
             None if !cx.out.has_reader(Route::Connection) => {
                 self.next_ping = Some(cx.now() + policy.every);
             }

@@ -1,4 +1,4 @@
-//! `LastRequestMeta`: what the last request without a session said of its sender.
+//! `LastRequestMeta`: a cache of the parsed `_meta` of the last modern request.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -8,15 +8,15 @@ use super::identity::key;
 use super::request_meta::{ModernMeta, RequestMeta};
 use crate::json::{KnownMembers, Object};
 
-/// The reserved members of the `_meta` of the last request without a session, and what they say.
+/// A cache of the reserved `_meta` members of the last modern request, and of their parsed form.
 ///
-/// A client says the same in every request that belongs to no session. Where the same members stand again, and no other
-/// reserved ones, they are neither scanned nor read again. The memory is at most [`KnownMembers::LONGEST`] bytes of text
-/// and where the members are in it, in a box that is allocated when there is something to remember: at most the 800 bytes
-/// that the formula of [`Limits`](crate::Limits) names.
+/// A client repeats the same members in every modern request. A `_meta` with the same reserved members and no others
+/// is neither scanned nor parsed again. The cache holds at most [`KnownMembers::LONGEST`] bytes of text and the
+/// positions of the members. The box is allocated with the first cached `_meta`. The cache takes at most the 800
+/// bytes in the formula of [`Limits`](crate::Limits).
 ///
-/// It is a cache and no state: the answer to a request is the same with and without it. So two machines that differ
-/// only here are equal, and `Debug` does not show the text of the peer.
+/// The cache is no state: the response to a request is the same with and without it. Two connections that differ only
+/// in their caches are equal, and `Debug` does not print the text of the peer.
 #[derive(Clone, Default)]
 pub(crate) struct LastRequestMeta(Option<Box<Known>>);
 
@@ -27,16 +27,16 @@ struct Known {
 }
 
 impl LastRequestMeta {
-    /// Nothing has been said.
+    /// The empty cache.
     pub(crate) const NONE: Self = Self(None);
 
-    /// The members, which need not be scanned again.
+    /// Returns the cached members, which need not be scanned again.
     #[inline]
     pub(crate) fn members(&self) -> Option<&KnownMembers> {
         self.0.as_ref().map(|known| &known.members)
     }
 
-    /// What this `_meta` says: remembered, or else read now. Only what is sound is remembered.
+    /// Returns the parsed form of this `_meta`: cached, or else from `read`. Only a valid modern `_meta` is cached.
     #[inline]
     pub(crate) fn of<'a>(
         &mut self,

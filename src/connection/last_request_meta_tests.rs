@@ -1,4 +1,4 @@
-//! A remembered `_meta` gives the same result as reading it.
+//! A cached `_meta` gives the same result as parsing it.
 
 use alloc::format;
 use alloc::string::String;
@@ -13,8 +13,8 @@ use crate::version::RevisionSet;
 
 const VERSION: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
 
-/// Metadata: what a client declares, in some texts of the same length, with known and unknown extensions, with
-/// other members before, behind and between, malformed and long.
+/// Variants of the `_meta` of a client: texts of the same length, known and unknown extensions, other members before,
+/// after and between the reserved ones, malformed and long ones.
 fn metas() -> [String; 16] {
     let with = |capabilities: &str| {
         format!(r#"{VERSION},"io.modelcontextprotocol/clientCapabilities":{capabilities}"#)
@@ -53,7 +53,7 @@ fn frame(meta: &str) -> String {
     format!(r#"{{"id":1,"method":"ping","params":{{"_meta":{{{meta}}}}}}}"#)
 }
 
-/// What a frame says with this memory, or without any.
+/// Returns the parsed `_meta` of a frame, with this cache or without any.
 fn request_meta(meta: &str, own: &Identity, last: Option<&mut LastRequestMeta>) -> String {
     let frame = frame(meta);
     let envelope = Envelope::scan(frame.as_bytes(), 128);
@@ -81,12 +81,12 @@ fn what_is_remembered_is_what_is_read() {
     }
 }
 
-/// The formula of `Limits` names 800 bytes.
+/// The formula of `Limits` contains 800 bytes.
 #[test]
 fn a_memory_is_no_larger_than_the_formula_says() {
     let own = identity();
     let mut last = LastRequestMeta::NONE;
-    // Texts that become longer, up to the longest.
+    // Texts of growing length, up to the longest.
     let around = metas()[2].len() + r#""x":"""#.len();
     for length in (around..=KnownMembers::LONGEST).step_by(4) {
         let long = format!(r#"{{"x":"{}"}}"#, "a".repeat(length - around));
@@ -106,10 +106,10 @@ fn the_same_members_are_not_read_again() {
     let token = &metas()[9];
     assert!(request_meta(token, &own, Some(&mut last)).contains("Modern"));
     let text = format!("{last:?}");
-    // What says nothing, or is too long, leaves the memory as it is.
+    // A `_meta` without reserved members, or one that is too long, leaves the cache unchanged.
     request_meta(&none, &own, Some(&mut last));
     request_meta(&long, &own, Some(&mut last));
-    // The text is the peer's and no state of the machine.
+    // The text belongs to the peer and is no state of the connection.
     assert_eq!((format!("{last:?}"), &last), (text, &LastRequestMeta::NONE));
     assert_eq!(format!("{last:?}"), "LastRequestMeta(102 bytes)");
 

@@ -1,9 +1,9 @@
-//! `LateProbe`: an answer to a probe that came after its time.
+//! `LateProbe`: a response to the probe that arrived after its timeout.
 
 use super::event::Outcome;
 use crate::rpc::Id;
 
-/// What became of a question that had been given up.
+/// The late response to a `server/discover` probe that was given up.
 #[derive(Debug)]
 pub(crate) struct LateProbe<'a> {
     pub(crate) outcome: Outcome<'a>,

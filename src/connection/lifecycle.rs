@@ -1,4 +1,4 @@
-//! `Lifecycle`: the phase of a connection, and how far its end has come.
+//! `Lifecycle`: the phase of a connection, and the progress of its end.
 
 use core::time::Duration;
 
@@ -7,25 +7,25 @@ use super::outboxes::{Observation, Outboxes};
 use crate::session::{Phase, Step};
 use crate::time::Instant;
 
-/// The phase of a connection, and how far its end has come.
+/// The phase of a connection, and the progress of its end.
 ///
-/// Its methods only mark: what was in flight is handed out later, one outcome at a time.
+/// Its methods only set flags. The outcomes of pending requests are returned later, one at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Lifecycle {
     pub(super) phase: Phase,
     /// The phase that was last observed.
     observed: Phase,
-    /// The handshake has been completed, even if the connection has ended since.
+    /// Whether the handshake was completed, even if the connection has ended since.
     pub(super) was_ready: bool,
     /// Why the connection ends.
     cause: Option<Cause>,
-    /// Until when requests may be answered.
+    /// The time until which requests can be answered while the connection drains.
     deadline: Option<Instant>,
-    /// The event about draining has been handed out.
+    /// Whether the event about draining has been returned.
     pub(super) draining_told: bool,
-    /// No answer can come any more.
+    /// Whether the input has ended, so that no response can arrive any more.
     pub(super) input_ended: bool,
-    /// The event about the end has been handed out.
+    /// Whether the event about the end has been returned.
     pub(super) closed_told: bool,
 }
 
@@ -45,7 +45,7 @@ impl Default for Lifecycle {
 }
 
 impl Lifecycle {
-    /// Takes a step. Returns whether the phase allows it.
+    /// Changes the phase. Returns whether the current phase allows the step.
     pub(crate) fn step(&mut self, step: Step) -> bool {
         let after = self.phase.after(step);
         if let Ok(phase) = after {
@@ -55,11 +55,11 @@ impl Lifecycle {
         after.is_ok()
     }
 
-    /// Takes no new work, and ends the connection when nothing is in flight or at the deadline.
+    /// Stops new work. The connection ends when no request is in flight, or at the deadline.
     pub(super) fn drain(&mut self, cause: Cause, grace: Duration, now: Instant) {
         let deadline = now + grace;
         if self.phase == Phase::Draining {
-            // What comes while the connection drains can only shorten the wait.
+            // A repeated `drain` can only shorten the wait.
             self.deadline = Some(self.deadline.map_or(deadline, |known| known.min(deadline)));
         } else if self.step(Step::Drain) {
             self.cause = Some(cause);
@@ -78,17 +78,17 @@ impl Lifecycle {
         self.deadline = None;
     }
 
-    /// Until when requests may be answered, while the connection drains.
+    /// Returns the time until which requests can be answered while the connection drains.
     pub(super) const fn drain_deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// Why the connection ends.
+    /// Returns why the connection ends.
     pub(super) fn cause_of_end(&self) -> Cause {
         self.cause.unwrap_or(Cause::ShutDown)
     }
 
-    /// Observes a change of the phase.
+    /// Reports a change of the phase to the observer.
     pub(crate) fn observe(&mut self, out: &mut dyn Outboxes) {
         if self.observed != self.phase {
             out.observe(&Observation::Phase { from: self.observed, to: self.phase });

@@ -1,9 +1,10 @@
-//! Subscriptions that requests of the peer keep open: acknowledged first, told once, ended once
+//! `Listens`: the subscriptions that requests of the peer keep open. Each is acknowledged first, reports each change
+//! once, and ends once
 //! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 //!
-//! Nothing is queued here. A change that finds no room in the outbox is remembered with what was
-//! subscribed to, one bit for each, and told when there is room again; one that is still in the outbox
-//! is not told a second time. So a peer that does not read costs no more than its filter.
+//! Notifications are not queued here. If the outbox has no room for a change, one bit at the subscribed topic marks
+//! it as pending until there is room. A change whose notification is still unsent in the outbox is not sent again. So
+//! a peer that does not read costs no more memory than its filter.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -32,15 +33,15 @@ use crate::rpc::write_notification_with;
 use crate::schema::{EncodeError, MetaAdditions, Payload, serialized};
 use crate::task::EXTENSION;
 
-/// The subscriptions that are open, in the order they were made.
+/// The open subscriptions, in the order of their requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Listens {
-    /// By number, which counts up.
+    /// The subscriptions by their increasing numbers.
     open: Ordered<u64, Listen>,
-    /// The numbers by the indices of the requests.
+    /// The numbers by the table indices of the requests.
     numbers: Ordered<u64, u64>,
-    /// Some subscription may have something that has not been told. Without it nothing has to be looked at, and that is
-    /// after every message.
+    /// Whether a subscription may have a pending change. The flag avoids a look at all subscriptions after every
+    /// message.
     has_pending: bool,
 }
 
@@ -48,20 +49,20 @@ pub(super) struct Listens {
 struct Listen {
     place: Place,
     acknowledged: bool,
-    /// Something of it has changed and has not been told.
+    /// Whether a topic has a pending change.
     has_pending: bool,
-    /// As many bytes have to be free in its outbox before the next of these can be told: looking for it in vain costs a
-    /// look at everything that is subscribed to.
+    /// The free bytes in the outbox that the smallest known pending notification needs. It avoids futile passes over
+    /// all topics.
     needed: usize,
     filter: Filter<Topic>,
 }
 
-/// How far one thing that is subscribed to has been told.
+/// The delivery state of one subscribed list or resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Topic {
-    /// It has changed, and that has found no room.
+    /// Whether it has changed and the outbox had no room for the notification.
     pending: bool,
-    /// What told of its latest change.
+    /// The serial of the last notification about it.
     told: Option<Serial>,
 }
 
@@ -105,7 +106,7 @@ impl Listens {
         self.open.get_mut(&self.number_of(place)?)
     }
 
-    /// The number of the first one, or of the one that follows another one.
+    /// Returns the number of the first subscription, or of the one after `number`.
     fn after(&self, number: Option<u64>) -> Option<u64> {
         let first = number.map_or(0, |number| number + 1);
         self.open.range(first..).next().map(|(number, _)| *number)
@@ -120,7 +121,7 @@ impl Filter<Topic> {
         }
     }
 
-    /// Shows each topic to `tell`, the lists first, until it breaks off.
+    /// Calls `each` for every topic, lists first, until it breaks.
     fn try_for_each(
         &mut self,
         mut each: impl FnMut(Change<'_>, &mut Topic) -> ControlFlow<usize>,
@@ -135,7 +136,7 @@ impl Filter<Topic> {
 }
 
 impl Topic {
-    /// Tells a subscription that is open of a change, unless a message that waits says so already.
+    /// Notifies an open subscription of a change, unless an unsent message already reports it.
     fn notify(
         &mut self,
         exchange: &mut Exchange,
@@ -206,8 +207,8 @@ impl Serialize for Notifications<'_> {
 }
 
 impl Listens {
-    /// Opens a subscription, not acknowledged yet: from now on no change is lost. Returns whether anything
-    /// of what it asks for is offered.
+    /// Opens a subscription that is not yet acknowledged; from now on no change is lost. Returns whether this side
+    /// offers anything that the subscription requests.
     pub(super) fn open(&mut self, session: &Session, id: IncomingId, params: &str) -> bool {
         let notifications = member(params, "notifications").unwrap_or_default();
         let mut filter = Filter::read(notifications);
@@ -222,8 +223,8 @@ impl Listens {
         has_topics
     }
 
-    /// Acknowledges a subscription, as far as it has been granted, and sends what has changed meanwhile.
-    /// Of tasks only those are granted that `knows` knows.
+    /// Acknowledges the granted part of a subscription, and sends the changes since it was opened. Of the tasks, only
+    /// those for which `knows` returns `true` are granted.
     pub(super) fn acknowledge(
         &mut self,
         incoming: &mut Incoming,
@@ -257,7 +258,7 @@ impl Listens {
         Ok(())
     }
 
-    /// Notifies every subscription of a change. Returns what became of it where it is wanted.
+    /// Notifies every subscription of a change. Returns the combined delivery.
     pub(super) fn publish(
         &mut self,
         incoming: &mut Incoming,
@@ -301,7 +302,7 @@ impl Listens {
         delivery
     }
 
-    /// Sends a subscription what has found no room before, in one pass.
+    /// Sends the pending changes of a subscription, in one pass.
     pub(super) fn flush(
         &mut self,
         incoming: &mut Incoming,
@@ -312,7 +313,7 @@ impl Listens {
         _ = self.flush_one(incoming, number, out);
     }
 
-    /// Returns whether something is left.
+    /// Returns whether changes are still pending.
     fn flush_one(&mut self, incoming: &mut Incoming, number: u64, out: &mut dyn Outboxes) -> bool {
         work!(1);
         let Some(listen) = self.open.get_mut(&number) else { return false };
@@ -339,13 +340,13 @@ impl Listens {
         listen.has_pending
     }
 
-    /// Whether some subscription may have something that found no room. Without it nothing has to be looked at, and that
-    /// is after every message.
+    /// Whether a subscription may have a pending change. The flag avoids a look at all subscriptions after every
+    /// message.
     pub(super) const fn has_pending(&self) -> bool {
         self.has_pending
     }
 
-    /// Sends all subscriptions what has found no room before, as far as there is room now.
+    /// Sends the pending changes of all subscriptions, as far as there is room.
     pub(super) fn flush_all(&mut self, incoming: &mut Incoming, out: &mut dyn Outboxes) {
         let mut has_pending = false;
         let mut next = self.after(None);
@@ -356,17 +357,17 @@ impl Listens {
         self.has_pending = has_pending;
     }
 
-    /// The first subscription that is open.
+    /// Returns the first open subscription.
     pub(super) fn first(&self) -> Option<IncomingId> {
         Some(IncomingId(self.open.first()?.1.place))
     }
 
-    /// Whether a subscription is open and its client knows that.
+    /// Whether a subscription is open and acknowledged to its client.
     pub(super) fn is_acknowledged(&self, id: IncomingId) -> bool {
         self.of(id.0).is_some_and(|listen| listen.acknowledged)
     }
 
-    /// The tasks that a subscription is about.
+    /// Returns the ids of the tasks that a subscription watches.
     pub(super) fn tasks_of(&self, id: IncomingId) -> &[String] {
         self.of(id.0).map(|listen| &*listen.filter.tasks).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! `Messages`: everything below the patterns: one message, whether it may be sent, how it is written and where it goes.
+//! `Messages`: the layer of single messages: whether a message may be sent, its encoding and its route.
 
 use alloc::string::String;
 
@@ -26,25 +26,25 @@ use crate::version::RevisionSet;
 
 /// The layer of single messages.
 ///
-/// The patterns above it use its verbs: `ask`, `ask_again`, `retire`, `drop`, `reply`, `tell`, and `wait` of
-/// [`Outgoing`]. `C` is what a call is beyond its request; this layer keeps it and never looks at it.
+/// The layers above it call `ask`, `ask_again`, `retire`, `drop`, `reply`, and `wait` of [`Outgoing`]. `C` is the
+/// state of a call beyond its request; this layer stores it and never inspects it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Messages<C> {
     pub(crate) session: Session,
     pub(crate) lifecycle: Lifecycle,
-    /// Requests of ours.
+    /// The pending requests of this side.
     pub(super) outgoing: Outgoing<OutgoingRequest<C>>,
-    /// Requests of the peer.
+    /// The open requests of the peer.
     pub(super) incoming: Incoming,
-    /// What waits for the handshake.
+    /// The messages that wait for the handshake.
     pub(super) queue: LazyBox<PreSessionQueue>,
     pub(super) violations: Violations,
-    /// What the peer wants to be notified of.
+    /// The log level and the resources that the peer is subscribed to.
     pub(crate) interests: Interests,
     pub(super) elicitations: Elicitations,
-    /// How often the lists of the peer have changed.
+    /// The number of changes of each list of the peer.
     pub(super) list_versions: ListVersions,
-    /// Where the params of the next request are put.
+    /// A spare buffer for the params of the next request.
     pub(super) spare: String,
 }
 
@@ -78,27 +78,26 @@ impl<C: Recycle> Messages<C> {
         self.outgoing.connection()
     }
 
-    /// Stops the clock of the calls, or lets it go on.
+    /// Stops or resumes the clock of the calls.
     pub(crate) fn set_paused(&mut self, paused: bool, now: Instant) {
         self.outgoing.clock_mut().set_stopped(paused, now);
     }
 
-    /// How many bytes are kept of the peer, apart from what the tables take themselves: its requests that have
-    /// not been answered, answers that wait for others of their batch, what it has given as input, and what it is
-    /// subscribed to.
+    /// Returns the number of bytes kept for the peer, without the tables themselves: its open requests, responses
+    /// that wait for the rest of their batch, inputs it has given, and its subscriptions.
     pub(super) fn kept_bytes(&self) -> usize {
         [self.incoming.batches.bytes(), self.interests.bytes()]
             .into_iter()
             .fold(self.incoming.bytes, usize::saturating_add)
     }
 
-    /// Whether so many bytes more may be kept.
+    /// Whether `bytes` more may be kept.
     pub(super) fn may_keep(&self, limits: &Limits, bytes: usize) -> bool {
         self.kept_bytes().saturating_add(bytes) <= limits.connection_bytes
             || mutant!("kept_bytes_are_not_bounded")
     }
 
-    /// Whether a request in this frame would be taken in now.
+    /// Whether a request in this frame would be admitted now.
     pub(super) fn has_room_for(&self, limits: &Limits, frame: &Frame<'_>, unsent: usize) -> bool {
         self.incoming.table.len() < limits.inbound_requests
             && (!frame.begins_batch() || self.incoming.batches.has_room(limits.batches))
@@ -106,14 +105,14 @@ impl<C: Recycle> Messages<C> {
                 .may_keep(limits, super::incoming::bytes_of(frame.bytes()).saturating_add(unsent))
     }
 
-    /// Whether the list that a call asks for has changed since it was asked for.
+    /// Whether the list that a call reads has changed since its request was sent.
     pub(super) fn is_stale(&self, call: CallId) -> bool {
         self.outgoing
             .get(call.0)
             .is_some_and(|asked| asked.list_version != self.list_versions.for_kind(asked.kind))
     }
 
-    /// Whether a message of this method has to wait for the handshake.
+    /// Whether a message with this method has to wait for the handshake.
     pub(super) fn must_hold(&self, method: &str) -> bool {
         self.session.must_hold(self.lifecycle.phase, method)
     }
@@ -128,24 +127,25 @@ impl<C: Recycle> Messages<C> {
         }
     }
 
-    /// Whether a request of the peer with this id is in flight: until its answer has left, which in a batch waits.
+    /// Whether a request of the peer with this id is in flight. In a batch it stays in flight until the batch is
+    /// sent.
     pub(super) fn is_in_flight(&self, id: &Id<'_>) -> bool {
         matches!(self.incoming.look_up(id), Lookup::Found(_))
     }
 
-    /// Releases all memory that nothing is in.
+    /// Releases the memory of empty collections.
     pub(super) fn release_memory(&mut self) {
         self.incoming.release();
         self.outgoing.release();
         self.elicitations.release();
         self.violations.release();
-        // What a server says of itself it says only when it is asked, and its configuration has it.
+        // A server needs its identity only for requests, and can rebuild it from its configuration.
         if self.incoming.table.is_empty() {
             self.session.release_identity();
         }
     }
 
-    /// Releases everything that the session has gathered.
+    /// Releases the state of the session.
     pub(super) fn forget_session(&mut self) {
         self.queue = LazyBox::EMPTY;
         self.interests.clear();

@@ -1,40 +1,42 @@
 //! The connection that both roles share, in layers. Each layer owns the one below it.
 //!
-//! [`Server`](crate::Server) and [`Client`](crate::Client) dereference to [`Connection`], which is symmetric: either side
-//! calls, answers, cancels and reports progress. What only one role does (the handshake, the typed requests) is in its own
-//! module.
+//! [`Server`](crate::Server) and [`Client`](crate::Client) dereference to [`Connection`]. It is symmetric: either
+//! side sends calls, responds to requests, cancels and reports progress. The modules of the roles contain the parts
+//! that only one role has: the handshake and the typed requests.
 //!
-//! | layer | what it owns | what it decides |
+//! | layer | owns | decides |
 //! |---|---|---|
-//! | [`Connection`] | the configuration, [`Dispatcher`] | what the application can do, whichever role it has |
+//! | [`Connection`] | the configuration, [`Dispatcher`] | the operations of the application that both roles have |
 //! | `task_host` | nothing; it borrows [`Tasks`](crate::task::Tasks) of the application, and `Serving` | how tasks of this side appear on a connection |
 //! | [`Dispatcher`] | `Serving`, pings | which layer gets a message, a timeout, the end of the connection |
-//! | `Serving` | `Calls`, input bridges, subscriptions of the peer | how a request of the peer is answered, and what ends with it |
-//! | `Calls` | `Messages`, the index of calls, the opening request | how a call of this side goes on, and how it ends |
-//! | `Messages` | the session, the phase, both tables of requests, violations | whether a message may be sent, how it is written, where it goes |
-//! | `rpc` | ids, deadlines, the pausable clock | which request a response belongs to, and what is due |
+//! | `Serving` | `Calls`, input bridges, subscriptions of the peer | how a request of the peer gets its response, and which work ends with the request |
+//! | `Calls` | `Messages`, the index of calls, the opening request | how a call of this side proceeds and ends |
+//! | `Messages` | the session, the phase, both tables of requests, violations | whether a message may be sent, its encoding and its route |
+//! | `rpc` | ids, deadlines, the pausable clock | which request a response belongs to, and which deadlines have passed |
 //!
-//! A layer calls only layers below it. What goes up is a return value: an event, or `ForRole` for the role.
+//! A layer calls only layers below it. A layer passes results up as return values: an event, or `ForRole` for the
+//! role.
 //!
-//! The modules, by layer, from the bottom to the top. No two modules use each other. Modules of plain types are not listed.
+//! The modules, by layer, from the bottom to the top. No two modules depend on each other. Modules with plain types
+//! only are not listed.
 //!
-//! | modules | what they do |
+//! | modules | responsibility |
 //! |---|---|
-//! | `cx`, `reception`, `outboxes`, `counts`, `event` | what every step is given: the configuration, the time, the output; limits |
-//! | `request_meta`, `last_request_meta`, `identity`, `context`, `routing` | what requests say of themselves, and under which rules that puts them |
-//! | `lifecycle`, `session`, `send_permit`, `answer_context`, `request_members`, `versions` | which revision holds, what may be sent now, and what a message of this side carries |
-//! | `incoming`, `exchange`, `send`, `result_members`, `inbound_batches`, `violations` | requests of the peer until they are answered; what the peer did wrong |
-//! | `messages`, `ask`, `pre_session_queue`, `withdraw`, `request`, `reply`, `notify`, `progress`, `invalid_frames`, `frame_checks`, `notification` | `Messages`: send a request, admit one, answer, cancel, notify, refuse |
+//! | `cx`, `reception`, `outboxes`, `counts`, `event` | the arguments of every step: the configuration, the time, the output; limits |
+//! | `request_meta`, `last_request_meta`, `identity`, `context`, `routing` | the `_meta` of requests, and the rules of the era that it selects |
+//! | `lifecycle`, `session`, `send_permit`, `answer_context`, `request_members`, `versions` | the negotiated revision, the messages that may be sent now, and the members added to messages of this side |
+//! | `incoming`, `exchange`, `send`, `result_members`, `inbound_batches`, `violations` | requests of the peer until their responses; violations of the peer |
+//! | `messages`, `ask`, `pre_session_queue`, `withdraw`, `request`, `reply`, `notify`, `progress`, `invalid_frames`, `frame_checks`, `notification` | `Messages`: send a request, admit one, respond, cancel, notify, refuse |
 //! | `call_index`, `call_cx`, `pages`, `resend`, `input_rounds`, `check_result`, `wanted_inputs` | the context of a call; lists read page by page; requests sent again; results checked |
 //! | `remote_task`, `task_inputs`, `task_messages`, `task_snapshot` | calls that become tasks of the peer |
 //! | `subscription` | a subscription of this side |
-//! | `call_state`, `opening`, `call_capacity` | what a request of this side stands for; the handshake; how many calls there may be |
-//! | `subscription_state`, `subscribe`, `session_subscribe` | subscriptions of this side, where there are sessions and where not |
-//! | `calls`, `commands`, `steps`, `correlation`, `outbound_batch` | `Calls`: what the application, the peer and the clock do to a call, each as one step |
+//! | `call_state`, `opening`, `call_capacity` | the state of a call; the handshake; the limit of concurrent calls |
+//! | `subscription_state`, `subscribe`, `session_subscribe` | subscriptions of this side, in the modern and in the legacy era |
+//! | `calls`, `commands`, `steps`, `correlation`, `outbound_batch` | `Calls`: the effects of the application, the peer and the clock on a call, each as one step |
 //! | `input_bridge`, `listens` | calls of this side made for a request of the peer; subscriptions of the peer |
-//! | `serving`, `respond` | `Serving`: what the application and the peer do about a request of the peer |
+//! | `serving`, `respond` | `Serving`: the actions of the application and the peer on a request of the peer |
 //! | `task_host`, `task_news` | tasks of this side, as the peer sees them |
-//! | `keep_alive`, `dispatcher`, `receive`, `timers`, `closing` | [`Dispatcher`]: messages in, what is due, the end |
+//! | `keep_alive`, `dispatcher`, `receive`, `timers`, `closing` | [`Dispatcher`]: received messages, timers, the end of the connection |
 //! | `answering`, `calling`, `task_commands` | [`Connection`]: the methods that both roles have |
 //! | `call_table` | the permitted changes of a call, checked in builds for fuzzing |
 
@@ -177,19 +179,19 @@ use crate::limits::Limits;
 use crate::time::Instant;
 use crate::version::RevisionSet;
 
-/// One side of a connection, whichever role it has: what a [`Server`](crate::Server) and a [`Client`](crate::Client) have
-/// in common.
+/// One side of a connection: the state and the methods that [`Server`](crate::Server) and [`Client`](crate::Client)
+/// share.
 ///
-/// Both roles dereference to it. It is made by neither user nor driver: [`Server::new`](crate::Server::new) and
-/// [`Client::new`](crate::Client::new) make it. It owns the state of the protocol; bytes are in the
-/// [`Inbox`](crate::Inbox) and the [`Outbox`](crate::Outbox) of the caller.
+/// Both roles dereference to it. Only [`Server::new`](crate::Server::new) and [`Client::new`](crate::Client::new)
+/// create it; users and drivers do not. It owns the state of the protocol. The [`Inbox`](crate::Inbox) and the
+/// [`Outbox`](crate::Outbox) of the caller own the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
     pub(crate) config: RoleConfig,
     pub(crate) dispatcher: Dispatcher,
 }
 
-/// Without the configuration, which does not change: connections that are equal have equal ones.
+/// Leaves out the configuration, which never changes: equal connections have equal configurations.
 impl Hash for Connection {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { config: _, dispatcher } = self;
@@ -198,7 +200,7 @@ impl Hash for Connection {
 }
 
 impl Connection {
-    /// A connection at its start, and what this side speaks and offers.
+    /// Creates a connection in its initial state. `own` contains the revisions and capabilities of this side.
     pub(crate) fn new(
         config: RoleConfig,
         own: (RevisionSet, CapabilitySet),
@@ -217,7 +219,7 @@ impl Connection {
         &self.config.connection().limits
     }
 
-    /// The dispatcher and the context for one step: at a time, or `None` for a command that takes no time.
+    /// Returns the dispatcher and the context of one step. `now` is `None` for a command that takes no time.
     pub(crate) fn enter<'e>(
         &'e mut self,
         now: Option<Instant>,

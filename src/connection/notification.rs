@@ -1,4 +1,4 @@
-//! Routes the notifications of the peer. A notification is never answered.
+//! Validates the notifications of the peer. A notification never gets a response.
 
 use super::messages::Messages;
 use super::routing::Side;
@@ -9,7 +9,8 @@ use crate::dialect::methods::NotificationKind;
 use crate::json::{Object, Str};
 use crate::schema::{Misfit, fits};
 
-/// Whether a notification makes sense now. Takes in what it says; `Ok(false)` if that is nothing.
+/// Checks a notification of the peer, and applies its effects on list versions and elicitations. Returns `Ok(false)`
+/// for the completion of an elicitation that is not open.
 pub(super) fn expected<C>(
     messages: &mut Messages<C>,
     kind: Option<NotificationKind>,
@@ -18,7 +19,7 @@ pub(super) fn expected<C>(
     const UNEXPECTED: (ViolationKind, Option<Misfit>) =
         (ViolationKind::UnexpectedNotification, None);
     let Some(session) = messages.session.negotiated else {
-        // A server may log while it starts.
+        // A server may send log messages while it starts.
         let early =
             messages.session.role == Side::Client && kind == Some(NotificationKind::Message);
         return if early { Ok(true) } else { Err(UNEXPECTED) };
@@ -30,7 +31,7 @@ pub(super) fn expected<C>(
         session.revision,
         messages.session.declared(),
     ) {
-        // What has not been declared is no fault worth mentioning.
+        // A notification that needs an undeclared capability is not reported as a violation.
         Ok(()) | Err(NotAllowed::Capability(_)) => {}
         Err(_) => return Err(UNEXPECTED),
     }
@@ -48,7 +49,7 @@ pub(super) fn expected<C>(
     Ok(true)
 }
 
-/// Whether a notification comes only to those who have asked for it, by a subscription.
+/// Whether a client receives this notification only for a subscription, by the rules of the era.
 pub(super) fn is_about_subscriptions(session: &Session, kind: NotificationKind) -> bool {
     let is_announced = matches!(
         kind,

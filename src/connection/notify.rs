@@ -1,4 +1,4 @@
-//! Notifications of ours: what may be said, and whether anybody wants to hear it.
+//! Sends notifications of this side: whether they are allowed, and whether the peer is subscribed to them.
 
 use alloc::string::String;
 
@@ -23,26 +23,27 @@ use crate::schema::{EncodeError, Payload, text_of};
 use crate::session::Phase;
 use crate::version::RevisionSet;
 
-/// What became of a notification. None of it is an error: work need not know who listens.
+/// The result of sending a notification. No variant is an error: the sender need not know the subscriptions of the
+/// peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Delivery {
-    /// It was put into the outbox.
+    /// The notification was put into the outbox.
     Sent,
-    /// It waits until the session is open.
+    /// The notification waits until the session is open, or until the subscription is acknowledged.
     Held,
-    /// The peer has not asked for it: the level of the log message is too low, the resource is not
-    /// subscribed to.
+    /// The peer is not subscribed to it: the level of the log message is too low, or no subscription covers the
+    /// resource.
     NotWanted,
-    /// It says what a message in the outbox, or one that waits for room there, says already.
+    /// An unsent message in the outbox, or a pending change, already reports the same.
     Repeated,
-    /// Somebody has subscribed to it, and there is no room in the outbox. It is told as soon as there is;
-    /// what changes until then is not told a second time.
+    /// The peer is subscribed to it, but the outbox has no room. The notification is sent as soon as there is room;
+    /// further changes until then add no second one.
     Lagged,
 }
 
 impl Delivery {
-    /// What became of something that was told to several.
+    /// Combines the deliveries of one notification to several receivers.
     pub(super) const fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Lagged, _) | (_, Self::Lagged) => Self::Lagged,
@@ -54,7 +55,7 @@ impl Delivery {
     }
 }
 
-/// Why a notification could not be sent. Nothing was.
+/// Why a notification could not be sent. Nothing was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotifyError {
@@ -64,10 +65,10 @@ pub enum NotifyError {
     /// The machine sends this method itself.
     #[error("the machine sends this method itself")]
     Reserved,
-    /// The session does not allow it.
+    /// The session does not allow the notification.
     #[error("the notification may not be sent: {0}")]
     NotAllowed(#[from] NotAllowed),
-    /// The peer has not been asked to visit a URL under this id, or was told already that it is done.
+    /// The peer was not asked to visit a URL under this id, or the elicitation is already complete.
     #[error("no elicitation of this id is open")]
     UnknownElicitation,
     /// The notification could not be written.
@@ -79,28 +80,28 @@ pub enum NotifyError {
 pub(crate) struct Notice<'m> {
     pub(crate) method: &'m str,
     pub(crate) params: &'m dyn Payload,
-    /// The request that it is about.
+    /// The request that the notification belongs to.
     pub(crate) related: Option<IncomingId>,
-    /// Whether the peer wants it, if that has been found out.
+    /// Whether the peer is subscribed to it; `None` if this is still to be checked.
     pub(crate) wanted: Option<bool>,
-    /// What it says has changed, if its name does not say so.
+    /// The change that the notification reports, if its method does not imply it.
     pub(crate) change: Option<Change<'m>>,
 }
 
-/// Where a notification of ours goes.
+/// The destination of a notification of this side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Audience {
-    /// To the sender of a request that belongs to no session: on its stream, before its answer.
+    /// The sender of a modern request: on the stream of the request, before the response.
     Exchange(IncomingId),
-    /// Nowhere: the request that it is about has ended, and nothing follows its answer.
+    /// Nowhere: the request has ended, and no notification follows its response.
     Gone,
-    /// To the session.
+    /// The session.
     Session,
-    /// To no session, as there is none and none may come.
+    /// Nowhere: no session exists, and none can be opened.
     Nobody,
 }
 
-/// Where a notification goes that is about this request or none.
+/// Returns the destination of a notification that belongs to the request `related`, or to none.
 pub(super) fn audience<C: Recycle>(
     messages: &Messages<C>,
     related: Option<IncomingId>,
@@ -120,7 +121,12 @@ pub(super) fn audience<C: Recycle>(
     if session.may_have_session() { Audience::Session } else { Audience::Nobody }
 }
 
-/// Whether the caller may notify a session although there is none.
+/// Checks a notification on a connection that has no session and cannot get one. Returns [`Delivery::NotWanted`].
+///
+/// # Errors
+///
+/// [`NotifyError::Closed`] if the connection has ended, and [`NotifyError::NotAllowed`] if a server has not declared
+/// the capability, or this side may not send the notification.
 pub(super) fn notify_nobody<C: Recycle>(
     messages: &Messages<C>,
     notice: &Notice<'_>,
@@ -144,7 +150,7 @@ pub(super) fn notify_nobody<C: Recycle>(
     }
 }
 
-/// Sends a notification about a modern request: on the stream of its exchange, before its answer.
+/// Sends a notification about a modern request: on the stream of its exchange, before its response.
 pub(super) fn notify_in_exchange<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
@@ -168,7 +174,7 @@ pub(super) fn notify_in_exchange<C: Recycle>(
             rule.check(messages.session.role.sender(), revision, declared)?;
             Some(rule.params(revision))
         }
-        // It belongs to subscriptions, or to the machine.
+        // Other known notifications belong to subscriptions, or the machine sends them itself.
         Some(_) => return Err(NotAllowed::Direction.into()),
         None => None,
     };
@@ -187,7 +193,7 @@ pub(super) fn notify_in_exchange<C: Recycle>(
             let params = written(writer.since(start), Member::Params);
             is_wanted = level_in(params).zip(level).is_none_or(|(has, least)| least <= has);
         }
-        // Whoever reads this error looks at the other first.
+        // The error only rolls back the write: `is_wanted` is checked before it.
         if is_wanted { Ok(()) } else { Err(EncodeError::Payload) }
     });
     if !is_wanted {
@@ -230,7 +236,7 @@ pub(super) fn notify_session<C: Recycle>(
             let params = written(writer.since(start), Member::Params);
             is_wanted = interest(messages, kind, params);
         }
-        // Whoever reads this error looks at the interest first.
+        // The error only rolls back the write: `is_wanted` is checked before it.
         if let Ok(Interest::No) | Err(_) = is_wanted { Err(EncodeError::Payload) } else { Ok(()) }
     });
     match (is_wanted?, written) {
@@ -247,7 +253,7 @@ pub(super) fn notify_session<C: Recycle>(
     Ok(Delivery::Sent)
 }
 
-/// Whether notifications may still be sent, or held until they may.
+/// Whether notifications may still be sent, or held until the session is open.
 fn takes_notifications<C: Recycle>(messages: &Messages<C>, method: &str) -> bool {
     let lifecycle = &messages.lifecycle;
     match lifecycle.phase {
@@ -261,10 +267,10 @@ fn takes_notifications<C: Recycle>(messages: &Messages<C>, method: &str) -> bool
 }
 
 impl Session {
-    /// Whether a message of this method has to wait for the handshake.
+    /// Whether a message with this method has to wait for the handshake.
     pub(super) fn must_hold(&self, phase: Phase, method: &str) -> bool {
         let has_session = self.negotiated.is_some();
-        // Where there may be no sessions there may be no `ping` either.
+        // Modern revisions have no `ping`.
         let has_ping = has_session || self.spoken.and(RevisionSet::MODERN).is_empty();
         let overtakes =
             (has_ping && method == "ping") || (has_session && overtakes_handshake(method));
@@ -272,7 +278,7 @@ impl Session {
     }
 }
 
-/// Whether a notification of this method may be sent at all.
+/// Whether a notification with this method may be sent at all.
 pub(super) fn may_notify<C: Recycle>(
     messages: &Messages<C>,
     cx: &Cx<'_, '_>,
@@ -290,7 +296,7 @@ pub(super) fn may_notify<C: Recycle>(
     Ok(messages.session.clear_notification(cx, method, kind)?)
 }
 
-/// Whether the peer has asked for what a notification says.
+/// Whether the peer is subscribed to a notification with these params.
 pub(super) fn interest<C: Recycle>(
     messages: &Messages<C>,
     kind: Option<NotificationKind>,
@@ -314,7 +320,7 @@ pub(super) fn interest<C: Recycle>(
     }
 }
 
-/// Sends a notification that was held, if it may be sent and anybody wants it.
+/// Sends a held notification, if it is allowed and the peer is subscribed to it.
 pub(super) fn release_notification<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
@@ -343,34 +349,34 @@ pub(super) fn release_notification<C: Recycle>(
     observe_sent(cx.out, route, Said::Method(method));
 }
 
-/// Whether a notification is wanted.
+/// Whether the peer is subscribed to a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Interest {
     Yes,
     No,
-    /// It is, and says that this elicitation is complete.
+    /// The peer is subscribed, and the notification completes this elicitation.
     Completes(Str<'static>),
 }
 
-/// The level of a log message.
+/// Returns the level of a log message.
 fn level_in(params: &str) -> Option<LoggingLevel> {
     let name = member(params, "level").and_then(Str::from_literal)?;
     LoggingLevel::from_name(&name.to_str())
 }
 
-/// The resource that params are about.
+/// Returns the URI of the resource in the params.
 pub(super) fn uri_in(params: &dyn Payload) -> Option<String> {
     let params = text_of(params).ok()?;
     let uri = Str::from_literal(member(&params, "uri")?)?;
     Some(String::from(&*uri.to_str()))
 }
 
-/// Whether a notification says that a list has changed: a second one says nothing new.
+/// Whether a notification reports a changed list. A second one in a row adds no information.
 fn is_of_list(kind: Option<NotificationKind>) -> bool {
     kind.is_some_and(|kind| kind.changed().is_some())
 }
 
-/// Pings and log messages may go out before the session is open
+/// Whether a message may be sent before the session is open: only pings and log messages may
 /// ([lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization)).
 fn overtakes_handshake(method: &str) -> bool {
     matches!(method, "ping" | "notifications/message")

@@ -1,4 +1,5 @@
-//! `Opening`: the requests by which a client opens a connection: `initialize`, and the question whether it takes one.
+//! `Opening`: the requests by which a client opens a connection: `initialize`, and the `server/discover` probe that
+//! finds out whether a session is needed.
 
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -17,17 +18,17 @@ use crate::rpc::{Ending, GivenUp, Id, Patience, Recycle};
 use crate::schema::{EncodeError, Payload};
 use crate::version::Revision;
 
-/// How far the opening of a connection has come.
+/// The state of opening a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Opening {
-    /// The request by which the connection is opened, while it is pending.
+    /// The pending request that opens the connection.
     pub(super) call: Option<CallId>,
-    /// The id of the question whether there has to be a session, if that was given up.
+    /// The request id of a probe that was given up.
     late_probe: Option<Box<u64>>,
 }
 
 impl Opening {
-    /// Sends `initialize`, of which the params have the form of this revision.
+    /// Sends `initialize`, with params in the form of this revision.
     pub(crate) fn initialize<C: Recycle>(
         &mut self,
         messages: &mut Messages<C>,
@@ -40,7 +41,7 @@ impl Opening {
         self.ask(messages, cx, asks, params, (revision, total))
     }
 
-    /// Asks the server what it is, without a session.
+    /// Sends the `server/discover` probe, a modern request.
     pub(crate) fn probe<C: Recycle>(
         &mut self,
         messages: &mut Messages<C>,
@@ -52,7 +53,7 @@ impl Opening {
         self.ask(messages, cx, asks, &(), (revision, total))
     }
 
-    /// Sends `initialize` or `server/discover`, of which the params have the form of this revision.
+    /// Sends `initialize` or `server/discover`, with params in the form of this revision.
     fn ask<C: Recycle>(
         &mut self,
         messages: &mut Messages<C>,
@@ -80,27 +81,27 @@ impl Opening {
         Ok(())
     }
 
-    /// Whether it is being found out if there has to be a session.
+    /// Whether the probe is pending.
     pub(super) fn is_probing<C: Recycle>(&self, messages: &Messages<C>) -> bool {
         let asked = self.call.and_then(|call| messages.outgoing.get(call.0));
         asked.is_some_and(|asked| asked.owner == Owner::Probe)
     }
 
-    /// Takes the request out of the table: what came of it has been handed out.
+    /// Takes the request out of the table, after its outcome has been returned.
     pub(crate) fn forget<C: Recycle>(&mut self, messages: &mut Messages<C>) {
         if let Some(call) = self.call.take() {
             messages.outgoing.remove(call.0, Ending::Closed);
         }
     }
 
-    /// Waits no longer for what the server is. The server is not told: it may never have heard of the question.
+    /// Gives up the probe. The server is not notified: it may never have seen the request.
     pub(crate) fn give_up_probe<C: Recycle>(&mut self, messages: &mut Messages<C>) {
         let Some(call) = self.call.take() else { return };
         self.late_probe = messages.outgoing.id(call.0).map(Box::new);
         messages.outgoing.give_up(call.0, GivenUp::TimedOut);
     }
 
-    /// Whether a response belongs to the question that was given up, which happens once.
+    /// Whether a response belongs to the probe that was given up. Returns `true` at most once.
     pub(super) fn is_late_probe(&mut self, id: &Id<'_>, match_stringified_ids: bool) -> bool {
         let number = id.number(match_stringified_ids);
         let is_it = number.is_some() && number == self.late_probe.as_deref().copied();

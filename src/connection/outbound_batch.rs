@@ -1,4 +1,4 @@
-//! Batches of ours, which only a session of 2025-03-26 has and which are sent only if asked for
+//! `Batch`: JSON-RPC batches of this side. Only sessions of 2025-03-26 have them, and only the application starts one
 //! ([2025-03-26, batching](https://modelcontextprotocol.io/specification/2025-03-26/basic#batching)).
 
 use alloc::string::String;
@@ -27,14 +27,14 @@ use crate::rpc::{Ending, write_notification};
 use crate::schema::{EncodeError, Payload};
 use crate::time::Instant;
 
-/// Why a batch could not be sent. Nothing was, and no call was made.
+/// Why a batch could not be sent. No message was sent and no call was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum BatchError {
-    /// The session is not open, or not any more.
+    /// The session is not open yet, or not any more.
     #[error("the session is not open")]
     NotReady,
-    /// The revision of the session has no batches: only 2025-03-26 does.
+    /// The revision of the session has no batches: only 2025-03-26 has them.
     #[error("the revision of the session has no batches")]
     NotInRevision,
     /// A call could not be made.
@@ -48,7 +48,7 @@ pub enum BatchError {
     Encode(#[from] EncodeError),
 }
 
-/// Calls and notifications that go out as one JSON-RPC batch.
+/// Calls and notifications that are sent as one JSON-RPC batch.
 #[derive(Debug)]
 pub struct Batch<'p> {
     calls: &'p mut Calls,
@@ -58,11 +58,11 @@ pub struct Batch<'p> {
     made: SmallVec<[CallId; 8]>,
 }
 
-/// The messages of a batch that is being put together, in the place of all outboxes.
+/// The messages of a batch under construction. It stands in for all outboxes.
 #[derive(Debug)]
 struct Collected {
     outbox: Outbox,
-    /// What is used without having been declared, and by what, if whoever watches is to be told.
+    /// The undeclared capabilities that messages use, with their methods, for the observer.
     undeclared: Vec<(String, Capability)>,
 }
 
@@ -79,22 +79,21 @@ impl Outboxes for Collected {
 }
 
 impl<'p> Batch<'p> {
-    /// A batch of these calls, with nothing in it.
+    /// Creates an empty batch.
     pub(super) fn new(calls: &'p mut Calls, cx: &Cx<'p, '_>) -> Self {
         let mut outbox = Outbox::new(Framing::Messages, &cx.config.limits);
-        // Only the outbox that the batch goes to bounds it.
+        // Only the outbox that the batch is sent to limits its size.
         outbox.set_limit(usize::MAX);
         let messages = Collected { outbox, undeclared: Vec::new() };
         Self { calls, config: cx.config, now: cx.now(), messages, made: SmallVec::new() }
     }
 
-    /// Adds a call. Its one outcome comes as that of any other: the peer may answer the batch at once
-    /// or in pieces. Once the batch has been put into the outbox it cannot be taken back, so
-    /// cancelling the call always tells the peer.
+    /// Adds a call. Its single outcome arrives like that of any other call: the peer may respond to the batch at once
+    /// or in pieces. A batch in the outbox cannot be withdrawn, so cancelling the call always notifies the peer.
     ///
     /// # Errors
     ///
-    /// [`CallError`] says why there is no call; what was added before is still there.
+    /// [`CallError`] if the call cannot be made. Messages added before stay in the batch.
     pub fn call<M: Method>(
         &mut self,
         params: &M::Params<'_>,
@@ -107,7 +106,7 @@ impl<'p> Batch<'p> {
     ///
     /// # Errors
     ///
-    /// As for [`call`](Self::call).
+    /// The errors of [`call`](Self::call).
     pub fn call_method<T: Payload + ?Sized>(
         &mut self,
         method: &str,
@@ -121,7 +120,7 @@ impl<'p> Batch<'p> {
         let call = messages.ask(cx, &mut order, method, &params)?;
         make_room(messages, index, cx);
         if let Some(asked) = messages.outgoing.get_mut(call.0) {
-            // It is in no outbox of the transport yet, and leaves on the route of the batch.
+            // The request is in no outbox of the transport yet, and uses the route of the batch.
             (asked.route, asked.sent) = (Route::Connection, Sent::Withdrawn);
         }
         self.made.push(call);
@@ -132,7 +131,7 @@ impl<'p> Batch<'p> {
     ///
     /// # Errors
     ///
-    /// [`NotifyError`] says why it was not added.
+    /// [`NotifyError`] if the notification cannot be added.
     pub fn notify<N: Notifies>(&mut self, params: &N::Params<'_>) -> Result<Delivery, NotifyError> {
         self.notify_method(N::NAME, params)
     }
@@ -141,7 +140,7 @@ impl<'p> Batch<'p> {
     ///
     /// # Errors
     ///
-    /// As for [`notify`](Self::notify).
+    /// The errors of [`notify`](Self::notify).
     pub fn notify_method<T: Payload + ?Sized>(
         &mut self,
         method: &str,
@@ -157,7 +156,7 @@ impl<'p> Batch<'p> {
                 let start = writer.position();
                 write_notification(writer, method, &params, permit.form)?;
                 is_wanted = interest(messages, kind, written(writer.since(start), Member::Params));
-                // Whoever reads this error looks at the interest first.
+                // The error only rolls back the write: `is_wanted` is checked before it.
                 if let Ok(Interest::No) | Err(_) = is_wanted {
                     Err(EncodeError::Payload)
                 } else {
@@ -172,7 +171,7 @@ impl<'p> Batch<'p> {
         Ok(Delivery::Sent)
     }
 
-    /// Puts everything into the outbox as one array.
+    /// Puts all messages into the outbox as one array.
     pub(super) fn send(&mut self, out: &mut dyn Outboxes) -> Result<(), EncodeError> {
         let Collected { outbox, undeclared } = &mut self.messages;
         if outbox.is_empty() {
@@ -195,7 +194,7 @@ impl<'p> Batch<'p> {
     }
 }
 
-/// What was not sent was never asked, whatever happened meanwhile.
+/// Removes the calls of a batch that was not sent; they end without an event.
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
         for call in self.made.drain(..) {

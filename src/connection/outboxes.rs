@@ -1,4 +1,4 @@
-//! `Outboxes`, `Route` and `Received`: where output goes, and where input came from.
+//! `Outboxes`, `Route` and `Received`: the destination of output, and the origin of input.
 
 use crate::capability::Capability;
 use crate::codes::ErrorCode;
@@ -21,15 +21,15 @@ pub enum Route {
     Exchange(IncomingId),
     /// A call of this side.
     Call(CallId),
-    /// The stream with this number of the transport, on which a message came. A response that the machine writes at
-    /// once, without a request event, goes back on it.
+    /// The stream of the transport with this number, on which a message was received. A response that the machine
+    /// writes at once, without a request event, uses the same stream.
     Stream(u32),
 }
 
 /// The outboxes of a connection, one for each [`Route`].
 ///
-/// An [`Outbox`] implements it and takes the messages of every route. Implement it for a transport with several streams,
-/// or override [`observe`](Self::observe) to log messages.
+/// An [`Outbox`] implements it and takes the messages of every route. Implement it for a transport with several
+/// streams, or override [`observe`](Self::observe) to log messages.
 pub trait Outboxes {
     /// The outbox for this route.
     fn outbox(&mut self, route: Route) -> &mut Outbox;
@@ -43,15 +43,16 @@ pub trait Outboxes {
 
     /// Whether a request to the peer can be sent on this route. The default is `true`.
     ///
-    /// A transport that cannot deliver one, such as an HTTP response that is a single JSON object, returns `false`: the
-    /// call then fails at once with [`NotAllowed::Transport`](crate::error::NotAllowed::Transport), instead of waiting for its timeout.
+    /// A transport that cannot deliver a request, such as an HTTP response that is a single JSON object, returns
+    /// `false`. The call then fails at once with [`NotAllowed::Transport`](crate::error::NotAllowed::Transport),
+    /// instead of waiting for its timeout.
     fn can_ask(&self, route: Route) -> bool {
         _ = route;
         true
     }
 
-    /// Whether the peer reads this route now. The default is `true`. No [`KeepAlive`](crate::config::KeepAlive) ping is sent on a
-    /// route without a reader.
+    /// Whether the peer reads this route now. The default is `true`. No [`KeepAlive`](crate::config::KeepAlive) ping
+    /// is sent on a route without a reader.
     fn has_reader(&self, route: Route) -> bool {
         _ = route;
         true
@@ -68,12 +69,12 @@ impl Outboxes for Outbox {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Observation<'a> {
-    /// A frame came in.
+    /// A frame was received.
     Received {
-        /// The method, as it stands on the wire between its quotes; responses have none.
+        /// The method, in its JSON form without the quotes; responses have none.
         method: Option<&'a str>,
-        /// The id as it stands on the wire; notifications have none. An id or a method of the wrong type, or one that is
-        /// too long, is left out.
+        /// The id in its JSON form; notifications have none. An id or a method is left out if its type is wrong or it
+        /// is too long.
         id: Option<&'a str>,
         /// The length of the frame.
         bytes: usize,
@@ -82,14 +83,14 @@ pub enum Observation<'a> {
     Sent {
         /// The method; responses have none.
         method: Option<&'a str>,
-        /// The code of the error, if it is one.
+        /// The error code, if the message is an error.
         error: Option<ErrorCode>,
-        /// The route it was put on.
+        /// The route of the message.
         route: Route,
         /// The length of the message, framing included.
         bytes: usize,
     },
-    /// A message was sent that needs a capability which has not been declared
+    /// A message was sent that needs an undeclared capability
     /// ([`CapabilityPolicy::Warn`](crate::config::CapabilityPolicy::Warn)).
     NotDeclared {
         /// The method.
@@ -103,11 +104,11 @@ pub enum Observation<'a> {
         /// The method.
         method: &'a str,
     },
-    /// The connection entered another phase.
+    /// The phase of the connection changed.
     Phase {
-        /// The phase it was in.
+        /// The previous phase.
         from: Phase,
-        /// The phase it is in now.
+        /// The new phase.
         to: Phase,
     },
 }
@@ -126,27 +127,27 @@ pub enum Observation<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Received {
-    /// When it was received.
+    /// The time of reception.
     pub now: Instant,
-    /// The route that it came on. A response that the machine writes at once goes back on it.
+    /// The route of the message. A response that the machine writes at once uses the same route.
     pub route: Route,
-    /// Who sent it.
+    /// The sender.
     pub principal: Principal,
-    /// The owner of the tasks that the message can reach, if that is not the principal.
+    /// The owner of the tasks that the message can access, if that is not the principal.
     pub(super) requestor: Option<Requestor>,
-    /// The batch it is an element of.
+    /// The batch that contains the message.
     pub(super) batch: Option<Place>,
 }
 
 impl Received {
-    /// The same on another route.
+    /// Replaces the route.
     #[must_use]
     pub const fn route(mut self, route: Route) -> Self {
         self.route = route;
         self
     }
 
-    /// The same from another principal, with its tasks.
+    /// Replaces the principal, which becomes the owner of the accessible tasks, too.
     #[must_use]
     pub const fn principal(mut self, principal: Principal) -> Self {
         self.principal = principal;
@@ -154,8 +155,8 @@ impl Received {
         self
     }
 
-    /// The same from another requestor, with its principal. A transport where one connection serves many clients, or one
-    /// client has many connections, names the owner of tasks with it where there is no principal.
+    /// Replaces the requestor and its principal. It names the owner of tasks on transports without principals, if one
+    /// connection serves many clients or one client has many connections.
     #[must_use]
     pub const fn requestor(mut self, requestor: Requestor) -> Self {
         self.principal = requestor.principal();
@@ -163,7 +164,7 @@ impl Received {
         self
     }
 
-    /// The owner of the tasks that the message can reach.
+    /// Returns the owner of the tasks that the message can access.
     pub(super) fn owner(&self) -> Requestor {
         self.requestor.unwrap_or(Requestor::Principal(self.principal))
     }

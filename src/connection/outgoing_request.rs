@@ -17,59 +17,59 @@ use crate::rpc::Recycle;
 use crate::task::TaskKey;
 use crate::version::RevisionSet;
 
-/// What is kept of a request of ours until it ends.
+/// The state of a request of this side until it ends.
 ///
-/// `C` is what a call of the application is beyond its request; nothing in the layer of messages looks at it.
+/// `C` is the state of a call of the application beyond its request. The layer of messages never inspects it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct OutgoingRequest<C> {
     pub(super) owner: Owner,
-    /// What is asked for; `None` if MCP does not have the method or the machine is not to look.
+    /// The requested method; `None` if MCP does not have it or it is relayed unchecked.
     pub(super) kind: Option<RequestKind>,
-    /// The request of the peer because of which the application made this one.
+    /// The request of the peer that the application makes this request for.
     pub(super) parent: Option<IncomingId>,
     pub(super) route: Route,
     pub(super) sent: Sent,
     pub(super) progress: Wanted,
     pub(super) again: Again,
-    /// What the answer has to fit.
+    /// The part of the params that the result is checked against.
     pub(super) kept: Kept,
-    /// The version of the list that was asked for, at that time.
+    /// The version of the requested list when the request was made.
     pub(super) list_version: u32,
-    /// How the call is to become a task, if it may.
+    /// The task options of the call, if it may become a task.
     pub(super) task: Option<Box<TaskOptions>>,
     pub(super) call: C,
 }
 
-/// What it takes to send a request again.
+/// The data that is needed to send a request again.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Again {
     /// The params; empty if they are not kept.
     pub(super) params: String,
-    /// The least severe log messages that are wanted, where each request says so.
+    /// The minimum level of log messages, in an era where each request declares it.
     pub(super) level: Option<LoggingLevel>,
-    /// What the request declares of what this side can do, if that is not everything.
+    /// The capabilities that the request declares, if fewer than all of this side.
     pub(super) narrowed: Option<CapabilitySet>,
-    /// The revisions for which the request was sent again because the peer named them.
+    /// The revisions that the peer named and the request was sent again for.
     pub(super) repeated: RevisionSet,
-    /// The application deals with input that the peer requires.
+    /// Whether the application itself handles input that the peer requires.
     pub(super) by_hand: bool,
 }
 
-/// Who gets the answer to a request of ours.
+/// The receiver of the response to a request of this side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
     /// The application: one handle, one outcome.
     #[default]
     Application,
-    /// The application, as long as the subscription lasts.
+    /// The application, for the lifetime of the subscription.
     Subscription,
-    /// Nothing any more: the application has its outcome. The request may still become a task.
+    /// No receiver any more: the application has its outcome. The request may still become a task.
     Abandoned,
-    /// The role, which opens the session with it. It is never cancelled.
+    /// The role, which opens the session with it. The request is never cancelled.
     Initialize,
-    /// The role, which asks with it whether there has to be a session. It is never cancelled.
+    /// The role, which probes whether a session is needed. The request is never cancelled.
     Probe,
-    /// The keep-alive, which asks whether the peer is still there.
+    /// The keep-alive, which pings a silent peer.
     KeepAlive,
     /// A subscription in a session, which subscribes to a resource or unsubscribes from one.
     Interest,
@@ -81,12 +81,12 @@ pub(super) enum Owner {
     Poll {
         /// The call.
         of: CallId,
-        /// What is asked about the task.
+        /// The kind of the request about the task.
         kind: PollKind,
     },
 }
 
-/// What is asked about a task of the peer.
+/// The kind of a request about a task of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum PollKind {
     Get,
@@ -101,35 +101,35 @@ impl Owner {
         matches!(self, Self::Application | Self::Subscription)
     }
 
-    /// Whether no event follows when the request ends.
+    /// Whether the end of the request returns no event.
     pub(super) const fn is_silent(self) -> bool {
         matches!(self, Self::Interest | Self::Poll { .. } | Self::Abandoned)
     }
 }
 
-/// Where a request was put.
+/// The queue or outbox that a request was put into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Sent {
-    /// Into the queue that waits for the handshake.
+    /// The queue that waits for the handshake.
     Queued(Serial),
-    /// Into the outbox of its route.
+    /// The outbox of its route.
     Outbox(Serial),
-    /// Into the outbox of its route, together with others in one batch.
+    /// The outbox of its route, as an element of a batch.
     InBatch(Serial),
-    /// Nowhere: its id was answered, and it may be sent again under another one.
+    /// No queue or outbox: the old id was answered, and the request may be sent again under a new one.
     Nowhere,
-    /// Nowhere any more: it was taken back or could not be sent, and is about to end.
+    /// No queue or outbox any more: the request was withdrawn or could not be sent, and is about to end.
     Withdrawn,
 }
 
 impl Sent {
-    /// Whether the request may have been sent and has not been answered.
+    /// Whether the request may have been sent and has no response yet.
     pub(super) const fn awaits_answer(self) -> bool {
         matches!(self, Self::Outbox(_) | Self::InBatch(_))
     }
 }
 
-/// Whether progress is wanted, and the latest that came.
+/// Whether progress is requested, and the latest progress received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Wanted {
     #[default]
@@ -206,7 +206,7 @@ impl Recycle for Again {
     }
 }
 
-/// Without what the request says.
+/// Leaves out the content of the request.
 impl<C: fmt::Debug> fmt::Debug for OutgoingRequest<C> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter

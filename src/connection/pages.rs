@@ -1,4 +1,4 @@
-//! `Pages`: a list that is read page by page under one handle, and whether what was read is still true
+//! `Pages`: a list that is read page by page under one handle, and restarted if it changes meanwhile
 //! ([pagination](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/pagination)).
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
@@ -14,13 +14,13 @@ use crate::pagination::{NextPage, PageGuard, PageLimits, PageStop};
 use crate::rpc::Recycle;
 use crate::schema::serialized;
 
-/// How a list is read page by page.
+/// The options for reading a list page by page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Paging {
-    /// How far to go.
+    /// The limits of the read.
     pub limits: PageLimits,
-    /// How often to begin anew because the list has changed meanwhile. Default 1. After that the list
+    /// The maximum number of restarts because the list has changed meanwhile. The default is 1. Afterwards the list
     /// is read to its end and marked as stale.
     pub restarts: u32,
 }
@@ -31,22 +31,22 @@ impl Default for Paging {
     }
 }
 
-/// How far the reading of a list is.
+/// The state of reading a list.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pages {
     method: &'static str,
     /// The member of the result that holds the items.
     items: &'static str,
     guard: PageGuard,
-    /// How often it may still begin anew because the list has changed.
+    /// The remaining restarts for changes of the list.
     restarts: u32,
-    /// A cursor died, and the list was begun anew once for that.
+    /// Whether the list was already restarted for an invalid cursor, which happens once.
     has_lost_cursor: bool,
 }
 
 /// The params of a request for a page.
 pub(super) struct PageParams<'a> {
-    /// The cursor as it came, a JSON text.
+    /// The JSON text of the cursor, as received.
     pub(super) cursor: Option<&'a str>,
 }
 
@@ -62,13 +62,13 @@ impl Serialize for PageParams<'_> {
 }
 
 impl Pages {
-    /// A list of which the first page has been asked for.
+    /// Creates the state of a list whose first page has been requested.
     pub(super) fn new((method, items): (&'static str, &'static str), paging: Paging) -> Self {
         let guard = PageGuard::new(paging.limits);
         Self { method, items, guard, restarts: paging.restarts, has_lost_cursor: false }
     }
 
-    /// Looks whether a page of the list has come, and asks for the next one.
+    /// Handles a response: returns the page and requests the next one, restarts the list, or ends the call.
     pub(super) fn answered<'a, C: Recycle, S>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
@@ -118,7 +118,7 @@ impl Pages {
         }
     }
 
-    /// Asks for a page of the list, under a new id and the same handle.
+    /// Requests a page of the list, under a new id and the same handle.
     fn ask_for_page<C: Recycle>(
         &self,
         at: &mut CallCx<'_, '_, '_, C>,

@@ -9,20 +9,20 @@ use crate::handle::CallId;
 use crate::lazy_box::Empty;
 use crate::schema::{EncodeError, Writer};
 
-/// What is known of a message that waits.
+/// The metadata of a queued message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Waiting {
     pub(super) route: Route,
     pub(super) call: Option<CallId>,
-    /// The peer wants it, whatever it says.
+    /// Whether the peer is known to be subscribed to the notification, so that its params are not checked.
     pub(super) is_wanted: bool,
 }
 
-/// What waits.
+/// The queue of messages that wait for the handshake.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct PreSessionQueue {
     queue: Queue<Waiting>,
-    /// Calls that may not be made in the session as it is, and have not been told so.
+    /// The calls that the negotiated session does not allow, and whose end has not been returned.
     refused: VecDeque<(CallId, CallError)>,
 }
 
@@ -31,12 +31,12 @@ impl Empty for PreSessionQueue {
 }
 
 impl PreSessionQueue {
-    /// How many bytes wait.
+    /// Returns the number of queued bytes.
     pub(super) const fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// Takes in a message, unless more than `limit` bytes would wait.
+    /// Queues a message, unless the queue would exceed `limit` bytes.
     pub(super) fn hold(
         &mut self,
         limit: usize,
@@ -46,7 +46,7 @@ impl PreSessionQueue {
         self.queue.append(limit, waiting, b"", write)
     }
 
-    /// Takes the last message out if it repeats the one in front of it.
+    /// Removes the last message if it repeats the one before it.
     pub(super) fn drop_repeated(&mut self) -> bool {
         self.queue.drop_repeated()
     }
@@ -55,32 +55,32 @@ impl PreSessionQueue {
         self.queue.withdraw(serial, &Waiting { route, call: Some(call), is_wanted: true })
     }
 
-    /// Whether calls were refused whose end has not been handed out.
+    /// Whether there are refused calls whose end has not been returned.
     pub(super) fn has_refused(&self) -> bool {
         !self.refused.is_empty()
     }
 
-    /// A call may not be made in the session as it is.
+    /// Notes that the negotiated session does not allow a call.
     pub(super) fn refuse(&mut self, call: CallId, error: CallError) {
         self.refused.push_back((call, error));
     }
 
-    /// The next call that was refused.
+    /// Removes and returns the next refused call.
     pub(super) fn next_refused(&mut self) -> Option<(CallId, CallError)> {
         self.refused.pop_front()
     }
 
-    /// Whether nothing waits.
+    /// Whether no message is queued.
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Takes out everything that waits.
+    /// Takes all queued messages.
     pub(super) fn take_queue(&mut self) -> Queue<Waiting> {
         core::mem::take(&mut self.queue)
     }
 
-    /// The next call that waits. Notifications in front of it are dropped.
+    /// Removes and returns the next queued call. Drops the notifications before it.
     pub(super) fn next_call(&mut self) -> Option<CallId> {
         self.queue.drain().find_map(|(_, waiting)| waiting.call)
     }

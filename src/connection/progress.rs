@@ -1,4 +1,4 @@
-//! Reports on the work for a request of the peer
+//! Reports progress on requests of the peer
 //! ([progress](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress)).
 
 use alloc::boxed::Box;
@@ -46,7 +46,7 @@ impl Serialize for ProgressParams<'_> {
     }
 }
 
-/// Reports how far the work on a request is, if its sender asked for that.
+/// Reports progress on a request, if its sender asked for progress.
 pub(super) fn report<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
@@ -78,16 +78,16 @@ pub(super) fn report<C: Recycle>(
 }
 
 impl Incoming {
-    /// Sends a report that was delayed, because the answer is about to go out.
+    /// Sends a delayed report, because the response is about to be sent.
     pub(super) fn send_delayed_progress(&mut self, id: IncomingId, out: &mut dyn Outboxes) {
         let Some(exchange) = self.table.get_mut(id.0) else { return };
         if let Some(delayed) = exchange.delayed.take() {
-            // Without room it is lost, as progress may be.
+            // Without room the report is lost; progress notifications are optional.
             _ = send_progress(exchange, id, delayed.report(), out);
         }
     }
 
-    /// Sends every report that has been delayed for long enough.
+    /// Sends every delayed report that is due.
     pub(super) fn send_due_progress(&mut self, cx: &mut Cx<'_, '_>) {
         let now = cx.now();
         while let Some((_, index)) = self.progress_deadlines.first().filter(|(at, _)| *at <= now) {
@@ -135,8 +135,8 @@ fn send_progress(
     sent
 }
 
-/// Writes a report that holds nothing but what the revision has. Comparing it with the tables, where it would
-/// pass, costs more than writing it.
+/// Writes a report that uses only members of its revision. The check against the tables would pass, and costs more
+/// than the write.
 fn write_usual(
     writer: &mut Writer<'_>,
     token: &str,

@@ -1,26 +1,27 @@
-//! `Progress`: a report of progress that goes out, and `ProgressReport`: whether it did.
+//! `Progress`: a progress report of this side, and `ProgressReport`: the result of sending it.
 
 use alloc::string::String;
 
 use crate::json::Number;
 
-/// What became of a progress report. None of it is an error: work need not know who watches.
+/// The result of sending a progress report. No variant is an error: the sender need not know whether the peer asked
+/// for progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProgressReport {
-    /// It was sent.
+    /// The report was sent.
     Sent,
-    /// It comes too soon after the one before
-    /// ([`ConnectionConfig::progress_interval`](crate::ConnectionConfig::progress_interval)). It is
-    /// sent later, unless a newer one takes its place.
+    /// The report follows the previous one too soon
+    /// ([`ConnectionConfig::progress_interval`](crate::ConnectionConfig::progress_interval)). It is sent later,
+    /// unless a newer one replaces it.
     Delayed,
     /// The peer did not ask for progress.
     NotWanted,
-    /// It is not greater than the last one, and was not sent.
+    /// The report was not sent, because it is not greater than the previous one.
     NotIncreasing,
 }
 
-/// How far the work on a request is.
+/// The progress of the work on a request.
 ///
 /// ```
 /// use mcp_sansio::progress::Progress;
@@ -37,19 +38,19 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// So far. Each report on a request must be greater than the one before.
+    /// Creates a report of the progress so far. Each report on a request must be greater than the previous one.
     pub fn new(progress: impl Into<Number>) -> Self {
         Self { progress: progress.into(), total: None, message: None }
     }
 
-    /// How far it has to go.
+    /// Sets the total amount of work.
     #[must_use]
     pub fn total(mut self, total: impl Into<Number>) -> Self {
         self.total = Some(total.into());
         self
     }
 
-    /// What is going on, for people. Left out in sessions of 2024-11-05, which has no place for it.
+    /// Sets a human-readable message. Sessions of 2024-11-05 do not have this member and leave it out.
     #[must_use]
     pub const fn message(mut self, message: &'a str) -> Self {
         self.message = Some(message);

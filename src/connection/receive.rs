@@ -1,4 +1,4 @@
-//! Frames in: classified, and handed to the layer that handles their kind of message.
+//! Receives frames: classifies them and passes them to the layer that handles their kind of message.
 
 use core::ops::ControlFlow;
 
@@ -32,9 +32,9 @@ use crate::rpc::{
 use crate::session::Phase;
 
 impl Dispatcher {
-    /// Takes a frame in. Total: any bytes, in any phase.
+    /// Handles a frame. Never fails: any bytes are valid input in any phase.
     ///
-    /// The caller keeps what has been scanned while it deals with what came in.
+    /// The caller keeps `scanned` alive until the result has been handled.
     pub(crate) fn receive<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -57,7 +57,7 @@ impl Dispatcher {
         }
     }
 
-    /// The frame has been dealt with, by the role as well.
+    /// Ends the reception of a frame, after the role has handled it.
     pub(crate) fn end_reception(&mut self, cx: &mut Cx<'_, '_>) {
         if self.messages().incoming.batches.has_all_elements() {
             frame_checks::end_batch(&mut self.serving.calls.messages, cx);
@@ -173,7 +173,7 @@ impl Dispatcher {
         }
     }
 
-    /// Refuses a request. It never reaches the application.
+    /// Refuses a request before it reaches the application.
     pub(crate) fn refuse<'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -192,7 +192,7 @@ impl Dispatcher {
         )
     }
 
-    /// A frame that is no message. If it was going to be the answer to a call, it ends the call.
+    /// Handles a frame that is no valid message. If it was meant as the response to a call, it ends the call.
     fn ill_formed<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -217,7 +217,7 @@ impl Dispatcher {
             }
             let cause = self.serving.calls.unmatched_cause(cx, id);
             if matches!(cause, UnmatchedCause::Cancelled | UnmatchedCause::TimedOut) {
-                // Late and broken, but an answer, which is never answered.
+                // A late response that is also malformed must not get an error response.
                 defective.intent = Intent::Response;
             }
         }
@@ -254,8 +254,8 @@ impl Dispatcher {
         }
     }
 
-    /// An error that names no request. If the transport knows which call it answers, it ends that
-    /// call; before the session is open it can only mean `initialize`.
+    /// Handles an error without an id. If the transport knows the call that it belongs to, it ends that call; before
+    /// the session is open it can only belong to `initialize`.
     pub(super) fn idless_error<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -279,7 +279,7 @@ impl Dispatcher {
         }
     }
 
-    /// The exchange that carried a call has ended.
+    /// Handles the end of the exchange that carried a call.
     pub(crate) fn exchange_ended<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -314,7 +314,7 @@ impl Dispatcher {
         for_role
     }
 
-    /// The answer to a request of ours has come.
+    /// Passes the response of a request of this side to the owner of the request.
     pub(super) fn answer<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -366,7 +366,7 @@ impl Dispatcher {
     }
 }
 
-/// The method and the id of a frame that is no message, as far as they are short enough to be shown.
+/// Returns the method and the id of an invalid message, if they are short enough for the observer.
 #[cold]
 fn shown_members<'a>(envelope: &Envelope<'a>) -> (Option<&'a str>, Option<&'a str>) {
     let member = |member| envelope.get(member).and_then(shown);

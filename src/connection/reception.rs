@@ -1,14 +1,14 @@
-//! `Reception`: what is known of the message that is being received.
+//! `Reception`: the context of the message that is being received.
 
 use super::outboxes::Received;
 use crate::rpc::ResultType;
 
-/// What is known of a message beside its text.
+/// The context of a received message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reception {
-    /// What came with it.
+    /// The time, the route and the sender.
     pub(super) received: Received,
-    /// What kind of result a response holds.
+    /// The kind of result in a response.
     pub(super) result_type: ResultType,
 }
 

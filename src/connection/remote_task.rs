@@ -1,6 +1,7 @@
-//! `RemoteTask`: a task of the peer that a call has become. It is polled until it has ended, and the call ends as it would
-//! have without a task ([tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks), and
-//! the extension from 2026-07-28 on).
+//! `RemoteTask`: a task of the peer that a call has become. The task is polled until it has ended. The call then ends
+//! as it would have without a task
+//! ([tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks), and the extension from
+//! 2026-07-28 on).
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -27,7 +28,7 @@ use crate::rpc::{GivenUp, Recycle, ResultType, Wait};
 use crate::schema::EncodeError;
 use crate::time::Instant;
 
-/// After how many bad answers in a row a task is not asked about any more.
+/// The number of consecutive failed polls after which polling stops.
 const MOST_FAILURES: u32 = 5;
 
 /// A task of the peer that a call has become.
@@ -35,25 +36,25 @@ const MOST_FAILURES: u32 = 5;
 pub(super) struct RemoteTask {
     id: String,
     options: TaskOptions,
-    /// The request of the call was answered with the task. A call that resumes a task has sent no request.
+    /// Whether the response to the request of the call was the task. A call that resumes a task has sent no request.
     pub(super) was_answered: bool,
     seen: Seen,
-    /// When it is asked about next.
+    /// The time of the next poll.
     ask_at: Option<Instant>,
-    /// How often it was asked about without a word of how long to wait.
+    /// The number of scheduled polls. It lengthens the interval if neither side has named one.
     asked: u32,
-    /// How often in a row there was no good answer.
+    /// The number of consecutive failed polls.
     failures: u32,
-    /// The peer does not let this side wait for what it comes to before it has ended.
+    /// Whether the peer refuses to hold a request for the result until the task has ended.
     ends_first: bool,
-    /// The questions that are on their way.
+    /// The pending requests: `tasks/get` in `get`, `tasks/result` in `result`.
     get: Option<CallId>,
     result: Option<CallId>,
-    /// What it requires, where there are no sessions.
+    /// The inputs that the task requires, in the modern era.
     pub(super) inputs: Inputs,
 }
 
-/// Without its id, and without what it says.
+/// Leaves out the id and the content of the task.
 impl fmt::Debug for RemoteTask {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -64,14 +65,14 @@ impl fmt::Debug for RemoteTask {
     }
 }
 
-/// Whether a result has nothing but metadata: some servers answer so if there is no result.
+/// Whether a result contains only metadata. Some servers respond so if they have no result.
 fn is_empty_result(result: &str) -> bool {
     MemberTexts::of(result).all(|(key, _)| key == "_meta" || key == "resultType")
 }
 
 /// # Beginning
 impl RemoteTask {
-    /// Looks whether the result of a call is a task.
+    /// Reads a task from the result of a call. Returns `None` if the result is not a task.
     pub(super) fn begin<'a, C: Recycle>(
         at: &mut CallCx<'_, '_, '_, C>,
         result: &Raw<'a>,
@@ -103,7 +104,7 @@ impl RemoteTask {
         Some(Next::Becomes(Box::new(task), Some(CallNews::Event(event))))
     }
 
-    /// A task that was begun on another connection, and is asked about now.
+    /// Starts polling a task that was begun on another connection.
     pub(super) fn resume<C: Recycle>(
         at: &mut CallCx<'_, '_, '_, C>,
         id: String,
@@ -116,7 +117,7 @@ impl RemoteTask {
         Box::new(task)
     }
 
-    /// From now on the call stands for the task.
+    /// Turns the call into the handle of the task.
     fn follow<C: Recycle>(&self, at: &mut CallCx<'_, '_, '_, C>) {
         at.index.by_task.0.insert(self.id.clone(), at.call);
         if let Some(asked) = at.below.outgoing.get_mut(at.call.0) {
@@ -128,20 +129,20 @@ impl RemoteTask {
         at.below.outgoing.wait(at.call.0, Wait::Task, at.cx.now);
     }
 
-    /// What the peer calls it.
+    /// Returns the task id of the peer.
     pub(super) fn id(&self) -> &str {
         &self.id
     }
 
-    /// How the call ends, if nothing more is asked about the task on this connection.
+    /// Returns the outcome of the call if this connection stops polling the task.
     pub(super) fn left(&self, method: &'static str) -> Outcome<'static> {
         self.seen.left(TaskTicket::new(self.id.clone(), method))
     }
 }
 
-/// # Asking about it
+/// # Polling
 impl RemoteTask {
-    /// Asks how far the task is.
+    /// Polls the status of the task.
     pub(super) fn ask_about<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>) {
         self.ask_later(at, None);
         if self.get.is_some() {
@@ -166,7 +167,7 @@ impl RemoteTask {
         match self.result.filter(|_| progress.is_final() && by_method) {
             Some(poll) => {
                 self.ask_later(at, None);
-                // It can be answered now that the task has ended: from now on there is a limit to how long that may take.
+                // The task has ended, so the response can come now: from here on a timeout applies to it.
                 let idle = at.cx.config.timeouts.idle;
                 at.below.outgoing.wait(poll.0, Wait::Soon(idle), at.cx.now);
             }
@@ -174,7 +175,7 @@ impl RemoteTask {
         }
     }
 
-    /// Sends a question about the task.
+    /// Sends a request about the task.
     pub(super) fn poll<C: Recycle>(
         &self,
         below: &mut Messages<C>,
@@ -185,7 +186,7 @@ impl RemoteTask {
         poll(below, cx, (of, kind), &self.id, (inputs, self.seen.progress.is_final()))
     }
 
-    /// Remembers a question that was sent, or that it could not be: then it is sent later, or never.
+    /// Stores a request that was sent. If it could not be sent, schedules another one, or gives up.
     fn note_poll<C: Recycle>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
@@ -214,7 +215,7 @@ impl RemoteTask {
         self.ask_later(at, Some(next));
     }
 
-    /// How long to wait before the next question.
+    /// Returns the delay before the next poll.
     fn next_wait(&mut self) -> Duration {
         const SHORTEST: Duration = Duration::from_millis(10);
         const LONGEST: Duration = Duration::from_secs(3_600);
@@ -229,7 +230,7 @@ impl RemoteTask {
         interval.clamp(SHORTEST, LONGEST)
     }
 
-    /// When the next thing is to be done about the task: it is asked about, or it is lost.
+    /// Sets the timer for the next poll or the expiry of the task, whichever is earlier.
     fn ask_later<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>, next: Option<Instant>) {
         self.ask_at = next;
         match next.into_iter().chain(self.seen.lost_at).min() {
@@ -238,7 +239,7 @@ impl RemoteTask {
         }
     }
 
-    /// The time has come to ask about the task, or it is lost.
+    /// Handles the timer: polls the task, or ends the call if the task has expired.
     pub(super) fn due<C: Recycle, S>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
@@ -251,7 +252,7 @@ impl RemoteTask {
         Next::On(None)
     }
 
-    /// The call ends with this. What was asked about the task and is answered soon is left alone.
+    /// Ends the call with this outcome. Keeps pending requests about the task that get their response soon.
     pub(super) fn ends<'a, C: Recycle, S>(
         &self,
         at: &mut CallCx<'_, '_, '_, C>,
@@ -261,9 +262,9 @@ impl RemoteTask {
         Next::Ends(outcome)
     }
 
-    /// Gives up what was asked about the task and is not answered soon.
+    /// Gives up the requests about the task that do not get a response soon.
     pub(super) fn stop_asking<C: Recycle>(&self, below: &mut Messages<C>, cx: &mut Cx<'_, '_>) {
-        // The one has not been asked yet, the other is not answered before the task has ended.
+        // The `tasks/get` has not been sent yet; the response to `tasks/result` comes only after the task has ended.
         let unasked = self.get.filter(|poll| below.is_unsent(*poll, cx.out));
         for poll in [unasked, self.result].into_iter().flatten() {
             if below.outgoing.get(poll.0).is_some() {
@@ -273,9 +274,9 @@ impl RemoteTask {
     }
 }
 
-/// # What is answered
+/// # Responses
 impl RemoteTask {
-    /// A question about the task has been answered.
+    /// Handles the response to a request about the task.
     pub(super) fn polled<'a, C: Recycle, S>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
@@ -288,16 +289,16 @@ impl RemoteTask {
             (PollKind::Get, _) => self.on_poll_result(at, answer),
             (PollKind::Result, _) => self.result_came(at, answer),
             (PollKind::Update, Outcome::Result(_)) => Next::On(None),
-            // It is said again when the task still asks for it.
+            // The inputs are sent again when the task still requires them.
             (PollKind::Update, _) => {
                 self.updates_are_lost();
                 Next::On(None)
             }
-            // In a session it says how far the task is now.
+            // In the legacy era the response contains the new status of the task.
             (PollKind::Cancel, Outcome::Result(_)) if ends_by_cancel => {
                 self.on_poll_result(at, answer)
             }
-            // It is over, or gone, or has been heard of.
+            // The task has ended, is unknown, or the peer has accepted the cancellation.
             (PollKind::Cancel, _) => {
                 self.ask_about(at);
                 Next::On(None)
@@ -337,7 +338,7 @@ impl RemoteTask {
         }
     }
 
-    /// There was no good answer about the task: it is asked again, or after some times not any more.
+    /// Handles a failed poll: schedules another one, or ends the call after [`MOST_FAILURES`] in a row.
     fn failed<'a, C: Recycle, S>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
@@ -365,12 +366,12 @@ impl RemoteTask {
         bytes: &'a [u8],
     ) -> Next<'a, S> {
         if !self.seen.progress.is_final() {
-            // What it came to is asked for, and that it has ended is known.
+            // Once the task has ended, `failures` counts requests for its result; a status does not reset them.
             self.failures = 0;
         }
         let novelty = self.seen.take_in(&snapshot);
         if matches!(novelty, Novelty::Changed { .. }) {
-            // What says nothing new does not put off the next question.
+            // A snapshot without changes does not postpone the next poll.
             self.ask_at = None;
         }
         if self.seen.progress == TaskProgress::Cancelled {
@@ -391,7 +392,7 @@ impl RemoteTask {
         Next::On(event.map(CallNews::Event))
     }
 
-    /// What the task has come to, where that is asked for.
+    /// Handles the response to `tasks/result`.
     fn result_came<'a, C: Recycle, S>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
@@ -406,21 +407,22 @@ impl RemoteTask {
         ) && Snapshot::read(&self.seen.latest)
             .is_some_and(|known| known.status == TaskStatus::Completed);
         if is_lost {
-            // It had a result, so that this is not what it came to.
+            // The task had a result, so this error is not its outcome.
             return self.ends(at, Outcome::TaskNotFound);
         }
         if is_answer || self.seen.progress.is_final() {
             let outcome = judged(at.below, at.cx, at.call, outcome, bytes);
             return self.ends(at, outcome);
         }
-        // It can be what the task came to, or be about the task: how that is tells which. Nor is it waited
-        // for again before it has ended, or both sides would ask and refuse without a pause.
+        // The response is either the outcome of the task or an error about the request; the status of the task
+        // decides. The result is requested again only after the task has ended. Otherwise both sides would request
+        // and refuse without a pause.
         self.ends_first = true;
         self.ask_about(at);
         Next::On(None)
     }
 
-    /// A question about the task has not been answered in time.
+    /// Handles the timeout of a request about the task.
     pub(super) fn poll_expired<C: Recycle, S>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
@@ -431,14 +433,14 @@ impl RemoteTask {
             (PollKind::Get, _) | (PollKind::Result, true) => {
                 return self.failed(at, Outcome::TimedOut(Expiry::Idle));
             }
-            // It is not answered before the task has ended.
+            // The response does not come before the task has ended.
             (PollKind::Result, false) | (PollKind::Cancel, _) => self.ask_in_a_while(at),
             (PollKind::Update, _) => self.updates_are_lost(),
         }
         Next::On(None)
     }
 
-    /// A question about the task may not be asked in the session as it is.
+    /// Handles a request about the task that the negotiated session does not allow.
     pub(super) fn poll_refused<C: Recycle, S>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,

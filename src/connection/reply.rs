@@ -1,4 +1,4 @@
-//! Answers to requests of the peer as messages, and what the peer asked for by a request that is granted.
+//! Sends the responses to requests of the peer, and applies the effects of granted requests.
 
 use alloc::vec::Vec;
 
@@ -25,7 +25,11 @@ use crate::schema::{EncodeError, Misfit, Payload, Problem, Writer};
 use crate::session::Phase;
 
 impl<C: Recycle> Messages<C> {
-    /// A request, if it can still be answered.
+    /// Returns the exchange of a request that can still get a response.
+    ///
+    /// # Errors
+    ///
+    /// [`RespondError::Closed`], [`RespondError::Cancelled`], or the reason why the request is not in the table.
     pub(super) fn answerable(&self, id: IncomingId) -> Result<&Exchange, RespondError> {
         match self.incoming.table.get(id.0) {
             Some(_) if self.lifecycle.phase == Phase::Closed => Err(RespondError::Closed),
@@ -35,7 +39,7 @@ impl<C: Recycle> Messages<C> {
         }
     }
 
-    /// Answers a request with a result . The request leaves the table.
+    /// Responds to a request with a result. The request leaves the table.
     pub(super) fn reply(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -74,7 +78,7 @@ impl<C: Recycle> Messages<C> {
         self.take(id, Ending::Answered).ok_or(RespondError::Stale)
     }
 
-    /// Answers a request with an error whose code has been found to be right. The request leaves the table.
+    /// Responds to a request with an error whose code has been checked. The request leaves the table.
     pub(super) fn reply_error(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -114,7 +118,7 @@ impl<C: Recycle> Messages<C> {
         self.take(id, Ending::Answered).ok_or(RespondError::Stale)
     }
 
-    /// Answers a request with something short that has to be said, from the reserve if need be.
+    /// Responds to a request with a short result, from the reserve of the outbox if needed.
     pub(super) fn reply_shortly(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -139,8 +143,8 @@ impl<C: Recycle> Messages<C> {
         self.take(id, Ending::Answered)
     }
 
-    /// Says that a request has failed, also where there is no room for answers: the application has not chosen this
-    /// one, and cannot give it again later. The request stays in the table.
+    /// Responds to a request with an error, from the reserve of the outbox if needed. The application has not chosen
+    /// this response and cannot send it again later. The request stays in the table.
     pub(super) fn refuse_in_reserve(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -169,7 +173,7 @@ impl<C: Recycle> Messages<C> {
         Some(taken)
     }
 
-    /// Does what the peer has asked for by a request that is being granted.
+    /// Applies the effect of a granted request: the log level, or a resource subscription.
     fn grant(&mut self, id: IncomingId) {
         let Some(exchange) = self.incoming.table.get(id.0) else { return };
         let Some(subject) = exchange.kept.string() else { return };
@@ -185,7 +189,7 @@ impl<C: Recycle> Messages<C> {
         }
     }
 
-    /// Answers a request that is in no table with an error. Returns whether it could.
+    /// Responds with an error to a request that is in no table. Returns whether the response was written.
     pub(super) fn send_error(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -198,8 +202,8 @@ impl<C: Recycle> Messages<C> {
         self.answer_into(cx, to, said, |writer| write_error(writer, id, fault, None))
     }
 
-    /// Answers a request that is in no table, which came in this batch or none and on this route. Returns whether it
-    /// could.
+    /// Responds to a request that is in no table, in its batch or on its route. Returns whether the response was
+    /// written.
     pub(super) fn answer_into(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -213,7 +217,7 @@ impl<C: Recycle> Messages<C> {
         self.incoming.batches.append(batch, room, write).is_ok()
     }
 
-    /// Answers `server/discover`, which is in no table. Returns whether it could.
+    /// Responds to `server/discover`, which is in no table. Returns whether the response was written.
     pub(crate) fn answer_discovery(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -233,10 +237,10 @@ impl<C: Recycle> Messages<C> {
         })
     }
 
-    /// Sends something that no caller asked for. Returns whether it could.
+    /// Sends a message of the machine itself. Returns whether the message was written.
     ///
-    /// It may use the reserve of the outbox; a peer that fills that too does not read, and loses the
-    /// connection. What does not even fit an empty outbox is no fault of the peer.
+    /// It may use the reserve of the outbox. A peer that fills the reserve, too, does not read, and the connection
+    /// closes. A message that does not fit even an empty outbox is no fault of the peer.
     pub(crate) fn send_own(
         &mut self,
         cx: &mut Cx<'_, '_>,

@@ -1,4 +1,4 @@
-//! Requests of the peer: which are served, and which are refused before anybody sees them.
+//! Admits requests of the peer, or refuses them before they reach the application.
 
 use alloc::borrow::Cow;
 use core::time::Duration;
@@ -27,12 +27,12 @@ use crate::session::Phase;
 use crate::task::{EXTENSION, RELATED};
 use crate::version::{Era, RevisionSet};
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(super) kind: ViolationKind,
     pub(super) misfit: Option<Misfit>,
-    /// What more there is to say to the peer.
+    /// The `data` of the error response.
     pub(super) detail: Option<Detail>,
 }
 
@@ -49,32 +49,33 @@ impl From<Misfit> for Refusal {
 }
 
 impl Refusal {
-    /// The version that is asked for is not served.
+    /// Refuses an unsupported protocol version.
     pub(crate) fn of_version(supported: RevisionSet, requested: &Str<'_>) -> Self {
         let detail = Detail::versions(supported, requested);
         Self { detail: Some(detail), ..Self::from(ViolationKind::UnsupportedRevision) }
     }
 }
 
-/// What a request turned out to be.
+/// The kind of an admitted request.
 pub(super) enum Admitted {
     Handshake,
     Ping,
-    /// What it asks for, if MCP has it and the machine is to look, and under which rules.
+    /// A request for the application: its method, if MCP has it and it is not relayed, and the context that selects
+    /// its rules.
     Work(Option<RequestKind>, RequestContext),
 }
 
-/// What decides on a request of the peer before it reaches the application.
+/// The check of a request of the peer before it reaches the application.
 pub(super) struct Admission<'m, C> {
     pub(super) messages: &'m Messages<C>,
-    /// How many subscriptions requests of the peer keep open.
+    /// The number of open subscriptions of the peer.
     pub(super) listens: usize,
-    /// A client asks whether there have to be sessions.
+    /// Whether a client is probing whether a session is needed.
     pub(super) is_probing: bool,
 }
 
 impl<C: Recycle> Admission<'_, C> {
-    /// The only era that the connection may still be used in, if there is to be one and it has been used.
+    /// Returns the only era of the connection, if it is limited to one and the era has been used.
     fn only_era(&self) -> Option<Era> {
         let session = &self.messages.session;
         session.identity().filter(|own| own.one_era)?;
@@ -104,7 +105,7 @@ impl<C: Recycle> Admission<'_, C> {
             self.messages.lifecycle.phase == Phase::Draining && decision != Decision::Ping;
         let is_relayed = || cx.config.relay.covers(&request.method);
         match decision {
-            // What it lacks matters more than that it comes too late.
+            // This violation takes precedence over draining.
             Decision::Refuse(kind @ ViolationKind::RequestFromServer) => Err(kind.into()),
             _ if is_draining => Err(ViolationKind::ShuttingDown.into()),
             Decision::Ping => Ok(Admitted::Ping),
@@ -151,7 +152,7 @@ impl<C: Recycle> Admission<'_, C> {
         }
     }
 
-    /// Whether a request of the session passes without being looked at although it would be refused.
+    /// Whether a request that would be refused in a session is relayed unchecked.
     fn is_relayable(&self, kind: Option<RequestKind>, request_meta: &RequestMeta<'_>) -> bool {
         self.messages.session.negotiated.is_some()
             && kind != Some(RequestKind::Initialize)
@@ -172,7 +173,7 @@ impl<C: Recycle> Admission<'_, C> {
             (ViolationKind::UnsupportedRevision, RequestMeta::Unsupported(name)) => {
                 Refusal::of_version(supported, name)
             }
-            // It wants a session, and there are none here.
+            // `initialize`, where no session can be opened.
             (ViolationKind::UnsupportedRevision, _) => {
                 match request.param("protocolVersion").and_then(Str::from_literal) {
                     Some(requested) => Refusal::of_version(supported, &requested),
@@ -183,9 +184,10 @@ impl<C: Recycle> Admission<'_, C> {
         }
     }
 
-    /// Methods of the extension for tasks are there if both sides have it: first that this side has
-    /// it, then that the request declares it, and what it names only then. So it is with tasks that a
-    /// subscription is about, which are nothing if this side does not have the extension.
+    /// Checks a method of the tasks extension, which is served only if both sides support the extension. Own support
+    /// is checked first (`-32601`), then the declaration of the request (`-32021`); the task id is checked only
+    /// later. Task ids in a subscription filter get the same check, but are ignored if this side does not have the
+    /// extension.
     fn check_extension(
         &self,
         kind: Option<RequestKind>,
@@ -210,8 +212,8 @@ impl<C: Recycle> Admission<'_, C> {
         Err(Refusal { detail, ..Refusal::from(ViolationKind::MissingCapability) })
     }
 
-    /// Whether a request of a session asks for a task. Where this side does not offer that, it does not
-    /// matter what it asks for.
+    /// Reads the task options of a request in a session. They are ignored if this side does not offer tasks for the
+    /// method.
     fn task_in_session(
         &self,
         cx: &Cx<'_, '_>,
@@ -241,8 +243,8 @@ impl<C: Recycle> Admission<'_, C> {
         Ok(Some(TaskRequest { ttl }))
     }
 
-    /// Whether the params are what the method asks for, and ask for nothing that is not offered. Gives
-    /// the method if the machine is to look.
+    /// Checks that the params fit the method and need no capability that is not offered. Returns the method, unless
+    /// the request is relayed unchecked.
     fn check_request(
         &self,
         cx: &Cx<'_, '_>,
@@ -280,7 +282,7 @@ impl<C: Recycle> Admission<'_, C> {
         if cx.config.limits.uri_bytes < uri.as_wire().len() {
             return Err(ViolationKind::LongUri);
         }
-        // Those that have not been answered count, too: all of them may be granted.
+        // Pending subscriptions count, too: all of them may be granted.
         let most = cx.config.limits.subscriptions as usize;
         let granted = self.messages.interests.resources();
         let is_full =
@@ -291,7 +293,7 @@ impl<C: Recycle> Admission<'_, C> {
         Ok(())
     }
 
-    /// Whether a subscription may be opened, as far as its bounds go.
+    /// Checks the limits of a subscription.
     fn check_listen(&self, cx: &Cx<'_, '_>, params: &str) -> Result<(), ViolationKind> {
         let limits = &cx.config.limits;
         if limits.listens as usize <= self.listens {
@@ -312,12 +314,12 @@ impl<C: Recycle> Admission<'_, C> {
     }
 }
 
-/// Takes a request of the peer into the table.
+/// Puts a request of the peer into the table.
 ///
 /// # Errors
 ///
-/// How the request is to be refused: the table, the batches or the bytes that may be kept are full, or its progress token
-/// is malformed.
+/// The violation to refuse the request with: the table, the batches or the kept bytes are at their limit, or the
+/// progress token is malformed.
 pub(super) fn admit<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
@@ -340,7 +342,7 @@ pub(super) fn admit<C: Recycle>(
     }
     let is_subscription = kind == Some(RequestKind::Listen);
     let token = match request.progress_token(cx)? {
-        // Nothing is reported on it but what it has subscribed to.
+        // A subscription gets no progress, only the notifications in its filter.
         _ if is_subscription => None,
         token => token,
     };
@@ -390,7 +392,7 @@ pub(super) fn admit<C: Recycle>(
     Ok((IncomingId(place), context))
 }
 
-/// The task of the peer that a request belongs to, as a literal.
+/// Returns the task of the peer that a request belongs to, as a JSON literal.
 fn related_task<'a>(
     violations: &mut Violations,
     cx: &Cx<'_, '_>,
@@ -407,14 +409,14 @@ fn related_task<'a>(
         violations.note(ViolationKind::MalformedRelatedTask);
         return None;
     }
-    // It goes into the answer, which has to be one line.
+    // The literal becomes a part of the response, which must be one line.
     if !related.contains(['\n', '\r']) {
         return Some(Cow::Borrowed(related));
     }
     Raw::from_serialize(&Raw::trusted(related)).ok().map(|raw| Cow::Owned(raw.as_json().into()))
 }
 
-/// A number that is not negative and has no fraction, however it is written.
+/// Parses a non-negative number without a fraction, in any notation.
 fn whole(literal: &str) -> Option<u64> {
     literal.parse().ok().or_else(|| {
         let number: f64 = literal.parse().ok()?;
@@ -424,7 +426,7 @@ fn whole(literal: &str) -> Option<u64> {
 }
 
 impl<'a> IncomingRequest<'_, 'a> {
-    /// The token that the peer wants progress under; `null` counts as none.
+    /// Returns the progress token; `null` counts as none.
     pub(super) fn progress_token(&self, cx: &Cx<'_, '_>) -> Result<Option<Id<'a>>, ViolationKind> {
         match self.in_meta("progressToken") {
             None | Some("null") => Ok(None),

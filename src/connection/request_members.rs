@@ -1,5 +1,5 @@
-//! The members that the machine adds to modern requests
-//! ([per-request metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)).
+//! `RequestStamp`: the members that the machine adds to modern requests ([per-request
+//! metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)).
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -13,19 +13,19 @@ use crate::dialect::EraRules;
 use crate::json::Member;
 use crate::model::LoggingLevel;
 
-/// What goes into the `_meta` of a request.
+/// The members that are added to the `_meta` of a request.
 pub(super) struct RequestStamp<'i> {
     text: Cow<'i, str>,
     level: Option<LoggingLevel>,
 }
 
 impl<'i> RequestStamp<'i> {
-    /// What is added to a request that is sent, or sent again, on a connection; nothing in a session.
+    /// Returns the members for a request that is sent, or sent again, on a connection; `None` in the legacy era.
     pub(super) fn on(session: &'i Session, again: &Again) -> Option<Self> {
         Self::of(session.identity(), session.rules(), again)
     }
 
-    /// What is added to a request of this side under the rules of an era.
+    /// Returns the members for a request of this side under the rules of an era.
     pub(super) fn of(
         identity: Option<&'i Identity>,
         rules: &EraRules,
@@ -51,7 +51,7 @@ impl<'i> RequestStamp<'i> {
         &self.text
     }
 
-    /// The level of log messages that are wanted, a literal.
+    /// Returns the minimum level of log messages, as a JSON literal.
     pub(super) const fn level(&self) -> Option<&'static str> {
         match self.level {
             Some(level) => Some(level.literal()),
@@ -60,7 +60,7 @@ impl<'i> RequestStamp<'i> {
     }
 }
 
-/// Copies the params of a request that has been written, unless there are more than `most` bytes.
+/// Copies the params of a written request into `kept`, unless they exceed `most` bytes.
 pub(super) fn keep_params(kept: &mut String, request: &[u8], most: usize) {
     let params = written(request, Member::Params);
     if params.len() <= most {

@@ -15,24 +15,24 @@ pub(crate) enum RequestMeta<'a> {
     Absent,
     /// Every required member, for a modern revision that this side speaks.
     Modern(ModernMeta),
-    /// A protocol version that this side does not speak without a session.
+    /// A protocol version that this side does not speak in the modern era.
     Unsupported(Str<'a>),
     /// A required member is missing, or a member has the wrong type.
     Malformed(Misfit),
 }
 
-/// What the `_meta` of a modern request declares about its sender.
+/// The declarations in the `_meta` of a modern request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ModernMeta {
     pub(crate) revision: Revision,
     pub(crate) capabilities: CapabilitySet,
-    /// Those extensions that this side has, too.
+    /// The extensions that this side has, too.
     pub(crate) extensions: ExtensionSet,
-    /// The least severe log messages that are wanted; none at all if it names no level.
+    /// The minimum level of log messages; `None` for no log messages.
     pub(crate) log_level: Option<LoggingLevel>,
 }
 
-/// What a `capabilities` member means to this side.
+/// The declared capabilities and extensions that this side knows.
 struct Meaning {
     capabilities: CapabilitySet,
     extensions: ExtensionSet,
@@ -45,9 +45,9 @@ struct Members<'a> {
 }
 
 impl<'a> RequestMeta<'a> {
-    /// Reads the `_meta` of a request. What makes it modern is that it names a version.
+    /// Reads the `_meta` of a request. A protocol version makes the request modern.
     ///
-    /// Who the client says it is does not matter to anything here, so whatever stands there is fine.
+    /// The name of the client is not checked, because nothing here depends on it.
     pub(crate) fn read(meta: Option<&Object<'_, 'a>>, spoken: RevisionSet, own: &Identity) -> Self {
         let Some(meta) = meta else { return Self::Absent };
         let Some(version) = meta.get(key::VERSION) else { return Self::Absent };
@@ -69,7 +69,7 @@ impl<'a> RequestMeta<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Looks at what has to be there, which comes before whether the version is served.
+    /// Checks the required members. This check comes before the check of the version.
     fn check(&self, version: &'a str, own: &Identity) -> Result<(Str<'a>, Meaning), Misfit> {
         let Some(name) = Str::from_literal(version) else {
             return Err(Misfit::at(key::VERSION, Problem::WrongType));
@@ -82,7 +82,7 @@ impl<'a> Members<'a> {
         Ok((name, meaning))
     }
 
-    /// Everything that a request of this revision says of its sender.
+    /// Combines the members into the metadata of a request in this revision.
     fn modern(&self, revision: Revision, meaning: Meaning) -> Result<ModernMeta, Misfit> {
         let Meaning { capabilities, extensions } = meaning;
         let capabilities = capabilities.known_to(revision);
@@ -98,13 +98,13 @@ fn level(literal: &str) -> Result<LoggingLevel, Misfit> {
     LoggingLevel::from_name(&name.to_str()).ok_or(Misfit::at(key::LEVEL, Problem::NotAllowed))
 }
 
-/// What the capabilities of a client mean to this side; `None` if they are malformed.
+/// Reads the capabilities of a client; `None` if they are malformed.
 fn meaning(text: &str, own: &Identity) -> Option<Meaning> {
     let capabilities = CapabilitySet::read(Owner::Client, text)?;
     Some(Meaning { capabilities, extensions: extensions(text, own) })
 }
 
-/// The extensions that both sides have. One whose settings are no object is not supported.
+/// Returns the extensions that both sides have. An extension whose settings are no object is not supported.
 fn extensions(capabilities: &str, own: &Identity) -> ExtensionSet {
     let declared = member(capabilities, "extensions").filter(|text| is_object(text));
     MemberTexts::of(declared.unwrap_or("{}"))

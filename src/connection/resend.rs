@@ -1,4 +1,4 @@
-//! Sends the request of a call again: with gathered input, or in another revision
+//! Sends the request of a call again: with the required input, or in another revision
 //! ([versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning)).
 
 use core::time::Duration;
@@ -17,13 +17,13 @@ use crate::rpc::{ErrorObject, Recycle, Wait};
 use crate::schema::{EncodeError, serialized};
 use crate::version::RevisionSet;
 
-/// How long to wait before a request is sent again for which nothing had to be given; twice as long each time.
+/// The delay before a request that needed no input is sent again; it doubles with each round.
 pub(super) const PACE: Duration = Duration::from_millis(50);
 
 /// The params of a request that is sent again.
 struct ParamsAgain<'p> {
     params: &'p str,
-    /// Whether what the application has brought by itself is replaced.
+    /// Whether `inputResponses` and `requestState` in `params` are replaced.
     is_needed: bool,
     inputs: Option<&'p str>,
     state: Option<&'p str>,
@@ -50,13 +50,13 @@ impl Serialize for ParamsAgain<'_> {
     }
 }
 
-/// Whether a member of the params of a request is what an earlier answer to it brought.
+/// Whether a member of the params depends on an earlier response.
 fn is_sent(key: Name<'_>) -> bool {
     ["inputResponses", "requestState"].iter().any(|brought| key == *brought)
 }
 
-/// The server does not speak the revision of a call, and names others: whether the call is to be sent again, once for
-/// each. Then its id is retired.
+/// Whether a call is sent again because the server rejected its revision and named others; at most once per revision.
+/// If so, its id is retired.
 pub(super) fn is_repeated<C: Recycle>(
     at: &mut CallCx<'_, '_, '_, C>,
     error: &ErrorObject<'_>,
@@ -75,26 +75,26 @@ pub(super) fn is_repeated<C: Recycle>(
     can_be_sent_again(at)
 }
 
-/// Whether a call can be sent again that the peer has refused to look at. Then its id is retired.
+/// Whether a call that the peer rejected without processing can be sent again. If so, its id is retired.
 pub(super) fn can_be_sent_again<C: Recycle>(at: &mut CallCx<'_, '_, '_, C>) -> bool {
     let repeats = at.below.session.rules().repeats_requests;
     let Some(asked) = at.below.outgoing.get(at.call.0).filter(|_| repeats) else { return false };
     if asked.again.params.is_empty() || asked.kind.is_none() || !asked.owner.is_application() {
         return false;
     }
-    // Nothing is waited for until the request has been written again.
+    // No timer runs until the request has been written again.
     at.below.retire(at.cx, at.call, Wait::Retry(None));
     true
 }
 
-/// Sends the request of a call again, with what has been given for it: the state that the peer gave, and inputs as an object. If there is no room it is
-/// tried again.
+/// Sends the request of a call again, with the state of the peer and the object of inputs in `given`. If the outbox
+/// has no room, schedules another attempt.
 pub(super) fn send_again<C: Recycle>(
     at: &mut CallCx<'_, '_, '_, C>,
     given: Option<(Option<&str>, Option<alloc::string::String>)>,
 ) {
     if at.below.session.negotiated.is_none() || !at.below.session.rules().repeats_requests {
-        // It has turned out meanwhile that there has to be a session.
+        // Meanwhile the handshake has opened a session, which does not resend requests.
         return stuck(at, NotAllowed::Revision.into());
     }
     let Some(asked) = at.below.outgoing.get_mut(at.call.0) else { return };
@@ -116,12 +116,12 @@ pub(super) fn send_again<C: Recycle>(
         Err(EncodeError::Full) if !at.cx.out.outbox(route).is_empty() => {
             at.below.outgoing.wait(at.call.0, Wait::Retry(Some(PACE)), at.cx.now);
         }
-        // There will never be room for it.
+        // The outbox can never hold the request.
         Err(error) => stuck(at, error.into()),
     }
 }
 
-/// The call cannot go on, now or ever.
+/// Schedules the end of a call that can never proceed.
 pub(super) fn stuck<C: Recycle>(at: &mut CallCx<'_, '_, '_, C>, error: CallError) {
     at.below.outgoing.wait(at.call.0, Wait::End, at.cx.now);
     at.index.stuck.push_back((at.call, Stuck::CallError(error)));

@@ -1,4 +1,4 @@
-//! The commands of the application about requests of the peer: respond, reject, require input, report progress.
+//! The commands of the application on requests of the peer: respond, reject, require input, send notifications.
 
 use alloc::string::String;
 use core::fmt;
@@ -32,12 +32,12 @@ use crate::rpc::{Ending, Fault};
 use crate::schema::shape::Form;
 use crate::schema::{EncodeError, Json, Misfit, Payload, Problem};
 
-/// What is said of a request when its client has refused, or has not answered in time.
+/// The error text of a request whose client has refused the required input, or has not responded in time.
 const NOT_GIVEN: &str = "the client did not give what was needed for this";
 
-/// # Commands about requests
+/// # Commands on requests
 impl Serving {
-    /// Answers a request.
+    /// Responds to a request with a result.
     pub(crate) fn respond(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -55,7 +55,8 @@ impl Serving {
         Ok(())
     }
 
-    /// A request has left the table: what was begun on its behalf ends, and the batch that it came in may be complete.
+    /// Ends the work begun on behalf of a request that has left the table, and sends the batch of the request if it
+    /// is complete.
     #[inline]
     pub(super) fn finish(&mut self, cx: &mut Cx<'_, '_>, taken: Taken) {
         let Taken { id, batch, is_subscription, .. } = taken;
@@ -70,7 +71,7 @@ impl Serving {
         }
     }
 
-    /// Takes back everything about a request that is not to be answered, with the request.
+    /// Removes a request that gets no response, and withdraws its unsent messages.
     pub(super) fn withdraw_request(&mut self, cx: &mut Cx<'_, '_>, id: IncomingId) {
         self.calls.messages.incoming.withdraw_about(id, cx.out);
         if mutant!("a_cancelled_request_stays_open") {
@@ -81,7 +82,7 @@ impl Serving {
         }
     }
 
-    /// Refuses a request.
+    /// Responds to a request with an error.
     pub(crate) fn reject(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -94,7 +95,7 @@ impl Serving {
             return Ok(());
         }
         let asks_for_urls = fault.code == ErrorCode::URL_ELICITATION_REQUIRED;
-        // The code by which the revision of the request says what is meant, if it has one for that.
+        // The code with the same meaning in the revision of the request, if there is one.
         let code = match exchange.is_relayed || asks_for_urls {
             true => fault.code,
             false => code_in(exchange.context.revision, fault.code)?,
@@ -103,7 +104,7 @@ impl Serving {
         self.reject_as_is(cx, id, Fault { code, ..fault }, form)
     }
 
-    /// Refuses a request with a code that has been found to be right.
+    /// Responds to a request with an error whose code has been checked.
     pub(super) fn reject_as_is(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -116,7 +117,7 @@ impl Serving {
         Ok(())
     }
 
-    /// Refuses a request because the peer has not declared what it takes to serve it.
+    /// Rejects a request because the peer has not declared the needed capabilities.
     pub(crate) fn reject_missing(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -127,7 +128,7 @@ impl Serving {
         let missing = needed.minus(exchange.context.capabilities);
         let message = ViolationKind::MissingCapability.text();
         if exchange.rules().has_missing_capability_code {
-            // What no client of the revision can declare cannot be missing.
+            // A capability that no client of the revision can declare is not reported as missing.
             let context = exchange.context;
             let can_be = |one: &Capability| {
                 one.owner() == Owner::Client && one.revisions().contains(context.revision)
@@ -139,14 +140,14 @@ impl Serving {
         }
         let named = MissingNames { message, missing };
         if exchange.kind == Some(RequestKind::CallTool) {
-            // The model can tell the user, or do without.
+            // In a tool result the model can inform the user, or do without the capability.
             let text = alloc::format!("{named}");
             return self.respond(cx, id, &CallToolResult::error(text.as_str()));
         }
         self.reject_as_is(cx, id, Fault::plain(ErrorCode::INVALID_PARAMS, &named), None)
     }
 
-    /// Refuses a request that belongs to no session because the peer has not declared an extension.
+    /// Rejects a modern request because the peer has not declared an extension.
     pub(crate) fn reject_missing_extension(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -163,8 +164,8 @@ impl Serving {
         self.reject_as_is(cx, id, Fault { code, message: &message, data: Some(&detail) }, None)
     }
 
-    /// Whether a request may be refused because the user has to visit a URL first. Gives the form of
-    /// the data.
+    /// Checks whether a request may be rejected because the user has to visit a URL first. Returns the form of the
+    /// error data.
     fn clear_url_error(&self, cx: &Cx<'_, '_>, id: IncomingId) -> Result<Form, RespondError> {
         let context = self.calls.messages.answerable(id)?.context;
         if self.calls.messages.session.role != Side::Server {
@@ -180,7 +181,7 @@ impl Serving {
         Ok(Form { record: ElicitationRequired::RECORD, revision: context.revision })
     }
 
-    /// Asks the client for what is needed to answer a request, of which these are the params.
+    /// Requests the input that a request needs from the client. `params` are the params of the request.
     pub(crate) fn require_input(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -217,13 +218,13 @@ impl Serving {
         let state = required.state.as_ref().map(|state| String::from(state.as_str()));
         let tables = (&mut self.calls.messages, &mut self.calls.index);
         let asked = self.bridges.ask(tables, cx, id, &inputs)?;
-        // What was asked for before is not needed any more.
+        // The earlier inputs are not needed any more.
         self.bridges.withdraw(&mut self.calls.messages, cx, id);
         self.bridges.wait_for(id, params, state, asked);
         Ok(())
     }
 
-    /// What was needed for a request is not to be had, so that it fails.
+    /// Rejects a request whose required input cannot be obtained.
     pub(super) fn input_failed(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -250,7 +251,7 @@ impl Serving {
         Some(CommonEvent::Cancelled(Cancelled { id, cause, reason: None }))
     }
 
-    /// The application has answered something that a call needs.
+    /// Passes the response of the application to the call that requires the input.
     fn give_input(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -260,7 +261,7 @@ impl Serving {
     ) -> Result<(), RespondError> {
         let exchange = self.calls.messages.incoming.table.get(id.0).ok_or(RespondError::Stale)?;
         let answer = answer_text(exchange, result)?;
-        // Nothing was begun on behalf of a request for input.
+        // A request for input has started no other work.
         _ = self.calls.messages.take(id, Ending::Answered);
         let next =
             self.calls.step(cx, (need.call, false), |state, at| -> Next<'static, CallState> {
@@ -293,7 +294,7 @@ impl Serving {
             .change
             .or_else(|| kind.and_then(Change::of))
             .or_else(|| uri.as_deref().map(Change::of_resource));
-        // Only this can fail, and what fails has changed nothing.
+        // Only this step can fail, and a failure changes no state.
         let delivery = match to {
             Audience::Nobody => notify_nobody(messages, &notice)?,
             _ => notify_session(messages, cx, &notice)?,
@@ -306,7 +307,7 @@ impl Serving {
         })
     }
 
-    /// Sends all subscriptions of the peer what has found no room before, as far as there is room now.
+    /// Sends the pending changes of all subscriptions of the peer, as far as there is room.
     pub(super) fn flush_listens(&mut self, cx: &mut Cx<'_, '_>) {
         let is_closed = self.calls.messages.lifecycle.phase == crate::session::Phase::Closed;
         if self.listens.has_pending() && !is_closed {
@@ -315,7 +316,7 @@ impl Serving {
     }
 }
 
-/// What a peer would have to declare, in words.
+/// Lists the missing capabilities in the error text.
 struct MissingNames {
     message: &'static str,
     missing: CapabilitySet,

@@ -1,4 +1,4 @@
-//! The members that the machine adds to results
+//! Writes the members that the machine adds to results
 //! ([results](https://modelcontextprotocol.io/specification/2026-07-28/basic#responses),
 //! [caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
 
@@ -10,26 +10,26 @@ use crate::rpc::Id;
 use crate::schema::{Additions, MetaAdditions};
 use crate::task::RELATED;
 
-/// What kind of result it is.
+/// The member that declares the kind of a result.
 const COMPLETE: (&str, &str) = ("resultType", "\"complete\"");
 const TASK: (&str, &str) = ("resultType", "\"task\"");
 const INPUT_REQUIRED: (&str, &str) = ("resultType", "\"input_required\"");
 
-/// What kind of result a request is answered with.
+/// The kind of result in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyKind {
     /// The result of the method.
     Result,
-    /// Something about a task, which has the right form.
+    /// A result about a task, which is known to be valid.
     AboutTask,
     /// The task that the request has become.
     Task,
-    /// What is required of the client before the request can be answered.
+    /// The input that the client has to give before the request can be completed.
     InputRequired,
 }
 
-/// Writes the result of an exchange with everything that the machine has to add to it. In a session that is only the task
-/// that the result belongs to; to a result that is relayed nothing is added.
+/// Writes the result of an exchange with all members that the machine adds. In the legacy era that is only the
+/// related task. A relayed result gets no other members either.
 pub(super) fn stamped<R>(
     identity: Option<&Identity>,
     exchange: &Exchange,
@@ -67,7 +67,7 @@ pub(super) fn stamped<R>(
         reserved: if own.info.is_empty() { &[key::SUBSCRIPTION] } else { key::OF_RESULTS },
     };
     match exchange.kind {
-        // A method that MCP does not have may have other kinds of results.
+        // Methods outside MCP may have other kinds of results, so `complete` is only the default.
         None => write(&Additions { members: &[], defaults: &[COMPLETE], meta }),
         Some(kind) if kind.is_cacheable() => {
             let hint = own.hints.of(kind);
@@ -79,9 +79,9 @@ pub(super) fn stamped<R>(
     }
 }
 
-/// For how long a result may be used again, and by whom.
+/// Returns the members for the lifetime and the scope of a cached result.
 pub(super) fn hint_members(hint: CacheHint, ttl: &mut itoa::Buffer) -> [(&'static str, &str); 2] {
-    // What is longer than every number that JSON parsers read exactly is as good as for ever.
+    // 2^53 - 1, the largest integer that every JSON parser reads exactly, is practically unlimited.
     const LONGEST: u64 = (1 << 53) - 1;
     let scope = if hint.shared { "\"public\"" } else { "\"private\"" };
     [("ttlMs", ttl.format(hint.ttl_ms.min(LONGEST))), ("cacheScope", scope)]

@@ -1,11 +1,11 @@
-//! `Resumed`: a request whose inputs have all been answered by its client.
+//! `Resumed`: a request whose inputs are complete.
 
 use alloc::string::String;
 
 use crate::dialect::methods::RequestKind;
 use crate::handle::IncomingId;
 
-/// A request whose client has answered everything.
+/// A request whose client has given all required inputs.
 #[derive(Debug)]
 pub(crate) struct Resumed {
     pub(crate) id: IncomingId,

@@ -7,7 +7,7 @@ use crate::codes::ViolationKind;
 use crate::dialect::methods::{Declared, RequestKind, Sender};
 use crate::version::{Era, RevisionSet};
 
-/// Which side of the connection this is.
+/// The role of this side of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Side {
     Client,
@@ -15,7 +15,7 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    /// Who sends what this side sends.
+    /// Returns the sender of messages of this side.
     pub(crate) const fn sender(self) -> Sender {
         match self {
             Self::Client => Sender::Client,
@@ -23,7 +23,7 @@ impl Side {
         }
     }
 
-    /// Whose capabilities this side declares.
+    /// Returns the owner of the capabilities that this side declares.
     pub(crate) const fn owner(self) -> Owner {
         match self {
             Self::Client => Owner::Client,
@@ -31,7 +31,7 @@ impl Side {
         }
     }
 
-    /// Who sends what this side receives.
+    /// Returns the sender of messages that this side receives.
     pub(crate) const fn other_side(self) -> Sender {
         match self {
             Self::Client => Sender::Server,
@@ -39,7 +39,7 @@ impl Side {
         }
     }
 
-    /// What both sides have declared, from what this one and the other one have.
+    /// Combines the capabilities of this side and the peer into those of client and server.
     pub(crate) const fn declared(self, ours: CapabilitySet, theirs: CapabilitySet) -> Declared {
         match self {
             Self::Client => Declared { client: ours, server: theirs },
@@ -53,13 +53,13 @@ impl Side {
 pub(crate) enum Decision {
     /// `initialize`: it opens the session.
     Handshake,
-    /// `ping`: the machine answers it.
+    /// `ping`: the machine responds to it.
     Ping,
     /// A request of the session. The kind is `None` for a method that MCP does not have.
     InSession(Option<RequestKind>),
     /// A modern request. The kind is `None` for a method that MCP does not have.
     Modern(Option<RequestKind>, ModernMeta),
-    /// It is refused.
+    /// The request is refused.
     Refuse(ViolationKind),
 }
 
@@ -67,16 +67,16 @@ pub(crate) enum Decision {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoutingContext {
     pub(crate) role: Side,
-    /// The request is an element of a batch.
+    /// Whether the request is an element of a batch.
     pub(crate) in_batch: bool,
     pub(crate) session: Option<Negotiated>,
     /// The revisions that this side speaks.
     pub(crate) spoken: RevisionSet,
-    /// What this side offers to modern requests.
+    /// The capabilities that this side offers to modern requests.
     pub(crate) offered_modern: CapabilitySet,
-    /// The only era that the connection may still be used in, if that has been decided.
+    /// The only era of the connection, if that has been decided.
     pub(crate) era: Option<Era>,
-    /// A client asks whether there have to be sessions.
+    /// Whether a client is probing whether a session is needed.
     pub(crate) is_probing: bool,
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn decide(
     if context.role == Side::Client {
         return to_client(kind, context);
     }
-    // A client that sends `initialize` wants a session, whatever it thinks of the version.
+    // `initialize` opens a session whatever its `_meta` contains.
     let opens = kind == Some(RequestKind::Initialize);
     match request_meta {
         _ if !context.has(RevisionSet::MODERN) => in_session(kind, context),
@@ -122,7 +122,7 @@ fn to_client(kind: Option<RequestKind>, context: &RoutingContext) -> Decision {
         _ if !context.has(RevisionSet::LEGACY) => {
             Decision::Refuse(ViolationKind::RequestFromServer)
         }
-        // A modern server gets no answer to anything. A legacy server may ping before `initialize`.
+        // A modern server gets no response to a request. A legacy server may ping before `initialize`.
         (kind, None) if context.is_probing && kind != Some(RequestKind::Ping) => {
             Decision::Refuse(ViolationKind::RequestFromServer)
         }
@@ -147,11 +147,11 @@ fn modern(kind: Option<RequestKind>, meta: ModernMeta, context: &RoutingContext)
     }
 }
 
-/// A request that says nothing of itself, or to which it does not matter.
+/// Routes a request without `_meta`, or one whose `_meta` does not matter.
 ///
-/// Without a session, a known method that comes too early is `-32600`; one that is not MCP is `-32601`
-/// even then, because newer clients probe that way. Where requests may stand alone both are `-32602`:
-/// they lack what would make them do so.
+/// Without a session, a known method that comes too early is refused with `-32600`. A method outside MCP is refused
+/// with `-32601` even then, because newer clients probe that way. If this side also speaks the modern era, both are
+/// refused with `-32602`: they lack the `_meta` of a modern request.
 fn in_session(kind: Option<RequestKind>, context: &RoutingContext) -> Decision {
     let has_sessions = context.has(RevisionSet::LEGACY);
     let is_of_sessions =

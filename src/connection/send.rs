@@ -1,4 +1,4 @@
-//! Writes a message into an outbox and reports it to the observer.
+//! Writes messages into outboxes and reports them to the observer.
 
 use super::exchange::Exchange;
 use super::outboxes::{Observation, Outboxes, Route};
@@ -7,7 +7,7 @@ use crate::frame::{Room, Tag};
 use crate::handle::IncomingId;
 use crate::schema::{EncodeError, Writer};
 
-/// Sends something that a caller asked for.
+/// Sends a message that a caller requested.
 pub(super) fn send(
     out: &mut dyn Outboxes,
     route: Route,
@@ -21,7 +21,7 @@ pub(super) fn send(
     Ok(())
 }
 
-/// Sends something about a request of the peer, which is taken back if the peer cancels it in time.
+/// Sends a message about a request of the peer. The message is withdrawn if the peer cancels the request in time.
 pub(super) fn send_about(
     exchange: &mut Exchange,
     id: IncomingId,
@@ -38,24 +38,24 @@ pub(super) fn send_about(
     Ok(())
 }
 
-/// What a message of this side is.
+/// The kind of a message of this side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Said<'a> {
     /// A request or a notification with this method.
     Method(&'a str),
     /// The result of a request, or a batch.
     Result,
-    /// The refusal of a request.
+    /// An error response.
     Error(ErrorCode),
 }
 
-/// Tells whoever watches that a message was put on a route.
+/// Reports a sent message to the observer.
 pub(super) fn observe_sent(out: &mut dyn Outboxes, route: Route, said: Said<'_>) {
     let bytes = out.outbox(route).last_length();
     observe_bytes(out, route, said, bytes);
 }
 
-/// The same if its length is at hand.
+/// Reports a sent message of known length to the observer.
 #[inline]
 pub(super) fn observe_bytes(out: &mut dyn Outboxes, route: Route, said: Said<'_>, bytes: usize) {
     let (method, error) = match said {

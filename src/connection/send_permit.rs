@@ -14,36 +14,35 @@ use crate::dialect::methods::{Declared, NotificationKind, RequestKind, Rule};
 use crate::schema::shape::Form;
 use crate::schema::{EncodeError, Writer};
 
-/// What may be sent of a message that has been found to be allowed so far.
+/// The checks of a message that may be sent, as far as its payload allows.
 #[derive(Debug)]
 pub(super) struct SendPermit {
-    /// What the payload has to look like; anything, if the tables do not know or the machine is not
-    /// to look.
+    /// The form of the payload; `None` if the method is unknown or relayed unchecked.
     pub(super) form: Option<Form>,
     declared: Declared,
     policy: CapabilityPolicy,
-    /// What has not been declared and is used all the same.
+    /// An undeclared capability that the message uses nevertheless.
     undeclared: Option<Capability>,
-    /// What has not been declared, so that nothing is sent.
+    /// An undeclared capability that prevents the message.
     refused: Option<Capability>,
 }
 
 impl SendPermit {
-    /// Compares what a payload that has been written needs with what has been declared.
+    /// Compares the needs of a written payload with the declared capabilities.
     pub(super) fn check_needs(&mut self, writer: &Writer<'_>) -> Result<(), EncodeError> {
         let Some(form) = self.form else { return Ok(()) };
         let needs = writer.needs().known_to(form.revision);
         let Some(missing) = self.declared.missing(needs) else { return Ok(()) };
         if self.policy == CapabilityPolicy::Strict {
             self.refused = Some(missing);
-            // `explain` says what it stands for.
+            // `explain` replaces this error.
             return Err(EncodeError::Payload);
         }
         self.undeclared = Some(missing);
         Ok(())
     }
 
-    /// Why nothing was written.
+    /// Returns the reason why nothing was written.
     pub(super) fn explain<E: From<EncodeError> + From<NotAllowed>>(&self, error: EncodeError) -> E {
         match self.refused {
             Some(capability) => NotAllowed::Capability(capability).into(),
@@ -51,12 +50,12 @@ impl SendPermit {
         }
     }
 
-    /// What is used without having been declared, if whoever watches is to be told.
+    /// Returns the undeclared capability, if the policy is to report it to the observer.
     pub(super) fn to_observe(&self) -> Option<Capability> {
         self.undeclared.filter(|_| self.policy == CapabilityPolicy::Warn)
     }
 
-    /// Tells whoever watches that something was sent which should not have been.
+    /// Reports an undeclared capability of a sent message to the observer.
     pub(super) fn observe(&self, method: &str, out: &mut dyn Outboxes) {
         if let Some(capability) = self.to_observe() {
             out.observe(&Observation::NotDeclared { method, capability });
@@ -65,7 +64,7 @@ impl SendPermit {
 }
 
 impl Session {
-    /// Whether this side may send a request, as far as is known.
+    /// Checks whether this side may send a request, as far as is known before its payload is written.
     pub(super) fn clear_request(
         &self,
         cx: &Cx<'_, '_>,
@@ -75,7 +74,7 @@ impl Session {
         self.clear(cx, method, kind.map(RequestKind::rule))
     }
 
-    /// Whether this side may send a notification, as far as is known.
+    /// Checks whether this side may send a notification, as far as is known before its payload is written.
     pub(super) fn clear_notification(
         &self,
         cx: &Cx<'_, '_>,
@@ -114,7 +113,7 @@ impl Session {
         Ok(permit)
     }
 
-    /// What can be said before the handshake: only what does not depend on it.
+    /// Checks the part of the rules that does not depend on the handshake.
     fn clear_early(&self, rule: &Rule, policy: CapabilityPolicy) -> Result<(), NotAllowed> {
         if !rule.may_be_sent_by(self.role.sender()) {
             return Err(NotAllowed::Direction);
@@ -134,15 +133,16 @@ impl Session {
         }
     }
 
-    /// How a request says that it asks for a task: a literal, or nothing if it does not or must not.
+    /// Returns the `task` member of a request as a literal; `None` if the request does not or must not ask for a
+    /// task.
     pub(super) fn task_member(
         &self,
         kind: Option<RequestKind>,
         options: Option<&TaskOptions>,
     ) -> Result<Option<String>, NotAllowed> {
         let Some(options) = options else { return Ok(None) };
-        // Where it is not known yet what the peer can do, it is asked later; where there are no sessions
-        // nobody asks.
+        // Before the handshake this is checked when the queued request is released. In the modern era requests do not
+        // ask for tasks.
         let Some(negotiated) = self.negotiated.filter(|_| self.rules().tasks.asked_for) else {
             return Ok(None);
         };

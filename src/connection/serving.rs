@@ -1,4 +1,4 @@
-//! `Serving`: the requests of the peer, and what this side does about them.
+//! `Serving`: the requests of the peer, and their processing by this side.
 
 use alloc::vec::Vec;
 
@@ -37,14 +37,15 @@ use crate::session::Phase;
 
 /// The requests of the peer, and the calls of this side below them.
 ///
-/// Serving a request can take calls of this side, such as those for the input that it requires; no call takes a request
-/// of the peer. Every request leaves the table through [`finish`](Self::finish), which ends what was begun on its behalf.
+/// Serving a request can make calls of this side, such as those for the input that it requires. A call never depends
+/// on a request of the peer. Every request leaves the table through [`finish`](Self::finish), which ends the work
+/// begun on its behalf.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Serving {
     pub(crate) calls: Calls,
-    /// Subscriptions that requests of the peer keep open.
+    /// The subscriptions that requests of the peer keep open.
     pub(super) listens: LazyBox<Listens>,
-    /// Requests of the peer that wait for the input they require.
+    /// The requests of the peer that wait for the input they require.
     pub(super) bridges: LazyBox<Bridges>,
 }
 
@@ -53,24 +54,24 @@ impl Serving {
         Self { calls, listens: LazyBox::EMPTY, bridges: LazyBox::EMPTY }
     }
 
-    /// Whether a request in this frame would be taken in now, or never: then waiting does not help.
+    /// Whether a request in this frame would be admitted now. Also `true` if waiting cannot free room for it.
     pub(crate) fn has_room_for(&self, limits: &Limits, frame: &Frame<'_>, unsent: usize) -> bool {
-        // Nothing else is in the way but subscriptions, which last until the peer ends them.
+        // Only subscriptions take room, and they last until the peer ends them.
         let is_free = self.calls.messages.incoming.table.len() as usize <= self.listens.len();
         (unsent == 0 && is_free) || self.calls.messages.has_room_for(limits, frame, unsent)
     }
 
-    /// The context of a request that can still be answered.
+    /// Returns the context of a request that can still get a response.
     pub(crate) fn context(&self, id: IncomingId) -> Option<RequestContext> {
         self.calls.messages.answerable(id).ok().map(|exchange| exchange.context)
     }
 
-    /// Whether a request can still be answered.
+    /// Checks whether a request can still get a response.
     pub(crate) fn check_answerable(&self, id: IncomingId) -> Result<(), RespondError> {
         self.calls.messages.answerable(id).map(|_| ())
     }
 
-    /// The requests that can still be answered, in the order they came.
+    /// Returns the requests that can still get a response, in the order of their arrival.
     pub(crate) fn open_requests(&self) -> impl Iterator<Item = IncomingId> {
         let open = self.calls.messages.lifecycle.phase != Phase::Closed;
         let requests = self.calls.messages.incoming.table.iter();
@@ -79,7 +80,7 @@ impl Serving {
             .map(|(place, _)| IncomingId(place))
     }
 
-    /// Takes a request of the peer into the table.
+    /// Puts a request of the peer into the table.
     pub(crate) fn admit(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -89,14 +90,14 @@ impl Serving {
         request::admit(&mut self.calls.messages, cx, kind, request)
     }
 
-    /// Takes a request out of the table that was never handed out.
+    /// Takes a request out of the table that was never returned to the application.
     pub(crate) fn abandon_request(&mut self, cx: &mut Cx<'_, '_>, id: IncomingId) {
         if let Some(taken) = self.calls.messages.take(id, Ending::Closed) {
             self.finish(cx, taken);
         }
     }
 
-    /// A notification of the peer.
+    /// Handles a notification of the peer.
     pub(super) fn notification<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -112,8 +113,8 @@ impl Serving {
         event.map(ForRole::Event)
     }
 
-    /// The peer cancels one of its requests. Naming one that is not in flight is no fault: it may
-    /// have been answered meanwhile.
+    /// Handles a cancellation by the peer. An id that is not in flight is no violation: the request may have got its
+    /// response meanwhile.
     fn cancellation<'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -146,7 +147,7 @@ impl Serving {
         }
     }
 
-    /// The peer cancels a request of its own.
+    /// Handles the cancellation of a request of the peer.
     pub(super) fn cancelled_by_peer<'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -156,13 +157,14 @@ impl Serving {
         let incoming = &mut self.calls.messages.incoming;
         let place = incoming.table.find(id)?;
         if incoming.table.get(place).is_some_and(Exchange::asks_for_task) {
-            // It ends by a request about the task, and is answered so that there is one to be made.
+            // A request for a task is cancelled by `tasks/cancel`. It gets its response, so that the peer learns the
+            // task id.
             self.calls.messages.violations.note(ViolationKind::TaskCancellation);
             return None;
         }
         let request = IncomingId(place);
         self.withdraw_request(cx, request);
-        // Where duplicate ids are served, others can have the same one. They come out one by one.
+        // If duplicate ids are served, other requests can have the same id. Their events follow one by one.
         let incoming = &mut self.calls.messages.incoming;
         while let Some(other) = incoming.table.find(id) {
             incoming.table.detach(other);
@@ -172,7 +174,7 @@ impl Serving {
         Some(CommonEvent::Cancelled(Cancelled { id: request, cause, reason }))
     }
 
-    /// Reports how far the work on a request is.
+    /// Reports progress on a request.
     pub(crate) fn report_progress(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -190,7 +192,7 @@ impl Serving {
         self.listens.open(&self.calls.messages.session, id, params)
     }
 
-    /// Acknowledges a subscription, as far as it has been granted.
+    /// Acknowledges the granted part of a subscription.
     pub(crate) fn acknowledge(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -207,7 +209,7 @@ impl Serving {
 
 /// # Requests about tasks
 impl Serving {
-    /// Answers a request about tasks with something that has the right form.
+    /// Responds to a request about tasks with a result that is known to be valid.
     pub(super) fn answer_about_task(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -221,7 +223,7 @@ impl Serving {
         Ok(())
     }
 
-    /// The same with something short that has to be said, from the reserve if need be.
+    /// Responds to a request about tasks with a short result, from the reserve of the outbox if needed.
     pub(super) fn answer_shortly(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -247,7 +249,7 @@ impl Serving {
 
 /// # Calls made for requests
 impl Serving {
-    /// The client has answered one of the questions that were asked for a request. Gives that one if it can go on.
+    /// Handles the response to a call for the input of a request. Returns the request if its inputs are complete.
     pub(super) fn input_answered<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -268,8 +270,8 @@ impl Serving {
 
 /// # The end of the connection
 impl Serving {
-    /// The next thing that waits for nothing because the connection drains: calls that were never sent, and
-    /// subscriptions.
+    /// Ends the next call or subscription that cannot proceed because the connection drains: queued calls that were
+    /// never sent, and subscriptions.
     pub(super) fn next_drained(&mut self, cx: &mut Cx<'_, '_>) -> Option<CommonEvent<'static>> {
         if !self.calls.messages.queue.is_empty()
             && let Some(event) = self.next_unsent(cx)
@@ -293,7 +295,7 @@ impl Serving {
         Some(event)
     }
 
-    /// The next call that turned out not to be allowed.
+    /// Ends the next queued call that the negotiated session does not allow.
     pub(super) fn next_refused(&mut self, cx: &mut Cx<'_, '_>) -> Option<CommonEvent<'static>> {
         while self.calls.messages.queue.has_refused() {
             let (call, error) = self.calls.messages.queue.next_refused()?;
@@ -306,7 +308,7 @@ impl Serving {
         None
     }
 
-    /// The next call that was held for a handshake which will never be complete.
+    /// Ends the next queued call of a handshake that will never complete.
     fn next_unsent(&mut self, cx: &mut Cx<'_, '_>) -> Option<CommonEvent<'static>> {
         while let Some(call) = self.calls.messages.queue.next_call() {
             let Some(left) = self.calls.take_out(call) else { continue };
@@ -318,7 +320,7 @@ impl Serving {
         None
     }
 
-    /// A request has left the table without ever having been sent.
+    /// Returns the event of a request that has left the table without being sent.
     fn never_sent(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -343,8 +345,7 @@ impl Serving {
         }
     }
 
-    /// Refuses every request that has not been answered, because the connection is about to end without it. That
-    /// it has ended is told later.
+    /// Rejects all open requests, because the connection is about to end. The events about their end follow later.
     pub(super) fn refuse_unanswered(&mut self, cx: &mut Cx<'_, '_>) {
         let is_waited_for = |exchange: &Exchange| exchange.need.is_none() && !exchange.marked;
         let table = &self.calls.messages.incoming.table;

@@ -1,4 +1,4 @@
-//! `Session`: who the two sides of a connection are, and what they have agreed on.
+//! `Session`: the identity of this side, and the negotiated revision and capabilities.
 
 use alloc::sync::Arc;
 
@@ -14,32 +14,31 @@ use crate::json::{KnownMembers, Object};
 use crate::model::LoggingLevel;
 use crate::version::{Revision, RevisionSet};
 
-/// Who the two sides are, and what they have agreed on.
+/// The identity of this side, and the negotiated revision and capabilities.
 ///
-/// `negotiated` are those of the session that a handshake has opened; on a client without sessions they are those of every
-/// request.
+/// In the legacy era the handshake sets `negotiated`. On a modern client `negotiated` applies to every request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Session {
     pub(crate) role: Side,
     pub(crate) negotiated: Option<Negotiated>,
     /// The revisions that this side speaks.
     pub(super) spoken: RevisionSet,
-    /// What this side offers.
+    /// The capabilities that this side offers.
     pub(crate) offered: CapabilitySet,
-    /// What this side says of itself where there are no sessions.
+    /// The identity that this side declares in the modern era.
     pub(super) identity: Option<Arc<Identity>>,
-    /// What the last request without a session has said of its sender; it holds only for the same identity.
+    /// The cached `_meta` of the last modern request. The cache is valid only for the current identity.
     last_request_meta: LastRequestMeta,
-    /// The level of log messages that requests of ours ask for.
+    /// The level of log messages that requests of this side ask for.
     pub(crate) request_level: Option<LoggingLevel>,
-    /// A request that belongs to no session has been served.
+    /// Whether a modern request has been served.
     pub(super) has_served_modern: bool,
-    /// The identity was released to save memory, and has to be set again before a message is received.
+    /// Whether the identity was released to save memory, and has to be set again before a message is received.
     pub(crate) is_anonymous: bool,
 }
 
 impl Session {
-    /// Before anything has been agreed on.
+    /// Creates the state before negotiation.
     pub(super) const fn new(role: Side, spoken: RevisionSet, offered: CapabilitySet) -> Self {
         Self {
             role,
@@ -54,25 +53,25 @@ impl Session {
         }
     }
 
-    /// The rules of the era that both sides have found, [`EraRules::UNDECIDED`] before.
+    /// Returns the rules of the negotiated era, or [`EraRules::UNDECIDED`] before negotiation.
     pub(crate) fn rules(&self) -> &'static EraRules {
         self.negotiated.map_or(&EraRules::UNDECIDED, |negotiated| negotiated.revision.rules())
     }
 
-    /// Opens the session that a handshake has settled, or what stands for it on a client where there
-    /// are none.
+    /// Stores the negotiated revision and capabilities, of a session or of a modern client.
     pub(crate) fn open(&mut self, revision: Revision, theirs: CapabilitySet) {
         let ours = self.offered.known_to(revision);
         self.negotiated = Some(Negotiated { revision, ours, theirs: theirs.known_to(revision) });
     }
 
-    /// Opens the connection in the modern era. A server that has not declared capabilities may have all of them.
+    /// Opens the connection in the modern era. Without declared capabilities the server is assumed to have all of
+    /// them.
     pub(crate) fn open_modern(&mut self, revision: Revision, theirs: Option<CapabilitySet>) {
         let all = || Capability::ALL.iter().copied().filter(|one| one.owner() == Owner::Server);
         self.open(revision, theirs.unwrap_or_else(|| all().collect()));
     }
 
-    /// What both sides have declared.
+    /// Returns the capabilities that both sides have declared.
     pub(super) fn declared(&self) -> Declared {
         match self.negotiated {
             Some(negotiated) => self.role.declared(negotiated.ours, negotiated.theirs),
@@ -84,22 +83,23 @@ impl Session {
         self.identity.as_deref()
     }
 
-    /// Replaces who this side says it is.
+    /// Replaces the identity of this side.
     pub(crate) fn identify(&mut self, identity: Option<Identity>) {
         self.identity = identity.map(Arc::new);
         self.last_request_meta = LastRequestMeta::NONE;
     }
 
-    /// Sets who this side is where there are no sessions.
+    /// Sets the identity that this side declares in the modern era.
     pub(crate) fn set_identity(&mut self, identity: Arc<Identity>) {
         self.identity = Some(identity);
         self.last_request_meta = LastRequestMeta::NONE;
         self.is_anonymous = false;
     }
 
-    /// What the metadata of a request says of its sender, where that matters.
+    /// Returns the era, revision and capabilities in the `_meta` of a request, on a server with an identity.
     ///
-    /// The first request remembers nothing: over HTTP a machine serves one, and would allocate for no other.
+    /// The first modern request is not cached: over HTTP a connection serves only one, and the allocation would be
+    /// wasted.
     pub(super) fn request_meta<'a>(&mut self, meta: Option<&Object<'_, 'a>>) -> RequestMeta<'a> {
         match &self.identity {
             Some(own) if self.role == Side::Server => {
@@ -113,24 +113,24 @@ impl Session {
         }
     }
 
-    /// The members of `_meta` that requests without a session have repeated.
+    /// Returns the cached `_meta` members of modern requests.
     #[inline]
     pub(super) fn known_members(&self) -> Option<&KnownMembers> {
         self.last_request_meta.members()
     }
 
-    /// What this side offers to requests that belong to no session.
+    /// Returns the capabilities that this side offers to modern requests.
     pub(super) fn offered_modern(&self) -> CapabilitySet {
         self.identity().map_or(CapabilitySet::NONE, |own| own.offered)
     }
 
-    /// Whether both sides have an extension, of which the peer has declared these.
+    /// Whether both sides have an extension. `declared` contains the extensions of the peer.
     pub(super) fn has_extension(&self, name: &str, declared: ExtensionSet) -> bool {
         let own = self.identity().and_then(|own| own.extension(name));
         own.is_some_and(|extension| declared.contains(extension))
     }
 
-    /// Whether there is a session, or one may come.
+    /// Whether a session exists, or can still be opened.
     pub(super) fn may_have_session(&self) -> bool {
         let may_come = !self.spoken.and(RevisionSet::LEGACY).is_empty();
         self.role == Side::Client
@@ -138,7 +138,7 @@ impl Session {
             || (may_come && !self.has_served_modern)
     }
 
-    /// Whether the peer lets its tasks be cancelled.
+    /// Whether the peer allows its tasks to be cancelled.
     pub(super) fn may_cancel_tasks(&self) -> bool {
         let Some(negotiated) = self.negotiated else { return false };
         let capability = match self.role {
@@ -148,8 +148,7 @@ impl Session {
         !self.rules().tasks.cancel_is_declared || negotiated.theirs.contains(capability)
     }
 
-    /// Releases the identity of a server, which its configuration can make again, and what the last request has said of
-    /// its sender.
+    /// Releases the identity of a server, which can be rebuilt from the configuration, and the cached `_meta`.
     pub(super) fn release_identity(&mut self) {
         self.last_request_meta = LastRequestMeta::NONE;
         if self.role == Side::Server {

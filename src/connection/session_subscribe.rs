@@ -1,9 +1,9 @@
-//! Subscriptions of ours in a session, which has none: what stands for them there
-//! ([resource subscriptions](https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions)).
+//! `InSessions`: the emulation of subscriptions of this side in a session, which does not have them ([resource
+//! subscriptions](https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions)).
 //!
-//! A server notifies of its lists without being asked, and of a resource after `resources/subscribe`. So a
-//! subscription is a name for what was asked for: each of its resources is subscribed to by a request of
-//! its own, and each notification goes to the subscriptions that want it.
+//! A server notifies of changed lists without a subscription, and of a changed resource after `resources/subscribe`.
+//! So a subscription here is a filter: each of its resources is subscribed to by a request of its own, and each
+//! notification is passed to the subscriptions that match it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -25,14 +25,14 @@ use crate::json::{Raw, Str, member};
 use crate::lazy_box::LazyBox;
 use crate::model::UriParams;
 
-/// The subscriptions of a session, and what is known of them.
+/// The subscriptions of a session and their index.
 pub(super) struct InSessions<'s> {
     pub(super) below: &'s mut Below,
     pub(super) index: &'s mut LazyBox<CallIndex>,
 }
 
 impl InSessions<'_> {
-    /// Asks for what a subscription is about.
+    /// Sends the requests for the resources of a subscription.
     pub(super) fn begin(&mut self, cx: &mut Cx<'_, '_>, call: CallId) {
         let Some(negotiated) = self.below.session.negotiated else { return };
         let Some(requested) = self.subscription(call).map(|one| one.requested.clone()) else {
@@ -75,7 +75,7 @@ impl InSessions<'_> {
         Ok(call)
     }
 
-    /// Whether some subscription has been granted a resource, or waits for it.
+    /// Whether a subscription has been granted a resource, or waits for it.
     fn is_wanted(&self, uri: &str) -> bool {
         let waits = |one: &InSession| {
             work!(one.asked.len());
@@ -84,7 +84,7 @@ impl InSessions<'_> {
         self.is_subscribed_to(uri) || self.all().any(|(_, one)| waits(one))
     }
 
-    /// Whether some subscription has been granted a resource.
+    /// Whether a subscription has been granted a resource.
     fn is_subscribed_to(&self, uri: &str) -> bool {
         self.all().any(|(_, one)| one.granted.resources.contains_key(uri))
     }
@@ -100,7 +100,7 @@ impl InSessions<'_> {
         })
     }
 
-    /// A request about a resource has ended, which has left the table.
+    /// Handles the end of a request about a resource, after the request has left the table.
     pub(super) fn request_ended(&mut self, asked: CallId, is_granted: bool) {
         work!(self.index.orphaned.len());
         let orphan = self.index.orphaned.iter().position(|(call, _)| *call == asked);
@@ -128,7 +128,8 @@ impl InSessions<'_> {
         }
     }
 
-    /// Hands a notification to the subscriptions of its list or resource. Returns it if there is none.
+    /// Passes a notification to the subscriptions of its list or resource. Returns the notification if there are
+    /// none.
     pub(super) fn on_notification<'a>(
         &mut self,
         cx: &Cx<'_, '_>,
@@ -153,7 +154,7 @@ impl InSessions<'_> {
         let now = self.subscription(*first).is_some_and(Subscription::is_ready);
         for call in others.iter().chain((!now).then_some(first)) {
             let Some(subscription) = self.subscription(*call) else { continue };
-            // One that has something to report already is in the queue: it is put there once, however much comes.
+            // A subscription with a pending report is already in the queue, and is in it only once.
             let is_next = subscription.is_ready();
             keep_early(self.below, cx, *call, (kind, params.as_deref()));
             if is_next {
@@ -163,7 +164,7 @@ impl InSessions<'_> {
         Ok(now.then(|| changed(*first, notification)))
     }
 
-    /// A subscription is over: what no other one wants is to be unsubscribed from.
+    /// Handles the end of a subscription: schedules unsubscribing from the resources that no other subscription uses.
     pub(super) fn leave(&mut self, subscription: &Subscription) {
         let Some(in_session) = &subscription.in_session else { return };
         for uri in in_session.granted.resources.keys() {
@@ -172,7 +173,7 @@ impl InSessions<'_> {
             }
         }
         if !in_session.asked.is_empty() {
-            // What is being asked for can only be given back once it has been granted.
+            // A pending subscription of a resource can be undone only after it has been granted.
             let outgoing = &self.below.outgoing;
             let orphaned = &mut self.index.orphaned;
             orphaned.extend(in_session.asked.iter().cloned());
@@ -180,7 +181,7 @@ impl InSessions<'_> {
         }
     }
 
-    /// Unsubscribes from what no subscription wants any more.
+    /// Unsubscribes from the resources that no subscription uses any more.
     pub(super) fn unsubscribe_unwanted(&mut self, cx: &mut Cx<'_, '_>) {
         while let Some(uri) = self.index.unwanted.pop_front() {
             let offered = self.below.session.negotiated.is_some_and(|negotiated| {
@@ -188,14 +189,14 @@ impl InSessions<'_> {
                     && self.below.lifecycle.phase.is_ready()
             });
             if offered && !self.is_wanted(&uri) {
-                // Without room the server goes on notifying, and the notifications are dropped.
+                // Without room the server keeps sending notifications, which are dropped.
                 _ = self.call_about(cx, RequestKind::Unsubscribe, &uri);
             }
         }
     }
 }
 
-/// Says that a subscription of a session is open, if that has not been said.
+/// Returns the event that a subscription of a session is open, once.
 pub(super) fn grant_in_session(below: &mut Below, call: CallId) -> Option<CommonEvent<'static>> {
     let subscription = subscription_mut(below, call)?;
     let in_session = subscription.in_session.as_mut()?;

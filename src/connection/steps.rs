@@ -1,4 +1,4 @@
-//! The steps of calls: how each goes on, and the one way out of the table.
+//! The steps of calls: their transitions, and their single exit from the table.
 
 use core::time::Duration;
 
@@ -26,10 +26,10 @@ use crate::json::{Envelope, Member, Str};
 use crate::lazy_box::LazyBox;
 use crate::rpc::{Ending, GivenUp, Wait};
 
-/// How long a call that was given up is remembered because it may become a task.
+/// How long an abandoned call is remembered because it may become a task.
 const LATE: Duration = Duration::from_secs(600);
 
-/// What is left of a request that leaves the table. Only this makes the last event of a call.
+/// A request that has left the table. Only this type makes the last event of a call.
 #[must_use = "the application has to be told of the end of a call"]
 pub(super) struct Left {
     call: CallId,
@@ -39,12 +39,12 @@ pub(super) struct Left {
 }
 
 impl Left {
-    /// Who gets the answer.
+    /// Returns the receiver of the response.
     pub(super) const fn owner(&self) -> Owner {
         self.owner
     }
 
-    /// The last event of a subscription.
+    /// Returns the last event of a subscription.
     pub(super) fn subscription_ended(self, end: SubscriptionEnd<'_>) -> CommonEvent<'_> {
         let news = SubscriptionNews::Ended(end);
         CommonEvent::Subscription(SubscriptionUpdate { call: self.call, news })
@@ -53,7 +53,8 @@ impl Left {
 
 /// # Steps
 impl Calls {
-    /// Takes a step of a call. `is_answer` says that the call may end with an answer to its own request.
+    /// Runs one step of a call. `is_answer` is `true` if the step handles a response to the request of the call
+    /// itself.
     #[inline]
     pub(super) fn step<'e, 'a>(
         &mut self,
@@ -90,7 +91,7 @@ impl Calls {
         }
     }
 
-    /// Gives a call the state that a step has left it in.
+    /// Stores the state of a call after a step.
     pub(super) fn put_state(&mut self, call: CallId, state: CallState) {
         if let Some(asked) = self.messages.outgoing.get_mut(call.0) {
             asked.call.needed_input |= match &state {
@@ -102,7 +103,7 @@ impl Calls {
         }
     }
 
-    /// A request is about to leave the table, or to have no owner any more: everything that its pattern has begun ends.
+    /// Ends the work of a request that is about to leave the table or to lose its owner.
     pub(super) fn leave(&mut self, call: CallId) -> Option<Left> {
         let asked = self.messages.outgoing.get_mut(call.0)?;
         let owner = asked.owner;
@@ -137,14 +138,14 @@ impl Calls {
         Some(Left { call, owner, needed_input, state })
     }
 
-    /// Takes a request out of the table because it was answered, or will not be.
+    /// Takes a request out of the table because it got its response, or will not get one.
     pub(super) fn take_out(&mut self, call: CallId) -> Option<Left> {
         let left = self.leave(call);
         self.messages.outgoing.remove(call.0, Ending::Answered);
         left
     }
 
-    /// The last event of a call.
+    /// Returns the last event of a call.
     pub(super) fn ended<'a>(
         &mut self,
         mut left: Left,
@@ -169,17 +170,18 @@ impl Calls {
         CommonEvent::CallEnded(CallEnded { stale, needed_input, ..CallEnded::new(call, outcome) })
     }
 
-    /// The subscriptions of a session.
+    /// Returns the subscriptions of a session.
     pub(super) fn in_sessions(&mut self) -> InSessions<'_> {
         InSessions { below: &mut self.messages, index: &mut self.index }
     }
 
-    /// The task that a call has become.
+    /// Returns the task that a call has become.
     pub(super) fn task_of(&self, call: CallId) -> Option<&RemoteTask> {
         self.messages.outgoing.get(call.0)?.call.state.task()
     }
 
-    /// Gives up what is asked about the task of a call, and asks the peer to cancel it. Returns whether it could.
+    /// Gives up the pending requests about the task of a call, and requests the cancellation of the task. Returns
+    /// whether the cancellation was requested.
     pub(super) fn cancel_remote(&mut self, cx: &mut Cx<'_, '_>, call: CallId) -> bool {
         let Some(asked) = self.messages.outgoing.get_mut(call.0) else { return false };
         let state = core::mem::replace(&mut asked.call.state, CallState::Stepping);
@@ -192,7 +194,7 @@ impl Calls {
         is_asked
     }
 
-    /// Asks the peer to cancel a task. Returns whether it could.
+    /// Requests the cancellation of a task. Returns whether the request was made.
     fn ask_to_cancel(&mut self, cx: &mut Cx<'_, '_>, call: CallId, id: &str) -> bool {
         let cx = &mut cx.without_time();
         let asks = (call, PollKind::Cancel);
@@ -200,7 +202,7 @@ impl Calls {
             && poll(&mut self.messages, cx, asks, id, (None, false)).is_ok()
     }
 
-    /// Whether a request that asks for a task may have been sent and has not been answered: such a request must not be
+    /// Whether a request that asks for a task may have been sent and has no response yet. Such a request must not be
     /// cancelled like others.
     pub(super) fn may_become_task(&self, cx: &mut Cx<'_, '_>, call: CallId) -> bool {
         let below = &self.messages;
@@ -209,7 +211,8 @@ impl Calls {
         below.session.rules().tasks.asked_for && asks && !below.is_unsent(call, cx.out)
     }
 
-    /// A call has its outcome, and may still become a task, which is to be cancelled then. It is remembered for a while.
+    /// Marks a call that has its outcome but may still become a task. The call is remembered for [`LATE`], to cancel
+    /// the task then.
     pub(super) fn abandon(&mut self, cx: &Cx<'_, '_>, call: CallId, cause: GivenUp) {
         let outgoing = &mut self.messages.outgoing;
         let Some(id) = outgoing.id(call.0) else { return };
@@ -221,7 +224,7 @@ impl Calls {
         self.index.abandoned.insert(id, (call, cause));
     }
 
-    /// A call that was given up has been answered.
+    /// Handles the response to an abandoned call.
     pub(super) fn abandoned_answered<'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -240,14 +243,14 @@ impl Calls {
             let cancelled = self.ask_to_cancel(cx, call, &ticket.task_id);
             CommonEvent::AbandonedTask(AbandonedTask { ticket, cancelled })
         });
-        // The application has its outcome already.
+        // The application has the outcome of the call already.
         _ = self.take_out(call);
         event
     }
 
-    /// The application does not give what a call needs, so that the call cannot go on.
+    /// Schedules the end of a call whose required input the application refuses.
     pub(super) fn refuse_input(&mut self, id: IncomingId, need: Need, code: ErrorCode) {
-        // Nothing was begun on behalf of a request for input.
+        // A request for input has started no other work.
         _ = self.messages.take(id, Ending::Answered);
         let call = need.call;
         self.index.stuck.push_back((call, Stuck::Refused(code)));
@@ -268,11 +271,11 @@ impl Calls {
         withdraw(&mut self.messages, inputs.places(), CancelCause::CallEnded);
     }
 
-    /// The next call that cannot go on.
+    /// Ends the next call that cannot proceed.
     pub(super) fn next_stuck(&mut self, cx: &mut Cx<'_, '_>) -> Option<CommonEvent<'static>> {
         while !self.index.stuck.is_empty() {
             let (call, stuck) = self.index.stuck.pop_front()?;
-            // A task outlives the connection, and its ticket is worth more than why it could not be asked about.
+            // A task outlives the connection: its ticket is more useful than the reason why polling failed.
             let is_task = self.task_of(call).is_some();
             let survives = self.messages.lifecycle.input_ended && is_task;
             if self.messages.outgoing.get(call.0).is_none() || survives {
@@ -283,7 +286,7 @@ impl Calls {
                 Stuck::CallError(error) => Outcome::CallError(error),
             };
             if is_task {
-                // Nothing will ask for what the task comes to.
+                // The result of the task will not be requested any more.
                 self.cancel_remote(cx, call);
             }
             let left = self.take_out(call)?;
@@ -303,7 +306,7 @@ impl Calls {
         below.withdraw_with(call, |_, _| true, cx.out);
         below.withdraw_batch_of(call, cx.out);
         let asked = below.outgoing.get(call.0)?;
-        // One that was about to be sent again, with what was given for it, has been seen before.
+        // The peer has already seen an earlier request of a call that is sent again with its inputs.
         let is_input = matches!(asked.call.state, CallState::Input(_));
         let was_answered = asked.sent == Sent::Nowhere || is_input;
         let is_unsent = below.withdraw(call, cx.out) && !was_answered;
@@ -315,9 +318,9 @@ impl Calls {
     }
 }
 
-/// # What time and the handshake bring about
+/// # Effects of time and of the handshake
 impl Calls {
-    /// Asks about every task whose time for it has come. Gives one that is lost.
+    /// Polls every task whose poll is due. Returns the event of the next task whose lifetime has expired.
     pub(super) fn next_poll(&mut self, cx: &mut Cx<'_, '_>) -> Option<CommonEvent<'static>> {
         while let Some(place) = self.messages.outgoing.take_poll(cx.now()) {
             let due = self.step(cx, (CallId(place), false), |state, at| match state {
@@ -351,7 +354,7 @@ impl Calls {
         Some(self.ended(left, outcome, false))
     }
 
-    /// The next input that any call needs.
+    /// Returns the next new request for input of any call.
     pub(super) fn next_input(&mut self) -> Option<InputRequested> {
         while let Some((id, need)) = self.messages.incoming.next_unannounced() {
             let context = self.messages.incoming.table.get(id.0)?.context;
@@ -376,9 +379,8 @@ impl Calls {
         next_early(&mut self.messages, &mut self.index)
     }
 
-    /// Sends what was held, now that the handshake is complete and says what may be sent. It may
-    /// exceed the limit of the outbox, because it has a limit of its own: so nothing is left that
-    /// could be overtaken.
+    /// Sends the queued messages that the negotiated session allows, after the handshake. They may exceed the limit
+    /// of the outbox, because the queue has its own limit. So no message stays behind that later ones could overtake.
     pub(crate) fn flush_held(&mut self, cx: &mut Cx<'_, '_>) {
         if self.messages.queue.is_empty() {
             return;
@@ -413,7 +415,7 @@ impl Calls {
         }
     }
 
-    /// Whether a call that was held is a subscription, and there is a session to stand for it.
+    /// Whether a queued call is a subscription that a session emulates.
     fn is_for_session(&mut self, cx: &Cx<'_, '_>, call: CallId) -> bool {
         let subscribes = self.messages.session.rules().updates.session_subscribes;
         let outgoing = &mut self.messages.outgoing;

@@ -1,4 +1,4 @@
-//! Subscriptions of ours, which a request keeps open
+//! Subscriptions of this side in the modern era, each kept open by a request
 //! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -25,7 +25,7 @@ use crate::lazy_box::LazyBox;
 use crate::rpc::{Id, UnmatchedCause, Wait};
 use crate::schema::serialized;
 
-/// The params of the request.
+/// The params of `subscriptions/listen`.
 pub(super) struct ListenParams<'f>(pub(super) &'f Raw<'f>);
 
 serialized! { ListenParams<'_> }
@@ -38,7 +38,7 @@ impl Serialize for ListenParams<'_> {
     }
 }
 
-/// A notification where there are no sessions, if it belongs to a subscription.
+/// Handles a notification in the modern era that belongs to a subscription.
 pub(super) fn of_subscription<'a>(
     (below, index): (&mut Below, &mut LazyBox<CallIndex>),
     cx: &Cx<'_, '_>,
@@ -51,7 +51,7 @@ pub(super) fn of_subscription<'a>(
     let id = tag.and_then(|tag| Id::from_literal(tag, cx.config.limits.id_bytes).ok());
     let call = match (&id, reception.received.route) {
         (Some(id), _) => subscription_of(below, id),
-        // Here the stream says which one it is.
+        // Without a subscription id the stream identifies the subscription.
         (None, Route::Call(call)) => Some(call),
         (None, _) => None,
     };
@@ -62,7 +62,7 @@ pub(super) fn of_subscription<'a>(
                 let kind = ViolationKind::UnknownSubscription;
                 below.violations.report(cx, Violation::of(kind, None, bytes))
             }
-            // What was on its way when it ended.
+            // The notification was sent before the subscription ended.
             _ => None,
         };
     };
@@ -85,7 +85,7 @@ pub(super) fn of_subscription<'a>(
     None
 }
 
-/// The subscription that is meant by an id: exactly, or as a string of which it is the number.
+/// Returns the subscription with this id. An exact match comes first, then a string that contains the number.
 fn subscription_of(below: &Below, id: &Id<'_>) -> Option<CallId> {
     let exact = id.number(false).and_then(|id| below.outgoing.find(id));
     exact.or_else(|| below.outgoing.find(id.number(true)?)).map(CallId)
@@ -104,18 +104,18 @@ fn acknowledged<'a>(
     }
     let granted_filter = Filter::<()>::read(granted);
     let refused = without(&subscription.requested, &granted_filter);
-    // There is nothing in it that could not be written.
+    // It contains no value that cannot be serialized.
     let refused = Raw::from_serialize(&refused).unwrap_or(Raw::EMPTY_OBJECT);
     if !subscription.early.is_empty() || 0 < subscription.lost {
         index.early.push_back(call);
     }
-    // An open subscription has no timers, so no pause of the clock can be too long for it.
+    // An open subscription has no timers, so a long pause of the clock cannot end it.
     below.outgoing.wait(call.0, Wait::Forever, cx.now);
     let news = SubscriptionNews::Granted { granted: Raw::trusted(granted), refused };
     Some(CommonEvent::Subscription(SubscriptionUpdate { call, news }))
 }
 
-/// The next thing that subscriptions could not report at once.
+/// Returns the next event that a subscription could not report at once.
 pub(super) fn next_early(
     below: &mut Below,
     index: &mut LazyBox<CallIndex>,
@@ -143,7 +143,7 @@ pub(super) fn next_early(
     None
 }
 
-/// What subscriptions that were lost had asked for, and those that are still there.
+/// Returns the filters of the subscriptions that were lost, and of those that are open.
 pub(super) fn wanted(
     below: &Below,
     index: &CallIndex,
@@ -153,7 +153,7 @@ pub(super) fn wanted(
     index.lost.iter().map(Filter::as_sent).chain(open)
 }
 
-/// How the request ended that kept a subscription open.
+/// Converts the outcome of the request into the end of its subscription.
 pub(super) fn end_of<'a>(subscription: &Subscription, outcome: Outcome<'a>) -> SubscriptionEnd<'a> {
     match outcome {
         Outcome::Result(_) => SubscriptionEnd::Finished,

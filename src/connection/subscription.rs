@@ -1,4 +1,4 @@
-//! `Subscription`: the state of a subscription of ours, and the events that it gives.
+//! `Subscription`: the state of a subscription of this side, and its events.
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -16,34 +16,34 @@ use crate::limits::Limits;
 use crate::model::SubscriptionFilter;
 use crate::rpc::ErrorObject;
 
-/// What is known of a subscription.
+/// The state of a subscription.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Subscription {
-    /// What was asked for.
+    /// The requested filter.
     pub(super) requested: Filter<()>,
     pub(super) acknowledged: bool,
-    /// What a session knows of it, if there is one.
+    /// The state of a subscription that a session emulates.
     pub(super) in_session: Option<InSession>,
-    /// What came before it was acknowledged, or together with something else.
+    /// The notifications that arrived before the acknowledgement, or while others were waiting.
     pub(super) early: VecDeque<Early>,
-    /// How much came that was not kept.
+    /// The number of notifications that were dropped.
     pub(super) lost: u32,
-    /// The machine made it by itself.
+    /// Whether the machine itself made the subscription.
     pub(super) is_automatic: bool,
 }
 
-/// A notification that was kept because its subscription was not open.
+/// A notification that waits because its subscription could not report it at once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Early {
     pub(super) kind: NotificationKind,
     pub(super) params: Option<String>,
 }
 
-/// What a notification that is kept takes beside its params.
+/// The size of a kept notification without its params.
 const EARLY_BYTES: usize = 64;
 
 impl Early {
-    /// How many bytes it takes.
+    /// Returns the size in bytes.
     pub(super) fn bytes(&self) -> usize {
         EARLY_BYTES + self.params.as_ref().map_or(0, String::len)
     }
@@ -55,13 +55,13 @@ impl Subscription {
         self.acknowledged && self.early.is_empty() && self.lost == 0
     }
 
-    /// How many bytes the notifications take that are kept.
+    /// Returns the size of the kept notifications in bytes.
     pub(super) fn early_bytes(&self) -> usize {
         self.early.iter().map(Early::bytes).sum()
     }
 
-    /// Keeps a notification that cannot be reported at once, unless it takes more than `room` bytes or too much is
-    /// kept already. Returns how many bytes more are kept now.
+    /// Keeps a notification that cannot be reported at once. Drops and counts it if it exceeds `room` bytes or the
+    /// limits. Returns the number of bytes added.
     pub(super) fn keep(
         &mut self,
         (limits, room): (&Limits, usize),
@@ -70,7 +70,7 @@ impl Subscription {
     ) -> usize {
         let most = limits.early_notifications as usize;
         let added = EARLY_BYTES + params.map_or(0, str::len);
-        // Each says little more than a URI.
+        // The params contain little more than a URI.
         let longest = most.saturating_mul(limits.uri_bytes.saturating_add(EARLY_BYTES));
         let is_full = most <= self.early.len() || longest < self.early_bytes() + added;
         if is_full || room < added {
@@ -82,71 +82,72 @@ impl Subscription {
     }
 }
 
-/// News of a subscription.
+/// An event of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct SubscriptionUpdate<'a> {
-    /// The call that keeps it open.
+    /// The call that keeps the subscription open.
     pub call: CallId,
-    /// What there is to say.
+    /// The content of the event.
     pub news: SubscriptionNews<'a>,
 }
 
-/// What there is to say of a subscription.
+/// The content of an event of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SubscriptionNews<'a> {
-    /// It is open.
+    /// The subscription is open.
     Granted {
-        /// What the server will tell of, a [`SubscriptionFilter`](crate::model::SubscriptionFilter).
+        /// The part of the filter that the server grants, a [`SubscriptionFilter`](crate::model::SubscriptionFilter).
         granted: Raw<'a>,
-        /// What it will not tell of although it was asked to: another one, with nothing in it if that is
-        /// nothing.
+        /// The requested part that the server does not grant: another filter, which is empty if everything was
+        /// granted.
         refused: Raw<'static>,
     },
-    /// Something has changed: one of the notifications that were asked for.
+    /// A change: one of the requested notifications.
     Changed(Notification<'a>),
-    /// So many notifications came before it was open that some were not kept. Ask again for everything
-    /// that it is about.
+    /// Too many notifications arrived before the subscription was open, and some were dropped. Fetch everything that
+    /// the subscription covers again.
     Lagged {
-        /// How many were not kept.
+        /// The number of dropped notifications.
         lost: u32,
     },
-    /// It is over, and its handle is dead.
+    /// The subscription has ended, and its handle is no longer valid.
     Ended(SubscriptionEnd<'a>),
 }
 
-/// How a subscription ended.
+/// Why a subscription ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SubscriptionEnd<'a> {
-    /// The server says that nothing more will come.
+    /// The server has finished the subscription: no more notifications follow.
     Finished,
-    /// The server gave it up.
+    /// The server has cancelled the subscription.
     Cancelled {
-        /// Why, in its words.
+        /// The reason in the words of the server.
         reason: Option<Str<'a>>,
     },
-    /// The server did not open it.
+    /// The server did not open the subscription.
     Rejected(ErrorObject<'a>),
-    /// The server could not go on with it.
+    /// The server could not continue the subscription.
     Failed(ErrorObject<'a>),
-    /// The server answered with something that is no answer.
+    /// The server sent an invalid response.
     Malformed(ViolationKind),
-    /// The server did not say within [`Timeouts::acknowledgement`](crate::config::Timeouts::acknowledgement)
-    /// that it is open.
+    /// The server did not acknowledge the subscription within
+    /// [`Timeouts::acknowledgement`](crate::config::Timeouts::acknowledgement).
     TimedOut,
-    /// Its transport has failed: the stream broke off, for example. What it announced is stale; subscribe again.
+    /// The transport of the subscription failed: for example, the stream broke off. Cached data that it covers may be
+    /// stale; subscribe again.
     TransportFailed(TransportFailure<'a>),
-    /// It was asked for before it was known whether the server has subscriptions, and it has none.
+    /// The subscription was requested before negotiation, and the server turned out not to have subscriptions.
     CallError(CallError),
-    /// The connection ended. Only this is a reason to ask for it again on the next one:
+    /// The connection ended. Only this end is a reason to subscribe again on the next connection, as
     /// [`Client::reconnect`](crate::Client::reconnect) does.
     Lost(Cause),
 }
 
 impl SubscriptionUpdate<'_> {
-    /// The same with its own copy of the text.
+    /// Converts into an event that owns its text.
     pub fn into_owned(self) -> SubscriptionUpdate<'static> {
         let news = match self.news {
             SubscriptionNews::Granted { granted, refused } => {
@@ -161,7 +162,7 @@ impl SubscriptionUpdate<'_> {
 }
 
 impl SubscriptionEnd<'_> {
-    /// The same with its own copy of the text.
+    /// Converts into a value that owns its text.
     pub fn into_owned(self) -> SubscriptionEnd<'static> {
         match self {
             Self::Finished => SubscriptionEnd::Finished,
@@ -181,14 +182,14 @@ impl SubscriptionEnd<'_> {
     }
 }
 
-/// What is known of a subscription that a session stands for.
+/// The state of a subscription that a session emulates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct InSession {
-    /// What the server tells of, as far as it has said.
+    /// The part of the filter that the server has granted so far.
     pub(super) granted: Filter<()>,
-    /// The requests that have not been answered, and the resources that they are about.
+    /// The pending requests, and the resources that they are about.
     pub(super) asked: Vec<(CallId, String)>,
-    /// It has been said to be open.
+    /// Whether the event that the subscription is open has been returned.
     pub(super) told: bool,
 }
 
@@ -200,7 +201,7 @@ impl InSession {
     }
 }
 
-/// What is in one filter and not in another one, as it is sent.
+/// Returns the part of `all` that is not in `granted`, in its wire form.
 pub(super) fn without(all: &Filter<()>, granted: &Filter<()>) -> SubscriptionFilter<'static> {
     let mut refused = all.clone();
     for (list, granted) in refused.lists.iter_mut().zip(&granted.lists) {

@@ -1,4 +1,4 @@
-//! The state of a subscription in the table of calls, and what it keeps.
+//! Access to the state of a subscription in the table of calls.
 
 use super::call_state::{Below, CallState};
 use super::common_event::CommonEvent;
@@ -8,12 +8,12 @@ use super::subscription::{Subscription, SubscriptionNews, SubscriptionUpdate};
 use crate::dialect::methods::NotificationKind;
 use crate::handle::CallId;
 
-/// The subscription that a call keeps open.
+/// Returns the subscription that a call keeps open.
 pub(super) fn subscription(below: &Below, call: CallId) -> Option<&Subscription> {
     below.outgoing.get(call.0)?.call.state.subscription()
 }
 
-/// The same, to be changed.
+/// Returns the subscription that a call keeps open, mutably.
 pub(super) fn subscription_mut(below: &mut Below, call: CallId) -> Option<&mut Subscription> {
     match &mut below.outgoing.get_mut(call.0)?.call.state {
         CallState::Subscription(subscription) => Some(subscription),
@@ -21,7 +21,7 @@ pub(super) fn subscription_mut(below: &mut Below, call: CallId) -> Option<&mut S
     }
 }
 
-/// Keeps a notification that a subscription cannot report at once, as far as there is room.
+/// Keeps a notification that a subscription cannot report at once, if there is room.
 pub(super) fn keep_early(
     below: &mut Below,
     cx: &Cx<'_, '_>,
@@ -35,7 +35,7 @@ pub(super) fn keep_early(
     }
 }
 
-/// The event of a notification that a subscription wants.
+/// Returns the event for a notification that matches a subscription.
 pub(super) fn changed(call: CallId, notification: Notification<'_>) -> CommonEvent<'_> {
     let news = SubscriptionNews::Changed(notification);
     CommonEvent::Subscription(SubscriptionUpdate { call, news })

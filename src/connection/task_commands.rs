@@ -11,12 +11,12 @@ use crate::time::Instant;
 ///
 /// See [`task`](crate::task).
 impl Connection {
-    /// Begins a task for a request that [may become one](crate::RequestContext::task), and answers the
-    /// request with it.
+    /// Begins a task for a request that [may become one](crate::RequestContext::task), and responds to the request
+    /// with the task.
     ///
     /// # Errors
     ///
-    /// [`TaskError`] says why there is no task. The request is still open.
+    /// [`TaskError`] if the task cannot be begun. The request stays open.
     pub fn begin_task(
         &mut self,
         request: IncomingId,
@@ -29,13 +29,13 @@ impl Connection {
         TaskHost::new(&mut dispatcher.serving, tasks).begin_task(cx, request, new)
     }
 
-    /// Begins a task without answering the request: for those who write it down first
-    /// ([`Tasks::save`]). Then [`announce_task`](Self::announce_task), or
-    /// [`Tasks::remove`] and [`reject`](Self::reject).
+    /// Begins a task without responding to the request, so that the application can persist the task first
+    /// ([`Tasks::save`]). Afterwards call [`announce_task`](Self::announce_task), or [`Tasks::remove`] and
+    /// [`reject`](Self::reject).
     ///
     /// # Errors
     ///
-    /// As for [`begin_task`](Self::begin_task).
+    /// The errors of [`begin_task`](Self::begin_task).
     pub fn create_task(
         &self,
         request: IncomingId,
@@ -46,12 +46,12 @@ impl Connection {
         task_host::create_task(&self.dispatcher.serving, tasks, request, new, now)
     }
 
-    /// Answers a request with the task that has been begun for it. `immediate_response` is what the
-    /// model may be told until the result is there (2025-11-25).
+    /// Responds to a request with the task that was begun for it. `immediate_response` is a text that the host may
+    /// pass to the model until the result is available (2025-11-25).
     ///
     /// # Errors
     ///
-    /// As for [`begin_task`](Self::begin_task).
+    /// The errors of [`begin_task`](Self::begin_task).
     pub fn announce_task(
         &mut self,
         request: IncomingId,
@@ -65,14 +65,14 @@ impl Connection {
         TaskHost::new(&mut dispatcher.serving, tasks).announce_task(cx, about, immediate_response)
     }
 
-    /// Answers a request about tasks, or lets it wait until the task has ended. A requestor sees
-    /// only the tasks that were begun for the same [`Requestor`](crate::request::Requestor).
+    /// Responds to a request about tasks, or holds it until the task has ended. A requestor has access only to the
+    /// tasks that were begun for the same [`Requestor`](crate::request::Requestor).
     ///
-    /// It also does what [`settle_tasks`](Self::settle_tasks) does.
+    /// It also calls [`settle_tasks`](Self::settle_tasks).
     ///
     /// # Errors
     ///
-    /// As for [`respond`](Self::respond).
+    /// The errors of [`respond`](Self::respond).
     pub fn serve_task(
         &mut self,
         request: IncomingId,
@@ -88,17 +88,17 @@ impl Connection {
         Ok(news)
     }
 
-    /// Tells on this connection what there is to tell of tasks, as far as there is room: results
-    /// that somebody waits for, changes, and what tasks ask for in a session. Call it after a task
-    /// has changed, for every connection that [`Tasks::connections_with_news`] names; what has found
-    /// no room is sent the next time.
+    /// Sends the pending messages about tasks on this connection, as far as there is room: results that held requests
+    /// wait for, status notifications, and, in a session, requests for input. Call it after a task has changed, for
+    /// every connection that [`Tasks::connections_with_news`] returns. Messages without room are sent at the next
+    /// call.
     pub fn settle_tasks(&mut self, tasks: &mut Tasks, now: Instant, out: &mut impl Outboxes) {
         let (dispatcher, cx) = &mut self.enter(Some(now), out);
         TaskHost::new(&mut dispatcher.serving, tasks).settle_tasks(cx);
     }
 
-    /// Reports the progress of a task, if its requestor gave a progress token, is connected here, and
-    /// has a session. Otherwise nothing is sent: see [`Tasks::set_message`].
+    /// Reports the progress of a task, if its requestor gave a progress token, uses this connection, and has a
+    /// session. Otherwise nothing is sent: see [`Tasks::set_message`].
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
-//! Tasks of this side, as its peer sees them on a connection
-//! ([tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks), and the
-//! extension from 2026-07-28 on).
+//! `TaskHost`: the tasks of this side, as the peer sees them on a connection
+//! ([tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks), and the extension from
+//! 2026-07-28 on).
 //!
-//! [`Tasks`] know no connection, and a connection keeps nothing of a task but the requests and calls that
-//! are in flight about it.
+//! [`Tasks`] has no reference to a connection. A connection stores only the requests and calls about a task that are
+//! in flight.
 
 use alloc::string::String;
 
@@ -23,14 +23,14 @@ use crate::time::Instant;
 
 pub(super) const NO_SUCH_TASK: &str = "no such task";
 
-/// The tasks of this side and one connection, borrowed for one step: it answers what the peer asks about tasks, and tells
-/// the connection what has changed with them.
+/// The tasks of this side and one connection, borrowed for one step. It responds to requests about tasks, and reports
+/// changes of tasks on the connection.
 pub(crate) struct TaskHost<'h> {
     pub(super) serving: &'h mut Serving,
     pub(super) tasks: &'h mut Tasks,
 }
 
-/// Begins a task for a request, which is still to be answered.
+/// Begins a task for a request, without responding to the request.
 pub(crate) fn create_task(
     serving: &Serving,
     tasks: &mut Tasks,
@@ -43,7 +43,7 @@ pub(crate) fn create_task(
     let (Some(kind), Some(request)) = (exchange.kind, exchange.context.task) else {
         return Err(TaskError::NotWanted);
     };
-    // Where there are no sessions nothing is reported on a task but by subscriptions.
+    // In the modern era only subscriptions report on a task.
     let keeps_token = exchange.rules().tasks.keep_progress;
     let token = if keeps_token { exchange.token.clone() } else { String::new() };
     let origin = Origin {
@@ -61,17 +61,17 @@ pub(crate) fn create_task(
 
 /// # Beginning
 impl<'h> TaskHost<'h> {
-    /// The tasks as this connection serves them.
+    /// Borrows the tasks and the connection.
     pub(crate) const fn new(serving: &'h mut Serving, tasks: &'h mut Tasks) -> Self {
         Self { serving, tasks }
     }
 
-    /// The messages of the connection.
+    /// Returns the messages of the connection.
     pub(super) const fn messages(&self) -> &Below {
         &self.serving.calls.messages
     }
 
-    /// Answers a request with the task that it has become.
+    /// Responds to a request with the task that it has become.
     pub(crate) fn announce_task(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -87,7 +87,7 @@ impl<'h> TaskHost<'h> {
         if exchange.context.task.is_none() || exchange.kind != Some(task.request.kind) {
             return Err(TaskError::NotWanted);
         }
-        // Its id is for nobody else.
+        // The id of a task must not reach another requestor.
         if !exchange.context.requestor.reaches(task.owner) {
             return Err(TaskError::Unknown);
         }
@@ -103,7 +103,7 @@ impl<'h> TaskHost<'h> {
         Ok(())
     }
 
-    /// Begins a task and answers the request with it: both, or neither.
+    /// Begins a task and responds to the request with it. If one step fails, neither has an effect.
     pub(crate) fn begin_task(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -123,7 +123,7 @@ impl<'h> TaskHost<'h> {
 
 /// # Serving
 impl TaskHost<'_> {
-    /// Answers what the peer asks about tasks, or lets it wait.
+    /// Responds to a request about tasks, or holds it.
     pub(crate) fn serve_task(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -179,7 +179,7 @@ impl TaskHost<'_> {
         self.serving.answer_about_task(cx, id, &Alone { task, detailed: true })
     }
 
-    /// Answers a request for the result of a task, unless the task goes on.
+    /// Responds to a request for the result of a task, or holds it until the task has ended.
     fn give_result_or_wait(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -194,8 +194,7 @@ impl TaskHost<'_> {
         Ok(())
     }
 
-    /// Answers a request for the result of a task exactly as the request that it was begun for would have
-    /// been answered.
+    /// Responds to a request for the result of a task exactly as the original request would have been responded to.
     pub(super) fn give_result(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -207,7 +206,7 @@ impl TaskHost<'_> {
         };
         match &task.state {
             State::Completed(result) => {
-                // The answer belongs to the task, progress on the request for it does not.
+                // The response belongs to the task; progress on the request for the result does not.
                 self.serving.calls.messages.incoming.send_delayed_progress(id, cx.out);
                 if let Some(exchange) = self.serving.calls.messages.incoming.table.get_mut(id.0) {
                     exchange.related.0 = related(&task.id);
@@ -232,7 +231,7 @@ impl TaskHost<'_> {
         }
     }
 
-    /// Cancels a task, as somebody in a session wants it to be.
+    /// Cancels a task at the request of a legacy client.
     fn cancel_hosted(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -243,8 +242,8 @@ impl TaskHost<'_> {
             return Ok(None);
         }
         self.tasks.request_cancellation(key, true, cx.now());
-        // It is cancelled, whatever becomes of the answer. That may use the reserve, so that nothing but
-        // the end of the connection is in its way.
+        // The task is cancelled even if the response cannot be sent. The response may use the reserve of the outbox,
+        // so only the end of the connection can prevent it.
         let Some(task) = self.tasks.record(key) else { return Ok(None) };
         self.serving.answer_shortly(cx, id, &InSession(task));
         Ok(Some(TaskNews::Cancelled(key)))
@@ -268,7 +267,7 @@ impl TaskHost<'_> {
         })
     }
 
-    /// Takes what a task has asked for, all of it that fits or nothing.
+    /// Takes the inputs that a task requires. If one of them is invalid, none is taken.
     fn take_inputs(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -277,7 +276,7 @@ impl TaskHost<'_> {
     ) -> Result<Option<TaskNews>, RespondError> {
         let most = self.tasks.config().input_bytes;
         for (name, answer) in MemberTexts::of(inputs.as_json()) {
-            // What it does not ask for does not matter.
+            // Inputs that the task does not require are ignored.
             let task = self.tasks.record(key);
             let asked = task
                 .and_then(|task| Some((task.open_wanted(&name.to_str())?, task.request.revision)));

@@ -1,5 +1,5 @@
-//! The input that modern tasks of the peer require: requests to the application, and its answers to the peer, one
-//! response per input.
+//! The input that modern tasks of the peer require: requests to the application, and `tasks/update` requests that
+//! send its responses to the peer.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -22,8 +22,8 @@ use crate::schema::{EncodeError, object_of};
 
 /// # Inputs
 impl RemoteTask {
-    /// Asks the application for what the task waits for, each thing once, and withdraws what it does not wait
-    /// for any more.
+    /// Requests each new input of the task from the application once, and withdraws the inputs that the task no
+    /// longer requires.
     pub(super) fn take_inputs<C: Recycle>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
@@ -62,7 +62,7 @@ impl RemoteTask {
         }
     }
 
-    /// Which of the inputs that the task has ever required it still requires. One pass, however many there are.
+    /// Returns which of the known inputs the task still requires, in one pass.
     fn named_inputs(&self, requests: &str) -> Vec<bool> {
         let known = &self.inputs.0;
         let mut named = alloc::vec![false; known.len()];
@@ -77,14 +77,14 @@ impl RemoteTask {
     }
 
     fn knows_input(&self, key: &str) -> bool {
-        // What was taken back can be asked again.
+        // A withdrawn input can be requested again.
         let is_open = |one: &Wanted| one.place.is_some() || one.answer.is_some();
         work!(self.inputs.0.len());
         self.inputs.0.iter().any(|one| one.key == key && is_open(one))
     }
 
-    /// Where among all that the task has required there is room for more: behind them, and where something is that it does
-    /// not name any more.
+    /// Returns the free slots for new inputs: those behind the known inputs, and those of finished inputs that the
+    /// task no longer names.
     fn room_for_inputs(&self, most: u32, named: &[bool]) -> impl Iterator<Item = u32> + use<> {
         let is_over = |one: &Wanted| one.place.is_none() && (one.answer.is_none() || one.is_sent);
         let known = &self.inputs.0;
@@ -93,12 +93,12 @@ impl RemoteTask {
             .filter(|(_, (one, named))| !**named && is_over(one))
             .map(|(index, _)| index)
             .collect();
-        // No more than a limit of 32 bits.
+        // `most` is a `u32`, so a larger count leaves no free slot behind the known inputs.
         let count = u32::try_from(known.len()).unwrap_or(u32::MAX);
         (count..most).chain(over)
     }
 
-    /// Takes back what the application was asked and the task does not name any more.
+    /// Withdraws the requests for inputs that the task no longer names.
     fn withdraw_unnamed<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>, named: &[bool]) {
         let unnamed = self.inputs.0.iter_mut().zip(named).filter(|(_, named)| !**named);
         let places: Vec<Place> = unnamed
@@ -110,7 +110,7 @@ impl RemoteTask {
         withdraw(at.below, places.into_iter(), CancelCause::CallEnded);
     }
 
-    /// The application has answered an input.
+    /// Stores the response of the application to an input, and sends it.
     pub(super) fn given<C: Recycle>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
@@ -121,7 +121,7 @@ impl RemoteTask {
         self.send_inputs(at);
     }
 
-    /// Brings the peer what has been answered and not been brought.
+    /// Sends the peer the responses that have not been sent yet.
     pub(super) fn send_inputs<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>) {
         let is_new = |one: &&Wanted| one.answer.is_some() && !one.is_sent;
         if !self.inputs.0.iter().any(|one| is_new(&one)) {
@@ -136,18 +136,19 @@ impl RemoteTask {
                     one.is_sent = true;
                 }
             }
-            // There will never be room for it.
+            // The outbox can never hold the request.
             Err(error @ CallError::Encode(EncodeError::Full))
                 if at.cx.out.outbox(Route::Call(at.call)).is_empty() =>
             {
                 stuck(at, error);
             }
-            // It is brought with the next question.
+            // The responses are sent again before the next poll.
             Err(_) => {}
         }
     }
 
-    /// What was brought last may not have come: it is brought again with the next question.
+    /// Marks all responses as unsent, because the last `tasks/update` may be lost. They are sent again before the
+    /// next poll.
     pub(super) fn updates_are_lost(&mut self) {
         for one in &mut self.inputs.0 {
             one.is_sent = false;
@@ -155,7 +156,7 @@ impl RemoteTask {
     }
 }
 
-/// Something that a task may require.
+/// Reads an input that a task may require.
 fn readable_input<C: Recycle>(
     at: &CallCx<'_, '_, '_, C>,
     key: &str,

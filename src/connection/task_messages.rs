@@ -1,4 +1,4 @@
-//! The requests about a task of the peer, and the reading of their results.
+//! Requests about a task of the peer, and their results.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -20,13 +20,13 @@ use crate::rpc::{ErrorObject, Recycle, ResultType};
 use crate::schema::serialized;
 use crate::task::EXTENSION;
 
-/// How many requests a call that has become a task stands for, with the questions about it.
+/// The number of table entries that one call may take, including the requests about its task.
 const POLLS: u32 = 4;
 
-/// The params of a question about a task.
+/// The params of a request about a task.
 struct About<'t> {
     id: &'t str,
-    /// What it has asked for, an object.
+    /// The inputs that the task requires, as a JSON object.
     inputs: Option<&'t str>,
 }
 
@@ -43,7 +43,7 @@ impl Serialize for About<'_> {
     }
 }
 
-/// Sends a question about a task that a call has become.
+/// Sends a request about the task of a call.
 pub(super) fn poll<C: Recycle>(
     below: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
@@ -54,13 +54,13 @@ pub(super) fn poll<C: Recycle>(
     let (asks, options) = match kind {
         PollKind::Get => (RequestKind::GetTask, CallOptions::new()),
         PollKind::Result if is_over => (RequestKind::TaskResult, CallOptions::new()),
-        // It is answered when the task has ended.
+        // The response comes only after the task has ended.
         PollKind::Result => (RequestKind::TaskResult, CallOptions::new().idle(Timeout::Never)),
         PollKind::Update => (RequestKind::UpdateTask, CallOptions::new()),
         PollKind::Cancel => (RequestKind::CancelTask, CallOptions::new()),
     };
     let method = asks.rule().name;
-    // Calls that have become tasks must not keep each other from being asked about.
+    // This separate limit keeps calls that have become tasks from blocking each other's polls.
     if cx.config.limits.outbound_calls.saturating_mul(POLLS) <= below.outgoing.len() {
         return Err(CallError::TooManyCalls);
     }
@@ -71,7 +71,8 @@ pub(super) fn poll<C: Recycle>(
     Ok(poll)
 }
 
-/// Looks whether the result of a call is a task: `Some(None)` if it says so and is none, or is one that was not asked for.
+/// Reads a task from the result of a call. Returns `Some(None)` if the result claims to be a task, but is malformed
+/// or was not asked for.
 pub(super) fn task_in<'a, C: Recycle>(
     below: &Messages<C>,
     call: CallId,
@@ -82,7 +83,7 @@ pub(super) fn task_in<'a, C: Recycle>(
     let text = result.borrowed()?;
     let session = &below.session;
     if session.rules().reads_result_types {
-        // What MCP does not have, or the machine is not to look at, may be anything.
+        // A result of a method that MCP does not have, or that is relayed unchecked, may be anything.
         asked.kind?;
         if result_type != ResultType::Task {
             return None;
@@ -94,7 +95,7 @@ pub(super) fn task_in<'a, C: Recycle>(
         return Some(may_be.then(|| Snapshot::read(text)).flatten());
     }
     let capability = asked.kind?.task_capability()?;
-    // Where the peer has no tasks, no result is one.
+    // If the peer does not support tasks for the method, its result is never a task.
     session.negotiated.filter(|negotiated| negotiated.theirs.contains(capability))?;
     let task = member(text, "task").filter(|task| task.starts_with('{'))?;
     if asked.task.is_some() {
@@ -105,7 +106,7 @@ pub(super) fn task_in<'a, C: Recycle>(
     (!is_result && member(task, "taskId").is_some()).then_some(None)
 }
 
-/// What a task has come to, where it says so itself.
+/// Returns the outcome of a task that is included in its status.
 pub(super) fn inlined<'a, C: Recycle>(
     at: &mut CallCx<'_, '_, '_, C>,
     text: &'a str,
@@ -128,7 +129,7 @@ pub(super) fn inlined<'a, C: Recycle>(
     judged(at.below, at.cx, at.call, outcome, bytes)
 }
 
-/// The event that says how far a task is.
+/// Returns the event that reports the status of a task.
 pub(super) fn update_of<'a, C: Recycle>(
     below: &Messages<C>,
     call: CallId,
@@ -141,7 +142,7 @@ pub(super) fn update_of<'a, C: Recycle>(
     CommonEvent::Task(TaskUpdate { call, ticket, status, message, task, meta })
 }
 
-/// The method of the request of a call, if MCP has it.
+/// Returns the method of the request of a call, or an empty string if MCP does not have it.
 pub(super) fn method_of<C: Recycle>(below: &Messages<C>, call: CallId) -> &'static str {
     let kind = below.outgoing.get(call.0).and_then(|asked| asked.kind);
     kind.map(|kind| kind.rule().name).unwrap_or_default()

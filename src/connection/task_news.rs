@@ -28,17 +28,17 @@ use crate::task::view::{Alone, InSession, related};
 use crate::task::{Notice, RELATED, TaskError, TaskKey, TaskNews, Tasks, Which};
 use crate::time::Instant;
 
-/// There is no room now, or too many calls are pending: it is told later.
+/// A message has no room now, or too many calls are pending: it is sent later.
 struct Later;
 
-/// Whether there will be room on a route for what has found none. On an empty one there never will be.
+/// Whether a route will have room for a message that has not fit. An empty outbox never will.
 fn has_room_later(route: Route, out: &mut dyn Outboxes) -> bool {
     !out.outbox(route).is_empty()
 }
 
 impl TaskHost<'_> {
-    /// Tells on this connection what there is to tell of tasks, as far as there is room. The rest stays
-    /// for the next time.
+    /// Sends the pending messages about tasks on this connection, as far as there is room. The rest waits for the
+    /// next call.
     pub(crate) fn settle_tasks(&mut self, cx: &mut Cx<'_, '_>) {
         let connection = self.messages().connection();
         if self.messages().lifecycle.phase == Phase::Closed {
@@ -60,7 +60,7 @@ impl TaskHost<'_> {
                 Notice::Dismiss(call) => {
                     if self.serving.calls.messages.outgoing.get(call.0).is_some() {
                         let reason = Some("the task does not need it any more");
-                        // Nothing is begun on behalf of a question for a task.
+                        // A call for the input of a task has started no other work.
                         _ = self.serving.calls.leave(call);
                         self.serving.calls.messages.drop(cx, call, GivenUp::Cancelled, reason);
                     }
@@ -71,7 +71,7 @@ impl TaskHost<'_> {
                 self.tasks.has_told(connection);
                 continue;
             }
-            // A stream that nobody reads holds up no other one.
+            // A stream that the peer does not read must not block the others.
             failures += 1;
             if !self.tasks.tell_later(connection, failures) {
                 return;
@@ -79,8 +79,9 @@ impl TaskHost<'_> {
         }
     }
 
-    /// Sees to it that a request which has waited for a result is answered. What will never fit is an error;
-    /// whatever else is wrong, nobody waits any more.
+    /// Handles a failed response to a held request for a result. Returns [`Later`] if the response will have room,
+    /// and responds with an error if it can never be sent. After any other failure the request needs no response any
+    /// more.
     fn release(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -93,12 +94,12 @@ impl TaskHost<'_> {
         }
         let text = "the result cannot be sent on this connection";
         let fault = Fault::plain(ErrorCode::INTERNAL_ERROR, &text);
-        // If there is no room for that either, the deadline of its sender ends it.
+        // If the error has no room either, the sender's deadline ends the request.
         _ = self.serving.reject_as_is(cx, waiter, fault, None);
         Ok(())
     }
 
-    /// Tells whoever asked for a task that it has changed, and asks for what it needs.
+    /// Notifies the requestor that a task has changed, and requests the inputs that the task requires.
     fn tell_change(&mut self, cx: &mut Cx<'_, '_>, key: TaskKey) -> Result<(), Later> {
         let notify = self.tasks.config().notify;
         let negotiated = self.messages().session.negotiated;
@@ -123,7 +124,7 @@ impl TaskHost<'_> {
 
     fn notify_status(&self, cx: &mut Cx<'_, '_>, task: &InSession<'_>) -> Result<(), Later> {
         let method = NotificationKind::TaskChanged.rule().name;
-        // Nobody may rely on it, so it need not be told later either.
+        // This notification is optional, so it is not queued for the handshake.
         if self.messages().must_hold(method) {
             return Ok(());
         }
@@ -135,13 +136,13 @@ impl TaskHost<'_> {
             Err(EncodeError::Full) if has_room_later(Route::Connection, cx.out) => {
                 return Err(Later);
             }
-            // Nobody may rely on it.
+            // This notification is optional.
             Err(_) => {}
         }
         Ok(())
     }
 
-    /// Asks for what a task needs, each thing by a request of its own.
+    /// Requests the inputs that a task requires, each by a call of its own.
     fn ask_for_task(&mut self, cx: &mut Cx<'_, '_>, key: TaskKey) -> Result<(), Later> {
         let at_once = self.tasks.config().ask_at_once;
         while let Some(task) = self.tasks.record(key) {
@@ -152,7 +153,8 @@ impl TaskHost<'_> {
                     && self.messages().incoming.table.get(waiter.0).is_some()
             };
             let waiter = task.links.waiters.iter().find(is_open).copied();
-            // One that was begun without a session shows what it asks for, unless somebody waits here.
+            // If no request waits here for the result, inputs are requested only for legacy tasks, and only with
+            // `ask_at_once`. A modern task lists its inputs in its status.
             if waiter.is_none() && !(at_once && task.is_of_session()) {
                 break;
             }
@@ -166,7 +168,7 @@ impl TaskHost<'_> {
             let owner = Owner::TaskInput(key);
             let asked = messages.order(cx, method, owner, options, has_room);
             let asked = asked.and_then(|mut order| {
-                // It lives as long as the task, not as the request which opens a way for it.
+                // The call lives as long as the task. The waiting request only provides the route.
                 order.asked.parent = None;
                 order.related = Some(related);
                 let params = (!wanted.params.is_empty()).then(|| Raw::trusted(&wanted.params));
@@ -188,21 +190,21 @@ impl TaskHost<'_> {
                 {
                     return Err(Later);
                 }
-                // It cannot be asked for on this connection. It is there for whoever looks at the task.
+                // The input cannot be requested on this connection. The status of the task still lists it.
                 Err(_) => break,
             }
         }
         Ok(())
     }
 
-    /// Tells a subscription how far a task is.
+    /// Notifies a subscription of the status of a task.
     fn tell_watcher(
         &mut self,
         cx: &mut Cx<'_, '_>,
         listen: IncomingId,
         key: TaskKey,
     ) -> Result<(), Later> {
-        // Two connections with one number would otherwise be told of each other's tasks.
+        // Otherwise two connections with the same number would receive notifications about each other's tasks.
         let is_granted =
             |id: &String| self.serving.listens.tasks_of(listen).binary_search(id).is_ok();
         if let Some(task) = self.tasks.record(key).filter(|task| is_granted(&task.id))
@@ -223,7 +225,7 @@ impl TaskHost<'_> {
                 &params,
                 cx.out,
             );
-            // What will never fit is left out; the client can ask.
+            // A notification that can never fit is dropped; the client can poll.
             if told == Err(EncodeError::Full) && has_room_later(Route::Exchange(listen), cx.out) {
                 return Err(Later);
             }
@@ -241,7 +243,7 @@ impl TaskHost<'_> {
 
 /// # Reporting
 impl TaskHost<'_> {
-    /// Says how far the work on a task is, to whoever asked for it with a progress token in a session.
+    /// Reports progress of a task to a requestor that gave a progress token in a session.
     pub(crate) fn report_task_progress(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -254,7 +256,7 @@ impl TaskHost<'_> {
         }
         let is_here = task.links.token_of == Some(self.messages().connection())
             && self.messages().lifecycle.phase != Phase::Closed;
-        // Nor is anybody told of one that has not been announced.
+        // A task that has not been announced gets no progress reports.
         if task.links.token.is_empty() || task.links.home.is_none() || !is_here {
             return Ok(ProgressReport::NotWanted);
         }
@@ -277,7 +279,7 @@ impl TaskHost<'_> {
         Ok(ProgressReport::Sent)
     }
 
-    /// Says that a subscription is open, which may be about tasks.
+    /// Acknowledges a subscription, which may watch tasks.
     pub(crate) fn grant_with_tasks(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -289,7 +291,7 @@ impl TaskHost<'_> {
         else {
             return Ok(());
         };
-        // Who has been granted it already is told of each task as it is.
+        // An acknowledged subscription already watches its tasks, and each of them starts with its status.
         if self.serving.listens.is_acknowledged(id) {
             return Ok(());
         }
@@ -306,16 +308,16 @@ impl TaskHost<'_> {
     }
 }
 
-/// # Questions in a session
+/// # Inputs in a session
 impl Tasks {
-    /// Takes in what came of something that a task has asked for in a session
-    /// (`TaskAnswer` among the events). Says whether the task can go on. What was refused, or did not come
-    /// in time, is not asked again: the task goes on without it.
+    /// Handles the outcome of a request for the input of a task in a session (the event `TaskAnswer`). Returns news
+    /// if the task can continue. An input that was refused, or timed out, is not requested again: the task continues
+    /// without it.
     #[must_use = "the task goes on only if its worker is told the news"]
     pub fn answered(&mut self, answer: &TaskAnswer<'_>, now: Instant) -> Option<TaskNews> {
         let TaskAnswer { task, call, outcome } = answer;
         let given = match outcome {
-            // What is too long to keep is as good as refused.
+            // A response that is too long to keep counts as a refusal.
             Outcome::Result(result) => {
                 Some(result.as_json()).filter(|text| text.len() <= self.config().input_bytes)
             }

@@ -1,4 +1,5 @@
-//! `Snapshot`: a task as its peer describes it, and `Seen`: what is known of it from the latest ones.
+//! `Snapshot`: a status of a task in a message of the peer, and `Seen`: the state of the task according to the latest
+//! ones.
 
 use alloc::string::String;
 use core::time::Duration;
@@ -10,7 +11,7 @@ use crate::model::TaskStatus;
 use crate::task::timestamp;
 use crate::time::Instant;
 
-/// A task as its peer describes it.
+/// A status of a task in a message of the peer.
 pub(super) struct Snapshot<'a> {
     pub(super) id: Str<'a>,
     pub(super) status: TaskStatus<'a>,
@@ -18,48 +19,49 @@ pub(super) struct Snapshot<'a> {
     pub(super) updated: Option<i128>,
     pub(super) ttl: Option<Duration>,
     pub(super) interval: Option<Duration>,
-    /// The whole of it.
+    /// The JSON text of the task.
     pub(super) text: &'a str,
-    /// What was said with it, if it is not the whole of an answer.
+    /// The `_meta` beside the task, if the task is only a part of the result.
     pub(super) meta: Option<&'a str>,
 }
 
-/// What is known of a task of the peer.
+/// The known state of a task of the peer.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Seen {
-    /// The latest snapshot, the whole object unless it is longer than `most_kept`.
+    /// The latest snapshot as JSON; empty if it is longer than `most_kept`.
     pub(super) latest: String,
     pub(super) most_kept: usize,
     pub(super) progress: TaskProgress,
-    /// When it changed last, in the words of the peer.
+    /// The `lastUpdatedAt` of the peer.
     pub(super) updated: Option<i128>,
     pub(super) interval: Option<Duration>,
-    /// When it was heard of first.
+    /// The time at which this side learned of the task.
     pub(super) begun: Instant,
-    /// When the peer may have forgotten it.
+    /// The time at which the peer may delete the task.
     pub(super) lost_at: Option<Instant>,
 }
 
-/// How far a task is, as far as that matters here.
+/// The progress of a task, as far as it matters here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum TaskProgress {
-    /// It goes on, or it is not known how far it is.
+    /// The task continues, or its status is unknown.
     #[default]
     GoesOn,
     InputRequired,
-    /// It has a result or an error.
+    /// The task has a result or an error.
     Ended,
     Cancelled,
 }
 
-/// How a snapshot compares with what is known.
+/// How a snapshot compares with the known state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Novelty {
-    /// It is older than what is known.
+    /// The snapshot is older than the known state.
     Stale,
-    /// It is known.
+    /// The snapshot contains no change.
     Known,
-    /// Something has changed. The flag says whether the application is to be told, or only the interval is another one.
+    /// The snapshot contains a change. `is_news` is `false` if only the poll interval changed, which the application
+    /// need not know.
     Changed { is_news: bool },
 }
 
@@ -78,8 +80,8 @@ impl TaskProgress {
     }
 }
 
-/// The whole part of a number that is not negative, however it is written: some write an integer with a fraction, or
-/// with an exponent.
+/// Parses the whole part of a non-negative number in any notation: some peers write integers with a fraction or an
+/// exponent.
 fn whole_part(literal: &str) -> Option<u64> {
     literal.parse().ok().or_else(|| {
         let number: f64 = literal.parse().ok()?;
@@ -88,7 +90,7 @@ fn whole_part(literal: &str) -> Option<u64> {
 }
 
 impl<'a> Snapshot<'a> {
-    /// Reads a task; `None` if it has no id or no status. What else is missing or strange does no harm.
+    /// Reads a task; `None` if it has no id or no status. Other members may be missing or malformed.
     pub(super) fn read(text: &'a str) -> Option<Self> {
         let string = |name| member(text, name).and_then(Str::from_literal);
         let millis = |in_session, alone| {
@@ -113,7 +115,7 @@ impl<'a> Snapshot<'a> {
         TaskProgress::of(&self.status)
     }
 
-    /// Whether it says nothing that another one does not say.
+    /// Whether it contains no change compared with `other`.
     fn is_same_as(&self, other: &Snapshot<'_>) -> bool {
         self.status.as_str() == other.status.as_str()
             && self.message == other.message
@@ -122,13 +124,13 @@ impl<'a> Snapshot<'a> {
 }
 
 impl Seen {
-    /// Nothing is known yet of a task that was heard of at this time.
+    /// Creates the unknown state of a task that this side learned of at `begun`.
     pub(super) fn nothing(begun: Instant, most_kept: usize) -> Self {
         Self { begun, most_kept, ..Self::default() }
     }
 
-    /// Takes in what is newer than what is known: what is final stays, otherwise the later time wins, and
-    /// at the same time what came later.
+    /// Updates the state from a newer snapshot. A final state never changes. Otherwise the later `lastUpdatedAt`
+    /// wins, and at equal times the snapshot that arrived later.
     pub(super) fn take_in(&mut self, snapshot: &Snapshot<'_>) -> Novelty {
         let progress = snapshot.progress();
         let is_older = self.updated.zip(snapshot.updated).is_some_and(|(known, new)| new < known);
@@ -136,7 +138,7 @@ impl Seen {
             return Novelty::Stale;
         }
         self.progress = progress;
-        // Clocks differ, so that it is measured from when it was heard of.
+        // Clocks differ, so the lifetime counts from the time at which this side learned of the task.
         self.lost_at = snapshot.ttl.map(|ttl| self.begun + ttl);
         self.updated = snapshot.updated.or(self.updated);
         let is_news = !Snapshot::read(&self.latest).is_some_and(|known| known.is_same_as(snapshot));
@@ -149,7 +151,7 @@ impl Seen {
         if is_changed { Novelty::Changed { is_news } } else { Novelty::Known }
     }
 
-    /// How a call ends that has become a task, if nothing more is asked about it on this connection.
+    /// Returns the outcome of a call that has become a task, if this connection stops polling the task.
     pub(super) fn left(&self, ticket: TaskTicket) -> Outcome<'static> {
         let task = if self.latest.is_empty() { Raw::NULL } else { Raw::trusted(&self.latest) };
         Outcome::Task(BegunTask { ticket, task: task.into_owned(), meta: None })

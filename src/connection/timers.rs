@@ -17,26 +17,26 @@ use crate::rpc::{Expired, GivenUp};
 use crate::session::Phase;
 use crate::time::Instant;
 
-/// What time has brought about.
+/// The result of handling a timeout.
 #[derive(Debug)]
 pub(crate) enum Elapsed {
-    /// Something that both roles surface.
+    /// An event that both roles have.
     Event(CommonEvent<'static>),
-    /// `initialize` was not answered in time.
+    /// The response to `initialize` or to the probe did not arrive in time.
     HandshakeTimedOut,
-    /// The connection ended before `initialize` was answered.
+    /// The connection ended before the response to `initialize` or to the probe arrived.
     HandshakeLost(Cause),
-    /// Something that the peer needs before it answers a call.
+    /// An input that the peer requires before it responds to a call.
     Input(InputRequested),
-    /// The role has something to hand out.
+    /// The role has an event to return.
     News,
-    /// A request that can go on although nothing was asked of the peer.
+    /// A request that can proceed because no input was requested from the peer.
     Resumed(Resumed),
 }
 
 /// # Time
 impl Dispatcher {
-    /// When `handle_timeout` has something to do: at once if outcomes wait to be handed out.
+    /// Returns the next time at which `handle_timeout` has work: at once if outcomes wait to be returned.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let outgoing = &self.serving.calls.messages.outgoing;
         if self.has_outcomes() || outgoing.clock().waits_for_tick() {
@@ -53,7 +53,7 @@ impl Dispatcher {
         deadlines.into_iter().flatten().min()
     }
 
-    /// Does the next thing that is due, if there is one.
+    /// Handles the next timer that is due, if any.
     pub(crate) fn handle_timeout(&mut self, cx: &mut Cx<'_, '_>) -> Option<Elapsed> {
         #[cfg(any(call_table, fuzzing))]
         self.serving.calls.check_calls();
@@ -61,7 +61,7 @@ impl Dispatcher {
         self.messages_mut().outgoing.clock_mut().tick(now);
         self.serving.flush_listens(cx);
         if self.poll_timeout().is_none_or(|due| now < due) {
-            // The usual case: drivers ask after everything that happens.
+            // The common case: drivers call this after every input.
             self.messages_mut().lifecycle.observe(cx.out);
             return None;
         }
@@ -76,7 +76,7 @@ impl Dispatcher {
         }
         let mut elapsed = self.next_outcome(cx);
         if elapsed.is_none() && self.messages().lifecycle.phase != Phase::Closed {
-            // What is done because it is due can have an outcome of its own, such as that it cannot be done.
+            // A timer can itself cause an outcome, such as a call that cannot be made.
             elapsed = self.next_due(cx).or_else(|| self.next_outcome(cx));
         }
         if elapsed.is_none()
@@ -137,7 +137,7 @@ impl Dispatcher {
                     .expire(cx, CallId(place), Expiry::Paused)
                     .map(Elapsed::Event);
             }
-            // What the machine asks by itself, such as how far a task is, ends as it does in its own time.
+            // A request of the machine itself, such as a poll, expires as it would at its own deadline.
             self.messages_mut().outgoing.pause_for_ever(place);
             self.messages_mut().outgoing.expire_now(place);
             if let Some(elapsed) = self.next_expiry(cx) {
@@ -156,14 +156,14 @@ impl Dispatcher {
             match asked.owner {
                 Owner::Initialize | Owner::Probe => return Some(Elapsed::HandshakeTimedOut),
                 _ if asked.call.state.task().is_some() => {
-                    // It has not ended in the time that the application has given its call.
+                    // The task did not end within the total timeout of its call.
                     calls.cancel_remote(cx, call);
                     let left = calls.take_out(call)?;
                     let outcome = Outcome::TimedOut(Expiry::Total);
                     return Some(Elapsed::Event(calls.ended(left, outcome, false)));
                 }
                 Owner::Poll { of, kind } => {
-                    // Nothing is begun on behalf of a question about a task.
+                    // A request about a task has started no other work.
                     _ = calls.leave(call);
                     let reason = Some("the request timed out");
                     calls.messages.drop(cx, call, GivenUp::TimedOut, reason);
@@ -177,7 +177,7 @@ impl Dispatcher {
                 }
                 Owner::Abandoned => forget_abandoned(&mut calls.messages, &mut calls.index, call),
                 _ if calls.messages.outgoing.is_retry_due(place, now) => {
-                    // Whether there is room for it or not, its time is later now.
+                    // Both success and lack of room move its deadline, so the loop ends.
                     _ = calls.step(cx, (call, false), |state, at| -> Next<'static, CallState> {
                         state.send_again(at);
                         Next::On(None)
@@ -196,7 +196,7 @@ impl Dispatcher {
         }
     }
 
-    /// A call of the application, of a request that requires input, or of a task has expired.
+    /// Handles the expiry of a call of the application, of a request that requires input, or of a task.
     fn call_expired(&mut self, cx: &mut Cx<'_, '_>, call: CallId, owner: Owner) -> Option<Elapsed> {
         let now = cx.now();
         let expiry = match self.messages_mut().outgoing.expired(call.0) {
@@ -204,7 +204,7 @@ impl Dispatcher {
             Expired::Idle => Expiry::Idle,
         };
         if self.messages().outgoing.has_second_due(now) {
-            // Others have expired as well.
+            // Other calls have expired as well.
             let is_due = |outgoing: &crate::rpc::Outgoing<_>, place| outgoing.is_due(place, now);
             self.messages_mut().withdraw_with(call, is_due, cx.out);
         }

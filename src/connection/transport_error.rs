@@ -1,4 +1,4 @@
-//! [`TransportError`]: why a transport could not move the bytes of an exchange.
+//! [`TransportError`]: the error of a transport that could not deliver a request or its response.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -7,11 +7,11 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
-/// Why the transport below HTTP could not deliver a request, or lost its response: a kind, the target, and the
-/// error of the transport itself.
+/// The error of the transport below HTTP that could not deliver a request, or lost its response. It consists of a
+/// kind, the target, and the error of the transport itself.
 ///
-/// `Display` shows kind and target. The error of the transport is the [`source`](Error::source). Clones share
-/// it. It takes no part in comparisons and hashes, and `Debug` does not show it.
+/// `Display` prints the kind and the target. The error of the transport is the [`source`](Error::source). Clones
+/// share the source. Comparisons and hashes ignore it, and `Debug` does not print it.
 ///
 /// ```
 /// use std::error::Error;
@@ -34,7 +34,7 @@ struct Inner {
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
-/// What a transport failed at.
+/// The kind of a transport error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportErrorKind {
@@ -50,33 +50,32 @@ pub enum TransportErrorKind {
     /// No route leads to the host.
     #[error("the host is unreachable")]
     HostUnreachable,
-    /// Client and server did not agree on TLS: a certificate that is not trusted, for example, or a server that
-    /// does not speak TLS on this port.
+    /// The TLS handshake failed: for example, the certificate is not trusted, or the server does not use TLS on this
+    /// port.
     #[error("the TLS handshake failed")]
     Tls,
     /// The transport gave up waiting.
     #[error("the connection timed out")]
     TimedOut,
-    /// The server, or something on the way to it, reset or closed the connection.
+    /// The server, or a device on the way to it, reset or closed the connection.
     #[error("the connection was reset or closed")]
     ConnectionReset,
-    /// The server wants an access token, and there is none to show: the [`source`](Error::source) of the
-    /// [`TransportError`] says why.
+    /// The server requires an access token, and the client has none: the [`source`](Error::source) of the
+    /// [`TransportError`] is the reason.
     #[error("authorization failed")]
     Authorization,
-    /// Anything else: the [`source`](Error::source) of the [`TransportError`] says what, if there is one.
+    /// Any other error: the [`source`](Error::source) of the [`TransportError`] has the details, if any.
     #[error("the connection failed")]
     Other,
 }
 
 impl TransportError {
-    /// An error of this kind, without target and source.
+    /// Creates an error of this kind, without target and source.
     pub fn new(kind: TransportErrorKind) -> Self {
         Self(Arc::new(Inner { kind, target: None, source: None }))
     }
 
-    /// The same with the host and port that the transport connected to. A user name and password in front of an
-    /// `@` are removed.
+    /// Sets the host and port of the connection. A user name and password before an `@` are removed.
     #[must_use]
     pub fn at(self, host_and_port: &str) -> Self {
         let (_, target) = host_and_port.rsplit_once('@').unwrap_or(("", host_and_port));
@@ -85,7 +84,7 @@ impl TransportError {
         Self(Arc::new(Inner { kind, target: Some(target.into()), source }))
     }
 
-    /// The same with the error of the transport.
+    /// Sets the error of the transport.
     #[must_use]
     pub fn caused_by(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let Inner { kind, target, .. } = &*self.0;
@@ -93,12 +92,12 @@ impl TransportError {
         Self(Arc::new(Inner { kind, target, source: Some(Arc::from(source.into())) }))
     }
 
-    /// What the transport failed at.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> TransportErrorKind {
         self.0.kind
     }
 
-    /// The host and port that it connected to, if it said so.
+    /// Returns the host and port of the connection, if known.
     pub fn target(&self) -> Option<&str> {
         self.0.target.as_deref()
     }
@@ -144,7 +143,7 @@ impl fmt::Debug for TransportError {
     }
 }
 
-// A source is only ever shown, so a panic elsewhere cannot leave it half changed.
+// The source is only read, so a panic elsewhere cannot leave it half changed.
 impl UnwindSafe for TransportError {}
 impl RefUnwindSafe for TransportError {}
 
@@ -164,7 +163,7 @@ mod tests {
         assert_eq!(caused.source().map(ToString::to_string).as_deref(), Some("secret"));
         assert_ne!(bare, TransportError::new(TransportErrorKind::Dns));
         assert_ne!(bare, TransportError::new(TransportErrorKind::Tls).at("example.com:80"));
-        // The order of the steps does not matter.
+        // The order of the builder calls does not matter.
         let turned = TransportError::new(TransportErrorKind::Dns).caused_by("secret").at("x:1");
         assert!(turned.source().is_some());
         let shown = format!("{caused:?} {caused}");

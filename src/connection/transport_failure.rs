@@ -6,55 +6,56 @@ use super::transport_error::TransportError;
 use crate::json::Str;
 use crate::rpc::ErrorObject;
 
-/// Why a call has no answer although the connection lives on: the exchange that carried it has failed. Only
-/// transports with an exchange for each call, such as HTTP, have these.
+/// The failure of the exchange that carried a call, on a connection that continues. Only transports with an exchange
+/// per call, such as HTTP, report it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TransportFailure<'a> {
-    /// What went wrong.
+    /// The kind of the failure.
     pub kind: TransportFailureKind,
-    /// The status of HTTP, if a response came.
+    /// The HTTP status, if a response arrived.
     pub status: Option<u16>,
-    /// What the server asks for before it serves this client: its `WWW-Authenticate`. The challenges of several
-    /// such fields are joined by a comma and a space; bytes beyond ASCII are read as UTF-8, with U+FFFD for what
-    /// is not UTF-8.
+    /// The `WWW-Authenticate` of the server: its requirement for serving this client. The challenges of several such
+    /// fields are joined by a comma and a space. Bytes beyond ASCII are read as UTF-8, with U+FFFD for invalid
+    /// sequences.
     pub challenge: Option<Str<'a>>,
-    /// When to try again, in the words of the server: its `Retry-After`.
+    /// The `Retry-After` of the server, unparsed.
     pub retry_after: Option<Str<'a>>,
-    /// Why the transport failed, if it did and the transport said so.
+    /// The error of the transport, if it failed and reported one.
     pub cause: Option<TransportError>,
 }
 
-/// What went wrong with the exchange of a call.
+/// The kind of the failure of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportFailureKind {
-    /// The request did not reach the server, as far as the client can know.
+    /// The request did not reach the server, as far as the client can detect.
     #[error("the request did not reach the server")]
     Unreachable,
-    /// The response broke off, or ended, before the answer came. The server may have served the call.
+    /// The response broke off, or ended, before the JSON-RPC response arrived. The server may have processed the
+    /// call.
     #[error("the response ended before the answer came")]
     BrokenOff,
-    /// The server refused the exchange with a status, and no error of JSON-RPC.
+    /// The server refused the exchange with a status, without a JSON-RPC error.
     #[error("the server refused the request")]
     Refused,
-    /// The server wants to know who is asking: status 401, or 403 with a challenge.
+    /// The server requires authorization: status 401, or 403 with a challenge.
     #[error("the server asks for authorization")]
     Unauthorized,
-    /// The response is none that can answer a request: empty, of another content type, for another id.
+    /// The body cannot be the response to a request: it is empty, has another content type, or carries another id.
     #[error("the response is no answer to a request")]
     NoAnswer,
-    /// The response, or an event of it, is longer than [`Limits::frame_bytes`](crate::Limits::frame_bytes).
+    /// The response, or an event of it, exceeds [`Limits::frame_bytes`](crate::Limits::frame_bytes).
     #[error("the response is too long")]
     TooLong,
-    /// The call cannot be made over this transport: the schema of the tool says something that no header field
-    /// can hold, or asks for an argument in one that does not fit there. It was not sent.
+    /// The call cannot be made over this transport, and was not sent: the schema of the tool contains a value that no
+    /// header field can hold, or requires an argument in a header field where it does not fit.
     #[error("the arguments cannot be repeated in header fields")]
     Unsayable,
 }
 
-/// In a sentence. Kind and target of the cause are in it, and what the server asks for, because they tell the user
-/// what is missing.
+/// Formats a sentence. It contains the kind and the target of the cause and the challenge of the server, because they
+/// show the user which condition is missing.
 impl fmt::Display for TransportFailure<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.fmt(formatter)?;
@@ -72,19 +73,19 @@ impl fmt::Display for TransportFailure<'_> {
 }
 
 impl core::error::Error for TransportFailure<'_> {
-    /// The error of the transport: `Display` shows the [`cause`](Self::cause) itself.
+    /// Returns the error of the transport. `Display` includes the [`cause`](Self::cause) itself.
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         self.cause.as_ref()?.source()
     }
 }
 
 impl TransportFailure<'_> {
-    /// Nothing but what went wrong.
+    /// Creates a failure of this kind, without details.
     pub const fn new(kind: TransportFailureKind) -> Self {
         Self { kind, status: None, challenge: None, retry_after: None, cause: None }
     }
 
-    /// The same with its own copy of the text.
+    /// Converts into a failure that owns its text.
     pub fn into_owned(self) -> TransportFailure<'static> {
         TransportFailure {
             kind: self.kind,
@@ -95,10 +96,10 @@ impl TransportFailure<'_> {
         }
     }
 
-    /// Whether this is how a server refuses that knows nothing of what it was asked.
+    /// Whether a server that does not know the request refuses it in this way.
     pub(crate) const fn is_refused(&self) -> bool {
         match (self.kind, self.status) {
-            // It is asked to come back later, so it may well be known.
+            // These statuses ask for a later retry, so the server may know the request.
             (TransportFailureKind::Refused, Some(408 | 425 | 429)) => false,
             (TransportFailureKind::Refused, Some(400..=499)) => true,
             _ => false,
@@ -106,20 +107,20 @@ impl TransportFailure<'_> {
     }
 }
 
-/// How the exchange of a call has ended without a response of JSON-RPC that names the call.
+/// The end of the exchange of a call without a JSON-RPC response that carries the id of the call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ExchangeEnd<'a> {
-    /// With an error that can only be about this call.
+    /// An error that can only belong to this call.
     Error {
         /// The error.
         error: ErrorObject<'a>,
-        /// The status of HTTP that came with it.
+        /// The HTTP status of the response.
         status: u16,
-        /// The transport has found out meanwhile how the call should have been made: it is made again, under a new
-        /// id, unless its params have not been kept. Only then does the call end.
+        /// Whether the transport has learned how the call should have been made. The call is then made again under a
+        /// new id. The call ends only if its params have not been kept.
         is_mended: bool,
     },
-    /// Without any.
+    /// No JSON-RPC error.
     Failure(TransportFailure<'a>),
 }

@@ -3,13 +3,13 @@
 use crate::json::{Elements, Str, member};
 use crate::version::{Revision, RevisionSet};
 
-/// The revisions in the `supported` of an error; `None` if there is no list of strings. Those that this
-/// crate does not know are left out.
+/// Returns the revisions in the `supported` member of an error; `None` if it is no list of strings. Revisions that
+/// this crate does not know are left out.
 pub(crate) fn versions_in(data: &str) -> Option<RevisionSet> {
     versions(member(data, "supported")?)
 }
 
-/// The revisions in a list of their names.
+/// Returns the revisions in a JSON array of their names.
 pub(crate) fn versions(list: &str) -> Option<RevisionSet> {
     if !list.starts_with('[') {
         return None;

@@ -1,4 +1,5 @@
-//! `Violations`: what the peer does that it may not do. Each is reported once and briefly, and is never a reason to stop.
+//! `Violations`: counts and reports protocol violations of the peer. Each is reported once, and none closes the
+//! connection.
 
 use alloc::collections::VecDeque;
 
@@ -11,24 +12,24 @@ use crate::frame::Origin;
 use crate::lazy_box::{Empty, LazyBox};
 use crate::time::Instant;
 
-/// What is remembered of violations.
+/// The counters and pending reports of violations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Violations {
     total: u64,
     in_a_row: u32,
     /// Whether the last frame led to a violation.
     faulty: bool,
-    /// Brackets that a JSON text which began on an earlier line has still open.
+    /// The number of open brackets of a JSON text that began on an earlier line.
     open_brackets: u32,
     rest: LazyBox<Rest>,
 }
 
-/// What is remembered of violations that few peers commit.
+/// The state for violations that few peers commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Rest {
-    /// Violations of frames that had an event of their own.
+    /// Violations whose events follow later, because their frames had other events.
     noted: VecDeque<ViolationKind>,
-    /// When the period of answers without an id began, and how many there were.
+    /// The start of the current period of responses without an id, and their number in it.
     replies: Option<(Instant, u32)>,
 }
 
@@ -37,22 +38,22 @@ impl Empty for Rest {
 }
 
 impl Violations {
-    /// How many violations there have been.
+    /// Returns the total number of violations.
     pub(super) const fn total(&self) -> u64 {
         self.total
     }
 
-    /// Whether there are violations that have not been told.
+    /// Whether violations have been noted but not reported.
     pub(super) fn has_noted(&self) -> bool {
         !self.rest.noted.is_empty()
     }
 
-    /// Takes as little room as it can.
+    /// Releases unused memory.
     pub(super) fn release(&mut self) {
         self.rest.release();
     }
 
-    /// A frame comes. What went before is only known to have been good when it is over.
+    /// Begins a frame. Only now is it certain that the previous frame had no violation.
     pub(super) fn begin_frame(&mut self) {
         if !self.faulty {
             self.in_a_row = 0;
@@ -60,23 +61,23 @@ impl Violations {
         self.faulty = false;
     }
 
-    /// The frame is a message, so it belongs to no text that stands on several lines.
+    /// Notes that the frame is a message, so it is no part of a JSON text over several lines.
     pub(super) fn is_message(&mut self) {
         self.open_brackets = 0;
     }
 
-    /// The frame belongs to an offence that has been reported.
+    /// Marks the frame as part of a violation that has been reported.
     pub(super) fn pass_over(&mut self) {
         self.faulty = true;
     }
 
-    /// Notes that a JSON text which this line begins goes on in the next one, if it does.
+    /// Notes that a JSON text begins on this line and continues on the next one. Returns whether it does.
     pub(super) fn begins_split_text(&mut self, line: &[u8]) -> bool {
         self.open_brackets = open_brackets(line, 0).unwrap_or_default();
         0 < self.open_brackets
     }
 
-    /// Counts a violation. Says whether it may raise an event.
+    /// Counts a violation. Returns whether it may be reported as an event.
     fn count(&mut self, most_in_a_row: u32) -> bool {
         self.total += 1;
         self.faulty = true;
@@ -84,7 +85,7 @@ impl Violations {
         self.in_a_row <= most_in_a_row
     }
 
-    /// Reports a notification that is wrong. It is never answered.
+    /// Reports an invalid notification, which never gets a response.
     pub(super) fn report_notification<'a>(
         &mut self,
         cx: &Cx<'_, '_>,
@@ -94,7 +95,7 @@ impl Violations {
         self.report(cx, Violation::of(kind, None, bytes))
     }
 
-    /// Whether an answer without an id may be given now. If so it counts.
+    /// Whether a response without an id may be sent now. If so, it is counted.
     pub(super) fn may_reply(&mut self, policy: RepliesWithoutId, now: Instant) -> bool {
         let (since, given) =
             self.rest.replies.filter(|(since, _)| now - *since < policy.per).unwrap_or((now, 0));
@@ -105,7 +106,7 @@ impl Violations {
         true
     }
 
-    /// Whether a frame belongs to a JSON text over several lines that has been reported already. It counts.
+    /// Whether a frame belongs to a reported JSON text over several lines. If so, it is counted.
     pub(super) fn belongs_to_split_text(&mut self, bytes: &[u8]) -> bool {
         if self.open_brackets == 0 {
             return false;
@@ -116,7 +117,7 @@ impl Violations {
         true
     }
 
-    /// Looks closer at text that is not JSON.
+    /// Refines the violation of a text that is not JSON.
     pub(super) fn refine(
         &mut self,
         kind: ViolationKind,
@@ -144,7 +145,7 @@ impl Violations {
         ViolationKind::NotJson
     }
 
-    /// Notes a violation that comes out later, because the frame has an event of its own.
+    /// Notes a violation to report later, because the frame has an event of its own.
     pub(super) fn note(&mut self, kind: ViolationKind) {
         const MOST: usize = 64;
         if self.rest.noted.len() < MOST {
@@ -154,7 +155,7 @@ impl Violations {
         }
     }
 
-    /// The next violation that was noted.
+    /// Returns the next noted violation.
     pub(super) fn next_noted(&mut self) -> Option<CommonEvent<'static>> {
         if !self.has_noted() {
             return None;
@@ -164,7 +165,7 @@ impl Violations {
         Some(CommonEvent::Violation(Violation::of(kind, None, b"")))
     }
 
-    /// Raises the event of a violation, unless there have been too many in a row.
+    /// Returns the event of a violation, unless there were too many in a row.
     pub(super) fn report<'a>(
         &mut self,
         cx: &Cx<'_, '_>,
@@ -175,8 +176,8 @@ impl Violations {
     }
 }
 
-/// How many brackets are open at the end of a line that began with `open` of them; `None` if more
-/// are closed than were open.
+/// Returns the number of brackets that are open at the end of a line that began with `open` of them. Returns `None`
+/// if the line closes more brackets than are open.
 fn open_brackets(line: &[u8], open: u32) -> Option<u32> {
     let mut open = open;
     let mut in_string = false;

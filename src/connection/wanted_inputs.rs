@@ -1,5 +1,4 @@
-//! Inputs that the peer requires, as requests to the application: whether they may be required, and how they are admitted
-//! and withdrawn.
+//! Inputs that the peer requires, as requests to the application: their checks, their admission and their withdrawal.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -19,7 +18,7 @@ use crate::json::Object;
 use crate::rpc::{Ending, Recycle};
 use crate::schema::{Additions, Empty, EncodeError, Misfit, Payload, PayloadWriter, Writer, fits};
 
-/// Whether a server may require this of this side, for a call that declares no more than `narrowed`.
+/// Whether a server may require this input, for a call that declares no more than `narrowed`.
 pub(super) fn may_be_required(
     session: &Session,
     wanted: &Wanted,
@@ -39,7 +38,7 @@ pub(super) fn may_be_required(
     is_input && offered && shaped().is_ok_and(|needs| needs.minus(ours).is_empty())
 }
 
-/// Puts a request to the application into the table. It has no id of its own.
+/// Puts a request to the application into the table. The request has no id on the wire.
 pub(super) fn admit_for<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &Cx<'_, '_>,
@@ -63,7 +62,7 @@ pub(super) fn admit_for<C: Recycle>(
     place
 }
 
-/// Takes back requests to the application, which is told of those that it knows.
+/// Withdraws requests to the application. The application is notified of those that it has received.
 pub(super) fn withdraw<C: Recycle>(
     messages: &mut Messages<C>,
     places: impl Iterator<Item = Place>,
@@ -75,7 +74,7 @@ pub(super) fn withdraw<C: Recycle>(
         if exchange.need.is_some_and(|need| need.is_announced) {
             messages.incoming.mark(place, cause);
         } else {
-            // Nothing was begun on its behalf.
+            // A request for input has started no other work.
             _ = messages.take(IncomingId(place), Ending::Cancelled);
             unannounced += 1;
         }
@@ -85,7 +84,7 @@ pub(super) fn withdraw<C: Recycle>(
     }
 }
 
-/// The result of a request to the application, as the peer gets it.
+/// Returns the result of a request to the application, in the form that the peer receives.
 pub(super) fn answer_text(
     exchange: &Exchange,
     result: &dyn Payload,

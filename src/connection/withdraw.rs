@@ -1,4 +1,4 @@
-//! Drops requests of this side: withdrawn if not sent yet, cancelled on the wire otherwise.
+//! Drops requests of this side: withdraws unsent ones, and cancels the others on the wire.
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
@@ -35,7 +35,7 @@ impl Serialize for CancelledParams<'_> {
 const METHOD: &str = "notifications/cancelled";
 
 impl<C: Recycle> Messages<C> {
-    /// Takes a request back, or tells the peer that its answer is not wanted any more. The request leaves the table.
+    /// Withdraws a request, or notifies the peer that the request is cancelled. The request leaves the table.
     pub(super) fn drop(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -74,7 +74,7 @@ impl<C: Recycle> Messages<C> {
         });
     }
 
-    /// Whether nothing of a request has been sent.
+    /// Whether no byte of a request has been sent.
     pub(super) fn is_unsent(&self, call: CallId, out: &mut dyn Outboxes) -> bool {
         let Some(asked) = self.outgoing.get(call.0) else { return false };
         match asked.sent {
@@ -84,21 +84,21 @@ impl<C: Recycle> Messages<C> {
         }
     }
 
-    /// Takes back what has not been sent of a request. Returns whether that was all of it.
+    /// Withdraws the request if no byte of it has been sent. Returns whether the request never reaches the peer.
     pub(super) fn withdraw(&mut self, call: CallId, out: &mut dyn Outboxes) -> bool {
         let Some(asked) = self.outgoing.get(call.0) else { return false };
         match asked.sent {
             Sent::Queued(serial) => self.queue.withdraw(serial, asked.route, call),
             Sent::Outbox(_) if mutant!("no_call_is_withdrawn") => false,
             Sent::Outbox(serial) => out.outbox(asked.route).withdraw(serial, call),
-            // It is not a message of its own.
+            // An element of a batch is no message of its own.
             Sent::InBatch(_) => false,
             Sent::Nowhere | Sent::Withdrawn => true,
         }
     }
 
-    /// Takes back a request that is about to end and, in the same pass over its outbox, every other one
-    /// that `also` accepts: many requests that end at once cost no more than a few.
+    /// Withdraws a request that is about to end and, in the same pass over its outbox, every other one that `also`
+    /// accepts. So the cost does not grow with the number of requests that end at once.
     pub(super) fn withdraw_with(
         &mut self,
         call: CallId,
@@ -116,7 +116,8 @@ impl<C: Recycle> Messages<C> {
             let is_there = outgoing.get(other.0).is_some();
             let is_meant = is_there && (other == call || also(outgoing, other.0));
             if is_meant && let Some(asked) = outgoing.get_mut(other.0) {
-                // A response can come before its request has left. Then these bytes are none of the call any more.
+                // A response can arrive before the request has been sent. Then the unsent bytes no longer belong to
+                // the call.
                 if asked.sent.awaits_answer() {
                     asked.sent = Sent::Withdrawn;
                 }
@@ -125,7 +126,7 @@ impl<C: Recycle> Messages<C> {
         });
     }
 
-    /// Takes back the batch that a request is in, if nothing of it has been sent, with all that are in it.
+    /// Withdraws the batch of a request with all its elements, if no byte of it has been sent.
     pub(super) fn withdraw_batch_of(&mut self, call: CallId, out: &mut dyn Outboxes) {
         let Some(asked) = self.outgoing.get(call.0) else { return };
         let Sent::InBatch(serial) = asked.sent else { return };

@@ -1,7 +1,7 @@
 //! The caching members of results
 //! ([server/utilities/caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
 //!
-//! A hint must never cost the result that it comes with: one that cannot be read is read as absent.
+//! An unreadable hint must not invalidate its result: it is read as absent.
 
 use serde::{Deserialize, Deserializer};
 
@@ -11,11 +11,11 @@ use crate::json::Number;
 use crate::schema::is_integral;
 
 open_enum! {
-    /// Who may use a result again (2026-07-28). Treat what is absent or unknown as private.
+    /// The users that a cached result may be served to (2026-07-28). Treat an absent or unknown scope as private.
     CacheScope {
-        /// Anybody: it is the same for all users.
+        /// All users: the result does not depend on the user.
         Public = "public";
-        /// Only whoever asked, with the authorisation they had when they did.
+        /// Only the requester, with the authorization of the original request.
         Private = "private";
     }
 }
@@ -23,7 +23,7 @@ open_enum! {
 /// The greatest integer that every JSON parser reads exactly.
 const GREATEST: u64 = (1 << 53) - 1;
 
-/// An integer from 0 to 2^53 - 1: anything else is read as absent.
+/// An integer from 0 to 2^53 - 1. Any other value is read as absent.
 pub(super) struct LenientNatural(pub(super) Option<u64>);
 
 impl<'de> Deserialize<'de> for LenientNatural {
@@ -33,7 +33,7 @@ impl<'de> Deserialize<'de> for LenientNatural {
     }
 }
 
-/// The natural number that a literal stands for: `3`, and also `3.0`.
+/// Returns the natural number that a literal denotes: `3`, and also `3.0`.
 fn natural(literal: &str) -> Option<u64> {
     if let Ok(number) = literal.parse() {
         return Some(number);
@@ -44,7 +44,7 @@ fn natural(literal: &str) -> Option<u64> {
     in_range.then_some(number.as_f64() as u64)
 }
 
-/// Who may use a result again: anything but a string is read as absent.
+/// A cache scope that is read leniently: any value but a string is read as absent.
 pub(super) struct LenientScope<'a>(pub(super) Option<CacheScope<'a>>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for LenientScope<'a> {

@@ -1,8 +1,8 @@
 //! The capabilities that client and server declare
 //! ([basic/lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#capability-negotiation)).
 //!
-//! A capability is there if its key holds an object. A flag describes what its declarer will do, not
-//! what it can take: `roots.listChanged` means that the client will send the notification.
+//! A side has a capability if the key of the capability holds an object. A flag describes an action of the declaring
+//! side, not of its peer: `roots.listChanged` means that the client sends the notification.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,72 +14,75 @@ use crate::schema::{ModelWriter, Own, Value, Written, write_member};
 use crate::version::RevisionSet;
 
 record! {
-    /// What a client offers.
+    /// The capabilities of a client.
     #[derive(Default)]
     pub struct ClientCapabilities<'a> {
-        /// It lists the places a server may work in.
+        /// The client lists the directories that a server may work in.
         pub roots: Option<ListChanged> = "roots" as Roots;
-        /// It asks a model on behalf of a server.
+        /// The client asks a model on behalf of a server.
         pub sampling: Option<SamplingCapability> = "sampling";
-        /// It asks the user on behalf of a server.
+        /// The client asks the user on behalf of a server.
         pub elicitation: Option<ElicitationCapability> = "elicitation", since V2025_06_18;
-        /// It works on tasks for a server.
+        /// The client runs tasks for a server.
         pub tasks: Option<TasksCapability<ClientTaskRequests>> = "tasks",
             since V2025_11_25, before V2026_07_28;
-        /// Anything that no revision knows, each an object.
+        /// Capabilities that no revision defines, each an object.
         pub experimental: Option<Map<'a, Raw<'a>>> = "experimental" as Object;
-        /// Extensions of the protocol that it supports, by their names, each with its settings, an object
-        ///. One with any other value [counts as not supported](Self::extension).
+        /// The supported extensions of the protocol, by name. Each value is an object with the settings of the
+        /// extension. An extension with any other value [counts as not supported](Self::extension).
         pub extensions: Option<Map<'a, Raw<'a>>> = "extensions" as Settings, since V2026_07_28;
     }
 }
 
 impl<'a> ClientCapabilities<'a> {
-    /// The same, and it knows tasks of servers without sessions, which decide by themselves what becomes one:
-    /// [`CallOptions::total`](crate::CallOptions::total) says for how long at most. What it does itself as a
-    /// task, in sessions, is declared with [`TasksCapability::of_questions`].
+    /// Returns the capabilities with the tasks extension of the modern era.
+    ///
+    /// A modern server then decides by itself which requests become tasks;
+    /// [`CallOptions::total`](crate::CallOptions::total) limits how long such a call may take. A client that runs
+    /// tasks itself, in the legacy era, declares them with [`TasksCapability::of_questions`].
     #[must_use]
     pub fn with_tasks(mut self) -> Self {
         self.extensions.get_or_insert_default().insert(TASKS_EXTENSION, Raw::EMPTY_OBJECT);
         self
     }
 
-    /// The settings of an extension; `None` if the client does not support it, or has said so with
-    /// something that is no object.
+    /// Returns the settings of an extension. Returns `None` if the client does not support the extension, or declared
+    /// it with a value that is not an object.
     pub fn extension(&self, name: &str) -> Option<&Raw<'a>> {
         settings(self.extensions.as_ref(), name)
     }
 }
 
 record! {
-    /// What a server offers.
+    /// The capabilities of a server.
     #[derive(Default)]
     pub struct ServerCapabilities<'a> {
-        /// It has tools.
+        /// The server has tools.
         pub tools: Option<ListChanged> = "tools";
-        /// It has resources.
+        /// The server has resources.
         pub resources: Option<ResourcesCapability> = "resources";
-        /// It has prompts.
+        /// The server has prompts.
         pub prompts: Option<ListChanged> = "prompts";
-        /// It completes arguments (from 2025-03-26 on; before, every server may).
+        /// The server completes arguments (from 2025-03-26 on; before, every server may).
         pub completions: Option<EmptyCapability> = "completions", since V2025_03_26;
-        /// It sends log messages.
+        /// The server sends log messages.
         pub logging: Option<EmptyCapability> = "logging";
-        /// It works on tasks for a client (2025-11-25; from 2026-07-28 on that is an
+        /// The server runs tasks for a client (2025-11-25; from 2026-07-28 on tasks are an
         /// [extension](crate::task::EXTENSION)).
         pub tasks: Option<TasksCapability<ServerTaskRequests>> = "tasks",
             since V2025_11_25, before V2026_07_28;
-        /// Anything that no revision knows, each an object.
+        /// Capabilities that no revision defines, each an object.
         pub experimental: Option<Map<'a, Raw<'a>>> = "experimental" as Object;
-        /// Extensions of the protocol that it supports, by their names, each with its settings, an object
-        ///. One with any other value [counts as not supported](Self::extension).
+        /// The supported extensions of the protocol, by name. Each value is an object with the settings of the
+        /// extension. An extension with any other value [counts as not supported](Self::extension).
         pub extensions: Option<Map<'a, Raw<'a>>> = "extensions" as Settings, since V2026_07_28;
     }
 }
 
 impl<'a> ServerCapabilities<'a> {
-    /// The same, and calls of its tools may become tasks, in sessions and without them. Subscriptions to
-    /// tasks are for the program to grant: see [`task`](crate::task).
+    /// Returns the capabilities with tasks for tool calls, in both eras.
+    ///
+    /// The application grants subscriptions to tasks itself: see [`task`](crate::task).
     #[must_use]
     pub fn with_tasks(mut self) -> Self {
         self.tasks.get_or_insert(TasksCapability::of_tools());
@@ -87,8 +90,8 @@ impl<'a> ServerCapabilities<'a> {
         self
     }
 
-    /// The settings of an extension; `None` if the server does not support it, or has said so with
-    /// something that is no object.
+    /// Returns the settings of an extension. Returns `None` if the server does not support the extension, or declared
+    /// it with a value that is not an object.
     pub fn extension(&self, name: &str) -> Option<&Raw<'a>> {
         settings(self.extensions.as_ref(), name)
     }
@@ -99,32 +102,32 @@ fn settings<'c, 'a>(extensions: Option<&'c Map<'a, Raw<'a>>>, name: &str) -> Opt
 }
 
 plain_record! {
-    /// A capability that has a list, and says so when it changes.
+    /// A capability with a list and notifications of its changes.
     pub struct ListChanged {
-        /// Its declarer notifies of changes. False if absent.
+        /// Whether the declaring side notifies of changes. False if absent.
         pub list_changed: Option<bool> = "listChanged";
     }
 }
 
 impl ListChanged {
-    /// With notifications of changes.
+    /// Creates the capability with notifications of changes.
     pub const fn notified() -> Self {
         Self { list_changed: Some(true) }
     }
 }
 
 plain_record! {
-    /// A server's resources.
+    /// The resources capability of a server.
     pub struct ResourcesCapability {
-        /// Single resources can be subscribed to. False if absent.
+        /// Whether clients can subscribe to single resources. False if absent.
         pub subscribe: Option<bool> = "subscribe";
-        /// The server notifies when the list changes. False if absent.
+        /// Whether the server notifies of changes of the list. False if absent.
         pub list_changed: Option<bool> = "listChanged";
     }
 }
 
 impl ResourcesCapability {
-    /// With subscriptions and notifications of changes.
+    /// Creates the capability with subscriptions and notifications of changes.
     pub const fn notified() -> Self {
         Self { subscribe: Some(true), list_changed: Some(true) }
     }
@@ -145,42 +148,42 @@ impl Value for EmptyCapability {
 }
 
 plain_record! {
-    /// A client's sampling.
+    /// The sampling capability of a client.
     pub struct SamplingCapability {
-        /// It can add context of servers.
+        /// The client can add the context of servers.
         pub context: Option<EmptyCapability> = "context", since V2025_11_25;
-        /// It lets the model use tools.
+        /// The client lets the model use tools.
         pub tools: Option<EmptyCapability> = "tools", since V2025_11_25;
     }
 }
 
 plain_record! {
-    /// A client's elicitation. Neither mode named means form.
+    /// The elicitation capability of a client. If no mode is named, the client supports forms.
     pub struct ElicitationCapability {
-        /// It shows forms.
+        /// The client shows forms.
         pub form: Option<EmptyCapability> = "form", since V2025_11_25;
-        /// It sends users to URLs.
+        /// The client sends users to URLs.
         pub url: Option<EmptyCapability> = "url", since V2025_11_25;
     }
 }
 
 impl ElicitationCapability {
-    /// Both modes.
+    /// Creates the capability with both modes.
     pub const fn both() -> Self {
         Self { form: Some(EmptyCapability {}), url: Some(EmptyCapability {}) }
     }
 }
 
-/// Tasks, and which requests may become one
+/// The tasks capability, and the requests that may become tasks
 /// ([tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#capabilities)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct TasksCapability<R> {
-    /// It lists its tasks. Leave it out if requestors cannot be told apart.
+    /// Support for `tasks/list`. Leave it out if requestors cannot be told apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list: Option<EmptyCapability>,
-    /// Its tasks can be cancelled.
+    /// Support for `tasks/cancel`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancel: Option<EmptyCapability>,
     /// The requests that may become tasks.
@@ -202,7 +205,7 @@ impl<R: Value> Value for TasksCapability<R> {
 }
 
 impl TasksCapability<ServerTaskRequests> {
-    /// Calls of tools may become tasks, which can be cancelled and are not listed.
+    /// Creates the capability for tasks from tool calls. The tasks can be cancelled and are not listed.
     pub const fn of_tools() -> Self {
         let tools = Some(ToolTaskRequests { call: Some(EmptyCapability {}) });
         let requests = Some(ServerTaskRequests { tools });
@@ -211,8 +214,8 @@ impl TasksCapability<ServerTaskRequests> {
 }
 
 impl TasksCapability<ClientTaskRequests> {
-    /// What is asked of a model or of the user may become a task, which can be cancelled and is not
-    /// listed.
+    /// Creates the capability for tasks from sampling and elicitation requests. The tasks can be cancelled and are
+    /// not listed.
     pub const fn of_questions() -> Self {
         let sampling = Some(SamplingTaskRequests { create_message: Some(EmptyCapability {}) });
         let elicitation = Some(ElicitationTaskRequests { create: Some(EmptyCapability {}) });
@@ -222,7 +225,7 @@ impl TasksCapability<ClientTaskRequests> {
 }
 
 impl<R> TasksCapability<R> {
-    /// The same, and the tasks are listed, to each requestor its own.
+    /// Returns the capability with `tasks/list`. Each requestor gets a list of its own tasks only.
     #[must_use]
     pub fn listed(self) -> Self {
         Self { list: Some(EmptyCapability {}), ..self }
@@ -232,7 +235,7 @@ impl<R> TasksCapability<R> {
 plain_record! {
     /// The requests to a server that may become tasks.
     pub struct ServerTaskRequests {
-        /// Those about tools.
+        /// The requests about tools that may become tasks.
         pub tools: Option<ToolTaskRequests> = "tools";
     }
 }
@@ -248,9 +251,9 @@ plain_record! {
 plain_record! {
     /// The requests to a client that may become tasks.
     pub struct ClientTaskRequests {
-        /// Those about models.
+        /// The requests about models that may become tasks.
         pub sampling: Option<SamplingTaskRequests> = "sampling";
-        /// Those to the user.
+        /// The requests to the user that may become tasks.
         pub elicitation: Option<ElicitationTaskRequests> = "elicitation";
     }
 }

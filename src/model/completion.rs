@@ -17,12 +17,12 @@ record! {
     /// The params of `completion/complete`.
     #[doc(alias("completion/complete", "CompleteRequestParams"))]
     pub struct CompleteParams<'a> {
-        /// What has the argument.
+        /// The prompt or resource template with the argument.
         #[doc(alias = "ref")]
         pub reference: Reference<'a> = "ref";
-        /// The argument and what has been typed so far.
+        /// The argument and the text typed so far.
         pub argument: CompletionArgument<'a> = "argument";
-        /// What is settled already.
+        /// The values of arguments that are already chosen.
         pub context: Option<CompletionContext<'a>> = "context", since V2025_06_18;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -30,7 +30,7 @@ record! {
 }
 
 impl<'a> CompleteParams<'a> {
-    /// Asks for values of an argument that begin like `value`.
+    /// Creates a request for values of an argument that begin like `value`.
     pub fn new(
         reference: Reference<'a>,
         name: impl Into<Text<'a>>,
@@ -41,7 +41,7 @@ impl<'a> CompleteParams<'a> {
     }
 }
 
-/// What an argument to complete belongs to.
+/// The prompt or resource template that an argument belongs to.
 #[doc(alias("PromptReference", "ResourceTemplateReference"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
@@ -49,17 +49,17 @@ impl<'a> CompleteParams<'a> {
 pub enum Reference<'a> {
     /// `ref/prompt`
     Prompt {
-        /// Its name for programs.
+        /// The name for programs.
         name: Text<'a>,
-        /// Its name for people (from 2025-06-18 on).
+        /// The display name (from 2025-06-18 on).
         title: Option<Text<'a>>,
     },
     /// `ref/resource`
     Resource {
-        /// Its URI or URI template.
+        /// The URI or URI template.
         uri: Text<'a>,
     },
-    /// Any other type.
+    /// An object with any other `type`.
     Unknown(
         #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::unknown_type))]
         Raw<'a>,
@@ -67,12 +67,12 @@ pub enum Reference<'a> {
 }
 
 impl<'a> Reference<'a> {
-    /// A prompt.
+    /// Creates a reference to a prompt.
     pub fn prompt(name: impl Into<Text<'a>>) -> Self {
         Self::Prompt { name: name.into(), title: None }
     }
 
-    /// A resource or template.
+    /// Creates a reference to a resource or template.
     pub fn resource(uri: impl Into<Text<'a>>) -> Self {
         Self::Resource { uri: uri.into() }
     }
@@ -164,15 +164,15 @@ record! {
     /// An argument to complete.
     #[derive(Default)]
     pub struct CompletionArgument<'a> {
-        /// Its name.
+        /// The name of the argument.
         pub name: Text<'a> = "name";
-        /// What has been typed so far.
+        /// The text typed so far.
         pub value: Text<'a> = "value";
     }
 }
 
 record! {
-    /// What is settled while an argument is being completed.
+    /// The context of a completion: the arguments that are already chosen.
     #[derive(Default)]
     pub struct CompletionContext<'a> {
         /// The values of other arguments.
@@ -191,7 +191,7 @@ record! {
     #[doc(alias = "completion/complete")]
     #[derive(Default)]
     pub struct CompleteResult<'a> {
-        /// The proposals.
+        /// The proposed values.
         pub completion: Completion<'a> = "completion";
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -210,19 +210,19 @@ record! {
     pub struct Completion<'a> {
         /// The values, at most 100.
         pub values: Vec<Text<'a>> = "values" as Proposals;
-        /// How many there are in all, if known.
+        /// The total number of values, if known.
         pub total: Option<u64> = "total";
-        /// Whether there are more.
+        /// Whether more values exist.
         pub has_more: Option<bool> = "hasMore";
     }
 }
 
 impl<'a> Completion<'a> {
-    /// How many values there may be at once.
+    /// The maximum number of values in one result.
     pub const MOST_VALUES: usize = 100;
 
-    /// Proposes these values. If there are more than [`MOST_VALUES`](Self::MOST_VALUES), it proposes the
-    /// first ones and says how many there are.
+    /// Creates a completion with these values. Beyond [`MOST_VALUES`](Self::MOST_VALUES) values, the completion keeps
+    /// the first ones and sets `total` and `has_more`.
     pub fn new<T: Into<Text<'a>>>(values: impl IntoIterator<Item = T>) -> Self {
         let mut values = values.into_iter();
         let first: Vec<_> = values.by_ref().take(Self::MOST_VALUES).map(Into::into).collect();

@@ -1,4 +1,4 @@
-//! Content blocks: what tools, prompts and messages are made of.
+//! Content blocks of tool results, prompts and messages.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ use crate::schema::{ModelWriter, Value, WireType, Written};
 use crate::version::Revision;
 
 open_enum! {
-    /// Who a message is from, or who a piece of content is for.
+    /// The sender of a message, or the audience of a piece of content.
     Role {
         /// The user.
         User = "user";
@@ -29,22 +29,21 @@ open_enum! {
 }
 
 record! {
-    /// Hints on how to use a piece of content or a resource.
+    /// Hints on the use of a piece of content or a resource.
     #[derive(Default)]
     pub struct Annotations<'a> {
-        /// Who it is for; both if absent.
+        /// The audience; both roles if absent.
         pub audience: Option<Vec<Role<'a>>> = "audience";
-        /// How important it is, from 0 (optional) to 1 (required).
+        /// The importance, from 0 (optional) to 1 (required).
         pub priority: Option<Number> = "priority" as Share;
-        /// When it was last modified, ISO 8601.
+        /// The time of the last modification in ISO 8601 format.
         pub last_modified: Option<Text<'a>> = "lastModified", since V2025_06_18;
     }
 }
 
-/// One block of content, told apart by its `type`.
+/// One block of content. Its `type` selects the variant.
 ///
-/// Which kinds may stand where depends on the place and the revision; a kind this crate does not
-/// know is kept as it came.
+/// The allowed kinds depend on the place and the revision. A kind that this crate does not know is kept unchanged.
 #[doc(alias("ContentBlock", "RawContent"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
@@ -56,15 +55,15 @@ pub enum Content<'a> {
     Image(ImageContent<'a>),
     /// `audio` (from 2025-03-26 on)
     Audio(AudioContent<'a>),
-    /// `resource`: a resource, embedded
+    /// `resource`: an embedded resource
     Resource(EmbeddedResource<'a>),
-    /// `resource_link`: a resource to read (from 2025-06-18 on)
+    /// `resource_link`: a link to a resource (from 2025-06-18 on)
     ResourceLink(ResourceLink<'a>),
     /// `tool_use`, in sampling only (2025-11-25)
     ToolUse(ToolUseContent<'a>),
     /// `tool_result`, in sampling only (2025-11-25)
     ToolResult(Box<ToolResultContent<'a>>),
-    /// Any other type.
+    /// An object with any other `type`.
     Unknown(
         #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::unknown_type))]
         Raw<'a>,
@@ -72,12 +71,12 @@ pub enum Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// A block of text.
+    /// Creates a block of text.
     pub fn text(text: impl Into<Text<'a>>) -> Self {
         Self::Text(TextContent::new(text))
     }
 
-    /// The text, if this is a block of text.
+    /// Returns the text if this is a block of text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(content) => Some(&content.text),
@@ -86,10 +85,10 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Where any block of content may stand but those of sampling: in what tools return, and in prompts.
+/// The wire type of blocks in tool results and prompts: every kind except those of sampling.
 pub(crate) enum Blocks {}
 
-/// In messages to and from a model.
+/// The wire type of blocks in messages to and from a model.
 pub(crate) enum SamplingBlocks {}
 
 impl WireType<Content<'_>> for Blocks {
@@ -141,7 +140,7 @@ impl WireType<List<'_, Content<'_>>> for SamplingBlocks {
 }
 
 impl Content<'_> {
-    /// Writes a block that may not stand here in this revision, or that nobody knows.
+    /// Writes a block of an unknown kind, or of a kind that this revision does not allow here.
     #[cold]
     fn write_for_filter(&self, out: &mut ModelWriter<'_, '_>) -> Written {
         out.need_filter()?;
@@ -158,7 +157,7 @@ impl Content<'_> {
     }
 }
 
-/// One kind of block, and what it has to have.
+/// The table of one kind of block, with its required members.
 macro_rules! block_kind {
     ($name:literal of $Type:ident) => {
         Kind::of(
@@ -181,7 +180,7 @@ const TOOL_USE: Kind = block_kind!("tool_use" of ToolUseContent).since(Revision:
 const TOOL_RESULT: Kind =
     block_kind!("tool_result" of ToolResultContent).since(Revision::V2025_11_25);
 
-/// The table of all the members of some kinds of blocks.
+/// The table of all members of some kinds of blocks.
 macro_rules! block_record {
     ($($kind:ident of $Type:ident),*) => {{
         const TAG: &[Field] = &[Field::required("type", Shape::Text)];
@@ -240,15 +239,15 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     }
 }
 
-/// The JSON text of the value that comes next.
+/// Returns the JSON text of the next value.
 pub(super) fn borrowed_json<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<&'de str, D::Error> {
     <&'de RawValue>::deserialize(deserializer).map(RawValue::get)
 }
 
-/// The `type` of an object: as any string it may be written with escapes. One that is no string is
-/// like one that nobody knows.
+/// Returns the `type` of an object, which may be written with escapes. A `type` that is not a string is treated like
+/// an unknown one.
 pub(super) fn kind<E: Error>(object: &str) -> Result<Str<'_>, E> {
     let literal = member(object, "type").ok_or_else(|| Error::missing_field("type"))?;
     Ok(Str::from_literal(literal).unwrap_or(Str::trusted("")))
@@ -259,7 +258,7 @@ pub(super) fn parse<'de, T: Deserialize<'de>, E: Error>(text: &'de str) -> Resul
     decode(text).map_err(E::custom)
 }
 
-/// A member that is there, for which `null` is not the same as absent.
+/// A present member. Its `null` differs from an absent member.
 pub(super) struct Present<T>(pub(super) Option<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Present<T> {
@@ -269,7 +268,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Present<T> {
 }
 
 record! {
-    /// Text.
+    /// A block of text.
     #[derive(Default)]
     #![tag("type" = "text")]
     pub struct TextContent<'a> {
@@ -283,7 +282,7 @@ record! {
 }
 
 impl<'a> TextContent<'a> {
-    /// A block with this text.
+    /// Creates a block with this text.
     pub fn new(text: impl Into<Text<'a>>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
@@ -306,14 +305,13 @@ record! {
 }
 
 impl<'a> ImageContent<'a> {
-    /// An image from base64 and its MIME type. For one from bytes there is
-    /// [`from_bytes`](Self::from_bytes).
+    /// Creates an image from base64 and a MIME type. [`from_bytes`](Self::from_bytes) takes bytes.
     pub fn new(data: impl Into<Text<'a>>, mime_type: impl Into<Text<'a>>) -> Self {
         Self { data: data.into(), mime_type: mime_type.into(), ..Self::default() }
     }
 
-    /// An image from the bytes of its file and its MIME type. In the message it takes four bytes for every
-    /// three, see [`Limits::frame_bytes`](crate::Limits::frame_bytes).
+    /// Creates an image from the bytes of its file and a MIME type. In the message, every three bytes become four,
+    /// see [`Limits::frame_bytes`](crate::Limits::frame_bytes).
     ///
     /// ```
     /// use mcp_sansio::model::ImageContent;
@@ -332,14 +330,14 @@ impl<'a> ImageContent<'a> {
 }
 
 impl ImageContent<'_> {
-    /// The bytes of its file.
+    /// Returns the bytes of the image file.
     ///
-    /// Nothing is tolerated beside what [RFC 4648, section 4](https://www.rfc-editor.org/rfc/rfc4648#section-4)
-    /// has: no white space or newline, no missing padding, no symbols for URLs, no bits that are left over.
+    /// Only base64 as defined in [RFC 4648, section 4](https://www.rfc-editor.org/rfc/rfc4648#section-4) is accepted.
+    /// White space, newlines, missing padding, the URL-safe alphabet and leftover bits are errors.
     ///
     /// # Errors
     ///
-    /// [`Base64Error`] if that is not what `data` is: whoever wrote it is at fault.
+    /// [`Base64Error`] if `data` is not such base64. The sender is at fault.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Base64Error> {
         Base64::Padded.bytes(&self.data)
     }
@@ -362,32 +360,31 @@ record! {
 }
 
 impl<'a> AudioContent<'a> {
-    /// Audio from base64 and its MIME type. For audio from bytes there is
-    /// [`from_bytes`](Self::from_bytes).
+    /// Creates audio from base64 and a MIME type. [`from_bytes`](Self::from_bytes) takes bytes.
     pub fn new(data: impl Into<Text<'a>>, mime_type: impl Into<Text<'a>>) -> Self {
         Self { data: data.into(), mime_type: mime_type.into(), ..Self::default() }
     }
 
-    /// Audio from the bytes of its file and its MIME type. In the message it takes four bytes for every
-    /// three, see [`Limits::frame_bytes`](crate::Limits::frame_bytes).
+    /// Creates audio from the bytes of its file and a MIME type. In the message, every three bytes become four, see
+    /// [`Limits::frame_bytes`](crate::Limits::frame_bytes).
     pub fn from_bytes(bytes: &[u8], mime_type: impl Into<Text<'a>>) -> Self {
         Self::new(Base64::Padded.text(bytes), mime_type)
     }
 }
 
 impl AudioContent<'_> {
-    /// The bytes of its file, read as strictly as [those of an image](ImageContent::to_bytes).
+    /// Returns the bytes of the audio file, read as strictly as [those of an image](ImageContent::to_bytes).
     ///
     /// # Errors
     ///
-    /// [`Base64Error`] if `data` is no base64: whoever wrote it is at fault.
+    /// [`Base64Error`] if `data` is not base64. The sender is at fault.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Base64Error> {
         Base64::Padded.bytes(&self.data)
     }
 }
 
 record! {
-    /// The contents of a resource inside a message.
+    /// The contents of a resource, embedded in a message.
     #![tag("type" = "resource")]
     pub struct EmbeddedResource<'a> {
         /// The contents.
@@ -400,21 +397,21 @@ record! {
 }
 
 impl<'a> EmbeddedResource<'a> {
-    /// A block with these contents.
+    /// Creates a block with these contents.
     pub const fn new(resource: ResourceContents<'a>) -> Self {
         Self { resource, annotations: None, meta: None }
     }
 }
 
 record! {
-    /// A call of a tool that the model asks for, in sampling (2025-11-25).
+    /// A tool call that the model requests, in sampling (2025-11-25).
     #![tag("type" = "tool_use")]
     pub struct ToolUseContent<'a> {
-        /// What its result refers to.
+        /// The id that the result of the tool refers to.
         pub id: Text<'a> = "id";
-        /// The tool.
+        /// The name of the tool.
         pub name: Text<'a> = "name";
-        /// Its arguments, an object.
+        /// The arguments, an object.
         pub input: Raw<'a> = "input" as Object;
         /// Metadata, to be preserved in later requests.
         pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
@@ -422,23 +419,23 @@ record! {
 }
 
 impl<'a> ToolUseContent<'a> {
-    /// A call of a tool.
+    /// Creates a tool call.
     pub fn new(id: impl Into<Text<'a>>, name: impl Into<Text<'a>>, input: Raw<'a>) -> Self {
         Self { id: id.into(), name: name.into(), input, meta: None }
     }
 }
 
 record! {
-    /// What a tool answered, in sampling (2025-11-25).
+    /// The result of a tool call, in sampling (2025-11-25).
     #[derive(Default)]
     #![tag("type" = "tool_result")]
     pub struct ToolResultContent<'a> {
-        /// The id of the call.
+        /// The id of the tool call.
         pub tool_use_id: Text<'a> = "toolUseId";
-        /// What the tool returned.
+        /// The content that the tool returned.
         pub content: List<'a, Content<'a>> = "content" as Blocks;
-        /// The same as structured data: an object, since 2026-07-28 any JSON. `null` is data, too, and not
-        /// the same as nothing.
+        /// The result as structured data: an object, or any JSON since 2026-07-28. `null` is data too, and differs
+        /// from an absent member.
         pub structured_content: Option<Raw<'a>> = "structuredContent" as Structured by Present<_>,
             or_left_out;
         /// Whether the tool failed.
@@ -449,7 +446,7 @@ record! {
 }
 
 impl<'a> ToolResultContent<'a> {
-    /// The result of a call.
+    /// Creates the result of a tool call.
     pub fn new(tool_use_id: impl Into<Text<'a>>, content: List<'a, Content<'a>>) -> Self {
         Self { tool_use_id: tool_use_id.into(), content, ..Self::default() }
     }

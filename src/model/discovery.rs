@@ -1,6 +1,5 @@
-//! Discovery
-//! ([server/discover](https://modelcontextprotocol.io/specification/2026-07-28/server/discover)), and
-//! the errors of a request whose revision or capabilities will not do.
+//! Discovery ([server/discover](https://modelcontextprotocol.io/specification/2026-07-28/server/discover)), and the
+//! errors for a request with an unsupported revision or insufficient capabilities.
 
 use alloc::vec::Vec;
 
@@ -10,19 +9,19 @@ use super::text::Text;
 use crate::json::Raw;
 
 record! {
-    /// The result of `server/discover` (2026-07-28). Who the server is stands in its metadata.
+    /// The result of `server/discover` (2026-07-28). The metadata identifies the server.
     #[doc(alias = "server/discover")]
     #[derive(Default)]
     pub struct DiscoverResult<'a> {
-        /// The revisions that the server takes requests of, in no particular order.
+        /// The revisions that the server supports, in no particular order.
         pub supported_versions: Vec<Text<'a>> = "supportedVersions";
-        /// What the server offers.
+        /// The capabilities of the server.
         pub capabilities: ServerCapabilities<'a> = "capabilities";
-        /// How to use the server, for the model. Empty and absent are different.
+        /// Instructions for the model on the use of the server. Empty and absent are different.
         pub instructions: Option<Text<'a>> = "instructions";
-        /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
+        /// The caching lifetime of the result in milliseconds from its receipt. Absent means 0.
         pub ttl_ms: Option<u64> = "ttlMs" as Natural by LenientNatural, since V2026_07_28;
-        /// Who may use it again.
+        /// The users that a cached result may be served to.
         pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint by LenientScope<'_>,
             since V2026_07_28;
         /// Metadata.
@@ -31,7 +30,7 @@ record! {
 }
 
 impl<'a> DiscoverResult<'a> {
-    /// A server that takes requests of these revisions and offers this.
+    /// Creates the result of a server with these revisions and capabilities.
     pub fn new<T: Into<Text<'a>>>(
         supported_versions: impl IntoIterator<Item = T>,
         capabilities: ServerCapabilities<'a>,
@@ -42,19 +41,19 @@ impl<'a> DiscoverResult<'a> {
 }
 
 record! {
-    /// The `data` of error `-32022`: the server does not take requests of this revision (2026-07-28).
+    /// The `data` of error `-32022`: the server does not support the revision of the request (2026-07-28).
     #[doc(alias = "UnsupportedProtocolVersionError")]
     #[derive(Default)]
     pub struct UnsupportedVersionData<'a> {
-        /// The revisions that it takes, in no particular order.
+        /// The revisions that the server supports, in no particular order.
         pub supported: Vec<Text<'a>> = "supported";
-        /// The revision that the request was of.
+        /// The revision of the request.
         pub requested: Text<'a> = "requested";
     }
 }
 
 impl<'a> UnsupportedVersionData<'a> {
-    /// These would do, that one does not.
+    /// Creates the data from the supported revisions and the requested one.
     pub fn new<T: Into<Text<'a>>>(
         supported: impl IntoIterator<Item = T>,
         requested: impl Into<Text<'a>>,
@@ -65,17 +64,17 @@ impl<'a> UnsupportedVersionData<'a> {
 }
 
 record! {
-    /// The `data` of error `-32021`: the client has not declared what the request needs (2026-07-28).
+    /// The `data` of error `-32021`: the client has not declared a capability that the request requires (2026-07-28).
     #[doc(alias = "MissingRequiredClientCapabilityError")]
     #[derive(Default)]
     pub struct MissingCapabilitiesData<'a> {
-        /// What the client would have to declare beyond what it has.
+        /// The capabilities that the client would have to declare in addition.
         pub required_capabilities: ClientCapabilities<'a> = "requiredCapabilities";
     }
 }
 
 impl<'a> MissingCapabilitiesData<'a> {
-    /// These are missing.
+    /// Creates the data from the missing capabilities.
     pub const fn new(required_capabilities: ClientCapabilities<'a>) -> Self {
         Self { required_capabilities }
     }

@@ -1,5 +1,5 @@
 //! Elicitation ([client/elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation)):
-//! asking the user, from 2025-06-18 on.
+//! requests for input from the user, from 2025-06-18 on.
 
 use super::forms::ObjectSchema;
 use super::list::List;
@@ -18,15 +18,15 @@ record! {
     #![record = &ELICIT]
     #![written by filtering]
     pub struct ElicitParams<'a> {
-        /// Form or URL. Absent means form; not sent before 2025-11-25.
+        /// The mode: form or URL. Absent means form; not sent before 2025-11-25.
         pub mode: Option<ElicitationMode<'a>> = "mode", since V2025_11_25;
-        /// What to tell the user.
+        /// The message for the user.
         pub message: Text<'a> = "message";
-        /// What to ask for, in form mode.
+        /// The schema of the form, in form mode.
         pub requested_schema: Option<ObjectSchema<'a>> = "requestedSchema" as Form;
-        /// Where to send the user, in URL mode.
+        /// The URL for the user to visit, in URL mode.
         pub url: Option<Text<'a>> = "url" as Uri, since V2025_11_25, or_refused;
-        /// What a later completion refers to, in URL mode (2025-11-25 only, and needed there).
+        /// The id that a later completion refers to, in URL mode (2025-11-25 only, where it is required).
         pub elicitation_id: Option<Text<'a>> = "elicitationId",
             since V2025_11_25, before V2026_07_28, or_refused;
         /// Metadata.
@@ -54,12 +54,12 @@ static ELICIT: Record = Record::with(
 );
 
 impl<'a> ElicitParams<'a> {
-    /// Asks the user to fill in a form.
+    /// Creates a request for the user to fill in a form.
     pub fn form(message: impl Into<Text<'a>>, schema: ObjectSchema<'a>) -> Self {
         Self { message: message.into(), requested_schema: Some(schema), ..Self::default() }
     }
 
-    /// Asks the user to visit a URL (2025-11-25).
+    /// Creates a request for the user to visit a URL (2025-11-25).
     pub fn url(
         message: impl Into<Text<'a>>,
         url: impl Into<Text<'a>>,
@@ -68,7 +68,7 @@ impl<'a> ElicitParams<'a> {
         Self { elicitation_id: Some(elicitation_id.into()), ..Self::visit(message, url) }
     }
 
-    /// Asks the user to visit a URL, with no id for a completion (2026-07-28).
+    /// Creates a request for the user to visit a URL, without an id for a completion (2026-07-28).
     pub fn visit(message: impl Into<Text<'a>>, url: impl Into<Text<'a>>) -> Self {
         Self {
             mode: Some(ElicitationMode::Url),
@@ -78,18 +78,18 @@ impl<'a> ElicitParams<'a> {
         }
     }
 
-    /// The mode, also if it is absent.
+    /// Returns the mode, or the default if it is absent.
     pub fn mode(&self) -> &ElicitationMode<'a> {
         self.mode.as_ref().unwrap_or(&ElicitationMode::Form)
     }
 }
 
 open_enum! {
-    /// How the user is asked (2025-11-25).
+    /// The way in which the user is asked (2025-11-25).
     ElicitationMode as any {
-        /// By a form, which the client shows.
+        /// A form, which the client shows.
         Form = "form";
-        /// By a web page, which the client never sees.
+        /// A web page, which the client never sees.
         Url = "url";
     }
 }
@@ -98,9 +98,9 @@ record! {
     /// The result of `elicitation/create`.
     #[doc(alias("elicitation/create", "CreateElicitationResult"))]
     pub struct ElicitResult<'a> {
-        /// What the user did.
+        /// The action of the user.
         pub action: ElicitAction<'a> = "action";
-        /// What the user filled in, an object; only with an accepted form.
+        /// The data of the form, an object; only with an accepted form.
         pub content: Option<Raw<'a>> = "content" as Answers;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -108,46 +108,47 @@ record! {
 }
 
 impl<'a> ElicitResult<'a> {
-    /// The user filled in a form.
+    /// Creates the result of a user who filled in the form.
     pub const fn accept(content: Raw<'a>) -> Self {
         Self { action: ElicitAction::Accept, content: Some(content), meta: None }
     }
 
-    /// The user agreed to visit the URL. That is not yet the outcome.
+    /// Creates the result of a user who agreed to visit the URL. The outcome of the visit is not known yet.
     pub const fn accept_url() -> Self {
         Self { action: ElicitAction::Accept, content: None, meta: None }
     }
 
-    /// The user said no.
+    /// Creates the result of a user who declined.
     pub const fn decline() -> Self {
         Self { action: ElicitAction::Decline, content: None, meta: None }
     }
 
-    /// What the user filled in, if they did: content that comes with a refusal does not count.
+    /// Returns the data of the form if the user accepted. Content that comes with any other action is ignored.
     pub fn filled_in(&self) -> Option<&Raw<'a>> {
         self.content.as_ref().filter(|_| self.action == ElicitAction::Accept)
     }
 
-    /// The user went away without an answer.
+    /// Creates the result of a user who dismissed the request without an answer.
     pub const fn cancel() -> Self {
         Self { action: ElicitAction::Cancel, content: None, meta: None }
     }
 }
 
 open_enum! {
-    /// What a user does when asked.
+    /// The action of a user in response to an elicitation.
     ElicitAction as closed {
-        /// Answers.
+        /// The user accepted.
         Accept = "accept";
-        /// Says no.
+        /// The user declined.
         Decline = "decline";
-        /// Goes away.
+        /// The user dismissed the request.
         Cancel = "cancel";
     }
 }
 
 record! {
-    /// The `data` of error `-32042`: what the user must do before the request can succeed (2025-11-25).
+    /// The `data` of error `-32042`: the elicitations that the user must complete before the request can succeed
+    /// (2025-11-25).
     #[doc(alias = "URLElicitationRequiredError")]
     #[derive(Default)]
     #![written by filtering]
@@ -158,13 +159,13 @@ record! {
 }
 
 impl<'a> ElicitationRequired<'a> {
-    /// These have to be done first, each of them [by URL](ElicitParams::url).
+    /// Creates the data from the required elicitations, each of them [by URL](ElicitParams::url).
     pub fn new(elicitations: impl Into<List<'a, ElicitParams<'a>>>) -> Self {
         Self { elicitations: elicitations.into() }
     }
 }
 
-/// Elicitations in URL mode, at least one.
+/// The wire type of a list of elicitations in URL mode, with at least one element.
 pub(crate) enum UrlElicitations {}
 
 impl<'a> WireType<List<'a, ElicitParams<'a>>> for UrlElicitations {

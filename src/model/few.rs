@@ -1,15 +1,15 @@
-//! A vector of which one element needs no memory of its own: most lists of MCP have one element.
+//! `Few`: a vector that stores a single element without a heap allocation. Most lists of MCP have one element.
 
 use alloc::vec::{self, Vec};
 use core::hash::{Hash, Hasher};
 use core::ops::Deref;
 use core::slice;
 
-/// Elements in order. One is kept in place, more in a vector.
+/// Elements in order. A single one is stored inline, several in a vector.
 #[derive(Clone, Debug)]
 pub(super) enum Few<E> {
     One(E),
-    /// Any number of them, which may be one or none.
+    /// Any number of elements, which may be one or none.
     Many(Vec<E>),
 }
 
@@ -72,7 +72,7 @@ impl<E> Extend<E> for Few<E> {
             Self::Many(all) => all,
         };
         if all.len() <= 1 {
-            // A vector that grows by itself makes room for four.
+            // A vector that grows by itself would reserve room for four elements.
             all.reserve_exact(1 + usize::from(second.is_some()) + elements.size_hint().0);
         }
         all.extend([first].into_iter().chain(second).chain(elements));
@@ -92,7 +92,7 @@ impl<E> IntoIterator for Few<E> {
     }
 }
 
-/// The elements of a [`Few`].
+/// An iterator over the elements of a [`Few`].
 #[derive(Debug)]
 pub(super) struct IntoIter<E> {
     one: Option<E>,

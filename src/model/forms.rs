@@ -1,4 +1,4 @@
-//! Forms: what a user is asked to fill in
+//! The schemas of forms for the user
 //! ([client/elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema)).
 
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ use crate::schema::{ModelWriter, Value, WireType, Written};
 use crate::version::Revision;
 
 record! {
-    /// A flat object schema: what a form asks for.
+    /// The schema of a form: an object schema without nesting.
     #[doc(alias("requestedSchema", "ElicitationSchema"))]
     #[derive(Default)]
     #![tag("type" = "object")]
@@ -24,13 +24,13 @@ record! {
         pub schema: Option<Text<'a>> = "$schema", since V2025_11_25;
         /// The fields of the form.
         pub properties: Map<'a, PrimitiveSchema<'a>> = "properties";
-        /// The fields that must be filled in.
+        /// The names of the required fields.
         pub required: Option<Vec<Text<'a>>> = "required";
     }
 }
 
 impl<'a> ObjectSchema<'a> {
-    /// A form with these fields, none of them required.
+    /// Creates a form with these fields, none of them required.
     pub fn new(properties: Map<'a, PrimitiveSchema<'a>>) -> Self {
         Self { properties, ..Self::default() }
     }
@@ -42,11 +42,11 @@ impl<'a> ObjectSchema<'a> {
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum PrimitiveSchema<'a> {
-    /// Text, or a choice from a list.
+    /// A text, or a choice from a list.
     String(StringSchema<'a>),
     /// A number.
     Number(NumberSchema<'a>),
-    /// Yes or no.
+    /// A yes-or-no choice.
     Boolean(BooleanSchema<'a>),
     /// Several choices from a list (2025-11-25).
     Array(ArraySchema<'a>),
@@ -83,31 +83,31 @@ impl<'de: 'a, 'a> Deserialize<'de> for PrimitiveSchema<'a> {
 }
 
 record! {
-    /// A field for text. With `enum` or `oneOf` it is a choice of one from a list.
+    /// A text field. With `enum` or `oneOf`, the field is a choice of one value from a list.
     #[derive(Default)]
     #![tag("type" = "string")]
     pub struct StringSchema<'a> {
         /// The label of the field.
         pub title: Option<Text<'a>> = "title";
-        /// What to fill in.
+        /// The description of the expected input.
         pub description: Option<Text<'a>> = "description";
-        /// The least number of characters.
+        /// The minimum number of characters.
         pub min_length: Option<u64> = "minLength";
-        /// The most characters.
+        /// The maximum number of characters.
         pub max_length: Option<u64> = "maxLength";
-        /// `email`, `uri`, `date` or `date-time`.
+        /// The format: `email`, `uri`, `date` or `date-time`.
         pub format: Option<Text<'a>> = "format" as Format;
-        /// A regular expression: in the prose of 2025-11-25, not in its schema.
+        /// A regular expression. The prose of 2025-11-25 has this member, its schema does not.
         pub pattern: Option<Text<'a>> = "pattern";
         /// The values to choose from.
         #[doc(alias = "enum")]
         pub choices: Option<Vec<Text<'a>>> = "enum";
-        /// What to call them, in the same order (deprecated in 2025-11-25).
+        /// The titles of the values, in the same order (deprecated in 2025-11-25).
         #[doc(alias = "enumNames")]
         pub choice_names: Option<Vec<Text<'a>>> = "enumNames";
         /// The values to choose from, with titles.
         pub one_of: Option<Vec<EnumOption<'a>>> = "oneOf", since V2025_11_25, or_refused;
-        /// What to fill in beforehand.
+        /// The default value.
         pub default: Option<Text<'a>> = "default" as Beforehand, since V2025_11_25;
     }
 }
@@ -119,59 +119,59 @@ record! {
         /// The value.
         #[doc(alias = "const")]
         pub value: Text<'a> = "const";
-        /// What to call it.
+        /// The title.
         pub title: Text<'a> = "title";
     }
 }
 
 impl<'a> EnumOption<'a> {
-    /// A value and what to call it.
+    /// Creates an option from a value and its title.
     pub fn new(value: impl Into<Text<'a>>, title: impl Into<Text<'a>>) -> Self {
         Self { value: value.into(), title: title.into() }
     }
 }
 
 record! {
-    /// A field for a number.
+    /// A number field.
     #[derive(Default)]
     pub struct NumberSchema<'a> {
-        /// `number`, or `integer` for whole numbers.
+        /// The type: `number`, or `integer` for whole numbers.
         pub kind: Text<'a> = "type" as NumberKind;
         /// The label of the field.
         pub title: Option<Text<'a>> = "title";
-        /// What to fill in.
+        /// The description of the expected input.
         pub description: Option<Text<'a>> = "description";
-        /// The least value.
+        /// The minimum value.
         pub minimum: Option<Number> = "minimum";
-        /// The greatest value.
+        /// The maximum value.
         pub maximum: Option<Number> = "maximum";
-        /// What to fill in beforehand.
+        /// The default value.
         pub default: Option<Number> = "default" as Beforehand, since V2025_11_25;
     }
 }
 
 impl NumberSchema<'_> {
-    /// A field for any number.
+    /// Creates a field for any number.
     pub fn number() -> Self {
         Self { kind: "number".into(), ..Self::default() }
     }
 
-    /// A field for a whole number.
+    /// Creates a field for a whole number.
     pub fn integer() -> Self {
         Self { kind: "integer".into(), ..Self::default() }
     }
 }
 
 record! {
-    /// A field for yes or no.
+    /// A yes-or-no field.
     #[derive(Default)]
     #![tag("type" = "boolean")]
     pub struct BooleanSchema<'a> {
         /// The label of the field.
         pub title: Option<Text<'a>> = "title";
-        /// What to fill in.
+        /// The description of the expected input.
         pub description: Option<Text<'a>> = "description";
-        /// What to fill in beforehand.
+        /// The default value.
         pub default: Option<bool> = "default" as Beforehand, since V2025_06_18;
     }
 }
@@ -183,50 +183,50 @@ record! {
     pub struct ArraySchema<'a> {
         /// The label of the field.
         pub title: Option<Text<'a>> = "title";
-        /// What to fill in.
+        /// The description of the expected input.
         pub description: Option<Text<'a>> = "description";
-        /// The fewest choices.
+        /// The minimum number of choices.
         pub min_items: Option<u64> = "minItems";
-        /// The most choices.
+        /// The maximum number of choices.
         pub max_items: Option<u64> = "maxItems";
         /// The values to choose from.
         pub items: SelectItems<'a> = "items";
-        /// What to choose beforehand.
+        /// The default choices.
         pub default: Option<Vec<Text<'a>>> = "default" as Beforehand, since V2025_11_25;
     }
 }
 
 record! {
-    /// The values to choose several from: plain (`type` and `enum`) or with titles (`anyOf`).
+    /// The values of a multiple choice: plain (`type` and `enum`) or with titles (`anyOf`).
     #[doc(alias = "MultiSelectEnumSchema")]
     #[derive(Default)]
     #![record = &ITEMS]
     #![written by filtering]
     pub struct SelectItems<'a> {
-        /// `string`, with plain values only.
+        /// The type `string`, only with plain values.
         pub kind: Option<Text<'a>> = "type" as ItemKind;
-        /// Plain values.
+        /// The plain values.
         #[doc(alias = "enum")]
         pub choices: Option<Vec<Text<'a>>> = "enum";
-        /// Values with titles.
+        /// The values with titles.
         pub any_of: Option<Vec<EnumOption<'a>>> = "anyOf";
     }
 }
 
 impl<'a> SelectItems<'a> {
-    /// Plain values.
+    /// Creates a list of plain values.
     pub fn plain<T: Into<Text<'a>>>(values: impl IntoIterator<Item = T>) -> Self {
         let choices = values.into_iter().map(Into::into).collect();
         Self { kind: Some("string".into()), choices: Some(choices), any_of: None }
     }
 
-    /// Values with titles.
+    /// Creates a list of values with titles.
     pub fn titled(options: impl IntoIterator<Item = EnumOption<'a>>) -> Self {
         Self { any_of: Some(options.into_iter().collect()), ..Self::default() }
     }
 }
 
-/// A field writes all that it has. Which members it may have depends on its type, so [`Form`] filters it.
+/// A field writes all its members. The allowed members depend on the type of the field, so [`Form`] filters them.
 impl Value for PrimitiveSchema<'_> {
     const SHAPE: Shape = Shape::Record(&FIELD);
 
@@ -242,7 +242,7 @@ impl Value for PrimitiveSchema<'_> {
     }
 }
 
-/// The schema of a form, which is always filtered.
+/// The wire type of the schema of a form, which is always filtered.
 pub(crate) enum Form {}
 
 impl WireType<ObjectSchema<'_>> for Form {
@@ -254,7 +254,7 @@ impl WireType<ObjectSchema<'_>> for Form {
     }
 }
 
-/// Strings of a form that are filtered with it.
+/// Wire types of strings in a form, which are filtered together with the form.
 macro_rules! names {
     ($($(#[$documentation:meta])* $Wire:ident = $shape:expr;)*) => {$(
         $(#[$documentation])*
@@ -272,20 +272,20 @@ macro_rules! names {
 }
 
 names! {
-    /// The format of a text.
+    /// The format of a text field.
     Format = Shape::OneOf(&open(&[
         choice("email"),
         choice("uri"),
         choice("date"),
         choice("date-time"),
     ]));
-    /// `number` or `integer`, which is the type of the field.
+    /// The type of a number field, `number` or `integer`.
     NumberKind = Shape::Text;
-    /// `string`, the type of the values of a list.
+    /// The type of the values of a list, `string`.
     ItemKind = Shape::OneOf(&closed(&[choice("string")]));
 }
 
-/// What a field is filled in with beforehand: it depends on the type of the field.
+/// The wire type of the default value of a field, which depends on the type of the field.
 pub(crate) enum Beforehand {}
 
 impl<T: Value> WireType<T> for Beforehand {
@@ -296,7 +296,7 @@ impl<T: Value> WireType<T> for Beforehand {
     }
 }
 
-/// What a form asks for: an object without depth.
+/// The table of a form: an object without nesting.
 static FORM: Record = {
     const TAG: &[Field] = &[Field::required("type", Shape::OneOf(&closed(&[choice("object")])))];
     const RECORDS: &[&Record] = &[ObjectSchema::RECORD];
@@ -304,7 +304,7 @@ static FORM: Record = {
     Record::of(&FIELDS)
 };
 
-/// One field of a form.
+/// The table of one field of a form.
 static FIELD: Record = {
     const FIRST: &[Field] = &[
         Field::required("type", Shape::Text),
@@ -330,5 +330,5 @@ static FIELD: Record = {
     Record::with(&FIELDS, Some(KINDS), &[])
 };
 
-/// Plain values or values with titles, but not neither.
+/// The table of a value list: plain values or values with titles, exactly one of them.
 static ITEMS: Record = Record::with(SelectItems::FIELDS, None, &["enum", "anyOf"]);

@@ -15,22 +15,24 @@ use crate::json::Raw;
 use crate::schema::shape::Shape;
 use crate::schema::{ModelWriter, Value, Written};
 
-/// One thing that a server needs: a method and its params, without an envelope (2026-07-28).
+/// One input request of a server: a method and its params, without an envelope (2026-07-28).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there are few of them, and they do not live long")]
 pub enum InputRequest<'a> {
-    /// `elicitation/create`: to ask the user.
+    /// `elicitation/create`: a question to the user.
     Elicit(ElicitParams<'a>),
-    /// `sampling/createMessage`: to ask a model.
+    /// `sampling/createMessage`: a request to a model.
     CreateMessage(CreateMessageParams<'a>),
-    /// `roots/list`: to list the places that the server may work in. It is written without params, and
-    /// those that it is read with are dropped.
+    /// `roots/list`: a request for the directories that the server may work in. This request is written without
+    /// params, and params are dropped when it is read.
     ListRoots,
-    /// One that nobody has decoded: reading gives it for a method that the protocol does not have, which a
-    /// server must not send. With one of the methods above it is sent as it stands, with members that no
-    /// type here has: for gateways.
+    /// A request that is not decoded.
+    ///
+    /// Reading produces this variant for a method that the protocol does not have, which a server must not send. For
+    /// gateways, a request of one of the methods above can be sent in this form unchanged, including members that no
+    /// type of this crate has.
     Unknown(
         #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::unknown_method))]
         Raw<'a>,
@@ -38,7 +40,7 @@ pub enum InputRequest<'a> {
 }
 
 impl InputRequest<'_> {
-    /// The method, `None` if it is none of the protocol's.
+    /// Returns the method, or `None` for a request that is not decoded.
     pub const fn method(&self) -> Option<&'static str> {
         match self {
             Self::Elicit(_) => Some(Elicit::NAME),
@@ -69,7 +71,7 @@ impl Value for InputRequest<'_> {
     const SHAPE: Shape = Shape::Object;
 
     fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
-        // Its params are filtered where it is made a request.
+        // The params are filtered when the input request is prepared for sending.
         out.need_filter()?;
         match self {
             Self::Elicit(params) => {
@@ -110,11 +112,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
 }
 
 record! {
-    /// What a request is answered with if the server needs something before it can answer it: the client
-    /// makes the request again, with what it was asked for and with the state (2026-07-28).
+    /// The result of a request that needs client input first. The client repeats the request with the input responses
+    /// and the state (2026-07-28).
     ///
-    /// At least one of the two is there. What is needed has a key each, by which the client names its
-    /// answers.
+    /// At least one of `requests` and `state` must be present. Each input request has a key, under which the client
+    /// sends its response.
     ///
     /// ```
     /// use mcp_sansio::json::Raw;
@@ -130,13 +132,13 @@ record! {
     #[doc(alias("InputRequiredResult", "input_required"))]
     #[derive(Default)]
     pub struct InputRequired<'a> {
-        /// What the server needs, by keys of its choice.
+        /// The input requests of the server, by keys of its choice.
         #[doc(alias = "inputRequests")]
         pub requests: Option<Map<'a, InputRequest<'a>>> = "inputRequests";
-        /// What the client is to bring back unread and unchanged. An empty one is one, and `null` is none
-        /// that can be read.
+        /// An opaque state that the client returns unchanged. An empty string is a valid state; `null` cannot be
+        /// read.
         ///
-        /// A client can bring back anything, so protect what must not be forged.
+        /// A client can return any value, so protect the integrity of a state that must not be forged.
         #[doc(alias = "requestState")]
         pub state: Option<Text<'a>> = "requestState" by Present<_>;
         /// Metadata.
@@ -145,37 +147,37 @@ record! {
 }
 
 impl<'a> InputRequired<'a> {
-    /// Nothing yet.
+    /// Creates a result without requests and state.
     pub const fn new() -> Self {
         Self { requests: None, state: None, meta: None }
     }
 
-    /// The same, and the user is to be asked this.
+    /// Returns the result with a question to the user.
     #[must_use]
     pub fn elicit(self, key: impl Into<Text<'a>>, params: ElicitParams<'a>) -> Self {
         self.request(key, InputRequest::Elicit(params))
     }
 
-    /// The same, and a model is to be asked this.
+    /// Returns the result with a request to a model.
     #[must_use]
     pub fn sample(self, key: impl Into<Text<'a>>, params: CreateMessageParams<'a>) -> Self {
         self.request(key, InputRequest::CreateMessage(params))
     }
 
-    /// The same, and the roots are to be listed.
+    /// Returns the result with a request for the roots.
     #[must_use]
     pub fn roots(self, key: impl Into<Text<'a>>) -> Self {
         self.request(key, InputRequest::ListRoots)
     }
 
-    /// The same, and this is needed, in place of what this key was used for before.
+    /// Returns the result with this request. An earlier request with the same key is replaced.
     #[must_use]
     pub fn request(mut self, key: impl Into<Text<'a>>, request: InputRequest<'a>) -> Self {
         self.requests.get_or_insert_default().insert(key, request);
         self
     }
 
-    /// The same with a state to bring back.
+    /// Returns the result with a state.
     #[must_use]
     pub fn state(mut self, state: impl Into<Text<'a>>) -> Self {
         self.state = Some(state.into());

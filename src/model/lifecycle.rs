@@ -9,64 +9,64 @@ use super::text::Text;
 use crate::json::Raw;
 
 record! {
-    /// Who a program is: a name and a version, and what people may want to know.
+    /// The name and version of a program, and details for people.
     ///
-    /// It is for display; nothing may depend on it.
+    /// This information is for display only; no behavior may depend on it.
     #[doc(alias("clientInfo", "serverInfo"))]
     #[derive(Default)]
     pub struct Implementation<'a> {
-        /// Its name for programs.
+        /// The name for programs.
         pub name: Text<'a> = "name";
-        /// Its name for people.
+        /// The display name.
         pub title: Option<Text<'a>> = "title", since V2025_06_18;
-        /// Its version.
+        /// The version.
         pub version: Text<'a> = "version";
-        /// What it is.
+        /// The description of the program.
         pub description: Option<Text<'a>> = "description", since V2025_11_25;
-        /// Pictures of it.
+        /// Icons for display.
         pub icons: Option<Vec<Icon<'a>>> = "icons", since V2025_11_25;
-        /// Where to learn more.
+        /// The URL of a website with more information.
         pub website_url: Option<Text<'a>> = "websiteUrl", since V2025_11_25;
     }
 }
 
 impl<'a> Implementation<'a> {
-    /// A program with a name and a version.
+    /// Creates the description of a program with a name and a version.
     pub fn new(name: impl Into<Text<'a>>, version: impl Into<Text<'a>>) -> Self {
         Self { name: name.into(), version: version.into(), ..Self::default() }
     }
 }
 
 record! {
-    /// A picture (2025-11-25).
+    /// An icon (2025-11-25).
     ///
-    /// Only fetch `https:` and `data:` sources, without credentials.
+    /// Fetch only `https:` and `data:` sources, without credentials.
     #[derive(Default)]
     pub struct Icon<'a> {
-        /// Where it is.
+        /// The URI of the icon.
         pub src: Text<'a> = "src";
-        /// Its MIME type, if known.
+        /// The MIME type, if known.
         pub mime_type: Option<Text<'a>> = "mimeType";
-        /// The sizes it has: `48x48`, or `any`.
+        /// The available sizes: `48x48`, or `any`.
         pub sizes: Option<Vec<Text<'a>>> = "sizes";
-        /// The background it is made for.
+        /// The background that the icon is designed for.
         pub theme: Option<IconTheme<'a>> = "theme";
     }
 }
 
 impl<'a> Icon<'a> {
-    /// A picture at this place.
+    /// Creates an icon with this URI.
     pub fn new(src: impl Into<Text<'a>>) -> Self {
         Self { src: src.into(), ..Self::default() }
     }
 }
 
 open_enum! {
-    /// The background that an icon is made for (2025-11-25).
+    /// The background that an icon is designed for (2025-11-25).
     IconTheme {
-        /// Dark.
+        /// A dark background.
         Dark = "dark";
-        /// Light.
+        /// A light background.
         Light = "light";
     }
 }
@@ -76,11 +76,11 @@ record! {
     #[doc(alias("initialize", "InitializeRequestParams", "ClientInfo"))]
     #[derive(Default)]
     pub struct InitializeParams<'a> {
-        /// The revision that the client would like.
+        /// The revision that the client proposes.
         pub protocol_version: Text<'a> = "protocolVersion";
-        /// What the client offers.
+        /// The capabilities of the client.
         pub capabilities: ClientCapabilities<'a> = "capabilities";
-        /// Who the client is.
+        /// The name and version of the client.
         pub client_info: Implementation<'a> = "clientInfo";
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -92,13 +92,13 @@ record! {
     #[doc(alias("initialize", "ServerInfo"))]
     #[derive(Default)]
     pub struct InitializeResult<'a> {
-        /// The revision that the session will use.
+        /// The revision of the session.
         pub protocol_version: Text<'a> = "protocolVersion";
-        /// What the server offers.
+        /// The capabilities of the server.
         pub capabilities: ServerCapabilities<'a> = "capabilities";
-        /// Who the server is.
+        /// The name and version of the server.
         pub server_info: Implementation<'a> = "serverInfo";
-        /// How to use the server, for the model. Empty and absent are different.
+        /// Instructions for the model on the use of the server. Empty and absent are different.
         pub instructions: Option<Text<'a>> = "instructions";
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;

@@ -1,4 +1,4 @@
-//! Lists that are read element by element.
+//! `List`: a list whose elements are read one by one.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -13,11 +13,11 @@ use crate::json::{Raw, decode};
 use crate::schema::shape::Shape;
 use crate::schema::{ModelWriter, Value, Written};
 
-/// A list of which every element stands for itself: one that cannot be read does not lose the rest.
+/// A list whose elements are read independently: an unreadable element does not invalidate the others.
 ///
-/// Elements that were read remember their JSON, so unknown members are reachable
-/// ([`raw`](Self::raw)) and the list is passed on byte for byte. It belongs to the list when lists are
-/// compared: one that was read differs from one that was built of the same elements.
+/// Each element that was read keeps its JSON. Unknown members are therefore accessible ([`raw`](Self::raw)), and the
+/// list is passed on byte for byte. Comparisons include this JSON: a list that was read differs from one built of the
+/// same elements.
 ///
 /// ```
 /// use mcp_sansio::json::Raw;
@@ -44,9 +44,9 @@ pub struct List<'a, T> {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Entry<'a, T> {
-    /// The JSON it was read from.
+    /// The JSON that the element was read from.
     raw: Option<Raw<'a>>,
-    /// The element, or why it could not be read.
+    /// The element, or the reason why reading failed.
     value: Result<T, String>,
 }
 
@@ -54,22 +54,22 @@ struct Entry<'a, T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Skipped<'l, 'a> {
-    /// Where it stands in the list as it was sent.
+    /// The index of the element in the list as received.
     pub index: usize,
-    /// The element.
+    /// The JSON of the element.
     pub raw: &'l Raw<'a>,
-    /// What is wrong with it.
+    /// The reason why reading failed.
     pub reason: &'l str,
 }
 
 impl<'a, T> List<'a, T> {
-    /// A list of this element only.
+    /// Creates a list of one element.
     #[inline]
     pub(super) const fn only(value: T) -> Self {
         Self { entries: Few::One(Entry { raw: None, value: Ok(value) }) }
     }
 
-    /// How many elements could be read.
+    /// Returns the number of readable elements.
     pub fn len(&self) -> usize {
         self.iter().count()
     }
@@ -79,12 +79,12 @@ impl<'a, T> List<'a, T> {
         self.iter().next().is_none()
     }
 
-    /// One of the elements that could be read: the index counts only those, as [`iter`](Self::iter) gives them.
+    /// Returns a readable element. The index counts readable elements only, as [`iter`](Self::iter) does.
     pub fn get(&self, index: usize) -> Option<&T> {
         self.iter().nth(index)
     }
 
-    /// The first of the elements that could be read.
+    /// Returns the first readable element.
     pub fn first(&self) -> Option<&T> {
         self.iter().next()
     }
@@ -94,18 +94,18 @@ impl<'a, T> List<'a, T> {
         self.extend([value]);
     }
 
-    /// The JSON that an element was read from; `None` for one that was not read. The index is that of
+    /// Returns the JSON that an element was read from, or `None` if the element was not read. The index is that of
     /// [`get`](Self::get).
     pub fn raw(&self, index: usize) -> Option<&Raw<'a>> {
         self.read().nth(index)?.0
     }
 
-    /// The elements that could be read, in order.
+    /// Returns the readable elements in order.
     pub fn iter(&self) -> ListIter<'_, 'a, T> {
         ListIter { entries: self.entries.iter() }
     }
 
-    /// The elements that could not be read, in order.
+    /// Returns the unreadable elements in order.
     pub fn skipped(&self) -> impl Iterator<Item = Skipped<'_, 'a>> {
         self.entries.iter().enumerate().filter_map(|(index, entry)| {
             match (&entry.raw, &entry.value) {
@@ -123,12 +123,11 @@ impl<'a, T> List<'a, T> {
 }
 
 impl<T: IntoOwned> List<'_, T> {
-    /// The same with its own copy of whatever it borrows, to keep it longer than the message it was read
-    /// from. What it owns already is moved and not copied.
+    /// Converts the value into one that borrows nothing and can outlive its message. Borrowed data is copied; owned
+    /// data is moved.
     ///
-    /// That is the JSON of each element beside the element, so this takes about twice the memory that the
-    /// elements do: those who want nothing else keep
-    /// `list.into_iter().map(Tool::into_owned).collect::<Vec<_>>()`.
+    /// The copy includes the JSON of each element, so it takes about twice the memory of the elements. If the JSON is
+    /// not needed, keep `list.into_iter().map(Tool::into_owned).collect::<Vec<_>>()`.
     pub fn into_owned(self) -> List<'static, T::Owned> {
         let owned = |Entry { raw, value }: Entry<'_, T>| Entry {
             raw: raw.into_owned(),
@@ -174,7 +173,7 @@ impl<'a, T> IntoIterator for List<'a, T> {
     type Item = T;
     type IntoIter = IntoIter<'a, T>;
 
-    /// The elements that could be read, in order.
+    /// Returns the readable elements in order.
     fn into_iter(self) -> IntoIter<'a, T> {
         IntoIter { entries: self.entries.into_iter() }
     }
@@ -184,13 +183,13 @@ impl<'l, 'a, T> IntoIterator for &'l List<'a, T> {
     type Item = &'l T;
     type IntoIter = ListIter<'l, 'a, T>;
 
-    /// The elements that could be read, in order.
+    /// Returns the readable elements in order.
     fn into_iter(self) -> ListIter<'l, 'a, T> {
         self.iter()
     }
 }
 
-/// See [`List::iter`].
+/// The iterator of [`List::iter`].
 #[derive(Clone, Debug)]
 pub struct ListIter<'l, 'a, T> {
     entries: core::slice::Iter<'l, Entry<'a, T>>,
@@ -204,7 +203,7 @@ impl<'l, T> Iterator for ListIter<'l, '_, T> {
     }
 }
 
-/// See [`List::into_iter`].
+/// The iterator of [`List::into_iter`].
 #[derive(Debug)]
 pub struct IntoIter<'a, T> {
     entries: few::IntoIter<Entry<'a, T>>,
@@ -227,7 +226,8 @@ impl<T: Value> Value for List<'_, T> {
 }
 
 impl<T> List<'_, T> {
-    /// Writes an array: what was built by a function, and what was read by comparing it with a shape.
+    /// Writes an array. The function writes elements that were built; elements that were read are compared with the
+    /// shape.
     pub(super) fn write_each(
         &self,
         out: &mut ModelWriter<'_, '_>,

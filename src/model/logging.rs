@@ -11,9 +11,9 @@ use crate::json::Raw;
 use crate::schema::shape::{Choices, Shape, choice, closed};
 use crate::schema::{ModelWriter, Value, Written};
 
-/// How severe a log message is, least severe first (RFC 5424).
+/// The severity of a log message, least severe first (RFC 5424).
 ///
-/// The set is closed in every revision: a level that is not in it is invalid params.
+/// The set is closed in every revision: any other level is an invalid params error.
 ///
 /// ```
 /// use mcp_sansio::model::LoggingLevel;
@@ -25,21 +25,21 @@ use crate::schema::{ModelWriter, Value, Written};
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[allow(clippy::exhaustive_enums, reason = "RFC 5424 will not get another level")]
 pub enum LoggingLevel {
-    /// For finding faults.
+    /// Details for debugging.
     Debug,
-    /// Ordinary progress.
+    /// Normal progress.
     Info,
-    /// Ordinary but significant.
+    /// A normal but significant event.
     Notice,
-    /// Something may go wrong.
+    /// A possible problem.
     Warning,
     /// An operation failed.
     Error,
     /// A component failed.
     Critical,
-    /// Someone must act at once.
+    /// Immediate action is required.
     Alert,
-    /// Nothing works any more.
+    /// The system is unusable.
     Emergency,
 }
 
@@ -55,12 +55,12 @@ impl LoggingLevel {
         Self::Emergency,
     ];
 
-    /// The level of this name.
+    /// Returns the level of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.name() == name)
     }
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Debug => "debug",
@@ -76,7 +76,7 @@ impl LoggingLevel {
 }
 
 impl LoggingLevel {
-    /// The name on the wire, between its quotes.
+    /// Returns the name on the wire, in quotes.
     pub(crate) const fn literal(self) -> &'static str {
         match self {
             Self::Debug => "\"debug\"",
@@ -91,7 +91,7 @@ impl LoggingLevel {
     }
 }
 
-/// There is no level of this name. Whoever chose the name is at fault.
+/// The error for an unknown level name. The author of the name is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("there is no log level of this name")]
 #[non_exhaustive]
@@ -100,7 +100,7 @@ pub struct UnknownLevel;
 impl FromStr for LoggingLevel {
     type Err = UnknownLevel;
 
-    /// As [`from_name`](Self::from_name), for command lines and configurations.
+    /// The same as [`from_name`](Self::from_name), for command lines and configurations.
     fn from_str(name: &str) -> Result<Self, UnknownLevel> {
         Self::from_name(name).ok_or(UnknownLevel)
     }
@@ -156,7 +156,7 @@ record! {
 }
 
 impl SetLevelParams<'_> {
-    /// Asks for messages of this level and above.
+    /// Creates a request for messages of this level and above.
     pub const fn new(level: LoggingLevel) -> Self {
         Self { level, meta: None }
     }

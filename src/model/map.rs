@@ -1,4 +1,4 @@
-//! Objects used as maps, in the order of the wire.
+//! `Map`: an object used as a map, in the order of the wire.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -12,7 +12,7 @@ use super::text::Text;
 use crate::schema::shape::Shape;
 use crate::schema::{ModelWriter, Value, Written};
 
-/// A map from strings that keeps the order of its entries.
+/// A map with string keys that keeps the order of its entries.
 ///
 /// ```
 /// use mcp_sansio::model::{Map, Text};
@@ -31,12 +31,12 @@ pub struct Map<'a, V> {
 }
 
 impl<'a, V> Map<'a, V> {
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&V> {
         self.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
 
-    /// Sets the value of a key. Gives back the value it had.
+    /// Sets the value of a key. Returns the previous value.
     pub fn insert(&mut self, key: impl Into<Text<'a>>, value: V) -> Option<V> {
         let key = key.into();
         match self.entries.iter_mut().find(|(name, _)| *name == key) {
@@ -48,7 +48,7 @@ impl<'a, V> Map<'a, V> {
         }
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -58,15 +58,15 @@ impl<'a, V> Map<'a, V> {
         self.entries.is_empty()
     }
 
-    /// The entries, in order.
+    /// Returns the entries in order.
     pub fn iter(&self) -> MapIter<'_, 'a, V> {
         MapIter { entries: self.entries.iter() }
     }
 }
 
 impl<V: IntoOwned> Map<'_, V> {
-    /// The same with its own copy of whatever it borrows, to keep it longer than the message it was read
-    /// from. What it owns already is moved and not copied.
+    /// Converts the value into one that borrows nothing and can outlive its message. Borrowed data is copied; owned
+    /// data is moved.
     pub fn into_owned(self) -> Map<'static, V::Owned> {
         let owned = |(name, value): (Text<'_>, V)| (name.into_owned(), value.into_owned());
         Map { entries: self.entries.into_iter().map(owned).collect() }
@@ -80,7 +80,7 @@ impl<V> Default for Map<'_, V> {
 }
 
 impl<'a, V> FromIterator<(Text<'a>, V)> for Map<'a, V> {
-    /// Of several values of one key, the last counts.
+    /// If a key occurs several times, the last value wins.
     fn from_iter<I: IntoIterator<Item = (Text<'a>, V)>>(entries: I) -> Self {
         let mut map = Self::default();
         for (key, value) in entries {
@@ -100,7 +100,7 @@ impl<'a, V> IntoIterator for Map<'a, V> {
     type Item = (Text<'a>, V);
     type IntoIter = alloc::vec::IntoIter<(Text<'a>, V)>;
 
-    /// The entries, in order.
+    /// Returns the entries in order.
     fn into_iter(self) -> Self::IntoIter {
         self.entries.into_iter()
     }
@@ -110,13 +110,13 @@ impl<'m, 'a, V> IntoIterator for &'m Map<'a, V> {
     type Item = (&'m str, &'m V);
     type IntoIter = MapIter<'m, 'a, V>;
 
-    /// The entries, in order.
+    /// Returns the entries in order.
     fn into_iter(self) -> MapIter<'m, 'a, V> {
         self.iter()
     }
 }
 
-/// See [`Map::iter`].
+/// The iterator of [`Map::iter`].
 #[derive(Clone, Debug)]
 pub struct MapIter<'m, 'a, V> {
     entries: core::slice::Iter<'m, (Text<'a>, V)>,
@@ -143,7 +143,7 @@ impl<V: Value> Value for Map<'_, V> {
 }
 
 impl<V> Map<'_, V> {
-    /// Writes an object, of which a function writes the values.
+    /// Writes an object. The function writes each value.
     pub(super) fn write_each(
         &self,
         out: &mut ModelWriter<'_, '_>,

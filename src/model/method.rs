@@ -1,7 +1,7 @@
-//! Methods and notifications by type: a name, and what goes with it.
+//! Types for methods and notifications: a name with the types of params and result.
 //!
-//! Everything here is optional: the machine takes any method as a string. To use a method of your
-//! own with types, implement [`Method`] for a type of your own.
+//! These types are optional: a connection accepts any method as a string. To use a custom method with types,
+//! implement [`Method`] for a type of your own.
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -34,18 +34,17 @@ use super::{
 use crate::json::Raw;
 use crate::schema::Payload;
 
-/// A request and what it is answered with.
+/// A request method, with its params and its result.
 pub trait Method {
-    /// Its name on the wire.
+    /// The name of the method on the wire.
     const NAME: &'static str;
-    /// What goes with the request.
+    /// The params of the request.
     type Params<'a>: Payload + Deserialize<'a>;
-    /// What it is answered with.
+    /// The result of the request.
     type Result<'a>: Payload + Deserialize<'a>;
 }
 
-/// A request for a list, which comes in pages: the params may have a `cursor`, the result a
-/// `nextCursor`.
+/// A method with a paginated list as its result: the params may have a `cursor`, the result a `nextCursor`.
 pub trait PagedMethod: Method {
     /// The member of the result that holds the items.
     const ITEMS: &'static str;
@@ -73,14 +72,14 @@ impl PagedMethod for ListTasks {
 
 /// A notification.
 pub trait Notification {
-    /// Its name on the wire.
+    /// The name of the notification on the wire.
     const NAME: &'static str;
-    /// What goes with it.
+    /// The params of the notification.
     type Params<'a>: Payload + Deserialize<'a>;
 }
 
 record! {
-    /// Params or a result without members of their own.
+    /// Params or a result without members other than `_meta`.
     #[doc(alias = "EmptyResult")]
     #[derive(Default)]
     pub struct Empty<'a> {
@@ -127,7 +126,7 @@ methods! {
     Discover = "server/discover", Empty -> DiscoverResult;
     /// `subscriptions/listen`, to a server (2026-07-28)
     Listen = "subscriptions/listen", ListenParams -> Empty;
-    /// `ping`, either way
+    /// `ping`, in either direction
     Ping = "ping", Empty -> Empty;
     /// `tools/list`, to a server
     ListTools = "tools/list", PageParams -> ListToolsResult;
@@ -158,18 +157,18 @@ methods! {
     CreateMessage = "sampling/createMessage", CreateMessageParams -> CreateMessageResult;
     /// `elicitation/create`, to a client (from 2025-06-18 on)
     Elicit = "elicitation/create", ElicitParams -> ElicitResult;
-    /// `tasks/get`, either way (2025-11-25)
+    /// `tasks/get`, in either direction (2025-11-25)
     GetTask = "tasks/get", TaskParams -> Task;
     /// `tasks/get`, to a server (from 2026-07-28 on, an extension)
     GetDetailedTask = "tasks/get", TaskParams -> DetailedTask;
     /// `tasks/update`, to a server (from 2026-07-28 on, an extension)
     UpdateTask = "tasks/update", UpdateTaskParams -> Empty;
-    /// `tasks/result`, either way: the result of the request that became the task, of whatever shape
-    /// that is
+    /// `tasks/result`, in either direction: the result of the request that became the task, in the form that its
+    /// method defines
     TaskResult = "tasks/result", TaskParams -> Raw;
-    /// `tasks/list`, either way
+    /// `tasks/list`, in either direction
     ListTasks = "tasks/list", PageParams -> ListTasksResult;
-    /// `tasks/cancel`, either way (2025-11-25)
+    /// `tasks/cancel`, in either direction (2025-11-25)
     CancelTask = "tasks/cancel", TaskParams -> Task;
     /// `tasks/cancel`, to a server (from 2026-07-28 on, an extension)
     CancelDetailedTask = "tasks/cancel", TaskParams -> Empty;
@@ -190,7 +189,7 @@ notifications! {
     PromptsChanged = "notifications/prompts/list_changed", Empty;
     /// `notifications/elicitation/complete`, from a server (2025-11-25)
     ElicitationComplete = "notifications/elicitation/complete", ElicitationCompleteParams;
-    /// `notifications/tasks/status`, either way (2025-11-25)
+    /// `notifications/tasks/status`, in either direction (2025-11-25)
     TaskChanged = "notifications/tasks/status", Task;
     /// `notifications/tasks`, from a server to a subscription (from 2026-07-28 on, an extension)
     DetailedTaskChanged = "notifications/tasks", DetailedTask;

@@ -1,15 +1,15 @@
-//! The data of MCP: one superset of types for all revisions.
+//! The data types of MCP: one superset for all revisions.
 //!
-//! The types borrow from the message they are read from, and are built with owned or borrowed text
-//! to be sent. They are open: structs are `#[non_exhaustive]`, so build them with `new` and set what
-//! else is needed; enums keep values they do not know; lists keep elements they cannot read. What a
-//! type has no field for is still there in the [`Raw`](crate::json::Raw) it was read from.
+//! The types borrow from the message that they are read from. To send a value, build it from owned or borrowed text.
 //!
-//! What has to outlive its message is kept with `into_owned`, which every type that borrows has: see
-//! [`IntoOwned`].
+//! The types are open for later revisions. Structs are `#[non_exhaustive]`, so build them with `new` and set further
+//! fields. Enums keep unknown values, and lists keep unreadable elements. Members without a field are accessible in
+//! the [`Raw`](crate::json::Raw) that the value was read from.
 //!
-//! Reading treats `null` and absent alike, except where `null` means something of its own. Writing
-//! leaves out what is absent.
+//! To keep a value longer than its message, call `into_owned`, which every borrowing type has: see [`IntoOwned`].
+//!
+//! Reading treats `null` and absent alike, except where `null` has a meaning of its own. Writing omits absent
+//! members.
 //!
 //! ```
 //! use mcp_sansio::json::Raw;
@@ -58,7 +58,7 @@ pub(crate) mod wire_types;
 
 pub mod method;
 
-// Behind the types, so that their documentation begins with how to make them.
+// This module follows the types so that the documentation of each type begins with its constructors.
 mod owned;
 
 pub use crate::base64::Base64Error;

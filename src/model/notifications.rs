@@ -7,14 +7,14 @@ use crate::json::{Number, Raw};
 record! {
     /// The params of `notifications/cancelled`.
     ///
-    /// The machine reads and writes these itself; the type is for tools that look at traffic.
+    /// A connection reads and writes this notification itself; the type is for tools that inspect traffic.
     #[doc(alias("notifications/cancelled", "CancelledNotificationParams"))]
     pub struct CancelledParams<'a> {
-        /// The request, a string or an integer. Optional in the schema of 2025-11-25, needed for
-        /// everything but tasks.
+        /// The id of the request, a string or an integer. Optional in the schema of 2025-11-25, but required for
+        /// everything except tasks.
         #[doc(alias = "RequestId")]
         pub request_id: Option<Raw<'a>> = "requestId" as Any;
-        /// Why, for people.
+        /// The reason, for people.
         pub reason: Option<Text<'a>> = "reason";
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -24,17 +24,17 @@ record! {
 record! {
     /// The params of `notifications/progress`.
     ///
-    /// The machine reads and writes these itself; the type is for tools that look at traffic.
+    /// A connection reads and writes this notification itself; the type is for tools that inspect traffic.
     #[doc(alias("notifications/progress", "ProgressNotificationParams"))]
     pub struct ProgressParams<'a> {
-        /// The token, a string or an integer.
+        /// The progress token, a string or an integer.
         #[doc(alias = "ProgressToken")]
         pub progress_token: Raw<'a> = "progressToken" as Any;
-        /// How far it is.
+        /// The progress so far.
         pub progress: Number = "progress";
-        /// How far it has to go, if known.
+        /// The total, if known.
         pub total: Option<Number> = "total";
-        /// What is going on, for people.
+        /// The description of the current step, for people.
         pub message: Option<Text<'a>> = "message", since V2025_03_26;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -45,11 +45,11 @@ record! {
     /// The params of `notifications/message`: a log message.
     #[doc(alias("notifications/message", "LoggingMessageNotificationParams"))]
     pub struct LogParams<'a> {
-        /// How severe it is.
+        /// The severity of the message.
         pub level: LoggingLevel = "level";
-        /// Who says so.
+        /// The name of the logger.
         pub logger: Option<Text<'a>> = "logger";
-        /// What is said: any JSON, also `null`. No secrets.
+        /// The logged data: any JSON, including `null`. It must not contain secrets.
         pub data: Raw<'a> = "data" as Any;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -57,7 +57,7 @@ record! {
 }
 
 impl<'a> LogParams<'a> {
-    /// A message.
+    /// Creates a log message.
     pub const fn new(level: LoggingLevel, data: Raw<'a>) -> Self {
         Self { level, logger: None, data, meta: None }
     }
@@ -68,7 +68,7 @@ record! {
     #[doc(alias("notifications/resources/updated", "ResourceUpdatedNotificationParams"))]
     #[derive(Default)]
     pub struct ResourceUpdatedParams<'a> {
-        /// What changed: the resource subscribed to, or one below it.
+        /// The URI of the changed resource: the subscribed one, or one below it.
         pub uri: Text<'a> = "uri";
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -76,7 +76,7 @@ record! {
 }
 
 impl<'a> ResourceUpdatedParams<'a> {
-    /// This resource changed.
+    /// Creates the params for a changed resource.
     pub fn new(uri: impl Into<Text<'a>>) -> Self {
         Self { uri: uri.into(), meta: None }
     }
@@ -87,7 +87,7 @@ record! {
     #[doc(alias = "notifications/elicitation/complete")]
     #[derive(Default)]
     pub struct ElicitationCompleteParams<'a> {
-        /// The elicitation, by the id it was asked with.
+        /// The id that the elicitation was requested with.
         pub elicitation_id: Text<'a> = "elicitationId";
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -95,7 +95,7 @@ record! {
 }
 
 impl<'a> ElicitationCompleteParams<'a> {
-    /// What this elicitation asked for is done.
+    /// Creates the params for a completed elicitation.
     pub fn new(elicitation_id: impl Into<Text<'a>>) -> Self {
         Self { elicitation_id: elicitation_id.into(), meta: None }
     }

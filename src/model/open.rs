@@ -1,9 +1,9 @@
-//! Enums of the wire, which later revisions and other programs may add to.
+//! `open_enum!`: enums of the wire that later revisions and other programs may extend.
 
-/// Defines an enum of strings that keeps strings it does not know.
+/// Defines an enum of strings that keeps unknown strings.
 ///
-/// `as` says how the strings are compared: `closed` are those that no revision adds to, and of `any` every string may be
-/// sent. `gated` says what a peer has to offer for a string to be sent.
+/// `as` selects how strings are checked: in a `closed` set no revision adds strings, and with `any` every string may
+/// be sent. `gated` names the capability that the peer must have declared for a string to be sent.
 macro_rules! open_enum {
     (
         $(#[$documentation:meta])*
@@ -19,12 +19,12 @@ macro_rules! open_enum {
         #[non_exhaustive]
         pub enum $name<'a> {
             $($(#[$variant_documentation])* $variant,)*
-            /// Something this crate does not know. It is written back unchanged.
+            /// A string that this crate does not know. It is written back unchanged.
             Other($crate::model::Text<'a>),
         }
 
         impl $name<'_> {
-            /// As it stands on the wire.
+            /// Returns the string on the wire.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $text,)*
@@ -97,7 +97,7 @@ macro_rules! open_enum {
     };
 }
 
-/// What is sent is one of these strings, or may be another.
+/// The shape of an enum: one of these strings, or any string.
 macro_rules! shape {
     (any $($rest:tt)*) => { $crate::schema::shape::Shape::Text };
     (closed [$($choice:tt)*]) => { $crate::model::open::shape!(@ closed [$($choice)*]) };
@@ -112,7 +112,7 @@ macro_rules! shape {
     };
 }
 
-/// A string that nobody knows is for the filter, unless any string may be sent.
+/// An unknown string needs the filter, unless any string may be sent.
 macro_rules! other {
     ($out:ident any) => {};
     ($out:ident $($set:ident)?) => {

@@ -1,6 +1,6 @@
-//! Values that are kept longer than the message they were read from.
+//! `IntoOwned`: conversion of values that must outlive the message they were read from.
 //!
-//! Every type says here what it is made of: one that gets another field and does not say so is not compiled.
+//! The enums list their variants here: a new variant that is not listed does not compile.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -9,12 +9,11 @@ use alloc::vec::Vec;
 use super::*;
 use crate::json::{Number, Raw, Str};
 
-/// What can be kept longer than the message it was read from.
+/// A value that can be converted into one that outlives its message.
 ///
-/// Every type of the model that borrows has a method of the same name, which needs no import and is what to
-/// call. The trait is for code that is the same for several types: [`List`] and [`Map`] need it of what they
-/// hold, and so does whoever keeps the [`Result`](method::Method::Result) of any method. Types of your own
-/// need it to be kept in a list or a map.
+/// Every borrowing type of the model has an inherent method of the same name, which needs no import; prefer it. The
+/// trait is for generic code: [`List`] and [`Map`] require it of their elements, and so does code that keeps the
+/// [`Result`](method::Method::Result) of any method. Implement it for your own types to keep them in a list or a map.
 ///
 /// ```
 /// use mcp_sansio::json::Raw;
@@ -29,20 +28,19 @@ use crate::json::{Number, Raw, Str};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait IntoOwned {
-    /// The same type, borrowing nothing.
+    /// The same type without borrowed data.
     type Owned: 'static;
 
-    /// The same value, with its own copy of whatever it borrows. What it owns already is moved and not
-    /// copied.
+    /// Converts the value into one that borrows nothing. Borrowed data is copied; owned data is moved.
     fn into_owned(self) -> Self::Owned;
 }
 
-/// The method that does without the trait.
+/// The inherent method, which needs no import of the trait.
 macro_rules! inherent {
     ($($(#[$documentation:meta])* $Type:ident)*) => {$(
         impl $Type<'_> {
-            /// The same with its own copy of whatever it borrows, to keep it longer than the message it was
-            /// read from. What it owns already is moved and not copied.
+            /// Converts the value into one that borrows nothing and can outlive its message. Borrowed data is copied;
+            /// owned data is moved.
             $(#[$documentation])*
             pub fn into_owned(self) -> $Type<'static> {
                 $crate::model::IntoOwned::into_owned(self)
@@ -53,7 +51,7 @@ macro_rules! inherent {
 
 pub(super) use inherent;
 
-/// Enums of variants that hold one value each.
+/// Implementations for enums whose variants hold one value each.
 macro_rules! enums {
     ($($Type:ident { $($Variant:ident),* })*) => {$(
         impl IntoOwned for $Type<'_> {
@@ -70,7 +68,7 @@ macro_rules! enums {
     )*};
 }
 
-/// What borrows nothing.
+/// Implementations for types that borrow nothing.
 macro_rules! plain {
     ($($Type:ty),* $(,)?) => {$(
         impl IntoOwned for $Type {
@@ -99,7 +97,7 @@ macro_rules! with_a_method {
             type Owned = $Type<'static>;
 
             fn into_owned(self) -> $Type<'static> {
-                // The method of the type comes before that of the trait.
+                // Method resolution prefers the inherent method to that of the trait.
                 self.into_owned()
             }
         }

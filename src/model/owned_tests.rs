@@ -5,8 +5,8 @@ use super::method::Empty;
 use super::*;
 use crate::json::{Number, Raw};
 
-/// Reads a value from a text that is gone afterwards, and compares what was kept of it with what is read
-/// anew. That nothing of it borrows from the text is for the compiler to say.
+/// Reads a value from a text, drops the text, and compares the kept value with one that is read anew. The compiler
+/// checks that the kept value borrows nothing.
 macro_rules! kept {
     ($($Type:ident: $text:expr),* $(,)?) => {$({
         let name = stringify!($Type);
@@ -117,7 +117,7 @@ fn subscriptions_tasks_and_notifications_are_kept() {
     }
 }
 
-/// Also what no type has a field for, and what could not be read.
+/// Unknown members and unreadable elements are kept too.
 #[test]
 fn a_list_is_kept_with_the_text_of_its_elements() {
     let tools: List<'static, Tool<'static>> = {
@@ -143,7 +143,7 @@ fn a_map_is_kept_in_its_order() {
     assert_eq!(entries, [("b", 1.0), ("a", 2.5)]);
 }
 
-/// Owned text stays where it is, also deep inside; borrowed text is copied.
+/// Owned text is moved, also in nested values; borrowed text is copied.
 #[test]
 fn what_is_owned_already_is_not_copied() {
     let description = String::from("borrowed");
@@ -168,7 +168,7 @@ fn what_is_owned_already_is_not_copied() {
     assert_ne!(kept.description.as_ref().map(|text| text.as_ptr()), Some(description.as_ptr()));
     assert_eq!(kept.description, Some("borrowed".into()));
 
-    // And nothing is copied when it is kept again.
+    // A second conversion copies nothing.
     let again = kept.clone();
     let name = again.name.as_ptr();
     assert_eq!(again.into_owned().name.as_ptr(), name);

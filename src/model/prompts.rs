@@ -14,15 +14,15 @@ record! {
     /// A template for messages that a server offers.
     #[derive(Default)]
     pub struct Prompt<'a> {
-        /// Its name for programs.
+        /// The name for programs.
         pub name: Text<'a> = "name";
-        /// Its name for people.
+        /// The display name.
         pub title: Option<Text<'a>> = "title", since V2025_06_18;
-        /// What it is for.
+        /// The description of the prompt.
         pub description: Option<Text<'a>> = "description";
-        /// What it asks for.
+        /// The arguments of the prompt.
         pub arguments: Option<Vec<PromptArgument<'a>>> = "arguments";
-        /// Pictures of it.
+        /// Icons for display.
         pub icons: Option<Vec<Icon<'a>>> = "icons", since V2025_11_25;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
@@ -30,7 +30,7 @@ record! {
 }
 
 impl<'a> Prompt<'a> {
-    /// A prompt with a name.
+    /// Creates a prompt with a name.
     pub fn new(name: impl Into<Text<'a>>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
@@ -40,24 +40,24 @@ record! {
     /// An argument of a prompt.
     #[derive(Default)]
     pub struct PromptArgument<'a> {
-        /// Its name for programs.
+        /// The name for programs.
         pub name: Text<'a> = "name";
-        /// Its name for people.
+        /// The display name.
         pub title: Option<Text<'a>> = "title", since V2025_06_18;
-        /// What it is for.
+        /// The description of the argument.
         pub description: Option<Text<'a>> = "description";
-        /// Whether it must be given. Absent means it need not.
+        /// Whether the argument is required. Absent means optional.
         pub required: Option<bool> = "required";
     }
 }
 
 impl<'a> PromptArgument<'a> {
-    /// An argument with a name.
+    /// Creates an optional argument with a name.
     pub fn new(name: impl Into<Text<'a>>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// An argument that must be given.
+    /// Creates a required argument.
     pub fn required(name: impl Into<Text<'a>>) -> Self {
         Self { required: Some(true), ..Self::new(name) }
     }
@@ -70,11 +70,11 @@ record! {
     pub struct ListPromptsResult<'a> {
         /// One page of prompts.
         pub prompts: List<'a, Prompt<'a>> = "prompts";
-        /// Where the next page begins, if there is one.
+        /// The cursor of the next page; `None` on the last page.
         pub next_cursor: Option<Text<'a>> = "nextCursor";
-        /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
+        /// The caching lifetime of the result in milliseconds from its receipt. Absent means 0.
         pub ttl_ms: Option<u64> = "ttlMs" as Natural by LenientNatural, since V2026_07_28;
-        /// Who may use it again.
+        /// The users that a cached result may be served to.
         pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint by LenientScope<'_>,
             since V2026_07_28;
         /// Metadata.
@@ -83,7 +83,7 @@ record! {
 }
 
 impl<'a> ListPromptsResult<'a> {
-    /// A list of one page.
+    /// Creates a list of one page.
     pub fn new(prompts: impl Into<List<'a, Prompt<'a>>>) -> Self {
         Self { prompts: prompts.into(), ..Self::default() }
     }
@@ -94,17 +94,16 @@ record! {
     #[doc(alias("prompts/get", "GetPromptRequestParams"))]
     #[derive(Default)]
     pub struct GetPromptParams<'a> {
-        /// The prompt.
+        /// The name of the prompt.
         pub name: Text<'a> = "name";
-        /// Its arguments, all of them strings.
+        /// The arguments, all of them strings.
         pub arguments: Option<Map<'a, Text<'a>>> = "arguments";
-        /// What the client answers to what it was asked for when it made the request before, by the keys it
-        /// was asked with.
+        /// The results of the input requests in the server's previous response, by the keys of these input requests.
         pub input_responses: Option<Map<'a, Raw<'a>>> = "inputResponses" as Object,
             since V2026_07_28;
-        /// What the server gave the client to bring back with them, unread and unchanged.
+        /// The opaque state from the server's previous response, returned unchanged.
         ///
-        /// A server must trust it no more than anything else that a client sends.
+        /// A server must trust this state no more than any other data of a client.
         pub request_state: Option<Text<'a>> = "requestState", since V2026_07_28;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -112,7 +111,7 @@ record! {
 }
 
 impl<'a> GetPromptParams<'a> {
-    /// Asks for a prompt without arguments.
+    /// Creates a request for a prompt without arguments.
     pub fn new(name: impl Into<Text<'a>>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
@@ -123,7 +122,7 @@ record! {
     #[doc(alias = "prompts/get")]
     #[derive(Default)]
     pub struct GetPromptResult<'a> {
-        /// What the prompt is for.
+        /// The description of the prompt.
         pub description: Option<Text<'a>> = "description";
         /// The messages.
         pub messages: List<'a, PromptMessage<'a>> = "messages";
@@ -133,7 +132,7 @@ record! {
 }
 
 impl<'a> GetPromptResult<'a> {
-    /// A result of these messages.
+    /// Creates a result of these messages.
     pub fn new(messages: impl Into<List<'a, PromptMessage<'a>>>) -> Self {
         Self { messages: messages.into(), ..Self::default() }
     }
@@ -142,20 +141,20 @@ impl<'a> GetPromptResult<'a> {
 record! {
     /// A message of a prompt: one block of content.
     pub struct PromptMessage<'a> {
-        /// Who it is from.
+        /// The role of the sender.
         pub role: Role<'a> = "role";
-        /// What it says.
+        /// The content of the message.
         pub content: Content<'a> = "content" as Blocks;
     }
 }
 
 impl<'a> PromptMessage<'a> {
-    /// A message.
+    /// Creates a message.
     pub const fn new(role: Role<'a>, content: Content<'a>) -> Self {
         Self { role, content }
     }
 
-    /// A message of the user.
+    /// Creates a message of the user.
     pub const fn user(content: Content<'a>) -> Self {
         Self::new(Role::User, content)
     }

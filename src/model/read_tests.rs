@@ -1,4 +1,4 @@
-//! Model types are read from JSON with every order and form of members.
+//! Tests of reading model types from JSON, with every order and form of members.
 
 use alloc::string::{String, ToString};
 
@@ -16,8 +16,8 @@ fn tool(text: &str) -> Result<Tool<'_>, serde_json::Error> {
     serde_json::from_str(text)
 }
 
-/// The rules that every type of the model has: each member once, those that have to be there are, and whatever else
-/// is there is passed over.
+/// The rules for every type of the model: no duplicate members, no missing required members, and unknown members are
+/// skipped.
 #[test]
 fn an_object_is_read_member_by_member() {
     let text = r#"{"inputSchema":{},"x":[{"name":1}],"annotations":{"title":"t"},"name":"n"}"#;
@@ -34,7 +34,7 @@ fn an_object_is_read_member_by_member() {
     assert_eq!(reason(tool(r#"["n"]"#)), "invalid type: sequence, expected struct Tool");
 }
 
-/// A type without text of its own is read from a value, too.
+/// A type without borrowed text can also be read from a `serde_json::Value`.
 #[test]
 fn a_value_is_read_as_text_is() {
     let value = serde_json::json!({ "readOnlyHint": true, "x": [1] });

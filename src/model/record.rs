@@ -1,27 +1,30 @@
-//! `record!`: describes a model type, with a row for each member.
+//! `record!`: defines a type of the model, with a row for each member.
 
-/// A struct of the model and, for each of its members, what the wire has of it.
+/// Defines a struct of the model, with the JSON form of each member.
 ///
 /// ```text
 /// pub output_schema: Option<Raw<'a>> = "outputSchema" as AnySchema,
 ///     since V2025_06_18, or_left_out;
 /// ```
 ///
-/// - The literal is the name of the member. Its type says whether it has to be there: an `Option` need not.
-/// - `as` names the [wire type](super::wire_types). Without it the type looks the same wherever it stands.
-/// - `by` names a type that holds a value of the member's type, and is read in its place: for members that are read as
-///   absent where they make no sense.
-/// - `since`, `before` and `only` say which revisions have it; `gated`, what the peer has to offer for it.
-/// - `or_left_out`: a value that the revision does not allow is left out, and the rest is sent.
-/// - `or_refused`: where the revision does not have the member, nothing is sent.
+/// - The literal is the name of the member. A field of type `Option` is an optional member, any other field a
+///   required one.
+/// - `as` names the [wire type](super::wire_types). Without it, the type has the same JSON form everywhere.
+/// - `by` names a wrapper of the member's type that is read instead, for members whose invalid values are read as
+///   absent.
+/// - `since`, `before` and `only` name the revisions that have the member; `gated` names the capability that the peer
+///   must have declared.
+/// - `or_left_out`: if the revision does not allow the value, the member is omitted and the rest is sent.
+/// - `or_refused`: if the revision does not have the member, the message is not sent.
 ///
-/// A `row` has no field: the machine writes that member. `#![tag("type" = "text")]` is the member that tells the
-/// objects of several types apart. `#![record = …]` is the table of a type that has more than rows, and `#![written by
-/// filtering]` says that its members depend on one another, so that it is always filtered by its table. `#![read as T]`
-/// reads a `T`, which becomes it.
+/// A `row` has no field, because the connection writes that member. `#![tag("type" = "text")]` is the member that
+/// distinguishes the objects of several types. `#![record = …]` names the table of a type that needs more than rows.
+/// `#![written by filtering]` marks a type whose members depend on one another, so that its table always filters
+/// them. `#![read as T]` reads a `T` and converts it.
 ///
-/// From the rows come the table [`RECORD`](super::Tool::RECORD) that others are compared with, the writer of the type,
-/// its serde traits, its owned copy, its samples for fuzzers, and a line in the documentation of each member.
+/// The rows generate the table [`RECORD`](super::Tool::RECORD) that other payloads are compared with, the writer of
+/// the type, its serde traits, its owned copy, its samples for fuzzers, and a line in the documentation of each
+/// member.
 macro_rules! record {
     (
         $(#[$meta:meta])*
@@ -60,7 +63,7 @@ macro_rules! record {
                 ),)*
             ];
 
-            /// What it is compared with.
+            /// The table that values of this type are compared with.
             pub(crate) const RECORD: &'static $crate::schema::shape::Record =
                 $crate::model::record::table!($Name $($record)?);
         }
@@ -90,7 +93,7 @@ macro_rules! record {
     };
 }
 
-/// The same of a type that borrows nothing.
+/// The same as `record!`, for a type that borrows nothing.
 macro_rules! plain_record {
     (
         $(#[$meta:meta])*
@@ -121,7 +124,7 @@ macro_rules! plain_record {
                 ),)*
             ];
 
-            /// What it is compared with.
+            /// The table that values of this type are compared with.
             pub(crate) const RECORD: &'static $crate::schema::shape::Record =
                 $crate::model::record::table!($Name);
         }
@@ -146,7 +149,7 @@ macro_rules! plain_record {
     };
 }
 
-/// The table of a type: that of its rows, or what is made of them.
+/// The table of a type: that of its rows, or the named one.
 macro_rules! table {
     ($Name:ident) => {{
         static RECORD: $crate::schema::shape::Record =
@@ -158,7 +161,7 @@ macro_rules! table {
     };
 }
 
-/// How a type is written.
+/// The writer of a type.
 macro_rules! written {
     (
         [$($generics:tt)*] $Name:ty [$($tag:literal = $kind:literal)?] [$($written:ident)?]
@@ -249,7 +252,7 @@ macro_rules! written {
     };
 }
 
-/// How a value is written as params or a result: by itself, or filtered by its table.
+/// The way a value is written as params or a result: by itself, or filtered by its table.
 macro_rules! payload_of {
     ($self:ident, $payload:ident,) => {
         $payload.message($self)
@@ -259,14 +262,14 @@ macro_rules! payload_of {
     };
 }
 
-/// The same of a value inside another one.
+/// The same as `payload_of!`, for a value inside another one.
 macro_rules! value_of {
     ($out:ident, filtering) => {
         $out.need_filter()?
     };
 }
 
-/// How a type is read: member by member, or as another type that becomes it.
+/// The reader of a type: member by member, or by conversion from another type.
 macro_rules! read {
     ([$($generics:tt)*] $name:ident ($Name:ty) [] $(
         $field:ident: ($Type:ty) = $wire:literal ($($Wire:ident)?) ($($By:ty)?);
@@ -330,7 +333,7 @@ macro_rules! read_type {
     };
 }
 
-/// The value of a member that was read as its own type, or as another one that holds it.
+/// The value of a member that was read as its own type, or as a wrapper.
 macro_rules! read_value {
     ($value:ident) => {
         $value
@@ -355,7 +358,7 @@ macro_rules! row {
     }};
 }
 
-/// A row, and what the words behind it say.
+/// A row with its attributes applied.
 macro_rules! words {
     (($($field:tt)*)) => { $($field)* };
     (($($field:tt)*) since ($revision:ident) $($rest:tt)*) => {
@@ -386,7 +389,7 @@ macro_rules! words {
     };
 }
 
-/// What the documentation of a member says of the wire.
+/// The line about the wire in the documentation of a member.
 macro_rules! line {
     ($wire:literal $($word:ident ($($argument:ident)?))*) => {
         concat!(
@@ -396,7 +399,7 @@ macro_rules! line {
     };
 }
 
-/// What a word behind a row means, in the documentation.
+/// The description of an attribute in the documentation of a member.
 macro_rules! phrase {
     (since $revision:ident) => {
         concat!(", since [`", stringify!($revision), "`](crate::version::Revision)")
@@ -422,7 +425,7 @@ macro_rules! phrase {
     };
 }
 
-/// The wire type that is meant: that of the type if none is named.
+/// The wire type of a member: the named one, or that of the Rust type.
 macro_rules! wire {
     () => {
         $crate::schema::Own
@@ -432,7 +435,7 @@ macro_rules! wire {
     };
 }
 
-/// A value out of the bytes of a fuzzer.
+/// The `Arbitrary` implementation, which makes a value from the bytes of a fuzzer.
 macro_rules! arbitrary {
     ($Name:ident $a:lifetime $($field:ident: ($Type:ty) ($($Wire:ident)?);)*) => {
         #[cfg(feature = "arbitrary")]

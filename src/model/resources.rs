@@ -18,24 +18,24 @@ use crate::schema::shape::{Field, Record, Shape};
 use crate::schema::{ModelWriter, Value, Written};
 
 record! {
-    /// Something a server can be asked to read.
+    /// A resource that a server offers for reading.
     #[derive(Default)]
     pub struct Resource<'a> {
-        /// Its URI, opaque to the protocol.
+        /// The URI, opaque to the protocol.
         pub uri: Text<'a> = "uri";
-        /// Its name for programs.
+        /// The name for programs.
         pub name: Text<'a> = "name";
-        /// Its name for people.
+        /// The display name.
         pub title: Option<Text<'a>> = "title", since V2025_06_18;
-        /// What it is, for the model.
+        /// The description for the model.
         pub description: Option<Text<'a>> = "description";
-        /// Its MIME type, if known.
+        /// The MIME type, if known.
         pub mime_type: Option<Text<'a>> = "mimeType";
-        /// Its size in bytes before any encoding, if known: at most 2^53 - 1. Anything else is read as unknown.
+        /// The size in bytes before any encoding, if known: at most 2^53 - 1. Any other value is read as unknown.
         pub size: Option<u64> = "size" as Natural by LenientNatural;
         /// Hints.
         pub annotations: Option<Annotations<'a>> = "annotations";
-        /// Pictures of it.
+        /// Icons for display.
         pub icons: Option<Vec<Icon<'a>>> = "icons", since V2025_11_25;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
@@ -43,32 +43,32 @@ record! {
 }
 
 impl<'a> Resource<'a> {
-    /// A resource with a URI and a name.
+    /// Creates a resource with a URI and a name.
     pub fn new(uri: impl Into<Text<'a>>, name: impl Into<Text<'a>>) -> Self {
         Self { uri: uri.into(), name: name.into(), ..Self::default() }
     }
 }
 
 record! {
-    /// A resource inside a message, to be read if wanted (from 2025-06-18 on).
+    /// A link to a resource inside a message (from 2025-06-18 on).
     #[derive(Default)]
     #![tag("type" = "resource_link")]
     pub struct ResourceLink<'a> {
-        /// Its URI, opaque to the protocol.
+        /// The URI, opaque to the protocol.
         pub uri: Text<'a> = "uri";
-        /// Its name for programs.
+        /// The name for programs.
         pub name: Text<'a> = "name";
-        /// Its name for people.
+        /// The display name.
         pub title: Option<Text<'a>> = "title", since V2025_06_18;
-        /// What it is, for the model.
+        /// The description for the model.
         pub description: Option<Text<'a>> = "description";
-        /// Its MIME type, if known.
+        /// The MIME type, if known.
         pub mime_type: Option<Text<'a>> = "mimeType";
-        /// Its size in bytes before any encoding, if known: at most 2^53 - 1. Anything else is read as unknown.
+        /// The size in bytes before any encoding, if known: at most 2^53 - 1. Any other value is read as unknown.
         pub size: Option<u64> = "size" as Natural by LenientNatural;
         /// Hints.
         pub annotations: Option<Annotations<'a>> = "annotations";
-        /// Pictures of it.
+        /// Icons for display.
         pub icons: Option<Vec<Icon<'a>>> = "icons", since V2025_11_25;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
@@ -84,22 +84,22 @@ impl<'a> From<Resource<'a>> for ResourceLink<'a> {
 }
 
 record! {
-    /// A pattern for the URIs of resources.
+    /// A URI template for resources.
     #[derive(Default)]
     pub struct ResourceTemplate<'a> {
-        /// The pattern, RFC 6570. Filling it in is the host's business.
+        /// The URI template (RFC 6570). The host expands it.
         pub uri_template: Text<'a> = "uriTemplate";
-        /// Its name for programs.
+        /// The name for programs.
         pub name: Text<'a> = "name";
-        /// Its name for people.
+        /// The display name.
         pub title: Option<Text<'a>> = "title", since V2025_06_18;
-        /// What it is for, for the model.
+        /// The description for the model.
         pub description: Option<Text<'a>> = "description";
-        /// The MIME type of all resources that match, if they have the same.
+        /// The MIME type of all matching resources, if they share one.
         pub mime_type: Option<Text<'a>> = "mimeType";
         /// Hints.
         pub annotations: Option<Annotations<'a>> = "annotations";
-        /// Pictures of it.
+        /// Icons for display.
         pub icons: Option<Vec<Icon<'a>>> = "icons", since V2025_11_25;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
@@ -107,13 +107,13 @@ record! {
 }
 
 impl<'a> ResourceTemplate<'a> {
-    /// A template with a pattern and a name.
+    /// Creates a template with a pattern and a name.
     pub fn new(uri_template: impl Into<Text<'a>>, name: impl Into<Text<'a>>) -> Self {
         Self { uri_template: uri_template.into(), name: name.into(), ..Self::default() }
     }
 }
 
-/// What is in a resource: text or bytes.
+/// The contents of a resource: text or bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -125,7 +125,7 @@ pub enum ResourceContents<'a> {
 }
 
 impl<'a> ResourceContents<'a> {
-    /// Text contents.
+    /// Creates contents of text.
     pub fn text(uri: impl Into<Text<'a>>, text: impl Into<Text<'a>>) -> Self {
         Self::Text(TextResourceContents {
             uri: uri.into(),
@@ -134,7 +134,7 @@ impl<'a> ResourceContents<'a> {
         })
     }
 
-    /// Contents of bytes, in base64. [`from_bytes`](Self::from_bytes) takes the bytes themselves.
+    /// Creates contents from base64. [`from_bytes`](Self::from_bytes) takes bytes.
     pub fn blob(uri: impl Into<Text<'a>>, blob: impl Into<Text<'a>>) -> Self {
         Self::Blob(BlobResourceContents {
             uri: uri.into(),
@@ -143,12 +143,12 @@ impl<'a> ResourceContents<'a> {
         })
     }
 
-    /// Contents of these bytes. In the message they take four bytes for every three.
+    /// Creates contents from bytes. In the message, every three bytes become four.
     pub fn from_bytes(uri: impl Into<Text<'a>>, bytes: &[u8]) -> Self {
         Self::Blob(BlobResourceContents::from_bytes(uri, bytes))
     }
 
-    /// The same contents with a MIME type.
+    /// Returns the contents with a MIME type.
     #[must_use]
     pub fn mime_type(mut self, mime_type: impl Into<Text<'a>>) -> Self {
         match &mut self {
@@ -158,7 +158,7 @@ impl<'a> ResourceContents<'a> {
         self
     }
 
-    /// The URI of the resource, which need not be the one that was asked for.
+    /// Returns the URI of the resource, which may differ from the requested one.
     pub fn uri(&self) -> &str {
         match self {
             Self::Text(contents) => &contents.uri,
@@ -238,7 +238,7 @@ record! {
 }
 
 impl<'a> BlobResourceContents<'a> {
-    /// The contents of the resource with this URI. In the message they take four bytes for every three.
+    /// Creates the contents of the resource with this URI. In the message, every three bytes become four.
     pub fn from_bytes(uri: impl Into<Text<'a>>, bytes: &[u8]) -> Self {
         let blob = Base64::Padded.text(bytes).into();
         Self { uri: uri.into(), blob, ..Self::default() }
@@ -246,11 +246,11 @@ impl<'a> BlobResourceContents<'a> {
 }
 
 impl BlobResourceContents<'_> {
-    /// The bytes, read as strictly as [those of an image](super::ImageContent::to_bytes).
+    /// Returns the bytes, read as strictly as [those of an image](super::ImageContent::to_bytes).
     ///
     /// # Errors
     ///
-    /// [`Base64Error`] if `blob` is no base64: whoever wrote it is at fault.
+    /// [`Base64Error`] if `blob` is not base64. The sender is at fault.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Base64Error> {
         Base64::Padded.bytes(&self.blob)
     }
@@ -263,13 +263,12 @@ record! {
     pub struct ReadResourceParams<'a> {
         /// The URI of the resource.
         pub uri: Text<'a> = "uri";
-        /// What the client answers to what it was asked for when it made the request before, by the keys it
-        /// was asked with.
+        /// The results of the input requests in the server's previous response, by the keys of these input requests.
         pub input_responses: Option<Map<'a, Raw<'a>>> = "inputResponses" as Object,
             since V2026_07_28;
-        /// What the server gave the client to bring back with them, unread and unchanged.
+        /// The opaque state from the server's previous response, returned unchanged.
         ///
-        /// A server must trust it no more than anything else that a client sends.
+        /// A server must trust this state no more than any other data of a client.
         pub request_state: Option<Text<'a>> = "requestState", since V2026_07_28;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -277,7 +276,7 @@ record! {
 }
 
 impl<'a> ReadResourceParams<'a> {
-    /// Asks for the resource with this URI.
+    /// Creates a request for the resource with this URI.
     pub fn new(uri: impl Into<Text<'a>>) -> Self {
         Self { uri: uri.into(), ..Self::default() }
     }
@@ -296,7 +295,7 @@ record! {
 }
 
 impl<'a> UriParams<'a> {
-    /// Params with this URI.
+    /// Creates params with this URI.
     pub fn new(uri: impl Into<Text<'a>>) -> Self {
         Self { uri: uri.into(), meta: None }
     }
@@ -309,11 +308,11 @@ record! {
     pub struct ListResourcesResult<'a> {
         /// One page of resources.
         pub resources: List<'a, Resource<'a>> = "resources";
-        /// Where the next page begins, if there is one.
+        /// The cursor of the next page; `None` on the last page.
         pub next_cursor: Option<Text<'a>> = "nextCursor";
-        /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
+        /// The caching lifetime of the result in milliseconds from its receipt. Absent means 0.
         pub ttl_ms: Option<u64> = "ttlMs" as Natural by LenientNatural, since V2026_07_28;
-        /// Who may use it again.
+        /// The users that a cached result may be served to.
         pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint by LenientScope<'_>,
             since V2026_07_28;
         /// Metadata.
@@ -322,7 +321,7 @@ record! {
 }
 
 impl<'a> ListResourcesResult<'a> {
-    /// A list of one page.
+    /// Creates a list of one page.
     pub fn new(resources: impl Into<List<'a, Resource<'a>>>) -> Self {
         Self { resources: resources.into(), ..Self::default() }
     }
@@ -335,11 +334,11 @@ record! {
     pub struct ListResourceTemplatesResult<'a> {
         /// One page of templates.
         pub resource_templates: List<'a, ResourceTemplate<'a>> = "resourceTemplates";
-        /// Where the next page begins, if there is one.
+        /// The cursor of the next page; `None` on the last page.
         pub next_cursor: Option<Text<'a>> = "nextCursor";
-        /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
+        /// The caching lifetime of the result in milliseconds from its receipt. Absent means 0.
         pub ttl_ms: Option<u64> = "ttlMs" as Natural by LenientNatural, since V2026_07_28;
-        /// Who may use it again.
+        /// The users that a cached result may be served to.
         pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint by LenientScope<'_>,
             since V2026_07_28;
         /// Metadata.
@@ -348,22 +347,22 @@ record! {
 }
 
 impl<'a> ListResourceTemplatesResult<'a> {
-    /// A list of one page.
+    /// Creates a list of one page.
     pub fn new(resource_templates: impl Into<List<'a, ResourceTemplate<'a>>>) -> Self {
         Self { resource_templates: resource_templates.into(), ..Self::default() }
     }
 }
 
 record! {
-    /// The result of `resources/read`: what the URI names, and possibly what lies below it.
+    /// The result of `resources/read`: the contents of the resource, and possibly of resources below it.
     #[doc(alias = "resources/read")]
     #[derive(Default)]
     pub struct ReadResourceResult<'a> {
         /// The contents.
         pub contents: List<'a, ResourceContents<'a>> = "contents";
-        /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
+        /// The caching lifetime of the result in milliseconds from its receipt. Absent means 0.
         pub ttl_ms: Option<u64> = "ttlMs" as Natural by LenientNatural, since V2026_07_28;
-        /// Who may use it again.
+        /// The users that a cached result may be served to.
         pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint by LenientScope<'_>,
             since V2026_07_28;
         /// Metadata.

@@ -5,12 +5,12 @@ use super::text::Text;
 use crate::json::Raw;
 
 record! {
-    /// A place in the file system that a server may work in.
+    /// A location in the file system that a server may work in.
     #[derive(Default)]
     pub struct Root<'a> {
-        /// Where it is, a `file://` URI.
+        /// The location, a `file://` URI.
         pub uri: Text<'a> = "uri" as FileUri;
-        /// What to call it.
+        /// The display name.
         pub name: Option<Text<'a>> = "name";
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
@@ -18,7 +18,7 @@ record! {
 }
 
 impl<'a> Root<'a> {
-    /// A root at a `file://` URI.
+    /// Creates a root at a `file://` URI.
     pub fn new(uri: impl Into<Text<'a>>) -> Self {
         Self { uri: uri.into(), ..Self::default() }
     }

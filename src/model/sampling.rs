@@ -15,30 +15,30 @@ use crate::schema::{ModelWriter, Value, WireType, Written};
 use crate::version::{Revision, RevisionSet};
 
 record! {
-    /// The params of `sampling/createMessage`: what a server wants a model to answer.
+    /// The params of `sampling/createMessage`: a server's request to a model.
     #[doc(alias("sampling/createMessage", "CreateMessageRequestParams"))]
     #[derive(Default)]
     pub struct CreateMessageParams<'a> {
         /// The conversation so far.
         pub messages: List<'a, SamplingMessage<'a>> = "messages";
-        /// Which model the server would like. The client decides.
+        /// The models that the server prefers. The client decides.
         pub model_preferences: Option<ModelPreferences<'a>> = "modelPreferences";
-        /// The system prompt the server would like. The client may change or drop it.
+        /// The system prompt that the server proposes. The client may change or drop it.
         pub system_prompt: Option<Text<'a>> = "systemPrompt";
-        /// Whose context to add. Absent means none.
+        /// The servers whose context to add. Absent means none.
         pub include_context: Option<IncludeContext<'a>> = "includeContext";
-        /// How random to be.
+        /// The sampling temperature.
         pub temperature: Option<Number> = "temperature";
-        /// The most tokens to generate.
+        /// The maximum number of tokens to generate.
         pub max_tokens: i64 = "maxTokens";
-        /// Where to stop.
+        /// The sequences at which the model stops.
         pub stop_sequences: Option<Vec<Text<'a>>> = "stopSequences";
-        /// Anything for the provider of the model, an object.
+        /// Data for the provider of the model, an object.
         pub metadata: Option<Raw<'a>> = "metadata" as Object;
-        /// Tools the model may use (2025-11-25, capability `sampling.tools`).
+        /// The tools that the model may use (2025-11-25, capability `sampling.tools`).
         pub tools: Option<List<'a, Tool<'a>>> = "tools",
             since V2025_11_25, or_refused, gated SamplingTools;
-        /// Whether the model may, must or must not use them.
+        /// Whether the model may, must or must not use the tools.
         pub tool_choice: Option<ToolChoice<'a>> = "toolChoice",
             since V2025_11_25, or_refused, gated SamplingTools;
         /// Metadata.
@@ -48,7 +48,7 @@ record! {
 }
 
 impl<'a> CreateMessageParams<'a> {
-    /// Asks for an answer to these messages.
+    /// Creates a request for a response to these messages.
     pub fn new(messages: impl Into<List<'a, SamplingMessage<'a>>>, max_tokens: i64) -> Self {
         Self { messages: messages.into(), max_tokens, ..Self::default() }
     }
@@ -57,9 +57,9 @@ impl<'a> CreateMessageParams<'a> {
 record! {
     /// A message to or from a model.
     pub struct SamplingMessage<'a> {
-        /// Who it is from.
+        /// The role of the sender.
         pub role: Role<'a> = "role";
-        /// What it says.
+        /// The content of the message.
         pub content: SamplingContent<'a> = "content";
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_11_25;
@@ -67,7 +67,7 @@ record! {
 }
 
 impl<'a> SamplingMessage<'a> {
-    /// A message of one block.
+    /// Creates a message of one block.
     pub const fn new(role: Role<'a>, content: Content<'a>) -> Self {
         Self { role, content: SamplingContent::One(content), meta: None }
     }
@@ -86,7 +86,7 @@ pub enum SamplingContent<'a> {
 }
 
 impl<'a> SamplingContent<'a> {
-    /// The blocks that could be read.
+    /// Returns the readable blocks.
     pub fn iter(&self) -> impl Iterator<Item = &Content<'a>> {
         let (one, many) = match self {
             Self::One(one) => (Some(one), None),
@@ -130,16 +130,16 @@ impl<'de: 'a, 'a> Deserialize<'de> for SamplingContent<'a> {
 }
 
 record! {
-    /// The result of `sampling/createMessage`: what the model answered.
+    /// The result of `sampling/createMessage`: the message of the model.
     #[doc(alias = "sampling/createMessage")]
     pub struct CreateMessageResult<'a> {
-        /// Who it is from, normally the assistant.
+        /// The role of the sender, normally the assistant.
         pub role: Role<'a> = "role";
-        /// What it says.
+        /// The content of the message.
         pub content: SamplingContent<'a> = "content";
-        /// The model that answered.
+        /// The name of the model that generated the message.
         pub model: Text<'a> = "model";
-        /// Why it stopped, if known.
+        /// The reason why the model stopped, if known.
         pub stop_reason: Option<StopReason<'a>> = "stopReason";
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -147,7 +147,7 @@ record! {
 }
 
 impl<'a> CreateMessageResult<'a> {
-    /// An answer of one block.
+    /// Creates a message of the assistant with one block.
     pub fn new(model: impl Into<Text<'a>>, content: Content<'a>) -> Self {
         Self {
             role: Role::Assistant,
@@ -160,57 +160,57 @@ impl<'a> CreateMessageResult<'a> {
 }
 
 open_enum! {
-    /// Why a model stopped.
+    /// The reason why a model stopped.
     StopReason as any {
-        /// It was finished.
+        /// The message is complete.
         EndTurn = "endTurn";
-        /// It came to a stop sequence.
+        /// The model reached a stop sequence.
         StopSequence = "stopSequence";
-        /// It ran out of tokens.
+        /// The model reached the maximum number of tokens.
         MaxTokens = "maxTokens";
-        /// It wants to use tools (2025-11-25).
+        /// The model requests tool calls (2025-11-25).
         ToolUse = "toolUse";
     }
 }
 
 open_enum! {
-    /// Whose context to add to a sampling request.
+    /// The servers whose context to add to a sampling request.
     IncludeContext {
-        /// Nobody's.
+        /// No server.
         None = "none";
-        /// That of the server that asks.
+        /// The requesting server.
         ThisServer = "thisServer", gated SamplingContext;
-        /// That of all servers.
+        /// All servers.
         AllServers = "allServers", gated SamplingContext;
     }
 }
 
 record! {
-    /// Which model a server would like. Priorities go from 0 to 1.
+    /// The models that a server prefers. Priorities range from 0 to 1.
     #[derive(Default)]
     pub struct ModelPreferences<'a> {
-        /// Names to look for, in this order, before the priorities.
+        /// The names to look for, in this order, before the priorities apply.
         pub hints: Option<Vec<ModelHint<'a>>> = "hints";
-        /// How much cheapness matters.
+        /// The importance of low cost.
         pub cost_priority: Option<Number> = "costPriority" as Share;
-        /// How much speed matters.
+        /// The importance of speed.
         pub speed_priority: Option<Number> = "speedPriority" as Share;
-        /// How much intelligence matters.
+        /// The importance of intelligence.
         pub intelligence_priority: Option<Number> = "intelligencePriority" as Share;
     }
 }
 
 record! {
-    /// A part of the name of a model.
+    /// A hint with a part of a model's name.
     #[derive(Default)]
     pub struct ModelHint<'a> {
-        /// Any model whose name contains this.
+        /// A part of the name. It matches any model whose name contains it.
         pub name: Option<Text<'a>> = "name";
     }
 }
 
 impl<'a> ModelHint<'a> {
-    /// Any model whose name contains this.
+    /// Creates a hint for any model whose name contains this.
     pub fn new(name: impl Into<Text<'a>>) -> Self {
         Self { name: Some(name.into()) }
     }
@@ -226,7 +226,7 @@ record! {
 }
 
 impl<'a> ToolChoice<'a> {
-    /// The mode, also if it is absent.
+    /// Returns the mode, or the default if it is absent.
     pub fn mode(&self) -> &ToolChoiceMode<'a> {
         self.mode.as_ref().unwrap_or(&ToolChoiceMode::Auto)
     }
@@ -243,9 +243,9 @@ open_enum! {
     ToolChoiceMode {
         /// The model decides.
         Auto = "auto";
-        /// It must use at least one.
+        /// The model must use at least one tool.
         Required = "required";
-        /// It must use none.
+        /// The model must not use tools.
         None = "none";
     }
 }

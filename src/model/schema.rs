@@ -1,4 +1,4 @@
-//! JSON Schemas: in which dialect they are, and whether the results of tools fit theirs
+//! JSON Schemas: their dialects, and the comparison of arguments and results with them
 //! ([JSON Schema usage](https://modelcontextprotocol.io/specification/2025-11-25/basic#json-schema-usage)).
 
 use alloc::string::String;
@@ -10,22 +10,22 @@ use crate::json::{Raw, Str, member};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SchemaDialect<'a> {
-    /// 2020-12, which is meant if the schema does not say. Every implementation has to support it.
+    /// 2020-12, the default for a schema without `$schema`. Every implementation has to support it.
     V2020_12,
     /// Draft 7.
     Draft7,
-    /// The one with this URI, as it is written.
+    /// The dialect with this URI, as written in the schema.
     Other(&'a str),
 }
 
 impl<'a> SchemaDialect<'a> {
-    /// The dialect that a schema says it is in; 2020-12 if it says nothing readable.
+    /// Returns the dialect that a schema declares, or 2020-12 if its declaration is absent or unreadable.
     pub fn of(schema: &'a Raw<'_>) -> Self {
         let literal = member(schema.as_json(), "$schema");
         let Some(written) = literal.and_then(|uri| uri.strip_prefix('"')?.strip_suffix('"')) else {
             return Self::V2020_12;
         };
-        // Programs that escape slashes name the same dialects.
+        // A URI with escaped slashes names the same dialect.
         match Str::trusted(written).to_str().trim_end_matches('#') {
             "https://json-schema.org/draft/2020-12/schema" => Self::V2020_12,
             "http://json-schema.org/draft-07/schema" => Self::Draft7,
@@ -34,15 +34,15 @@ impl<'a> SchemaDialect<'a> {
     }
 }
 
-/// Compares values with JSON Schemas. MCP needs one, and which one is the application's choice: this
-/// crate brings none.
+/// A validator that compares values with JSON Schemas. MCP needs one; the application chooses it, because this crate
+/// contains none.
 pub trait SchemaValidator {
     /// Compares a value with a schema in this dialect.
     ///
     /// # Errors
     ///
-    /// [`SchemaError::UnsupportedDialect`] rather than a guess, and [`SchemaError::Mismatch`] if the
-    /// value does not fit.
+    /// [`SchemaError::UnsupportedDialect`] if the validator does not know the dialect; it must not guess.
+    /// [`SchemaError::Mismatch`] if the value does not fit.
     fn validate(
         &self,
         dialect: SchemaDialect<'_>,
@@ -51,15 +51,15 @@ pub trait SchemaValidator {
     ) -> Result<(), SchemaError>;
 }
 
-/// Why a value cannot be said to fit a schema.
+/// The reason why a value does not fit a schema, or cannot be compared with it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// The validator does not know the dialect. Tell the other side with
-    /// [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS) if it is waiting.
+    /// The validator does not know the dialect. If the peer waits for a response, answer with
+    /// [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS).
     #[error("the schema dialect {0} is not supported")]
     UnsupportedDialect(String),
-    /// The tool says what its structured results look like, and the result has none.
+    /// The tool has an output schema, but the result has no structured content.
     #[error("the result has no structured content")]
     Missing,
     /// The value does not fit.
@@ -68,11 +68,11 @@ pub enum SchemaError {
 }
 
 impl Tool<'_> {
-    /// Whether arguments fit the tool; absent ones count as `{}`.
+    /// Compares arguments with the input schema of the tool. Absent arguments count as `{}`.
     ///
     /// # Errors
     ///
-    /// [`SchemaError`]; whoever calls the tool is at fault, unless the dialect is not supported.
+    /// [`SchemaError`]. The caller of the tool is at fault, unless the dialect is not supported.
     pub fn check_arguments(
         &self,
         arguments: Option<&Raw<'_>>,
@@ -82,14 +82,14 @@ impl Tool<'_> {
         validator.validate(dialect, &self.input_schema, arguments.unwrap_or(&Raw::EMPTY_OBJECT))
     }
 
-    /// Whether a result is what the tool says its results are. One that tells of a failure may be
-    /// anything, and so may any result of a tool that has not said.
+    /// Compares a result with the output schema of the tool. A result that reports a failure always fits, and so does
+    /// any result of a tool without an output schema.
     ///
-    /// A server should look before it answers, a client before it believes.
+    /// A server should check its result before it responds, a client before it relies on the result.
     ///
     /// # Errors
     ///
-    /// [`SchemaError`]; the server is at fault, unless the dialect is not supported.
+    /// [`SchemaError`]. The server is at fault, unless the dialect is not supported.
     pub fn check_result(
         &self,
         result: &CallToolResult<'_>,
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use alloc::borrow::ToOwned;
 
-    /// Knows one dialect, and of that one keyword.
+    /// A validator for one dialect and its keyword `required`.
     struct Required;
 
     impl SchemaValidator for Required {

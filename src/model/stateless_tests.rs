@@ -1,4 +1,4 @@
-//! The additions of revision 2026-07-28.
+//! Tests of the additions of revision 2026-07-28.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -29,7 +29,7 @@ fn unchanged<'a, T: serde::Deserialize<'a> + serde::Serialize>(text: &'a str) {
     assert_eq!(written(&read::<T>(text)), text);
 }
 
-/// As it leaves in a revision.
+/// Returns the JSON text of a value as sent in a revision.
 fn sent<T: serde::Serialize>(
     value: &T,
     record: &'static Record,
@@ -46,8 +46,8 @@ fn result_record(kind: RequestKind) -> &'static Record {
     kind.rule().result(Revision::V2026_07_28).record
 }
 
-/// Proves M-CACHE-05, M-CONT-02: `ttlMs` is an integer from 0 to 2^53 - 1. Anything else is read as
-/// absent, and costs nothing else.
+/// Proves M-CACHE-05, M-CONT-02: `ttlMs` is an integer from 0 to 2^53 - 1. Any other value is read as absent and has
+/// no further effect.
 #[test]
 fn a_hint_that_cannot_be_read_does_not_cost_the_result() {
     let times = [
@@ -97,7 +97,7 @@ fn a_hint_that_cannot_be_read_does_not_cost_the_result() {
     unchanged::<Resource<'_>>(r#"{"uri":"a:b","name":"n","size":9007199254740991}"#);
 }
 
-/// A scope that this crate does not know is kept, so that it is not taken for one that it does.
+/// An unknown scope is kept, so that it is not mistaken for a known one.
 #[test]
 fn a_scope_is_a_string_or_nothing() {
     let scope = |text| {
@@ -156,7 +156,7 @@ fn structured_content_is_any_json_and_null_is_not_nothing() {
     );
 }
 
-/// A result that says what it is need not have content; one that is something else is not taken for it.
+/// A result of type `complete` may lack content; any other type of result is not read as a tool result.
 /// Proves M-TOOL-15.
 /// Pain 72.
 #[test]
@@ -175,7 +175,7 @@ fn a_complete_result_of_a_tool_may_lack_content() {
     }
 }
 
-/// Proves M-TOOL-02, M-JSCH-05: keywords, their order and their spelling are the application's.
+/// Proves M-TOOL-02, M-JSCH-05: keywords, their order and their spelling pass unchanged.
 #[test]
 fn schemas_pass_as_they_are() {
     let schema = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","$defs":{"b":{"$anchor":"a","type":"string"}},"type":"object","properties":{"z":{"$ref":"#/$defs/b","x-mcp-header":"Z"},"a":{"const":null,"default":1.50}},"allOf":[true],"anyOf":[{}],"oneOf":[{"required":["z"]}],"not":{"required":["q"]},"if":{},"then":{},"else":false,"additionalProperties":false,"required":["z"]}"##;
@@ -197,7 +197,7 @@ fn schemas_pass_as_they_are() {
     }
 }
 
-/// Proves M-TOOL-13, M-JSCH-06, M-AMB-35: names as they are, and what one tool has wrong is its own affair.
+/// Proves M-TOOL-13, M-JSCH-06, M-AMB-35: names pass unchanged, and an error in one tool does not affect the others.
 #[test]
 fn odd_names_and_odd_schemas_cost_no_tool() {
     let text = r#"{"tools":[{"name":"a tool, with spaces/é","inputSchema":{"type":"object"}},{"name":"","inputSchema":{"type":7,"properties":[]}},{"name":"b","inputSchema":true,"outputSchema":"?"},{"name":"c"},{"name":"d","inputSchema":{"type":"object"}}]}"#;
@@ -216,8 +216,8 @@ fn a_server_says_all_that_it_offers() {
     );
 }
 
-/// Proves M-CAP-02: every capability of a client. That its roots change is read, and is not said where
-/// nobody is told.
+/// Proves M-CAP-02: every capability of a client. `roots.listChanged` is read in both eras, but sent in the legacy
+/// era only.
 #[test]
 fn a_client_says_all_that_it_offers() {
     let text = r#"{"roots":{"listChanged":true},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}},"experimental":{"e":{"k":1}},"extensions":{"com.example/x":{"k":[1]}}}"#;
@@ -231,7 +231,7 @@ fn a_client_says_all_that_it_offers() {
     assert_eq!(send(Revision::V2025_11_25), legacy);
 }
 
-/// Only settings that are an object count, and nothing else is lost by the others.
+/// Only an object counts as settings. Other values do not affect the other extensions.
 #[test]
 fn an_extension_with_anything_but_settings_is_not_supported() {
     let text = r#"{"extensions":{"a/b":true,"a/c":null,"a/d":{},"a/e":[]}}"#;
@@ -248,7 +248,7 @@ fn an_extension_with_anything_but_settings_is_not_supported() {
     assert_eq!(ClientCapabilities::default().extension("a/d"), None);
 }
 
-/// Proves M-SUB-01: every combination of its members.
+/// Proves M-SUB-01: every combination of the members of a filter.
 #[test]
 fn a_filter_names_what_is_wanted() {
     assert_eq!(written(&ListenParams::new(SubscriptionFilter::new())), r#"{"notifications":{}}"#);
@@ -283,7 +283,7 @@ fn a_filter_names_what_is_wanted() {
     assert_eq!(written(&TOOLS), r#"{"toolsListChanged":true}"#);
 }
 
-/// Proves M-MRTR-05: params are needed by all but the roots, which are written without.
+/// Proves M-MRTR-05: all input requests need params except `roots/list`, which is written without.
 #[test]
 fn requests_for_input_have_params_or_need_none() {
     for text in [
@@ -319,7 +319,7 @@ fn requests_for_input_have_params_or_need_none() {
     }
 }
 
-/// Proves M-MRTR-03: keys are unique, and stay in order.
+/// Proves M-MRTR-03: keys are unique and keep their order.
 #[test]
 fn what_is_required_has_unique_keys() {
     let required = InputRequired::new()
@@ -347,7 +347,7 @@ fn what_is_required_has_unique_keys() {
     assert_eq!(read::<InputRequired<'_>>("{}"), InputRequired::new());
 }
 
-/// Proves M-MRTR-13 for reading: an empty state is one, and what is no string is none.
+/// Proves M-MRTR-13 for reading: an empty string is a valid state, and any value but a string is an error.
 #[test]
 fn a_state_is_a_string() {
     assert_eq!(read::<InputRequired<'_>>(r#"{"requestState":""}"#).state, Some("".into()));
@@ -362,7 +362,7 @@ fn a_state_is_a_string() {
     assert_eq!(written(&ReadResourceParams::new("a:b")), r#"{"uri":"a:b"}"#);
 }
 
-/// Proves M-ELIC-04: an id leaves only where the revision has it.
+/// Proves M-ELIC-04: an elicitation id is sent only in a revision that has it.
 #[test]
 fn a_visit_has_no_id() {
     let record = RequestKind::Elicit.rule().params(Revision::V2026_07_28).record;
@@ -416,7 +416,7 @@ fn discovery_and_its_errors_are_read_and_written() {
     assert_eq!(names, expected);
 }
 
-/// Proves M-CONT-01: the kinds of content, and one that is none of them.
+/// Proves M-CONT-01: every kind of content, and an unknown one.
 #[test]
 fn content_of_every_kind_survives() {
     let blocks = [

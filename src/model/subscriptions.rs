@@ -7,7 +7,7 @@ use super::text::Text;
 use crate::json::Raw;
 
 record! {
-    /// What a client wants to be told of, or what a server will tell it of (2026-07-28).
+    /// The notifications that a client subscribes to, or that a server agrees to send (2026-07-28).
     ///
     /// ```
     /// use mcp_sansio::json::Raw;
@@ -30,13 +30,13 @@ record! {
         pub resources_list_changed: Option<bool> = "resourcesListChanged";
         /// Changes of the resources with these URIs.
         pub resource_subscriptions: Option<Vec<Text<'a>>> = "resourceSubscriptions";
-        /// Changes of the tasks with these ids (with the extension for tasks).
+        /// Changes of the tasks with these ids (with the tasks extension).
         pub task_ids: Option<Vec<Text<'a>>> = "taskIds";
     }
 }
 
 impl<'a> SubscriptionFilter<'a> {
-    /// Nothing, which is allowed.
+    /// Creates an empty filter, which is allowed.
     pub const fn new() -> Self {
         Self {
             tools_list_changed: None,
@@ -47,35 +47,35 @@ impl<'a> SubscriptionFilter<'a> {
         }
     }
 
-    /// The same and changes of the list of tools.
+    /// Returns the filter with changes of the list of tools.
     #[must_use]
     pub const fn with_tools(mut self) -> Self {
         self.tools_list_changed = Some(true);
         self
     }
 
-    /// The same and changes of the list of prompts.
+    /// Returns the filter with changes of the list of prompts.
     #[must_use]
     pub const fn with_prompts(mut self) -> Self {
         self.prompts_list_changed = Some(true);
         self
     }
 
-    /// The same and changes of the list of resources.
+    /// Returns the filter with changes of the list of resources.
     #[must_use]
     pub const fn with_resources(mut self) -> Self {
         self.resources_list_changed = Some(true);
         self
     }
 
-    /// The same and changes of one resource.
+    /// Returns the filter with changes of one resource.
     #[must_use]
     pub fn with_resource(mut self, uri: impl Into<Text<'a>>) -> Self {
         self.resource_subscriptions.get_or_insert_default().push(uri.into());
         self
     }
 
-    /// The same and changes of one task.
+    /// Returns the filter with changes of one task.
     #[must_use]
     pub fn with_task(mut self, task_id: impl Into<Text<'a>>) -> Self {
         self.task_ids.get_or_insert_default().push(task_id.into());
@@ -88,7 +88,7 @@ record! {
     #[doc(alias("subscriptions/listen", "SubscriptionsListenRequestParams"))]
     #[derive(Default)]
     pub struct ListenParams<'a> {
-        /// What the client wants to be told of.
+        /// The notifications that the client subscribes to.
         pub notifications: SubscriptionFilter<'a> = "notifications";
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -96,19 +96,19 @@ record! {
 }
 
 impl<'a> ListenParams<'a> {
-    /// Asks to be told of these.
+    /// Creates a request for these notifications.
     pub const fn new(notifications: SubscriptionFilter<'a>) -> Self {
         Self { notifications, meta: None }
     }
 }
 
 record! {
-    /// The params of `notifications/subscriptions/acknowledged` (2026-07-28). Which subscription they are
-    /// about stands in their metadata.
+    /// The params of `notifications/subscriptions/acknowledged` (2026-07-28). The metadata identifies the
+    /// subscription.
     #[doc(alias = "notifications/subscriptions/acknowledged")]
     #[derive(Default)]
     pub struct AcknowledgedParams<'a> {
-        /// What the server will tell of: never more than was asked for.
+        /// The notifications that the server agrees to send: never more than requested.
         pub notifications: SubscriptionFilter<'a> = "notifications";
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -116,7 +116,7 @@ record! {
 }
 
 impl<'a> AcknowledgedParams<'a> {
-    /// The server will tell of these.
+    /// Creates an acknowledgment of these notifications.
     pub const fn new(notifications: SubscriptionFilter<'a>) -> Self {
         Self { notifications, meta: None }
     }

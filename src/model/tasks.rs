@@ -1,8 +1,8 @@
-//! Messages about tasks: of 2025-11-25
-//! ([basic/utilities/tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks)),
-//! and of the extension `io.modelcontextprotocol/tasks` from 2026-07-28 on.
+//! Messages about tasks: those of 2025-11-25
+//! ([basic/utilities/tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks)), and
+//! those of the extension `io.modelcontextprotocol/tasks` from 2026-07-28 on.
 //!
-//! [`task`](crate::task) writes and reads them by itself; these are for those who do without it.
+//! [`task`](crate::task) reads and writes these messages itself; the types are for applications that do not use it.
 
 use super::input::InputRequest;
 use super::list::List;
@@ -14,53 +14,53 @@ use crate::schema::merge::{count_members, merge_members};
 use crate::schema::shape::{Field, Record};
 use crate::version::Revision;
 
-/// The extension by which tasks are had where there are no sessions (from 2026-07-28 on). Both sides
-/// declare it among the extensions of their capabilities.
+/// The name of the tasks extension of the modern era (from 2026-07-28 on). Both sides declare it among the extensions
+/// of their capabilities.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 open_enum! {
-    /// How far a task is.
+    /// The status of a task.
     TaskStatus {
-        /// It is being worked on.
+        /// The task is running.
         Working = "working";
-        /// It goes on when the requesting side has answered something.
+        /// The task waits for input from the requesting side.
         InputRequired = "input_required";
-        /// It is done, and has a result. Final.
+        /// The task has a result. Final.
         Completed = "completed";
-        /// It is done, and has an error, or a tool result that is one. Final.
+        /// The task has an error, or a tool result that reports one. Final.
         Failed = "failed";
-        /// It was cancelled. Final.
+        /// The task was cancelled. Final.
         Cancelled = "cancelled";
     }
 }
 
 impl TaskStatus<'_> {
-    /// Whether nothing comes after it.
+    /// Whether the status is final.
     pub const fn is_final(&self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 }
 
 record! {
-    /// A task: the result of `tasks/get` and `tasks/cancel`, the params of `notifications/tasks/status`,
-    /// and an element of the lists.
+    /// A task: the result of `tasks/get` and `tasks/cancel`, the params of `notifications/tasks/status`, and an
+    /// element of lists.
     #[doc(alias = "notifications/tasks/status")]
     #![record = &TASK]
     pub struct Task<'a> {
-        /// Its name, chosen by whoever works on it.
+        /// The id of the task, chosen by the side that runs it.
         pub task_id: Text<'a> = "taskId";
-        /// How far it is.
+        /// The status of the task.
         pub status: TaskStatus<'a> = "status";
-        /// The same for people.
+        /// The status as text for people.
         pub status_message: Option<Text<'a>> = "statusMessage";
-        /// When it was begun, in the form of ISO 8601.
+        /// The creation time in ISO 8601 format.
         pub created_at: Text<'a> = "createdAt";
-        /// When it last changed, in the same form.
+        /// The time of the last change in ISO 8601 format.
         pub last_updated_at: Text<'a> = "lastUpdatedAt";
-        /// How many milliseconds after its beginning it may be forgotten. `None` is written as `null`: it
-        /// is kept.
+        /// The time after the creation of the task until the task may be deleted, in milliseconds. `None` means that
+        /// the task is kept, and is written as `null`.
         pub ttl: Option<u64> = "ttl" as OrNull, before V2026_07_28;
-        /// How many milliseconds to wait between two questions about it.
+        /// The interval between two polls of the task, in milliseconds.
         pub poll_interval: Option<u64> = "pollInterval" as Numeric, before V2026_07_28;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -68,7 +68,7 @@ record! {
 }
 
 impl<'a> Task<'a> {
-    /// A task that has just been begun.
+    /// Creates a task in the status `working`.
     pub fn new(task_id: impl Into<Text<'a>>, created_at: impl Into<Text<'a>>) -> Self {
         let created_at = created_at.into();
         Self {
@@ -85,15 +85,15 @@ impl<'a> Task<'a> {
 }
 
 plain_record! {
-    /// The member `task` of a request that asks for a task instead of a result.
+    /// The member `task` of a request for a task instead of a result.
     pub struct TaskMetadata {
-        /// How many milliseconds the task should be kept.
+        /// The requested lifetime of the task in milliseconds.
         pub ttl: Option<u64> = "ttl";
     }
 }
 
 record! {
-    /// The answer to a request that asked for a task.
+    /// The response to a request for a task.
     pub struct CreateTaskResult<'a> {
         /// The task.
         pub task: Task<'a> = "task";
@@ -108,7 +108,7 @@ record! {
     #[doc(alias("tasks/get", "tasks/result", "tasks/cancel", "RelatedTaskMetadata"))]
     #[derive(Default)]
     pub struct TaskParams<'a> {
-        /// The task.
+        /// The id of the task.
         pub task_id: Text<'a> = "taskId";
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -116,7 +116,7 @@ record! {
 }
 
 impl<'a> TaskParams<'a> {
-    /// About this task.
+    /// Creates params about this task.
     pub fn new(task_id: impl Into<Text<'a>>) -> Self {
         Self { task_id: task_id.into(), meta: None }
     }
@@ -129,7 +129,7 @@ record! {
     pub struct ListTasksResult<'a> {
         /// One page of tasks.
         pub tasks: List<'a, Task<'a>> = "tasks";
-        /// Where the next page begins, if there is one.
+        /// The cursor of the next page; `None` on the last page.
         pub next_cursor: Option<Text<'a>> = "nextCursor";
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -137,34 +137,34 @@ record! {
 }
 
 record! {
-    /// A task as the extension has it (from 2026-07-28 on): the answer to a request that has become one, the
-    /// result of `tasks/get`, and the params of `notifications/tasks`.
+    /// A task of the extension (from 2026-07-28 on): the response to a request that became a task, the result of
+    /// `tasks/get`, and the params of `notifications/tasks`.
     ///
-    /// What it asks for and what came of it are there if its status says so, and never in the answer to a
-    /// request that has become a task.
+    /// The input requests, the result and the error are present only with the matching status. The response to a
+    /// request that became a task never has them.
     #[doc(alias = "notifications/tasks")]
     #![record = &TASK]
     pub struct DetailedTask<'a> {
-        /// Its name, chosen by the server.
+        /// The id of the task, chosen by the server.
         pub task_id: Text<'a> = "taskId";
-        /// How far it is.
+        /// The status of the task.
         pub status: TaskStatus<'a> = "status";
-        /// The same for people.
+        /// The status as text for people.
         pub status_message: Option<Text<'a>> = "statusMessage";
-        /// When it was begun, in the form of ISO 8601.
+        /// The creation time in ISO 8601 format.
         pub created_at: Text<'a> = "createdAt";
-        /// When it last changed, in the same form.
+        /// The time of the last change in ISO 8601 format.
         pub last_updated_at: Text<'a> = "lastUpdatedAt";
-        /// How many milliseconds after its beginning it may be forgotten. `None` is written as `null`: it
-        /// is kept.
+        /// The time after the creation of the task until the task may be deleted, in milliseconds. `None` means that
+        /// the task is kept, and is written as `null`.
         pub ttl_ms: Option<u64> = "ttlMs" as OrNull, since V2026_07_28;
-        /// How many milliseconds to wait between two questions about it.
+        /// The interval between two polls of the task, in milliseconds.
         pub poll_interval_ms: Option<u64> = "pollIntervalMs" as Numeric, since V2026_07_28;
-        /// What it asks for, if it requires input, by keys of its choice.
+        /// The input requests of a task that requires input, by keys of its choice.
         pub input_requests: Option<Map<'a, InputRequest<'a>>> = "inputRequests", since V2026_07_28;
-        /// What the request would have been answered with, if it is completed.
+        /// The result of the request, if the task is completed.
         pub result: Option<Raw<'a>> = "result" as Object, since V2026_07_28;
-        /// The error that the request would have been answered with, if it has failed.
+        /// The error of the request, if the task has failed.
         pub error: Option<Raw<'a>> = "error" as Object, since V2026_07_28;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -176,9 +176,9 @@ record! {
     #[doc(alias = "tasks/update")]
     #[derive(Default)]
     pub struct UpdateTaskParams<'a> {
-        /// The task.
+        /// The id of the task.
         pub task_id: Text<'a> = "taskId";
-        /// An answer under each key: the result of what was asked for there.
+        /// The results of the input requests, by the keys of these input requests.
         #[doc(alias = "inputResponses")]
         pub inputs: Map<'a, Raw<'a>> = "inputResponses" as Object;
         /// Metadata.
@@ -187,13 +187,13 @@ record! {
 }
 
 impl<'a> UpdateTaskParams<'a> {
-    /// Answers to what this task asks for.
+    /// Creates the responses to the input requests of this task.
     pub fn new(task_id: impl Into<Text<'a>>, inputs: Map<'a, Raw<'a>>) -> Self {
         Self { task_id: task_id.into(), inputs, meta: None }
     }
 }
 
-/// A task, in sessions and without them.
+/// The table of a task, in both eras.
 static TASK: Record = {
     const OTHERS: &[&Record] = &[&Record::of(DetailedTask::FIELDS)];
     const COUNT: usize = count_members(Task::FIELDS, OTHERS);
@@ -201,11 +201,11 @@ static TASK: Record = {
     Record::of(&FIELDS)
 };
 
-/// The result of `tasks/cancel`: in a session the task, and nothing without one.
+/// The result of `tasks/cancel`: the task in the legacy era, and an empty result in the modern era.
 pub(crate) enum CancelledTask {}
 
 impl CancelledTask {
-    /// What it is compared with.
+    /// The table that values of this type are compared with.
     pub(crate) const RECORD: &'static Record = {
         static FIELDS: [Field; Task::FIELDS.len()] = of_sessions(Task::FIELDS);
         static RECORD: Record = Record::of(&FIELDS);
@@ -213,7 +213,7 @@ impl CancelledTask {
     };
 }
 
-/// The same members where there are sessions. Metadata is everywhere.
+/// Returns the members restricted to the legacy era, except for the metadata, which both eras have.
 const fn of_sessions<const N: usize>(fields: &[Field]) -> [Field; N] {
     let [first, ..] = fields else { panic!("a task has members") };
     let mut all = [*first; N];

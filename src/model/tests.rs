@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use super::*;
 use crate::json::Raw;
 
-/// Decodes, encodes, and gives the text.
+/// Decodes a text and returns the encoded value.
 fn round<'a, T: serde::Deserialize<'a> + serde::Serialize>(text: &'a str) -> alloc::string::String {
     let value: T = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     Raw::from_serialize(&value).expect("writable").as_json().to_string()
@@ -34,7 +34,7 @@ fn every_kind_of_content_is_read_and_written() {
     assert!(serde_json::from_str::<Content<'_>>(r#"{"type":"text"}"#).is_err());
 }
 
-/// Some programs escape every slash, and any character can be written as an escape.
+/// Some programs escape every slash, and any character may be written as an escape.
 #[test]
 fn kinds_may_be_written_with_escapes() {
     let reference = round::<Reference<'_>>(r#"{"type":"ref\/prompt","name":"a","title":null}"#);
@@ -83,7 +83,7 @@ fn bytes_are_there_as_base64() {
     }
 }
 
-/// Contents are text or bytes, never both or neither.
+/// Contents are either text or bytes, never both or neither.
 #[test]
 fn resource_contents_are_either_text_or_bytes() {
     for text in [r#"{"uri":"a","text":"","blob":""}"#, r#"{"uri":"a"}"#] {
@@ -91,7 +91,7 @@ fn resource_contents_are_either_text_or_bytes() {
     }
 }
 
-/// Proves L-ROOT-01 for its shape.
+/// Proves L-ROOT-01 for the shape of its messages.
 #[test]
 fn params_and_results_are_read_and_written() {
     unchanged::<InitializeParams<'_>>(
@@ -176,7 +176,7 @@ fn elicitation_is_read_and_written() {
     assert_eq!(*params.mode(), ElicitationMode::Form);
 }
 
-/// Proves L-PAGE-06: an empty cursor is a cursor, and `null` is none.
+/// Proves L-PAGE-06: an empty cursor is a cursor, and `null` is not.
 /// Pain 71.
 #[test]
 fn null_is_read_as_absent_and_never_written() {
@@ -284,7 +284,7 @@ fn structured_results_are_there_as_text_too() {
 
 #[test]
 fn tasks_are_read_and_written() {
-    // How long a task is kept is never left out: `null` says that it is kept.
+    // The lifetime of a task is never omitted: `null` means that the task is kept.
     let task = r#"{"taskId":"t","status":"working","createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11-25T10:30:00Z","ttl":null}"#;
     unchanged::<Task<'_>>(task);
     let new = Raw::from_serialize(&Task::new("t", "2025-11-25T10:30:00Z")).expect("writable");

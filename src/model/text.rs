@@ -1,4 +1,4 @@
-//! Text that is borrowed when it was read and can be either when it is written.
+//! `Text`: a string that is borrowed when read, and borrowed or owned when written.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -12,9 +12,10 @@ use crate::json::Str;
 use crate::schema::shape::Shape;
 use crate::schema::{ModelWriter, Value, Written};
 
-/// A string of the model: a `Cow<str>` that also borrows inside options and lists.
+/// A string of the model: a `Cow<str>` that serde also borrows inside options and lists.
 ///
-/// It borrows from the message unless it was written there with escapes, and derefs to `str`.
+/// A text that was read borrows from its message, unless the message contains it with escapes. It dereferences to
+/// `str`.
 ///
 /// ```
 /// use mcp_sansio::model::Text;
@@ -30,22 +31,22 @@ use crate::schema::{ModelWriter, Value, Written};
 pub struct Text<'a>(Cow<'a, str>);
 
 impl<'a> Text<'a> {
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The text with its own copy of it.
+    /// Converts the text into one that borrows nothing. A borrowed text is copied.
     pub fn into_owned(self) -> Text<'static> {
         Text(Cow::Owned(self.0.into_owned()))
     }
 
-    /// The text as a `Cow`.
+    /// Converts the text into a `Cow`.
     pub fn into_cow(self) -> Cow<'a, str> {
         self.0
     }
 
-    /// The same text, borrowed from this one.
+    /// Returns the same text, borrowed from this one.
     pub fn borrow(&self) -> Text<'_> {
         Text(Cow::Borrowed(&self.0))
     }
@@ -84,8 +85,8 @@ impl<'a> From<Cow<'a, str>> for Text<'a> {
 }
 
 impl<'a> From<Str<'a>> for Text<'a> {
-    /// A string of a message, borrowed from there unless it was written with escapes. A surrogate without its
-    /// partner becomes U+FFFD.
+    /// Converts a string of a message, borrowed from the message unless it contains escapes. An unpaired surrogate
+    /// becomes U+FFFD.
     fn from(text: Str<'a>) -> Self {
         Self(text.into())
     }

@@ -17,27 +17,26 @@ use super::wire_types::ObjectSchema;
 use crate::json::{MemberTexts, Raw};
 
 record! {
-    /// Something a server can be asked to do.
+    /// A tool that a server offers.
     pub struct Tool<'a> {
-        /// Its name for programs, unique on its server.
+        /// The name for programs, unique on the server.
         pub name: Text<'a> = "name";
-        /// Its name for people.
+        /// The display name.
         pub title: Option<Text<'a>> = "title", since V2025_06_18;
-        /// What it does, for the model.
+        /// The description for the model.
         pub description: Option<Text<'a>> = "description";
-        /// The JSON Schema of its arguments, an object schema.
+        /// The JSON Schema of the arguments, an object schema.
         #[doc(alias = "inputSchema")]
         pub input_schema: Raw<'a> = "inputSchema" as ObjectSchema;
-        /// The JSON Schema of its structured result: an object schema, since
-        /// 2026-07-28 any.
+        /// The JSON Schema of the structured result: an object schema, or any schema since 2026-07-28.
         #[doc(alias = "outputSchema")]
         pub output_schema: Option<Raw<'a>> = "outputSchema" as AnySchema,
             since V2025_06_18, or_left_out;
-        /// Hints on what it does, to be trusted as far as the server is.
+        /// Hints on the behavior of the tool. Trust them no more than the server.
         pub annotations: Option<ToolAnnotations<'a>> = "annotations", since V2025_03_26;
-        /// How it may be called.
+        /// The ways in which the tool may be called.
         pub execution: Option<ToolExecution<'a>> = "execution", only V2025_11_25;
-        /// Pictures of it.
+        /// Icons for display.
         pub icons: Option<Vec<Icon<'a>>> = "icons", since V2025_11_25;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
@@ -45,7 +44,7 @@ record! {
 }
 
 impl<'a> Tool<'a> {
-    /// A tool with a name and the schema of its arguments.
+    /// Creates a tool with a name and the schema of its arguments.
     pub fn new(name: impl Into<Text<'a>>, input_schema: Raw<'a>) -> Self {
         Self {
             name: name.into(),
@@ -60,14 +59,14 @@ impl<'a> Tool<'a> {
         }
     }
 
-    /// Whether its name is one that every client can be expected to take: 1 to 128 of the letters,
-    /// digits, `_`, `-` and `.` of ASCII. The specification recommends this and refuses no other name.
+    /// Whether every client can be expected to accept the name: 1 to 128 ASCII letters, digits, `_`, `-` and `.`. The
+    /// specification recommends such names and forbids no others.
     pub fn has_portable_name(&self) -> bool {
         let portable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         (1..=128).contains(&self.name.len()) && self.name.chars().all(portable)
     }
 
-    /// What to call it in front of people: the title, the title among the annotations, or the name.
+    /// Returns the name for display: the title, the title among the annotations, or the name.
     pub fn display_name(&self) -> &str {
         let annotated = || self.annotations.as_ref()?.title.as_ref();
         self.title.as_ref().or_else(annotated).unwrap_or(&self.name)
@@ -75,50 +74,49 @@ impl<'a> Tool<'a> {
 }
 
 record! {
-    /// Hints on what a tool does. A server can claim anything: do not rely on them unless you trust it.
+    /// Hints on the behavior of a tool. A server can claim anything: rely on hints only if you trust the server.
     #[derive(Default)]
     pub struct ToolAnnotations<'a> {
-        /// A name for people.
+        /// The display name.
         pub title: Option<Text<'a>> = "title";
-        /// It changes nothing. Absent means false.
+        /// Whether the tool changes nothing. Absent means false.
         pub read_only_hint: Option<bool> = "readOnlyHint";
-        /// It may destroy something. Absent means true; without meaning for a tool that only reads.
+        /// Whether the tool may destroy data. Absent means true; meaningless for a read-only tool.
         pub destructive_hint: Option<bool> = "destructiveHint";
-        /// Calling it again changes nothing more. Absent means false; without meaning for a tool that
-        /// only reads.
+        /// Whether a repeated call has no further effect. Absent means false; meaningless for a read-only tool.
         pub idempotent_hint: Option<bool> = "idempotentHint";
-        /// It deals with the outside world. Absent means true.
+        /// Whether the tool interacts with the outside world. Absent means true.
         pub open_world_hint: Option<bool> = "openWorldHint";
     }
 }
 
 impl ToolAnnotations<'_> {
-    /// Whether it claims to change nothing.
+    /// Whether the tool claims to change nothing.
     pub fn is_read_only(&self) -> bool {
         self.read_only_hint.unwrap_or(false)
     }
 
-    /// Whether it may destroy something, as far as it says.
+    /// Whether the tool may destroy data, according to its hints.
     pub fn is_destructive(&self) -> bool {
         !self.is_read_only() && self.destructive_hint.unwrap_or(true)
     }
 
-    /// Whether it claims that calling it again changes nothing more.
+    /// Whether the tool claims that a repeated call has no further effect.
     pub fn is_idempotent(&self) -> bool {
         self.is_read_only() || self.idempotent_hint.unwrap_or(false)
     }
 
-    /// Whether it may deal with the outside world, as far as it says.
+    /// Whether the tool may interact with the outside world, according to its hints.
     pub fn is_open_world(&self) -> bool {
         self.open_world_hint.unwrap_or(true)
     }
 }
 
 record! {
-    /// How a tool may be called (2025-11-25).
+    /// The ways in which a tool may be called (2025-11-25).
     #[derive(Default)]
     pub struct ToolExecution<'a> {
-        /// Whether it may run as a task. Absent means forbidden.
+        /// Whether the tool may run as a task. Absent means forbidden.
         pub task_support: Option<TaskSupport<'a>> = "taskSupport";
     }
 }
@@ -126,11 +124,11 @@ record! {
 open_enum! {
     /// Whether a tool may run as a task (2025-11-25).
     TaskSupport {
-        /// It may not.
+        /// The tool must not run as a task.
         Forbidden = "forbidden";
-        /// It may.
+        /// The tool may run as a task.
         Optional = "optional";
-        /// It must.
+        /// The tool must run as a task.
         Required = "required";
     }
 }
@@ -140,7 +138,7 @@ record! {
     #[doc(alias = "PaginatedRequestParams")]
     #[derive(Default)]
     pub struct PageParams<'a> {
-        /// The `nextCursor` of the page before, untouched; absent for the first page.
+        /// The `nextCursor` of the previous page, unchanged; absent for the first page.
         pub cursor: Option<Text<'a>> = "cursor";
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -148,7 +146,7 @@ record! {
 }
 
 impl<'a> PageParams<'a> {
-    /// Asks for the page at a cursor.
+    /// Creates a request for the page at a cursor.
     pub fn at(cursor: impl Into<Text<'a>>) -> Self {
         Self { cursor: Some(cursor.into()), meta: None }
     }
@@ -161,12 +159,12 @@ record! {
     pub struct ListToolsResult<'a> {
         /// One page of tools.
         pub tools: List<'a, Tool<'a>> = "tools";
-        /// Where the next page begins, if there is one.
+        /// The cursor of the next page; `None` on the last page.
         #[doc(alias = "nextCursor")]
         pub next_cursor: Option<Text<'a>> = "nextCursor";
-        /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
+        /// The caching lifetime of the result in milliseconds from its receipt. Absent means 0.
         pub ttl_ms: Option<u64> = "ttlMs" as Natural by LenientNatural, since V2026_07_28;
-        /// Who may use it again.
+        /// The users that a cached result may be served to.
         pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint by LenientScope<'_>,
             since V2026_07_28;
         /// Metadata.
@@ -175,7 +173,7 @@ record! {
 }
 
 impl<'a> ListToolsResult<'a> {
-    /// A list of one page.
+    /// Creates a list of one page.
     pub fn new(tools: impl Into<List<'a, Tool<'a>>>) -> Self {
         Self { tools: tools.into(), ..Self::default() }
     }
@@ -186,17 +184,16 @@ record! {
     #[doc(alias("tools/call", "CallToolRequestParams"))]
     #[derive(Default)]
     pub struct CallToolParams<'a> {
-        /// The tool.
+        /// The name of the tool.
         pub name: Text<'a> = "name";
-        /// Its arguments, an object; absent for none.
+        /// The arguments, an object; absent for none.
         pub arguments: Option<Raw<'a>> = "arguments" as Object;
-        /// What the client answers to what it was asked for when it made the request before, by the keys it
-        /// was asked with.
+        /// The results of the input requests in the server's previous response, by the keys of these input requests.
         pub input_responses: Option<Map<'a, Raw<'a>>> = "inputResponses" as Object,
             since V2026_07_28;
-        /// What the server gave the client to bring back with them, unread and unchanged.
+        /// The opaque state from the server's previous response, returned unchanged.
         ///
-        /// A server must trust it no more than anything else that a client sends.
+        /// A server must trust this state no more than any other data of a client.
         pub request_state: Option<Text<'a>> = "requestState", since V2026_07_28;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
@@ -205,34 +202,34 @@ record! {
 }
 
 impl<'a> CallToolParams<'a> {
-    /// Calls a tool without arguments.
+    /// Creates a call of a tool without arguments.
     pub fn new(name: impl Into<Text<'a>>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Calls a tool with arguments.
+    /// Creates a call of a tool with arguments.
     pub fn with(name: impl Into<Text<'a>>, arguments: Raw<'a>) -> Self {
         Self { arguments: Some(arguments), ..Self::new(name) }
     }
 }
 
 record! {
-    /// The result of `tools/call`, also of a tool that failed.
+    /// The result of `tools/call`, also for a tool that failed.
     ///
-    /// Some servers leave `content` out where they have structured content or nothing to say. That is
-    /// read as no content, unless the result has members that make it something else.
+    /// Some servers omit `content` if a result has structured content or no content at all. Such a result is read
+    /// with empty content, unless its other members identify a different kind of result.
     #[doc(alias = "tools/call")]
     #[derive(Default)]
     #![read as Tolerant]
     pub struct CallToolResult<'a> {
-        /// What the tool returned, or what went wrong.
+        /// The content that the tool returned, or the description of its failure.
         pub content: List<'a, Content<'a>> = "content" as Blocks;
-        /// The same as structured data: an object, since 2026-07-28 any JSON. `null` is
-        /// data, too, and not the same as nothing.
+        /// The result as structured data: an object, or any JSON since 2026-07-28. `null` is data too, and differs
+        /// from an absent member.
         #[doc(alias = "structuredContent")]
         pub structured_content: Option<Raw<'a>> = "structuredContent" as Structured,
             since V2025_06_18, or_left_out;
-        /// Whether the tool failed. Absent means it did not.
+        /// Whether the tool failed. Absent means false.
         #[doc(alias = "isError")]
         pub is_error: Option<bool> = "isError";
         /// Metadata.
@@ -240,7 +237,7 @@ record! {
     }
 }
 
-/// A result that may lack its content.
+/// A result whose `content` may be absent.
 struct Tolerant<'a>(CallToolResult<'a>);
 
 impl<'a> From<Tolerant<'a>> for CallToolResult<'a> {
@@ -286,29 +283,30 @@ impl<'de: 'a, 'a> Deserialize<'de> for Tolerant<'a> {
 }
 
 impl<'a> CallToolResult<'a> {
-    /// A result of these blocks.
+    /// Creates a result of these blocks.
     pub fn new(content: impl Into<List<'a, Content<'a>>>) -> Self {
         Self { content: content.into(), ..Self::default() }
     }
 
-    /// A result of one block of text.
+    /// Creates a result of one block of text.
     pub fn text(text: impl Into<Text<'a>>) -> Self {
         Self { content: List::only(Content::text(text)), ..Self::default() }
     }
 
-    /// A result of structured data, an object, and of the same as text for those who read only that.
+    /// Creates a result of structured data, an object, with the same data as text for clients that read only text.
     /// Since 2026-07-28 the data may be any JSON.
     pub fn structured(content: Raw<'a>) -> Self {
         let text = Content::text(content.to_string());
         Self { structured_content: Some(content), ..Self::new([text]) }
     }
 
-    /// A tool that failed, with what went wrong. The model sees this; it is not a protocol error.
+    /// Creates the result of a failed tool, with a description of the failure. The model receives this result; it is
+    /// not a protocol error.
     pub fn error(text: impl Into<Text<'a>>) -> Self {
         Self { is_error: Some(true), ..Self::text(text) }
     }
 
-    /// The texts of its content, in order; what else there is in it is left out.
+    /// Returns the texts of the content in order, without the other blocks.
     ///
     /// ```
     /// use mcp_sansio::model::{CallToolResult, Content};

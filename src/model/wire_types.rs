@@ -1,4 +1,4 @@
-//! The wire types of members whose Rust type can look like several things: what `as` names in a [`record!`].
+//! The wire types of members whose Rust type has several JSON forms: the types that `as` names in a [`record!`].
 //!
 //! [`record!`]: super::record
 
@@ -53,7 +53,7 @@ impl WireType<Map<'_, Raw<'_>>> for Object {
     }
 }
 
-/// Objects by name. What is read may be anything: who needs one finds out.
+/// Objects by name. Received values may be anything; the code that needs one checks it.
 pub(crate) enum Settings {}
 
 impl WireType<Map<'_, Raw<'_>>> for Settings {
@@ -64,7 +64,7 @@ impl WireType<Map<'_, Raw<'_>>> for Settings {
     }
 }
 
-/// What a client says of its roots: whether it notifies of changes, where there are sessions.
+/// The roots capability of a client. Its `listChanged` exists in the legacy era only.
 pub(crate) enum Roots {}
 
 impl WireType<ListChanged> for Roots {
@@ -85,7 +85,7 @@ impl WireType<ListChanged> for Roots {
 static ROOTS: Record =
     Record::of(&[Field::optional("listChanged", Shape::Boolean).before(Revision::V2026_07_28)]);
 
-/// What is compared with its shape whenever it is written.
+/// Wire types whose values are compared with a shape whenever they are written.
 macro_rules! compared {
     ($($(#[$documentation:meta])* $Wire:ident = $shape:expr;)*) => {$(
         $(#[$documentation])*
@@ -102,13 +102,13 @@ macro_rules! compared {
 }
 
 compared! {
-    /// An object, and anything since 2026-07-28.
+    /// An object, or any JSON since 2026-07-28.
     Structured = Shape::Widened(&STRUCTURED);
-    /// What a person has filled in: strings, numbers and truth values by name, and lists of strings since 2025-11-25.
+    /// The data of a form: strings, numbers and booleans by name, and lists of strings since 2025-11-25.
     Answers = Shape::Map(&Shape::Answer { lists: RevisionSet::since(Revision::V2025_11_25) });
 }
 
-/// JSON Schemas, which are copied if they have been [vetted](ObjectSchema::vet).
+/// JSON Schemas, which are copied without comparison if they are [vetted](ObjectSchema::vet).
 macro_rules! schemas {
     ($($(#[$documentation:meta])* $Wire:ident = $shape:expr;)*) => {$(
         $(#[$documentation])*
@@ -130,22 +130,23 @@ macro_rules! schemas {
 schemas! {
     /// The JSON Schema of an object.
     ObjectSchema = Shape::Widened(&OBJECT_SCHEMA_BY_REVISION);
-    /// The JSON Schema of an object, and of anything since 2026-07-28.
+    /// The JSON Schema of an object, or any schema since 2026-07-28.
     AnySchema = Shape::Widened(&ANY_SCHEMA_BY_REVISION);
 }
 
 impl ObjectSchema {
-    /// Finds out once whether a schema can be copied into a message of any revision, so that nobody looks again.
+    /// Checks once whether a schema can be copied into a message of any revision, so that writing need not check it
+    /// again.
     pub(super) fn vet(schema: Raw<'_>) -> Raw<'_> {
         let shape = <Self as WireType<Raw<'_>>>::SHAPE;
         let fits = |revision| can_be_copied(schema.as_json(), shape, revision);
-        // The shape differs between sessions and what came later, and nowhere else.
+        // The shape differs between the two eras only.
         let fits_all = fits(Revision::LATEST_LEGACY) && fits(Revision::LATEST_MODERN);
         if fits_all { schema.vetted() } else { schema }
     }
 }
 
-/// Strings of some form.
+/// Strings of a special format.
 macro_rules! texts {
     ($($(#[$documentation:meta])* $Wire:ident;)*) => {$(
         $(#[$documentation])*
@@ -166,7 +167,7 @@ texts! {
     Base64;
     /// A URI.
     Uri;
-    /// A `file:` URI.
+    /// A `file://` URI.
     FileUri;
 }
 
@@ -184,7 +185,7 @@ impl WireType<u64> for Natural {
     }
 }
 
-/// An integer where any number may stand.
+/// An integer where any number is allowed.
 pub(crate) enum Numeric {}
 
 impl WireType<u64> for Numeric {
@@ -195,7 +196,7 @@ impl WireType<u64> for Numeric {
     }
 }
 
-/// An integer, or `null`, which means something of its own.
+/// An integer, or `null` with a meaning of its own.
 pub(crate) enum OrNull {}
 
 impl WireType<Option<u64>> for OrNull {
@@ -225,7 +226,7 @@ impl WireType<Number> for Share {
     }
 }
 
-/// What never costs the message that it comes with: where it cannot be read it counts as absent.
+/// A hint: an unreadable value does not invalidate its message and counts as absent.
 pub(crate) enum Hint {}
 
 impl<T: Value> WireType<T> for Hint {
@@ -236,7 +237,7 @@ impl<T: Value> WireType<T> for Hint {
     }
 }
 
-/// Proposals, of which there are not too many.
+/// Completion proposals, limited in number.
 pub(crate) enum Proposals {}
 
 impl WireType<Vec<Text<'_>>> for Proposals {
@@ -253,7 +254,7 @@ impl WireType<Vec<Text<'_>>> for Proposals {
 static OBJECT_SCHEMA_BY_REVISION: Widened = Widened {
     widened: RevisionSet::MODERN,
     before: Shape::Record(&PLAIN_SCHEMA),
-    // Any keyword may be used.
+    // Any other keyword is allowed.
     after: Shape::Record(&Record::of(&[TYPE, DIALECT])),
 };
 
@@ -270,7 +271,7 @@ const DIALECT: Field = Field::optional("$schema", Shape::Advice(&Shape::Text));
 
 const TYPE: Field = Field::required("type", Shape::OneOf(&closed(&[choice("object")])));
 
-/// The schema of an object in sessions.
+/// The schema of an object in the legacy era.
 static PLAIN_SCHEMA: Record = Record::of(&[
     TYPE,
     Field::optional("properties", Shape::Map(&Shape::Object)),

@@ -1,4 +1,4 @@
-//! A value of the model that writes itself says what its `Serialize` says when it is compared with the same table: the
+//! Tests that a value of the model writes itself like its `Serialize` when compared with the same table: with the
 //! same text, the same needs, or the same error.
 
 use alloc::string::String;
@@ -18,7 +18,7 @@ use crate::version::Revision;
 
 type Said = Result<(String, CapabilitySet), EncodeError>;
 
-/// What is written in a form, with these additions, up to a limit.
+/// Returns the output of a write with this form and these additions, up to a limit.
 fn said(
     form: Option<Form>,
     (additions, limit): (&Additions<'_>, usize),
@@ -31,7 +31,7 @@ fn said(
     Ok((String::from_utf8(buffer).expect("UTF-8"), needs))
 }
 
-/// What the machine adds to messages.
+/// Members that a connection adds to messages.
 const ADDITIONS: [Additions<'static>; 3] = [
     Additions::NONE,
     Additions {
@@ -67,7 +67,7 @@ fn compare<T: Message + Payload + Serialize>(name: &str, value: &T) -> usize {
     refused
 }
 
-/// Compares values of each type, which bytes are taken for. Gives how often one was refused.
+/// Compares values of each type, built from the bytes. Returns the number of refused values.
 macro_rules! compare {
     ($bytes:expr, $($Type:ident)*) => {
         0 $(+ match $Type::arbitrary(&mut Unstructured::new($bytes)) {
@@ -83,7 +83,7 @@ fn bytes(seed: u64) -> Vec<u8> {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        // Many ones: what is there is more interesting than what is not.
+        // Many bytes are 1, so that optional members are mostly present.
         if state >> 60 < 5 { 1 } else { (state >> 32) as u8 }
     };
     core::iter::repeat_with(next).take(2000).collect()
@@ -120,8 +120,7 @@ fn a_value_writes_itself_as_it_is_serialized() {
     assert!(300 < refused, "values that a revision refuses are among them: {refused}");
 }
 
-/// A schema that has been looked at beforehand is sent as one that has not been: proves that a verdict holds in every
-/// revision.
+/// A vetted schema is sent like one that is not vetted, in every revision.
 #[test]
 fn a_vetted_schema_is_written_as_any_other() {
     let schemas = [
@@ -147,7 +146,7 @@ fn a_vetted_schema_is_written_as_any_other() {
         let schema = || Raw::new(text).expect("JSON");
         let mut looked_at = Tool::new("t", schema());
         vetted += usize::from(looked_at.input_schema.is_vetted());
-        // It may be moved to where any schema may stand.
+        // The schema may be moved to any member that holds a schema.
         looked_at.output_schema = Some(looked_at.input_schema.clone());
         let mut unknown = looked_at.clone();
         (unknown.input_schema, unknown.output_schema) = (schema(), Some(schema()));

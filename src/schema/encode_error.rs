@@ -1,32 +1,32 @@
-//! `EncodeError`: why a value could not be written.
+//! `EncodeError`: the reason why a value could not be written.
 
 use core::fmt::Display;
 
 use super::misfit::Misfit;
 
-/// Why a value could not be written. Nothing was: what had been appended is gone again.
+/// The reason why a value could not be written. A failed write leaves no output behind.
 ///
 /// The caller is at fault, except for [`Full`](Self::Full), which means that the peer does not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// There is no room for the message, see [`Limits::outbox_bytes`](crate::Limits::outbox_bytes).
+    /// The outbox has no room for the message, see [`Limits::outbox_bytes`](crate::Limits::outbox_bytes).
     #[error("the outbox has no room for the message (Limits::outbox_bytes)")]
     Full,
-    /// `params` and `result` are objects in MCP; this value serialises to something else.
+    /// The value does not serialize to an object, which MCP requires of `params` and `result`.
     #[error("the value is not an object")]
     NotAnObject,
-    /// A map key serialises to something that is no string, number or truth value.
+    /// A map key serializes to something other than a string, a number or a boolean.
     #[error("a map key is not a string")]
     KeyNotAString,
-    /// JSON has no NaN and no infinity.
+    /// A number is NaN or infinite, which JSON cannot represent.
     #[error("a number is not finite")]
     NotFinite,
-    /// The value is not what the method asks for, or cannot be said in the revision of the session. The
-    /// text names the path of the value.
+    /// The value does not fit the method, or the revision in use cannot express it. The text contains the path of the
+    /// value.
     #[error("{0}")]
     Misfit(Misfit),
-    /// The `Serialize` of the value gave up.
+    /// The `Serialize` implementation of the value returned an error.
     #[error("the value failed to serialize")]
     Payload,
 }
@@ -38,17 +38,17 @@ impl From<Misfit> for EncodeError {
 }
 
 impl EncodeError {
-    /// The same, in a member of this name.
+    /// Returns the error with its path prefixed by this member.
     pub(crate) fn inside(self, field: &'static str) -> Self {
         self.map_misfit(|misfit| misfit.inside(field))
     }
 
-    /// The same, in the element of an array with this index.
+    /// Returns the error with its path prefixed by this index of an array.
     pub(crate) fn in_element(self, index: usize) -> Self {
         self.map_misfit(|misfit| misfit.in_element(index))
     }
 
-    /// The same, in the member of a map with this key.
+    /// Returns the error with its path prefixed by this key of a map.
     pub(crate) fn in_entry(self, key: &str) -> Self {
         self.map_misfit(|misfit| misfit.in_entry(key))
     }

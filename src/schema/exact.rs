@@ -1,8 +1,8 @@
-//! Finds JSON text that may be copied as it stands, because writing it member by member would come to
-//! the same: nearly all of what applications have as JSON already.
+//! Recognizes JSON text that can be copied unchanged, because writing it member by member would give the same text.
+//! This holds for nearly all JSON text of applications.
 //!
-//! It is quick because it gives up on whatever is out of the ordinary, newlines between values included.
-//! Then the writer does it the long way, and says what is wrong, if something is.
+//! The check is fast because it rejects any unusual text, including newlines between values. The writer then writes
+//! the value member by member and reports the error, if any.
 
 use super::shape::{Field, Record, Shape};
 use super::sight::{Sight, Strictness};
@@ -15,36 +15,36 @@ use crate::json::skip::{
 };
 use crate::version::Revision;
 
-/// What the value at the beginning of a text is if it may be copied: its text, which is one line, and
-/// what the peer has to offer for it.
+/// Returns the value at the beginning of a text if it can be copied: its text, which is one line, and the
+/// capabilities that the peer must have declared.
 ///
-/// The recursion in here goes as deep as the tables do, whatever the text is.
+/// The tables bound the depth of the recursion, whatever the text contains.
 pub(super) fn exact(text: &str, shape: Shape, revision: Revision) -> Option<(&str, CapabilitySet)> {
     let mut exact = Exact { revision, needs: CapabilitySet::NONE };
     let behind = exact.value(&shape, text.as_bytes())?;
     Some((text.get(..text.len() - behind.len())?, exact.needs))
 }
 
-/// Whether a JSON text may be copied where a value of this shape is to stand, and asks nothing of the peer.
+/// Whether a JSON text can be copied in place of a value of this shape, without requiring a capability of the peer.
 pub(crate) fn can_be_copied(text: &str, shape: Shape, revision: Revision) -> bool {
     let shape = shape.in_revision(revision);
     exact(text, shape, revision)
         .is_some_and(|(copied, needs)| copied.len() == text.len() && needs == CapabilitySet::NONE)
 }
 
-/// Goes through text that is known to be valid JSON. Every step takes what is still to come and gives
-/// what stands behind it.
+/// A pass over text that is known to be valid JSON. Each step takes the remaining text and returns the text behind
+/// the value.
 struct Exact {
     revision: Revision,
     needs: CapabilitySet,
 }
 
 impl Exact {
-    /// Steps over a value of this shape, which is none that became another one.
+    /// Steps over a value of this shape, which must not be [`Shape::Widened`].
     #[inline(always)]
     fn value<'t>(&mut self, shape: &Shape, text: &'t [u8]) -> Option<&'t [u8]> {
         match (shape, text) {
-            // The most frequent ones, of which there is nothing to know.
+            // Fast path: the most frequent shapes need no further check.
             (Shape::Object, [b'{', inside @ ..]) => behind_brackets(inside),
             (Shape::Text, [b'"', inside @ ..]) => behind_string(inside),
             _ => self.other_value(shape, text),
@@ -70,7 +70,7 @@ impl Exact {
     #[inline(never)]
     fn record<'t>(&mut self, record: &'static Record, inside: &'t [u8]) -> Option<&'t [u8]> {
         let mut sight = Sight::of(record);
-        // The kind has to be known before anything else of an object is judged.
+        // The kind must be known before any other member is checked.
         let mut wants_tag = record.kinds.is_some();
         let mut more = next_in(inside, b'}');
         let behind = loop {
@@ -100,8 +100,7 @@ impl Exact {
         Some(behind)
     }
 
-    /// Steps over the value of a member that says what kind of object this is, or that not every
-    /// object has.
+    /// Steps over the value of the tag, or of a member that not every object has.
     #[inline(never)]
     fn special_member<'t>(
         &mut self,
@@ -167,11 +166,11 @@ impl Exact {
         }
     }
 
-    /// Steps over a string whose first quote has been passed.
+    /// Steps over a string whose opening quote has been passed.
     #[inline(never)]
     fn text<'t>(&mut self, shape: &Shape, inside: &'t [u8]) -> Option<&'t [u8]> {
         if let Shape::OneOf(choices) = shape {
-            // The names have no escapes, so it is one of them if it stands there with its quote.
+            // The names have no escapes, so comparing the bytes up to the closing quote is enough.
             let behind = |name: &str| match inside.split_at_checked(name.len()) {
                 Some((text, [b'"', behind @ ..])) => {
                     is_same_text(name.as_bytes(), text).then_some(behind)
@@ -191,7 +190,7 @@ impl Exact {
     }
 }
 
-/// The field with the name that comes next, and what stands behind its colon.
+/// Returns the field of the next key, and the text behind the colon.
 #[inline(never)]
 fn named_field<'t>(sight: &mut Sight, text: &'t [u8]) -> Option<(Found, &'t [u8])> {
     let [b'"', inside @ ..] = text else { return None };
@@ -199,7 +198,7 @@ fn named_field<'t>(sight: &mut Sight, text: &'t [u8]) -> Option<(Found, &'t [u8]
     Some((sight.field(key), value))
 }
 
-/// A field, and which of them it is, if there is such a one.
+/// A field with its index, if the table has one of this name.
 type Found = Option<(usize, &'static Field)>;
 
 fn number<'t>(shape: &Shape, text: &'t [u8]) -> Option<&'t [u8]> {
@@ -210,15 +209,15 @@ fn number<'t>(shape: &Shape, text: &'t [u8]) -> Option<&'t [u8]> {
     Some(behind)
 }
 
-/// What comes next in an object or an array.
+/// The next step inside an object or an array.
 enum Next<'t> {
-    /// A member or an element, at the beginning of this.
+    /// A member or an element follows, at the beginning of this text.
     Member(&'t [u8]),
-    /// Nothing: this stands behind its last bracket.
+    /// The object or array has ended; this text follows its closing bracket.
     End(&'t [u8]),
 }
 
-/// What comes first in an object or an array.
+/// Returns the first step inside an object or an array.
 #[inline(always)]
 fn next_in(inside: &[u8], close: u8) -> Option<Next<'_>> {
     match inside {
@@ -227,7 +226,7 @@ fn next_in(inside: &[u8], close: u8) -> Option<Next<'_>> {
     }
 }
 
-/// What comes after a member or an element.
+/// Returns the step after a member or an element.
 #[inline(always)]
 fn next_behind(behind: &[u8], close: u8) -> Option<Next<'_>> {
     match behind {

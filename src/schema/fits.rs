@@ -1,5 +1,5 @@
-//! Compares what a peer sent with what it may look like. Allocates nothing, and goes as deep as the
-//! tables do, whatever the peer sent.
+//! Compares received values with their shapes. The comparison allocates nothing, and the tables bound the depth of
+//! its recursion.
 
 use super::misfit::{Misfit, Problem};
 use super::shape::{Form, Record, Shape};
@@ -11,11 +11,13 @@ use crate::json::raw::{Elements, MemberTexts};
 use crate::json::string::Str;
 use crate::version::Revision;
 
-/// Whether an object that has been scanned has this form, as far as it matters to whoever reads it:
-/// members that have to be there are, and are of the right type. What the protocol may come to allow
-/// is allowed, `null` counts as absent, and what the revision does not have is not looked at.
+/// Compares a scanned object with a form, as far as readers depend on it.
 ///
-/// Gives what this side has to offer for it. An object that is absent counts as one without members.
+/// Required members must be present and of the right type. Values that a later revision may allow are accepted,
+/// `null` counts as absent, and members that the revision does not have are ignored.
+///
+/// Returns the capabilities that this side must have declared for the object. An absent object counts as one without
+/// members.
 ///
 /// # Errors
 ///
@@ -65,7 +67,7 @@ impl Comparison {
     #[inline(always)]
     fn value(&mut self, shape: Shape, value: &str) -> Result<(), Misfit> {
         match (shape, value.as_bytes()) {
-            // The most frequent ones, of which there is nothing to know.
+            // Fast path: the most frequent shapes need no further check.
             (Shape::Object, [b'{', ..]) | (Shape::Text, [b'"', ..]) => Ok(()),
             _ => self.other_value(shape, value),
         }
@@ -131,14 +133,14 @@ impl Comparison {
         if !value.starts_with('{') {
             return Err(Misfit::new(Problem::WrongType));
         }
-        // The keys are the peer's own text, which errors do not repeat.
+        // Keys are chosen by the peer, so errors do not repeat them.
         MemberTexts::of(value).try_for_each(|(_, value)| {
             self.value(*each, value).map_err(|misfit| misfit.in_entry("*"))
         })
     }
 }
 
-/// Whether a number literal stands for an integer: `3`, and also `3.0`.
+/// Whether a number literal denotes an integer: `3`, and also `3.0`.
 pub(crate) fn is_integral(literal: &str) -> bool {
     !literal.contains(['.', 'e', 'E'])
         || Number::from_literal(literal).is_some_and(|number| number.as_f64() % 1.0 == 0.0)

@@ -1,4 +1,4 @@
-//! [`ItemList`]: a result that lists items, each of which is a payload.
+//! [`ItemList`]: the result of a list method, whose items are payloads.
 
 use alloc::vec::Vec;
 
@@ -11,10 +11,10 @@ use super::payload_writer::{Empty, PayloadWriter};
 use super::shape::{Form, Record, Shape};
 use super::writer::Writer;
 
-/// Gives the items of a list to a function, one by one, until it fails.
+/// A function that passes the items of a list one by one to a callback, until the callback fails.
 type Items<'p> = &'p dyn Fn(&mut dyn FnMut(&dyn Payload) -> Result) -> Result;
 
-/// Items of a list, and where the next page begins.
+/// The items of a list, and the cursor of the next page.
 pub(crate) struct ItemList<'p> {
     /// The member that holds the items.
     pub(crate) name: &'static str,
@@ -31,7 +31,7 @@ impl PayloadWriter<'_, '_, '_> {
         match item {
             None if self.meta.is_none() => self.items_of(list, None),
             Some(Some(form)) if self.meta.is_none() => self.items_of(list, Some(form)),
-            // The method lists something else, which the filter finds out.
+            // The method lists something else; the filter reports the misfit.
             _ => {
                 let mut buffer = Vec::new();
                 let mut writer = Writer::new(&mut buffer, usize::MAX);
@@ -47,7 +47,7 @@ impl PayloadWriter<'_, '_, '_> {
     /// Writes a list of items of this form.
     fn items_of(self, list: &ItemList<'_>, form: Option<Form>) -> Result {
         let Self { writer, prefix, additions, .. } = self;
-        // Nothing else can go wrong between the items.
+        // The only possible error between the items is a full buffer.
         let full = |_: NeedsFilter| EncodeError::Full;
         writer.push(prefix.as_bytes())?;
         let start = writer.position();
@@ -76,7 +76,7 @@ impl PayloadWriter<'_, '_, '_> {
     }
 }
 
-/// What the items of a list look like.
+/// Returns the table of the items of a list.
 fn item_record(record: &Record, name: &str) -> Option<&'static Record> {
     let (_, field) = record.field(name.as_bytes())?;
     match field.shape {

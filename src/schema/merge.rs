@@ -1,4 +1,4 @@
-//! One table of the members of several types, for a place where an object of any of them may stand.
+//! Merges the members of several types into one table, for a place that allows an object of any of these types.
 
 #![allow(
     clippy::indexing_slicing,
@@ -7,7 +7,7 @@
 
 use super::shape::{Field, Presence, Record, is_same};
 
-/// How many different members objects of some types have beside others.
+/// Returns the number of different members of `first` and all the records.
 pub(crate) const fn count_members(first: &[Field], records: &[&Record]) -> usize {
     let (mut count, mut rest) = (first.len(), records);
     let mut before: &[&Record] = &[];
@@ -25,7 +25,8 @@ pub(crate) const fn count_members(first: &[Field], records: &[&Record]) -> usize
     count
 }
 
-/// The members of some types, each once, behind others. A member that one of the types need not have is optional.
+/// Returns the members of `first` and of all the records, each name once. With `optional`, the required members of
+/// the records become optional.
 pub(crate) const fn merge_members<const N: usize>(
     first: &[Field],
     records: &[&'static Record],
@@ -56,7 +57,7 @@ pub(crate) const fn merge_members<const N: usize>(
     merged
 }
 
-/// The names of the members that an object has to have.
+/// Returns the names of the required members of an object.
 pub(crate) const fn required_names<const N: usize>(record: &Record) -> [&'static str; N] {
     let (mut names, mut count, mut rest) = ([""; N], 0, record.fields);
     while let [field, behind @ ..] = rest {

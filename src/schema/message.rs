@@ -1,4 +1,4 @@
-//! Messages that write themselves: [`Message`].
+//! [`Message`]: a value of the model that writes itself as params or a result.
 
 use alloc::vec::Vec;
 
@@ -9,19 +9,19 @@ use super::payload_writer::PayloadWriter;
 use super::shape::Record;
 use super::writer::Writer;
 
-/// An object of the model as the params or the result of a message.
+/// A value of the model as the params or the result of a message.
 pub(crate) trait Message {
-    /// What it is compared with.
+    /// Returns the table that values of this type are compared with.
     fn record(&self) -> &'static Record;
 
-    /// Writes its members, each with a comma in front.
+    /// Writes the members, each with a leading comma.
     fn write_members(&self, out: &mut ModelWriter<'_, '_>) -> Written;
 
-    /// Which of the members that the machine may add it has itself, one bit each: see [`addable`].
+    /// Returns the [`addable`] members that the value itself has, one bit each.
     fn own_addable(&self) -> u8;
 }
 
-/// The bit of a member that the machine may add; none if it adds no member of this name.
+/// Returns the bit of a member that the connection may add, or 0 if it adds no member of this name.
 pub(crate) const fn addable(name: &str) -> u8 {
     match name.as_bytes() {
         b"_meta" => META,
@@ -34,7 +34,7 @@ pub(crate) const fn addable(name: &str) -> u8 {
 const META: u8 = 1;
 
 impl PayloadWriter<'_, '_, '_> {
-    /// Writes a message of the model: straight away if it can be, and else by way of a filter.
+    /// Writes a message of the model: directly if possible, otherwise through the filter.
     pub(crate) fn message(mut self, message: &dyn Message) -> Result {
         let start = self.writer.position();
         if self.straight(message).is_ok() {
@@ -44,12 +44,12 @@ impl PayloadWriter<'_, '_, '_> {
         self.filtered(message)
     }
 
-    /// Writes a message as it stands, if its revision has words for all of it.
+    /// Writes a message unchanged. Fails with [`NeedsFilter`] if its revision cannot express all of it.
     fn straight(&mut self, message: &dyn Message) -> Written {
         let additions = self.additions;
         let own = message.own_addable();
         let is_meant = self.form.is_none_or(|form| core::ptr::eq(form.record, message.record()));
-        // What the machine adds to a `_meta` goes between the members that are there.
+        // The additions to a `_meta` must be merged with the members of the message's own `_meta`.
         let joins_meta = own & META != 0 && !additions.meta.is_empty();
         if !is_meant || joins_meta || self.meta.is_some() {
             return Err(NeedsFilter);
@@ -70,7 +70,7 @@ impl PayloadWriter<'_, '_, '_> {
         out.enclose(start, b'{', "}")
     }
 
-    /// Writes all of a message, and then what its form has of that.
+    /// Writes all of a message into a buffer, and then the parts that its form has.
     #[cold]
     #[inline(never)]
     pub(crate) fn filtered(self, message: &dyn Message) -> Result {
@@ -79,12 +79,12 @@ impl PayloadWriter<'_, '_, '_> {
         let out = &mut ModelWriter::of_all(&mut writer);
         let written = message.write_members(out).and_then(|()| out.enclose(0, b'{', "}"));
         let text = core::str::from_utf8(&buffer).ok().filter(|_| written.is_ok());
-        // Without regard to a revision everything can be written, and as UTF-8.
+        // Without a revision every value can be written, and the output is UTF-8.
         self.raw(text.ok_or(EncodeError::Payload)?)
     }
 }
 
-/// Writes members of the machine, each with a comma in front.
+/// Writes members of the connection, each with a leading comma.
 pub(super) fn write_added(
     out: &mut ModelWriter<'_, '_>,
     members: &[(&'static str, &str)],
@@ -98,7 +98,8 @@ pub(super) fn write_added(
     Ok(())
 }
 
-/// Writes what the machine adds behind the members of a message, of which `own` are there already.
+/// Writes the defaults and the `_meta` of the connection after the members of a message. `own` are the addable
+/// members that the message itself has.
 pub(super) fn write_defaults(
     out: &mut ModelWriter<'_, '_>,
     additions: &Additions<'_>,

@@ -2,35 +2,34 @@
 
 use core::fmt::{self, Display, Write};
 
-/// How a value fails to be what the protocol asks for.
+/// The reason why a value does not fit the protocol.
 ///
-/// Whoever made the value is at fault: the application if it was to be sent, the peer if it was
-/// received. The text names the path of the value: `tools[0].inputSchema.type is missing`.
+/// The author of the value is at fault: the application for a value to be sent, the peer for a received one. The text
+/// contains the path of the value: `tools[0].inputSchema.type is missing`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Misfit {
-    /// The innermost member on the way to the value; empty if the payload itself does not fit.
+    /// The innermost member on the path of the value; empty if the payload itself does not fit.
     pub field: &'static str,
-    /// What is wrong with it.
+    /// The kind of the problem.
     pub problem: Problem,
-    /// The way to the value; none if the field is a member of the payload itself.
+    /// The path of the value; `None` if the field is a member of the payload itself.
     ///
-    /// `None` costs one byte to write. Errors are sometimes made before they are known to be needed.
+    /// Writing `None` costs one byte, and some errors are built without being needed.
     path: Option<Path>,
 }
 
-/// What is wrong with a value.
+/// The kind of a problem with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Problem {
-    /// It has to be there.
+    /// A required value is missing.
     Missing,
-    /// It is of the wrong type.
+    /// The value has the wrong type.
     WrongType,
-    /// It is of the right type and not a value that the protocol allows.
+    /// The value has the right type, but the protocol does not allow it.
     NotAllowed,
-    /// The revision of the session has no word for it, and it cannot be left out without changing
-    /// what the message means.
+    /// The revision in use does not have the value, and omitting it would change the meaning of the message.
     NotInRevision,
 }
 
@@ -43,17 +42,18 @@ impl Misfit {
         Self { field, problem, path: None }
     }
 
-    /// The path of the value in the params, the result or the error data: `tools[0].inputSchema.type`.
-    /// Empty for the payload itself.
+    /// Returns the path of the value in the params, the result or the error data: `tools[0].inputSchema.type`. Empty
+    /// for the payload itself.
     ///
-    /// A path of more than 61 bytes ends early, and lacks its innermost steps. A key of a map is `*` if it
-    /// is long or has characters beside ASCII letters, digits, `_`, `-`, `.` and `/`, and always in what was
-    /// received.
+    /// A path of more than 61 bytes is cut and lacks its innermost steps.
+    ///
+    /// A key of a map is shown as `*` if it is long or contains characters other than ASCII letters, digits, `_`,
+    /// `-`, `.` and `/`. Keys of received maps are always shown as `*`.
     pub fn path(&self) -> &str {
         self.path.as_ref().map_or(self.field, Path::as_str)
     }
 
-    /// The same misfit in a payload of which its own payload is the member of this name.
+    /// Returns the misfit in an outer payload that holds this payload in the named member.
     #[cold]
     pub(crate) fn inside(self, member: &'static str) -> Self {
         let field = if self.field.is_empty() { member } else { self.field };
@@ -63,13 +63,13 @@ impl Misfit {
         Self { field, ..self.behind(member) }
     }
 
-    /// The same in an array of which its own payload is the element with this index.
+    /// Returns the misfit in an array that holds this payload at the index.
     #[cold]
     pub(crate) fn in_element(self, index: usize) -> Self {
         self.behind(format_args!("[{index}]"))
     }
 
-    /// The same in a map of which its own payload is the member of this name.
+    /// Returns the misfit in a map that holds this payload under the key.
     #[cold]
     pub(crate) fn in_entry(self, key: &str) -> Self {
         const LONGEST: usize = 24;
@@ -78,7 +78,7 @@ impl Misfit {
         self.behind(if is_shown { key } else { "*" })
     }
 
-    /// The same, with a step in front of its path.
+    /// Returns the misfit with a step added at the front of its path.
     fn behind(self, step: impl Display) -> Self {
         let mut path = Path::EMPTY;
         let inner = self.path();
@@ -108,23 +108,23 @@ impl Display for Misfit {
     }
 }
 
-/// The text of a path, held in place so that errors stay `Copy` and need no allocation.
+/// The text of a path, stored inline so that errors are `Copy` and need no allocation.
 ///
-/// It grows while an error is passed up, a step in front at a time. Invariant: it is ASCII, and all
+/// The path grows while an error is passed up, one leading step at a time. Invariant: the text is ASCII, and all
 /// bytes behind it are 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Path {
-    /// So long that a [`Misfit`] has 80 bytes where pointers have 8.
+    /// The length makes a [`Misfit`] 80 bytes large on 64-bit targets.
     text: [u8; 61],
     length: u8,
-    /// The innermost steps had no room.
+    /// Whether the innermost steps were cut off.
     is_cut: bool,
 }
 
 impl Path {
     const EMPTY: Self = Self { text: [0; 61], length: 0, is_cut: false };
 
-    /// The text, which ends with a whole step.
+    /// Returns the text, which ends with a whole step.
     fn as_str(&self) -> &str {
         let text = self.text.get(..usize::from(self.length));
         let text = text.and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default();
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(Misfit::new(Problem::Missing).inside("uri"), made);
     }
 
-    /// Keys are the application's or the peer's, and go into texts that people and terminals read.
+    /// Keys come from the application or the peer, and appear in texts for people and terminals.
     #[test]
     fn only_short_and_plain_keys_are_shown() {
         let table = [

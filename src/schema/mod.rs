@@ -1,13 +1,15 @@
 //! The schema of each message in each revision, and the writers that follow it.
 //!
-//! A shape says what a value may look like, and in which revisions each of its members exists. The types of
-//! [`model`](crate::model) say of each member what it looks like, and the tables are made of that.
+//! A shape defines the permitted form of a value, and the revisions that have each of its members. The types of
+//! [`model`](crate::model) define the shape of each member, and the tables are generated from these types.
 //!
-//! A [`Payload`] is written in one of three ways. A value of the model writes itself. What an application serializes is
-//! compared with its table by the writer, a [`serde::Serializer`], while it is appended to an outbox. JSON text is
-//! filtered by the same table. Each way leaves out members that the revision has no place for; what does not fit is an
-//! [`EncodeError`] that names the place. The members of the machine, such as `_meta` and `resultType`, are added in the
-//! same pass. What a peer has sent is compared with the same tables.
+//! A [`Payload`] is written in one of three ways. A value of the model writes itself. A value that an application
+//! serializes goes through the writer, a [`serde::Serializer`], which compares it with its table while appending it
+//! to an outbox. JSON text is filtered by the same table.
+//!
+//! Each way omits members that the revision does not have. A value that does not fit is an [`EncodeError`] with the
+//! path of the value. The members of the connection, such as `_meta` and `resultType`, are added in the same pass.
+//! Received values are compared with the same tables.
 
 mod additions;
 mod append;

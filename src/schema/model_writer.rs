@@ -1,4 +1,4 @@
-//! [`ModelWriter`]: where values of the model write themselves.
+//! [`ModelWriter`]: the writer for values of the model.
 
 use serde::ser::Serialize;
 
@@ -9,14 +9,15 @@ use crate::capability::{Capability, CapabilitySet};
 use crate::json::Number;
 use crate::version::{Revision, RevisionSet};
 
-/// The value is not one that can be written as it stands: what has been written is taken back, and all of the value is
-/// written and then filtered by the table of its message. That finds out what the revision has, and what is wrong.
+/// The error for a value that cannot be written unchanged. The output so far is removed, and the whole value is
+/// written and then filtered by the table of its message. The filter omits members that the revision does not have,
+/// and reports errors.
 ///
-/// An enum value that this crate does not know is one, or a kind of content that the revision does not have.
+/// Examples are an enum value that this crate does not know, and a kind of content that the revision does not have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NeedsFilter;
 
-/// Whether a value could be written as it stands.
+/// The result of writing a value unchanged.
 pub(crate) type Written = Result<(), NeedsFilter>;
 
 impl From<EncodeError> for NeedsFilter {
@@ -25,24 +26,24 @@ impl From<EncodeError> for NeedsFilter {
     }
 }
 
-/// Appends the parts of a value in the order of its members, for one revision or without regard to revisions.
+/// Appends the parts of a value in the order of its members, for one revision or for all revisions.
 ///
-/// Every member and every element comes with a comma in front of it. [`enclose`](Self::enclose) turns the first comma
-/// into the bracket, so nobody has to know which member is the first.
+/// Each member and each element is written with a leading comma. [`enclose`](Self::enclose) replaces the first comma
+/// with the opening bracket, so no code needs to know which member is the first.
 pub(crate) struct ModelWriter<'w, 'a> {
     writer: &'w mut Writer<'a>,
-    /// The revision that the value is written for. All of them if everything is written, which is then filtered.
+    /// The revision that the value is written for. All revisions if everything is written, to be filtered later.
     revisions: RevisionSet,
 }
 
 impl<'w, 'a> ModelWriter<'w, 'a> {
-    /// Writes what a revision has.
+    /// Creates a writer of the members that a revision has.
     pub(super) fn of(writer: &'w mut Writer<'a>, revision: Revision) -> Self {
         writer.set_revision(revision);
         Self { writer, revisions: RevisionSet::only(revision) }
     }
 
-    /// Writes everything.
+    /// Creates a writer of all members.
     pub(crate) const fn of_all(writer: &'w mut Writer<'a>) -> Self {
         Self { writer, revisions: RevisionSet::ALL }
     }
@@ -52,19 +53,19 @@ impl<'w, 'a> ModelWriter<'w, 'a> {
         self.revisions == RevisionSet::ALL
     }
 
-    /// Whether what these revisions have is to be written.
+    /// Whether a member of these revisions is to be written.
     #[inline(always)]
     pub(crate) const fn is_in(&self, revisions: RevisionSet) -> bool {
         !self.revisions.and(revisions).is_empty()
     }
 
-    /// The value that is being written cannot be copied without a look at the tables.
+    /// Fails with [`NeedsFilter`], unless the writer writes all members for the filter.
     #[inline]
     pub(crate) fn need_filter(&self) -> Written {
         if self.writes_all() { Ok(()) } else { Err(NeedsFilter) }
     }
 
-    /// What has been written asks this of the peer.
+    /// Notes a capability that the peer must have declared for the output so far.
     #[inline]
     pub(crate) fn need(&mut self, capability: Capability) {
         if !self.writes_all() {
@@ -72,7 +73,7 @@ impl<'w, 'a> ModelWriter<'w, 'a> {
         }
     }
 
-    /// Appends a piece of JSON that is in the program.
+    /// Appends a constant piece of JSON.
     #[inline(always)]
     pub(crate) fn piece(&mut self, piece: &'static str) -> Written {
         Ok(self.writer.push(piece.as_bytes())?)
@@ -128,7 +129,7 @@ impl<'w, 'a> ModelWriter<'w, 'a> {
         if self.writer.wrote_null() { Err(NeedsFilter) } else { Ok(()) }
     }
 
-    /// Where the next byte will be.
+    /// Returns the position of the next byte.
     #[inline(always)]
     pub(crate) const fn position(&self) -> usize {
         self.writer.position()

@@ -1,4 +1,4 @@
-//! [`Payload`]: what can be the params or the result of a message.
+//! [`Payload`]: a value that can be the params or the result of a message.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -13,11 +13,11 @@ use super::payload_writer::{Empty, PayloadWriter};
 use super::writer::Writer;
 use crate::json::Raw;
 
-/// Params or a result: what goes with a message.
+/// A value that can be the params or the result of a message.
 ///
-/// Every type of [`model`](crate::model) is a payload and writes itself, as fast as its bytes can be copied. So do
-/// [`Raw`], `serde_json::Value` and `()`, which stands for no params and for an empty result. A type of your own is
-/// one inside [`Json`].
+/// Every type of [`model`](crate::model) is a payload and writes itself at about the cost of copying its bytes.
+/// [`Raw`], `serde_json::Value` and `()` are payloads too; `()` stands for absent params and for an empty result. To
+/// use a type of your own, wrap it in [`Json`].
 ///
 /// ```
 /// use mcp_sansio::schema::Json;
@@ -39,18 +39,18 @@ use crate::json::Raw;
     note = "a type of your own that is `serde::Serialize` is one inside `Json`: `&Json(&value)`"
 )]
 pub trait Payload {
-    /// Writes it as an object.
+    /// Writes the value as an object.
     #[doc(hidden)]
     fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError>;
 }
 
-/// A value of a type of your own as a [`Payload`], written by its `serde::Serialize`.
+/// A [`Payload`] wrapper for any type that implements `serde::Serialize`.
 ///
-/// It has to serialize to an object: a struct or a map. `None` and `()` are no params, or an empty result. Where MCP
-/// has the method, the object is compared with what the method asks for.
+/// The value must serialize to an object: a struct or a map. `None` and `()` stand for absent params or an empty
+/// result. For a method of MCP, the object is compared with the schema of the method.
 ///
-/// It reads and writes the same JSON as the value alone, so it can stand for the params or the result of a
-/// [`Method`](crate::model::method::Method) of your own.
+/// The JSON form is that of the value alone, so the wrapper can be the params or the result of a custom
+/// [`Method`](crate::model::method::Method).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[allow(clippy::exhaustive_structs, reason = "it is the value and nothing else")]
 pub struct Json<T: ?Sized>(pub T);
@@ -107,17 +107,17 @@ impl Payload for Raw<'_> {
 }
 
 impl Raw<'static> {
-    /// The JSON text of a payload, with all its members: which of them a revision has makes no difference.
+    /// Creates the JSON text of a payload with all its members, regardless of the revision.
     ///
     /// # Errors
     ///
-    /// As for [`from_serialize`](Raw::from_serialize).
+    /// The same as for [`from_serialize`](Raw::from_serialize).
     pub fn from_payload(payload: &(impl Payload + ?Sized)) -> Result<Self, EncodeError> {
         text_of(&payload).map(Self::owned)
     }
 }
 
-/// The JSON text of a payload.
+/// Returns the JSON text of a payload.
 pub(crate) fn text_of(payload: &dyn Payload) -> Result<String, EncodeError> {
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, usize::MAX);
@@ -126,7 +126,7 @@ pub(crate) fn text_of(payload: &dyn Payload) -> Result<String, EncodeError> {
     String::from_utf8(buffer).map_err(|_| EncodeError::Payload)
 }
 
-/// Types that are written by their `Serialize`.
+/// Implements [`Payload`] for types through their `Serialize`.
 macro_rules! serialized {
     ($($Type:ty),* $(,)?) => {$(
         impl $crate::schema::Payload for $Type {

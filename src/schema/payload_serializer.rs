@@ -1,4 +1,4 @@
-//! The serializer of a [`PayloadWriter`]: it writes exactly one object.
+//! The serializer of a [`PayloadWriter`]. It writes exactly one object.
 
 use serde::ser::{Impossible, Serialize, Serializer};
 
@@ -58,7 +58,7 @@ impl<'w, 'a, 'x> PayloadWriter<'w, 'a, 'x> {
 }
 
 impl PayloadWriter<'_, '_, '_> {
-    /// Writes a prepared result: by copying, if this is what it has been prepared for.
+    /// Writes a prepared result: by copying, if the form is the one it was prepared for.
     pub(crate) fn prepared(self, result: &Prepared) -> Result {
         let is_meant = self.form.is_some_and(|form| result.is_for(form));
         let (true, Some(members)) = (is_meant, result.members()) else {
@@ -69,7 +69,7 @@ impl PayloadWriter<'_, '_, '_> {
             self.writer.push(self.prefix.as_bytes())?;
             return self.writer.push(result.as_json().as_bytes());
         }
-        // It has been compared with its form already.
+        // The result has already been compared with its form.
         let mut object = Self { form: None, ..self }.open()?;
         for (key, value) in members {
             object.copy(key, key, value)?;
@@ -77,7 +77,7 @@ impl PayloadWriter<'_, '_, '_> {
         object.close()
     }
 
-    /// Writes a result that has been written already: by copying, if it has been compared with this form.
+    /// Writes a [`WrittenResult`]: by copying, if it was compared with this form.
     pub(crate) fn written(self, result: &WrittenResult<'_>) -> Result {
         if !result.is_for(self.form) {
             return self.raw(result.as_json());
@@ -95,11 +95,11 @@ impl PayloadWriter<'_, '_, '_> {
     }
 }
 
-/// The serializer for the value that a payload is.
+/// The serializer for the top-level value of a payload.
 pub(crate) struct PayloadSerializer<'w, 'a, 'x>(PayloadWriter<'w, 'a, 'x>);
 
 impl<'w, 'a, 'x> PayloadWriter<'w, 'a, 'x> {
-    /// Writes what a value serializes to.
+    /// Serializes a value.
     #[inline]
     pub(crate) fn serialize<T: Serialize + ?Sized>(self, value: &T) -> Result {
         value.serialize(PayloadSerializer(self))

@@ -1,34 +1,34 @@
-//! `PayloadWriter`: the one object that `params` or `result` is, before it is written.
+//! `PayloadWriter`: the destination of one object, the `params` or the `result` of a message.
 
 use super::additions::{Additions, MetaAdditions};
 use super::shape::Form;
 use super::writer::Writer;
 
-/// What becomes of a value that is nothing at all: `()` or `None`.
+/// The output for an empty value, `()` or `None`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Empty {
-    /// An absent `params` is left out.
+    /// The `params` are omitted.
     Omitted,
-    /// An empty `result` is `{}`.
+    /// The `result` is `{}`.
     Braces,
 }
 
-/// Where exactly one object is to be written.
+/// The destination of exactly one object.
 #[allow(unnameable_types, reason = "only this crate writes payloads")]
 #[allow(missing_debug_implementations, reason = "it only passes through")]
 pub struct PayloadWriter<'w, 'a, 'x> {
     pub(super) writer: &'w mut Writer<'a>,
-    /// Written in front of the object, if there is one.
+    /// The text in front of the object, written only together with the object.
     pub(super) prefix: &'static str,
     pub(super) additions: &'x Additions<'x>,
-    /// What it is the `_meta` of a message with.
+    /// The additions to `_meta`, if the object is the `_meta` of a message.
     pub(super) meta: Option<&'x MetaAdditions<'x>>,
     pub(super) empty: Empty,
     pub(super) form: Option<Form>,
 }
 
 impl<'w, 'a, 'x> PayloadWriter<'w, 'a, 'x> {
-    /// An object that has to have this form, if there is one.
+    /// Creates a writer for an object. With a form, the object is compared with it.
     pub(crate) const fn new(
         writer: &'w mut Writer<'a>,
         prefix: &'static str,
@@ -39,7 +39,7 @@ impl<'w, 'a, 'x> PayloadWriter<'w, 'a, 'x> {
         Self { writer, prefix, additions, meta: None, empty, form }
     }
 
-    /// The `_meta` of a message.
+    /// Creates a writer for the `_meta` of a message.
     pub(super) fn meta(writer: &'w mut Writer<'a>, meta: &'x MetaAdditions<'x>) -> Self {
         let payload = Self::new(writer, "", Empty::Braces, &Additions::NONE, None);
         Self { meta: Some(meta), ..payload }

@@ -1,4 +1,4 @@
-//! Results that have been written beforehand, and are only copied when they are asked for.
+//! [`Prepared`]: a result that is written once and then copied for each request.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -17,17 +17,18 @@ use super::writer::Writer;
 use crate::capability::CapabilitySet;
 use crate::json::raw::{MemberTexts, RAW_VALUE};
 
-/// A result that has been compared with what its method asks for in one revision, once, and is then
-/// sent by copying: a list of tools that is the same for everybody, for example.
+/// A result that is compared with the schema of its method in one revision once, and then sent by copying. An example
+/// is a list of tools that is the same for all clients.
 ///
-/// Give it to [`respond`](crate::Connection::respond). What the machine adds to results
-/// (their kind, how long they may be used again, who the server is) it adds as ever, for each request
-/// anew. A request in another revision, or for another method, is answered with it as with any JSON:
-/// members that the revision lacks are left out, and what does not fit is an error. So prepare one for
-/// each revision in which it is asked for often.
+/// Pass it to [`respond`](crate::Connection::respond). The connection still adds its members for each request: the
+/// type of the result, its caching hints and the identity of the server.
 ///
-/// A clone shares the text. `Debug` shows its length only. For serializers it is JSON text, as
-/// [`Raw`](crate::json::Raw) is.
+/// For a request in another revision or of another method, the result is treated like any other JSON: members that
+/// the revision does not have are omitted, and a misfit is an error. Therefore prepare one result for each frequently
+/// requested revision.
+///
+/// A clone shares the text. `Debug` shows only the length. Serializers receive the JSON text, as for
+/// [`Raw`](crate::json::Raw).
 ///
 /// ```
 /// use mcp_sansio::json::Raw;
@@ -59,22 +60,22 @@ pub struct Prepared {
 
 struct Parts {
     text: String,
-    /// What it has been compared with; nothing if MCP does not have the method.
+    /// The form that the text was compared with; `None` if MCP does not have the method.
     form: Option<Form>,
-    /// What the peer has to offer for it.
+    /// The capabilities that the peer must have declared.
     needs: CapabilitySet,
-    /// Where its members are, if they can be copied one by one.
+    /// The positions of the members, if they can be copied one by one.
     members: Option<Vec<Place>>,
 }
 
-/// Where a member is: its key without the quotes, which has no escapes, and its value.
+/// The position of a member: its key, without quotes and free of escapes, and its value.
 struct Place {
     key: Range<usize>,
     value: Range<usize>,
 }
 
 impl Prepared {
-    /// Writes a result of this form; any object if there is none.
+    /// Writes a result and compares it with the form. Without a form, any object is accepted.
     pub(crate) fn of(form: Option<Form>, result: &dyn Payload) -> Result<Self, EncodeError> {
         let mut buffer = Vec::new();
         let mut writer = Writer::new(&mut buffer, usize::MAX);
@@ -86,22 +87,22 @@ impl Prepared {
         Ok(Self { parts: Arc::new(Parts { text, form, needs, members }) })
     }
 
-    /// The JSON text, without what the machine adds.
+    /// Returns the JSON text, without the members that the connection adds.
     pub fn as_json(&self) -> &str {
         &self.parts.text
     }
 
-    /// Whether this is what the text has been compared with.
+    /// Whether the text was compared with this form.
     pub(super) fn is_for(&self, form: Form) -> bool {
         self.parts.form == Some(form)
     }
 
-    /// What the peer has to offer for it.
+    /// Returns the capabilities that the peer must have declared.
     pub(super) fn needs(&self) -> CapabilitySet {
         self.parts.needs
     }
 
-    /// Its members, keys without their quotes, if they can be copied one by one.
+    /// Returns the members, with keys without quotes, if they can be copied one by one.
     pub(super) fn members(&self) -> Option<impl Iterator<Item = (&str, &str)>> {
         let text = |range: &Range<usize>| self.parts.text.get(range.clone()).unwrap_or_default();
         let members = self.parts.members.as_ref()?;
@@ -129,14 +130,14 @@ impl Serialize for Prepared {
     }
 }
 
-/// Where the members of an object without white space are, if none of its keys has escapes.
+/// Returns the positions of the members of an object without white space, if none of its keys has escapes.
 fn places_in(text: &str) -> Option<Vec<Place>> {
     let mut places = Vec::new();
-    // Behind the brace that opens it, or the comma.
+    // The position behind the opening brace or a comma.
     let mut at = 1;
     for (key, value) in MemberTexts::of(text) {
         let key_end = at + 1 + key.as_wire().len();
-        // A quote and a colon stand between them.
+        // A quote and a colon separate key and value.
         let place = Place { key: at + 1..key_end, value: key_end + 2..key_end + 2 + value.len() };
         let is_there = text.get(place.key.clone()) == Some(key.as_wire())
             && text.get(place.value.clone()) == Some(value);

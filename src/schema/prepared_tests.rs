@@ -1,4 +1,4 @@
-//! A prepared result has the same text as one that is written directly.
+//! Tests that a prepared result has the same text as one that is written directly.
 
 use super::payload::Json;
 use alloc::string::{String, ToString};
@@ -53,8 +53,8 @@ fn what_has_been_prepared_is_written_like_what_has_not() {
                 written += 1;
                 let text = serde_json::to_string(&prepared).expect("writable");
                 assert_eq!(text, prepared.as_json(), "for other serializers");
-                // What the machine adds to results where there are no sessions, older revisions lack;
-                // and a `_meta` that is `null` leaves no place to add it in.
+                // Legacy revisions lack the members that the connection adds to modern results, and a `_meta` of
+                // `null` cannot hold additions.
                 let has_place = !serde_json::to_string(&value)
                     .is_ok_and(|text| member(&text, "_meta") == Some("null"));
                 let additions =
@@ -79,7 +79,7 @@ fn what_has_been_prepared_is_written_like_what_has_not() {
     assert!(1000 < written, "only {written} of the values could be written");
 }
 
-/// Keys are compared by what they stand for, and copied as they are.
+/// Keys are compared without their escapes, and copied with them.
 #[test]
 fn keys_with_escapes_are_copied_beside_additions() {
     let form = RequestKind::Ping.rule().result(Revision::V2026_07_28);

@@ -1,4 +1,4 @@
-//! JSON text is written like the same value with types, whatever it looks like and has to look like.
+//! Tests that JSON text is written like the same value with types, for any text and any shape.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -39,7 +39,7 @@ impl Serialize for Tree {
     }
 }
 
-/// Makes values that mostly fit their shapes.
+/// A generator of values that mostly fit their shapes.
 pub(super) struct Maker {
     state: u64,
     pub(super) revision: Revision,
@@ -50,7 +50,7 @@ impl Maker {
         Self { state: 0x9e37_79b9_7f4a_7c15, revision }
     }
 
-    /// A number below `bound` (xorshift).
+    /// Returns a pseudorandom number below `bound` (xorshift).
     fn below(&mut self, bound: usize) -> usize {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
@@ -114,7 +114,7 @@ impl Maker {
         }
     }
 
-    /// An object whose tag, if it has one, comes first: only from text is the kind known beforehand.
+    /// Returns an object with its tag, if any, as the first member: only for text is the kind known in advance.
     pub(super) fn record(&mut self, record: &'static Record) -> Tree {
         let mut members = Vec::new();
         for (index, field) in record.fields.iter().enumerate() {
@@ -169,7 +169,7 @@ pub(super) fn written(
     Ok((String::from_utf8(buffer).expect("UTF-8"), needs))
 }
 
-/// Every table of params and results.
+/// Returns every table of params and results.
 fn records(revision: Revision) -> Vec<&'static Record> {
     let requests = RequestKind::ALL.iter().flat_map(|kind| {
         let rule = kind.rule();

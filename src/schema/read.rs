@@ -1,4 +1,4 @@
-//! [`ReadMembers`]: reads the members of a model type, in any order.
+//! [`ReadMembers`]: reads the members of a model type in any order.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -10,7 +10,8 @@ use serde::de::{
 use super::wire_type::WireType;
 use crate::json::label::is_same_text;
 
-/// A type that is read from the members of an object. [`record!`](crate::model) writes it from the rows.
+/// A type that is read from the members of an object. [`record!`](crate::model) generates the implementation from the
+/// rows.
 pub(crate) trait ReadMembers<'de>: Sized {
     /// The name of the type, for errors.
     const NAME: &'static str;
@@ -21,7 +22,7 @@ pub(crate) trait ReadMembers<'de>: Sized {
     fn read<A: MapAccess<'de>>(object: A) -> Result<Self, A::Error>;
 }
 
-/// Reads an object. Members that have no row are passed over.
+/// Reads an object. Members without a row are skipped.
 #[inline]
 pub(crate) fn read_record<'de, T: ReadMembers<'de>, D: Deserializer<'de>>(
     deserializer: D,
@@ -47,7 +48,7 @@ impl<'de, T: ReadMembers<'de>> Visitor<'de> for RecordVisitor<T> {
 /// The keys of an object, each as the index of its row.
 pub(crate) struct Keys {
     names: &'static [&'static str],
-    /// Where the next one is looked for first: members mostly come in the order of the rows.
+    /// The row to try first for the next key: members mostly come in the order of the rows.
     next: usize,
 }
 
@@ -56,7 +57,7 @@ impl Keys {
         Self { names, next: 0 }
     }
 
-    /// The row of the next member that has one. Its value is to be read next.
+    /// Returns the row of the next member that has one. The caller must then read the value of the member.
     #[inline]
     pub(crate) fn next<'de, A: MapAccess<'de>>(
         &mut self,
@@ -72,7 +73,7 @@ impl Keys {
         Ok(None)
     }
 
-    /// The index of this name, or that of no row.
+    /// Returns the row of this name, or the number of rows if no row has it.
     fn index_of(&self, key: &[u8]) -> usize {
         let is_it = |name: &&str| is_same_text(name.as_bytes(), key);
         let (before, behind) = self.names.split_at_checked(self.next).unwrap_or_default();
@@ -107,7 +108,7 @@ impl Visitor<'_> for &Keys {
     }
 }
 
-/// Reads the value of a member that was not there before.
+/// Reads the value of a member. Fails if the member was read before.
 #[inline]
 pub(crate) fn read_once<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
     object: &mut A,
@@ -121,7 +122,7 @@ pub(crate) fn read_once<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// What a member is that was not there.
+/// Returns the value of an absent member. Fails if the member is required.
 pub(crate) fn absent<T, W: WireType<T>, E: Error>(name: &'static str) -> Result<T, E> {
     W::absent().ok_or_else(|| E::missing_field(name))
 }

@@ -1,4 +1,4 @@
-//! The [`Serializer`] that a [`Writer`] is.
+//! The [`Serializer`] implementation of [`Writer`].
 
 use core::fmt::Display;
 
@@ -26,7 +26,7 @@ macro_rules! integers {
 macro_rules! wide_integers {
     ($($method:ident: $integer:ty),*) => {$(
         fn $method(self, integer: $integer) -> Result {
-            // Beyond 64 bits it is no share of one in any case.
+            // A number outside `u64` becomes -1, which no bounded shape allows.
             let number = || u64::try_from(integer).map_or(Number::from(-1_i8), Number::from);
             self.check_number(true, number)?;
             self.push_integer(integer)

@@ -1,21 +1,21 @@
 //! `Shape` and `Record`: the permitted form of a value, as data in the tables of each revision.
 //!
-//! A [`Shape`] is looked at from two sides. The writer compares what the application serialises with
-//! it and leaves out what the revision has no words for, so that what goes out fits the schema of the
-//! revision; [`fits`](super::fits) compares what a peer sent with it, and is kinder.
+//! A [`Shape`] has two uses. The writer compares the application's values with it and omits members that the revision
+//! does not have, so that the output fits the schema of the revision. [`fits`](super::fits) compares received values
+//! with it, more tolerantly.
 
 use crate::capability::Capability;
 use crate::json::label::{Label, Mark};
 use crate::version::{Revision, RevisionSet};
 
-/// What a value may look like.
+/// The permitted form of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shape {
-    /// Anything.
+    /// Any JSON.
     Any,
     /// A string.
     Text,
-    /// One of some strings.
+    /// One of a set of strings.
     OneOf(&'static Choices),
     /// A string that is a `file://` URI.
     FileUri,
@@ -25,8 +25,8 @@ pub(crate) enum Shape {
     Base64,
     /// An integer.
     Integer,
-    /// An integer from 0 to 2^53 - 1, the greatest that every JSON parser reads exactly. What is read
-    /// may be anything: whoever needs it makes the best of it.
+    /// An integer from 0 to 2^53 - 1, the greatest that every JSON parser reads exactly. Received values may be
+    /// anything; their reader handles them.
     Natural,
     /// A number.
     Number,
@@ -36,28 +36,27 @@ pub(crate) enum Shape {
     Boolean,
     /// Any object.
     Object,
-    /// A string, a number, `true` or `false`, or a list of strings where there can be one.
+    /// A string, a number, `true` or `false`, or a list of strings in the revisions `lists`.
     Answer { lists: RevisionSet },
     /// An array.
     List(&'static Self),
-    /// An array of at most so many elements.
+    /// An array with at most this many elements.
     ListUpTo(usize, &'static Self),
     /// An array that is not empty.
     NonEmpty(&'static Self),
-    /// An object whose members are alike.
+    /// An object whose members all have this shape.
     Map(&'static Self),
-    /// An object whose members are known.
+    /// An object with known members.
     Record(&'static Record),
-    /// Such an object or, where there can be several, an array of them.
+    /// An object of this record or, in the revisions `many`, an array of such objects.
     OneOrMany { one: &'static Record, many: RevisionSet },
-    /// What became another thing with a revision.
+    /// A shape that changed with a revision.
     Widened(&'static Widened),
-    /// What it has to be when it is written. What is read may be anything: whoever needs it makes the
-    /// best of it.
+    /// A shape that is enforced only when writing. Received values may be anything; their reader handles them.
     Advice(&'static Self),
 }
 
-/// A shape that became another one.
+/// A shape that changed with a revision.
 #[derive(Debug)]
 pub(crate) struct Widened {
     /// The revisions with the second shape.
@@ -67,13 +66,13 @@ pub(crate) struct Widened {
 }
 
 impl Shape {
-    /// What it is in a revision.
+    /// Returns the shape in a revision.
     #[inline]
     pub(super) fn in_revision(self, revision: Revision) -> Self {
         *self.now(revision)
     }
 
-    /// The same, where it stands.
+    /// Returns the shape in a revision, by reference.
     #[inline]
     pub(super) fn now(&self, revision: Revision) -> &Self {
         match self {
@@ -85,37 +84,37 @@ impl Shape {
     }
 }
 
-/// Strings of which one is meant.
+/// A set of strings to choose from.
 #[derive(Debug)]
 pub(crate) struct Choices {
     pub(crate) choices: &'static [Choice],
-    /// Whether a peer may send others, which later revisions may have.
+    /// Whether a peer may send other values, which later revisions may define.
     pub(crate) open: bool,
 }
 
-/// One string, and what a peer has to offer for it to be sent.
+/// One string, and the capability that the peer must have declared for it to be sent.
 #[derive(Debug)]
 pub(crate) struct Choice {
     pub(crate) name: &'static str,
     pub(crate) gate: Option<Capability>,
 }
 
-/// The members of an object. Others may be there, and are nobody's business.
+/// The members of an object. Other members may be present and are ignored.
 #[derive(Debug)]
 pub(crate) struct Record {
-    /// At most 64 of them.
+    /// The fields, at most 64.
     pub(crate) fields: &'static [Field],
-    /// Those that have to be there wherever the revision has them, one bit each.
+    /// The fields that are required wherever the revision has them, one bit each.
     pub(super) required: u64,
-    /// Those of which the value is all there is to look at, in each revision.
+    /// The fields that need no check but that of their value, one bit each, for each revision.
     plain: [u64; Revision::ALL.len()],
-    /// Which of them tells the kinds apart.
+    /// The index of the field that distinguishes the kinds.
     tag: Option<usize>,
-    /// What kinds of it there are, if there are kinds.
+    /// The kinds of the object, if there are kinds.
     pub(crate) kinds: Option<Kinds>,
-    /// The fields that the first of them have to have, one bit each.
+    /// The required fields of the first eight kinds, one bit each.
     kinds_required: [u64; 8],
-    /// Exactly one of these members is there; all of them if that is none.
+    /// Exactly one of these members must be present. Empty if there is no such rule.
     pub(crate) either: &'static [&'static str],
 }
 
@@ -126,34 +125,34 @@ pub(crate) struct Field {
     pub(super) label: Label,
     pub(crate) shape: Shape,
     pub(crate) presence: Presence,
-    /// The revisions that have it.
+    /// The revisions that have the member.
     pub(crate) revisions: RevisionSet,
-    /// Kinds that have it in other revisions.
+    /// A kind that has the member in other revisions.
     pub(crate) in_kind: Option<(&'static str, RevisionSet)>,
-    /// What a peer has to offer for it to be sent.
+    /// The capability that the peer must have declared for the member to be sent.
     pub(crate) gate: Option<Capability>,
 }
 
-/// Whether a member has to be there.
+/// Whether a member is required, and the handling of a member that cannot be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     Required,
-    /// Where the revision does not have it, it is left out.
+    /// Optional, and omitted if the revision does not have it.
     Optional,
-    /// The same, and where the revision has it but not with such a value, that is left out, too.
+    /// Optional, and omitted if the revision does not have it or does not allow its value.
     Fitting,
-    /// It need not be there, but where the revision does not have it yet, nothing stands for it.
+    /// Optional, but an error if the revision does not have it yet.
     Essential,
 }
 
-/// Objects that are told apart by the string in one of their members.
+/// The kinds of an object, distinguished by the string in one of its members.
 #[derive(Debug)]
 pub(crate) struct Kinds {
     pub(crate) tag: &'static str,
     pub(crate) kinds: &'static [Kind],
     /// The kind of an object without the tag.
     pub(crate) default: Option<&'static str>,
-    /// Whether a peer may send others, which later revisions may have.
+    /// Whether a peer may send other values, which later revisions may define.
     pub(crate) open: bool,
 }
 
@@ -162,19 +161,19 @@ pub(crate) struct Kinds {
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) revisions: RevisionSet,
-    /// The members that this kind has to have.
+    /// The required members of the kind.
     pub(crate) required: &'static [&'static str],
-    /// What a peer has to offer for it to be sent.
+    /// The capability that the peer must have declared for the kind to be sent.
     pub(crate) gate: Option<Capability>,
 }
 
 impl Record {
-    /// An object with these members, all of one kind.
+    /// Creates a table with these members, without kinds.
     pub(crate) const fn of(fields: &'static [Field]) -> Self {
         Self::with(fields, None, &[])
     }
 
-    /// An object with these members, of these kinds, with exactly one of some members.
+    /// Creates a table with these members and kinds. Exactly one of the members in `either` must be present.
     pub(crate) const fn with(
         fields: &'static [Field],
         kinds: Option<Kinds>,
@@ -202,49 +201,49 @@ impl Record {
         Self { fields, required, plain, tag, kinds, kinds_required, either }
     }
 
-    /// How many members every such object has.
+    /// Returns the number of required members.
     pub(crate) const fn required_members(&self) -> usize {
         self.required.count_ones() as usize
     }
 
-    /// Whether there are members that every such object has.
+    /// Whether the table has required members.
     pub(super) const fn needs_members(&self) -> bool {
         self.required != 0
     }
 
-    /// Whether it can be an object without members, of whatever kind.
+    /// Whether an object without members fits, in every revision.
     pub(super) const fn may_be_empty(&self) -> bool {
         self.is_whole(0)
     }
 
-    /// Whether an object with these members, one bit each, has all it needs in every revision, which
-    /// asks nothing of the peer. If not, that takes a closer look.
+    /// Whether an object with these members, one bit each, is complete in every revision and requires no capability
+    /// of the peer. If not, a closer check must decide.
     #[inline]
     pub(super) const fn is_whole(&self, seen: u64) -> bool {
         self.required & !seen == 0 && self.kinds.is_none() && self.either.is_empty()
     }
 
-    /// Whether the field with this index tells the kinds apart.
+    /// Whether the field with this index distinguishes the kinds.
     #[inline]
     pub(super) fn is_tag(&self, index: usize) -> bool {
         self.tag == Some(index)
     }
 
-    /// The fields that the kind with this index has to have, one bit each; all of them if that is not
-    /// known beforehand.
+    /// Returns the required fields of the kind with this index, one bit each; all fields if they are not known in
+    /// advance.
     #[inline]
     pub(super) fn required_by_kind(&self, index: usize) -> u64 {
         self.kinds_required.get(index).copied().unwrap_or(u64::MAX)
     }
 
-    /// Whether a revision has a field with this index in objects of every kind, and asks nothing of the
-    /// peer for it, so that its value is all there is to look at.
+    /// Whether the revision has the field with this index in objects of every kind and without a capability. Such a
+    /// field needs no check but that of its value.
     #[inline]
     pub(super) fn is_plain(&self, index: usize, revision: Revision) -> bool {
         self.plain.get(revision as usize).is_some_and(|plain| plain >> index & 1 != 0)
     }
 
-    /// The field of this name, and which of them it is.
+    /// Returns the field of this name and its index.
     pub(super) fn field(&self, key: &[u8]) -> Option<(usize, &'static Field)> {
         let mark = Mark::of(key);
         let index = self.fields.iter().position(|field| field.label.is(key, mark))?;
@@ -252,8 +251,8 @@ impl Record {
     }
 }
 
-/// The fields that kinds have to have, as far as there is room, one bit each. What is no field is one
-/// that no object has.
+/// Returns the required fields of the first kinds, one bit each. A name without a field sets all bits, which no
+/// object satisfies.
 const fn required_by(kinds: &[Kind], fields: &[Field]) -> [u64; 8] {
     let mut each = [0; 8];
     let (mut rest, mut kinds): (&mut [u64], _) = (&mut each, kinds);
@@ -268,7 +267,7 @@ const fn required_by(kinds: &[Kind], fields: &[Field]) -> [u64; 8] {
     each
 }
 
-/// The bit of the field with this name.
+/// Returns the bit of the field with this name, or all bits if there is none.
 const fn bit_of(name: &str, fields: &[Field]) -> u64 {
     let (mut bit, mut rest) = (1, fields);
     while let [field, behind @ ..] = rest {
@@ -291,7 +290,7 @@ const fn note_revisions(each: &mut [u64; Revision::ALL.len()], revisions: Revisi
     }
 }
 
-/// Whether two texts are the same, for tables that are made before the program runs.
+/// Whether two texts are equal, in constant evaluation.
 pub(super) const fn is_same(text: &str, other: &str) -> bool {
     let (mut text, mut other) = (text.as_bytes(), other.as_bytes());
     while let ([byte, behind @ ..], [other_byte, other_behind @ ..]) = (text, other) {
@@ -304,64 +303,64 @@ pub(super) const fn is_same(text: &str, other: &str) -> bool {
 }
 
 impl Field {
-    /// A member that has to be there.
+    /// Creates a required member.
     pub(crate) const fn required(name: &'static str, shape: Shape) -> Self {
         let presence = Presence::Required;
         let revisions = RevisionSet::ALL;
         Self { name, label: Label::of(name), shape, presence, revisions, in_kind: None, gate: None }
     }
 
-    /// A member that need not be there.
+    /// Creates an optional member.
     pub(crate) const fn optional(name: &'static str, shape: Shape) -> Self {
         Self { presence: Presence::Optional, ..Self::required(name, shape) }
     }
 
-    /// A member as its row says.
+    /// Creates the member of a row.
     pub(crate) const fn row(name: &'static str, shape: Shape, is_required: bool) -> Self {
         if is_required { Self::required(name, shape) } else { Self::optional(name, shape) }
     }
 
-    /// The same, only in this revision.
+    /// Returns the member restricted to this revision.
     pub(crate) const fn only(self, revision: Revision) -> Self {
         Self { revisions: RevisionSet::only(revision), ..self }
     }
 
-    /// The same, left out if the revision does not allow its value.
+    /// Returns the member, omitted if the revision does not allow its value.
     pub(crate) const fn or_left_out(self) -> Self {
         Self { presence: Presence::Fitting, ..self }
     }
 
-    /// The same, refused where the revision does not have it yet.
+    /// Returns the member, refused if the revision does not have it yet.
     pub(crate) const fn or_refused(self) -> Self {
         Self { presence: Presence::Essential, ..self }
     }
 
-    /// The same, from this revision on.
+    /// Returns the definition restricted to this revision and later ones.
     pub(crate) const fn since(self, revision: Revision) -> Self {
         Self { revisions: RevisionSet::since(revision), ..self }
     }
 
-    /// The same, but not any more in this revision and later.
+    /// Returns the member restricted to the revisions before this one.
     pub(crate) const fn before(self, revision: Revision) -> Self {
         Self { revisions: self.revisions.and(RevisionSet::before(revision)), ..self }
     }
 
-    /// Whether a revision does not have it any more.
+    /// Whether an earlier revision was the last to have the member.
     pub(super) fn was_removed(&self, revision: Revision) -> bool {
         self.revisions.latest().is_some_and(|latest| latest < revision)
     }
 
-    /// The same, but objects of this kind have it from this revision on.
+    /// Returns the member, which objects of this kind have from this revision on.
     pub(crate) const fn in_kind_since(self, kind: &'static str, revision: Revision) -> Self {
         Self { in_kind: Some((kind, RevisionSet::since(revision))), ..self }
     }
 
-    /// The same, sent only if the peer offers this.
+    /// Returns the definition, sent only if the peer has declared this capability.
     pub(crate) const fn gated(self, capability: Capability) -> Self {
         Self { gate: Some(capability), ..self }
     }
 
-    /// Whether a revision has it in an object of this kind.
+    /// Whether a revision has the member in an object of this kind.
     pub(super) fn is_in(&self, revision: Revision, kind: Option<&Kind>) -> bool {
         match (self.in_kind, kind) {
             (Some((name, revisions)), Some(kind)) if kind.name == name => {
@@ -373,24 +372,24 @@ impl Field {
 }
 
 impl Kind {
-    /// A kind with members that it has to have.
+    /// Creates a kind with these required members.
     pub(crate) const fn of(name: &'static str, required: &'static [&'static str]) -> Self {
         Self { name, revisions: RevisionSet::ALL, required, gate: None }
     }
 
-    /// The same, from this revision on.
+    /// Returns the definition restricted to this revision and later ones.
     pub(crate) const fn since(self, revision: Revision) -> Self {
         Self { revisions: RevisionSet::since(revision), ..self }
     }
 
-    /// The same, sent only if the peer offers this.
+    /// Returns the definition, sent only if the peer has declared this capability.
     pub(crate) const fn gated(self, capability: Capability) -> Self {
         Self { gate: Some(capability), ..self }
     }
 }
 
 impl Choice {
-    /// The same, sent only if the peer offers this.
+    /// Returns the definition, sent only if the peer has declared this capability.
     pub(crate) const fn gated(self, capability: Capability) -> Self {
         Self { gate: Some(capability), ..self }
     }
@@ -403,14 +402,14 @@ impl Choices {
     }
 }
 
-/// The form that a payload has to have: what it may look like in a revision.
+/// The table that a payload is compared with, and the revision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Form {
     pub(crate) record: &'static Record,
     pub(crate) revision: Revision,
 }
 
-/// Records are tables, each of which is there once.
+/// Tables are compared by address, because each table exists once.
 impl PartialEq for Form {
     fn eq(&self, other: &Self) -> bool {
         let identity = |form: &Self| (core::ptr::from_ref(form.record), form.revision);
@@ -428,13 +427,13 @@ pub(super) fn is_base64(text: &str) -> bool {
         [digits @ .., b'=', b'='] | [digits @ .., b'='] => digits,
         digits => digits,
     };
-    // Without a branch, so that it becomes vector instructions.
+    // The loop has no branches, so that it compiles to vector instructions.
     digits.iter().fold(true, |all, byte| {
         all & (byte.is_ascii_alphanumeric() | (*byte == b'+') | (*byte == b'/'))
     })
 }
 
-/// A scheme, a colon and something behind it
+/// Whether text is a URI: a scheme, a colon and a nonempty rest
 /// ([RFC 3986](https://www.rfc-editor.org/rfc/rfc3986#section-3)).
 pub(crate) fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
@@ -445,17 +444,17 @@ pub(crate) fn is_uri(text: &str) -> bool {
         && !rest.contains(|c: char| c.is_whitespace() || c.is_control())
 }
 
-/// A string that asks nothing of the peer.
+/// Creates a string that requires no capability of the peer.
 pub(crate) const fn choice(name: &'static str) -> Choice {
     Choice { name, gate: None }
 }
 
-/// Strings that later revisions may add to.
+/// Creates a set of strings that later revisions may extend.
 pub(crate) const fn open(choices: &'static [Choice]) -> Choices {
     Choices { choices, open: true }
 }
 
-/// Strings of which there are no others.
+/// Creates a set of strings that no revision extends.
 pub(crate) const fn closed(choices: &'static [Choice]) -> Choices {
     Choices { choices, open: false }
 }

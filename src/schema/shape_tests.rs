@@ -20,7 +20,7 @@ static NUMBERS: Record = Record::of(&[
 
 static NEEDY: Record = Record::of(&[Field::required("needed", Shape::Text)]);
 
-/// A record of which one kind has a member earlier than the other.
+/// A table with two kinds, one of which has a member since an earlier revision.
 static OF_KINDS: Record = Record::with(
     &[
         Field::optional("kind", Shape::Text),
@@ -41,7 +41,7 @@ static WITH_DEFAULTS: Record = Record::of(&[
     Field::optional("third", Shape::Natural),
 ]);
 
-/// Members in this order.
+/// An object with its members in this order.
 struct Ordered<'a, T>(&'a [(&'a str, T)]);
 
 impl<T: Serialize> Serialize for Ordered<'_, T> {
@@ -76,7 +76,7 @@ fn a_natural_number_is_one_that_every_parser_reads_exactly() {
     assert_eq!(natural(-1), refused("natural", Problem::NotAllowed));
 }
 
-/// Its text may be valid JSON, but nobody could read it.
+/// The text of such a number may be valid JSON, but no type can hold the number.
 #[test]
 fn a_number_that_nothing_can_hold_is_in_no_range() {
     let digits = "1".repeat(400);
@@ -123,7 +123,7 @@ fn nothing_is_left_out_that_has_to_be_there() {
     assert_eq!(write(&(), &NUMBERS, &[]).as_deref(), Ok(""));
 }
 
-/// Its comma goes with it, wherever it stands and whatever comes behind it.
+/// A removed member is removed with its comma, in any position.
 #[test]
 fn a_member_that_its_kind_does_not_have_leaves_no_trace() {
     let table: [(&[(&str, &str)], &str); 6] = [
@@ -145,7 +145,7 @@ fn a_member_that_its_kind_does_not_have_leaves_no_trace() {
     }
 }
 
-/// JSON text can hold a member twice.
+/// JSON text may contain a member twice.
 #[test]
 fn a_member_that_stands_there_twice_is_left_out_twice() {
     for text in [r#"{"late":1,"late":2,"kind":"slow"}"#, r#"{"kind":"slow","late":1,"late":2}"#] {
@@ -154,7 +154,7 @@ fn a_member_that_stands_there_twice_is_left_out_twice() {
     }
 }
 
-/// Absent and `null` mean the same, so a default stands for both.
+/// Absent and `null` mean the same, so a default replaces both.
 #[test]
 fn a_default_stands_for_what_is_null() {
     type Row<'a> = (&'a [(&'a str, Option<u8>)], &'a str);

@@ -7,25 +7,25 @@ use crate::json::label::Mark;
 use crate::json::name::Name;
 use crate::version::Revision;
 
-/// What has been seen of an object.
+/// The state of a pass over an object: the members seen so far, and the kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sight {
     record: &'static Record,
-    /// The fields that were there, one bit each.
+    /// The fields that were present, one bit each.
     seen: u64,
-    /// Where the next one is looked for.
+    /// The index of the field to try first for the next key.
     next: usize,
     kind: Option<&'static Kind>,
-    /// The fields that this kind has to have, one bit each.
+    /// The required fields of the kind, one bit each.
     kind_required: u64,
 }
 
-/// Which side a value comes from.
+/// The strictness of the comparison, which depends on the origin of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strictness {
-    /// It is to be sent.
+    /// The value is to be sent.
     Exact,
-    /// It was received.
+    /// The value was received.
     Tolerant,
 }
 
@@ -38,8 +38,8 @@ impl Sight {
         self.record
     }
 
-    /// The field of this name, and which of them it is. Members nearly always come in the order of the
-    /// tables, so it is looked for behind the last one first.
+    /// Returns the field of this name and its index. Members nearly always come in the order of the tables, so the
+    /// field after the last one is tried first.
     #[inline(always)]
     pub(super) fn field(&mut self, key: &[u8]) -> Option<(usize, &'static Field)> {
         let index = self.next;
@@ -52,7 +52,7 @@ impl Sight {
         }
     }
 
-    /// The same of one that is not the next.
+    /// The same as `field`, for a field other than the expected one.
     #[inline(never)]
     fn other_field(&mut self, key: &[u8]) -> Option<(usize, &'static Field)> {
         let mark = Mark::of(key);
@@ -64,7 +64,7 @@ impl Sight {
         Some((index, self.record.fields.get(index)?))
     }
 
-    /// The same of a key that has been read.
+    /// The same as `field`, for a key that was read.
     #[inline]
     pub(super) fn named(&mut self, key: Name<'_>) -> Option<(usize, &'static Field)> {
         match key.as_plain() {
@@ -78,8 +78,8 @@ impl Sight {
         self.record.fields.iter().enumerate().find(|(_, field)| key == field.name)
     }
 
-    /// The field that comes next if its name is what JSON text begins with, which of them it is, and
-    /// what stands behind its colon.
+    /// Returns the next field, its index and the text behind its colon, if the JSON text begins with the name of this
+    /// field.
     #[inline(always)]
     pub(super) fn next_field<'t>(
         &mut self,
@@ -96,12 +96,12 @@ impl Sight {
         self.kind
     }
 
-    /// A field was there and had a value.
+    /// Marks a field as present with a value.
     pub(super) const fn see(&mut self, index: usize) {
         self.seen |= 1 << index;
     }
 
-    /// The tag was there. A kind that is not known may come from a peer.
+    /// Sets the kind from the tag. A kind from a peer may be unknown if the kinds are open.
     pub(super) fn tag(
         &mut self,
         revision: Revision,
@@ -124,7 +124,7 @@ impl Sight {
         Err(Misfit::at(kinds.tag, problem))
     }
 
-    /// Everything that is there has been seen. Gives what its kind asks of the peer.
+    /// Fails if a required member is missing. Returns the capabilities that the kind requires of the peer.
     #[inline]
     pub(super) fn end(
         &self,

@@ -1,13 +1,13 @@
-//! `Source`: a position in JSON text that is being written.
+//! `Source`: a position in the JSON text that is being written.
 
 use super::encode_error::{EncodeError, Result};
 use crate::json::walk::Walk;
 
-/// A position in JSON text that is being written.
+/// A position in the JSON text that is being written.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'t> {
     pub(super) walk: Walk<'t>,
-    /// Whether there is no newline in it, so that nothing in it has to be made one line.
+    /// Whether the text has no newline, so that its parts need no conversion to one line.
     pub(super) is_line: bool,
 }
 
@@ -17,8 +17,8 @@ impl<'t> Source<'t> {
         Self { walk: Walk::new(text), is_line }
     }
 
-    /// Steps over the next value. There is one if the text is JSON, which a type that passes itself off
-    /// as `RawValue` need not know.
+    /// Steps over the next value. Fails if the text is not JSON, which is possible for a type that imitates
+    /// `RawValue`.
     #[inline]
     pub(super) fn value(&mut self) -> Result<&'t str> {
         self.walk.value().ok_or(EncodeError::Payload)

@@ -71,7 +71,7 @@ fn the_writer_refuses_what_json_has_no_words_for() {
     assert_eq!(Raw::from_serialize(&Gives).err(), Some(EncodeError::Payload));
 }
 
-/// Serde_json and this crate must understand each other's raw values.
+/// `serde_json` and this crate must understand each other's raw values.
 #[test]
 fn raw_values_pass_through_both_serializers() {
     let raw = Raw::new(r#"{"a" : [1]}"#).expect("valid");
@@ -171,7 +171,7 @@ fn only_objects_are_params_and_results() {
     assert_eq!(object(&Raw::new("[]").expect("valid"), Empty::Omitted, &Additions::NONE), refused);
 }
 
-/// Variants are objects, too, with the name of the variant as their key.
+/// Variants are objects too, with the name of the variant as their key.
 #[test]
 fn variants_are_objects_of_one_member() {
     let meta = [("token", "7")];
@@ -192,8 +192,8 @@ fn variants_are_objects_of_one_member() {
     assert!(write(&Shape::Tuple(1, true), &owned).is_err(), "the machine owns this member");
 }
 
-/// What `serde_json::Number` and `serde_json::from_str` do where somebody has switched on
-/// `arbitrary_precision`, which features make of everybody's serde_json.
+/// The behavior of `serde_json::Number` and `serde_json::from_str` with the feature `arbitrary_precision`. Feature
+/// unification enables it for all dependents of serde_json.
 #[test]
 fn numbers_of_arbitrary_precision_are_numbers() {
     use serde::de::Deserialize;

@@ -9,23 +9,23 @@ use crate::capability::Capability;
 use crate::json::Number;
 use crate::version::RevisionSet;
 
-/// A type that looks the same on the wire wherever it stands.
+/// A type with the same JSON form everywhere.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can look like several things on the wire",
     note = "say behind `as` which of them it is in this member, for example `as Object`"
 )]
 pub(crate) trait Value {
-    /// What it is compared with where it has been read and not been built.
+    /// The shape that a value is compared with if it was read instead of built.
     const SHAPE: Shape;
 
     fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written;
 }
 
-/// What a member that is held as a `T` looks like on the wire.
+/// The JSON form of a member whose Rust type is `T`.
 pub(crate) trait WireType<T> {
     const SHAPE: Shape;
 
-    /// Whether the member has to be there.
+    /// Whether the member is required.
     const REQUIRED: bool = true;
 
     #[inline(always)]
@@ -33,7 +33,7 @@ pub(crate) trait WireType<T> {
         false
     }
 
-    /// What is read where the member is absent; `None` if it has to be there.
+    /// Returns the value of an absent member, or `None` if the member is required.
     fn absent() -> Option<T> {
         None
     }
@@ -41,7 +41,7 @@ pub(crate) trait WireType<T> {
     fn write(value: &T, out: &mut ModelWriter<'_, '_>) -> Written;
 }
 
-/// What the type looks like wherever it stands.
+/// The JSON form of a type that implements [`Value`].
 pub(crate) enum Own {}
 
 impl<T: Value> WireType<T> for Own {
@@ -75,7 +75,7 @@ impl<T, W: WireType<T>> WireType<Option<T>> for W {
     }
 }
 
-/// Writes a member, with a comma in front of its key.
+/// Writes a member with a leading comma.
 #[inline(always)]
 pub(crate) fn write_member<T, W: WireType<T>>(
     out: &mut ModelWriter<'_, '_>,
@@ -87,7 +87,7 @@ pub(crate) fn write_member<T, W: WireType<T>>(
         return Ok(());
     }
     if !out.is_in(revisions) {
-        // Without an essential member the message would mean something else: the filter says so.
+        // Omitting an essential member would change the meaning of the message, so the filter must report it.
         return match presence {
             Presence::Essential => out.need_filter(),
             Presence::Required | Presence::Optional | Presence::Fitting => Ok(()),

@@ -1,7 +1,7 @@
-//! `Writer`: appends JSON to a buffer it may not overfill.
+//! `Writer`: appends JSON to a buffer with a limit.
 //!
-//! It prints the same text as serde_json, which cannot write into a buffer without `std`. If a shape
-//! is expected of the next value, it checks that the value has it.
+//! The output is the same as that of serde_json, which cannot write into a buffer without `std`. If a shape is
+//! expected of the next value, the writer compares the value with it.
 
 use alloc::vec::Vec;
 
@@ -16,17 +16,17 @@ use crate::version::Revision;
 pub(crate) struct Writer<'a> {
     pub(super) buffer: &'a mut Vec<u8>,
     pub(super) limit: usize,
-    /// What the next value has to look like, and in which revision.
+    /// The shape that the next value must have in the revision.
     pub(super) expected: Shape,
     revision: Revision,
-    /// What the peer has to offer for what has been written.
+    /// The capabilities that the peer must have declared for the output so far.
     needs: CapabilitySet,
-    /// The last value was `null` where something else was expected.
+    /// Whether the last value was `null` where a shape was expected.
     wrote_null: bool,
 }
 
 impl<'a> Writer<'a> {
-    /// A writer that lets the buffer grow to `limit` bytes in all.
+    /// Creates a writer that lets the buffer grow to `limit` bytes in total.
     pub(crate) const fn new(buffer: &'a mut Vec<u8>, limit: usize) -> Self {
         Self {
             buffer,
@@ -38,17 +38,17 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What the peer has to offer for what has been written.
+    /// Returns the capabilities that the peer must have declared for the output so far.
     pub(crate) const fn needs(&self) -> CapabilitySet {
         self.needs
     }
 
-    /// Where the next byte will be.
+    /// Returns the position of the next byte.
     pub(crate) const fn position(&self) -> usize {
         self.buffer.len()
     }
 
-    /// What has been written since a position.
+    /// Returns the output since a position.
     pub(crate) fn since(&self, position: usize) -> &[u8] {
         self.buffer.get(position..).unwrap_or_default()
     }
@@ -61,14 +61,14 @@ impl<'a> Writer<'a> {
         self.revision = revision;
     }
 
-    /// Says what the next value has to look like.
+    /// Sets the shape that the next value must have.
     #[inline]
     pub(super) fn expect(&mut self, shape: &Shape) {
         self.expected = *shape.now(self.revision);
         self.wrote_null = false;
     }
 
-    /// What the next value has to look like.
+    /// Returns the shape that the next value must have.
     #[inline]
     pub(super) const fn expected(&self) -> Shape {
         self.expected
@@ -79,7 +79,7 @@ impl<'a> Writer<'a> {
         core::mem::replace(&mut self.expected, Shape::Any)
     }
 
-    /// Whether the value that was expected turned out to be `null`.
+    /// Whether the value was `null` where a shape was expected.
     pub(super) const fn wrote_null(&self) -> bool {
         self.wrote_null
     }
@@ -92,7 +92,7 @@ impl<'a> Writer<'a> {
         self.buffer.truncate(position);
     }
 
-    /// Takes out what has been written between two positions.
+    /// Removes the output between two positions.
     pub(super) fn remove(&mut self, start: usize, end: usize) {
         self.buffer.drain(start..end);
     }
@@ -103,7 +103,7 @@ impl<'a> Writer<'a> {
         self.push(b"null")
     }
 
-    /// A string is about to be written.
+    /// Compares a string that is about to be written with the expected shape.
     #[inline]
     pub(super) fn check_text(&mut self, text: &str) -> Result {
         if let Shape::Any | Shape::Text = self.expected {
@@ -134,7 +134,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// A number is about to be written.
+    /// Compares a number that is about to be written with the expected shape.
     pub(super) fn check_number(&mut self, is_integer: bool, number: impl Fn() -> Number) -> Result {
         number_fits(self.take_expected(), is_integer, number)
     }
@@ -152,7 +152,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Whether a string is of a shape, which is no choice of strings.
+/// Fails if a string does not have the shape, which must not be [`Shape::OneOf`].
 pub(super) fn text_fits(shape: Shape, text: &str) -> Result {
     let fits = match shape {
         Shape::Any | Shape::Text | Shape::Answer { .. } => true,
@@ -164,7 +164,7 @@ pub(super) fn text_fits(shape: Shape, text: &str) -> Result {
     if fits { Ok(()) } else { not_allowed() }
 }
 
-/// Whether a number is of a shape.
+/// Fails if a number does not have the shape.
 pub(super) fn number_fits(shape: Shape, is_integer: bool, number: impl Fn() -> Number) -> Result {
     const GREATEST: u64 = (1 << 53) - 1;
     let range = match shape {

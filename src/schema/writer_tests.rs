@@ -7,14 +7,14 @@ use serde::{Serialize, Serializer};
 use super::*;
 use crate::json::Raw;
 
-/// What serde_json prints, which has to be what we print.
+/// Checks that the output is the same as that of serde_json.
 #[track_caller]
 fn same<T: Serialize>(value: &T) {
     let theirs = serde_json::to_string(value).expect("writable");
     assert_eq!(Raw::from_serialize(value).expect("writable").as_json(), theirs);
 }
 
-/// A map of one member, whose key need not have an order.
+/// A map of one member, whose key need not implement `Ord`.
 struct Keyed<K>(K);
 
 impl<K: Serialize> Serialize for Keyed<K> {
@@ -35,7 +35,7 @@ enum Variant {
     Newtype(u8),
 }
 
-/// A value that prints itself, as addresses and dates do.
+/// A value that is serialized through `Display`, like addresses and dates.
 struct Printed(&'static str);
 
 impl Serialize for Printed {
@@ -82,7 +82,7 @@ fn values_of_every_kind_are_printed_as_serde_json_prints_them() {
     same(&Bytes(b""));
 }
 
-/// What a struct is in Rust does not show: neither a wrapper, nor that it has no members.
+/// The output does not depend on the kind of the struct, such as a newtype or a unit struct.
 #[test]
 fn params_can_be_any_kind_of_struct() {
     let write = |value: &dyn Fn(PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError>, empty| {

@@ -1,4 +1,4 @@
-//! A result that has been written before it is its turn, for one request.
+//! [`WrittenResult`]: the result of one request, written before the response is sent.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -14,24 +14,24 @@ use super::writer::Writer;
 use crate::capability::CapabilitySet;
 use crate::json::raw::{MemberTexts, RAW_VALUE};
 
-/// The result of one request as JSON text in a buffer of the caller, checked against what its method asks for in the
+/// The result of one request as JSON text in a buffer of the caller, compared with the schema of its method in the
 /// revision of the request.
 ///
-/// [`Request::write_result`](crate::Request::write_result) writes it without the machine, so that nothing of the
-/// application's runs while the machine is locked. [`respond`](crate::Connection::respond) then copies it. For
-/// a result that many requests are answered with, [`Prepared`](crate::schema::Prepared) owns its text.
+/// [`Request::write_result`](crate::Request::write_result) writes the result without the connection, so that no code
+/// of the application runs while the connection is locked. [`respond`](crate::Connection::respond) then copies the
+/// result. For a result of many requests use [`Prepared`](crate::schema::Prepared), which owns its text.
 ///
-/// `Debug` shows its length only. For serializers it is JSON text, as [`Raw`](crate::json::Raw) is.
+/// `Debug` shows only the length. Serializers receive the JSON text, as for [`Raw`](crate::json::Raw).
 pub struct WrittenResult<'b> {
     text: &'b str,
-    /// What it has been compared with; nothing if MCP does not have the method.
+    /// The form that the text was compared with; `None` if MCP does not have the method.
     form: Option<Form>,
-    /// What the peer has to offer for it.
+    /// The capabilities that the peer must have declared.
     needs: CapabilitySet,
 }
 
 impl<'b> WrittenResult<'b> {
-    /// Writes a result of this form; any object if there is none.
+    /// Writes a result and compares it with the form. Without a form, any object is accepted.
     pub(crate) fn of(
         form: Option<Form>,
         result: &dyn Payload,
@@ -46,22 +46,22 @@ impl<'b> WrittenResult<'b> {
         Ok(Self { text, form, needs })
     }
 
-    /// The JSON text, without what the machine adds.
+    /// Returns the JSON text, without the members that the connection adds.
     pub const fn as_json(&self) -> &'b str {
         self.text
     }
 
-    /// Whether this is what the text has been compared with.
+    /// Whether the text was compared with this form.
     pub(super) fn is_for(&self, form: Option<Form>) -> bool {
         self.form == form
     }
 
-    /// What the peer has to offer for it.
+    /// Returns the capabilities that the peer must have declared.
     pub(super) const fn needs(&self) -> CapabilitySet {
         self.needs
     }
 
-    /// Its members. Whatever it is, it is an object without white space.
+    /// Returns the members. The text is always an object without white space.
     pub(super) fn members(&self) -> MemberTexts<'b> {
         MemberTexts::of(self.text)
     }
