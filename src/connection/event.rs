@@ -16,6 +16,7 @@ use crate::schema::Misfit;
 use crate::task::TaskKey;
 
 /// A notification, defined by MCP or not. A notification is never answered.
+#[doc(alias("ClientNotification", "ServerNotification", "JSONRPCNotification"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Notification<'a> {
@@ -221,6 +222,7 @@ impl TaskAnswer<'_> {
 }
 
 /// The outcome of a call. A call that this side cancelled has no outcome event: `cancel` returns the outcome.
+#[doc(alias("ClientResult", "ServerResult", "JSONRPCResultResponse", "JSONRPCResponse"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome<'a> {

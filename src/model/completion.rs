@@ -42,6 +42,7 @@ impl<'a> CompleteParams<'a> {
 }
 
 /// The prompt or resource template that an argument belongs to.
+#[doc(alias = "ResourceReference")]
 #[doc(alias("PromptReference", "ResourceTemplateReference"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]

@@ -30,6 +30,7 @@ open_enum! {
 
 record! {
     /// Hints on the use of a piece of content or a resource.
+    #[doc(alias = "Annotated")]
     #[derive(Default)]
     pub struct Annotations<'a> {
         /// The audience; both roles if absent.

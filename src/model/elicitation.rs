@@ -13,6 +13,7 @@ use crate::version::Revision;
 
 record! {
     /// The params of `elicitation/create`.
+    #[doc(alias("ElicitRequestFormParams", "ElicitRequestURLParams"))]
     #[doc(alias("elicitation/create", "ElicitRequestParams", "CreateElicitationRequestParams"))]
     #[derive(Default)]
     #![record = &ELICIT]

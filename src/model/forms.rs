@@ -84,6 +84,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for PrimitiveSchema<'a> {
 
 record! {
     /// A text field. With `enum` or `oneOf`, the field is a choice of one value from a list.
+    #[doc(alias(
+        "EnumSchema",
+        "SingleSelectEnumSchema",
+        "UntitledSingleSelectEnumSchema",
+        "TitledSingleSelectEnumSchema",
+        "LegacyTitledEnumSchema",
+    ))]
     #[derive(Default)]
     #![tag("type" = "string")]
     pub struct StringSchema<'a> {
@@ -178,6 +185,7 @@ record! {
 
 record! {
     /// A field for several choices from a list (2025-11-25).
+    #[doc(alias("UntitledMultiSelectEnumSchema", "TitledMultiSelectEnumSchema"))]
     #[derive(Default)]
     #![tag("type" = "array")]
     pub struct ArraySchema<'a> {

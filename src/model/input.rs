@@ -16,6 +16,7 @@ use crate::schema::shape::Shape;
 use crate::schema::{ModelWriter, Value, Written};
 
 /// One input request of a server: a method and its params, without an envelope (2026-07-28).
+#[doc(alias("InputRequests", "InputResponse", "InputResponses", "InputResponseRequestParams"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -129,6 +130,7 @@ record! {
     /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(alias = "ResultType")]
     #[doc(alias("InputRequiredResult", "input_required"))]
     #[derive(Default)]
     pub struct InputRequired<'a> {

@@ -12,6 +12,7 @@ record! {
     /// The name and version of a program, and details for people.
     ///
     /// This information is for display only; no behavior may depend on it.
+    #[doc(alias = "BaseMetadata")]
     #[doc(alias("clientInfo", "serverInfo"))]
     #[derive(Default)]
     pub struct Implementation<'a> {
@@ -41,6 +42,7 @@ record! {
     /// An icon (2025-11-25).
     ///
     /// Fetch only `https:` and `data:` sources, without credentials.
+    #[doc(alias = "Icons")]
     #[derive(Default)]
     pub struct Icon<'a> {
         /// The URI of the icon.
@@ -73,6 +75,7 @@ open_enum! {
 
 record! {
     /// The params of `initialize`.
+    #[doc(alias = "InitializeRequest")]
     #[doc(alias("initialize", "InitializeRequestParams", "ClientInfo"))]
     #[derive(Default)]
     pub struct InitializeParams<'a> {

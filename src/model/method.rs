@@ -80,6 +80,7 @@ pub trait Notification {
 
 record! {
     /// Params or a result without members other than `_meta`.
+    #[doc(alias("Result", "RequestParams", "NotificationParams"))]
     #[doc(alias = "EmptyResult")]
     #[derive(Default)]
     pub struct Empty<'a> {
@@ -123,41 +124,64 @@ macro_rules! notifications {
 
 methods! {
     /// `server/discover`, to a server (2026-07-28)
+    #[doc(alias("DiscoverRequest", "DiscoverResultResponse"))]
     Discover = "server/discover", Empty -> DiscoverResult;
     /// `subscriptions/listen`, to a server (2026-07-28)
+    #[doc(alias(
+        "SubscriptionsListenRequest",
+        "SubscriptionsListenResult",
+        "SubscriptionsListenResultResponse",
+        "SubscriptionsListenResultMetaObject",
+    ))]
     Listen = "subscriptions/listen", ListenParams -> Empty;
     /// `ping`, in either direction
+    #[doc(alias = "PingRequest")]
     Ping = "ping", Empty -> Empty;
     /// `tools/list`, to a server
+    #[doc(alias("ListToolsRequest", "ListToolsResultResponse"))]
     ListTools = "tools/list", PageParams -> ListToolsResult;
     /// `tools/call`, to a server
+    #[doc(alias("CallToolRequest", "CallToolResultResponse"))]
     CallTool = "tools/call", CallToolParams -> CallToolResult;
     /// `resources/list`, to a server
+    #[doc(alias("ListResourcesRequest", "ListResourcesResultResponse"))]
     ListResources = "resources/list", PageParams -> ListResourcesResult;
     /// `resources/templates/list`, to a server
+    #[doc(alias("ListResourceTemplatesRequest", "ListResourceTemplatesResultResponse"))]
     ListResourceTemplates = "resources/templates/list",
         PageParams -> ListResourceTemplatesResult;
     /// `resources/read`, to a server
+    #[doc(alias("ReadResourceRequest", "ReadResourceResultResponse"))]
     ReadResource = "resources/read", ReadResourceParams -> ReadResourceResult;
     /// `resources/subscribe`, to a server
+    #[doc(alias = "SubscribeRequest")]
     Subscribe = "resources/subscribe", UriParams -> Empty;
     /// `resources/unsubscribe`, to a server
+    #[doc(alias = "UnsubscribeRequest")]
     Unsubscribe = "resources/unsubscribe", UriParams -> Empty;
     /// `prompts/list`, to a server
+    #[doc(alias("ListPromptsRequest", "ListPromptsResultResponse"))]
     ListPrompts = "prompts/list", PageParams -> ListPromptsResult;
     /// `prompts/get`, to a server
+    #[doc(alias("GetPromptRequest", "GetPromptResultResponse"))]
     GetPrompt = "prompts/get", GetPromptParams -> GetPromptResult;
     /// `completion/complete`, to a server
+    #[doc(alias("CompleteRequest", "CompleteResultResponse"))]
     Complete = "completion/complete", CompleteParams -> CompleteResult;
     /// `logging/setLevel`, to a server
+    #[doc(alias = "SetLevelRequest")]
     SetLevel = "logging/setLevel", SetLevelParams -> Empty;
     /// `roots/list`, to a client
+    #[doc(alias = "ListRootsRequest")]
     ListRoots = "roots/list", Empty -> ListRootsResult;
     /// `sampling/createMessage`, to a client
+    #[doc(alias = "CreateMessageRequest")]
     CreateMessage = "sampling/createMessage", CreateMessageParams -> CreateMessageResult;
     /// `elicitation/create`, to a client (from 2025-06-18 on)
+    #[doc(alias = "ElicitRequest")]
     Elicit = "elicitation/create", ElicitParams -> ElicitResult;
     /// `tasks/get`, in either direction (2025-11-25)
+    #[doc(alias("GetTaskRequest", "GetTaskResult"))]
     GetTask = "tasks/get", TaskParams -> Task;
     /// `tasks/get`, to a server (from 2026-07-28 on, an extension)
     GetDetailedTask = "tasks/get", TaskParams -> DetailedTask;
@@ -165,10 +189,13 @@ methods! {
     UpdateTask = "tasks/update", UpdateTaskParams -> Empty;
     /// `tasks/result`, in either direction: the result of the request that became the task, in the form that its
     /// method defines
+    #[doc(alias("GetTaskPayloadRequest", "GetTaskPayloadResult"))]
     TaskResult = "tasks/result", TaskParams -> Raw;
     /// `tasks/list`, in either direction
+    #[doc(alias = "ListTasksRequest")]
     ListTasks = "tasks/list", PageParams -> ListTasksResult;
     /// `tasks/cancel`, in either direction (2025-11-25)
+    #[doc(alias("CancelTaskRequest", "CancelTaskResult"))]
     CancelTask = "tasks/cancel", TaskParams -> Task;
     /// `tasks/cancel`, to a server (from 2026-07-28 on, an extension)
     CancelDetailedTask = "tasks/cancel", TaskParams -> Empty;
@@ -176,23 +203,32 @@ methods! {
 
 notifications! {
     /// `notifications/subscriptions/acknowledged`, from a server (2026-07-28)
+    #[doc(alias = "SubscriptionsAcknowledgedNotification")]
     SubscriptionAcknowledged = "notifications/subscriptions/acknowledged", AcknowledgedParams;
     /// `notifications/message`, from a server: a log message
+    #[doc(alias = "LoggingMessageNotification")]
     Log = "notifications/message", LogParams;
     /// `notifications/resources/updated`, from a server
+    #[doc(alias = "ResourceUpdatedNotification")]
     ResourceUpdated = "notifications/resources/updated", ResourceUpdatedParams;
     /// `notifications/resources/list_changed`, from a server
+    #[doc(alias = "ResourceListChangedNotification")]
     ResourcesChanged = "notifications/resources/list_changed", Empty;
     /// `notifications/tools/list_changed`, from a server
+    #[doc(alias = "ToolListChangedNotification")]
     ToolsChanged = "notifications/tools/list_changed", Empty;
     /// `notifications/prompts/list_changed`, from a server
+    #[doc(alias = "PromptListChangedNotification")]
     PromptsChanged = "notifications/prompts/list_changed", Empty;
     /// `notifications/elicitation/complete`, from a server (2025-11-25)
+    #[doc(alias = "ElicitationCompleteNotification")]
     ElicitationComplete = "notifications/elicitation/complete", ElicitationCompleteParams;
     /// `notifications/tasks/status`, in either direction (2025-11-25)
+    #[doc(alias = "TaskStatusNotification")]
     TaskChanged = "notifications/tasks/status", Task;
     /// `notifications/tasks`, from a server to a subscription (from 2026-07-28 on, an extension)
     DetailedTaskChanged = "notifications/tasks", DetailedTask;
     /// `notifications/roots/list_changed`, from a client
+    #[doc(alias = "RootsListChangedNotification")]
     RootsChanged = "notifications/roots/list_changed", Empty;
 }

@@ -8,6 +8,7 @@ record! {
     /// The params of `notifications/cancelled`.
     ///
     /// A connection reads and writes this notification itself; the type is for tools that inspect traffic.
+    #[doc(alias = "CancelledNotification")]
     #[doc(alias("notifications/cancelled", "CancelledNotificationParams"))]
     pub struct CancelledParams<'a> {
         /// The id of the request, a string or an integer. Optional in the schema of 2025-11-25, but required for
@@ -25,6 +26,7 @@ record! {
     /// The params of `notifications/progress`.
     ///
     /// A connection reads and writes this notification itself; the type is for tools that inspect traffic.
+    #[doc(alias = "ProgressNotification")]
     #[doc(alias("notifications/progress", "ProgressNotificationParams"))]
     pub struct ProgressParams<'a> {
         /// The progress token, a string or an integer.

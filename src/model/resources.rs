@@ -258,6 +258,7 @@ impl BlobResourceContents<'_> {
 
 record! {
     /// The params of `resources/read`.
+    #[doc(alias = "ResourceRequestParams")]
     #[doc(alias("resources/read", "ReadResourceRequestParams"))]
     #[derive(Default)]
     pub struct ReadResourceParams<'a> {
@@ -284,6 +285,7 @@ impl<'a> ReadResourceParams<'a> {
 
 record! {
     /// The params of `resources/subscribe` and `resources/unsubscribe`.
+    #[doc(alias("SubscribeRequestParams", "UnsubscribeRequestParams"))]
     #[doc(alias("resources/subscribe", "resources/unsubscribe"))]
     #[derive(Default)]
     pub struct UriParams<'a> {

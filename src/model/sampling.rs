@@ -74,6 +74,7 @@ impl<'a> SamplingMessage<'a> {
 }
 
 /// One block of content or, from 2025-11-25 on, several.
+#[doc(alias = "SamplingMessageContentBlock")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[allow(clippy::exhaustive_enums, reason = "a JSON value is an array or it is not")]

@@ -105,6 +105,7 @@ impl<'a> ListenParams<'a> {
 record! {
     /// The params of `notifications/subscriptions/acknowledged` (2026-07-28). The metadata identifies the
     /// subscription.
+    #[doc(alias = "SubscriptionsAcknowledgedNotificationParams")]
     #[doc(alias = "notifications/subscriptions/acknowledged")]
     #[derive(Default)]
     pub struct AcknowledgedParams<'a> {

@@ -44,6 +44,7 @@ impl TaskStatus<'_> {
 record! {
     /// A task: the result of `tasks/get` and `tasks/cancel`, the params of `notifications/tasks/status`, and an
     /// element of lists.
+    #[doc(alias = "TaskStatusNotificationParams")]
     #[doc(alias = "notifications/tasks/status")]
     #![record = &TASK]
     pub struct Task<'a> {
@@ -86,6 +87,7 @@ impl<'a> Task<'a> {
 
 plain_record! {
     /// The member `task` of a request for a task instead of a result.
+    #[doc(alias = "TaskAugmentedRequestParams")]
     pub struct TaskMetadata {
         /// The requested lifetime of the task in milliseconds.
         pub ttl: Option<u64> = "ttl";

@@ -135,6 +135,7 @@ open_enum! {
 
 record! {
     /// The params of a list method.
+    #[doc(alias("Cursor", "PaginatedRequest"))]
     #[doc(alias = "PaginatedRequestParams")]
     #[derive(Default)]
     pub struct PageParams<'a> {

@@ -45,6 +45,11 @@ impl Schemas {
         Some(Self { open, closed, place, validators: Mutex::default() })
     }
 
+    /// The names of all definitions.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.open[self.place].as_object().unwrap().keys().map(String::as_str)
+    }
+
     /// Whether there is a definition.
     pub(crate) fn defines(&self, name: &str) -> bool {
         self.open[self.place].get(name).is_some()

@@ -10,6 +10,7 @@ mod closed;
 mod input;
 mod members;
 mod messages;
+mod names;
 mod refusals;
 mod rejections;
 mod sessions;
