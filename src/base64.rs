@@ -1,10 +1,9 @@
-//! Base64 ([RFC 4648](https://www.rfc-editor.org/rfc/rfc4648)), as strict as it can be: every value has
-//! one text.
+//! Strict Base64 ([RFC 4648](https://www.rfc-editor.org/rfc/rfc4648)): every value has exactly one text.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The two varieties that are in use.
+/// The two variants in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Base64 {
     /// For URLs (section 5), without padding.
@@ -13,7 +12,7 @@ pub(crate) enum Base64 {
     Padded,
 }
 
-/// A text is no base64. Whoever wrote the text is at fault.
+/// The error for a text that is not base64. The author of the text is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("no base64 at byte {offset}")]
 pub struct Base64Error {
@@ -21,17 +20,17 @@ pub struct Base64Error {
 }
 
 impl Base64Error {
-    /// The first byte that nothing in base64 can have at this place, counted from the start of the text; the
-    /// length of the text if it ends too early.
+    /// Returns the offset of the first invalid byte, from the start of the text; the length of the text if it ends
+    /// too early.
     pub const fn offset(self) -> usize {
         self.offset
     }
 }
 
-/// What stands in a table of values for a byte that is no symbol.
+/// The entry of a byte that is not a symbol in the table of values.
 const NO_SYMBOL: u8 = 0xff;
 
-/// The symbols of a variety, and the value of each byte that is one.
+/// The symbols of a variant, and the value of each byte that is a symbol.
 struct Alphabet {
     symbols: [u8; 64],
     values: [u8; 256],
@@ -55,21 +54,21 @@ impl Alphabet {
         Self { symbols, values }
     }
 
-    /// The symbols for three bytes.
+    /// Returns the symbols for three bytes.
     fn symbols(&self, [first, second, third]: [u8; 3]) -> [u8; 4] {
         let bits = u32::from_be_bytes([0, first, second, third]);
-        // Six bits are always a place in the table.
+        // Six bits are always a valid index of the table.
         let symbol =
             |bits: u32| self.symbols.get(bits as usize & 0x3f).copied().unwrap_or_default();
         [symbol(bits >> 18), symbol(bits >> 12), symbol(bits >> 6), symbol(bits)]
     }
 
-    /// The three bytes for four symbols, or which of them is none.
+    /// Returns the three bytes for four symbols, or the index of the first invalid symbol.
     fn bytes(&self, symbols: [u8; 4]) -> Result<[u8; 3], usize> {
-        // A byte is always a place in the table.
+        // A byte is always a valid index of the table.
         let value = |symbol| self.values.get(usize::from(symbol)).copied().unwrap_or(NO_SYMBOL);
         let values = symbols.map(value);
-        // One look at all four: a value has six bits.
+        // One check for all four: a value has only six bits.
         if values.iter().fold(0, |all, value| all | value) == NO_SYMBOL {
             return Err(values.iter().take_while(|value| **value != NO_SYMBOL).count());
         }
@@ -83,7 +82,7 @@ impl Base64 {
     /// Appends the text for the bytes.
     pub(crate) fn encode(self, bytes: &[u8], text: &mut String) {
         let alphabet = self.alphabet();
-        // A string looks at whatever it is given, so it is given everything at once.
+        // A string validates every append as UTF-8, so the symbols are appended to a `Vec` and validated once.
         let mut symbols = core::mem::take(text).into_bytes();
         let (groups, rest) = bytes.as_chunks();
         for group in groups {
@@ -100,20 +99,20 @@ impl Base64 {
         *text = String::from_utf8(symbols).unwrap_or_default();
     }
 
-    /// The text for the bytes.
+    /// Returns the text for the bytes.
     pub(crate) fn text(self, bytes: &[u8]) -> String {
         let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
         self.encode(bytes, &mut text);
         text
     }
 
-    /// The bytes, `None` if the text has anything but the symbols, another padding than it must have,
-    /// or bits that are left over.
+    /// Decodes the bytes; `None` if the text contains other bytes than the symbols, a wrong padding, or nonzero
+    /// leftover bits.
     pub(crate) fn decode(self, text: &str) -> Option<Vec<u8>> {
         self.bytes(text).ok()
     }
 
-    /// As [`decode`](Self::decode), for those who have to say where the text is wrong.
+    /// Decodes like [`decode`](Self::decode), and reports the position of an error.
     pub(crate) fn bytes(self, text: &str) -> Result<Vec<u8>, Base64Error> {
         let alphabet = self.alphabet();
         let (symbols, padding) = text.split_at(text.find('=').unwrap_or(text.len()));
@@ -125,7 +124,7 @@ impl Base64 {
         }
         let end = symbols.len();
         let wrong = |place| Base64Error { offset: end - rest.len() + place };
-        // What lacks counts as zeros, and what is left over has to be zeros.
+        // Missing symbols count as zeros, and leftover bits must be zeros.
         let [zero, ..] = alphabet.symbols;
         let mut last = [zero; 4];
         last.iter_mut().zip(rest).for_each(|(symbol, given)| *symbol = *given);
@@ -230,8 +229,8 @@ mod tests {
         }
     }
 
-    /// Every text of at most six of these symbols, which are enough for every kind of mistake: it is the one text
-    /// of its bytes, or it is wrong at the first byte that cannot be there.
+    /// Every text of at most six of these symbols, which suffice for every kind of mistake: it is the one text of its
+    /// bytes, or it is invalid at the first impossible byte.
     #[test]
     fn mistakes_are_found_at_the_first_byte_that_cannot_be_there() {
         let ends = ["", "A", "AA", "AAA", "=", "==", "A=", "A==", "AA="];

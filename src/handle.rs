@@ -1,75 +1,75 @@
-//! Handles: `Copy` names for what is in flight, safe to keep after it has ended.
+//! Handles: `Copy` identifiers of open requests and calls, safe to keep after the request or call has ended.
 //!
-//! A handle is an index into a table of one machine, the generation of that place in the table, and
-//! the number of the connection. An index is used again as soon as it is free, so the indices in
-//! use stay dense and a caller can keep what belongs to a handle in a `Vec`. The generation tells a
-//! stale handle from the one that lives in its place now, the connection number tells it from the
-//! handle of another machine.
+//! A handle consists of an index into a table of one machine, the generation of that slot, and the number of the
+//! connection. An index is reused as soon as it is free. The indices in use therefore stay dense, and an application
+//! can keep data per handle in a `Vec`. The generation distinguishes a stale handle from the current one of the slot;
+//! the connection number distinguishes it from a handle of another machine.
 //!
-//! Two more numbers are the host's: that of a connection, and that of a principal.
+//! The host chooses two more numbers: that of a connection, and that of a principal.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-/// The number of a connection, chosen by the caller and carried in every handle of its machine.
+/// The number of a connection, chosen by the host and carried in every handle of its machine.
 ///
-/// Give each connection of a process, and each new connection after a reconnect, a number of its
-/// own: a handle of one is then an error on every other, never somebody else's request. The default
-/// is 0, which is fine for a process with one connection.
+/// Give every connection of a process, and every new connection after a reconnect, its own number. A handle of one
+/// connection is then an error on every other, and never refers to a request of another connection. The default is 0,
+/// which suffices for a process with one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionNumber(u32);
 
 impl ConnectionNumber {
-    /// The connection with this number.
+    /// Creates a connection number.
     pub const fn new(number: u32) -> Self {
         Self(number)
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn get(self) -> u32 {
         self.0
     }
 }
 
-/// Who is asking, as the host knows it: an opaque number, 0 where there is only one, and over HTTP where it is not
-/// known.
+/// The identity of a requestor as the host knows it: an opaque number, 0 if there is only one or, over HTTP, if it is
+/// unknown.
 ///
-/// It comes in with each message, and request contexts carry it on to the application.
+/// The host passes it in with each message, and request contexts carry it to the application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Principal(u64);
 
 impl Principal {
-    /// The principal with this number.
+    /// Creates a principal from its number.
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn get(self) -> u64 {
         self.0
     }
 }
 
-/// Whose tasks a request reaches: the requestor of a task, as the specification calls it
+/// The requestor of a task, in the sense of the specification: the owner of the tasks that a request can access
 /// ([task isolation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#task-isolation-and-access-control)).
 ///
-/// A task belongs to the requestor of the request that it was begun for. It does not exist for any other requestor.
+/// A task belongs to the requestor of the request that created it. For every other requestor the task does not exist.
 /// `Debug` does not show the numbers of sessions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Requestor {
-    /// A principal, on all of its connections. The default is [`Principal::default`]: the only one there is.
+    /// A principal, on all of its connections. The default is [`Principal::default`]: the only principal of the host.
     Principal(Principal),
-    /// A session whose principal the host does not know, by a number that no other session has.
+    /// A session whose principal the host does not know, identified by a number that no other session has.
     Session(u64),
-    /// Neither a principal nor a session is known. Such requestors reach a task of another one if they know its id, and
-    /// list no tasks. The number says from where the request comes, or is 0. It only matters for bounds.
+    /// Neither a principal nor a session is known. Such a requestor can access a task of another unknown requestor by
+    /// its id, and lists no tasks. The number identifies the source of the request, or is 0. It only matters for
+    /// limits.
     Unknown(u64),
 }
 
 impl Requestor {
-    /// The principal; the default one if it is not known.
+    /// Returns the principal, or the default one if it is unknown.
     pub const fn principal(self) -> Principal {
         match self {
             Self::Principal(principal) => principal,
@@ -77,7 +77,7 @@ impl Requestor {
         }
     }
 
-    /// Whether this requestor reaches a task of that one, if it knows the id.
+    /// Whether this requestor can access a task of `owner` by its id.
     pub(crate) fn reaches(self, owner: Self) -> bool {
         match (self, owner) {
             (Self::Unknown(_), Self::Unknown(_)) => true,
@@ -85,7 +85,7 @@ impl Requestor {
         }
     }
 
-    /// Whether its tasks are told apart from those of others, so that they can be listed.
+    /// Whether the tasks of this requestor are distinguishable from those of others, so that they can be listed.
     pub(crate) const fn is_known(self) -> bool {
         !matches!(self, Self::Unknown(_))
     }
@@ -107,14 +107,14 @@ impl fmt::Debug for Requestor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Principal(principal) => write!(formatter, "{principal:?}"),
-            // It is made of the id of the session, which is a secret.
+            // The number derives from the session id, which is a secret.
             Self::Session(_) => formatter.write_str("Session(..)"),
             Self::Unknown(from) => write!(formatter, "Unknown({from})"),
         }
     }
 }
 
-/// A place in a table: what every handle is made of.
+/// A slot in the table of a machine: the content of every handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) connection: ConnectionNumber,
@@ -129,11 +129,12 @@ impl Hash for Place {
     }
 }
 
-/// What a generation is hashed with, in front of its index.
+/// The tag that is hashed in front of an index and a generation.
 pub(crate) const GENERATION_TAG: u64 = u64::from_be_bytes(*b"mcp slot");
 
-/// In 128 bits and with a tag, so that a hasher knows a generation when it sees one: only how far two of the
-/// same index are apart makes a difference to what happens.
+/// Hashes a generation in 128 bits and with a tag, so that a hasher can recognize it.
+///
+/// Only the distance between two generations of the same index affects the behavior of the machine.
 pub(crate) fn hash_generation<H: Hasher>(index: u32, generation: u32, state: &mut H) {
     let place = u128::from(index) << 32 | u128::from(generation);
     state.write_u128(u128::from(GENERATION_TAG) << 64 | place);
@@ -146,14 +147,14 @@ macro_rules! handle {
         pub struct $name(pub(crate) Place);
 
         impl $name {
-            /// The place in the machine's table: small, and free again once the handle is stale.
+            /// Returns the slot in the machine's table: a small number that is reused once the handle is stale.
             ///
             /// Use it to keep the application's own state in a `Vec` beside the machine.
             pub const fn index(self) -> usize {
                 self.0.index as usize
             }
 
-            /// The connection that this handle belongs to.
+            /// Returns the connection of this handle.
             pub const fn connection(self) -> ConnectionNumber {
                 self.0.connection
             }
@@ -166,7 +167,7 @@ macro_rules! handle {
         }
 
         impl fmt::Display for $name {
-            /// `#index.generation`, after the connection number where that is not 0.
+            /// `#index.generation`, prefixed by the connection number unless it is 0.
             fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let Place { connection, index, generation } = self.0;
                 if connection != ConnectionNumber::default() {
@@ -179,17 +180,17 @@ macro_rules! handle {
 }
 
 handle! {
-    /// A request that the peer made and that this side has to answer.
+    /// An open request of the peer, to which this side has to respond.
     ///
-    /// It is good until the request is answered, refused, cancelled, or the connection ends. After
-    /// that every use is an error that says so.
+    /// The handle is valid until a response is sent, the request is cancelled, or the connection ends. Every later
+    /// use fails.
     IncomingId
 }
 
 handle! {
-    /// A call that this side made and that the peer has to answer.
+    /// A call: a request that this side sent, to which the peer has to respond.
     ///
-    /// It is good until the call's one outcome has been handed out.
+    /// The handle is valid until the one outcome of the call has been delivered.
     CallId
 }
 

@@ -1,4 +1,4 @@
-//! State that most connections never have.
+//! [`LazyBox`], for state that most connections never need.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -8,14 +8,14 @@ use core::ops::{Deref, DerefMut};
 use crate::ordered::OrderedSet;
 use crate::rpc::Deadlines;
 
-/// Something that takes no room until it is changed.
+/// A value that takes no heap memory until it is modified.
 ///
-/// Looking at it costs nothing; changing it allocates it the first time. So an idle session stays
-/// small whatever a session can do.
+/// Reading it costs nothing; the first modification allocates it. So an idle session stays small, although a session
+/// can hold much state.
 #[derive(Clone, Debug)]
 pub(crate) struct LazyBox<T>(Option<Box<T>>);
 
-/// What a [`LazyBox`] is before anything has been done with it.
+/// A type with a static empty value, which an unallocated [`LazyBox`] dereferences to.
 pub(crate) trait Empty: Default + PartialEq + 'static {
     /// The default value.
     const EMPTY: &'static Self;
@@ -38,7 +38,7 @@ impl<T> LazyBox<T> {
 }
 
 impl<T: Empty> LazyBox<T> {
-    /// Takes no room any more, if there is nothing in it.
+    /// Frees the memory if the value is empty.
     pub(crate) fn release(&mut self) {
         if self.0.as_deref().is_some_and(|value| *value == *T::EMPTY) {
             self.0 = None;
@@ -47,7 +47,7 @@ impl<T: Empty> LazyBox<T> {
 }
 
 impl LazyBox<Deadlines> {
-    /// Takes no room any more, if there are no deadlines.
+    /// Frees the memory if there are no deadlines.
     pub(crate) fn release_deadlines(&mut self) {
         if self.is_empty() {
             self.0 = None;
@@ -71,7 +71,7 @@ impl<T: Empty> Deref for LazyBox<T> {
 
 impl<T: Empty> DerefMut for LazyBox<T> {
     fn deref_mut(&mut self) -> &mut T {
-        // Not a copy of the empty value: what copies a table is as large as what changes it.
+        // Not a clone of the empty value: the code that clones a table is as large as the code that modifies it.
         self.0.get_or_insert_with(|| {
             let value = Box::<T>::default();
             debug_assert!(*value == *T::EMPTY);
@@ -80,7 +80,7 @@ impl<T: Empty> DerefMut for LazyBox<T> {
     }
 }
 
-/// Whether it takes room makes no difference.
+/// Boxes are equal if their values are, allocated or not.
 impl<T: Empty> PartialEq for LazyBox<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other

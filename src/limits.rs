@@ -1,9 +1,9 @@
-//! Every bound in one place: what it bounds, its default, why, and what it costs at worst.
+//! The limits of a connection: the bounded resource, the default, its reason, and the memory cost at worst.
 
-/// Bounds on what a peer or a caller can make one connection hold.
+/// Limits on the resources that a peer or the application can make one connection hold.
 ///
-/// A limit that a peer exceeds is reported as a [`Violation`](crate::event::Violation) and the connection
-/// lives on; a limit that the caller exceeds is an error of the call and nothing changes.
+/// If a peer exceeds a limit, the application receives a [`Violation`](crate::event::Violation) and the connection
+/// lives on. If the application exceeds a limit, the command fails and changes nothing.
 ///
 /// # Memory of a connection
 ///
@@ -24,30 +24,35 @@
 /// + claim         800
 /// ```
 ///
-/// bytes. What it keeps of its peer's messages is in `kept`: with the input that requests and calls wait for, and with
-/// the notifications that come before their subscriptions are open. `kept`
-/// of a call of ours is at most `kept_bytes`, and 0 unless something has to be remembered of its params: a form that is
-/// shown to the user, and all of them where there are no sessions, because the call may have to be made again.
-/// `identity` is what this side says of itself in each request
-/// where there are no sessions: 200 bytes, its name, its version and its capabilities. A call that was held
-/// does not have it yet, so it adds to what is held when that leaves; 0 in sessions. `tasks` are calls that have become
-/// tasks of the peer, and 0 where no call does. `batches` is 0 except in a session of 2025-03-26: the buffers in which
-/// answers wait, which are counted with what is in them, and the room that ids leave behind. `claim` is the metadata of the
-/// last request that belonged to no session, on a server. What the application itself
-/// keeps comes on top, as do 24 bytes for each page of a list that is read page by page, the filters of its
-/// subscriptions and its answers to what calls need; a request counts in `kept` with twice the length of its message, so that a handler may have that and what it makes of it. Vectors double
-/// as they grow, hence the twos; an outbox takes half of that unless every message in it is as short as a
-/// message can be.
+/// bytes.
 ///
-/// With the defaults that is 243 MiB for a server that makes no calls, half of it for an outbox of the shortest
-/// messages, and 319 MiB in a session with batches. What hosts every connection of a process has bounds of its own:
-/// `EndpointOptions::bytes` of
-/// `mcp-sansio-http` for all clients of an endpoint, [`TasksConfig::bytes`](crate::task::TasksConfig::bytes) for tasks,
+/// - `kept` is the data of the peer that the connection retains: with the input that requests and calls wait for, and
+///   with the notifications that arrive before their subscriptions are open. `kept` of a call of this side is at most
+///   `kept_bytes`. It is 0 unless the call must remember part of its params: a form that is shown to the user, or, in
+///   the modern era, all of them, because the call may have to be sent again.
+/// - `identity` is the metadata of this side that every modern request carries: 200 bytes, the name, the version and
+///   the capabilities. It is 0 in the legacy era. A held call does not carry it yet; the call grows by it when it
+///   leaves the queue.
+/// - `tasks` are calls that have become tasks of the peer, and 0 if no call does.
+/// - `batches` is 0 except in a session of 2025-03-26: the buffers in which responses wait, which are counted with
+///   their content, and the spare capacity that ids leave behind.
+/// - `claim` is the metadata of the last modern request, on a server.
+///
+/// Data of the application comes on top, as do 24 bytes for each page of a list that is read page by page, the
+/// filters of the subscriptions of this side, and the input that this side supplies to its calls. A request counts in
+/// `kept` with twice the length of its message, so that a handler may keep the message and the data it derives from
+/// it. Vectors double as they grow, hence the twos. An outbox takes half of its share unless every message in it is
+/// as short as a message can be.
+///
+/// With the defaults, the total is 243 MiB for a server that makes no calls, half of it for an outbox of the shortest
+/// messages, and 319 MiB in a session with batches. Components that host all connections of a process have bounds of
+/// their own: `EndpointOptions::bytes` of `mcp-sansio-http` for all clients of an endpoint,
+/// [`TasksConfig::bytes`](crate::task::TasksConfig::bytes) for tasks,
 /// [`PageLimits::bytes`](crate::pagination::PageLimits::bytes) for the pages of a list.
 ///
-/// A connection that has nothing to do needs none of it: less than 1 KiB in all, with its inbox and its outbox,
-/// once [`Server::release`](crate::Connection::release) or [`Client::release`](crate::Connection::release) has given back
-/// what there was.
+/// An idle connection needs none of it: less than 1 KiB in all, with its inbox and its outbox, once
+/// [`Server::release`](crate::Connection::release) or [`Client::release`](crate::Connection::release) has freed the
+/// spare buffers.
 ///
 /// ```
 /// use mcp_sansio::Limits;
@@ -59,108 +64,112 @@
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Longest inbound frame in bytes, without its newline. A longer line is skipped to its end.
+    /// The longest inbound frame in bytes, without its newline. A longer line is skipped to its end.
     ///
-    /// Default 16 MiB: images and files travel as base64 inside one frame. At most 4 GiB, and on
-    /// small machines a quarter of what can be addressed; more counts as that.
+    /// Default 16 MiB: images and files travel as base64 inside one frame. At most 4 GiB, and on machines with a
+    /// small address space a quarter of it; a larger value is lowered to that maximum.
     pub frame_bytes: usize,
-    /// How many bytes [`Inbox::space`](crate::Inbox::space) offers at least.
+    /// The minimum number of bytes that [`Inbox::space`](crate::Inbox::space) offers.
     ///
-    /// Default 8 KiB, what a pipe usually hands over at once.
+    /// Default 8 KiB, the size that a pipe usually delivers at once.
     pub chunk_bytes: usize,
-    /// How deep the JSON of one frame may nest. The envelope itself is level 1.
+    /// The maximum nesting depth of the JSON of one frame. The envelope itself is level 1.
     ///
-    /// Default and maximum 128: beyond it serde_json refuses to decode a payload anyway.
+    /// Default and maximum 128: serde_json refuses to decode a deeper payload anyway.
     pub depth: u8,
-    /// Longest request id in bytes, as it is written on the wire.
+    /// The longest request id in bytes, in its wire form.
     ///
     /// Default 256; an id is usually a counter or a UUID.
     pub id_bytes: usize,
-    /// Longest method name in bytes. Default 256.
+    /// The longest method name in bytes. Default 256.
     pub method_bytes: usize,
-    /// Longest progress token in bytes, as it is written on the wire. Default 256.
+    /// The longest progress token in bytes, in its wire form. Default 256.
     pub token_bytes: usize,
-    /// Most elements in one JSON-RPC batch. Default 256; they are handed out one by one, unbuffered.
+    /// The maximum number of elements of one JSON-RPC batch. Default 256; elements are delivered one by one,
+    /// unbuffered.
     pub batch_elements: u32,
-    /// Most batches of a session of 2025-03-26 of which not every request has been answered, so that the answers to the
-    /// others wait. Default 64.
+    /// The maximum number of inbound batches with unanswered requests, whose other responses wait in a buffer
+    /// (2025-03-26). Default 64.
     ///
-    /// The requests of one more are refused with their own ids and `-32603`.
+    /// The requests of one more batch are rejected, each under its own id, with `-32603`.
     pub batches: u32,
-    /// Most bytes that are kept of the peer in all:
+    /// The maximum number of bytes that are kept on behalf of the peer in all:
     ///
-    /// - requests that have not been answered, each with twice the length of its message: the application has
-    ///   that, and what it makes of it, for as long,
-    /// - answers that wait for others of their batch,
-    /// - what the peer has given as input, and the state that it wants back,
-    /// - the resources that it is subscribed to,
-    /// - notifications for subscriptions of ours that are not open yet,
-    /// - and, while a request is taken in, what its outbox has not sent.
+    /// - open requests, each with twice the length of its message: the application keeps the message, and the data it
+    ///   derives from it, for as long,
+    /// - responses that wait for others of their batch,
+    /// - the input that the peer has supplied, and the request state that it expects back,
+    /// - the resources that the peer is subscribed to,
+    /// - notifications for subscriptions of this side that are not open yet,
+    /// - and, while a request is received, the unsent bytes of its outbox.
     ///
-    /// Default 64 MiB: two of the largest messages. One request more is refused with its own id and `-32603`,
-    /// and what there is goes on. [`Counts::kept_bytes`](crate::event::Counts::kept_bytes) says how many there are.
+    /// Default 64 MiB: two of the largest messages. One more request is rejected under its own id with `-32603`; open
+    /// requests go on. [`Counts::kept_bytes`](crate::event::Counts::kept_bytes) is the current number.
     pub connection_bytes: usize,
-    /// Most requests of the peer that may be unanswered at the same time.
+    /// The maximum number of open requests of the peer.
     ///
-    /// Default 1024. One more is refused with its own id and `-32603`. Behind HTTP a client has no more requests open
-    /// than these for what nobody answers, such as answers of its own; what comes next waits in the outbox.
+    /// Default 1024. One more request is rejected under its own id with `-32603`. A client over HTTP also has at most
+    /// this many open HTTP requests for messages that get no response, such as its own responses; later messages wait
+    /// in the outbox.
     pub inbound_requests: u32,
-    /// Most calls of ours that may be pending at the same time. Default 1024. What is asked about those
-    /// that have become tasks comes on top, up to three times as many.
+    /// The maximum number of pending calls of this side. Default 1024. The polls of calls that have become tasks come
+    /// on top, up to three times as many.
     pub outbound_calls: u32,
-    /// Bytes of calls and notifications made before the handshake is over, kept until it is.
+    /// The maximum number of bytes of calls and notifications made before the handshake is complete, held until it
+    /// is.
     ///
     /// Default 1 MiB.
     pub held_bytes: usize,
-    /// Most unsent bytes in one [`Outbox`](crate::Outbox) that a caller may fill.
+    /// The maximum number of unsent bytes that the application may put into one [`Outbox`](crate::Outbox).
     ///
     /// Default 32 MiB: two of the largest frames a peer with the same limits accepts.
     pub outbox_bytes: usize,
-    /// What the machine may add on top of `outbox_bytes` for its own short messages: ping results,
-    /// errors, cancellations. A connection whose peer exhausts this too, by sending and never
-    /// reading, is closed with [`Cause::OutboxOverflow`](crate::Cause::OutboxOverflow).
+    /// The extra space on top of `outbox_bytes` for short messages of the machine itself: ping results, errors,
+    /// cancellations. If a peer exhausts it too, by sending and never reading, the connection is closed with
+    /// [`Cause::OutboxOverflow`](crate::Cause::OutboxOverflow).
     ///
     /// Default 64 KiB.
     pub reserve_bytes: usize,
-    /// From this many unsent bytes on, [`Outbox::is_congested`](crate::Outbox::is_congested) says so
-    /// and a driver should stop reading.
+    /// The number of unsent bytes from which [`Outbox::is_congested`](crate::Outbox::is_congested) returns true and a
+    /// driver should stop reading.
     ///
     /// Default 1 MiB.
     pub congestion_bytes: usize,
-    /// Most resources that a session, or one subscription without a session, may be subscribed to.
+    /// The maximum number of resources that a session, or one subscription of the modern era, may be subscribed to.
     /// Default 1024.
     ///
-    /// One more is refused with `-32603`.
+    /// One more is rejected with `-32603`.
     pub subscriptions: u32,
-    /// Most subscriptions that requests of a client may keep open at the same time
+    /// The maximum number of subscriptions that requests of a client may keep open at the same time
     /// (`subscriptions/listen`, from 2026-07-28 on). Default 64.
     ///
-    /// One more is refused with `-32603`. Each may name as many resources as
-    /// [`subscriptions`](Self::subscriptions) says, and keeps their URIs.
+    /// One more is rejected with `-32603`. Each may name up to [`subscriptions`](Self::subscriptions) resources, and
+    /// keeps their URIs.
     pub listens: u32,
-    /// Most notifications of one subscription of ours that are kept until the server says that it is open.
-    /// Default 64. Together they may be as long as so many URIs ([`uri_bytes`](Self::uri_bytes)), and those of all
-    /// subscriptions count towards [`connection_bytes`](Self::connection_bytes).
+    /// The maximum number of notifications of one subscription of this side that are kept until the server
+    /// acknowledges the subscription. Default 64. Their total length is at most that of as many URIs
+    /// ([`uri_bytes`](Self::uri_bytes)). Those of all subscriptions count towards
+    /// [`connection_bytes`](Self::connection_bytes).
     pub early_notifications: u32,
-    /// Longest URI of a subscription in bytes, and longest id of a task of the peer. Default 8 KiB.
+    /// The longest URI of a subscription in bytes, and the longest id of a task of the peer. Default 8 KiB.
     pub uri_bytes: usize,
-    /// How many elicitations by URL are remembered until they are complete, the latest ones.
+    /// The maximum number of URL elicitations that are remembered until they are complete; the latest ones are kept.
     /// Default 64.
     pub elicitations: u32,
-    /// How often the peer may ask for input before it answers a call, or this side before it answers a
-    /// request of a session. Default 10.
+    /// The maximum number of times that the peer may request input before it responds to a call, or this side before
+    /// it responds to a request of a session. Default 10.
     pub input_rounds: u32,
-    /// Most things that a peer may ask for at once. Default 64.
+    /// The maximum number of inputs that a peer may request at once. Default 64.
     pub input_requests: u32,
-    /// Longest text in bytes that is kept beside a request or a call: the schema that an answer of the user
-    /// has to fit, the params of a call that may have to be made again. Default 64 KiB.
+    /// The longest text in bytes that is kept with a request or a call: the schema that the user's input must match,
+    /// or the params of a call that may have to be sent again. Default 64 KiB.
     pub kept_bytes: usize,
-    /// How many calls that were given up are remembered, to tell a late answer from a wrong one.
+    /// The maximum number of abandoned calls that are remembered, to tell a late response from an unmatched one.
     ///
-    /// Default 64. A response that belongs to no call is compared with each of them.
+    /// Default 64. A response that matches no call is compared with each of them.
     pub remembered_calls: u32,
-    /// After this many violations in a row, further ones are counted but raise no event until a
-    /// good message arrives: a peer that prints a log to the wire cannot flood the application.
+    /// The number of consecutive violations after which further ones are counted but raise no event until a valid
+    /// message arrives: a peer that prints a log to the wire cannot flood the application.
     ///
     /// Default 1000.
     pub violations_in_a_row: u32,

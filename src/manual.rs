@@ -1,38 +1,38 @@
-//! Chapters for those who want to know more than what each item does.
+//! The manual: chapters beyond the reference documentation of each item.
 //!
-//! | to | read |
+//! | task | chapter |
 //! |---|---|
 //! | write a loop | [`event_loop`], [`embedding`] |
-//! | answer and ask | [`requests`], [`cancellation`], [`time`], [`input`], [`tasks`], [`pagination`] |
-//! | know which revision means what | [`eras`] |
-//! | know what can follow what | [`states`] |
-//! | know what it takes | [`limits`], [`performance`] |
-//! | trust what you build on it | [`fuzzing`], [`simulation`] |
-//! | put it between others | [`gateways`] |
-//! | come from the official SDK | [`migration`] |
+//! | serve requests and make calls | [`requests`], [`cancellation`], [`time`], [`input`], [`tasks`], [`pagination`] |
+//! | support several revisions | [`eras`] |
+//! | look up the state machines | [`states`] |
+//! | estimate the cost | [`limits`], [`performance`] |
+//! | test your own program | [`fuzzing`], [`simulation`] |
+//! | write a gateway | [`gateways`] |
+//! | migrate from the official SDK | [`migration`] |
 #![cfg_attr(feature = "auth", doc = "| get access tokens, or ask for them | [`authorization`] |")]
 
-/// The loop: what to call, in which order, and what holds at each step.
+/// The event loop: the calls, their order, and the invariants at each step.
 #[doc = include_str!("manual/event_loop.md")]
 pub mod event_loop {}
 
-/// Requests of the peer and calls of this side: how each is named, answered and ended.
+/// Requests of the peer and calls of this side: their handles, responses and endings.
 #[doc = include_str!("manual/requests.md")]
 pub mod requests {}
 
-/// Cancellation, and everything that it can pass on its way.
+/// Cancellation, and its races with other messages.
 #[doc = include_str!("manual/cancellation.md")]
 pub mod cancellation {}
 
-/// Timeouts, progress, and whether anybody is there.
+/// Timeouts, progress, and keep-alive.
 #[doc = include_str!("manual/time.md")]
 pub mod time {}
 
-/// What a server needs before it can answer: forms, models, roots, with and without sessions.
+/// Input that a server requires before it can respond: forms, models, roots, in both eras.
 #[doc = include_str!("manual/input.md")]
 pub mod input {}
 
-/// Work that outlives the request which asked for it.
+/// Tasks: work that outlives the request that started it.
 #[doc = include_str!("manual/tasks.md")]
 pub mod tasks {}
 
@@ -40,36 +40,35 @@ pub mod tasks {}
 #[doc = include_str!("manual/pagination.md")]
 pub mod pagination {}
 
-/// Sessions, and requests that stand alone.
+/// The legacy era with sessions, and the modern era.
 #[doc = include_str!("manual/eras.md")]
 pub mod eras {}
 
-/// Bounds on everything, and memory.
+/// Limits on all resources, and memory.
 #[doc = include_str!("manual/limits.md")]
 pub mod limits {}
 
-/// How to put it into the loop that you have: threads, tokio, smol, mio, io_uring, browsers, bare metal.
+/// Integration into an existing loop: threads, tokio, smol, mio, io_uring, browsers, bare metal.
 #[doc = include_str!("manual/embedding.md")]
 pub mod embedding {}
 
-/// How to fuzz a handler of your own.
+/// How to fuzz your own handler.
 #[doc = include_str!("manual/fuzzing.md")]
 pub mod fuzzing {}
 
-/// How to simulate an agent, a gateway or a server of your own.
+/// How to simulate your own agent, gateway or server.
 #[doc = include_str!("manual/simulation.md")]
 pub mod simulation {}
 
-/// How to write what stands between clients and servers.
+/// How to write a gateway between clients and servers.
 #[doc = include_str!("manual/gateways.md")]
 pub mod gateways {}
 
-/// How to come from rmcp.
+/// How to migrate from rmcp.
 #[doc = include_str!("manual/migration.md")]
 pub mod migration {}
 
-/// What it costs: instructions, allocations and memory, beside what nobody can avoid and beside the
-/// official SDK.
+/// The cost: instructions, allocations and memory, compared with the unavoidable minimum and with the official SDK.
 #[doc = include_str!("manual/performance.md")]
 #[doc = include_str!("manual/growth_in_flight.svg")]
 #[doc = ""]
@@ -79,14 +78,13 @@ pub mod migration {}
 #[doc = include_str!("manual/footprint.md")]
 pub mod performance {}
 
-/// The states there are and what leads from one to the next: connections, the negotiation of a client, calls,
-/// tasks, authorization.
+/// The states and transitions of connections, of the negotiation of a client, of calls, tasks and authorization.
 #[doc = include_str!("manual/states.md")]
 #[cfg_attr(feature = "auth", doc = "")]
 #[cfg_attr(feature = "auth", doc = include_str!("manual/states_of_authorization.md"))]
 pub mod states {}
 
-/// Access tokens: a whole login by hand, what a host has to do, and how an authorization can fail.
+/// Access tokens: a complete login step by step, the duties of a host, and the failures of an authorization.
 #[cfg(feature = "auth")]
 #[doc = include_str!("manual/authorization.md")]
 pub mod authorization {}

@@ -1,10 +1,10 @@
-//! Mutants: defects that can be switched on, to see that a test notices them.
+//! Mutants: defects that can be enabled to check that a test detects them.
 //!
-//! `mutant!("name")` is `false` in every build but one with `--cfg mutants`, where the environment variable
-//! `MUTANT` names the defect of this process. `.ci/run mutants` makes that build, and runs the tests named in
+//! `mutant!("name")` is `false` except in a build with `--cfg mutants`, in which the environment variable `MUTANT`
+//! names the defect of the process. `.ci/run mutants` makes that build, and runs the tests named in
 //! `proptests/tests/promises/mutants.rs` once for each name.
 
-/// Whether the defect of this name is switched on.
+/// Whether the defect of this name is enabled.
 #[cfg(not(mutants))]
 macro_rules! mutant {
     ($name:literal) => {
@@ -12,7 +12,7 @@ macro_rules! mutant {
     };
 }
 
-/// Whether the defect of this name is switched on.
+/// Whether the defect of this name is enabled.
 #[cfg(mutants)]
 macro_rules! mutant {
     ($name:literal) => {
@@ -20,7 +20,7 @@ macro_rules! mutant {
     };
 }
 
-/// Whether this process has the defect of this name.
+/// Whether the defect of this name is enabled in this process.
 #[cfg(mutants)]
 pub(crate) fn is_on(name: &str) -> bool {
     static SWITCHED_ON: std::sync::OnceLock<Option<std::string::String>> =
@@ -28,7 +28,7 @@ pub(crate) fn is_on(name: &str) -> bool {
     SWITCHED_ON.get_or_init(|| std::env::var("MUTANT").ok()).as_deref() == Some(name)
 }
 
-/// A number that differs from call to call.
+/// Returns a number that differs from call to call.
 #[cfg(mutants)]
 pub(crate) fn noise() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

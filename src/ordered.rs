@@ -1,4 +1,4 @@
-//! `Ordered`: a map in the order of its keys. One tree is compiled for each type of keys, not for each map.
+//! [`Ordered`], a map sorted by key whose tree is compiled once per key type, not per map.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -7,28 +7,28 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::ops::{ControlFlow, RangeBounds};
 
-/// A map in the order of its keys.
+/// A map sorted by key.
 ///
-/// The tree leads to places in a `Vec`, and the values are there. A `BTreeMap` of the standard library takes ten to
-/// fifteen kilobytes of machine code for each pair of types; twenty of them were a fifth of all that was compiled.
-/// Here the tree depends on the type of the keys alone. Two maps with the same keys and values are equal and have the
-/// same hash, in whatever order they were filled.
+/// The tree maps keys to indices of a `Vec` with the values. A `BTreeMap` of the standard library takes ten to
+/// fifteen kilobytes of machine code for each pair of types; twenty of them were a fifth of the compiled code. Here
+/// the tree depends only on the key type. Two maps with the same keys and values are equal and have the same hash,
+/// for any insertion order.
 #[derive(Clone)]
 pub(crate) struct Ordered<K, V> {
     places: BTreeMap<K, u32>,
-    /// `None` where a value was removed, and then the place is in `free`.
+    /// The values. A removed value is `None`, and its index is in `free`.
     values: Vec<Option<V>>,
     free: Vec<u32>,
 }
 
-/// For how many values an empty map keeps memory at most.
+/// The maximum capacity, in values, that an empty map keeps.
 const KEPT: usize = 16;
 
-/// Keys in order.
+/// A sorted set of keys.
 pub(crate) type OrderedSet<K> = Ordered<K, ()>;
 
 impl<K, V> Ordered<K, V> {
-    /// An empty map. It allocates nothing.
+    /// Creates an empty map. It allocates nothing.
     pub(crate) const fn new() -> Self {
         Self { places: BTreeMap::new(), values: Vec::new(), free: Vec::new() }
     }
@@ -41,22 +41,22 @@ impl<K, V> Ordered<K, V> {
         self.places.is_empty()
     }
 
-    /// Forgets everything, and gives the memory back.
+    /// Removes all entries and frees the memory.
     pub(crate) fn clear(&mut self) {
         *self = Self::new();
     }
 
-    /// The keys, in order.
+    /// Returns the keys, in order.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &K> {
         self.places.keys()
     }
 
-    /// The keys with their values, in order.
+    /// Returns the entries, in key order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.places.iter().filter_map(|(key, place)| Some((key, value_at(&self.values, *place)?)))
     }
 
-    /// Shows each value to `change`, in the order of the keys, until it breaks off.
+    /// Calls `change` for each value, in key order, until it breaks.
     pub(crate) fn try_for_each_mut<B>(
         &mut self,
         mut change: impl FnMut(&K, &mut V) -> ControlFlow<B>,
@@ -92,7 +92,7 @@ impl<K: Ord, V> Ordered<K, V> {
         self.places.contains_key(key)
     }
 
-    /// Puts a value in, in the place of the one that the key had.
+    /// Inserts a value, or replaces the value of an existing key.
     pub(crate) fn insert(&mut self, key: K, value: V) {
         if let Some(known) = self.get_mut(&key) {
             *known = value;
@@ -111,7 +111,7 @@ impl<K: Ord, V> Ordered<K, V> {
         self.places.insert(key, place);
     }
 
-    /// Takes a value out.
+    /// Removes a value.
     pub(crate) fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -123,7 +123,7 @@ impl<K: Ord, V> Ordered<K, V> {
         value
     }
 
-    /// Leaves what `keep` says.
+    /// Removes the entries whose key `keep` does not accept.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&K) -> bool) {
         let Self { places, values, free } = self;
         places.retain(|key, place| {
@@ -137,8 +137,7 @@ impl<K: Ord, V> Ordered<K, V> {
         self.begin_again();
     }
 
-    /// An empty map begins at the first place again. It keeps memory for a few values, and not for as many as there ever
-    /// were.
+    /// Restarts an empty map at index 0. The map keeps memory for a few values, not for its former maximum.
     fn begin_again(&mut self) {
         if !self.is_empty() {
             return;
@@ -150,18 +149,18 @@ impl<K: Ord, V> Ordered<K, V> {
         self.free.clear();
     }
 
-    /// The first key with its value.
+    /// Returns the first entry.
     pub(crate) fn first(&self) -> Option<(&K, &V)> {
         let (key, place) = self.places.first_key_value()?;
         Some((key, value_at(&self.values, *place)?))
     }
 
-    /// The last key.
+    /// Returns the last key.
     pub(crate) fn last_key(&self) -> Option<&K> {
         self.places.last_key_value().map(|(key, _)| key)
     }
 
-    /// The keys in a range with their values, in order.
+    /// Returns the entries in a key range, in order.
     pub(crate) fn range<Q: Ord + ?Sized>(
         &self,
         range: impl RangeBounds<Q>,
@@ -229,7 +228,7 @@ mod tests {
         map.iter().map(|(key, value)| (*key, *value)).collect()
     }
 
-    /// Every sequence of five changes of three keys gives what a `BTreeMap` gives.
+    /// Every sequence of five changes of three keys gives the same result as a `BTreeMap`.
     #[test]
     fn it_is_a_map() {
         const CHANGES: u32 = 5;
@@ -248,7 +247,7 @@ mod tests {
                 assert_eq!((map.len(), map.get(&key)), (model.len(), model.get(&key)));
                 assert_eq!(map.first(), model.first_key_value());
                 assert_eq!(map.range(1..).next_back(), model.range(1..).next_back());
-                // A place that is free is taken before there are more of them.
+                // Free indices are reused before new ones are added.
                 assert!(map.values.len() <= 3);
             }
         }
@@ -265,7 +264,7 @@ mod tests {
         assert_eq!(alloc::format!("{one:?}"), "{1: 'a', 2: 'b'}");
     }
 
-    /// So requests that come one at a time allocate nothing.
+    /// As a result, requests that arrive one at a time allocate nothing.
     #[test]
     fn an_empty_map_begins_at_the_first_place_again() {
         let mut map: Ordered<u64, char> = [(1, 'a'), (2, 'b')].into_iter().collect();

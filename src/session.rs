@@ -1,11 +1,11 @@
-//! Every transition of the life of a connection.
+//! The phases of a connection, and every transition between them.
 //!
-//! Law: a phase is assigned in this file and nowhere else, and this file does not know which role it
-//! serves. What a step means to a role is said where the step is taken.
+//! Invariant: a phase is assigned only in this file, and this file is independent of the role. The effect of a step
+//! on a role is documented where the role takes it.
 
 use core::fmt;
 
-/// Where a connection is in its life.
+/// The phase of a connection.
 ///
 /// ```text
 ///  Opening ──begin──▶ Handshake ──complete──▶ Ready
@@ -20,42 +20,42 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Nothing has been agreed. `ping` is answered, other calls are held. A server also serves requests
-    /// that stand alone; if there are only such, it stays here.
+    /// Nothing is negotiated. `ping` gets a response; other calls are held. A server also serves modern requests; if
+    /// it receives no others, it stays in this phase.
     #[default]
     Opening,
-    /// A client has sent `initialize`, or asks whether it has to; a server has answered it. A server serves from here on; both
-    /// hold calls of their own until the handshake is complete.
+    /// A client has sent `initialize`, or is probing whether the server requires it; a server has responded to it. A
+    /// server serves requests from this phase on. Both sides hold their own calls until the handshake is complete.
     Handshake,
-    /// The session is open, or a client has found out that it needs none.
+    /// The session is open, or a client has established that it needs none.
     Ready,
-    /// No new work; what is in flight may still be answered until the deadline.
+    /// No new requests are accepted; open requests may still be completed until the deadline.
     Draining,
-    /// Over. Nothing is read, nothing is sent.
+    /// The connection has ended. It receives and sends nothing.
     Closed,
 }
 
-/// What can happen to a phase.
+/// A step: an input of the phase transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
-    /// `initialize` was sent, or was received and answered.
+    /// `initialize` was sent, or was received and the response sent.
     Begin,
     /// The handshake is complete: `notifications/initialized` was sent or received.
     Complete,
-    /// A client took it for granted that there is no handshake, and there is one.
+    /// A client assumed the modern era, but the server requires a handshake.
     Reopen,
-    /// Work should end: on request, or because the peer has ended its input.
+    /// Work should end: on request, or because the peer closed its output.
     Drain,
-    /// The connection is gone, or is given up.
+    /// The connection is lost or abandoned.
     Close,
 }
 
-/// The step makes no sense in the phase.
+/// The error of a step that is not allowed in the phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutOfStep;
 
 impl Phase {
-    /// The phase after a step.
+    /// Returns the phase after a step.
     pub(crate) const fn after(self, step: Step) -> Result<Self, OutOfStep> {
         match (self, step) {
             (_, Step::Close) => Ok(Self::Closed),
@@ -75,12 +75,12 @@ impl Phase {
         }
     }
 
-    /// Whether calls of this side go out at once.
+    /// Whether calls of this side are sent at once.
     pub(crate) const fn is_ready(self) -> bool {
         matches!(self, Self::Ready)
     }
 
-    /// Whether calls of this side may still be made.
+    /// Whether the application may still make calls.
     pub(crate) const fn takes_calls(self) -> bool {
         matches!(self, Self::Opening | Self::Handshake | Self::Ready)
     }
@@ -102,7 +102,7 @@ impl fmt::Display for Phase {
 mod tests {
     use super::*;
 
-    /// The whole product of phases and steps, as a table.
+    /// Every combination of phase and step, as a table.
     #[test]
     fn every_step_in_every_phase() {
         use Phase::{Closed, Draining, Handshake, Opening, Ready};

@@ -1,4 +1,4 @@
-//! Time as a value: the core has no clock, the caller tells it what time it is.
+//! Time as a value: the core has no clock, the caller passes in the current time.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -7,9 +7,9 @@ use core::time::Duration;
 
 /// A point in time, in nanoseconds since an epoch that the caller chooses.
 ///
-/// The machine only compares instants and adds durations to them, so any epoch will do as long as
-/// one machine sees one monotonic clock. The adapters count from the Unix epoch. Arithmetic
-/// saturates: the latest instant, 584 years after the epoch, means "never".
+/// The machine only compares instants and adds durations to them, so any epoch works as long as each machine uses one
+/// monotonic clock. The adapters count from the Unix epoch. Arithmetic saturates: the latest instant, 584 years after
+/// the epoch, means "never".
 ///
 /// ```
 /// use core::time::Duration;
@@ -29,22 +29,22 @@ impl Instant {
     /// The epoch itself. As a deadline it has always passed already.
     pub const EPOCH: Self = Self { nanoseconds: 0 };
 
-    /// The instant this many nanoseconds after the epoch.
+    /// Returns the instant this many nanoseconds after the epoch.
     pub const fn from_nanos(nanoseconds: u64) -> Self {
         Self { nanoseconds }
     }
 
-    /// The instant this many milliseconds after the epoch.
+    /// Returns the instant this many milliseconds after the epoch.
     pub const fn from_millis(milliseconds: u64) -> Self {
         Self { nanoseconds: milliseconds.saturating_mul(1_000_000) }
     }
 
-    /// The nanoseconds since the epoch.
+    /// Returns the nanoseconds since the epoch.
     pub(crate) const fn as_nanos(self) -> u64 {
         self.nanoseconds
     }
 
-    /// The time that has passed since the epoch.
+    /// Returns the duration since the epoch.
     pub const fn since_epoch(self) -> Duration {
         Duration::from_nanos(self.nanoseconds)
     }
@@ -62,7 +62,7 @@ impl Add<Duration> for Instant {
 impl Sub for Instant {
     type Output = Duration;
 
-    /// The time from `earlier` to `self`, zero if `earlier` is the later one.
+    /// Returns the time from `earlier` to `self`, zero if `earlier` is the later one.
     fn sub(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.nanoseconds.saturating_sub(earlier.nanoseconds))
     }
@@ -71,14 +71,14 @@ impl Sub for Instant {
 impl Sub<Duration> for Instant {
     type Output = Self;
 
-    /// So much earlier, the epoch if that would be before it.
+    /// Returns the instant `duration` earlier, at the earliest the epoch.
     fn sub(self, duration: Duration) -> Self {
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         Self { nanoseconds: self.nanoseconds.saturating_sub(nanoseconds) }
     }
 }
 
-/// The instant on a timeline that counts from the Unix epoch; earlier than that is the epoch.
+/// Converts to a timeline that counts from the Unix epoch; an earlier time becomes the epoch.
 #[cfg(feature = "std")]
 impl From<std::time::SystemTime> for Instant {
     fn from(time: std::time::SystemTime) -> Self {
@@ -87,12 +87,11 @@ impl From<std::time::SystemTime> for Instant {
 }
 
 impl Instant {
-    /// What a time is hashed with, in front of its nanoseconds.
+    /// The tag that is hashed in front of the nanoseconds.
     pub(crate) const HASH_TAG: u64 = u64::from_be_bytes(*b"mcp time");
 }
 
-/// In 128 bits and with a tag, so that a hasher knows a time when it sees one, and can take it relative to
-/// another.
+/// Hashes a time in 128 bits and with a tag, so that a hasher can recognize it and hash it relative to another time.
 impl Hash for Instant {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u128(u128::from(Self::HASH_TAG) << 64 | u128::from(self.nanoseconds));

@@ -5,9 +5,8 @@ use core::str::FromStr;
 
 /// A revision of the Model Context Protocol that this crate speaks.
 ///
-/// Revisions are compared by name only. A string that is not one of these is not a revision, and
-/// is never newer or older than one
-/// ([versioning](https://modelcontextprotocol.io/docs/2026-07-28/learn/versioning)).
+/// Revisions are compared by name only. A string that is not one of these names is not a revision, and is neither
+/// newer nor older than one ([versioning](https://modelcontextprotocol.io/docs/2026-07-28/learn/versioning)).
 ///
 /// ```
 /// use mcp_sansio::{Era, Revision};
@@ -31,8 +30,7 @@ pub enum Revision {
     V2025_06_18,
     /// Adds icons, URL elicitation, sampling with tools and tasks.
     V2025_11_25,
-    /// Has no handshake and no sessions: every request says which revision it is, and what its sender
-    /// can do.
+    /// Has no handshake and no sessions: every request names its revision and the capabilities of its sender.
     V2026_07_28,
 }
 
@@ -44,7 +42,8 @@ pub enum Revision {
 pub enum Era {
     /// The revisions up to 2025-11-25: `initialize` opens a session, and its result holds for the whole session.
     Legacy,
-    /// The revisions from 2026-07-28 on: there are no sessions, and the `_meta` of every request names its revision.
+    /// The revisions from 2026-07-28 on: they have no sessions, and the `_meta` of every request names its
+    /// revision.
     Modern,
 }
 
@@ -65,8 +64,7 @@ impl Revision {
     /// The newest revision of the legacy era.
     pub const LATEST_LEGACY: Self = Self::V2025_11_25;
 
-    /// What a message of a session is taken for that comes over HTTP and says neither which session it
-    /// belongs to nor which revision it is
+    /// The revision of an HTTP message of the legacy era that names neither its session nor its revision
     /// ([protocol version header](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header)).
     #[cfg(feature = "http")]
     pub(crate) const UNNAMED: Self = Self::V2025_03_26;
@@ -74,12 +72,12 @@ impl Revision {
     /// The newest revision of the modern era.
     pub const LATEST_MODERN: Self = Self::V2026_07_28;
 
-    /// The revision of this name, exactly as it stands on the wire.
+    /// Returns the revision with exactly this wire name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|revision| revision.name() == name)
     }
 
-    /// The name on the wire, a date.
+    /// Returns the wire name, a date.
     pub const fn name(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -90,7 +88,7 @@ impl Revision {
         }
     }
 
-    /// The era it belongs to.
+    /// Returns the era of the revision.
     pub const fn era(self) -> Era {
         match self {
             Self::V2024_11_05 | Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => {
@@ -100,13 +98,14 @@ impl Revision {
         }
     }
 
-    /// Whether it is of the modern era.
+    /// Whether the revision belongs to the modern era.
     pub(crate) const fn is_modern(self) -> bool {
         matches!(self.era(), Era::Modern)
     }
 }
 
-/// There is no revision of this name, or this crate does not know it. Whoever chose the name is at fault.
+/// The error for a name that is not a revision, or a revision that this crate does not know. The supplier of the name
+/// is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("there is no revision of this name, or it is not known here")]
 #[non_exhaustive]
@@ -115,7 +114,7 @@ pub struct UnknownRevision;
 impl FromStr for Revision {
     type Err = UnknownRevision;
 
-    /// As [`from_name`](Self::from_name), for command lines and configurations.
+    /// Behaves as [`from_name`](Self::from_name), for command lines and configurations.
     fn from_str(name: &str) -> Result<Self, UnknownRevision> {
         Self::from_name(name).ok_or(UnknownRevision)
     }
@@ -133,7 +132,7 @@ impl fmt::Display for Revision {
     }
 }
 
-/// A set of revisions, for example those that a server is willing to speak.
+/// A set of revisions, for example those that a server serves.
 ///
 /// ```
 /// use mcp_sansio::{Revision, RevisionSet};
@@ -161,52 +160,52 @@ impl RevisionSet {
     /// No revision.
     pub const NONE: Self = Self { bits: 0 };
 
-    /// Just this revision.
+    /// Returns the set of this revision alone.
     pub const fn only(revision: Revision) -> Self {
         Self { bits: 1 << revision as u8 }
     }
 
-    /// This revision and all later ones.
+    /// Returns the set of this revision and all later ones.
     pub const fn since(first: Revision) -> Self {
         let all = (1 << Revision::ALL.len()) - 1;
         Self { bits: all & !((1 << first as u8) - 1) }
     }
 
-    /// All revisions that came before this one.
+    /// Returns the set of all revisions before this one.
     pub const fn before(end: Revision) -> Self {
         Self { bits: (1 << end as u8) - 1 }
     }
 
-    /// The revisions that are in both sets.
+    /// Returns the revisions that are in both sets.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self { bits: self.bits & other.bits }
     }
 
-    /// The revisions that are in one of the sets, or in both.
+    /// Returns the revisions that are in one of the sets, or in both.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self { bits: self.bits | other.bits }
     }
 
-    /// The revisions of this set that are missing in another one.
+    /// Returns the revisions of this set that are missing in another one.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self { bits: self.bits & !other.bits }
     }
 
-    /// Whether no revision is in the set.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.bits == 0
     }
 
-    /// This set and one revision more.
+    /// Returns this set with one more revision.
     #[must_use]
     pub const fn with(self, revision: Revision) -> Self {
         Self { bits: self.bits | Self::only(revision).bits }
     }
 
-    /// This set without one revision.
+    /// Returns this set without one revision.
     #[must_use]
     pub const fn without(self, revision: Revision) -> Self {
         self.minus(Self::only(revision))
@@ -217,12 +216,12 @@ impl RevisionSet {
         self.bits & Self::only(revision).bits != 0
     }
 
-    /// The newest revision of the set, `None` if it is empty.
+    /// Returns the newest revision of the set, `None` if it is empty.
     pub fn latest(self) -> Option<Revision> {
         self.iter().next_back()
     }
 
-    /// The revisions of the set, oldest first.
+    /// Returns the revisions of the set, oldest first.
     pub fn iter(self) -> impl DoubleEndedIterator<Item = Revision> {
         Revision::ALL.into_iter().filter(move |revision| self.contains(*revision))
     }
@@ -248,7 +247,7 @@ impl Extend<Revision> for RevisionSet {
 }
 
 impl fmt::Display for RevisionSet {
-    /// With commas between them, oldest first: `2025-06-18, 2025-11-25`.
+    /// Writes the names with commas between them, oldest first: `2025-06-18, 2025-11-25`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, member) in self.iter().enumerate() {
             let separator = if index == 0 { "" } else { ", " };
@@ -268,8 +267,7 @@ impl fmt::Debug for RevisionSet {
 mod tests {
     use super::*;
 
-    /// Proves L-VER-07: only exact names are revisions, and nothing orders unknown strings.
-    /// Pain 35.
+    /// Proves L-VER-07: only exact names are revisions, and unknown strings have no order. Pain 35.
     #[test]
     fn names_are_matched_exactly() {
         for revision in Revision::ALL {

@@ -1,6 +1,6 @@
-//! Counts the steps of the loops whose length a peer can choose, for tests that work is linear.
+//! A counter of the steps of loops whose length the peer controls, for tests that work is linear.
 //!
-//! `work!(steps)` is nothing in every build but one with the feature `work`.
+//! `work!(steps)` expands to nothing except in a build with the feature `work`.
 
 /// Counts steps.
 #[cfg(not(feature = "work"))]
@@ -29,7 +29,7 @@ pub(crate) fn add(steps: usize) {
     STEPS.with(|counted| counted.set(counted.get().wrapping_add(steps as u64)));
 }
 
-/// How many steps this thread has taken so far.
+/// Returns the number of steps of this thread so far.
 #[cfg(feature = "work")]
 pub(crate) fn steps() -> u64 {
     STEPS.with(core::cell::Cell::get)

@@ -1,4 +1,4 @@
-//! JSON text out of the bytes of a fuzzer, in all its spellings.
+//! [`Json`], a generator of JSON text from fuzzer input, in all valid spellings.
 
 use alloc::string::{String, ToString};
 
@@ -7,26 +7,26 @@ use arbitrary::{Error, Result, Unstructured};
 use super::text;
 use crate::json::{Number, Raw};
 
-/// How deep a JSON value nests. What it stands in takes a few levels of the 127 that can be decoded.
+/// The maximum nesting depth of a generated value. The enclosing message takes a few of the 127 levels that can be
+/// decoded.
 const DEEPEST: u8 = 4;
 
-/// Numbers that programs stumble over: they fit no integer, or no `f64`, or have another spelling
-/// than the usual one.
+/// Numbers that are difficult for programs: they fit no integer, or no `f64`, or have an unusual spelling.
 const ODD_NUMBERS: [&str; 8] =
     ["-0", "1.0", "1e2", "1E+2", "0.1e-7", "18446744073709551616", "1e400", "1e-400"];
 
-/// JSON text in the making.
+/// A builder of JSON text.
 pub(super) struct Json<'b, 'u> {
     bytes: &'b mut Unstructured<'u>,
     text: String,
-    /// What stands before keys, values and elements.
+    /// The white space before keys, values and elements.
     space: &'static str,
-    /// How many levels are still open to the next value.
+    /// The number of levels that remain for the next value.
     levels: u8,
 }
 
 impl<'b, 'u> Json<'b, 'u> {
-    /// The value that the function writes.
+    /// Returns the value that `value` writes.
     pub(super) fn write(
         bytes: &'b mut Unstructured<'u>,
         value: impl FnOnce(&mut Self) -> Result<()>,
@@ -77,7 +77,7 @@ impl<'b, 'u> Json<'b, 'u> {
         })
     }
 
-    /// Any number of items, one level deeper.
+    /// Writes any number of items, one level deeper.
     fn nested(
         &mut self,
         open: char,
@@ -97,11 +97,11 @@ impl<'b, 'u> Json<'b, 'u> {
         Ok(())
     }
 
-    /// An object in which the member of this name is a string that nobody knows.
+    /// Writes an object whose member of this name is an unknown string.
     pub(super) fn unknown(&mut self, member: &str) -> Result<()> {
         self.object()?;
         self.text.pop();
-        // It comes last, because of several members of one name the last one counts.
+        // The member comes last, because the last of several members of one name counts.
         let separator = if self.text == "{" { "" } else { "," };
         self.text.extend([separator, "\"", member, "\":\"unknown/"]);
         let name = text(self.bytes)?;
@@ -110,7 +110,7 @@ impl<'b, 'u> Json<'b, 'u> {
         Ok(())
     }
 
-    /// A string, which may lack the second half of a character at its end.
+    /// Writes a string, which may end with a lone surrogate.
     pub(super) fn any_string(&mut self) -> Result<()> {
         self.string()?;
         if self.bytes.ratio(1, 16)? && self.text.pop().is_some() {
@@ -128,7 +128,7 @@ impl<'b, 'u> Json<'b, 'u> {
         Ok(())
     }
 
-    /// Characters of a string, all of them as escapes or only those that have to be.
+    /// Writes the characters of a string, all of them as escapes or only the mandatory ones.
     fn characters(&mut self, characters: &str, escaped: bool) {
         for character in characters.chars() {
             match character {

@@ -1,8 +1,8 @@
-//! Values out of the bytes of a fuzzer: what `derive` cannot build, or would build too freely.
+//! [`Arbitrary`] implementations that `derive` cannot generate, or would generate too freely.
 //!
-//! Every value is one that a program could have built, and what it is written as can be read again.
-//! So a field whose type could hold more than the protocol has there is filled by a function of its
-//! own, which the field names with `#[arbitrary(with = …)]`.
+//! Every value is one that a program could construct, and its encoding can be decoded again. A field whose type
+//! admits more values than the protocol is filled by a function of its own, which the field names with
+//! `#[arbitrary(with = …)]`.
 
 mod json;
 
@@ -22,13 +22,13 @@ use crate::schema::Own;
 use crate::time::Instant;
 use crate::version::{Revision, RevisionSet};
 
-/// Longest text in bytes, so that one text leaves something for those that come after it.
+/// The longest text in bytes, so that one text leaves input for the following ones.
 const LONGEST_TEXT: usize = 63;
 
 /// The greatest integer that every JSON parser reads exactly.
 const GREATEST: u64 = (1 << 53) - 1;
 
-/// A place for values, which holds one, perhaps one, or some that have names.
+/// A container of values: exactly one, an optional one, or a map of named ones.
 pub(crate) trait Place<'u, T>: Sized {
     fn fill(
         bytes: &mut Unstructured<'u>,
@@ -93,7 +93,7 @@ impl<'u, T: Arbitrary<'u>> Sample<'u, T> for wire_types::Beforehand {
     }
 }
 
-/// A member of a wire type that a function makes, and the same if it may be missing.
+/// Implements [`Sample`] for members of a wire type with a generator function, for required and optional members.
 macro_rules! samples {
     ($($Wire:ident: $Type:ty = $sample:expr;)*) => {$(
         impl<'u: 'a, 'a> Sample<'u, $Type> for wire_types::$Wire {
@@ -147,12 +147,12 @@ fn objects<'u>(bytes: &mut Unstructured<'u>) -> Result<Map<'u, Raw<'u>>> {
     Map::fill(bytes, object::<Raw<'static>>)
 }
 
-/// A JSON object. As a member that may be missing, `null` would be read as a missing one.
+/// Generates a JSON object. For an optional member, `null` would be read as an absent member.
 pub(crate) fn object<'u, P: Place<'u, Raw<'static>>>(bytes: &mut Unstructured<'u>) -> Result<P> {
     P::fill(bytes, |bytes| Json::write(bytes, Json::object))
 }
 
-/// The id of a request, or a progress token: a string or an integer.
+/// Generates the id of a request, or a progress token: a string or an integer.
 pub(crate) fn id<'u, P: Place<'u, Raw<'static>>>(bytes: &mut Unstructured<'u>) -> Result<P> {
     P::fill(bytes, |bytes| {
         if bytes.arbitrary()? {
@@ -163,33 +163,33 @@ pub(crate) fn id<'u, P: Place<'u, Raw<'static>>>(bytes: &mut Unstructured<'u>) -
     })
 }
 
-/// A number that every JSON parser reads exactly; a greater one would be read as none.
+/// Generates a number that every JSON parser reads exactly; a greater one would be rejected as a number.
 pub(crate) fn exact<'u, P: Place<'u, u64>>(bytes: &mut Unstructured<'u>) -> Result<P> {
     P::fill(bytes, |bytes| bytes.int_in_range(0..=GREATEST))
 }
 
-/// Up to a minute. Not zero: what is repeated at once is repeated without end.
+/// Generates a duration of up to a minute. It is never zero, because an operation that repeats without delay repeats
+/// without end.
 pub(crate) fn short<'u, P: Place<'u, Duration>>(bytes: &mut Unstructured<'u>) -> Result<P> {
     P::fill(bytes, |bytes| bytes.int_in_range(1..=60_000).map(Duration::from_millis))
 }
 
-/// An object that is of none of the types that the model has a variant for.
+/// Generates an object whose type has no variant in the model.
 pub(crate) fn unknown_type(bytes: &mut Unstructured<'_>) -> Result<Raw<'static>> {
     Json::write(bytes, |json| json.unknown("type"))
 }
 
-/// An object with a method that the protocol does not have.
+/// Generates an object with a method that the protocol does not define.
 pub(crate) fn unknown_method(bytes: &mut Unstructured<'_>) -> Result<Raw<'static>> {
     Json::write(bytes, |json| json.unknown("method"))
 }
 
-/// The two types that a field for a number can have. With another one it would be a field for
-/// something else.
+/// Generates one of the two types of a number field. Any other type would make it a different field.
 fn number_kind(bytes: &mut Unstructured<'_>) -> Result<Text<'static>> {
     bytes.choose(&["number", "integer"]).map(|kind| Text::from(*kind))
 }
 
-/// One of the names that an open enum knows, or any other.
+/// Generates one of the names that an open enum knows, or any other.
 pub(crate) fn name<'u>(bytes: &mut Unstructured<'u>, known: &[&'static str]) -> Result<Text<'u>> {
     match known.get(bytes.int_in_range(0..=known.len())?) {
         Some(name) => Ok(Text::from(*name)),
@@ -197,7 +197,7 @@ pub(crate) fn name<'u>(bytes: &mut Unstructured<'u>, known: &[&'static str]) -> 
     }
 }
 
-/// What a tool returns: anything but the result of another tool, which would nest without end.
+/// Generates the content of a tool result: any block except the result of another tool, which would nest without end.
 pub(crate) fn blocks<'u>(bytes: &mut Unstructured<'u>) -> Result<List<'u, Content<'u>>> {
     let mut blocks = Vec::new();
     while bytes.arbitrary()? {
@@ -213,7 +213,7 @@ pub(crate) fn blocks<'u>(bytes: &mut Unstructured<'u>) -> Result<List<'u, Conten
     Ok(blocks.into())
 }
 
-/// Text of any bytes, borrowed if they are UTF-8.
+/// Generates text from any bytes, borrowed if they are UTF-8.
 fn text<'u>(bytes: &mut Unstructured<'u>) -> Result<Cow<'u, str>> {
     let length = bytes.int_in_range(0..=LONGEST_TEXT)?.min(bytes.len());
     bytes.bytes(length).map(String::from_utf8_lossy)
@@ -237,7 +237,7 @@ impl<'u, T: Arbitrary<'u>> Arbitrary<'u> for List<'_, T> {
     }
 }
 
-/// Any JSON value, of few levels.
+/// Generates any JSON value of limited depth.
 impl<'u> Arbitrary<'u> for Raw<'_> {
     fn arbitrary(bytes: &mut Unstructured<'u>) -> Result<Self> {
         Json::write(bytes, Json::value)
@@ -262,7 +262,7 @@ impl<'u> Arbitrary<'u> for Number {
     }
 }
 
-/// Close enough to the epoch, and to each other, that what is timed happens.
+/// Generates an instant close enough to the epoch, and to other instants, that timers expire.
 impl<'u> Arbitrary<'u> for Instant {
     fn arbitrary(bytes: &mut Unstructured<'u>) -> Result<Self> {
         bytes.arbitrary::<u32>().map(|milliseconds| Self::from_millis(milliseconds.into()))
@@ -279,7 +279,7 @@ impl<'u> Arbitrary<'u> for RevisionSet {
     }
 }
 
-/// So low that a fuzzer reaches them with short inputs, and not so low that a session cannot open.
+/// Generates limits low enough to be reached with short inputs, and high enough for a session to open.
 impl<'u> Arbitrary<'u> for Limits {
     fn arbitrary(bytes: &mut Unstructured<'u>) -> Result<Self> {
         Ok(Self {

@@ -4,25 +4,25 @@ use core::net::IpAddr;
 
 use super::web_url::WebUrl;
 
-/// Which URLs a client fetches although a server, and not its user, has named them
+/// The policy for fetching URLs that a server, and not the user, has named
 /// ([SSRF](https://modelcontextprotocol.io/docs/2026-07-28/tutorials/security/security_best_practices#server-side-request-forgery-ssrf)).
 ///
-/// A hostile MCP server can name any URL as that of its authorization server. By default these are fetched only if they are
-/// `https` and do not lead to this machine or to a private network. What is on the same host as the MCP server is allowed
-/// in any case, since the user has chosen that host; plain `http` is for loopback only.
+/// A hostile MCP server can name any URL as the URL of its authorization server. By default such a URL is fetched
+/// only if it is `https` and does not lead to this machine or to a private network. An `https` URL on the host of
+/// the MCP server is always allowed, since the user chose that host. Plain `http` is allowed only for loopback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct FetchPolicy {
-    /// Whether URLs may lead to this machine, by `http` too. Default false, and true for an MCP server on this machine.
+    /// Whether URLs may lead to this machine, also by `http`. Default false, but true for an MCP server on this
+    /// machine.
     pub loopback: bool,
-    /// Whether URLs may lead to addresses of private networks and to link-local ones, such as `169.254.169.254`. Default
-    /// false.
+    /// Whether URLs may lead to private and link-local addresses, such as `169.254.169.254`. Default false.
     pub private: bool,
 }
 
 impl FetchPolicy {
-    /// Whether a URL may be fetched for a client of this MCP server, as far as its text tells. A host that resolves the
-    /// name has to ask [`allows_address`](Self::allows_address) as well.
+    /// Whether a client of this MCP server may fetch a URL, judged by the URL's text. An application that resolves
+    /// the host name must also check [`allows_address`](Self::allows_address).
     pub fn allows(&self, url: &WebUrl, server: &WebUrl) -> bool {
         let is_own_host = url.host() == server.host();
         if url.is_loopback() {
@@ -32,7 +32,7 @@ impl FetchPolicy {
             && (is_own_host || url.address().is_none_or(|address| self.allows_address(address)))
     }
 
-    /// Whether a connection may be made to this address, which a name has been resolved to.
+    /// Whether a connection may be made to this address of a resolved host name.
     ///
     /// ```
     /// use mcp_sansio::auth::FetchPolicy;
@@ -52,16 +52,16 @@ impl FetchPolicy {
             _ if address.is_unspecified() || address.is_multicast() => false,
             IpAddr::V4(address) => {
                 let [first, second, ..] = address.octets();
-                // 100.64.0.0/10 is between transports and their customers, 0.0.0.0/8 is this network.
+                // 100.64.0.0/10 is shared between carriers and their customers; 0.0.0.0/8 is "this network".
                 let is_shared = first == 100 && second & 0xc0 == 64;
                 let is_private = address.is_private() || address.is_link_local() || is_shared;
                 let is_none = first == 0 || first >= 240;
                 !is_none && (self.private || !is_private)
             }
             IpAddr::V6(address) => {
-                // Site-local addresses, fec0::/10, are deprecated, and routed all the same.
+                // Site-local addresses, fec0::/10, are deprecated but still routed.
                 let is_site_local = address.segments()[0] & 0xffc0 == 0xfec0;
-                // A translator of the own network, RFC 8215.
+                // Addresses of a local translator, RFC 8215.
                 let is_translated = address.segments().starts_with(&[0x64, 0xff9b, 1]);
                 let is_private = address.is_unique_local()
                     || address.is_unicast_link_local()
@@ -73,13 +73,13 @@ impl FetchPolicy {
     }
 }
 
-/// The IPv4 address that a packet to this address ends at: also of one that is mapped or compatible, translated by NAT64,
-/// or tunnelled by 6to4.
+/// Returns the IPv4 address that packets to this address reach, if the address is mapped, compatible, translated by
+/// NAT64, or tunnelled by 6to4. Otherwise returns the address itself.
 fn embedded(address: IpAddr) -> IpAddr {
     let IpAddr::V6(six) = address else { return address };
     let four = |high, low| IpAddr::V4((u32::from(high) << 16 | u32::from(low)).into());
     match six.segments() {
-        // `::` and `::1` are addresses of their own.
+        // `::` and `::1` are IPv6 addresses in their own right.
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => address,
         [0x64, 0xff9b, 0, 0, 0, 0, high, low]
         | [0, 0, 0, 0, 0, 0, high, low]
@@ -101,7 +101,7 @@ mod tests {
     fn a_server_cannot_name_any_url() {
         let far = url("https://mcp.example/mcp");
         let here = url("http://127.0.0.1:3000/mcp");
-        // Allowed for a server elsewhere, for one on this machine, and for the first with everything allowed.
+        // The columns: a server elsewhere, a server on this machine, and the first server with everything allowed.
         let table = [
             ("https://as.example/x", true, true, true),
             ("http://as.example", false, false, false),

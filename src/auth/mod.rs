@@ -1,11 +1,11 @@
-//! Authorization over HTTP: OAuth 2.1 as MCP uses it, still without IO
+//! Authorization over HTTP: OAuth 2.1 as profiled by MCP, without IO
 //! ([authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)).
 //!
-//! - An [`Authorizer`] gets access tokens for one MCP server and keeps them. The host passes in challenges, responses and
-//!   redirects; the authorizer emits [`Effect`]s for the host to carry out.
-//! - [`resource_server`] has the checks of an MCP server that takes bearer tokens, as functions.
+//! - An [`Authorizer`] obtains and keeps the access tokens for one MCP server. The application passes in challenges,
+//!   responses and redirects; the authorizer emits [`Effect`]s for the application to carry out.
+//! - [`resource_server`] contains the checks of an MCP server that accepts bearer tokens, as functions.
 //!
-//! The chapter [authorization](crate::manual::authorization) of the manual goes through a whole login by hand.
+//! The chapter [authorization](crate::manual::authorization) of the manual walks through a complete login.
 
 mod client;
 mod fetch_policy;

@@ -1,4 +1,4 @@
-//! Lists of scopes.
+//! `Scopes`: an ordered list of OAuth scopes without duplicates.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeSet;
@@ -8,11 +8,11 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A list of scopes in the order in which they were named, none of them twice
+/// An ordered list of scopes without duplicates
 /// ([RFC 6749, section 3.3](https://www.rfc-editor.org/rfc/rfc6749#section-3.3)).
 ///
-/// On the wire it is one string with spaces between the scopes, which is what `Display` writes. A name that cannot be a
-/// scope, because a character in it is not allowed, is left out when a list is read.
+/// The wire format is one string with spaces between the scopes; `Display` writes this format. When a list is read,
+/// names with characters that a scope may not contain are dropped.
 ///
 /// ```
 /// use mcp_sansio::auth::Scopes;
@@ -26,42 +26,42 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Scopes(Vec<String>);
 
-/// The scope that asks for a refresh token at some authorization servers.
+/// The scope that requests a refresh token from some authorization servers.
 pub(super) const OFFLINE_ACCESS: &str = "offline_access";
 
 impl Scopes {
-    /// No scope.
+    /// Returns an empty list.
     pub const fn none() -> Self {
         Self(Vec::new())
     }
 
-    /// Reads the form that is used on the wire.
+    /// Parses the wire format.
     pub fn parse(text: &str) -> Self {
         text.split(' ').collect()
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The scopes in their order.
+    /// Returns the scopes in order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
 
-    /// Whether the list names this scope.
+    /// Whether the list contains this scope.
     pub fn contains(&self, scope: &str) -> bool {
         self.iter().any(|known| known == scope)
     }
 
-    /// Whether the list names every scope of the other one. No scope implies another.
+    /// Whether the list contains every scope of `needed`. No scope implies another.
     pub fn covers(&self, needed: &Self) -> bool {
         let known: BTreeSet<&str> = self.iter().collect();
         needed.iter().all(|scope| known.contains(scope))
     }
 
-    /// The scopes of this list, and then those of the other one that are not in it.
+    /// Returns the scopes of this list, followed by the scopes of `other` that this list lacks.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         self.iter().chain(other.iter()).collect()
@@ -70,7 +70,7 @@ impl Scopes {
 
 impl<'a> FromIterator<&'a str> for Scopes {
     fn from_iter<T: IntoIterator<Item = &'a str>>(names: T) -> Self {
-        // Lists of servers can be long, so each name is looked up and not searched for.
+        // A server's list can be long, so duplicates are found with a set instead of a linear search.
         let mut known = BTreeSet::new();
         let new = names.into_iter().filter(|name| is_scope(name) && known.insert(*name));
         Self(new.map(ToOwned::to_owned).collect())
@@ -87,7 +87,7 @@ impl fmt::Display for Scopes {
     }
 }
 
-/// Whether a name consists of the characters that RFC 6749 allows: visible ASCII but `"` and `\`.
+/// Whether a name consists of the characters that RFC 6749 allows: visible ASCII except `"` and `\`.
 fn is_scope(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| matches!(byte, b'!' | b'#'..=b'[' | b']'..=b'~'))
 }

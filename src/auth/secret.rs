@@ -1,4 +1,4 @@
-//! Text that must not be shown.
+//! `Secret`: a text that must not be shown.
 
 use alloc::string::String;
 use core::fmt;
@@ -6,10 +6,11 @@ use core::hash::{Hash, Hasher};
 
 use zeroize::Zeroize;
 
-/// A token, a code, a verifier, a password: text that goes to one place and is shown nowhere else.
+/// A confidential text: a token, a code, a verifier, or a password, which is sent to one place and shown nowhere
+/// else.
 ///
-/// `Debug` shows the length only. The memory is overwritten when the value is dropped. Two secrets of the same length are
-/// compared in constant time.
+/// `Debug` shows only the length. The memory is overwritten on drop. Two secrets of the same length are compared in
+/// constant time.
 ///
 /// ```
 /// use mcp_sansio::auth::Secret;
@@ -22,17 +23,17 @@ use zeroize::Zeroize;
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes the text over.
+    /// Takes ownership of the text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text. The caller is responsible for where it goes.
+    /// Returns the text. The caller is responsible for its further use.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is no text.
+    /// Whether the text is empty.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -64,7 +65,7 @@ impl Hash for Secret {
     }
 }
 
-/// Compares in a time that depends on the lengths only.
+/// Compares in a time that depends only on the lengths.
 pub(super) fn is_equal(one: &str, other: &str) -> bool {
     let differences =
         one.bytes().zip(other.bytes()).fold(0, |seen, (one, other)| seen | (one ^ other));

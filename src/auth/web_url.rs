@@ -1,4 +1,4 @@
-//! URLs of servers: absolute, `http` or `https`, letter by letter as they were given.
+//! `WebUrl`: an absolute `http` or `https` URL of a server, kept in its original spelling.
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::format;
@@ -9,52 +9,52 @@ use core::net::IpAddr;
 use fluent_uri::Uri;
 use fluent_uri::component::Host as UriHost;
 
-/// An absolute URL of a server, `http` or `https`, as it was given.
+/// An absolute `http` or `https` URL of a server, in its original spelling.
 ///
-/// It is a URI by [RFC 3986](https://www.rfc-editor.org/rfc/rfc3986) with a host, without a user or a password, and without
-/// a fragment. Hosts that browsers and resolvers read in different ways, such as `0x7f.1`, are refused, so that all who
-/// handle the URL mean the same server. Two URLs are equal if their texts are.
+/// The URL is a URI by [RFC 3986](https://www.rfc-editor.org/rfc/rfc3986) with a host, without userinfo and without
+/// a fragment. Hosts that browsers and resolvers interpret differently, such as `0x7f.1`, are rejected, so every
+/// component that handles the URL refers to the same server. Two URLs are equal if their texts are equal.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct WebUrl {
     text: String,
     is_https: bool,
-    /// Lower case, an IPv6 address in brackets.
+    /// The host in lower case, an IPv6 address in brackets.
     host: String,
     address: Option<IpAddr>,
     port: u16,
-    /// Where the path begins in the text.
+    /// The offset in the text at which the path begins.
     path: usize,
-    /// Where the path ends in the text.
+    /// The offset in the text at which the path ends.
     path_end: usize,
 }
 
-/// Why a text is not a URL that can be used here.
+/// The reason why a text is not a usable URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {
-    /// It is not an absolute URI with a host.
+    /// The text is not an absolute URI with a host.
     #[error("not an absolute URL")]
     NotAbsolute,
-    /// The scheme is another one than `http` and `https`.
+    /// The scheme is neither `http` nor `https`.
     #[error("the scheme is not http or https")]
     Scheme,
-    /// There is a user, and perhaps a password, in front of the host.
+    /// The URL contains userinfo in front of the host.
     #[error("there is a user in front of the host")]
     User,
-    /// There is a fragment.
+    /// The URL contains a fragment.
     #[error("there is a fragment")]
     Fragment,
-    /// The host or the port cannot be told, or not everybody would read it in the same way.
+    /// The host or the port is invalid, or parsers disagree about the host.
     #[error("the host is not clear")]
     Host,
 }
 
 impl WebUrl {
-    /// Reads a URL.
+    /// Parses a URL.
     ///
     /// # Errors
     ///
-    /// [`UrlError`] if it cannot be used.
+    /// [`UrlError`] if the text is not a usable URL.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let uri = Uri::parse(text).map_err(|_| UrlError::NotAbsolute)?;
         let is_https = match &*uri.scheme().as_str().to_ascii_lowercase() {
@@ -84,7 +84,7 @@ impl WebUrl {
         Ok(Self { text: text.to_owned(), is_https, host, address, port, path, path_end })
     }
 
-    /// The text that was read.
+    /// Returns the text that was parsed.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -94,54 +94,54 @@ impl WebUrl {
         self.is_https
     }
 
-    /// The host in lower case, an IPv6 address in brackets.
+    /// Returns the host in lower case, an IPv6 address in brackets.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The port, also if it goes without saying.
+    /// Returns the port: the explicit one or the default of the scheme.
     pub const fn port(&self) -> u16 {
         self.port
     }
 
-    /// The address, if the host is one and not a name.
+    /// Returns the IP address, if the host is an address and not a name.
     pub const fn address(&self) -> Option<IpAddr> {
         self.address
     }
 
-    /// Whether the host is this machine: `localhost`, a name below it, or a loopback address.
+    /// Whether the host is this machine: `localhost`, a subdomain of `localhost`, or a loopback address.
     pub fn is_loopback(&self) -> bool {
         let is_name = self.host == "localhost" || self.host.ends_with(".localhost");
         is_name || self.address.is_some_and(|address| address.to_canonical().is_loopback())
     }
 
-    /// The path, empty or with a slash in front.
+    /// Returns the path, which is empty or begins with a slash.
     pub fn path(&self) -> &str {
         self.text.get(self.path..self.path_end).unwrap_or_default()
     }
 
-    /// The text after the path: nothing, or a question mark and the query.
+    /// Returns the query without its question mark, if the URL has a query.
     pub fn query(&self) -> Option<&str> {
         self.text.get(self.path_end..).and_then(|rest| rest.strip_prefix('?'))
     }
 
-    /// Scheme, host and port as they were written, without a path.
+    /// Returns scheme, host and port in their original spelling, without a path.
     pub fn origin_text(&self) -> &str {
         self.text.get(..self.path).unwrap_or_default()
     }
 
-    /// The text without the query.
+    /// Returns the text without the query.
     pub fn without_query(&self) -> &str {
         self.text.get(..self.path_end).unwrap_or_default()
     }
 
-    /// Whether both have the same scheme, host and port.
+    /// Whether both URLs have the same scheme, host and port.
     pub fn is_same_origin(&self, other: &Self) -> bool {
         (self.is_https, &self.host, self.port) == (other.is_https, &other.host, other.port)
     }
 
-    /// Whether a resource with this URL contains the other one: the same origin, and an equal path or one that is its
-    /// parent at the end of a segment. Queries do not count
+    /// Whether a resource with this URL contains `other`: the origins are the same, and the path of `other` is equal
+    /// to this path or extends it at a segment boundary. Queries are ignored
     /// ([RFC 9728, section 3.3](https://www.rfc-editor.org/rfc/rfc9728#section-3.3)).
     pub fn contains(&self, other: &Self) -> bool {
         let parent = self.path().trim_end_matches('/');
@@ -150,8 +150,8 @@ impl WebUrl {
             && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// The canonical form of RFC 8707 as MCP has it: scheme and host in lower case, no port that goes without saying, no
-    /// slash that is the whole path, no query.
+    /// Returns the canonical form of RFC 8707 as MCP defines it: scheme and host in lower case, no default port, no
+    /// path that is only a slash, no query.
     pub fn canonical(&self) -> String {
         let scheme = if self.is_https { "https" } else { "http" };
         let is_usual = self.port == if self.is_https { 443 } else { 80 };
@@ -160,7 +160,7 @@ impl WebUrl {
         format!("{scheme}://{}{port}{path}", self.host)
     }
 
-    /// The URL with more parameters of a form in its query; those that are there stay.
+    /// Returns the URL with more form parameters appended to its query. Existing parameters are kept.
     pub(super) fn with_query(&self, more: &str) -> String {
         let separator = match self.query() {
             None => "?",
@@ -171,15 +171,16 @@ impl WebUrl {
     }
 }
 
-/// Without the query, which may be confidential.
+/// Omits the query, which may be confidential.
 impl fmt::Debug for WebUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{:?}", self.without_query())
     }
 }
 
-/// Whether a host is the name of one: letters, digits, hyphens, underscores and dots, and no number at the end, which some
-/// read as an IPv4 address. `localhost.` is none: some ask a name server for it, and some this machine.
+/// Whether a host is a name: letters, digits, hyphens, underscores and dots. The last label must not be a number,
+/// which some parsers read as an IPv4 address. `localhost.` is rejected: some resolvers query DNS for it, others
+/// resolve it to this machine.
 fn is_name(host: &str) -> bool {
     let last = host.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
     if last == "localhost" && host.ends_with('.') {

@@ -1,4 +1,4 @@
-//! The results of the requests that open a connection, as far as the machine reads them.
+//! The results of `initialize` and `server/discover`, as far as the machine reads them.
 
 use super::connected::ConnectFailure;
 use super::negotiation::{Failing, Probed};
@@ -33,10 +33,10 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// What came of `server/discover`.
+/// The outcome of `server/discover`.
 pub(super) struct Discovery {
     pub(super) probed: Probed,
-    /// What the server offers.
+    /// The capabilities of the server.
     pub(super) capabilities: CapabilitySet,
 }
 
@@ -52,7 +52,7 @@ impl Discovery {
                 nothing(Probed::WrongVersion(versions_in(data)))
             }
             Outcome::PeerError(error) => nothing(Probed::Error(error.code)),
-            // A server that does not know the question refuses what carries it, or does not answer.
+            // A server without `server/discover` refuses the HTTP request, or sends no valid response.
             Outcome::TransportFailed(failure) if failure.is_refused() => {
                 nothing(Probed::Refused(failure.status.unwrap_or_default()))
             }
@@ -61,7 +61,7 @@ impl Discovery {
             }
             Outcome::TransportFailed(_) => nothing(Probed::TransportFailed),
             Outcome::TimedOut(_) => nothing(Probed::TimedOut),
-            // It is this side that went away, which says nothing of the server.
+            // This side closed the connection, so the outcome reveals nothing about the server.
             Outcome::Closed(Cause::ShutDown | Cause::DrainDeadline) => {
                 nothing(Probed::TransportFailed)
             }
@@ -70,7 +70,7 @@ impl Discovery {
         }
     }
 
-    /// Reads a result; `None` if it is something else than was asked for.
+    /// Reads a result. Returns `None` if it is not a valid discovery result.
     fn read(result: &str) -> Option<Self> {
         let kind = member(result, "resultType").map(Str::from_literal);
         if kind.is_some_and(|kind| kind.is_none_or(|kind| kind != "complete")) {
@@ -81,7 +81,7 @@ impl Discovery {
         Some(Self { probed: Probed::Discovery(theirs), capabilities })
     }
 
-    /// Why there is nothing to go on with after it.
+    /// Returns the failure to report when the negotiation ends with this outcome.
     pub(super) fn failure<'f>(
         &self,
         outcome: Outcome<'f>,

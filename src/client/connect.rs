@@ -1,5 +1,4 @@
-//! How a client negotiates with a server: the era, and in the legacy era the handshake
-//! that opens a session
+//! The negotiation of a client with its server: the era, and in the legacy era the handshake that opens a session
 //! ([initialization](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization),
 //! [discovery](https://modelcontextprotocol.io/specification/2026-07-28/server/discover)).
 
@@ -30,12 +29,12 @@ use crate::version::{Revision, RevisionSet};
 
 /// # Connecting
 impl Client {
-    /// Begins: finds out to which era the server belongs, and opens a session if it takes one. What comes
-    /// of it is an event.
+    /// Starts the connection: determines the era of the server, and opens a session in the legacy era. An event
+    /// reports the outcome.
     ///
     /// # Errors
     ///
-    /// [`ConnectError`] says why nothing was sent.
+    /// [`ConnectError`] if nothing was sent.
     pub fn connect(&mut self, now: Instant, out: &mut impl Outboxes) -> Result<(), ConnectError> {
         if self.phase() != Phase::Opening {
             return Err(ConnectError::NotAtStart);
@@ -50,7 +49,8 @@ impl Client {
             Move::Fail(_) => return Err(ConnectError::NoRevision),
             Move::Go(revision, basis) => {
                 if basis == NegotiationBasis::Known {
-                    // It is not waited for, but it will say whether that was right.
+                    // The client does not wait for this probe, but its response shows whether the known revision was
+                    // right.
                     self.probe(revision, now, out)?;
                 }
                 self.connection
@@ -71,17 +71,17 @@ impl Client {
         Ok(())
     }
 
-    /// Whether the connection has been open, also if it has ended since.
+    /// Whether the connection has been open, even if it has ended since.
     pub const fn was_connected(&self) -> bool {
         self.basis.is_some()
     }
 
-    /// How it was found out to which era the server belongs; `None` as long as it has not been.
+    /// How the era of the server was determined. `None` until then.
     pub const fn basis(&self) -> Option<NegotiationBasis> {
         self.basis
     }
 
-    /// What the first event of a client says that has not asked anybody.
+    /// Returns the `Connected` event of a client that continues without waiting for a response.
     pub(super) fn announce(&mut self) -> Option<ClientEvent<'static>> {
         let basis = self.announced.take()?;
         let revision = self.revision()?;
@@ -127,7 +127,7 @@ impl Client {
         Ok(())
     }
 
-    /// The request by which the connection is opened has its outcome.
+    /// Handles the outcome of the request that opens the connection.
     pub(super) fn handshake_ended<'f>(
         &mut self,
         outcome: Outcome<'f>,
@@ -152,10 +152,10 @@ impl Client {
         if let Move::Go(revision, basis) = next {
             return self.discovered(outcome, &discovery, (revision, basis), now, out);
         }
-        // A server that names the revision again is still one without sessions.
+        // A server that names other modern revisions is still modern, so the connection stays ready.
         let is_repeated = matches!(next, Move::Probe(_));
         if self.phase().is_ready() && !is_repeated {
-            // It was taken for granted that there is no session.
+            // The client had assumed the modern era without a response.
             self.connection.dispatcher.messages_mut().lifecycle.step(Step::Reopen);
             self.connection.dispatcher.messages_mut().session.negotiated = None;
             self.announced = None;
@@ -169,7 +169,7 @@ impl Client {
         Some(self.connect_failed(discovery.failure(outcome, failing, ours), out))
     }
 
-    /// The server has said what it is.
+    /// Handles a discovery result with a common revision.
     fn discovered<'f>(
         &mut self,
         outcome: Outcome<'f>,
@@ -198,14 +198,14 @@ impl Client {
         if self.config.connection.keep_handshake {
             self.server = Some(Box::new(result.clone().into_owned()));
         }
-        // Whoever has been told that the client goes on need not be told that it may.
+        // The application has had its `Connected` event if the client was ready before.
         (!was_ready || self.announced.take().is_some()).then(|| {
             let basis = self.settle(if was_ready { NegotiationBasis::Known } else { basis });
             ClientEvent::Connected(Connected { revision, capabilities, basis, result })
         })
     }
 
-    /// Goes on without a session.
+    /// Continues in the modern era.
     fn go(
         &mut self,
         revision: Revision,
@@ -220,11 +220,11 @@ impl Client {
         self.subscribe_to_wanted(now, out);
     }
 
-    /// Subscribes to what was wanted before there was anybody to ask.
+    /// Opens the subscriptions that were requested before the connection was open.
     fn subscribe_to_wanted(&mut self, now: Instant, out: &mut dyn Outboxes) {
         let config = &self.config;
         if let Some(filter) = &config.listen {
-            // Without room for it there is none for anything; it shows in what comes next.
+            // A full table shows again with the next call, so the error is not reported here.
             _ = self.connection.dispatcher.serving.calls.subscribe(
                 &mut Cx::at(&config.connection, now, out),
                 filter,
@@ -232,7 +232,7 @@ impl Client {
             );
         }
         let dispatcher = &mut self.connection.dispatcher;
-        // What cannot be asked for now is left to the next connection.
+        // A subscription that fails now is left to the next connection.
         self.wanted.retain(|filter| {
             dispatcher
                 .serving
@@ -247,10 +247,10 @@ impl Client {
         basis
     }
 
-    /// Does what comes next, unless that is nothing.
+    /// Performs the next move. Returns the reason if the move fails.
     fn advance(&mut self, next: Move, now: Instant, out: &mut dyn Outboxes) -> Result<(), Failing> {
         if self.phase() == Phase::Draining {
-            // It is about to end, so nothing is begun.
+            // The connection is about to end, so no request is sent.
             return Err(Failing::AsItIs);
         }
         let sent = match next {
@@ -288,7 +288,7 @@ impl Client {
             Outcome::TransportFailed(failure) => Err(ConnectFailure::TransportFailed(failure)),
             Outcome::TimedOut(_) => Err(ConnectFailure::TimedOut),
             Outcome::Closed(cause) => Err(ConnectFailure::Closed(cause)),
-            // None of these is an answer, and `initialize` has no other outcomes.
+            // `initialize` has no other outcomes; these variants are unreachable.
             _ => Err(ConnectFailure::Closed(Cause::HandshakeFailed)),
         };
         match connected {
@@ -297,7 +297,7 @@ impl Client {
         }
     }
 
-    /// Client and server did not agree on a revision, so the connection is given up.
+    /// Reports that the negotiation failed, and closes the connection.
     pub(super) fn connect_failed<'f>(
         &mut self,
         failure: ConnectFailure<'f>,
@@ -310,7 +310,7 @@ impl Client {
         ClientEvent::ConnectFailed(failure)
     }
 
-    /// There is no session: perhaps there need not be one.
+    /// No session was opened: lets the negotiation choose between another probe and failure.
     fn refused<'f>(
         &mut self,
         failure: ConnectFailure<'f>,
@@ -319,7 +319,7 @@ impl Client {
     ) -> Option<ClientEvent<'f>> {
         let refused = match &failure {
             ConnectFailure::PeerError(error) => Refused::Error(error.code),
-            // Nothing can come any more, or the client does not want what there is.
+            // The connection has ended, or the server lacks a required capability: another probe cannot help.
             ConnectFailure::Closed(_) | ConnectFailure::MissingCapabilities(_) => {
                 return Some(self.connect_failed(failure, out));
             }
@@ -336,7 +336,7 @@ impl Client {
         }
     }
 
-    /// A question that was given up has been answered, which may be of use if nothing else comes of it.
+    /// Notes the response to a probe that has timed out. It counts if `initialize` is refused as well.
     pub(super) fn late_probe<'f>(&mut self, late: LateProbe<'f>) -> Option<ClientEvent<'f>> {
         let LateProbe { outcome, id } = late;
         if let Probed::Discovery(theirs) = Discovery::of(&outcome).probed {
@@ -348,7 +348,7 @@ impl Client {
         }))
     }
 
-    /// The request by which the connection is opened was not answered in time.
+    /// Handles the timeout of the request that opens the connection.
     pub(super) fn handshake_timed_out(
         &mut self,
         now: Instant,
@@ -361,8 +361,8 @@ impl Client {
         self.handshake_ended(Outcome::TimedOut(Expiry::Total), now, out)
     }
 
-    /// A new client for the next connection to the same server. It knows the era and the revision of the server and opens
-    /// the subscriptions again that were lost. Cached results of the server are stale:
+    /// Returns a new client for the next connection to the same server. It knows the era and the revision of the
+    /// server, and reopens the lost subscriptions. Cached results of the server are stale:
     /// [`Change::Everything`](crate::cache::Change::Everything).
     #[must_use]
     pub fn reconnect(&self, number: ConnectionNumber) -> Self {
@@ -374,7 +374,7 @@ impl Client {
         }
         let mut successor = Self::with_connection_number(config, number);
         successor.negotiation = Negotiation::new(self.negotiation.ended_on_probe());
-        // Those that this one has not come to ask for, too.
+        // Includes the subscriptions that this client has not opened yet.
         let wanted = self.wanted.iter().cloned();
         successor.wanted =
             wanted.chain(self.connection.dispatcher.serving.calls.wanted_subscriptions()).collect();
@@ -429,13 +429,13 @@ impl Client {
 }
 
 impl ClientConfig {
-    /// What there is to choose from.
+    /// The part of the configuration that the negotiation depends on.
     fn abilities(&self) -> Abilities {
         let Self { revisions, offer, known, probe, .. } = *self;
         Abilities { spoken: revisions, offer, known, probe }
     }
 
-    /// What the client says of itself in every request of a revision without sessions.
+    /// The identity that the client sends in every modern request.
     fn identity(&self, revision: Revision) -> Option<Identity> {
         let info = self.identify.then_some(&self.info);
         Some(Identity::of_client(revision, info, &self.capabilities))

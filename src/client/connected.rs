@@ -11,115 +11,113 @@ use crate::rpc::ErrorObject;
 use crate::schema::EncodeError;
 use crate::version::{Revision, RevisionSet};
 
-/// Why the first request could not be sent. Nothing was.
+/// The reason why the first request was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// It has been sent already, or the connection has ended. Every connection needs a client of
-    /// its own.
+    /// `connect` was called before, or the connection has ended. Every connection needs a client of its own.
     #[error("the connection is not at its start")]
     NotAtStart,
-    /// The configuration offers a revision that it does not speak, or speaks none: see
-    /// [`ClientConfig::revisions`](crate::ClientConfig::revisions),
-    /// [`offer`](crate::ClientConfig::offer) and [`known`](crate::ClientConfig::known).
+    /// The configuration names a revision that the client does not speak, or no revision at all: see
+    /// [`ClientConfig::revisions`](crate::ClientConfig::revisions), [`offer`](crate::ClientConfig::offer) and
+    /// [`known`](crate::ClientConfig::known).
     #[error(
         "there is no revision to ask for (ClientConfig::revisions), or it is not among those the client speaks \
          (ClientConfig::offer, ClientConfig::known)"
     )]
     NoRevision,
-    /// It could not be written.
+    /// The request could not be written.
     #[error("the first request could not be written: {0}")]
     Encode(#[from] EncodeError),
 }
 
-/// Client and server have agreed on a revision.
+/// The result of a successful negotiation: client and server have agreed on a revision.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Connected<'a> {
-    /// The revision it uses.
+    /// The revision of the connection.
     pub revision: Revision,
-    /// What the server offers, as far as the revision knows it. If the server was not asked, everything:
-    /// what it does not have it refuses.
+    /// The capabilities of the server that the revision knows. All capabilities if the client did not ask: the server
+    /// refuses unsupported requests.
     pub capabilities: CapabilitySet,
-    /// How it was found out to which era the server belongs.
+    /// How the era of the server was determined.
     pub basis: NegotiationBasis,
-    /// Everything the server said: an [`InitializeResult`](crate::model::InitializeResult) if there is a
-    /// session, else a [`DiscoverResult`](crate::model::DiscoverResult), or an empty object if the server
-    /// was not asked.
+    /// The complete result: an [`InitializeResult`](crate::model::InitializeResult) in the legacy era, a
+    /// [`DiscoverResult`](crate::model::DiscoverResult) in the modern era, or an empty object if the client did not
+    /// ask.
     pub result: Raw<'a>,
 }
 
 impl Connected<'_> {
-    /// Who the server is, for people to read; nothing may depend on it. `None` if it has not said so, which
-    /// without sessions it need not, or not in a form that can be read.
+    /// The name and version of the server, for display only. `None` if the server did not send them, as a modern
+    /// server may, or not in a readable form.
     pub fn server_info(&self) -> Option<Implementation<'_>> {
         server_info(&self.result, self.revision)
     }
 
-    /// How to use the server, for the model. Empty and `None` are different.
+    /// The instructions for the model on how to use the server. Empty and `None` are different.
     pub fn instructions(&self) -> Option<Str<'_>> {
         self.result.get("instructions")?.into_str()
     }
 
-    /// The same with its own copy of the text.
+    /// Returns an owned copy.
     pub fn into_owned(self) -> Connected<'static> {
         Connected { result: self.result.into_owned(), ..self }
     }
 }
 
-/// Why client and server did not agree on a revision. The connection is closed.
+/// The reason why client and server did not agree on a revision. The connection is closed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectFailure<'a> {
-    /// The server refused.
+    /// The server refused with an error response.
     #[error("the server refused with error {0}")]
     PeerError(ErrorObject<'a>),
     /// The server chose a revision that the client does not speak.
     #[error("the server speaks revision {:?}, this client {ours}", theirs.to_str())]
     UnsupportedRevision {
-        /// What the server chose.
+        /// The revision that the server chose.
         theirs: Str<'a>,
-        /// What the client speaks.
+        /// The revisions that the client speaks.
         ours: RevisionSet,
     },
-    /// The server speaks nothing that the client speaks.
+    /// Client and server have no revision in common.
     #[error("the server speaks {theirs}, this client {ours}")]
     NoCommonRevision {
-        /// What the server speaks: the names of revisions.
+        /// The names of the revisions that the server speaks.
         theirs: Raw<'a>,
-        /// What the client speaks.
+        /// The revisions that the client speaks.
         ours: RevisionSet,
     },
-    /// The server lacks what the client requires.
+    /// The server lacks capabilities that the client requires.
     #[error("the server does not offer {0}")]
     MissingCapabilities(CapabilitySet),
-    /// The server answered with something that is no result of what it was asked.
+    /// The server sent a response that is not a result of the request.
     #[error("the server answered with nonsense when it was asked what it is: {kind}")]
     Malformed {
-        /// What is wrong with it.
+        /// The defect of the response.
         kind: ViolationKind,
-        /// What it answered: the whole message, or the result if that is what does not fit.
+        /// The whole response, or only the result if the result is invalid.
         message: MessageBytes<'a>,
     },
-    /// The server did not answer within [`Timeouts::handshake`](crate::config::Timeouts::handshake), or, if it has
-    /// to be one without sessions, within [`Timeouts::probe`](crate::config::Timeouts::probe).
+    /// The server did not respond within [`Timeouts::handshake`](crate::config::Timeouts::handshake), or, if only the
+    /// modern era is possible, within [`Timeouts::probe`](crate::config::Timeouts::probe).
     #[error("the server did not answer in time")]
     TimedOut,
-    /// The server went away when it was asked what it is, as servers do that know nothing but `initialize`.
-    /// Start it again: a [`Client::reconnect`](crate::Client::reconnect) begins with that.
+    /// The server closed the connection on the probe, as servers do that know only `initialize`. Start the server
+    /// again: a [`Client::reconnect`](crate::Client::reconnect) begins with `initialize`.
     #[error("the server ended when it was asked what it is: {0}")]
     RestartAdvised(Cause),
-    /// What carries requests has failed: there is nobody, or nobody who speaks MCP, or somebody who wants to know
-    /// first who is asking.
+    /// The transport failed: the server is unreachable, does not speak MCP, or demands authorization first.
     #[error(transparent)]
     TransportFailed(TransportFailure<'a>),
-    /// The connection ended first.
+    /// The connection ended before the negotiation was complete.
     #[error("the connection ended before it was open: {0}")]
     Closed(Cause),
 }
 
 impl ConnectFailure<'_> {
-    /// The same with its own copy of the text.
+    /// Returns an owned copy.
     pub fn into_owned(self) -> ConnectFailure<'static> {
         match self {
             Self::PeerError(error) => ConnectFailure::PeerError(error.into_owned()),

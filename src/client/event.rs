@@ -16,65 +16,65 @@ use crate::rpc::ErrorObject;
 use crate::schema::{EncodeError, Payload, WrittenResult};
 use crate::time::Instant;
 
-/// Something that happened on a connection to a server.
+/// An event on a connection to a server.
 ///
-/// It borrows the frame it came from. [`into_owned`](Self::into_owned) keeps it longer.
+/// It borrows the frame that caused it. [`into_owned`](Self::into_owned) returns an owned copy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[must_use = "a request in the event must be answered"]
 pub enum ClientEvent<'a> {
-    /// The session is open, or there need not be one: calls that were held have been sent.
+    /// Client and server have agreed on a revision. Calls that were held have been sent.
     Connected(Connected<'a>),
-    /// There is no session. `Closed` follows.
+    /// The negotiation failed. `Closed` follows.
     ConnectFailed(ConnectFailure<'a>),
-    /// A page of a list that is read page by page, and not its last one.
+    /// A page of a list that is read page by page. The last page comes as the outcome of the call.
     Page(ListPage<'a>),
-    /// Such a list is read from its beginning again.
+    /// A list that is read page by page starts again from its first page.
     ListRestarted(ListRestarted),
-    /// News of a subscription ([`Client::subscribe`](crate::Client::subscribe)).
+    /// An update of a subscription ([`Client::subscribe`](crate::Client::subscribe)).
     Subscription(SubscriptionUpdate<'a>),
     /// The outcome of a call.
     CallEnded(CallEnded<'a>),
-    /// What came of something that a task of this side has asked for.
+    /// The outcome of a request that a task of this side has sent.
     TaskAnswer(TaskAnswer<'a>),
-    /// How far a task is that a call has become.
+    /// A status update of a call that has become a task.
     Task(TaskUpdate<'a>),
     /// A call that was given up has become a task after all.
     AbandonedTask(AbandonedTask),
-    /// The server has not answered a ping, the latest of so many in a row.
+    /// The server has not answered a ping.
     Unresponsive {
-        /// How many pings in a row have not been answered.
+        /// The number of consecutive unanswered pings.
         missed: u32,
     },
-    /// How far a call is.
+    /// A progress notification for a call.
     Progress(ProgressUpdate<'a>),
     /// A notification.
     Notification(Notification<'a>),
-    /// A request to answer, with [`Client::respond`](crate::Connection::respond) or
+    /// A request from the server. Answer it with [`Client::respond`](crate::Connection::respond) or
     /// [`Client::reject`](crate::Connection::reject), in any order, now or later.
     Request(RequestFromServer<'a>),
-    /// A request is not to be answered any more.
+    /// A request that must not be answered any more.
     Cancelled(Cancelled<'a>),
-    /// The connection will end at the deadline or when nothing is in flight, whichever is first.
+    /// The connection ends at the deadline or when no message is in flight, whichever is first.
     Draining {
-        /// When the connection ends at the latest.
+        /// The latest time at which the connection ends.
         deadline: Instant,
     },
-    /// The connection has ended. Nothing follows.
+    /// The connection has ended. No event follows.
     Closed {
-        /// Why.
+        /// The cause of the end.
         cause: Cause,
     },
-    /// The server did something it may not do, such as printing to the wire.
+    /// The server violated the protocol, for instance by printing to the wire.
     Violation(Violation<'a>),
-    /// A response that no call waits for.
+    /// A response that matches no open call.
     UnmatchedResponse(UnmatchedResponse<'a>),
-    /// An error that names no call: the server could not read something it was sent.
+    /// An error that names no call: the server could not read a message.
     UnsolicitedError(ErrorObject<'a>),
 }
 
 impl ClientEvent<'_> {
-    /// The same with its own copy of the text.
+    /// Returns an owned copy.
     pub fn into_owned(self) -> ClientEvent<'static> {
         match self {
             Self::Connected(connected) => ClientEvent::Connected(connected.into_owned()),
@@ -128,20 +128,20 @@ impl<'a> From<CommonEvent<'a>> for ClientEvent<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct RequestFromServer<'a> {
-    /// What to answer it by.
+    /// The handle for the response.
     pub id: IncomingId,
-    /// The rules under which it is served.
+    /// The rules under which the request is served.
     pub context: RequestContext,
-    /// What is asked for.
+    /// The method with its params.
     pub kind: ServerRequest<'a>,
     /// The method.
     pub method: Str<'a>,
-    /// Everything that came with it, an object.
+    /// The complete params, an object.
     pub params: Option<Raw<'a>>,
     /// The `_meta` of the params.
     pub meta: Option<Raw<'a>>,
-    /// The call that the server needs it for, if it has said so: where there are no sessions a server asks
-    /// only before it answers a call, and in a session a task of a call can ask for something.
+    /// The call that the server needs the response for, if known. In the modern era a server sends requests only
+    /// while it serves a call; in a session a task of a call can send one.
     pub needed_for: Option<CallId>,
 }
 
@@ -158,7 +158,7 @@ impl<'a> RequestFromServer<'a> {
         Self { id, context, kind, method, params, meta, needed_for: None }
     }
 
-    /// One that the server has not made, but needs before it answers a call.
+    /// Wraps an input that the server requires before it can answer a call. Returns `None` if its params are invalid.
     pub(super) fn needed(input: InputRequested) -> Option<RequestFromServer<'static>> {
         let InputRequested { id, context, kind, params, call } = input;
         let needed_for = Some(call);
@@ -169,23 +169,22 @@ impl<'a> RequestFromServer<'a> {
         Some(RequestFromServer { id, context, kind, method, params, meta, needed_for })
     }
 
-    /// The metadata for whoever is asked in turn, of a gateway: without what belongs to one connection, which is the
-    /// progress token, what the sender says of itself, and the task that the request belongs to. `None` if nothing
-    /// is left.
+    /// The metadata that a gateway may pass on: without the progress token, the sender's own identity and the related
+    /// task, which belong to one connection. `None` if no member is left.
     pub fn meta_to_pass_on(&self) -> Option<Raw<'static>> {
         meta_to_pass_on(self.meta.as_ref()?)
     }
 
-    /// Writes the result of this request into a buffer, in place of what was in there, as the revision of the request has
-    /// it. [`respond`](crate::Connection::respond) sends it.
+    /// Writes the result of this request into a buffer, in the form of the request's revision. The old content of the
+    /// buffer is discarded. [`respond`](crate::Connection::respond) sends the result.
     ///
-    /// Write results like this where the machine is behind a lock: the `Serialize` of the application runs before the
-    /// lock is taken, and the machine only copies.
+    /// Use this if the machine is behind a lock: the `Serialize` of the application then runs before the lock is
+    /// taken, and the machine only copies.
     ///
     /// # Errors
     ///
-    /// [`EncodeError`] as from [`respond`](crate::Connection::respond), but never [`Full`](EncodeError::Full): the caller is at
-    /// fault.
+    /// [`EncodeError`] as from [`respond`](crate::Connection::respond), but never [`Full`](EncodeError::Full). The
+    /// caller is at fault.
     pub fn write_result<'b>(
         &self,
         result: &(impl Payload + ?Sized),
@@ -194,7 +193,7 @@ impl<'a> RequestFromServer<'a> {
         WrittenResult::new(&self.method, self.context.revision, result, buffer)
     }
 
-    /// The same with its own copy of the text, for an answer that takes its time.
+    /// Returns an owned copy, for a response that takes time.
     pub fn into_owned(self) -> RequestFromServer<'static> {
         RequestFromServer {
             id: self.id,

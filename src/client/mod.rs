@@ -42,10 +42,10 @@ pub use tool_support::ToolTasks;
 /// One connection to a server.
 ///
 /// It has the same four kinds of methods as [`Server`](crate::Server): inputs, commands,
-/// [`poll_timeout`](crate::Connection::poll_timeout), and getters. It begins with [`connect`](Self::connect), of
-/// which exactly one event tells what came: [`Connected`](ClientEvent::Connected) or
-/// [`ConnectFailed`](ClientEvent::ConnectFailed). Calls can be made at any time; until it is known how the
-/// server is to be spoken to they are held.
+/// [`poll_timeout`](crate::Connection::poll_timeout), and getters. It starts with [`connect`](Self::connect), whose
+/// outcome is exactly one event: [`Connected`](ClientEvent::Connected) or
+/// [`ConnectFailed`](ClientEvent::ConnectFailed). Calls can be made at any time. They are held until the era of the
+/// server is known.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -88,22 +88,22 @@ pub struct Client {
     negotiation: Negotiation,
     stage: Stage,
     basis: Option<NegotiationBasis>,
-    /// What an event is to say that nothing has brought about.
+    /// The basis for a `Connected` event that no received message causes.
     announced: Option<NegotiationBasis>,
-    /// What to subscribe to when that can be done.
+    /// The subscriptions to open once the connection is open.
     wanted: Vec<SubscriptionFilter<'static>>,
-    /// What the server said of itself, if the configuration asks to keep it.
+    /// The handshake result of the server, if the configuration asks to keep it.
     server: Option<Box<Raw<'static>>>,
 }
 
-/// What the server was asked last to open the connection.
+/// The request that was sent last to open the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Probing,
     Initializing,
 }
 
-/// Without the configuration, which does not change: machines that are equal have equal ones.
+/// Excludes the configuration, which does not change: equal machines have equal configurations.
 impl Hash for Client {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { config: _, connection, negotiation, stage, basis, announced, .. } = self;
@@ -114,7 +114,7 @@ impl Hash for Client {
 
 /// # Starting
 impl Client {
-    /// A client at the start of a connection, number 0.
+    /// A client at the start of connection number 0.
     pub fn new(config: Arc<ClientConfig>) -> Self {
         Self::with_connection_number(config, ConnectionNumber::default())
     }
@@ -141,12 +141,10 @@ impl Client {
         &self.config
     }
 
-    /// What the server said of itself: the result of `initialize`, an
-    /// [`InitializeResult`](crate::model::InitializeResult), or of `server/discover`, a
-    /// [`DiscoverResult`](crate::model::DiscoverResult).
+    /// The handshake result of the server: an [`InitializeResult`](crate::model::InitializeResult) of `initialize`,
+    /// or a [`DiscoverResult`](crate::model::DiscoverResult) of `server/discover`.
     ///
-    /// `None` unless [`ConnectionConfig::keep_handshake`](crate::ConnectionConfig::keep_handshake)
-    /// is set.
+    /// `None` unless [`ConnectionConfig::keep_handshake`](crate::ConnectionConfig::keep_handshake) is set.
     pub fn handshake(&self) -> Option<&Raw<'static>> {
         self.server.as_deref()
     }
@@ -154,9 +152,9 @@ impl Client {
 
 /// # Inputs
 impl Client {
-    /// Takes a frame in. Total: any bytes, in any phase, give at most one event.
+    /// Receives a frame. Total: any bytes, in any phase, give at most one event.
     ///
-    /// `None` means that the frame has been answered or absorbed, or asks for nothing.
+    /// `None` means that the machine has handled the frame itself, or that the frame needs no action.
     #[must_use = "a request in the event must be answered"]
     pub fn receive<'f>(
         &mut self,
@@ -167,17 +165,17 @@ impl Client {
         self.take_in(frame.into(), received.into(), out)
     }
 
-    /// Does the next thing that time, or the end of the connection, has brought about.
+    /// Performs the next action that is due, and the actions at the end of the connection.
     ///
-    /// Call it when the time of [`poll_timeout`](crate::Connection::poll_timeout) has come, and then until it
-    /// returns `None`. Calling it early or late is harmless.
+    /// Call it at the time of [`poll_timeout`](crate::Connection::poll_timeout), until it returns `None`. A call that
+    /// is early or late is harmless.
     #[must_use = "the event is the only word of it"]
     pub fn handle_timeout(
         &mut self,
         now: Instant,
         out: &mut impl Outboxes,
     ) -> Option<ClientEvent<'static>> {
-        // What the machine deals with by itself is no event, and there may be more behind it.
+        // The machine handles some actions without an event, and more may be due after them.
         loop {
             let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
             let event = match dispatcher.handle_timeout(cx)? {
@@ -185,7 +183,7 @@ impl Client {
                 Elapsed::HandshakeTimedOut => self.handshake_timed_out(now, out),
                 Elapsed::Input(input) => self.input(input, out),
                 Elapsed::News => self.announce(),
-                // A client never needs input.
+                // A client never requires input of its server.
                 Elapsed::Resumed(_) => None,
                 Elapsed::HandshakeLost(cause) => {
                     self.handshake_ended(Outcome::Closed(cause), now, out)
@@ -197,8 +195,8 @@ impl Client {
         }
     }
 
-    /// The exchange that carried a call has ended without a response that names the call, on a transport with one
-    /// for each: see the module `http`. The call ends, whichever it is.
+    /// Ends the call whose exchange ended without a response that names it, unless its request is sent again. For
+    /// transports with one exchange for each call: see the module `http`.
     #[must_use = "the event is the only word of it"]
     pub fn exchange_ended<'f>(
         &mut self,
@@ -252,12 +250,12 @@ impl Client {
             ForRole::HandshakeEnded(outcome) => self.handshake_ended(outcome, now, out),
             ForRole::LateProbe(late) => self.late_probe(late),
             ForRole::Input(input) => self.input(input, out),
-            // The route refuses `initialize` to a client, and a client never needs input.
+            // The dispatcher never passes `initialize` to a client, and a client never requires input.
             ForRole::Initialize(_) | ForRole::Resumed(_) => None,
         }
     }
 
-    /// The server needs something before it answers a call.
+    /// Hands out a request for input that a call needs.
     fn input(
         &mut self,
         input: InputRequested,
@@ -267,7 +265,7 @@ impl Client {
         let request = RequestFromServer::needed(input);
         if request.is_none() {
             let (dispatcher, cx) = &mut self.connection.enter(None, out);
-            // Its shape has been looked at, so that there is a view for it.
+            // The params have been checked already, so this is unreachable.
             _ = dispatcher.serving.respond(cx, id, &());
         }
         request.map(ClientEvent::Request)

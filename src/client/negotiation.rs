@@ -1,110 +1,110 @@
-//! The negotiation of the era: a small state machine
+//! The state machine that negotiates the era
 //! ([backward compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning)).
 //!
-//! It knows nothing of messages. It is told what came of the last step, and says what to do next.
+//! It handles no messages. Its input is the outcome of the last step, and its output is the next [`Move`].
 
 use crate::codes::ErrorCode;
 use crate::version::{Era, Revision, RevisionSet};
 
-/// What to do next.
+/// The next step of the negotiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
-    /// Ask what the server is, with `server/discover` of this revision.
+    /// Sends `server/discover` of this revision.
     Probe(Revision),
-    /// Open a session, and ask for this revision.
+    /// Opens a session: sends `initialize` with this revision.
     Initialize(Revision),
-    /// Go on without a session.
+    /// Continues in the modern era, without a session.
     Go(Revision, NegotiationBasis),
-    /// Give up.
+    /// Ends the negotiation with a failure.
     Fail(Failing),
 }
 
-/// Why there is nothing to go on with.
+/// The reason why the negotiation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failing {
-    /// The server refused, or answered with something that makes no sense: that is the failure.
+    /// The server refused, or sent an invalid response: its outcome is reported unchanged.
     AsItIs,
-    /// It speaks nothing that the client speaks.
+    /// Client and server have no revision in common.
     NoCommonRevision,
-    /// It went away; started again it should be asked for a session at once.
+    /// The server closed the connection on the probe. The next connection should begin with `initialize`.
     Restart,
 }
 
-/// Which era a server was found to belong to, and how.
+/// The observation that determined the era of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NegotiationBasis {
-    /// The client speaks only one era, and did not ask.
+    /// The client speaks only one era and did not probe.
     OnlyEra,
-    /// The configuration says so ([`ClientConfig::known`](crate::ClientConfig::known)).
+    /// The configuration names the revision ([`ClientConfig::known`](crate::ClientConfig::known)).
     Known,
-    /// The server said so, when asked with `server/discover`.
+    /// The server answered `server/discover` with its revisions.
     Discovered,
-    /// The server said so, but only after the client had given up waiting for it.
+    /// The server answered `server/discover` with its revisions, but only after the probe had timed out.
     DiscoveredLate,
-    /// The server says that it speaks no revision without sessions that the client does.
+    /// The server declared that it supports no modern revision that the client speaks.
     OnlySessions,
-    /// The server refused `server/discover` with this error, which it would not if it knew it.
+    /// The server refused `server/discover` with this error, which a modern server would not send.
     ProbeRefused(ErrorCode),
-    /// The server refused what carried `server/discover` with this status of HTTP.
+    /// The server refused the HTTP request of `server/discover` with this status.
     ProbeNotServed(u16),
-    /// The server answered `server/discover` with something else.
+    /// The server answered `server/discover` with an invalid result.
     ProbeMisunderstood,
     /// The server did not answer `server/discover` in time.
     ProbeTimedOut,
 }
 
-/// What came of `server/discover`.
+/// The outcome of `server/discover`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Probed {
-    /// An answer that names these revisions.
+    /// A discovery result that names these revisions.
     Discovery(RevisionSet),
-    /// An answer that is no discovery.
+    /// A response that is not a discovery result.
     Nonsense,
-    /// `-32022` with these revisions, or without a list of any.
+    /// `-32022` with these revisions, or without a list of revisions.
     WrongVersion(Option<RevisionSet>),
     /// Any other error.
     Error(ErrorCode),
-    /// It was not served, with this status.
+    /// The HTTP request was refused with this status.
     Refused(u16),
-    /// It did not get there, or is not served to just anybody.
+    /// The request did not reach the server, or the server demands authorization first.
     TransportFailed,
     TimedOut,
     Closed,
 }
 
-/// What came of `initialize`, if it was no session.
+/// The outcome of an `initialize` that opened no session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// An error, or an answer that no session can be made of.
+    /// An error response.
     Error(ErrorCode),
     Otherwise,
 }
 
-/// How far the finding out has come.
+/// The state of the negotiation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Negotiation {
     /// The revisions for which the probe was repeated because the server named them.
     repeated: RevisionSet,
-    /// The server says that it went away when it was probed before, so it is not probed first.
+    /// Whether the server closed the connection on an earlier probe, so that the client does not probe first.
     ended_on_probe: bool,
-    /// Why a session was asked for.
+    /// Why the client fell back to `initialize`.
     fell_back: Option<NegotiationBasis>,
-    /// After a session was refused, it was probed again.
+    /// Whether the client probed again after `initialize` was refused.
     probed_again: bool,
-    /// What a probe that was given up was answered with after all.
+    /// The revisions in a response that came after its probe had timed out.
     late: Option<RevisionSet>,
 }
 
-/// What a client can do.
+/// The configuration of a client as far as the negotiation depends on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Abilities {
     pub(super) spoken: RevisionSet,
-    /// The revision of a session that it would like best.
+    /// The revision to offer in `initialize`.
     pub(super) offer: Option<Revision>,
     /// The revision that was used with this server before.
     pub(super) known: Option<Revision>,
-    /// Whether to ask although there is only one era to choose from.
+    /// Whether to probe although the client speaks only one era.
     pub(super) probe: bool,
 }
 
@@ -119,7 +119,7 @@ impl Abilities {
 }
 
 impl Negotiation {
-    /// One at its beginning. A server that is shy goes away when it is probed, so it is not.
+    /// Returns a negotiation at its start. With `ended_on_probe` it does not begin with a probe.
     pub(super) const fn new(ended_on_probe: bool) -> Self {
         let repeated = RevisionSet::NONE;
         Self { repeated, ended_on_probe, fell_back: None, probed_again: false, late: None }
@@ -130,7 +130,7 @@ impl Negotiation {
         self.ended_on_probe
     }
 
-    /// Why the client does what it does now.
+    /// Returns the basis of an `initialize` that is in flight.
     pub(super) fn basis(&self, able: Abilities) -> NegotiationBasis {
         if let Some(basis) = self.fell_back {
             return basis;
@@ -138,7 +138,7 @@ impl Negotiation {
         if able.known.is_some() { NegotiationBasis::Known } else { NegotiationBasis::OnlyEra }
     }
 
-    /// The first move.
+    /// Returns the first move.
     pub(super) fn begin(&self, able: Abilities) -> Move {
         let known = able.known.filter(|known| able.spoken.contains(*known));
         let sessions = able.sessions().latest();
@@ -156,8 +156,10 @@ impl Negotiation {
         }
     }
 
-    /// The move after a probe, also after one that was sent because the server was known already (25).
-    /// The numbers are those of the rows in the test.
+    /// Returns the move after a probe. A probe may also have been sent along because the revision was known already
+    /// (25).
+    ///
+    /// The numbers are the rows of the table in the test.
     pub(super) fn probed(&mut self, probed: Probed, able: Abilities) -> Move {
         match probed {
             Probed::Discovery(theirs) => match able.stateless().and(theirs).latest() {
@@ -172,12 +174,13 @@ impl Negotiation {
                 Some(_) => Move::Fail(Failing::AsItIs),  // 6
                 None => self.fall_back_to(theirs, able), // 7, 8
             },
-            // 9: it knows the error, so it may well be asked again.
+            // 9: the server knows this error code, so it may be modern. If it refuses `initialize` too, it is probed
+            // again.
             Probed::WrongVersion(None) => {
                 let code = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
                 self.fall_back(NegotiationBasis::ProbeRefused(code), able)
             }
-            // 10: nobody has this error but who knows the revision.
+            // 10: only a server that implements the revision sends this error.
             Probed::Error(ErrorCode::MISSING_CLIENT_CAPABILITY) => Move::Fail(Failing::AsItIs),
             // 11, 12, 13
             Probed::Error(code) => self.fall_back(NegotiationBasis::ProbeRefused(code), able),
@@ -187,7 +190,7 @@ impl Negotiation {
             Probed::TransportFailed => Move::Fail(Failing::AsItIs),
             Probed::Nonsense => self.fall_back(NegotiationBasis::ProbeMisunderstood, able), // 4
             Probed::TimedOut => self.fall_back(NegotiationBasis::ProbeTimedOut, able),      // 14
-            // Who has refused a session just now need not be asked for one by somebody else.
+            // A server that has just refused `initialize` is not started again for another `initialize`.
             Probed::Closed if !able.sessions().is_empty() && !self.probed_again => {
                 self.ended_on_probe = true;
                 Move::Fail(Failing::Restart) // 15
@@ -196,12 +199,12 @@ impl Negotiation {
         }
     }
 
-    /// A probe that was given up has been answered.
+    /// Notes the response to a probe that has timed out.
     pub(super) fn answered_late(&mut self, theirs: RevisionSet) {
         self.late = Some(theirs); // 21
     }
 
-    /// The move after a session was refused.
+    /// Returns the move after `initialize` was refused.
     pub(super) fn refused(&mut self, refused: Refused, able: Abilities) -> Move {
         let stateless = able.stateless();
         let late = self.late.take().and_then(|late| stateless.and(late).latest());
@@ -217,7 +220,7 @@ impl Negotiation {
         let was_weak = self.fell_back
             == Some(NegotiationBasis::ProbeRefused(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION));
         match stateless.latest() {
-            // 9, 22, 26: it is a server without sessions after all, or was busy when it was asked.
+            // 9, 22, 26: the server is modern after all, or was busy when it was probed.
             Some(newest) if (is_modern || was_weak) && !self.probed_again => {
                 self.probed_again = true;
                 Move::Probe(newest)
@@ -226,7 +229,7 @@ impl Negotiation {
         }
     }
 
-    /// Opens a session with a server that names what it speaks.
+    /// Opens a session with a server that has named its revisions.
     fn fall_back_to(&mut self, theirs: RevisionSet, able: Abilities) -> Move {
         match able.sessions().and(theirs).latest() {
             Some(best) if !self.probed_again => {
@@ -237,7 +240,7 @@ impl Negotiation {
         }
     }
 
-    /// Opens a session with a server that does not know what it was asked.
+    /// Opens a session with a server that does not understand `server/discover`.
     fn fall_back(&mut self, basis: NegotiationBasis, able: Abilities) -> Move {
         match able.sessions().latest() {
             Some(newest) if !self.probed_again => {

@@ -1,5 +1,4 @@
-//! The negotiation of a client as a table, for the chapter `states`: every answer in every state that can be
-//! reached.
+//! The negotiation of a client as a table, for the chapter `states`: every response in every reachable state.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -19,14 +18,14 @@ const fn able(spoken: RevisionSet) -> Abilities {
 
 const BOTH: Abilities = able(RevisionSet::ALL);
 
-/// What a client waits for.
+/// The response that a client waits for.
 #[derive(Clone, Copy, PartialEq)]
 enum Waiting {
     Discovery,
     Session,
 }
 
-/// What came of it.
+/// The outcome of the request.
 #[derive(Clone, Copy)]
 enum Came {
     Probed(Probed),
@@ -34,10 +33,10 @@ enum Came {
     Refused(Refused),
 }
 
-/// What can come of a probe. What stands together in a line has to lead to the same.
+/// The outcomes of a probe. Outcomes in one line must lead to the same state.
 fn of_a_probe(negotiation: &Negotiation) -> Vec<(&'static str, Vec<Came>)> {
     let (modern, sessions, nothing) = (RevisionSet::MODERN, RevisionSet::LEGACY, RevisionSet::NONE);
-    // Which one that was is all that probes of the same name can differ in.
+    // States with the same name differ only in the revision of the repeated probe.
     let corrected = match negotiation.repeated.is_empty() {
         true => "`-32022` with a common revision without sessions",
         false => "`-32022` with that revision again",
@@ -70,7 +69,7 @@ fn of_a_probe(negotiation: &Negotiation) -> Vec<(&'static str, Vec<Came>)> {
     lines.iter().map(|(step, of)| (*step, came(of))).collect()
 }
 
-/// What can come of `initialize`, as long as it is no session.
+/// The outcomes of `initialize` that open no session.
 fn of_a_session() -> Vec<(&'static str, Vec<Came>)> {
     let other = [-32700, -32600, -32601, -32602, -32603, -32000, 0, 12345];
     let other = other.map(|code| Came::Refused(Refused::Error(ErrorCode::new(code))));
@@ -85,7 +84,7 @@ fn of_a_session() -> Vec<(&'static str, Vec<Came>)> {
     ]
 }
 
-/// Only a question that was given up can still be answered.
+/// Only a probe that has timed out can have a late response.
 fn late_answers(negotiation: &Negotiation) -> Vec<(&'static str, Vec<Came>)> {
     if negotiation.fell_back != Some(NegotiationBasis::ProbeTimedOut) || negotiation.late.is_some()
     {
@@ -95,7 +94,7 @@ fn late_answers(negotiation: &Negotiation) -> Vec<(&'static str, Vec<Came>)> {
     vec![("a late discovery with a common revision without sessions", modern)]
 }
 
-/// The states of the table. Those of a kind may differ only in their basis.
+/// The name of a state in the table. States with the same name may differ only in their basis.
 fn name(negotiation: &Negotiation, waiting: Waiting) -> String {
     let Negotiation { repeated: _, fell_back, probed_again, late, ended_on_probe } = negotiation;
     assert!(!ended_on_probe, "then it has failed");
@@ -115,7 +114,7 @@ fn name(negotiation: &Negotiation, waiting: Waiting) -> String {
     name
 }
 
-/// What a move leads to.
+/// Returns the state after a move.
 fn after(next: Move, negotiation: &Negotiation) -> (String, Option<Waiting>) {
     match next {
         Move::Probe(_) => (name(negotiation, Waiting::Discovery), Some(Waiting::Discovery)),
@@ -155,7 +154,7 @@ fn chart(able: Abilities) -> Chart {
                         (name(&negotiation, waiting), Some(waiting))
                     }
                 };
-                // The table would not tell the truth if states of one name went different ways.
+                // The table would be wrong if states with the same name led to different states.
                 let row = (from.clone(), step);
                 if *rows.entry(row).or_insert_with(|| {
                     chart.row(&from, step, &to);
@@ -176,7 +175,7 @@ fn chart(able: Abilities) -> Chart {
     chart
 }
 
-/// What a client does first.
+/// Returns the table of the first moves of a client.
 fn first_moves() -> String {
     let known = |revision, able| Abilities { known: Some(revision), ..able };
     let (modern, sessions) = (able(RevisionSet::MODERN), able(RevisionSet::LEGACY));

@@ -1,4 +1,4 @@
-//! The table of what a client does after each answer of a server, row by row, and every way through it.
+//! The table of a client's moves after each response of a server, row by row, and all paths through it.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -28,7 +28,7 @@ const ONLY_SESSIONS: Abilities = able(RevisionSet::LEGACY);
 const WRONG: ErrorCode = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
 const INCAPABLE: ErrorCode = ErrorCode::MISSING_CLIENT_CAPABILITY;
 
-/// Errors that say nothing of the era: `-32020` too, as there are no headers on a byte stream.
+/// Errors that do not indicate the era. `-32020` is one of them, because a byte stream has no headers.
 fn weak_codes() -> impl Iterator<Item = ErrorCode> {
     let codes = [-32601, -32602, -32600, -32603, -32700, -32000, -32001, -32003, -32004, -32020];
     codes.into_iter().chain([-32002, -32042, -32023, 12345, 0, -1]).map(ErrorCode::new)
@@ -41,7 +41,7 @@ fn probing(able: Abilities) -> Negotiation {
     negotiation
 }
 
-/// What both clients that have the modern era do after the first answer to the probe.
+/// The moves of both clients with the modern era after the first response to the probe.
 fn after(probed: Probed) -> (Move, Move) {
     (probing(BOTH).probed(probed, BOTH), probing(ONLY_MODERN).probed(probed, ONLY_MODERN))
 }
@@ -58,11 +58,11 @@ fn the_first_move_is_that_of_the_configuration() {
         (ONLY_MODERN, false, Move::Probe(MODERN)),
         (ONLY_SESSIONS, false, Move::Initialize(NEWEST)),
         (offering(OLDER, ONLY_SESSIONS), false, Move::Initialize(OLDER)),
-        // Not to probe is for those that have nothing to find out.
+        // Only a client that speaks one era may skip the probe.
         (blind(BOTH), false, Move::Probe(MODERN)),
         (blind(ONLY_MODERN), false, evident(NegotiationBasis::OnlyEra)),
         (blind(ONLY_SESSIONS), false, Move::Initialize(NEWEST)),
-        // What is known is taken for granted, if it is spoken.
+        // A known revision is assumed, if the client speaks it.
         (known(MODERN, BOTH), false, evident(NegotiationBasis::Known)),
         (known(MODERN, ONLY_MODERN), false, evident(NegotiationBasis::Known)),
         (known(MODERN, ONLY_SESSIONS), false, Move::Initialize(NEWEST)),
@@ -70,7 +70,7 @@ fn the_first_move_is_that_of_the_configuration() {
         (known(OLDER, offering(OLDEST, BOTH)), false, Move::Initialize(OLDEST)),
         (known(OLDER, ONLY_MODERN), false, Move::Probe(MODERN)),
         (known(OLDER, ONLY_SESSIONS), false, Move::Initialize(NEWEST)),
-        // A server that goes away when it is probed is asked for a session at once.
+        // A server that closes the connection on a probe is sent `initialize` at once.
         (BOTH, true, Move::Initialize(NEWEST)),
         (offering(OLDER, BOTH), true, Move::Initialize(OLDER)),
         (ONLY_MODERN, true, Move::Probe(MODERN)),
@@ -118,12 +118,12 @@ fn a_wrong_version_is_corrected_once() {
     for able in [BOTH, ONLY_MODERN] {
         let mut negotiation = probing(able);
         let refusal = Probed::WrongVersion(Some(RevisionSet::ALL));
-        // 5, also for the version that was asked with.
+        // 5, also for the version of the probe itself.
         assert_eq!(negotiation.probed(refusal, able), Move::Probe(MODERN));
         let mut good = negotiation.clone();
         // 6
         assert_eq!(negotiation.probed(refusal, able), Move::Fail(Failing::AsItIs));
-        // What comes of the second probe is judged like the first.
+        // The outcome of the second probe is judged like that of the first.
         let theirs = Probed::Discovery(just(&[MODERN]));
         assert_eq!(good.probed(theirs, able), Move::Go(MODERN, NegotiationBasis::Discovered));
     }
@@ -146,7 +146,7 @@ fn a_wrong_version_without_a_list_is_weak_evidence() {
         let mut negotiation = probing(BOTH);
         negotiation.probed(Probed::WrongVersion(None), BOTH);
         assert_eq!(negotiation.basis(BOTH), NegotiationBasis::ProbeRefused(WRONG));
-        // It knew the error, so it is asked again, once.
+        // The server knew the error, so it is probed again, once.
         assert_eq!(negotiation.refused(refused, BOTH), Move::Probe(MODERN), "{refused:?}");
         assert_eq!(negotiation.probed(Probed::WrongVersion(None), BOTH), failed);
     }
@@ -167,7 +167,7 @@ fn any_other_error_is_that_of_a_server_with_sessions() {
     }
     // 14
     assert_eq!(after(Probed::TimedOut), (Move::Initialize(NEWEST), failed));
-    // The session that is asked for is the one that the configuration offers.
+    // The client offers the configured revision.
     let offering = Abilities { offer: Some(OLDER), ..BOTH };
     for probed in [Probed::TimedOut, Probed::Nonsense, Probed::Error(ErrorCode::METHOD_NOT_FOUND)] {
         assert_eq!(probing(offering).probed(probed, offering), Move::Initialize(OLDER));
@@ -184,7 +184,7 @@ fn a_server_that_goes_away_is_started_again_and_not_probed() {
     assert!(negotiation.ended_on_probe());
     let next = Negotiation::new(negotiation.ended_on_probe());
     assert_eq!(next.begin(BOTH), Move::Initialize(NEWEST));
-    // One that has refused a session is not started for one.
+    // A server that has refused `initialize` is not started again for another one.
     let mut negotiation = probing(BOTH);
     negotiation.probed(Probed::WrongVersion(None), BOTH);
     let refused = Refused::Error(ErrorCode::METHOD_NOT_FOUND);
@@ -204,7 +204,7 @@ fn a_late_discovery_counts_if_there_is_no_session() {
         let mut useless = negotiation.clone();
         negotiation.answered_late(just(&[MODERN, NEWEST]));
         assert_eq!(negotiation.refused(refused, BOTH), late, "{refused:?}");
-        // One that names nothing of use changes nothing.
+        // A late response without a usable revision changes nothing.
         let mut silent = useless.clone();
         useless.answered_late(RevisionSet::LEGACY);
         assert_eq!(useless.refused(refused, BOTH), silent.refused(refused, BOTH));
@@ -217,7 +217,7 @@ fn a_session_that_is_refused_in_a_modern_way_is_none() {
     let failed = Move::Fail(Failing::AsItIs);
     let known = Abilities { known: Some(NEWEST), ..BOTH };
     for code in [WRONG, INCAPABLE] {
-        // 22: after a probe that was not answered; 26: what was known is wrong.
+        // 22: after a probe without a response; 26: the known revision is wrong.
         let mut after_probe = probing(BOTH);
         after_probe.probed(Probed::TimedOut, BOTH);
         let from_memory = Negotiation::new(false);
@@ -231,14 +231,14 @@ fn a_session_that_is_refused_in_a_modern_way_is_none() {
                 negotiation.probed(theirs, able),
                 Move::Go(MODERN, NegotiationBasis::Discovered)
             );
-            // A second failure is one.
+            // A second failure is final.
             for probed in [Probed::TimedOut, Probed::Nonsense, Probed::WrongVersion(None)] {
                 assert_eq!(again.clone().probed(probed, able), failed);
             }
             let nothing = Move::Fail(Failing::NoCommonRevision);
             assert_eq!(again.probed(Probed::Discovery(RevisionSet::LEGACY), able), nothing);
         }
-        // Without the modern era there is nothing to turn to.
+        // Without the modern era there is no alternative.
         let mut negotiation = Negotiation::new(false);
         negotiation.begin(ONLY_SESSIONS);
         assert_eq!(negotiation.refused(Refused::Error(code), ONLY_SESSIONS), failed);
@@ -251,8 +251,8 @@ fn a_session_that_is_refused_in_a_modern_way_is_none() {
     }
 }
 
-/// Table 4b, row 25, as far as the move goes: a probe beside the first calls is judged like any other.
-/// Proves M-ERA-21, M-ERA-22.
+/// Table 4b, row 25, as far as the move goes: a probe beside the first calls is judged like any other. Proves
+/// M-ERA-21, M-ERA-22.
 #[test]
 fn what_is_known_of_a_server_can_be_wrong() {
     let known = Abilities { known: Some(MODERN), ..BOTH };
@@ -274,7 +274,7 @@ fn what_is_known_of_a_server_can_be_wrong() {
     assert_eq!(negotiation.probed(Probed::Closed, known), Move::Fail(Failing::Restart));
 }
 
-/// Everything that a server can make of a probe, and of `initialize`.
+/// All outcomes of a probe, and of `initialize`.
 fn all_outcomes() -> (Vec<Probed>, Vec<Refused>) {
     let sets =
         [RevisionSet::NONE, RevisionSet::ALL, just(&[MODERN]), RevisionSet::LEGACY, just(&[OLDER])];
@@ -288,7 +288,7 @@ fn all_outcomes() -> (Vec<Probed>, Vec<Refused>) {
     (probed, refused)
 }
 
-/// Goes every way from a move to its end. Gives the most requests that are sent on one of them.
+/// Follows all paths from a move to the end. Returns the maximum number of requests on one path.
 fn longest(negotiation: &Negotiation, able: Abilities, next: Move, sent: u32) -> u32 {
     let (probed, refused) = all_outcomes();
     assert!(sent < 10, "it goes on for ever");
@@ -325,8 +325,8 @@ fn longest(negotiation: &Negotiation, able: Abilities, next: Move, sent: u32) ->
     }
 }
 
-/// However a server answers, a client comes to an end after a few requests, and never sends what is of
-/// an era that it does not speak. Proves M-DISC-13, M-ERA-14, M-ERA-18, M-ARCH-11.
+/// With any responses of a server, a client ends after a few requests, and sends no request of an era that it does
+/// not speak. Proves M-DISC-13, M-ERA-14, M-ERA-18, M-ARCH-11.
 #[test]
 fn every_way_through_the_table_ends() {
     let spoken = [
@@ -351,7 +351,7 @@ fn every_way_through_the_table_ends() {
                 let negotiation = Negotiation::new(ended_on_probe);
                 let first = negotiation.begin(able);
                 if let Move::Go(revision, NegotiationBasis::Known) = first {
-                    // It is asked all the same.
+                    // The server is probed nevertheless.
                     let probe = Move::Probe(revision);
                     most = most.max(longest(&negotiation, able, probe, 0));
                 }
@@ -359,6 +359,6 @@ fn every_way_through_the_table_ends() {
             }
         }
     }
-    // A probe, the same corrected, `initialize`, and one more probe.
+    // A probe, a probe with another revision, `initialize`, and a last probe.
     assert_eq!(most, 4);
 }

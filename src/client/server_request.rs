@@ -1,10 +1,10 @@
-//! `ServerRequest`: the requests that a server sends, as views on their params, which allocate nothing.
+//! `ServerRequest`: the requests that a server sends, as views of their params. A view allocates nothing.
 
 use crate::dialect::methods::RequestKind;
 use crate::json::{MemberTexts, Raw};
 use crate::task::TaskCall;
 
-/// A request that a server sends, by its method. The shape of the params has been checked as far as the docs say.
+/// A request that a server sends, by its method. The docs of each variant name the checks its params have passed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ServerRequest<'a> {
@@ -14,24 +14,22 @@ pub enum ServerRequest<'a> {
     /// [`CreateMessageResult`](crate::model::CreateMessageResult), or reject it with
     /// [`USER_REJECTED`](crate::ErrorCode::USER_REJECTED).
     ///
-    /// It holds a [`CreateMessageParams`](crate::model::CreateMessageParams); that `messages` is an
-    /// array and `maxTokens` a number has been checked.
+    /// Holds a [`CreateMessageParams`](crate::model::CreateMessageParams) whose `messages` is an array and whose
+    /// `maxTokens` is a number.
     CreateMessage(Raw<'a>),
-    /// `elicitation/create`: ask the user, and answer with an
-    /// [`ElicitResult`](crate::model::ElicitResult).
+    /// `elicitation/create`: ask the user, and answer with an [`ElicitResult`](crate::model::ElicitResult).
     ///
-    /// It holds an [`ElicitParams`](crate::model::ElicitParams); that `message` is a string has been
-    /// checked.
+    /// Holds an [`ElicitParams`](crate::model::ElicitParams) whose `message` is a string.
     Elicit(Raw<'a>),
-    /// Something about a [task](crate::task): `serve_task` answers it. Reject it if there is none.
+    /// A request about a [task](crate::task): pass it to `serve_task`. Reject it if the client has no tasks.
     Task(TaskCall<'a>),
-    /// A method that MCP does not have. Reject it with
-    /// [`METHOD_NOT_FOUND`](crate::ErrorCode::METHOD_NOT_FOUND) unless you know it.
+    /// A method that MCP does not define. Reject it with [`METHOD_NOT_FOUND`](crate::ErrorCode::METHOD_NOT_FOUND)
+    /// unless the application implements it.
     Other,
 }
 
 impl<'a> ServerRequest<'a> {
-    /// Reads the params of a request that is served; `None` if they do not have its shape.
+    /// Reads the params of a request that is served. Returns `None` if they do not have the shape of the method.
     pub(super) fn read(kind: Option<RequestKind>, params: Option<&'a str>) -> Option<Self> {
         let begins = |name: &str, accept: fn(u8) -> bool| {
             MemberTexts::of(params.unwrap_or_default())
@@ -58,7 +56,7 @@ impl<'a> ServerRequest<'a> {
         }
     }
 
-    /// The same with its own copy of the text.
+    /// Returns an owned copy.
     pub fn into_owned(self) -> ServerRequest<'static> {
         match self {
             Self::ListRoots => ServerRequest::ListRoots,

@@ -1,4 +1,4 @@
-//! Subscriptions of a client
+//! The subscriptions of a client
 //! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 
 use super::Client;
@@ -9,15 +9,15 @@ use crate::time::Instant;
 
 /// # Subscribing
 impl Client {
-    /// Subscribes to the changes that a filter names, until [`cancel`](crate::Connection::cancel) or the end of the connection.
-    /// All that comes of it is a [`Subscription`](crate::ClientEvent::Subscription) event: first that it is
-    /// open, then what changes, and once how it ended.
+    /// Subscribes to the changes that a filter names, until [`cancel`](crate::Connection::cancel) or the end of the
+    /// connection. [`Subscription`](crate::ClientEvent::Subscription) events report that the subscription is open,
+    /// then each change, and finally the end.
     ///
-    /// There can be several at the same time; what several of them ask for is told once for each.
+    /// Several subscriptions can be open at once. A change that several of them cover is reported once for each.
     ///
-    /// In a session, which has nothing of the kind, it is the same for the application: the machine subscribes
-    /// to each resource, and hands what the server tells to the subscriptions that want it instead of
-    /// raising a [`Notification`](crate::ClientEvent::Notification).
+    /// The legacy era has no such request, and the machine emulates it: it subscribes to each resource, and hands the
+    /// server's notifications to the matching subscriptions instead of raising a
+    /// [`Notification`](crate::ClientEvent::Notification).
     ///
     /// # Errors
     ///
@@ -32,8 +32,8 @@ impl Client {
         dispatcher.serving.calls.subscribe(cx, filter, false)
     }
 
-    /// Asks for log messages of this level and above: in a session with `logging/setLevel`, of which the
-    /// outcome comes as that of any call; without one with every request from now on.
+    /// Requests log messages of this level and above. In a session it sends `logging/setLevel`, a call with an
+    /// outcome of its own. In the modern era every later request carries the level.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl Client {
             .map(Some)
     }
 
-    /// The subscriptions that are open or are being opened, in the order they were made.
+    /// The subscriptions that are open or being opened, in the order they were made.
     pub fn subscriptions(&self) -> impl Iterator<Item = CallId> {
         self.connection.dispatcher.serving.calls.subscriptions()
     }

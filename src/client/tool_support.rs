@@ -1,4 +1,4 @@
-//! The tools of a server that run as tasks in a session
+//! The tools of a server that run as tasks in the legacy era
 //! ([tool-level negotiation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#tool-level-negotiation)).
 
 use alloc::string::String;
@@ -12,10 +12,10 @@ use crate::model::TaskSupport;
 use crate::ordered::Ordered;
 use crate::version::Revision;
 
-/// What a server has said of its tools: which of them may, must or must not run as tasks.
+/// The task support of the tools of one server: which tools may, must or must not run as tasks.
 ///
-/// It is learned from `tools/list`, page by page; only a list that has been read to its end replaces what
-/// is known. Forget it when the list changes. A tool that is not known runs as no task.
+/// It is read from `tools/list`, page by page. Only a list that was read to its end replaces the previous one. Call
+/// [`forget`](Self::forget) when the list changes. An unknown tool does not run as a task.
 ///
 /// ```
 /// use mcp_sansio::call::ToolTasks;
@@ -32,13 +32,13 @@ use crate::version::Revision;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ToolTasks {
-    /// Whether a tool runs only as a task. Those that run as none are not here.
+    /// The tools that support tasks, and whether a tool runs only as a task.
     known: Ordered<String, bool>,
     coming: Ordered<String, bool>,
 }
 
 impl ToolTasks {
-    /// A page of the list has come: the result of `tools/list`.
+    /// Adds a page of the list: the result of `tools/list`.
     pub fn page(&mut self, result: &Raw<'_>) {
         for tool in Elements::of(member(result.as_json(), "tools").unwrap_or_default()) {
             let text = tool.as_json();
@@ -56,17 +56,17 @@ impl ToolTasks {
         }
     }
 
-    /// The list has come to its end.
+    /// Ends the list: its pages replace the previous list.
     pub fn finish(&mut self) {
         self.known = core::mem::take(&mut self.coming);
     }
 
-    /// The list is read from its beginning again: the pages so far do not count.
+    /// Discards the pages so far, because the list is read from its beginning again.
     pub fn restart(&mut self) {
         self.coming.clear();
     }
 
-    /// The list has changed: nothing is known until it has been read again.
+    /// Discards all tools, because the list has changed and has to be read again.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
@@ -80,12 +80,12 @@ impl ToolTasks {
         }
     }
 
-    /// How to call a tool of a server that speaks this revision and has declared these capabilities, as a task
-    /// if `wish` says so: see [`Client::tool_options`].
+    /// Returns the options for calling a tool, given the revision and the capabilities of the server. The call
+    /// becomes a task if `wish` is set: see [`Client::tool_options`].
     ///
     /// # Errors
     ///
-    /// [`CallError::NotAllowed`] if the tool runs as no task and a task is wished for.
+    /// [`CallError::NotAllowed`] if `wish` is set for a tool that does not run as a task.
     pub fn options(
         &self,
         tool: &str,
@@ -109,13 +109,13 @@ impl ToolTasks {
 }
 
 impl Client {
-    /// How to call a tool, as a task if `wish` says so: always as one if the tool runs in no other way. The
-    /// calls of a session whose server has no tasks are plain whatever it says of its tools. Where there are
-    /// no sessions, or it is not known yet whether there are, that is for the server to decide.
+    /// Returns the options for calling a tool. The call becomes a task if `wish` is set, and always if the tool runs
+    /// only as a task. In a session whose server has no tasks, calls are plain, even if its tool list requires tasks.
+    /// In the modern era, and until the era is known, the server decides.
     ///
     /// # Errors
     ///
-    /// [`CallError::NotAllowed`] if the tool runs as no task and a task is wished for.
+    /// [`CallError::NotAllowed`] if `wish` is set for a tool that does not run as a task.
     pub fn tool_options(
         &self,
         tools: &ToolTasks,

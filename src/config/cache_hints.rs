@@ -1,38 +1,39 @@
-//! `CacheHints`: how long, and by whom, the results of a server may be cached.
+//! `CacheHints`: the cache hints that a server sends with its results.
 
 use crate::dialect::methods::RequestKind;
 
-/// For how long, and by whom, a result may be used again
+/// How long a result may be cached, and by whom
 /// ([caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
 ///
 /// It is a hint and no access control: authorise every request all the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CacheHint {
-    /// For how many milliseconds. Default 0: not at all. More than 2^53 - 1 counts as that.
+    /// The time to live in milliseconds. Default 0: the result is not cached. Larger values than 2^53 - 1 count as
+    /// 2^53 - 1.
     pub ttl_ms: u64,
-    /// Whether others than the one who asked may be given it, too. Default false.
+    /// Whether the result may be shared with other requestors. Default false.
     pub shared: bool,
 }
 
 impl CacheHint {
-    /// For whoever asked, for so many milliseconds.
+    /// Allows the requestor alone to cache the result, for so many milliseconds.
     pub const fn private(ttl_ms: u64) -> Self {
         Self { ttl_ms, shared: false }
     }
 
-    /// For everybody, for so many milliseconds.
+    /// Allows everyone to cache the result, for so many milliseconds.
     pub const fn public(ttl_ms: u64) -> Self {
         Self { ttl_ms, shared: true }
     }
 }
 
-/// What a server says by default of each kind of result that can be used again. A result with `ttlMs`
-/// or `cacheScope` of its own overrides it; all pages of a list must have the same scope.
+/// The default cache hints of a server for each kind of cacheable result. A result with its own `ttlMs` or
+/// `cacheScope` overrides them. All pages of a list must have the same scope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CacheHints {
-    /// What the server says of itself.
+    /// The result of `server/discover`.
     pub discovery: CacheHint,
     /// The list of tools.
     pub tools: CacheHint,
@@ -40,14 +41,14 @@ pub struct CacheHints {
     pub prompts: CacheHint,
     /// The list of resources.
     pub resources: CacheHint,
-    /// The list of templates of resources.
+    /// The list of resource templates.
     pub resource_templates: CacheHint,
     /// The contents of resources.
     pub contents: CacheHint,
 }
 
 impl CacheHints {
-    /// That of a method whose results can be used again.
+    /// Returns the hint for the results of a method.
     pub(crate) const fn of(&self, kind: RequestKind) -> CacheHint {
         match kind {
             RequestKind::Discover => self.discovery,

@@ -7,7 +7,7 @@ use crate::capability::CapabilitySet;
 use crate::model::{ClientCapabilities, Implementation, LoggingLevel, SubscriptionFilter};
 use crate::version::{Revision, RevisionSet};
 
-/// Who a client is, what it offers and how it behaves. Connections share it in an `Arc`.
+/// The configuration of a client: its identity, capabilities and behaviour. Connections share it in an `Arc`.
 ///
 /// ```
 /// use mcp_sansio::capability::Capability;
@@ -21,38 +21,40 @@ use crate::version::{Revision, RevisionSet};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ClientConfig {
-    /// Who the client is.
+    /// The name and version of the client.
     pub info: Implementation<'static>,
-    /// What it offers. Requests for anything else are refused before the application sees them.
+    /// The capabilities of the client. Requests that need other capabilities are refused before the application sees
+    /// them.
     pub capabilities: ClientCapabilities<'static>,
-    /// The revisions it speaks. Default all, of both eras: which one the server belongs to is found out
-    /// with `server/discover`, and if it does not know that, with `initialize`.
+    /// The revisions that the client speaks. Default all, of both eras: the client determines the era of the server
+    /// with `server/discover`, and if the server does not know that method, with `initialize`.
     pub revisions: RevisionSet,
-    /// The revision that was used with this server before ([`Client::revision`](crate::Connection::revision)):
-    /// nothing is found out then. If it turns out to be wrong the server is asked after all, and a second
-    /// [`Connected`](crate::ClientEvent::Connected) says what came of that. Default none.
+    /// The revision that was used with this server before ([`Client::revision`](crate::Connection::revision)). The
+    /// client then starts in the era of this revision without a negotiation. If the revision turns out to be wrong,
+    /// the client negotiates after all, and a second [`Connected`](crate::ClientEvent::Connected) event reports the
+    /// result. Default none.
     pub known: Option<Revision>,
-    /// Whether a client without sessions asks a server what it is before anything else. Default true: a
-    /// server that has only sessions then fails at once, and in a way that says so.
+    /// Whether a client that speaks only the modern era begins with `server/discover`. Default true: a legacy server
+    /// then fails at once, with a clear error.
     pub probe: bool,
-    /// Whether every request says who the client is, where there are no sessions. Default true.
+    /// Whether every modern request names the client. Default true.
     pub identify: bool,
-    /// The least severe log messages that requests ask for, where there are no sessions, unless
-    /// [they say otherwise](crate::CallOptions::log_level). Default none.
+    /// The least severe level of log messages that modern requests ask for, unless [their
+    /// options](crate::CallOptions::log_level) differ. Default none.
     pub log_level: Option<LoggingLevel>,
-    /// What to [subscribe](crate::Client::subscribe) to as soon as the connection is open. Default nothing.
+    /// The [subscription](crate::Client::subscribe) to open as soon as the connection is open. Default none.
     pub listen: Option<SubscriptionFilter<'static>>,
-    /// The revision of a session that it asks for. Default the newest of those it speaks. The server may
-    /// choose another one; connecting fails if the client does not speak that.
+    /// The legacy revision that the client offers in `initialize`. Default the newest that it speaks. The server may
+    /// choose another revision; connecting fails if the client does not speak it.
     pub offer: Option<Revision>,
-    /// What a server must offer for connecting to succeed. Default nothing.
+    /// The capabilities that a server must have for connecting to succeed. Default none.
     pub required: CapabilitySet,
     /// Limits, timeouts and policies.
     pub connection: ConnectionConfig,
 }
 
 impl ClientConfig {
-    /// A client with a name and a version that offers nothing yet.
+    /// Returns the configuration of a client with a name and a version that has no capabilities yet.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             info: Implementation::new(name.into(), version.into()),

@@ -7,55 +7,54 @@ use core::time::Duration;
 use crate::limits::Limits;
 use crate::rpc::Versions;
 
-/// How a connection behaves. The defaults are what the specification asks for.
+/// The behaviour of a connection. The defaults follow the specification.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ConnectionConfig {
-    /// Bounds on everything.
+    /// The limits on memory and sizes.
     pub limits: Limits,
-    /// How long things may take.
+    /// The timeouts.
     pub timeouts: Timeouts,
-    /// What happens to a request whose id is in flight already.
+    /// The handling of a request whose id is already in flight.
     pub duplicate_ids: DuplicateIds,
-    /// What happens to a request whose method MCP does not have.
+    /// The handling of a request whose method MCP does not define.
     pub unknown_methods: UnknownMethods,
-    /// What happens when this side is about to use what has not been declared.
+    /// The handling of a message of this side that needs an undeclared capability.
     pub capability_policy: CapabilityPolicy,
-    /// Which messages pass without being looked at.
+    /// The messages that are relayed without inspection.
     pub relay: Relay,
-    /// Whether results of the peer are compared with what the method asks for.
+    /// Whether results of the peer are checked against the schema of the method.
     ///
-    /// Default false: a result that does not fit shows when it is decoded, and a list with one bad
-    /// element is still a list. With true such a call ends with
-    /// [`Outcome::Malformed`](crate::Outcome::Malformed).
+    /// Default false: an invalid result then fails when it is decoded, and a list with one invalid element is still a
+    /// list. With true, a call with an invalid result ends with [`Outcome::Malformed`](crate::Outcome::Malformed).
     pub check_results: bool,
-    /// The least time between two progress reports on one request. What comes faster is held back,
-    /// the newest of it only. Default `None`: every report is sent.
+    /// The minimum time between two progress notifications for one request. Of the notifications in between, only the
+    /// newest is kept. Default `None`: every notification is sent.
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub progress_interval: Option<Duration>,
-    /// Whether, and how, a silent peer is asked if it is still there. Default `None`.
+    /// Whether, and how, a silent peer is pinged. Default `None`.
     pub keep_alive: Option<KeepAlive>,
     /// Whether a response with id `"7"` may answer the call `7`.
     ///
     /// Default false. Some servers turn ids into strings.
     pub match_stringified_ids: bool,
-    /// Whether messages are taken whose `jsonrpc` is missing or something other than `"2.0"`.
+    /// Whether messages are accepted whose `jsonrpc` is missing or other than `"2.0"`.
     ///
-    /// Default false. What leaves is JSON-RPC 2.0 in any case.
+    /// Default false. Messages of this side are always JSON-RPC 2.0.
     pub lenient_version: bool,
-    /// Whether, and how often, a server answers a message whose id could not be read.
+    /// Whether, and how often, a server responds to a message whose id could not be read.
     ///
-    /// Default `None`, as the official SDKs do on stdio: an answer to noise is noise to the peer.
-    /// Clients never do. The error has no `id` from 2025-11-25 on, `id: null` before.
+    /// Default `None`, as in the official SDKs on stdio: a response to noise is noise to the peer. Clients never
+    /// respond. The error has no `id` since 2025-11-25, and `id: null` before.
     pub replies_without_id: Option<RepliesWithoutId>,
-    /// Whether to keep what the peer said of itself in the handshake. Default false: the event of
-    /// the handshake lends it, and most programs need it only then.
+    /// Whether to keep the handshake data of the peer. Default false: the event of the handshake lends it, and most
+    /// programs need it only then.
     pub keep_handshake: bool,
-    /// Whether a request that could ask for a task, and does not, is refused with `-32600` (2025-11-25).
-    /// Default false. Calls of tools are not meant: what they can be is for each tool to say.
+    /// Whether a request that could ask for a task, and does not, is refused with `-32600` (2025-11-25). Default
+    /// false. Tool calls are exempt: each tool declares its own task support.
     pub insist_on_tasks: bool,
-    /// The id of the first call. They count up from there. Default 1.
+    /// The id of the first call. Later ids count up from it. Default 1.
     pub first_call_id: u32,
 }
 
@@ -81,40 +80,39 @@ impl Default for ConnectionConfig {
     }
 }
 
-/// How long things may take.
+/// The timeouts of a connection.
 ///
-/// Zero means at once; `None` means as long as it takes.
+/// Zero means at once, and `None` means no timeout.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// How long a client waits for the answer to `initialize`. Default 60 s: many servers are
-    /// downloaded and built when they are started.
+    /// How long a client waits for the response to `initialize`. Default 60 s: many servers are downloaded and built
+    /// when they are started.
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub handshake: Option<Duration>,
-    /// How long a client that speaks both eras waits for the answer to `server/discover` before it tries
+    /// How long a client that speaks both eras waits for the response to `server/discover` before it sends
     /// `initialize`. Default 10 s.
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub probe: Option<Duration>,
-    /// How long a subscription may take to be opened; once it is it lasts. Default 10 s.
+    /// How long a subscription may take to be acknowledged. An open subscription has no timeout. Default 10 s.
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub acknowledgement: Option<Duration>,
-    /// How long a call waits for an answer or progress. Default 60 s.
+    /// How long a call waits for a response or progress. Default 60 s.
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub idle: Option<Duration>,
-    /// How long a call takes at most, whatever its progress. Default 10 min.
+    /// The maximum duration of a call, regardless of its progress. Default 10 min.
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub total: Option<Duration>,
     /// How long a person may take. Default 15 min.
     ///
-    /// A server waits this long for the answer to a sampling or elicitation request, which has no
-    /// idle timeout. On a client, the timers of its calls stand still while such a request is open,
-    /// for this long at most.
+    /// A server waits this long for the response to a sampling or elicitation request, which has no idle timeout. On
+    /// a client, the timers of its calls are paused while such a request is open, for at most this long.
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub person: Option<Duration>,
-    /// How long a server whose input has ended waits for its handlers. Default 1.5 s: the clients of the official
-    /// SDKs end a server that has not ended by itself after 2 s. A request that is not answered by then is
-    /// refused with `-32603`.
+    /// How long a server waits for its handlers after its input has ended. Default 1.5 s: the clients of the official
+    /// SDKs kill a server that has not exited after 2 s. A request that is not answered by then is refused with
+    /// `-32603`.
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub drain: Duration,
 }
@@ -139,48 +137,49 @@ impl ConnectionConfig {
     }
 }
 
-/// What happens to a request whose id is in flight already. The peer is at fault.
+/// The handling of a request whose id is already in flight. The peer is at fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum DuplicateIds {
-    /// It is a violation: neither dispatched nor answered, because an error with this id would be
-    /// taken for the answer to the first.
+    /// The request is a violation. It is neither dispatched nor answered, because the peer would take an error with
+    /// this id for the response to the first request.
     #[default]
     Refuse,
-    /// It is served like any other, and a cancellation hits all requests of that id. For clients
-    /// that send every request with the same id.
+    /// The request is served like any other, and a cancellation applies to all requests with that id. For clients
+    /// that use the same id for every request.
     Serve,
 }
 
-/// What happens to a request whose method MCP does not have.
+/// The handling of a request whose method MCP does not define.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum UnknownMethods {
-    /// It is handed to the application, which should reject it with
-    /// [`ErrorCode::METHOD_NOT_FOUND`](crate::ErrorCode::METHOD_NOT_FOUND) unless it knows it.
+    /// The application receives the request. It should reject an unknown method with
+    /// [`ErrorCode::METHOD_NOT_FOUND`](crate::ErrorCode::METHOD_NOT_FOUND).
     #[default]
     Surface,
-    /// The machine rejects it.
+    /// The machine rejects the request.
     Reject,
 }
 
-/// What happens when this side is about to use what the side that has to declare it has not declared.
+/// The handling of a message of this side that needs an undeclared capability.
 ///
-/// This is about sending. What a peer asks for without need is refused or tolerated whatever the
-/// policy. (From 2025-06-18 on only negotiated capabilities may be used, before that they should.)
+/// The policy applies only to sending. Requests of a peer that need an undeclared capability are refused or tolerated
+/// independently of it. (Since 2025-06-18 only negotiated capabilities may be used; before, this was a
+/// recommendation.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum CapabilityPolicy {
-    /// It is an error, and nothing is sent.
+    /// The command fails, and nothing is sent.
     #[default]
     Strict,
-    /// It is sent, and whoever watches is told with
+    /// The message is sent, and observers receive
     /// [`Observation::NotDeclared`](crate::event::Observation::NotDeclared).
     Warn,
-    /// It is sent.
+    /// The message is sent.
     Off,
 }
 
@@ -190,27 +189,26 @@ impl CapabilityPolicy {
     }
 }
 
-/// Which messages pass without being looked at: for gateways, which hand on what they may not know.
+/// The messages that are relayed without inspection, for gateways that forward unknown messages.
 ///
-/// Their params and results are neither checked nor changed, no capability and no revision is asked
-/// for, nothing is remembered of them, and a request comes as `ClientRequest::Other`. Ids, cancellation and
-/// progress are looked after as for any other, and `ping`, `initialize` and the notifications that
-/// belong to them are never relayed.
+/// Their params and results are neither checked nor changed. Capabilities and revisions are not enforced, and no
+/// state of their content is kept. A relayed request arrives as `ClientRequest::Other`. Ids, cancellation and
+/// progress are handled as for other messages. `ping`, `initialize` and their notifications are never relayed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum Relay {
-    /// None.
+    /// No messages.
     #[default]
     Nothing,
     /// Requests and notifications with these methods.
     Methods(Vec<String>),
-    /// All that are not the machine's own.
+    /// All messages that the machine does not handle itself.
     Everything,
 }
 
 impl Relay {
-    /// Whether messages with this method pass without being looked at.
+    /// Whether messages with this method are relayed.
     pub(crate) fn covers<M: PartialEq<str> + ?Sized>(&self, method: &M) -> bool {
         match self {
             Self::Nothing => false,
@@ -220,51 +218,51 @@ impl Relay {
     }
 }
 
-/// How a silent peer is asked whether it is still there
+/// How a silent peer is pinged
 /// ([ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct KeepAlive {
-    /// How long the peer is silent before it is asked.
+    /// The duration of silence before a ping.
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub every: Duration,
-    /// How long it may take to answer.
+    /// The time that the peer has to answer a ping.
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub answer_within: Duration,
-    /// After how many unanswered pings in a row the connection is closed with
-    /// [`Cause::Unresponsive`](crate::Cause::Unresponsive); `None` for never.
+    /// The number of consecutive unanswered pings after which the connection is closed with
+    /// [`Cause::Unresponsive`](crate::Cause::Unresponsive). `None` means never.
     pub close_after: Option<u32>,
 }
 
 impl KeepAlive {
-    /// Asks after so much silence, waits 30 s for an answer, and never closes.
+    /// Pings after this duration of silence, waits 30 s for a response, and never closes the connection.
     pub const fn every(every: Duration) -> Self {
         Self { every, answer_within: Duration::from_secs(30), close_after: None }
     }
 }
 
-/// How often a server answers messages whose id could not be read.
+/// The rate limit of responses to messages whose id could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct RepliesWithoutId {
-    /// At most this many answers...
+    /// The maximum number of responses per period.
     pub count: u32,
-    /// ...in any period of this length.
+    /// The length of the period.
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub per: Duration,
 }
 
 impl RepliesWithoutId {
-    /// At most so many answers in a period.
+    /// Allows at most `count` responses per period.
     pub const fn at_most(count: u32, per: Duration) -> Self {
         Self { count, per }
     }
 }
 
 impl ConnectionConfig {
-    /// How strictly the member `jsonrpc` is read.
+    /// Returns how strictly the member `jsonrpc` is checked.
     pub(crate) const fn versions(&self) -> Versions {
         if self.lenient_version { Versions::Any } else { Versions::Exact }
     }

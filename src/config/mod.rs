@@ -23,7 +23,7 @@ pub(crate) enum RoleConfig {
 }
 
 impl RoleConfig {
-    /// The part that both roles have.
+    /// Returns the part that both roles share.
     pub(crate) fn connection(&self) -> &ConnectionConfig {
         match self {
             Self::Server(config) => &config.connection,

@@ -6,7 +6,7 @@ use super::{CacheHints, ConnectionConfig};
 use crate::model::{Implementation, LoggingLevel, ServerCapabilities};
 use crate::version::RevisionSet;
 
-/// Who a server is, what it offers and how it behaves. Connections share it in an `Arc`.
+/// The configuration of a server: its identity, capabilities and behaviour. Connections share it in an `Arc`.
 ///
 /// ```
 /// use mcp_sansio::ServerConfig;
@@ -19,40 +19,40 @@ use crate::version::RevisionSet;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ServerConfig {
-    /// Who the server is.
+    /// The name and version of the server.
     pub info: Implementation<'static>,
-    /// What it offers. Requests for anything else are refused before the application sees them.
+    /// The capabilities of the server. Requests that need other capabilities are refused before the application sees
+    /// them.
     pub capabilities: ServerCapabilities<'static>,
-    /// How to use it, for the model. Empty and absent are different.
+    /// The instructions for the model on how to use the server. Empty and absent are different.
     pub instructions: Option<String>,
-    /// The revisions it speaks. Default all, of both eras: requests that stand alone and a session are
-    /// served on the same connection, each under its own rules. A client that asks for a session of
-    /// another revision is offered the newest of these that has sessions.
+    /// The revisions that the server speaks. Default all, of both eras: modern requests and a session are served on
+    /// the same connection, each under its own rules. A client that asks for a session in another revision is offered
+    /// the newest legacy revision of this set.
     pub revisions: RevisionSet,
-    /// Refuses such a client with `-32602` instead. Default false.
+    /// Whether a client that asks for a session in another revision is refused with `-32602` instead. Default false.
     pub refuse_other_revisions: bool,
-    /// Whether the first era that a connection is used in, apart from `server/discover`, is its only one:
-    /// then `initialize` is refused with `-32022` after a request that stands alone, and such a request with
-    /// `-32600` after `initialize`. Default false.
+    /// Whether the first era that a connection uses, apart from `server/discover`, is its only one. If so,
+    /// `initialize` is refused with `-32022` after a modern request, and a modern request with `-32600` after
+    /// `initialize`. Default false.
     pub one_era: bool,
-    /// The least severe log messages that are sent before the client names a level. Default all.
+    /// The least severe level of log messages that are sent before the client sets a level. Default all.
     pub log_level: LoggingLevel,
-    /// Whose failure it is if the arguments of a call do not fit the tool: how
-    /// [`Server::reject_arguments`](crate::Server::reject_arguments) answers. Default by revision.
+    /// Whose error it is if the arguments of a call do not fit the tool. Decides how
+    /// [`Server::reject_arguments`](crate::Server::reject_arguments) responds. Default by revision.
     pub bad_arguments: BadArguments,
-    /// Whether every answer says who the server is, where there are no sessions. Default true.
+    /// Whether every modern response names the server. Default true.
     pub identify: bool,
-    /// For how long, and by whom, results may be used again, where there are no sessions. Default not at
-    /// all.
+    /// The cache hints of modern results. Default no caching.
     pub cache: CacheHints,
-    /// Who decides on subscriptions that clients keep open. Default the machine.
+    /// Whether the machine or the application grants subscriptions. Default the machine.
     pub listening: Listening,
     /// Limits, timeouts and policies.
     pub connection: ConnectionConfig,
 }
 
 impl ServerConfig {
-    /// A server with a name and a version that offers nothing yet.
+    /// Returns the configuration of a server with a name and a version that has no capabilities yet.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             info: Implementation::new(name.into(), version.into()),
@@ -71,31 +71,31 @@ impl ServerConfig {
     }
 }
 
-/// Whose failure it is if the arguments of a call do not fit the tool.
+/// Whose error it is if the arguments of a call do not fit the tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BadArguments {
-    /// What the revision of the session says: until 2025-06-18 the request is at fault, since
-    /// 2025-11-25 the tool fails, so that the model learns of it and tries again
+    /// The revision decides. Until 2025-06-18 the request is at fault. Since 2025-11-25 the tool fails, so that the
+    /// model sees the error and tries again
     /// ([error handling](https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling)).
     #[default]
     ByRevision,
-    /// The request is at fault: the answer is the error `-32602`.
+    /// The request is at fault: the response is the error `-32602`.
     Request,
-    /// The tool fails: the answer is a result with `isError`.
+    /// The tool fails: the response is a result with `isError`.
     Tool,
 }
 
-/// Who decides on subscriptions that clients keep open.
+/// Whether the machine or the application grants subscriptions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Listening {
-    /// Everything that the server offers is granted, and
-    /// [`ServerEvent::Subscribed`](crate::ServerEvent::Subscribed) says so. That is not tasks, of which the
-    /// machine does not know whose they are.
+    /// The machine grants everything that the server offers, and reports it with
+    /// [`ServerEvent::Subscribed`](crate::ServerEvent::Subscribed). It does not grant tasks, because it does not know
+    /// their owners.
     #[default]
     Granted,
-    /// The application is asked, with [`ClientRequest::Listen`](crate::ClientRequest::Listen). It answers with
+    /// The application decides. It receives [`ClientRequest::Listen`](crate::ClientRequest::Listen), and answers with
     /// [`Server::grant`](crate::Server::grant).
     Asked,
 }

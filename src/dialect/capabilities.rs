@@ -1,4 +1,4 @@
-//! Reads the `capabilities` of a handshake.
+//! The conversion of `capabilities` objects to sets.
 
 use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::json::{MemberTexts, Raw, member};
@@ -7,8 +7,8 @@ use crate::schema::Payload;
 use crate::version::Revision;
 
 impl CapabilitySet {
-    /// Those that a revision knows; a capability has no effect in an older session. Elicitation in
-    /// modes that the revision does not know is none.
+    /// Returns the capabilities that a revision knows. A newer capability has no effect in an older session.
+    /// Elicitation is removed if the revision knows none of its modes.
     pub(crate) fn known_to(self, revision: Revision) -> Self {
         let known: Self =
             self.iter().filter(|capability| capability.revisions().contains(revision)).collect();
@@ -21,7 +21,7 @@ impl CapabilitySet {
 
     /// Reads the `capabilities` of a handshake, JSON that has been scanned.
     ///
-    /// `None` if it is no object or a known capability is neither an object nor `null`, which counts
+    /// Returns `None` if it is not an object, or if a known capability is neither an object nor `null`. `null` counts
     /// as absent.
     pub(crate) fn read(owner: Owner, capabilities: &str) -> Option<Self> {
         if !capabilities.starts_with('{') {
@@ -37,7 +37,7 @@ impl CapabilitySet {
                 _ => return None,
             }
         }
-        // Neither mode named means form.
+        // An elicitation capability without modes means form.
         let modes =
             set.contains(Capability::ElicitationForm) || set.contains(Capability::ElicitationUrl);
         if set.contains(Capability::Elicitation) && !modes {
@@ -46,7 +46,7 @@ impl CapabilitySet {
         Some(set)
     }
 
-    /// Adds what the object of a capability says: flags that are true, and objects.
+    /// Adds the members of a capability: flags that are true, and objects.
     fn with_flags(self, parent: Capability, object: &str) -> Self {
         let mut set = self;
         for (key, value) in MemberTexts::of(object) {
@@ -61,7 +61,7 @@ impl CapabilitySet {
         set
     }
 
-    /// Adds the requests that may become tasks. There are no others than those that are known.
+    /// Adds the requests that may become tasks. Unknown requests are ignored.
     fn with_requests(self, parent: Capability, requests: &str) -> Self {
         let is_declared = |one: &Capability| {
             let mut path = one.path().split('.').skip(1);
@@ -73,7 +73,7 @@ impl CapabilitySet {
         Capability::ALL.iter().copied().filter(is_declared).fold(self, Self::with)
     }
 
-    /// The set that a configuration declares.
+    /// Returns the set that a configuration declares.
     fn declared(owner: Owner, capabilities: &dyn Payload) -> Self {
         Raw::from_payload(&capabilities)
             .ok()
@@ -82,7 +82,7 @@ impl CapabilitySet {
     }
 }
 
-/// The flags that the object of a capability may hold, with their names in it.
+/// Returns the flags that the object of a capability may hold, with their names.
 fn flags_of(parent: Capability) -> impl Iterator<Item = (Capability, &'static str)> {
     let candidates = Capability::ALL.iter().filter(move |flag| flag.owner() == parent.owner());
     candidates.filter_map(move |flag| {
@@ -103,9 +103,9 @@ impl From<&ServerCapabilities<'_>> for CapabilitySet {
     }
 }
 
-/// What a client may say that it offers when it asks for a revision; the rest is for the tables.
+/// Returns the capabilities that a client may declare in a revision. Other members are filtered by the tables.
 ///
-/// Where there is only the form, a client without it has no elicitation.
+/// Without the form mode, a client has no elicitation in a revision that knows only forms.
 pub(crate) fn declarable<'c>(
     capabilities: &ClientCapabilities<'c>,
     revision: Revision,

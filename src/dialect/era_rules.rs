@@ -1,83 +1,83 @@
-//! `EraRules`: the differences between the legacy and the modern era that the machine acts on, one row each.
+//! `EraRules`: the differences between the legacy and the modern era, one field each.
 //!
-//! A difference between two revisions of one era is a [`Feature`](super::features::Feature). Code asks a row by its name
-//! and never compares eras. Only the admission of requests and negotiation do, because they decide which era a request
-//! belongs to.
+//! A difference between two revisions of one era is a [`Feature`](super::features::Feature). Code asks for a rule by
+//! name and never compares eras. Only the admission of requests and the negotiation compare eras, because they decide
+//! which era a request belongs to.
 
 use super::features::Feature;
 use super::refusal::NotAllowed;
 use crate::codes::ErrorCode;
 use crate::version::{Era, Revision};
 
-/// What one era does. [`UNDECIDED`](Self::UNDECIDED) is for a client that does not know yet which era its server
+/// The rules of one era. [`UNDECIDED`](Self::UNDECIDED) is for a client that does not know yet which era its server
 /// speaks: such a client acts as in a session, but can subscribe and set a log level for either era.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each row of the table is independent")]
 pub(crate) struct EraRules {
-    /// The `_meta` of a request holds the revision, the client and its capabilities: what the request may do follows
-    /// from these, not from a session.
+    /// Whether the `_meta` of a request holds the revision, the client and its capabilities. They, and not a session,
+    /// decide what the request may do.
     pub(crate) requests_are_self_contained: bool,
-    /// A result carries `resultType` and the server's name in `_meta`.
+    /// Whether a result carries `resultType`, and the name of the server in `_meta`.
     pub(crate) stamps_results: bool,
-    /// `resultType` says how a result is to be read. Without it, the capability of the peer says so.
+    /// Whether `resultType` decides how a result is read. Otherwise the capability of the peer decides.
     pub(crate) reads_result_types: bool,
-    /// A request that needs input is answered with `inputRequests` and made again with the answers. Otherwise the server
-    /// sends requests of its own while the request is open.
+    /// Whether a request that needs input is answered with `inputRequests` and repeated with the responses. Otherwise
+    /// the server sends requests of its own while the request is open.
     pub(crate) input_by_rounds: bool,
-    /// A request that the server refuses is made again under the same call: for another version, or for headers that
-    /// have to be read first.
+    /// Whether a refused request is sent again under the same call: for another version, or for headers that have to
+    /// be read first.
     pub(crate) repeats_requests: bool,
-    /// The server may send requests.
+    /// Whether the server may send requests.
     pub(crate) server_asks: bool,
-    /// How a client asks for changes and log messages.
+    /// How a client subscribes to changes and log messages.
     pub(crate) updates: UpdateRules,
-    /// There is a `ping` to keep a connection alive.
+    /// Whether `ping` exists, to keep a connection alive.
     pub(crate) pings: bool,
     /// How tasks work.
     pub(crate) tasks: TaskRules,
-    /// Applications may not use the codes that the protocol reserves.
+    /// Whether applications may not use the reserved error codes.
     pub(crate) reserves_codes: bool,
-    /// An error code and data say which capability of the client is missing. Otherwise text says so.
+    /// Whether an error code with data names the missing capability of the client. Otherwise a text names it.
     pub(crate) has_missing_capability_code: bool,
-    /// Each side names itself in `_meta`. Otherwise the `initialize` handshake has the names.
+    /// Whether each side names itself in `_meta`. Otherwise the `initialize` handshake holds the names.
     pub(crate) names_in_meta: bool,
-    /// Results carry `ttlMs` and `cacheScope`.
+    /// Whether results carry `ttlMs` and `cacheScope`.
     pub(crate) has_cache_hints: bool,
-    /// Streamable HTTP has sessions: a header names them, and `DELETE` ends them.
+    /// Whether Streamable HTTP has sessions: a header names them, and `DELETE` ends them.
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only the transport asks"))]
     pub(crate) has_http_sessions: bool,
 }
 
-/// How tasks work in one era.
+/// The rules of tasks in one era.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each row of the table is independent")]
 pub(crate) struct TaskRules {
-    /// A request asks for a task with the param `task`. Otherwise the server decides.
+    /// Whether a request asks for a task with the param `task`. Otherwise the server decides.
     pub(crate) asked_for: bool,
-    /// The result of a task is fetched with `tasks/result`. Otherwise `tasks/get` has it inline.
+    /// Whether the result of a task is fetched with `tasks/result`. Otherwise `tasks/get` returns it inline.
     pub(crate) result_by_method: bool,
-    /// `tasks/cancel` is answered with the task and ends it. Otherwise it is a wish, which the worker may ignore.
+    /// Whether `tasks/cancel` is answered with the task and ends it. Otherwise the worker may ignore it.
     pub(crate) cancel_ends: bool,
-    /// A peer has to declare that its tasks can be cancelled.
+    /// Whether a peer has to declare that its tasks can be cancelled.
     pub(crate) cancel_is_declared: bool,
-    /// Reports of progress for a request go on after it has become a task.
+    /// Whether progress notifications for a request continue after it has become a task.
     pub(crate) keep_progress: bool,
-    /// A task is shown in the form of the 2025-11-25 schema. Otherwise in that of the tasks extension.
+    /// Whether a task has the form of the 2025-11-25 schema. Otherwise it has the form of the tasks extension.
     pub(crate) of_session: bool,
 }
 
-/// How a client asks for what a server sends unasked: changes and log messages.
+/// How a client subscribes to the notifications of a server: changes and log messages.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each row of the table is independent")]
 pub(crate) struct UpdateRules {
-    /// A client keeps a subscription open by the session itself, with `resources/subscribe` for each resource.
+    /// Whether subscriptions belong to the session, with one `resources/subscribe` for each resource.
     pub(crate) session_subscribes: bool,
-    /// Notifications of change belong to a `subscriptions/listen` request, and the server ends that request with
+    /// Whether change notifications belong to a `subscriptions/listen` request, which the server ends with
     /// `notifications/cancelled`. Otherwise they belong to the session.
     pub(crate) changes_by_subscription: bool,
-    /// `logging/setLevel` sets the level of log messages.
+    /// Whether `logging/setLevel` sets the level of log messages.
     pub(crate) log_level_in_session: bool,
-    /// Each request says the level of log messages that it wants.
+    /// Whether each request carries its level of log messages.
     pub(crate) log_level_in_requests: bool,
 }
 
@@ -140,9 +140,9 @@ impl EraRules {
         has_http_sessions: false,
     };
 
-    /// Differs from [`LEGACY`](Self::LEGACY) where a call is held until the era is known: a subscription becomes a
-    /// `subscriptions/listen` request or one of the session, a task is asked for if there is a session, and a log level
-    /// is set for whichever era it will be.
+    /// Differs from [`LEGACY`](Self::LEGACY) where a call is held until the era is known. A subscription becomes a
+    /// `subscriptions/listen` request or one of the session, a task is requested only in a session, and a log level
+    /// is set for either era.
     pub(crate) const UNDECIDED: Self = Self {
         updates: UpdateRules {
             session_subscribes: false,
@@ -155,7 +155,7 @@ impl EraRules {
 }
 
 impl Revision {
-    /// The rules of the era that the revision belongs to.
+    /// Returns the rules of the era of the revision.
     pub(crate) const fn rules(self) -> &'static EraRules {
         match self.era() {
             Era::Legacy => &EraRules::LEGACY,
@@ -164,7 +164,7 @@ impl Revision {
     }
 }
 
-/// The code with which an error of the application goes out in a revision.
+/// Returns the code with which an application error is sent in a revision.
 ///
 /// # Errors
 ///

@@ -1,43 +1,43 @@
-//! Features of the wire that came and went.
+//! The features of the protocol that only some revisions have.
 
 use crate::version::{Revision, RevisionSet};
 
-/// Something that some revisions have and others do not.
+/// A feature that only some revisions have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feature {
     /// JSON-RPC batches.
     Batches,
-    /// Reports of progress can say something in words.
+    /// Progress notifications can carry a message.
     ProgressMessages,
-    /// Errors without an `id`, where others have `id: null`.
+    /// Errors may omit `id`, where other revisions have `id: null`.
     AbsentErrorId,
-    /// Elicitations by URL have ids and are reported as complete, and there is an error that asks for
-    /// them.
+    /// URL elicitations have ids and are reported as complete, and an error can ask for them.
     ElicitationIds,
-    /// The second label of a prefix of a `_meta` key says that it is reserved.
+    /// The second label of the prefix of a `_meta` key decides whether the prefix is reserved.
     ReservedBySecondLabel,
-    /// Arguments that do not fit a tool are the failure of the tool, not of the request.
+    /// Arguments that do not fit a tool fail the tool, not the request.
     ArgumentsAreTheTools,
-    /// Tasks as part of the protocol, not as an extension.
+    /// Tasks are part of the protocol, not an extension.
     Tasks,
-    /// A resource that is not there has an error code of its own.
+    /// An unknown resource has an error code of its own.
     ResourceNotFoundCode,
-    /// Streams of events that begin with an id, so that a client can come back for the rest of any of them.
+    /// Event streams begin with an event id, so that a client can resume any of them.
     #[cfg(feature = "http")]
     PrimedStreams,
-    /// Requests of HTTP say their version. None is harmed by it before it was asked for, in 2025-06-18.
+    /// HTTP requests carry a version header. It is required since 2025-06-18, and harmless before.
     #[cfg(feature = "http")]
     VersionHeader,
-    /// A server that wants tokens has metadata that name its authorization servers.
+    /// A protected server has metadata that names its authorization servers.
     #[cfg(feature = "auth")]
     ResourceMetadata,
-    /// A challenge for want of scope names what the request needs, and the scopes of before are requested as well.
+    /// An insufficient-scope challenge names the scopes of the request, and the client requests its earlier scopes as
+    /// well.
     #[cfg(feature = "auth")]
     AddedScopes,
 }
 
 impl Feature {
-    /// The revisions that have it.
+    /// Returns the revisions that have the feature.
     pub(crate) const fn revisions(self) -> RevisionSet {
         match self {
             Self::Batches => RevisionSet::only(Revision::V2025_03_26),
@@ -58,7 +58,7 @@ impl Feature {
         }
     }
 
-    /// Whether a revision has it.
+    /// Whether a revision has the feature.
     pub(crate) const fn is_in(self, revision: Revision) -> bool {
         self.revisions().contains(revision)
     }

@@ -1,11 +1,10 @@
-//! The formats that text in a form can have.
+//! The formats of strings in a form.
 
 use crate::schema::shape::is_uri;
 
-/// Whether text has one of the four formats that forms know. Another one is not judged.
+/// Whether text has the given format. Only four formats are checked; any other format accepts all text.
 ///
-/// The checks are light: they find a field filled in wrongly, not every string that some standard
-/// excludes.
+/// The checks are light: they detect wrong input, but not every string that a standard excludes.
 pub(super) fn has_format(text: &str, format: &str) -> bool {
     match format {
         "email" => is_email(text),
@@ -21,7 +20,7 @@ fn is_email(text: &str) -> bool {
     text.rsplit_once('@').is_some_and(|(name, host)| plain && !name.is_empty() && !host.is_empty())
 }
 
-/// `2025-11-25`, with as many days as the month can have.
+/// Accepts `2025-11-25`, with the number of days of the month.
 fn is_date(text: &str) -> bool {
     let mut parts = text.split('-');
     let (Some(year), Some(month), Some(day), None) =
@@ -43,7 +42,7 @@ fn is_date(text: &str) -> bool {
     (1..=12).contains(&month) && (1..=days).contains(&day)
 }
 
-/// `2025-11-25T12:30:00Z`, with fractions of a second and an offset if it has them
+/// Accepts `2025-11-25T12:30:00Z`, with an optional fraction of a second and an offset
 /// ([RFC 3339](https://www.rfc-editor.org/rfc/rfc3339#section-5.6)).
 fn is_date_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once(['T', 't']) else { return false };
@@ -59,7 +58,7 @@ fn is_date_time(text: &str) -> bool {
     is_date(date) && is_clock(clock, &[23, 59, 60]) && is_fraction && is_offset
 }
 
-/// Numbers of two digits with colons between them, none of them above its bound.
+/// Accepts two-digit numbers separated by colons, each within its bound.
 fn is_clock(text: &str, bounds: &[u32]) -> bool {
     let mut parts = text.split(':');
     bounds
@@ -68,7 +67,7 @@ fn is_clock(text: &str, bounds: &[u32]) -> bool {
         && parts.next().is_none()
 }
 
-/// A number of exactly so many digits.
+/// Reads a number of exactly `count` digits.
 fn digits(text: &str, count: usize) -> Option<u32> {
     let all = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
     if all { text.parse().ok() } else { None }

@@ -1,4 +1,4 @@
-//! Checks that the content of an elicitation fits its form
+//! The check of an elicitation result against the schema of its form
 //! ([elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation)).
 
 use super::formats::has_format;
@@ -6,8 +6,8 @@ use crate::json::{Elements, MemberTexts, Number, Str, member};
 use crate::ordered::{Ordered, OrderedSet};
 use crate::schema::{Misfit, Problem, is_integral};
 
-/// Whether the result of an elicitation fits the schema of its form; `None` if it had none, because
-/// it was about a URL. Both texts are objects whose shape has been checked.
+/// Checks the result of an elicitation against the schema of its form. The schema is `None` for a URL elicitation.
+/// Both texts are objects whose shape has been checked.
 ///
 /// Only an accepted form has content that counts.
 pub(crate) fn check_answer(result: &str, schema: Option<&str>) -> Result<(), Misfit> {
@@ -18,19 +18,19 @@ pub(crate) fn check_answer(result: &str, schema: Option<&str>) -> Result<(), Mis
     }
     match schema {
         Some(schema) => check_content(schema, content.unwrap_or("{}")),
-        // To agree to visit a page is not to answer.
+        // Consent to visit a URL carries no content.
         None => check(content.is_none()).map_err(|misfit| misfit.inside("content")),
     }
 }
 
-/// Whether a person has refused, so that nothing else in the result counts.
+/// Whether the user has refused, so that no other member of the result counts.
 pub(crate) fn is_refusal(result: &str) -> bool {
     member(result, "action")
         .and_then(Str::from_literal)
         .is_some_and(|action| action == "decline" || action == "cancel")
 }
 
-/// Whether content has what the schema requires, and nothing that contradicts it.
+/// Checks that content has all required fields, and that every known field is valid.
 fn check_content(schema: &str, content: &str) -> Result<(), Misfit> {
     let content: Ordered<Str<'_>, &str> =
         MemberTexts::of(content).map(|(name, value)| (name.into_string(), value)).collect();
@@ -60,7 +60,7 @@ fn check_field(field: &str, value: &str) -> Result<(), Misfit> {
         "integer" => check_number(field, value),
         "boolean" if !matches!(value, "true" | "false") => wrong_type(),
         "array" => check_choices(field, value),
-        // What this side does not know it cannot judge.
+        // A field of an unknown type cannot be checked.
         _ => Ok(()),
     }
 }
@@ -97,7 +97,7 @@ fn check_choices(field: &str, value: &str) -> Result<(), Misfit> {
     )
 }
 
-/// Whether a number is within the bounds that a field names.
+/// Whether a number is within the bounds of a field.
 fn is_between(field: &str, least: &str, number: Number, most: &str) -> bool {
     let bound = |name: &str| member(field, name).and_then(Number::from_literal);
     bound(least).is_none_or(|least| least <= number)
@@ -108,12 +108,12 @@ fn count<T>(items: impl Iterator<Item = T>) -> Number {
     Number::from(items.count() as u64)
 }
 
-/// The strings in an array.
+/// Returns the strings in an array.
 fn strings(array: &str) -> impl Iterator<Item = Str<'_>> {
     Elements::of(array).filter_map(|element| element.into_str())
 }
 
-/// The values of choices that have titles.
+/// Returns the values of choices that have titles.
 fn constants(array: &str) -> impl Iterator<Item = Str<'_>> {
     Elements::of(array)
         .filter_map(|choice| member(choice.borrowed()?, "const").and_then(Str::from_literal))
@@ -133,7 +133,7 @@ mod tests {
     use alloc::format;
 
     /// Proves L-ELIC-05, L-ELIC-07, L-ELIC-09, L-ELIC-10 for the comparison itself: every kind of
-    /// field, with what fits it and what does not.
+    /// field, with valid and invalid values.
     #[test]
     fn answers_fit_their_fields_or_do_not() {
         use Problem::{NotAllowed, WrongType};

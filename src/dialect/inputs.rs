@@ -1,4 +1,4 @@
-//! Requests for input as they are sent: each checked and written by the rules of its method.
+//! Requests for input in their wire form, each checked and written by the rules of its method.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,23 +16,23 @@ use crate::schema::{
 };
 use crate::version::Revision;
 
-/// What is asked for under one key.
+/// A request for input under one key.
 pub(crate) struct PreparedInput<'m> {
     pub(crate) key: &'m str,
     pub(crate) kind: RequestKind,
-    /// The params as a revision has them; empty if there are none.
+    /// The params in the form of the revision. Empty if there are none.
     pub(crate) params: String,
 }
 
-/// Everything that is asked for, and what the client has to have declared for it.
+/// All requests for input of a result, and the capabilities that the client must have declared for them.
 pub(crate) struct Inputs<'m> {
     pub(crate) requests: SmallVec<[PreparedInput<'m>; 1]>,
     pub(crate) needs: CapabilitySet,
 }
 
 impl<'m> Inputs<'m> {
-    /// Writes what is asked for as a revision has it. `url_id` names the visits to a URL where they
-    /// have to have names, by their number.
+    /// Writes the requests for input in the form of a revision. `url_id` returns the id of a URL elicitation by its
+    /// index, where the revision requires ids.
     pub(crate) fn prepare(
         required: &'m InputRequired<'_>,
         revision: Revision,
@@ -68,7 +68,7 @@ impl<'m> Inputs<'m> {
     }
 }
 
-/// Params as a revision has them, and what they need.
+/// The params in the form of a revision, and the capabilities that they need.
 type Written = (String, CapabilitySet);
 
 fn write(
@@ -92,14 +92,14 @@ fn write(
     Ok((text, needs))
 }
 
-/// The method of a request for input that nobody has decoded, if it is one that can be asked for.
+/// Returns the method of a request for input that has not been decoded, if the method may be used for input.
 fn kind_of(request: &Raw<'_>) -> Result<RequestKind, NotAllowed> {
     let method = request.get("method").and_then(Raw::into_str).ok_or(NotAllowed::Method)?;
     let kind = RequestKind::of(&method).filter(|kind| kind.rule().is_input_request());
     kind.ok_or(NotAllowed::Method)
 }
 
-/// The params of such a request, members and all.
+/// Writes the params of an undecoded request for input, with all their members.
 fn write_as_it_is(
     kind: RequestKind,
     request: &Raw<'_>,

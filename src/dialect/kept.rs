@@ -10,7 +10,7 @@ use crate::json::{Str, member};
 use crate::schema::Misfit;
 use crate::version::Revision;
 
-/// What is kept of the params of a request until it is answered.
+/// The part of the params of a request that is kept until the response.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Kept {
     subject: Subject,
@@ -18,34 +18,34 @@ pub(crate) struct Kept {
     text: String,
 }
 
-/// How much room stays for the next text. What a peer has sent is counted until it has been answered, and its room must
-/// not be kept any longer: there can be as many as requests.
+/// The capacity that is kept for the next text. A text counts towards the limits only until the response, so larger
+/// capacities are released: there can be as many of them as requests.
 const MOST_ROOM: usize = 1_024;
 
-/// Without what it says.
+/// Omits the text.
 impl fmt::Debug for Kept {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Kept").field(&self.subject).field(&self.text.len()).finish()
     }
 }
 
-/// What the params were about, if the answer depends on it.
+/// The subject of the params, if the result depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Subject {
     #[default]
     Nothing,
-    /// A user is asked by a form, of which the schema is kept.
+    /// A form elicitation. Its schema is kept.
     Form,
-    /// A user is sent to a URL.
+    /// A URL elicitation.
     Url,
-    /// A resource, of which the URI is kept.
+    /// A resource. Its URI is kept.
     Resource,
     /// A logging level, which is kept.
     Level,
 }
 
 impl Kept {
-    /// Keeps what is needed of params whose shape is right, unless it is longer than `most` bytes.
+    /// Keeps the required part of params whose shape has been checked, unless it is longer than `most` bytes.
     pub(crate) fn keep(
         &mut self,
         kind: RequestKind,
@@ -77,27 +77,27 @@ impl Kept {
         }
     }
 
-    /// How many bytes are kept.
+    /// The bytes of the kept text.
     pub(crate) const fn bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// The form that a user is asked by, JSON.
+    /// The schema of the elicitation form, JSON.
     pub(crate) fn form(&self) -> Option<&str> {
         (self.subject == Subject::Form).then_some(&*self.text)
     }
 
-    /// What is kept if a user is asked by this form.
+    /// Returns the kept part of a form elicitation with this schema.
     pub(crate) fn of_form(form: String) -> Self {
         Self { subject: Subject::Form, text: form }
     }
 
-    /// The string that is kept.
+    /// Returns the kept text as a string.
     pub(crate) fn string(&self) -> Option<Str<'_>> {
         Str::from_literal(&self.text)
     }
 
-    /// Checks the result of a request whose shape is right, whichever side sends it.
+    /// Checks the result of a request whose shape has been checked, for either side.
     pub(crate) fn check_result(&self, kind: RequestKind, result: &str) -> Result<(), Misfit> {
         match (kind, self.subject) {
             (RequestKind::Elicit, Subject::Form) => forms::check_answer(result, Some(&self.text)),
@@ -108,7 +108,7 @@ impl Kept {
     }
 }
 
-/// Checks the params of a request whose shape is right, whichever side sends it.
+/// Checks the params of a request whose shape has been checked, for either side.
 pub(crate) fn check_params(kind: RequestKind, params: &str) -> Result<(), Misfit> {
     match kind {
         RequestKind::CreateMessage => sampling::check_messages(params),
@@ -116,13 +116,13 @@ pub(crate) fn check_params(kind: RequestKind, params: &str) -> Result<(), Misfit
     }
 }
 
-/// Whether an elicitation sends the user to a URL. Where it need not have an id it has no form either.
+/// Whether an elicitation is by URL. Where it needs no id, the absence of a form decides.
 fn is_visit(params: &str, revision: Revision) -> bool {
     elicitation_id(RequestKind::Elicit, params, revision).is_some()
         || (revision.is_modern() && member(params, "requestedSchema").is_none())
 }
 
-/// The id of an elicitation, if it is one by URL.
+/// Returns the id of a URL elicitation.
 pub(crate) fn elicitation_id(
     kind: RequestKind,
     params: &str,

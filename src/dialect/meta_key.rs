@@ -1,17 +1,16 @@
-//! The names of metadata
-//! ([`_meta`](https://modelcontextprotocol.io/specification/2025-11-25/basic#_meta)).
+//! `MetaKey`: the keys of `_meta` ([`_meta`](https://modelcontextprotocol.io/specification/2025-11-25/basic#_meta)).
 
 use super::features::Feature;
 use crate::version::Revision;
 
-/// The metadata by which a message says in a session that it belongs to a task
+/// The key that relates a message to a task in a session
 /// ([tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#associating-task-related-messages)).
 pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
 
-/// The key of a member of `_meta`: a prefix that says whose it is, if there is one, and a name.
+/// The key of a member of `_meta`: an optional prefix that names its owner, and a name.
 ///
-/// A key that breaks the rules does not make a message invalid: nothing here refuses one. Look at keys
-/// of your own before you use them.
+/// A key that breaks the rules does not make a message invalid, and the machine refuses none. Check your own keys
+/// before use.
 ///
 /// ```
 /// use mcp_sansio::request::MetaKey;
@@ -30,7 +29,7 @@ pub struct MetaKey<'k> {
     name: &'k str,
 }
 
-/// The text is no key of `_meta`, see [`MetaKey::parse`].
+/// The reason why a text is not a key of `_meta`. See [`MetaKey::parse`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidMetaKey {
@@ -45,12 +44,12 @@ pub enum InvalidMetaKey {
 }
 
 impl<'k> MetaKey<'k> {
-    /// Reads a key: labels with dots between them and a slash behind them, or none; then a name, which
-    /// may be empty.
+    /// Parses a key: an optional prefix of labels separated by dots and followed by a slash, then a name, which may
+    /// be empty.
     ///
     /// # Errors
     ///
-    /// [`InvalidMetaKey`] says which part breaks the rules.
+    /// [`InvalidMetaKey`] names the part that breaks the rules.
     pub fn parse(key: &'k str) -> Result<Self, InvalidMetaKey> {
         let (prefix, name) = match key.split_once('/') {
             Some((prefix, name)) => (Some(prefix), name),
@@ -66,18 +65,18 @@ impl<'k> MetaKey<'k> {
         Ok(Self { prefix, name })
     }
 
-    /// The labels in front of the slash.
+    /// The labels before the slash.
     pub const fn prefix(&self) -> Option<&'k str> {
         self.prefix
     }
 
-    /// What is behind it.
+    /// The part after the slash.
     pub const fn name(&self) -> &'k str {
         self.name
     }
 
-    /// Whether MCP keeps the prefix for itself in a revision. The rule changed with 2025-11-25: before,
-    /// the last label but one decides, from then on the second one.
+    /// Whether MCP reserves the prefix in a revision. Until 2025-06-18 the last label but one decides, since
+    /// 2025-11-25 the second label.
     pub fn is_reserved(&self, revision: Revision) -> bool {
         let mut labels = self.prefix.unwrap_or_default().split('.');
         let label = if Feature::ReservedBySecondLabel.is_in(revision) {

@@ -1,5 +1,5 @@
-//! The methods and notifications of all revisions: who may send them, since when, what opens them, and
-//! what goes with them.
+//! The methods and notifications of all revisions: their senders, their revisions, their capabilities, and the shapes
+//! of their params and results.
 
 use super::refusal::NotAllowed;
 use crate::capability::{Capability, CapabilitySet, Owner};
@@ -17,17 +17,17 @@ use crate::model::{
 use crate::schema::shape::{Form, Record};
 use crate::version::{Revision, RevisionSet};
 
-/// Which side sends a message.
+/// The side that sends a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Sender {
     Client,
     Server,
     Either,
-    /// Either side of a session, and the server where there are none.
+    /// Either side in the legacy era, and only the server in the modern era.
     EitherInSession,
 }
 
-/// One method or notification.
+/// The rules of one method or notification.
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub(crate) name: &'static str,
@@ -35,27 +35,27 @@ pub(crate) struct Rule {
     revisions: RevisionSet,
     gate: Option<Gate>,
     params: &'static Record,
-    /// What it is answered with. Nothing, if it is a notification.
+    /// The shape of the result. Empty for a notification.
     result: &'static Record,
 }
 
-/// The capability that opens a method or notification, and since when it has to.
+/// The capability that a method or notification requires, and the first revision that requires it.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
     capability: Capability,
-    /// Another one, if it is a client that receives it.
+    /// The capability that is required instead if a client receives the message.
     of_client: Option<Capability>,
     since: Revision,
 }
 
 impl Gate {
-    /// The capability that opens what this side sends.
+    /// Returns the capability that is required if `sender` sends the message.
     fn for_sender(self, sender: Sender) -> Capability {
         self.of_client.filter(|_| sender == Sender::Server).unwrap_or(self.capability)
     }
 }
 
-/// What both sides of a session have declared.
+/// The capabilities that both sides of a session have declared.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Declared {
     pub(crate) client: CapabilitySet,
@@ -70,14 +70,14 @@ impl Declared {
         }
     }
 
-    /// The first of some capabilities that is not declared.
+    /// Returns the first of the needed capabilities that is not declared.
     pub(crate) fn missing(self, needed: CapabilitySet) -> Option<Capability> {
         needed.iter().find(|capability| !self.contains(*capability))
     }
 }
 
 impl Rule {
-    /// Whether one side may send it in a session of this revision.
+    /// Checks whether one side may send the message in a session of this revision.
     pub(crate) fn check(
         &self,
         sender: Sender,
@@ -103,7 +103,7 @@ impl Rule {
         }
     }
 
-    /// Whether one side may send it in every revision that has it.
+    /// Whether one side may send the message in every revision that has it.
     fn is_sent_by(&self, sender: Sender) -> bool {
         match self.sender {
             Sender::Either => true,
@@ -112,39 +112,39 @@ impl Rule {
         }
     }
 
-    /// Whether one side may send it in some revision.
+    /// Whether one side may send the message in some revision.
     pub(crate) fn may_be_sent_by(&self, sender: Sender) -> bool {
         self.is_sent_by(sender) || self.sender == Sender::EitherInSession
     }
 
-    /// The revisions that have it.
+    /// The revisions that have the message.
     pub(crate) const fn revisions(&self) -> RevisionSet {
         self.revisions
     }
 
-    /// The capability that opens it if one side sends it, whenever it has to.
+    /// Returns the capability that is required if `sender` sends the message, in the revisions that require one.
     pub(crate) fn gate(&self, sender: Sender) -> Option<Capability> {
         self.gate.map(|gate| gate.for_sender(sender))
     }
 
-    /// Whether it belongs to an extension in a revision, and to the protocol in others: then what opens it
-    /// is the extension.
+    /// Whether the message belongs to an extension in this revision, and to the protocol in others. The extension
+    /// then replaces the capability.
     fn is_extension(&self, revision: Revision) -> bool {
         revision.is_modern() && self.gate.is_some_and(|gate| gate.of_client.is_some())
     }
 
-    /// Whether a server without a session may ask for it before it answers a call: it is a request of
-    /// the server that asks something of a client which declares that it can do that.
+    /// Whether a modern server may send the message as a request for input: a request of the server that requires a
+    /// capability of the client.
     pub(crate) fn is_input_request(&self) -> bool {
         self.sender == Sender::Server && self.gate.is_some()
     }
 
-    /// What its params look like in a revision.
+    /// Returns the shape of the params in a revision.
     pub(crate) const fn params(&self, revision: Revision) -> Form {
         Form { record: self.params, revision }
     }
 
-    /// What its result looks like in a revision.
+    /// Returns the shape of the result in a revision.
     pub(crate) const fn result(&self, revision: Revision) -> Form {
         Form { record: self.result, revision }
     }
@@ -164,11 +164,11 @@ macro_rules! rules {
         }
 
         impl $Kinds {
-            /// Every one of them.
+            /// All kinds.
             #[cfg(test)]
             pub(crate) const ALL: &[Self] = &[$(Self::$kind,)*];
 
-            /// The one of this name, in whatever revision and direction.
+            /// Returns the kind with this name, in any revision and direction.
             pub(crate) fn named(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$kind),)*
@@ -176,16 +176,16 @@ macro_rules! rules {
                 }
             }
 
-            /// The one whose name this is as it stands on the wire.
+            /// Returns the kind whose name this is, in its wire form.
             pub(crate) fn of(method: &Str<'_>) -> Option<Self> {
-                // No name has a backslash in it, so what is one as it stands has no escapes.
+                // No name contains a backslash, so a match of the wire form has no escapes.
                 Self::named(method.as_wire()).or_else(|| match method.as_plain() {
                     Some(_) => None,
                     None => Self::named(&method.to_str()),
                 })
             }
 
-            /// What the tables say of it.
+            /// Returns the rules of the message.
             pub(crate) const fn rule(self) -> &'static Rule {
                 match self {
                     $(Self::$kind => {
@@ -213,7 +213,7 @@ const fn gated_since(capability: Capability, since: Revision) -> Option<Gate> {
     Some(Gate { capability, of_client: None, since })
 }
 
-/// What either side may send to the other: the capability of a server, and that of a client.
+/// Returns the gate of a message that either side may send: the capability of a server, and that of a client.
 const fn gated_by(of_server: Capability, of_client: Capability) -> Option<Gate> {
     let since = Revision::V2025_11_25;
     Some(Gate { capability: of_server, of_client: Some(of_client), since })
@@ -222,10 +222,10 @@ const fn gated_by(of_server: Capability, of_client: Capability) -> Option<Gate> 
 const EVERY: RevisionSet = RevisionSet::ALL;
 const SESSIONS: RevisionSet = RevisionSet::LEGACY;
 const STATELESS: RevisionSet = RevisionSet::MODERN;
-/// Elicitation as a request of its own.
+/// The revisions with elicitation as a request of its own.
 const ELICITATION: RevisionSet = SESSIONS.and(RevisionSet::since(Revision::V2025_06_18));
 const ONLY_2025_11_25: RevisionSet = RevisionSet::only(Revision::V2025_11_25);
-/// Tasks: of the protocol first, then of an extension.
+/// The revisions with tasks: first in the protocol, then in an extension.
 const TASKS: RevisionSet = RevisionSet::since(Revision::V2025_11_25);
 
 rules! {
@@ -255,7 +255,7 @@ rules! {
             PageParams -> ListPromptsResult;
         GetPrompt = "prompts/get", Client, EVERY, gated(Capability::Prompts),
             GetPromptParams -> GetPromptResult;
-        // The capability came a revision after the method.
+        // The capability was added one revision after the method.
         Complete = "completion/complete", Client, EVERY,
             gated_since(Capability::Completions, Revision::V2025_03_26),
             CompleteParams -> CompleteResult;
@@ -308,7 +308,7 @@ rules! {
     }
 }
 
-/// A list that one side keeps and the other can ask for.
+/// A list that one side has and the other can request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Listed {
     Tools,
@@ -318,12 +318,12 @@ pub(crate) enum Listed {
 }
 
 impl Listed {
-    /// How many there are.
+    /// The number of lists.
     pub(crate) const COUNT: usize = 4;
 }
 
 impl NotificationKind {
-    /// The list that it says has changed.
+    /// Returns the list that the notification reports as changed.
     pub(crate) const fn changed(self) -> Option<Listed> {
         match self {
             Self::ToolsChanged => Some(Listed::Tools),
@@ -335,7 +335,7 @@ impl NotificationKind {
     }
 }
 
-/// A copy of the method of a request, which for every known one is a constant.
+/// Returns an owned copy of the method of a request. A known method is a constant.
 pub(crate) fn owned_method(method: Str<'_>) -> Str<'static> {
     match RequestKind::named(method.as_wire()) {
         Some(kind) => Str::trusted(kind.rule().name),
@@ -344,7 +344,7 @@ pub(crate) fn owned_method(method: Str<'_>) -> Str<'static> {
 }
 
 impl RequestKind {
-    /// The list that it asks for.
+    /// Returns the list that the request asks for.
     pub(crate) const fn asks_for(self) -> Option<Listed> {
         match self {
             Self::ListTools => Some(Listed::Tools),
@@ -355,17 +355,17 @@ impl RequestKind {
         }
     }
 
-    /// Whether a person is asked before it is answered.
+    /// Whether a person is asked before the request is answered.
     pub(crate) const fn asks_a_person(self) -> bool {
         matches!(self, Self::CreateMessage | Self::Elicit)
     }
 
-    /// Whether it may be answered with a request for input, instead of with its result.
+    /// Whether the response may be a request for input instead of a result.
     pub(crate) const fn may_need_input(self) -> bool {
         matches!(self, Self::CallTool | Self::GetPrompt | Self::ReadResource)
     }
 
-    /// Whether a client may ask another client, or itself later, for its result.
+    /// Whether a client may cache the result, for itself or for other clients.
     pub(crate) const fn is_cacheable(self) -> bool {
         matches!(
             self,
@@ -378,7 +378,7 @@ impl RequestKind {
         )
     }
 
-    /// The member of its params that names what it is about.
+    /// The member of the params that names the subject of the request.
     const fn named_by(self) -> Option<&'static str> {
         match self {
             Self::CallTool | Self::GetPrompt => Some("name"),
@@ -388,12 +388,12 @@ impl RequestKind {
         }
     }
 
-    /// Whether it belongs to the extension for tasks where there are no sessions.
+    /// Whether the request belongs to the tasks extension in the modern era.
     pub(crate) const fn is_of_task_extension(self) -> bool {
         matches!(self, Self::GetTask | Self::UpdateTask | Self::CancelTask)
     }
 
-    /// Whether it is about tasks.
+    /// Whether the request is about tasks.
     pub(crate) const fn is_about_tasks(self) -> bool {
         matches!(
             self,
@@ -405,8 +405,8 @@ impl RequestKind {
         )
     }
 
-    /// What the side that answers it has to declare for it to become a task in a session; nothing if it
-    /// cannot.
+    /// Returns the capability that the receiver must declare for the request to become a task in a session. `None` if
+    /// the request cannot become a task.
     pub(crate) const fn task_capability(self) -> Option<Capability> {
         match self {
             Self::CallTool => Some(Capability::ServerTasksCallTool),
@@ -417,12 +417,12 @@ impl RequestKind {
     }
 }
 
-/// What a request is about, in one word: the tool, the prompt, the resource or the task that its params name.
-/// `None` if the method has no such thing, or the params lack it.
+/// Returns the name of the tool, prompt, resource or task that the params of a request name. `None` if the method has
+/// no such param, or the params lack it.
 ///
-/// From 2026-07-28 on, a client that sends the request by HTTP says it in the header `Mcp-Name` as well
-/// ([transports](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports)), so that what
-/// stands between it and the server need not read the body.
+/// Since 2026-07-28 a client that sends the request over HTTP repeats the name in the header `Mcp-Name`
+/// ([transports](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports)), so that intermediaries
+/// need not read the body.
 ///
 /// ```
 /// use mcp_sansio::json::Raw;

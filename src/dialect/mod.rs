@@ -1,11 +1,10 @@
 //! The rules of each revision, as tables.
 //!
-//! Nothing outside this module asks which revision is newer. It asks the tables here: whether a
-//! method exists in a direction and what opens it ([`methods`]), whether a feature of the wire exists
-//! ([`features`]), what an era does ([`EraRules`]), what a set of capabilities means ([`capabilities`]). What params and results
-//! look like is said in [`model`](crate::model), member by member. What no table can say, because it holds between values, is in
-//! [`sampling`], [`forms`] and [`kept`]. What the application is told when it says something else is in
-//! [`refusal`].
+//! Code outside this module does not compare revisions. It asks the tables here: [`methods`] for the direction and
+//! the capability of a method, [`features`] for features of the protocol, [`EraRules`] for the differences between
+//! the eras, and [`capabilities`] for sets of capabilities. The shapes of params and results are declared in
+//! [`model`](crate::model), member by member. Rules between values, which no table can express, are in [`sampling`],
+//! [`forms`] and [`kept`]. The errors for the application are in [`refusal`].
 
 mod capabilities;
 mod era_rules;

@@ -1,4 +1,4 @@
-//! Results that are written beforehand, for a method in a revision.
+//! `Prepared` and `WrittenResult`: results that are written in advance, for a method in a revision.
 
 use alloc::vec::Vec;
 
@@ -9,15 +9,14 @@ use crate::schema::{EncodeError, Payload, Prepared, WrittenResult};
 use crate::version::Revision;
 
 impl Prepared {
-    /// Writes the result of a method as it is sent in this revision, without what the machine adds.
+    /// Writes the result of a method in the form of this revision, without the members that the machine adds.
     ///
-    /// The result of a method that MCP does not have can be anything that is an object.
+    /// The result of a method that MCP does not define can be any object.
     ///
     /// # Errors
     ///
-    /// [`EncodeError`] as from [`respond`](crate::Connection::respond), but never
-    /// [`Full`](EncodeError::Full): the caller is at fault. There is no limit to its size but that of
-    /// the outbox that it is to be sent through.
+    /// [`EncodeError`] as from [`respond`](crate::Connection::respond), but never [`Full`](EncodeError::Full). The
+    /// caller is at fault. The only limit on the size is that of the outbox.
     pub fn result<M: Method>(
         revision: Revision,
         result: &(impl Payload + ?Sized),
@@ -28,7 +27,7 @@ impl Prepared {
 }
 
 impl<'b> WrittenResult<'b> {
-    /// Writes the result of a method as it is sent in this revision, without what the machine adds.
+    /// Writes the result of a method in the form of this revision, without the members that the machine adds.
     pub(crate) fn new(
         method: &Str<'_>,
         revision: Revision,

@@ -5,12 +5,11 @@ use crate::json::{Elements, Str, member};
 use crate::ordered::OrderedSet;
 use crate::schema::{Misfit, Problem};
 
-/// The ids of the tools that a model wants to use.
+/// The ids of the tool uses in a message.
 type Uses<'a> = OrderedSet<Str<'a>>;
 
-/// Whether every use of a tool in the `messages` of these params is answered by the message that
-/// follows it, and nothing else is. Looks at the whole history: the params are an object whose shape
-/// has been checked.
+/// Checks that the next message answers every tool use in the `messages` of these params, and answers nothing else.
+/// Checks the whole history. The params are an object whose shape has been checked.
 pub(crate) fn check_messages(params: &str) -> Result<(), Misfit> {
     let messages = member(params, "messages").unwrap_or_default();
     let mut open = Uses::new();
@@ -22,7 +21,7 @@ pub(crate) fn check_messages(params: &str) -> Result<(), Misfit> {
     all_answered(&open)
 }
 
-/// Whether the uses of tools in a message have ids of their own. Gives them.
+/// Checks that the tool uses in a message have unique ids. Returns the ids.
 pub(crate) fn check_uses(message: &str) -> Result<Uses<'_>, Misfit> {
     let mut uses = Uses::new();
     for (index, block) in blocks(message).enumerate() {
@@ -36,7 +35,7 @@ pub(crate) fn check_uses(message: &str) -> Result<Uses<'_>, Misfit> {
     Ok(uses)
 }
 
-/// Whether a message answers the uses that are open. Gives those that it opens.
+/// Checks that a message answers the open tool uses. Returns the tool uses of the message.
 fn check_message<'a>(message: &'a str, mut open: Uses<'a>) -> Result<Uses<'a>, Misfit> {
     let is_from = |role: &str| text(message, "role").is_some_and(|name| name == *role);
     let results = blocks(message).filter(|block| is_of_kind(block, "tool_result")).count();
@@ -60,7 +59,7 @@ fn all_answered(open: &Uses<'_>) -> Result<(), Misfit> {
     if open.is_empty() { Ok(()) } else { Err(Misfit::at("tool_result", Problem::Missing)) }
 }
 
-/// The content of a message: one block, or several.
+/// Returns the content of a message: one block, or several.
 fn blocks(message: &str) -> impl Iterator<Item = &str> {
     let content = member(message, "content").unwrap_or_default();
     let (one, several) =
@@ -68,7 +67,7 @@ fn blocks(message: &str) -> impl Iterator<Item = &str> {
     one.into_iter().chain(Elements::of(several).filter_map(|block| block.borrowed()))
 }
 
-/// A misfit of the block with this index of a message.
+/// Adds the path of a block of a message to a misfit.
 fn in_block(misfit: Misfit, index: usize, message: &str) -> Misfit {
     let is_list = member(message, "content").is_some_and(|content| content.starts_with('['));
     let misfit = if is_list { misfit.in_element(index) } else { misfit };
@@ -79,7 +78,7 @@ fn is_of_kind(block: &str, kind: &str) -> bool {
     text(block, "type").is_some_and(|name| name == *kind)
 }
 
-/// A member that is a string.
+/// Returns a member that is a string.
 fn text<'a>(object: &'a str, name: &str) -> Option<Str<'a>> {
     member(object, name).and_then(Str::from_literal)
 }

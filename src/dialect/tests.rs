@@ -140,7 +140,7 @@ fn the_methods_of_every_revision_and_direction() {
         let kind = RequestKind::of(&Str::from(name)).expect(name);
         for revision in Revision::LEGACY {
             for sender in [Sender::Client, Sender::Server] {
-                // Completion came without a capability.
+                // Completion existed before its capability.
                 let open = gate.is_none() || (name == "completion/complete" && revision == A);
                 let declared = |set| Declared { client: set, server: set };
                 let with = gate.map_or(CapabilitySet::NONE, |gate| CapabilitySet::NONE.with(gate));
@@ -231,7 +231,7 @@ fn features_came_and_went() {
     assert_eq!(has(Feature::ArgumentsAreTheTools), [false, false, false, true]);
 }
 
-/// Proves L-ELIC-14 for what a client says of itself.
+/// Proves L-ELIC-14 for the capabilities that a client declares.
 #[test]
 fn a_client_without_forms_offers_no_elicitation_where_there_are_only_forms() {
     let mut declared = ClientCapabilities::default();
@@ -248,7 +248,7 @@ fn a_client_without_forms_offers_no_elicitation_where_there_are_only_forms() {
     assert_eq!(says(&declared), [false, false, true, true]);
 }
 
-/// Proves M-TASKX-59: what the header `Mcp-Name` of a request says is what its params name.
+/// Proves M-TASKX-59: the header `Mcp-Name` of a request repeats the name in its params.
 #[test]
 fn requests_are_named_by_what_they_are_about() {
     let params = r#"{"name":"n","uri":"u:/1","taskId":"t\u0031","cursor":"c"}"#;

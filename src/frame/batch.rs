@@ -1,13 +1,13 @@
-//! [`Batch`], the position in a JSON-RPC batch whose elements come out one by one.
+//! [`Batch`], a cursor over a JSON-RPC batch whose elements are yielded one by one.
 //!
-//! The whole array is checked before its first element comes out.
+//! The whole array is checked before its first element is yielded.
 
 use core::ops::Range;
 
 use super::message::{Element, Origin};
 use crate::json::{JsonError, Scanner};
 
-/// Where the next element of a checked batch begins. It holds no bytes, only offsets into them.
+/// The start of the next element of a checked batch. It holds offsets, no bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Batch {
     at: usize,
@@ -16,8 +16,11 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Checks the whole array and counts its elements. What is no batch comes back as the frame
-    /// that it is instead.
+    /// Checks the whole array and counts its elements.
+    ///
+    /// # Errors
+    ///
+    /// The frame origin to report instead, if the array is not a valid batch.
     pub(super) fn open(bytes: &[u8], depth: u8, most: u32) -> Result<Self, Origin> {
         match count(bytes, depth) {
             Ok(0) => Err(Origin::EmptyBatch),
@@ -27,7 +30,7 @@ impl Batch {
         }
     }
 
-    /// The next element: where it is in the bytes that the batch was opened with.
+    /// Returns the next element and its range in the bytes that the batch was opened with.
     pub(super) fn next(&mut self, bytes: &[u8]) -> Option<(Range<usize>, Element)> {
         if self.index == self.count {
             return None;
@@ -35,7 +38,7 @@ impl Batch {
         let mut scanner = Scanner::new(bytes, u8::MAX);
         let (start, _) = scanner.next(self.at);
         let end = scanner.value(start, 0).ok()?;
-        // The separator or the closing bracket, with the white space in front of it.
+        // Skips the separator or the closing bracket, with the white space in front of it.
         self.at = scanner.next(end).0 + 1;
         let element = Element { index: self.index, count: self.count };
         self.index += 1;
@@ -43,8 +46,8 @@ impl Batch {
     }
 }
 
-/// Counts the elements. What is wrong inside one of them, and does not hide where it ends, is left to
-/// whoever looks at that element: it costs its neighbours nothing.
+/// Counts the elements. A defect inside one element that does not hide its end is left to the consumer of that
+/// element and does not affect the other elements.
 fn count(bytes: &[u8], depth: u8) -> Result<u32, JsonError> {
     let mut count = 0_u32;
     let mut scanner = Scanner::new(bytes, depth);

@@ -1,6 +1,6 @@
-//! [`Frames`], the frames of a body that is in memory already.
+//! [`Frames`], an iterator over the messages of a body in memory.
 //!
-//! A batch is checked whole before its first element comes out.
+//! A batch is checked whole before its first element is yielded.
 
 use core::fmt;
 
@@ -9,10 +9,10 @@ use super::message::{Frame, LONGEST_FRAME, Origin};
 use crate::json::trim;
 use crate::limits::Limits;
 
-/// The frames of a body: one message, or the elements of one JSON-RPC batch.
+/// An iterator over the frames of a body: one message, or the elements of one JSON-RPC batch.
 ///
-/// A body is JSON text that arrived whole, so unlike a line it may contain newlines. A batch is
-/// checked whole before its first element comes out.
+/// A body is JSON text that arrived whole, so unlike a line it may contain newlines. A batch is checked whole before
+/// its first element is yielded.
 ///
 /// ```
 /// use mcp_sansio::{Frames, Limits};
@@ -28,7 +28,7 @@ pub struct Frames<'a> {
     rest: Rest,
 }
 
-/// What is still to come of a body. It holds no bytes.
+/// The unread part of a body. It holds no bytes.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Rest {
     One(Origin),
@@ -37,7 +37,7 @@ pub(crate) enum Rest {
 }
 
 impl<'a> Frames<'a> {
-    /// The frames of this body.
+    /// Returns an iterator over the frames of `body`.
     pub fn of(body: &'a [u8], limits: &Limits) -> Self {
         let body = trim(body);
         let rest = match body.first() {
@@ -54,13 +54,13 @@ impl<'a> Frames<'a> {
         Self { body, rest }
     }
 
-    /// Goes on with a body where [`rest`](Self::rest) was asked for.
+    /// Continues with a body from an earlier [`rest`](Self::rest).
     #[cfg(feature = "http")]
     pub(crate) fn resume(body: &'a [u8], rest: Rest) -> Self {
         Self { body: trim(body), rest }
     }
 
-    /// The part of the body that was not read yet, for a caller that cannot keep the body borrowed.
+    /// Returns the position of the unread part, for a caller that cannot keep the body borrowed.
     #[cfg(feature = "http")]
     pub(crate) fn rest(self) -> Rest {
         self.rest

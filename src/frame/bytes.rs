@@ -1,13 +1,13 @@
-//! A message as it came, kept for those who want to look at it.
+//! [`MessageBytes`], the raw bytes of a rejected message, for inspection.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt;
 use core::ops::Deref;
 
-/// The bytes of a message that could not be used, borrowed from the input or owned.
+/// The bytes of a message that could not be processed, borrowed from the input or owned.
 ///
-/// `Debug` shows the length only: what a peer sends by mistake can be a secret.
+/// `Debug` shows only the length: a message sent by mistake can contain a secret.
 ///
 /// ```
 /// use mcp_sansio::event::MessageBytes;
@@ -20,12 +20,12 @@ use core::ops::Deref;
 pub struct MessageBytes<'a>(Cow<'a, [u8]>);
 
 impl MessageBytes<'_> {
-    /// As text, with U+FFFD for what is not UTF-8.
+    /// Returns the bytes as text, with U+FFFD for invalid UTF-8.
     pub fn to_text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.0)
     }
 
-    /// The same with its own copy of the bytes.
+    /// Copies the bytes, so that the value no longer borrows the input.
     pub fn into_owned(self) -> MessageBytes<'static> {
         MessageBytes(Cow::Owned(self.0.into_owned()))
     }

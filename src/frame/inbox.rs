@@ -1,4 +1,4 @@
-//! [`Inbox`], which cuts a byte stream into frames, one per line, and keeps the incomplete line.
+//! [`Inbox`], which splits a byte stream into frames, one per line, and keeps the incomplete line.
 //!
 //! Each byte is searched once, and the buffer holds at most one frame and one chunk.
 
@@ -13,20 +13,18 @@ use crate::limits::Limits;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Cuts a byte stream into frames, one per line, and keeps what is not complete yet.
+/// A splitter of a byte stream into frames, one per line, which keeps the incomplete line.
 ///
-/// Read into [`space`](Self::space), say how much with [`filled`](Self::filled), then take frames
-/// with [`next`](Self::next) until there are none. Any chunking of the same bytes gives the same
-/// frames, each byte is searched once, and the buffer never grows beyond
-/// [`Limits::frame_bytes`] and one chunk.
+/// Read into [`space`](Self::space), report the number of bytes with [`filled`](Self::filled), then take frames with
+/// [`next`](Self::next) until it returns `None`. Any chunking of the same bytes yields the same frames, each byte is
+/// searched once, and the buffer never grows beyond [`Limits::frame_bytes`] and one chunk.
 ///
-/// - Lines end with LF; a CR in front of it and white space around a frame do not count, blank
-///   lines are skipped, a byte order mark is skipped at the start of the stream only.
-/// - A line that is too long is skipped to its end and reported there; lines before and after it
-///   are not harmed.
-/// - An array is checked whole and then comes out as one frame per element.
-/// - What stands behind the last newline when the input ends is dispatched if it is a complete
-///   object and reported as truncated if it is not.
+/// - Lines end with LF. A CR in front of it and white space around a frame are stripped; blank lines are skipped. A
+///   byte order mark is skipped only at the start of the stream.
+/// - A line that is too long is skipped to its end and reported there; other lines are unaffected.
+/// - An array is checked whole and then yielded as one frame per element.
+/// - The remainder behind the last newline when the input ends is dispatched if it is a complete object, and reported
+///   as truncated otherwise.
 ///
 /// ([stdio transport](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio))
 ///
@@ -53,12 +51,12 @@ pub struct Inbox {
     start: usize,
     searched: usize,
     end: usize,
-    /// The batch being taken apart, which keeps its line from being passed.
+    /// The batch whose elements are being yielded; its line stays in the buffer until then.
     batch: Option<OpenBatch>,
-    /// The frame that [`has_next`](Inbox::has_next) has found. It lies before `start`, so nothing
-    /// may move until it is taken.
+    /// The frame that [`has_next`](Inbox::has_next) has found. It lies before `start`, so the bytes must not move
+    /// until it is taken.
     ready: Option<(Range<usize>, Origin)>,
-    /// How much of a line that is too long has been dropped so far.
+    /// The number of bytes dropped so far of a line that is too long.
     dropped: Option<u64>,
     at_stream_start: bool,
     finished: bool,
@@ -68,7 +66,7 @@ pub struct Inbox {
     batch_elements: u32,
 }
 
-/// A batch whose elements are being handed out. All offsets count from [`Inbox::start`].
+/// A batch whose elements are being yielded. All offsets count from [`Inbox::start`].
 #[derive(Clone)]
 struct OpenBatch {
     batch: Batch,
@@ -77,7 +75,7 @@ struct OpenBatch {
 }
 
 impl Inbox {
-    /// An empty inbox. It allocates nothing before the first byte.
+    /// Creates an empty inbox. It allocates nothing before the first byte.
     pub fn new(limits: &Limits) -> Self {
         Self {
             buffer: Vec::new(),
@@ -105,7 +103,7 @@ impl Inbox {
             && self.ready.is_none()
     }
 
-    /// How many bytes are waiting, taken as frames or not complete yet.
+    /// Returns the number of waiting bytes, of complete frames and of the incomplete line.
     pub const fn len(&self) -> usize {
         self.end - self.start
     }
@@ -115,19 +113,18 @@ impl Inbox {
         self.start == self.end
     }
 
-    /// Where to read the next bytes to, at least [`Limits::chunk_bytes`].
+    /// Returns the buffer space for the next read, at least [`Limits::chunk_bytes`].
     ///
-    /// Take all frames first: while complete frames wait the space can be smaller, down to none,
-    /// and reading into no space looks like the end of the input.
+    /// Take all frames first: while complete frames wait, the space can be smaller or even empty, and a read into
+    /// empty space looks like the end of the input.
     pub fn space(&mut self) -> &mut [u8] {
         self.make_room();
         self.buffer.get_mut(self.end..).unwrap_or_default()
     }
 
-    /// Says that this many bytes have been read into [`space`](Self::space).
+    /// Reports that this many bytes have been read into [`space`](Self::space).
     ///
-    /// More than there was space for counts as all of it. Nothing is taken after
-    /// [`finish`](Self::finish).
+    /// A number larger than the space counts as all of it. After [`finish`](Self::finish) the bytes are ignored.
     pub fn filled(&mut self, bytes: usize) {
         if !self.finished {
             self.end = self.end.saturating_add(bytes).min(self.buffer.len());
@@ -135,11 +132,10 @@ impl Inbox {
         self.check();
     }
 
-    /// Copies bytes in, as many as there is room for, and says how many.
+    /// Copies as many bytes as fit, and returns their number.
     ///
-    /// That is all of them if every frame has been taken and they are no more than
-    /// [`Limits::chunk_bytes`]. Otherwise take frames and feed the rest. After
-    /// [`finish`](Self::finish) bytes are dropped, and count as taken.
+    /// All bytes fit if every frame has been taken and they are no more than [`Limits::chunk_bytes`]. Otherwise take
+    /// frames and feed the rest. After [`finish`](Self::finish) bytes are dropped, and count as copied.
     #[must_use = "the bytes that did not fit must be fed again"]
     pub fn feed(&mut self, bytes: &[u8]) -> usize {
         let space = self.space();
@@ -151,20 +147,20 @@ impl Inbox {
         count
     }
 
-    /// Says that the input has ended. What was begun comes out of [`next`](Self::next) as it is.
+    /// Marks the end of the input. [`next`](Self::next) then yields the incomplete line.
     pub fn finish(&mut self) {
         self.finished = true;
     }
 
-    /// Whether [`next`](Self::next) has a frame.
+    /// Whether [`next`](Self::next) will yield a frame.
     ///
-    /// A function that reads until there is a frame and then returns it needs to ask first, because
-    /// the frame borrows the inbox.
+    /// A function that reads until a frame is complete and then returns it must check first, because the frame
+    /// borrows the inbox.
     pub fn has_next(&mut self) -> bool {
         self.peek().is_some()
     }
 
-    /// The frame that [`next`](Self::next) takes, without taking it.
+    /// Returns the frame that [`next`](Self::next) will take, without taking it.
     pub fn peek(&mut self) -> Option<Frame<'_>> {
         if self.ready.is_none() && !self.has_nothing_new() {
             self.ready = self.take();
@@ -189,14 +185,14 @@ impl Inbox {
         Some(Frame::new(self.buffer.get(range)?, origin))
     }
 
-    /// Whether there is nothing to look through: the usual end of a loop over the frames.
+    /// Whether no bytes are unsearched: the usual end of a loop over the frames.
     fn has_nothing_new(&self) -> bool {
         self.searched == self.end && self.batch.is_none() && !self.finished
     }
 
-    /// Gives the buffer back to the allocator if no bytes are waiting.
+    /// Frees the buffer if no bytes are waiting.
     ///
-    /// For connections that stay idle after a large frame.
+    /// Use it for connections that stay idle after a large frame.
     pub fn release(&mut self) {
         if self.is_empty() && self.ready.is_none() {
             self.buffer = Vec::new();
@@ -204,7 +200,7 @@ impl Inbox {
         }
     }
 
-    /// How large the buffer has grown.
+    /// Returns the capacity of the buffer.
     #[cfg(test)]
     pub(super) fn buffer_length(&self) -> usize {
         self.buffer.capacity()
@@ -213,7 +209,7 @@ impl Inbox {
     fn take(&mut self) -> Option<(Range<usize>, Origin)> {
         if self.batch.is_none() {
             let (range, origin) = self.line()?;
-            // Nearly every line is one message, which need not go through a loop.
+            // Fast path: nearly every line is one message.
             if self.buffer.get(range.clone())?.first().is_some_and(|first| *first != b'[') {
                 return Some((range, origin));
             }
@@ -244,7 +240,8 @@ impl Inbox {
         }
     }
 
-    /// The frame that a line is. A blank line is none, and of a batch that begins here none has been taken.
+    /// Returns the frame of a line. `None` for a blank line, and for a batch, which is opened here but of which no
+    /// element is taken.
     #[inline(never)]
     fn unpack(&mut self, range: Range<usize>, origin: Origin) -> Option<(Range<usize>, Origin)> {
         let line = self.buffer.get(range.clone())?;
@@ -267,15 +264,14 @@ impl Inbox {
         }
     }
 
-    /// Steps back to a line that has been passed, so that its bytes stay while its batch is taken
-    /// apart.
+    /// Steps back to a line that has been passed, so that its bytes stay in the buffer while its batch is open.
     fn keep(&mut self, batch: Batch, frame: Range<usize>) {
         let line_end = self.start - frame.start;
         self.start = frame.start;
         self.batch = Some(OpenBatch { batch, length: frame.len(), line_end });
     }
 
-    /// Finds the next line and passes it. Gives where its frame is, without white space.
+    /// Finds the next line and passes it. Returns the range of its frame, without white space.
     #[inline(always)]
     fn line(&mut self) -> Option<(Range<usize>, Origin)> {
         let unsearched = self.buffer.get(self.searched..self.end)?;
@@ -293,7 +289,7 @@ impl Inbox {
         Some(self.framed(range, Origin::Message))
     }
 
-    /// What there is when there is no newline: nothing yet, or the end of the input.
+    /// Handles a missing newline: nothing is complete yet, or the input has ended.
     #[inline(never)]
     fn no_line(&mut self) -> Option<(Range<usize>, Origin)> {
         self.searched = self.end;
@@ -323,7 +319,7 @@ impl Inbox {
         None
     }
 
-    /// The frame of a line, or that it is too long for one.
+    /// Returns the range of the frame in a line, or the origin of a line that is too long.
     #[inline]
     fn framed(&mut self, line: Range<usize>, origin: Origin) -> (Range<usize>, Origin) {
         let at_stream_start = core::mem::take(&mut self.at_stream_start);
@@ -340,14 +336,14 @@ impl Inbox {
         (begin..begin + trim_end(unspaced).len(), origin)
     }
 
-    /// Steps over everything up to here.
+    /// Passes everything up to `to`.
     fn pass(&mut self, to: usize) {
         self.start = to.min(self.end);
         self.searched = self.start;
         self.check();
     }
 
-    /// Makes room for a chunk: by moving what is there to the front, then by growing.
+    /// Makes room for a chunk: moves the waiting bytes to the front, then grows the buffer.
     fn make_room(&mut self) {
         if self.is_empty() && self.ready.is_none() {
             (self.start, self.searched, self.end) = (0, 0, 0);
@@ -362,8 +358,7 @@ impl Inbox {
             self.searched -= self.start;
             self.start = 0;
         }
-        // None of this overflows: a frame and a chunk are at most `LONGEST_FRAME` each, half of what
-        // can be addressed.
+        // No overflow is possible: a frame and a chunk are at most `LONGEST_FRAME` each, half of the address space.
         let most = self.frame_bytes + MARGIN + self.chunk_bytes;
         let wanted = (self.end + self.chunk_bytes).max(self.buffer.len() * 2).min(most);
         if self.buffer.len() < wanted && self.buffer.len() - self.end < self.chunk_bytes {

@@ -1,4 +1,4 @@
-//! [`Frame`], the bytes of one message, and [`Origin`], what the framing knows about them.
+//! [`Frame`], the bytes of one message, and [`Origin`], the framing information about them.
 //!
 //! A frame borrows its bytes and is never longer than [`LONGEST_FRAME`].
 
@@ -8,18 +8,18 @@ use core::fmt;
 
 use crate::json::JsonError;
 
-/// The bytes that a line may hold beside its frame: a byte order mark and a carriage return.
+/// The maximum number of bytes of a line beside its frame: a byte order mark and a carriage return.
 pub(super) const MARGIN: usize = 4;
 
-/// The upper bound of the length of a frame: offsets within a frame have 32 bits, and the address space has room for
-/// a frame and a chunk.
+/// The upper bound of the length of a frame: offsets within a frame have 32 bits, and the address space must fit a
+/// frame and a chunk.
 pub(super) const LONGEST_FRAME: usize =
     if usize::BITS > 32 { u32::MAX as usize } else { isize::MAX as usize / 2 } - MARGIN;
 
-/// One message as bytes, with what the framing knows about it.
+/// The bytes of one message, with its framing information.
 ///
-/// Frames come out of an [`Inbox`](crate::Inbox) or of [`Frames`](crate::Frames); a message that arrived whole by
-/// another way is turned into one with `Frame::from(bytes)`. `Debug` shows the length only.
+/// An [`Inbox`](crate::Inbox) or [`Frames`](crate::Frames) yields frames. `Frame::from(bytes)` converts a message
+/// that arrived whole by another transport. `Debug` shows only the length.
 ///
 /// ```
 /// use mcp_sansio::Frame;
@@ -35,29 +35,29 @@ pub struct Frame<'a> {
     origin: Origin,
 }
 
-/// How the bytes of a frame came about.
+/// The framing information of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Origin {
-    /// They are a message, as far as the framing can tell.
+    /// The bytes are a message, as far as the framing checks it.
     Message,
-    /// They are what stood behind the last newline when the input ended.
+    /// The bytes are the remainder behind the last newline when the input ended.
     LastLine,
-    /// They are an element of a batch.
+    /// The bytes are an element of a batch.
     Element(Element),
-    /// They are an array with nothing in it.
+    /// The bytes are an empty array.
     EmptyBatch,
-    /// They are an array with more elements than allowed.
+    /// The bytes are an array with more elements than allowed.
     LongBatch,
-    /// They begin like an array and are none.
+    /// The bytes begin like an array but are not a valid one.
     BrokenBatch(JsonError),
-    /// They were too many and are gone.
+    /// The line was too long, and its bytes were dropped.
     TooLong {
-        /// How many they were, with everything in front of the newline.
+        /// The length of the line, with everything in front of the newline.
         length: u64,
     },
 }
 
-/// The place of a message in its batch.
+/// The position of a message in its batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Element {
     pub(crate) index: u32,
@@ -69,24 +69,24 @@ impl<'a> Frame<'a> {
         Self { bytes, origin }
     }
 
-    /// The bytes of the message, without the newline that ended it.
+    /// Returns the bytes of the message, without the newline that ended it.
     ///
-    /// Empty for a line that was too long to keep.
+    /// The slice is empty for a line that was too long to keep.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Whether it is an element of a JSON-RPC batch.
+    /// Whether the message is an element of a JSON-RPC batch.
     pub const fn is_in_batch(&self) -> bool {
         matches!(self.origin, Origin::Element(_))
     }
 
-    /// Whether it is the first element of a batch.
+    /// Whether the message is the first element of a batch.
     pub(crate) const fn begins_batch(&self) -> bool {
         matches!(self.origin, Origin::Element(Element { index: 0, .. }))
     }
 
-    /// Whether it is the last one of its body: alone there, or the last element of a batch.
+    /// Whether the message is the last one of its body: the only one, or the last element of a batch.
     pub const fn is_last(&self) -> bool {
         match self.origin {
             Origin::Element(element) => element.index + 1 == element.count,

@@ -1,7 +1,7 @@
-//! Frames: where one message ends and the next begins, before anybody asks what it means.
+//! Framing: splits the byte stream into messages without interpreting them.
 //!
-//! [`Inbox`] turns bytes into frames and owns the partial input; [`Outbox`] owns the output that has
-//! not been sent. Between them nothing is buffered.
+//! [`Inbox`] splits bytes into frames and owns the partial input; [`Outbox`] owns the unsent output. Nothing is
+//! buffered between them.
 
 mod batch;
 mod body;

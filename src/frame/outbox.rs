@@ -1,4 +1,4 @@
-//! Messages in, bytes out.
+//! [`Outbox`], the queue of unsent messages, which the driver drains as bytes or as messages.
 
 use core::fmt;
 
@@ -7,35 +7,35 @@ use crate::handle::{CallId, IncomingId};
 use crate::limits::Limits;
 use crate::schema::{EncodeError, Writer};
 
-/// How messages are told apart in an [`Outbox`].
+/// The framing of messages in an [`Outbox`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum Framing {
-    /// Each message is a line, ended by LF: stdio, pipes, sockets.
+    /// Each message is a line, terminated by LF: stdio, pipes, sockets.
     Lines,
-    /// The transport does it: take messages one by one with [`Outbox::messages`].
+    /// The transport frames messages: take them one by one with [`Outbox::messages`].
     Messages,
 }
 
-/// What a message is about, so that it can be taken back with it.
+/// The call or request that a message concerns, so that the message can be withdrawn together with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Tag {
     Nothing,
-    /// It is the request of a call.
+    /// The message is the request of a call.
     Call(CallId),
-    /// It is about a request of the peer, and not the answer to it.
+    /// The message concerns a request of the peer, but is not the response to it.
     Exchange(IncomingId),
 }
 
-/// Output that has not been sent yet.
+/// A buffer of unsent output.
 ///
-/// The machine appends whole messages; an append that fails leaves nothing behind. The driver takes
-/// bytes with [`unsent`](Self::unsent) and [`sent`](Self::sent), as few at a time as it likes, or
-/// whole messages with [`messages`](Self::messages).
+/// The machine appends whole messages; a failed append leaves the outbox unchanged. The driver takes bytes with
+/// [`unsent`](Self::unsent) and [`sent`](Self::sent), in portions of any size, or whole messages with
+/// [`messages`](Self::messages).
 ///
-/// A call is tagged until its first byte is sent, so that one that was cancelled or has timed out
-/// can be taken back instead of being cancelled on the wire.
+/// A call is tagged until its first byte is sent. A call that is cancelled or times out before that is withdrawn
+/// instead of being cancelled on the wire.
 ///
 /// ```
 /// # use mcp_sansio::{Framing, Limits, Outbox};
@@ -48,13 +48,13 @@ pub(crate) enum Tag {
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Outbox {
-    /// Messages, those that are calls with their handle.
+    /// The messages; those that are calls are tagged with their handle.
     queue: Queue<Tag>,
     framing: Framing,
     bounds: OutboxBounds,
 }
 
-/// How much an outbox holds, in bytes.
+/// The capacity of an outbox, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct OutboxBounds {
     limit: usize,
@@ -72,29 +72,29 @@ impl OutboxBounds {
     }
 }
 
-/// How much room a message may take.
+/// The space that a message may use.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Room {
-    /// Up to the limit: what the caller sends.
+    /// Up to the limit: messages of the application.
     Limit,
-    /// Up to the limit and the reserve: what the machine sends by itself.
+    /// Up to the limit and the reserve: messages that the machine sends on its own.
     Reserve,
-    /// Whatever it takes: what has been bounded already, while it was held.
+    /// Unbounded: messages whose size was already bounded while they were held.
     Held,
 }
 
 impl Outbox {
-    /// An empty outbox. It allocates nothing before the first message.
+    /// Creates an empty outbox. It allocates nothing before the first message.
     pub const fn new(framing: Framing, limits: &Limits) -> Self {
         Self::with(framing, OutboxBounds::of(limits))
     }
 
-    /// The same with these bounds.
+    /// Creates an empty outbox with these bounds.
     pub(crate) const fn with(framing: Framing, bounds: OutboxBounds) -> Self {
         Self { queue: Queue::new(), framing, bounds }
     }
 
-    /// The bytes to send next: all that have not been sent.
+    /// Returns all unsent bytes, which the driver sends next.
     pub fn unsent(&self) -> &[u8] {
         self.queue.unsent()
     }
@@ -104,52 +104,52 @@ impl Outbox {
         self.queue.is_empty()
     }
 
-    /// How many bytes have not been sent.
+    /// Returns the number of unsent bytes.
     pub const fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// How many bytes more a caller may put in.
+    /// Returns the number of bytes that the application may still add.
     pub(crate) const fn room(&self) -> usize {
         self.bounds.limit.saturating_sub(self.len())
     }
 
-    /// Whether so much waits to be sent that a driver should stop reading until it has gone out.
+    /// Whether so many bytes are unsent that a driver should stop reading until they are sent.
     pub const fn is_congested(&self) -> bool {
         self.bounds.congestion <= self.len()
     }
 
-    /// Says that the first `bytes` bytes of [`unsent`](Self::unsent) have been sent.
+    /// Marks the first `bytes` bytes of [`unsent`](Self::unsent) as sent.
     ///
-    /// More than there were counts as all of them.
+    /// A larger number counts as all of them.
     pub fn sent(&mut self, bytes: usize) {
         self.queue.sent(bytes);
     }
 
-    /// Takes the messages one by one, without the newline of [`Framing::Lines`]. Each counts as
-    /// sent once it has been taken.
+    /// Returns an iterator that removes the messages one by one, without the newline of [`Framing::Lines`]. Each
+    /// counts as sent once it is removed.
     ///
-    /// A message of which some bytes were sent by [`sent`](Self::sent) must be finished that way
-    /// first; until then there is nothing to take.
+    /// A message that was partly sent by [`sent`](Self::sent) must be finished that way first; until then the
+    /// iterator is empty.
     pub const fn messages(&mut self) -> Messages<'_> {
         Messages { framing: self.framing, messages: self.queue.drain() }
     }
 
-    /// Changes how many bytes a caller may fill it with, which
-    /// [`Limits::outbox_bytes`] says at first. What is in it already stays.
+    /// Changes the number of bytes that the application may put into the outbox, initially [`Limits::outbox_bytes`].
+    /// Messages that are already in the outbox stay.
     ///
-    /// For drivers that count in another way: a connection that is about to end, or an answer to a request of
-    /// which only so many are served at the same time, should not be lost to a peer that is slow to read.
+    /// This is for drivers with a bound of their own: a slow reader should not lose the messages of a connection that
+    /// is about to end, or a response to one of a bounded number of concurrent requests.
     pub const fn set_limit(&mut self, bytes: usize) {
         self.bounds.limit = bytes;
     }
 
-    /// Gives the buffer back to the allocator if everything has been sent.
+    /// Frees the buffer if everything has been sent.
     pub fn release(&mut self) {
         self.queue.release();
     }
 
-    /// Appends one message. If `write` fails or panics, nothing was appended.
+    /// Appends one message. A failure or panic of `write` leaves the outbox unchanged.
     pub(crate) fn append(
         &mut self,
         room: Room,
@@ -168,61 +168,60 @@ impl Outbox {
         self.queue.append(limit, tag, end, write)
     }
 
-    /// How many messages have not been sent whole.
+    /// Returns the number of messages that are not completely sent.
     #[cfg(feature = "http")]
     pub(crate) fn messages_left(&self) -> usize {
         self.queue.messages()
     }
 
-    /// Takes the next message and what it is about.
+    /// Removes the next message, with its tag.
     #[cfg(feature = "http")]
     pub(crate) fn pop(&mut self) -> Option<(&[u8], Tag)> {
         self.queue.drain().next()
     }
 
-    /// Takes the only message with its buffer; `None` if there are others.
+    /// Removes the only message with its buffer; `None` if there are others.
     #[cfg(feature = "http")]
     pub(crate) fn pop_only(&mut self) -> Option<alloc::vec::Vec<u8>> {
         self.queue.take_only()
     }
 
-    /// The length of the message that was appended last.
+    /// Returns the length of the message that was appended last.
     pub(crate) fn last_length(&self) -> usize {
         self.queue.last_length()
     }
 
-    /// Takes the last message out if it repeats the one in front of it. Says whether it did.
+    /// Removes the last message if it repeats the one in front of it. Returns whether it did.
     pub(crate) fn drop_repeated(&mut self) -> bool {
         self.queue.drop_repeated()
     }
 
-    /// Takes back a call of which nothing has been sent. Says whether it could.
+    /// Withdraws an unsent call. Returns whether it did.
     pub(crate) fn withdraw(&mut self, serial: Serial, call: CallId) -> bool {
         self.queue.withdraw(serial, &Tag::Call(call))
     }
 
-    /// Takes back a message that is no call, if nothing of it has been sent. Says whether it could.
+    /// Withdraws an unsent batch, which has no tag. Returns whether it did.
     pub(crate) fn withdraw_batch(&mut self, serial: Serial) -> bool {
         self.queue.withdraw(serial, &Tag::Nothing)
     }
 
-    /// Whether nothing of a call has been sent.
+    /// Whether no byte of a call has been sent.
     pub(crate) fn is_untouched(&self, serial: Serial, call: CallId) -> bool {
         self.queue.is_untouched(serial, &Tag::Call(call))
     }
 
-    /// Takes back, in one pass, every call of which nothing has been sent and that `is_it` accepts.
+    /// Withdraws, in one pass, every unsent call that `is_it` accepts.
     pub(crate) fn withdraw_calls(&mut self, mut is_it: impl FnMut(CallId) -> bool) {
         self.queue.withdraw_where(|tag| matches!(tag, Tag::Call(call) if is_it(*call)));
     }
 
-    /// Whether nothing of a message about a request of the peer has been sent.
+    /// Whether no byte of a message that concerns a request of the peer has been sent.
     pub(crate) fn is_unsent(&self, serial: Serial, exchange: IncomingId) -> bool {
         self.queue.is_untouched(serial, &Tag::Exchange(exchange))
     }
 
-    /// Takes back the messages about a request of the peer of which nothing has been sent, as far as they are among the
-    /// latest ones.
+    /// Withdraws the unsent messages that concern a request of the peer, as far as they are among the latest ones.
     pub(crate) fn withdraw_exchange(&mut self, exchange: IncomingId) {
         self.queue.withdraw_latest_where(|tag| *tag == Tag::Exchange(exchange));
     }
@@ -238,7 +237,7 @@ impl fmt::Debug for Outbox {
     }
 }
 
-/// Takes whole messages out of an outbox, see [`Outbox::messages`].
+/// An iterator that removes whole messages from an outbox, see [`Outbox::messages`].
 pub struct Messages<'a> {
     framing: Framing,
     messages: Drain<'a, Tag>,

@@ -64,7 +64,7 @@ fn the_limit_is_exact_and_the_reserve_is_for_the_machine() {
     assert_eq!(write(&mut outbox, Room::Reserve, "123"), Ok(()));
 }
 
-/// A driver can move the limit: what is in it stays, and the reserve of the machine moves along.
+/// A driver can change the limit: queued messages stay, and the reserve of the machine moves with the limit.
 #[test]
 fn the_limit_can_be_moved() {
     let mut limits = Limits::default();
@@ -86,7 +86,7 @@ fn the_limit_can_be_moved() {
     assert_eq!(write(&mut outbox, Room::Reserve, "123"), Ok(()));
 }
 
-/// Compares an outbox with a list of messages, over every small history.
+/// Compares an outbox with a list of messages, over every short history.
 #[test]
 fn an_outbox_is_a_queue_from_which_unsent_calls_can_be_taken() {
     let mut random = 1_u64;
@@ -98,7 +98,7 @@ fn an_outbox_is_a_queue_from_which_unsent_calls_can_be_taken() {
         let mut limits = Limits::default();
         limits.outbox_bytes = 1_000_000;
         let mut outbox = Outbox::new(Framing::Lines, &limits);
-        // (serial, index of the call, text with newline, bytes sent)
+        // Each entry: (serial, index of the call, text with newline, bytes sent)
         let mut model: Vec<(Serial, u32, String, usize)> = Vec::new();
         for index in 0..60_u32 {
             match next(4) {
@@ -138,7 +138,7 @@ fn an_outbox_is_a_queue_from_which_unsent_calls_can_be_taken() {
     }
 }
 
-/// Sent bytes are dropped once they are many, and nothing but them.
+/// Sent bytes are dropped once there are many, and no other bytes are.
 #[test]
 fn what_has_not_been_sent_stays_when_room_is_made() {
     let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
@@ -154,13 +154,13 @@ fn what_has_not_been_sent_stays_when_room_is_made() {
     assert_eq!(unsent(&outbox), "comes\n");
 }
 
-/// What has left of a long message may have been moved out of the buffer when others are taken back.
+/// The sent part of a long message may already be out of the buffer when other messages are withdrawn.
 #[test]
 fn calls_behind_a_message_that_is_leaving_can_be_taken_back() {
     let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
     append(&mut outbox, &"x".repeat(9_999), None);
     outbox.sent(9_000);
-    // Room is made for it where the first message was.
+    // The new message takes the space of the sent bytes.
     append(&mut outbox, "two", Some(call(2)));
     append(&mut outbox, "three", Some(call(3)));
     append(&mut outbox, "four", Some(call(4)));
@@ -170,8 +170,8 @@ fn calls_behind_a_message_that_is_leaving_can_be_taken_back() {
     assert_eq!(outbox.messages().collect::<Vec<_>>(), vec![b"three"]);
 }
 
-/// A peer can have messages about a request taken back as often as it likes, so they are looked for among the latest ones
-/// only: of these it is taken back whatever else lies between, and a message that is leaving stays.
+/// A peer can trigger withdrawals without limit, so only the latest messages are searched. Among these, all matching
+/// messages are withdrawn, and a partly sent message stays.
 #[test]
 fn messages_about_a_request_are_taken_back_if_they_are_among_the_latest() {
     let id = |index| IncomingId(call(index).0);
@@ -192,10 +192,10 @@ fn messages_about_a_request_are_taken_back_if_they_are_among_the_latest() {
     outbox.withdraw_exchange(id(1));
     let rest = "-\n".repeat(60) + "other\nend\n";
     assert_eq!(unsent(&outbox), String::from("ving\nold\n") + &rest);
-    // One message less in front of them, and the oldest is among the latest.
+    // With one message less in front, the oldest is among the latest.
     outbox.withdraw_exchange(id(1));
     assert_eq!(unsent(&outbox), String::from("ving\n") + &rest);
-    // What is long is not moved.
+    // Long messages are not moved.
     append(&mut whole, &"x".repeat(100_000), None);
     let before = whole.clone();
     whole.withdraw_exchange(id(1));
@@ -226,7 +226,7 @@ fn messages_are_taken_one_by_one() {
     assert_eq!(outbox.messages().collect::<Vec<_>>(), vec![b"one"]);
 }
 
-/// A message that has begun to leave was written before what it tells happened again.
+/// A partly sent message was written before the repeated event, so the repetition is kept.
 #[test]
 fn a_message_is_repeated_only_while_nothing_of_the_first_one_has_left() {
     let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
@@ -245,7 +245,7 @@ fn a_message_is_repeated_only_while_nothing_of_the_first_one_has_left() {
     assert_eq!(unsent(&outbox), "ame\nsame\nsome\n");
 }
 
-/// What has been sent does not count, and where one message ends and the next begins does.
+/// Sent bytes do not count, but message boundaries do.
 #[test]
 fn outboxes_are_equal_if_the_same_is_left_to_do() {
     use core::hash::{Hash, Hasher};

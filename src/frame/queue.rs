@@ -1,4 +1,4 @@
-//! Messages one after the other in one buffer, taken out from the front or from anywhere.
+//! [`Queue`], a FIFO of messages in one buffer, from which unsent messages can also be withdrawn.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -7,13 +7,13 @@ use core::hash::{Hash, Hasher};
 
 use crate::schema::{EncodeError, Writer};
 
-/// Below this, sent bytes in front of the buffer are not worth moving the rest for.
+/// The number of sent bytes in front of the buffer from which moving the rest to the front pays off.
 const WORTH_MOVING: usize = 4096;
 
-/// How much room there is as soon as there is a message.
+/// The initial capacity of the buffer.
 const FIRST_BYTES: usize = 256;
 
-/// Whole messages, each with a tag of the owner's.
+/// A queue of whole messages, each with a tag of the owner.
 ///
 /// ```text
 ///   sent    |  first message  |  message  |  message  |
@@ -26,12 +26,12 @@ pub(crate) struct Queue<T> {
     buffer: Vec<u8>,
     head: usize,
     entries: VecDeque<Entry<T>>,
-    /// How much of the first entry has been sent.
+    /// The number of sent bytes of the first entry.
     begun: usize,
     next_serial: u64,
 }
 
-/// The number of an entry in its queue; later entries have higher ones.
+/// The serial number of an entry in its queue; later entries have higher numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Serial(u64);
 
@@ -43,17 +43,17 @@ struct Entry<T> {
 }
 
 impl<T: PartialEq> Queue<T> {
-    /// An empty queue. It allocates nothing before the first message.
+    /// Creates an empty queue. It allocates nothing before the first message.
     pub(crate) const fn new() -> Self {
         Self { buffer: Vec::new(), head: 0, entries: VecDeque::new(), begun: 0, next_serial: 0 }
     }
 
-    /// The bytes that have not been sent.
+    /// Returns the unsent bytes.
     pub(crate) fn unsent(&self) -> &[u8] {
         self.buffer.get(self.head..).unwrap_or_default()
     }
 
-    /// How many they are.
+    /// Returns the number of unsent bytes.
     pub(crate) const fn len(&self) -> usize {
         self.buffer.len() - self.head
     }
@@ -62,22 +62,22 @@ impl<T: PartialEq> Queue<T> {
         self.entries.is_empty()
     }
 
-    /// How many messages there are, begun ones included.
+    /// Returns the number of messages, including a partly sent one.
     pub(crate) fn messages(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether a part of the first message has been sent, and the rest has not.
+    /// Whether the first message is partly sent.
     pub(crate) const fn is_begun(&self) -> bool {
         0 < self.begun
     }
 
-    /// The length of the message that was appended last.
+    /// Returns the length of the message that was appended last.
     pub(crate) fn last_length(&self) -> usize {
         self.entries.back().map_or(0, |entry| entry.length)
     }
 
-    /// Says that the first `bytes` bytes have been sent; more than there are count as all of them.
+    /// Marks the first `bytes` unsent bytes as sent; a larger number counts as all of them.
     pub(crate) fn sent(&mut self, bytes: usize) {
         let bytes = bytes.min(self.len());
         self.head += bytes;
@@ -91,8 +91,12 @@ impl<T: PartialEq> Queue<T> {
         self.reset_if_empty();
     }
 
-    /// Appends one message and an end to it, unless more than `limit` bytes would wait. If `write`
-    /// fails or panics, nothing was appended.
+    /// Appends one message followed by `end`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if more than `limit` bytes would be unsent, or if `write` fails. A failure or panic of `write` leaves
+    /// the queue unchanged.
     pub(crate) fn append(
         &mut self,
         limit: usize,
@@ -102,7 +106,7 @@ impl<T: PartialEq> Queue<T> {
     ) -> Result<Serial, EncodeError> {
         self.move_to_front();
         if self.buffer.capacity() == 0 {
-            // Most messages fit, and are written without the buffer having to grow.
+            // Most messages fit into the initial capacity, so that the buffer need not grow while they are written.
             self.buffer.reserve(FIRST_BYTES);
         }
         let mut draft = Draft { start: self.buffer.len(), buffer: &mut self.buffer, kept: false };
@@ -118,7 +122,8 @@ impl<T: PartialEq> Queue<T> {
         Ok(serial)
     }
 
-    /// Takes the only message out with its buffer, instead of copying it. `None` if there are others or it is begun.
+    /// Removes the only message together with its buffer, without a copy. `None` if there are other messages or it is
+    /// partly sent.
     #[cfg(feature = "http")]
     pub(crate) fn take_only(&mut self) -> Option<Vec<u8>> {
         let is_only = self.entries.len() == 1 && self.head == 0 && self.begun == 0;
@@ -129,7 +134,7 @@ impl<T: PartialEq> Queue<T> {
         Some(core::mem::take(&mut self.buffer))
     }
 
-    /// Takes the messages out one by one. There is nothing to take while the first one is begun.
+    /// Returns an iterator that removes the messages one by one. It is empty while the first message is partly sent.
     pub(crate) const fn drain(&mut self) -> Drain<'_, T> {
         Drain {
             buffer: self.buffer.as_slice(),
@@ -139,9 +144,9 @@ impl<T: PartialEq> Queue<T> {
         }
     }
 
-    /// Takes a message out of which nothing has been sent. Says whether it could.
+    /// Removes an unsent message. Returns whether it did.
     ///
-    /// The tag has to be right as well: another queue has the same serials. This moves the bytes in
+    /// The tag must match as well, because another queue has the same serial numbers. The function moves the bytes in
     /// front of the message or those behind it, whichever are fewer.
     pub(crate) fn withdraw(&mut self, serial: Serial, tag: &T) -> bool {
         let Some(index) = self.untouched(serial, tag) else { return false };
@@ -163,12 +168,11 @@ impl<T: PartialEq> Queue<T> {
         true
     }
 
-    /// Takes out every message of which nothing has been sent and whose tag `is_it` accepts, in one
-    /// pass.
+    /// Removes every unsent message whose tag `is_it` accepts, in one pass.
     pub(crate) fn withdraw_where(&mut self, mut is_it: impl FnMut(&T) -> bool) {
         let (buffer, mut at) = (&mut self.buffer, self.head);
         let mut kept = at;
-        // Of the first message only what is left of it may be in the buffer.
+        // The buffer holds only the unsent part of the first message.
         let mut begun = self.begun;
         self.entries.retain(|entry| {
             work!(1);
@@ -190,8 +194,8 @@ impl<T: PartialEq> Queue<T> {
         self.reset_if_empty();
     }
 
-    /// Takes out the messages of which nothing has been sent and whose tag `is_it` accepts, among the latest few: it is
-    /// the peer that has this done as often as it likes, and it decides how much waits.
+    /// Removes the unsent messages whose tag `is_it` accepts, among the latest few. The bound is needed because the
+    /// peer controls how often this runs and how many messages wait.
     pub(crate) fn withdraw_latest_where(&mut self, mut is_it: impl FnMut(&T) -> bool) {
         const MOST: usize = 64;
         const MOST_BYTES: usize = 64 << 10;
@@ -228,8 +232,7 @@ impl<T: PartialEq> Queue<T> {
         self.reset_if_empty();
     }
 
-    /// Takes the last message out if it repeats the one in front of it, of which nothing has been
-    /// sent. Says whether it did.
+    /// Removes the last message if it repeats the one in front of it and that one is unsent. Returns whether it did.
     pub(crate) fn drop_repeated(&mut self) -> bool {
         let mut last = self.entries.iter().rev().map(|entry| entry.length);
         let (Some(length), Some(before)) = (last.next(), last.next()) else { return false };
@@ -247,14 +250,14 @@ impl<T: PartialEq> Queue<T> {
         repeated
     }
 
-    /// Drops everything.
+    /// Removes all messages.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.begun = 0;
         self.reset_if_empty();
     }
 
-    /// Gives the buffers back to the allocator if there is nothing in them.
+    /// Frees the buffers if the queue is empty.
     pub(crate) fn release(&mut self) {
         if self.is_empty() {
             self.buffer = Vec::new();
@@ -263,19 +266,19 @@ impl<T: PartialEq> Queue<T> {
         }
     }
 
-    /// Whether nothing of a message has been sent.
+    /// Whether no byte of a message has been sent.
     pub(crate) fn is_untouched(&self, serial: Serial, tag: &T) -> bool {
         self.untouched(serial, tag).is_some()
     }
 
-    /// The index of an entry of which nothing has been sent.
+    /// Returns the index of an entry of which no byte has been sent.
     fn untouched(&self, serial: Serial, tag: &T) -> Option<usize> {
         let index = self.entries.binary_search_by_key(&serial, |entry| entry.serial).ok()?;
         let untouched = 0 < index || !self.is_begun();
         (untouched && self.entries.get(index)?.tag == *tag).then_some(index)
     }
 
-    /// Where in the buffer an untouched entry begins.
+    /// Returns the offset in the buffer at which an untouched entry begins.
     fn start_of(&self, index: usize) -> usize {
         let lengths = |entries: &mut dyn Iterator<Item = &Entry<T>>| -> usize {
             entries.map(|entry| entry.length).sum()
@@ -295,8 +298,7 @@ impl<T: PartialEq> Queue<T> {
         }
     }
 
-    /// Drops sent bytes once they are the larger part, so that each byte moves at most once on
-    /// average.
+    /// Drops sent bytes once they are the larger part, so that each byte moves at most once on average.
     fn move_to_front(&mut self) {
         self.reset_if_empty();
         if WORTH_MOVING < self.head && self.buffer.len() < self.head * 2 {
@@ -308,7 +310,7 @@ impl<T: PartialEq> Queue<T> {
     }
 }
 
-/// Takes whole messages out of a queue, with their tags.
+/// An iterator that removes whole messages from a queue, with their tags.
 pub(crate) struct Drain<'a, T> {
     buffer: &'a [u8],
     head: &'a mut usize,
@@ -317,7 +319,7 @@ pub(crate) struct Drain<'a, T> {
 }
 
 impl<T> Drain<'_, T> {
-    /// How many messages are left.
+    /// Returns the number of remaining messages.
     pub(crate) fn left(&self) -> usize {
         if self.begun { 0 } else { self.entries.len() }
     }
@@ -353,7 +355,7 @@ impl<T: PartialEq> Default for Queue<T> {
     }
 }
 
-/// Queues are equal if what is in them is; what has left them does not count.
+/// Queues are equal if their unsent content is equal; sent bytes do not count.
 impl<T: PartialEq> PartialEq for Queue<T> {
     fn eq(&self, other: &Self) -> bool {
         self.unsent() == other.unsent()
@@ -372,7 +374,7 @@ impl<T: PartialEq + Hash> Hash for Queue<T> {
     }
 }
 
-/// A message being written. Unless it is kept it leaves no trace, whatever happens.
+/// A message that is being written. Unless it is kept, dropping it restores the buffer, even after a panic.
 struct Draft<'a> {
     buffer: &'a mut Vec<u8>,
     start: usize,

@@ -37,7 +37,7 @@ fn limits() -> Limits {
     limits
 }
 
-/// Feeds bytes in chunks and gives what comes out.
+/// Feeds bytes in chunks and returns the frames.
 fn frames(chunks: &[&[u8]]) -> Vec<Seen> {
     let limits = limits();
     let mut inbox = Inbox::new(&limits);
@@ -63,7 +63,7 @@ fn frames(chunks: &[&[u8]]) -> Vec<Seen> {
     all
 }
 
-/// Feeds bytes whole, one by one, and in two chunks at every place.
+/// Feeds bytes whole, one by one, and in two chunks with every split.
 fn in_every_chunking(bytes: &[u8]) -> Vec<Seen> {
     let whole = frames(&[bytes]);
     let single: Vec<&[u8]> = bytes.chunks(1).collect();
@@ -100,7 +100,7 @@ fn a_byte_order_mark_counts_at_the_start_only() {
     assert_eq!(in_every_chunking(marked.as_bytes()), [frame(&exact)], "it takes no room");
 }
 
-/// Proves L-STDIO-07: the limit is exact, counts one line at a time, and costs only that line.
+/// Proves L-STDIO-07: the limit is exact, applies to each line, and affects only that line.
 #[test]
 fn a_line_that_is_too_long_is_skipped_to_its_end() {
     let exact = "x".repeat(32);
@@ -155,7 +155,7 @@ fn a_batch_is_checked_whole_and_then_taken_apart() {
     assert_eq!(in_every_chunking(bytes), expected);
 }
 
-/// What is wrong inside an element is the fault of that element.
+/// A defect inside an element affects only that element.
 #[test]
 fn an_element_that_is_wrong_inside_costs_its_batch_nothing() {
     let mut limits = limits();
@@ -208,7 +208,7 @@ fn a_frame_can_be_looked_for_before_it_is_taken() {
     _ = inbox.feed(b"[1,2]\n3\n");
     for expected in [b"1", b"2", b"3"] {
         assert!(inbox.has_next() && inbox.has_next());
-        // Reading on meanwhile moves nothing.
+        // Further reads move nothing.
         _ = inbox.feed(b"{");
         inbox.release();
         assert_eq!(inbox.next().expect("one").bytes(), expected);
@@ -219,7 +219,7 @@ fn a_frame_can_be_looked_for_before_it_is_taken() {
     assert!(inbox.is_finished());
 }
 
-/// What has been found lies in front of everything else, where room would be made first.
+/// A peeked frame lies in front of the waiting bytes, where space would be reclaimed first.
 #[test]
 fn a_frame_that_was_looked_for_stays_where_it_is() {
     let mut inbox = Inbox::new(&limits());
@@ -257,7 +257,7 @@ fn an_idle_inbox_gives_its_buffer_back() {
     assert_eq!(inbox.buffer_length(), 0);
 }
 
-/// Room is made by moving what waits, and the buffer grows only where that is not enough.
+/// Space is made by moving the waiting bytes; the buffer grows only if that is not enough.
 #[test]
 fn a_buffer_with_room_in_front_does_not_grow() {
     let mut inbox = Inbox::new(&limits());
@@ -276,7 +276,7 @@ fn a_buffer_with_room_in_front_does_not_grow() {
     assert_eq!(inbox.buffer_length(), 16);
 }
 
-/// A line may hold a little more than its frame.
+/// A line may be slightly longer than its frame.
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn offsets_within_a_line_have_32_bits() {

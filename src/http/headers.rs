@@ -1,13 +1,12 @@
-//! The headers of a message, as they came.
+//! [`Headers`], the header fields of an HTTP message as received.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt;
 
-/// The headers of a request or a response: names and values in their order, repeated ones as often as
-/// they came.
+/// The header fields of a request or a response: names and values in order, including repeated ones.
 ///
-/// `Debug` shows the names only, because values may be secrets.
+/// `Debug` shows only the names, because values may be secrets.
 ///
 /// ```
 /// use mcp_sansio::http::{Field, Headers, name};
@@ -23,21 +22,19 @@ pub struct Headers<'a> {
     fields: &'a [(&'a str, &'a [u8])],
 }
 
-/// What there is of a header that must not be repeated.
+/// The value of a header field that must not be repeated.
 ///
-/// `Debug` shows the length of the value only.
+/// `Debug` shows only the length of the value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(clippy::exhaustive_enums, reason = "none, one, or several, and one may be broken")]
 pub enum Field<'a> {
-    /// There is none.
+    /// The field is absent.
     Absent,
-    /// There is one. The value has no white space around it, and nothing in it but visible ASCII,
-    /// spaces and tabs.
+    /// The field occurs once. The value consists of visible ASCII, spaces and tabs, without surrounding white space.
     Once(&'a str),
-    /// There are several, equal or not. The sender is at fault.
+    /// The field occurs several times, with equal or different values. The sender is at fault.
     Repeated,
-    /// There is one, with bytes in it that are neither visible ASCII nor spaces or tabs. The sender is
-    /// at fault.
+    /// The value contains bytes other than visible ASCII, spaces and tabs. The sender is at fault.
     NotText,
 }
 
@@ -48,7 +45,7 @@ impl<'a> From<&'a [(&'a str, &'a [u8])]> for Headers<'a> {
 }
 
 impl<'a> Headers<'a> {
-    /// The header of this name, whatever the case of its letters.
+    /// Returns the header field of this name, ignoring case.
     pub fn get(self, name: &str) -> Field<'a> {
         let mut found = None;
         for (key, value) in self.fields {
@@ -60,14 +57,13 @@ impl<'a> Headers<'a> {
         text(value).map_or(Field::NotText, Field::Once)
     }
 
-    /// The combined value of a header that is a list, such as `WWW-Authenticate`: the values of all
-    /// headers of this name in their order, joined by a comma and a space
-    /// ([RFC 9110, section 5.3](https://www.rfc-editor.org/rfc/rfc9110#section-5.3)). `None` if there is
-    /// none.
+    /// Returns the combined value of a header field that is a list, such as `WWW-Authenticate`, or `None` if it is
+    /// absent. The values of all fields of this name are joined in order by a comma and a space
+    /// ([RFC 9110, section 5.3](https://www.rfc-editor.org/rfc/rfc9110#section-5.3)).
     ///
-    /// Empty values are left out. A value with bytes beyond ASCII, which only quoted text can have, is
-    /// read as UTF-8; U+FFFD replaces what is not UTF-8. A space replaces each control character other
-    /// than a tab, so the combined value is one line.
+    /// Empty values are omitted. A value with bytes beyond ASCII, which only quoted text can contain, is read as
+    /// UTF-8; U+FFFD replaces invalid UTF-8. A space replaces each control character other than a tab, so the
+    /// combined value is one line.
     ///
     /// ```
     /// use mcp_sansio::http::Headers;
@@ -91,19 +87,19 @@ impl<'a> Headers<'a> {
         Some(combined)
     }
 
-    /// The values of all headers of this name in their order, untouched.
+    /// Returns the unmodified values of all header fields of this name, in order.
     pub fn all(self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         let is_it = move |(key, _): &&(&str, &[u8])| is_name(key, name);
         self.fields.iter().filter(is_it).map(|(_, value)| *value)
     }
 }
 
-/// A value without the white space around it, `None` if it is not text.
+/// Returns a value without surrounding white space, or `None` if it is not text.
 ///
-/// [RFC 9110, section 5.5](https://www.rfc-editor.org/rfc/rfc9110#section-5.5) has bytes beyond ASCII
-/// for what is obsolete, and control characters for nothing.
+/// [RFC 9110, section 5.5](https://www.rfc-editor.org/rfc/rfc9110#section-5.5) permits bytes beyond ASCII only as
+/// obsolete text, and no control characters.
 pub(super) fn text(value: &[u8]) -> Option<&str> {
-    // Mostly eight bytes at a time tell that they are text, and otherwise each is looked at.
+    // Fast path: most values pass eight bytes at a time; only other words are checked byte by byte.
     let (words, rest) = value.as_chunks();
     let is_text = |byte: &u8| matches!(byte, b'\t' | b' '..=b'~');
     if !words.iter().all(|word| is_visible(*word) || word.iter().all(is_text))
@@ -111,29 +107,28 @@ pub(super) fn text(value: &[u8]) -> Option<&str> {
     {
         return None;
     }
-    // Of the white space that this takes off there are only spaces and tabs.
+    // Only spaces and tabs are trimmed: other white space was rejected above.
     core::str::from_utf8(value.trim_ascii()).ok()
 }
 
-/// Whether eight bytes are all visible ASCII, or spaces.
+/// Whether all eight bytes are visible ASCII or spaces.
 const fn is_visible(bytes: [u8; 8]) -> bool {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
     let word = u64::from_ne_bytes(bytes);
-    // The first bit of a byte tells in `word` that it is beyond ASCII, in the difference that it is below a space, and
-    // in the sum that it is a DEL. Carries come only from bytes that have told already.
+    // The high bit of a byte is set in `word` if the byte is beyond ASCII, in the difference if the byte is below a
+    // space, and in the sum if the byte is DEL. Only bytes that are already marked cause a carry or borrow.
     (word | word.wrapping_sub(ONES * b' ' as u64) | word.wrapping_add(ONES)) & HIGH == 0
 }
 
-/// Whether two names are the same, whatever the case of their letters. Nearly all names differ in their length or in
-/// their first letter.
+/// Whether two names are equal, ignoring case. Most different names differ in length or first letter.
 #[inline]
 fn is_name(key: &str, name: &str) -> bool {
     let first = |text: &str| text.as_bytes().first().map(u8::to_ascii_lowercase);
     key.len() == name.len() && first(key) == first(name) && key.eq_ignore_ascii_case(name)
 }
 
-/// A value of a list without the white space around it, whatever bytes it has: see [`Headers::combined`].
+/// Returns a value of a list as text without surrounding white space, for any bytes: see [`Headers::combined`].
 pub(super) fn readable(value: &[u8]) -> Cow<'_, str> {
     if let Some(text) = text(value) {
         return Cow::Borrowed(text);

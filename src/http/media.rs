@@ -1,4 +1,4 @@
-//! Media types: `Content-Type` and `Accept`.
+//! Media types in `Content-Type` and `Accept`.
 
 use super::headers::{Field, Headers, readable};
 use super::name;
@@ -7,12 +7,12 @@ const JSON: &str = "application/json";
 
 const EVENT_STREAM: &str = "text/event-stream";
 
-/// Whether the sender takes this kind of content, by its `Accept` headers; `None` if it has none.
+/// Whether the sender accepts this media type, by its `Accept` headers; `None` if there are none.
 ///
-/// `*/*`, `application/*` and the like count. The most specific range decides, and a weight of 0
-/// excludes ([RFC 9110, section 12.5.1](https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1)).
-/// Parameters other than the weight are ignored, and so is a weight that is no number, because a
-/// client that writes one wants something. A range that is no text accepts nothing.
+/// Wildcards such as `*/*` and `application/*` match. The most specific range decides, and a weight of 0 excludes it
+/// ([RFC 9110, section 12.5.1](https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1)). Parameters other than the
+/// weight are ignored. An invalid weight is ignored too: a client that writes one accepts some content. A range that
+/// is not text matches nothing.
 ///
 /// ```
 /// use mcp_sansio::http::{Headers, accepts};
@@ -27,13 +27,13 @@ const EVENT_STREAM: &str = "text/event-stream";
 pub fn accepts(headers: Headers<'_>, media: &str) -> Option<bool> {
     let mut lines = headers.all(name::ACCEPT).peekable();
     lines.peek()?;
-    // Of ranges that are equally specific one that accepts wins, as `true` is the greater.
+    // Among equally specific ranges an accepting one wins, because `true` is the greater.
     let best = lines.filter_map(|line| best_judgement(&readable(line), media)).max();
     Some(best.is_some_and(|(_, is_accepted)| is_accepted))
 }
 
-/// Whether the sender takes both kinds of responses to a POST, in the form that the official SDKs write: one `Accept`
-/// with both and nothing else. Otherwise [`accepts`] says it.
+/// Whether the sender accepts both media types of a response to a POST, in the form that the official SDKs write: one
+/// `Accept` with exactly these two. [`accepts`] handles all other forms.
 pub(super) fn accepts_both_plainly(headers: Headers<'_>) -> bool {
     let mut lines = headers.all(name::ACCEPT);
     let (Some(line), None) = (lines.next(), lines.next()) else { return false };
@@ -45,8 +45,8 @@ pub(super) fn accepts_both_plainly(headers: Headers<'_>) -> bool {
         || pair == (EVENT_STREAM.as_bytes(), JSON.as_bytes())
 }
 
-/// Whether the body is of this kind: there is one `Content-Type`, and it is this one. Case does not
-/// matter, and parameters such as `charset` are ignored.
+/// Whether the body has this media type: there is exactly one `Content-Type`, with this type. Case and parameters
+/// such as `charset` are ignored.
 pub fn has_content_type(headers: Headers<'_>, media: &str) -> bool {
     let Field::Once(value) = headers.get(name::CONTENT_TYPE) else { return false };
     if value == media {
@@ -56,18 +56,18 @@ pub fn has_content_type(headers: Headers<'_>, media: &str) -> bool {
     parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(media))
 }
 
-/// Whether the body is JSON, see [`has_content_type`].
+/// Whether the body is JSON: see [`has_content_type`].
 pub fn is_json(headers: Headers<'_>) -> bool {
     has_content_type(headers, JSON)
 }
 
-/// The judgement of the most specific range in a line that this kind of media is in.
+/// Returns the specificity and the acceptance of the most specific range of a line that matches the media type.
 fn best_judgement(line: &str, media: &str) -> Option<(u8, bool)> {
     let ranges = Parts { rest: Some(line), separator: ',' };
     ranges.filter_map(|range| judgement(range, media)).max()
 }
 
-/// How specific a range of media is that this one is in, and whether it is accepted.
+/// Returns the specificity of a range that matches the media type, and whether the range accepts the media type.
 fn judgement(range: &str, media: &str) -> Option<(u8, bool)> {
     let mut parts = Parts { rest: Some(range), separator: ';' };
     let (kind, subtype) = parts.next()?.split_once('/')?;
@@ -92,8 +92,7 @@ fn is_zero_weight(parameter: &str) -> bool {
     name.eq_ignore_ascii_case("q") && is_zero
 }
 
-/// The parts of a value between separators, without white space around them. A separator in quotes
-/// separates nothing.
+/// The parts of a value between separators, without surrounding white space. Separators in quoted text do not count.
 struct Parts<'a> {
     rest: Option<&'a str>,
     separator: char,
@@ -169,7 +168,7 @@ mod tests {
     /// Proves H-HTTP-17
     #[test]
     fn what_is_accepted_is_listed_or_within_a_range_of_some_weight() {
-        // Whether JSON is accepted, and whether streams are.
+        // The flags are the acceptance of JSON and of event streams.
         let table: [(&[&str], bool, bool); 26] = [
             (&["application/json, text/event-stream"], true, true),
             (&["application/json", "text/event-stream"], true, true),
@@ -204,10 +203,10 @@ mod tests {
         }
         assert_eq!(accepted(&[], "application/json"), None);
         for (lines, json, stream) in table {
-            // What is found without looking at ranges is the same.
+            // The fast path agrees with the ranges.
             assert!(!accepted_plainly(lines) || (json && stream), "{lines:?}");
         }
-        // Bytes that are not even UTF-8 concern their own range only.
+        // Bytes that are not UTF-8 affect only their own range.
         let fields = [("Accept", &b"text/\xe9, application/json;a=\"\xff\""[..])];
         let headers = Headers::from(&fields[..]);
         assert_eq!(accepts(headers, "application/json"), Some(true));

@@ -1,50 +1,50 @@
 //! MCP over HTTP, without IO: Streamable HTTP of all revisions, and the HTTP+SSE of 2024-11-05
 //! ([transports](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
 //!
-//! The machines are the same as everywhere; here is what carries their messages. Whoever has HTTP (a library, a
-//! framework, a proxy, a simulation) hands in what comes and does what is said. The adapter `mcp-sansio-http` does so
-//! on hyper.
+//! The protocol state machines are the same as for other transports; this module carries their messages. An HTTP
+//! library, framework, proxy or simulation passes in received requests and responses, and performs the returned
+//! actions. The crate `mcp-sansio-http` is such an adapter for hyper.
 //!
 //! # A server
 //!
-//! | step | what does it |
+//! | task | API |
 //! |---|---|
-//! | May this request come in, and what does it want? | [`RequestValidator::admit`], with the head alone |
-//! | Where does its message belong? | [`RequestValidator::post`], with the body |
-//! | The machine of that place takes it | [`Server::receive`](crate::Server::receive), with the [`Streams`] of the connection as its outboxes |
-//! | What goes out on which response? | [`Streams::next`], as fast as the client reads |
-//! | The client has gone | [`Streams::disconnected`] |
-//! | Who has which session, and for how long? | [`Sessions`] |
-//! | Who is asking? | the host says so, with a [`RequestSource`] for each request |
+//! | Check a request and determine its purpose | [`RequestValidator::admit`], with the head alone |
+//! | Determine the destination of its messages | [`RequestValidator::post`], with the body |
+//! | Pass the messages to the machine of that destination | [`Server::receive`](crate::Server::receive), with the [`Streams`] of the connection as its outboxes |
+//! | Write the responses | [`Streams::next`], as fast as the client reads |
+//! | Report that the client has disconnected | [`Streams::disconnected`] |
+//! | Own the sessions and their lifetimes | [`Sessions`] |
+//! | Identify the client | the application passes a [`RequestSource`] with each request |
 //!
-//! [`HttpServer`] is all of that in one value, for a loop of one thread. There is one machine for each session, and one
-//! for each request that stands alone, so nothing that one client does concerns another one.
+//! [`HttpServer`] combines these parts in one value, for a single-threaded loop. Each session and each modern request
+//! has its own machine, so clients do not affect each other.
 //!
-//! A response has a head, once; then a body, all of it or an event at a time; then its end. Whether it is JSON or an
-//! event stream, and its status, are decided when the first message is known, or when the client has waited long enough
-//! ([`HttpServerConfig::stream_after`]). Without a session a client that goes away has cancelled its request; in a
-//! session it has not, and from 2025-11-25 on it can come back for the rest ([`EventStore`]).
+//! A response consists of one head, a body (whole or event by event), and an end. Its status, and whether it is JSON
+//! or an event stream, are fixed when the first message is known or after [`HttpServerConfig::stream_after`]. In the
+//! modern era a client that disconnects cancels its request. In a session it does not; from 2025-11-25 on, the client
+//! can resume the stream ([`EventStore`]).
 //!
 //! # A client
 //!
-//! | step | what does it |
+//! | task | API |
 //! |---|---|
-//! | What is to be requested, or broken off? | [`ClientTransport::poll_action`]: the [`ClientTransport`] are the outboxes of the [`Client`](crate::Client) |
-//! | The head of a response | [`ClientTransport::head`], which gives a [`ResponseReader`] |
-//! | Parts of the body, and its end | [`ClientTransport::chunk`], [`ClientTransport::end`], which give messages for the machine |
-//! | It failed | [`ClientTransport::failed`] or [`ClientTransport::broken`], with the [`TransportError`](crate::error::TransportError) that says why |
+//! | Get the next request to send or to abort | [`ClientTransport::poll_action`]; a [`ClientTransport`] holds the outboxes of the [`Client`](crate::Client) |
+//! | Report the head of a response | [`ClientTransport::head`], which returns a [`ResponseReader`] |
+//! | Report the body and its end | [`ClientTransport::chunk`], [`ClientTransport::end`], which return messages for the machine |
+//! | Report a failure | [`ClientTransport::failed`] or [`ClientTransport::broken`], with the [`TransportError`](crate::error::TransportError) as its cause |
 //!
-//! Each message is a request of its own, with the header fields that its revision asks for. What goes wrong with one
-//! ends the call that it carries, with [`Outcome::TransportFailed`](crate::Outcome::TransportFailed), and nothing else: the
-//! connection lives on. Event streams that break off are asked for again where that is possible. A session that the
-//! server has ended is [`Arrived::SessionLost`]. A server that asks for authorization shows in
-//! [`TransportFailureKind::Unauthorized`](crate::error::TransportFailureKind::Unauthorized), with what it says; what to do about it
-//! is not here.
+//! Each message is one HTTP request, with the header fields of its revision. A failed exchange ends only its own
+//! call, with [`Outcome::TransportFailed`](crate::Outcome::TransportFailed); the connection stays usable. Event
+//! streams that break off are resumed where possible. A session that the server has ended is reported as
+//! [`Arrived::SessionLost`]. A server that requires authorization is reported as
+//! [`TransportFailureKind::Unauthorized`](crate::error::TransportFailureKind::Unauthorized), with its challenge;
+//! authorization itself is not part of this module.
 //!
 //! # Time
 //!
-//! Keep-alive comments, the delay before a response becomes an event stream, the time that a session lasts, and the
-//! waiting before a stream is asked for again are deadlines: `poll_timeout` says when.
+//! Deadlines cover keep-alive comments, the delay before a response becomes an event stream, the lifetime of a
+//! session, and the delay before a stream is requested again. `poll_timeout` returns the next deadline.
 
 pub mod name;
 

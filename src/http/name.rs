@@ -1,31 +1,29 @@
-//! Names of headers, spelled as in the newest revision. Names are compared without regard to case.
+//! Names of HTTP header fields, spelled as in the newest revision. Comparisons ignore case.
 
-/// Which revision a message is under, from 2025-06-18 on.
+/// The revision of a message, from 2025-06-18 on.
 pub const PROTOCOL_VERSION: &str = "MCP-Protocol-Version";
-/// Which session a message belongs to, from 2025-03-26 to 2025-11-25.
+/// The session of a message, from 2025-03-26 to 2025-11-25.
 pub const SESSION_ID: &str = "Mcp-Session-Id";
-/// The method in the body, from 2026-07-28 on.
+/// The method of the message in the body, from 2026-07-28 on.
 pub const METHOD: &str = "Mcp-Method";
-/// The name or the URI that a method is about, from 2026-07-28 on; encoded by
-/// [`encode_value`](super::encode_value).
+/// The name or URI that a request refers to, from 2026-07-28 on; encoded by [`encode_value`](super::encode_value).
 pub const NAME: &str = "Mcp-Name";
-/// What the names of headers begin with that repeat arguments of a tool, from 2026-07-28 on:
+/// The prefix of the header fields that repeat arguments of a tool, from 2026-07-28 on: see
 /// [`ParamHeaders`](super::ParamHeaders).
 pub const PARAM_PREFIX: &str = "Mcp-Param-";
-/// The last event that a client has seen of a stream that it wants to go on with, from 2025-03-26 to
-/// 2025-11-25.
+/// The id of the last event that a client received on a stream it resumes, from 2025-03-26 to 2025-11-25.
 pub const LAST_EVENT_ID: &str = "Last-Event-ID";
-/// What kinds of content a client takes.
+/// The media types that a client accepts.
 pub const ACCEPT: &str = "Accept";
-/// What kind of content a body is.
+/// The media type of a body.
 pub const CONTENT_TYPE: &str = "Content-Type";
-/// The site in whose name a browser sends a request.
+/// The origin of the web page that made a browser send the request.
 pub const ORIGIN: &str = "Origin";
-/// The host that a request is meant for.
+/// The host that a request is addressed to.
 pub const HOST: &str = "Host";
-/// The HTTP methods that are served, beside status 405.
+/// The HTTP methods that are supported, in a response with status 405.
 pub const ALLOW: &str = "Allow";
-/// `no-cache` for streams.
+/// `no-cache` for event streams.
 pub const CACHE_CONTROL: &str = "Cache-Control";
-/// `no` tells proxies to pass a stream on as it comes.
+/// `no` asks proxies not to buffer an event stream.
 pub const X_ACCEL_BUFFERING: &str = "X-Accel-Buffering";

@@ -1,9 +1,9 @@
-//! `HostPolicy` and `OriginPolicy`: the host names and the web pages that may use a server.
+//! [`HostPolicy`] and [`OriginPolicy`]: the host names and web origins that may use a server.
 //!
-//! A page of any site can have a browser send requests to a server on the same machine, and by
-//! rebinding its own name to 127.0.0.1 it can read the answers, too
+//! Any web page can make a browser send requests to a server on the same machine. If the page rebinds its own DNS
+//! name to 127.0.0.1, it can also read the responses
 //! ([security warning](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning)).
-//! What such a request cannot hide is its `Origin`, and the name that the browser thinks it talks to.
+//! Such a request still carries its `Origin` and the host name that the browser uses.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,13 +11,13 @@ use alloc::vec::Vec;
 use super::headers::{Field, Headers};
 use super::name;
 
-/// The names by which a machine calls itself.
+/// The host names of the local machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// Which hosts a server takes requests for, by `Host` or `:authority`.
+/// The hosts that a server accepts requests for, by `Host` or `:authority`.
 ///
-/// A server on the machine of its user should take [local](Self::local) ones only, a server on the
-/// net those that it is known by.
+/// A server on its user's machine should accept only [local](Self::local) hosts; a public server should accept only
+/// its own names.
 ///
 /// ```
 /// use mcp_sansio::http::{Headers, HostPolicy};
@@ -37,8 +37,8 @@ pub struct HostPolicy {
     hosts: Vec<(String, Port)>,
 }
 
-/// The sites whose pages may send requests to a server, by `Origin`. Programs other than browsers
-/// send none, which is allowed.
+/// The web origins whose pages may send requests to a server, by `Origin`. Requests without `Origin`, as programs
+/// other than browsers send them, are allowed.
 ///
 /// ```
 /// use mcp_sansio::http::{Headers, OriginPolicy};
@@ -60,13 +60,13 @@ pub struct OriginPolicy {
     origins: Vec<(String, String, Port)>,
 }
 
-/// What is to be allowed is not a host, or not an origin: the caller is at fault.
+/// The argument is not a host or not an origin. The caller is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("not the name of a host, or not an origin")]
 #[non_exhaustive]
 pub struct InvalidName;
 
-/// Which ports are allowed.
+/// The ports that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Port {
     Any,
@@ -83,34 +83,34 @@ impl Port {
 }
 
 impl Default for HostPolicy {
-    /// [`HostPolicy::local`]
+    /// Returns [`HostPolicy::local`].
     fn default() -> Self {
         Self::local()
     }
 }
 
 impl HostPolicy {
-    /// `localhost`, `127.0.0.1` and `[::1]`, with any port or none.
+    /// Allows `localhost`, `127.0.0.1` and `[::1]`, with any port or none.
     pub fn local() -> Self {
         Self { any: false, hosts: LOOPBACK.map(|host| (host.into(), Port::Any)).into() }
     }
 
-    /// No host, until one is [allowed](Self::allow).
+    /// Allows no host until one is [added](Self::allow).
     pub const fn none() -> Self {
         Self { any: false, hosts: Vec::new() }
     }
 
-    /// Nothing is checked: for servers whose proxy does it, or that only serve who authenticates.
+    /// Allows every request, without a check: for servers behind a proxy that checks, or that require authentication.
     pub const fn any() -> Self {
         Self { any: true, hosts: Vec::new() }
     }
 
-    /// Allows one more: `mcp.example.com` with any port or none, `mcp.example.com:8080` with this port
-    /// only. An IPv6 address stands in brackets.
+    /// Adds a host: `mcp.example.com` with any port or none, or `mcp.example.com:8080` with this port only. An IPv6
+    /// address is in brackets.
     ///
     /// # Errors
     ///
-    /// [`InvalidName`] if it is not the name of a host. Names beyond ASCII have to be in Punycode.
+    /// [`InvalidName`] if the argument is not a host. Names beyond ASCII must be in Punycode.
     pub fn allow(mut self, host: &str) -> Result<Self, InvalidName> {
         let (host, port) = host_and_port(host).ok_or(InvalidName)?;
         let port = port.map_or(Port::Any, |port| Port::Only(Some(port)));
@@ -118,12 +118,11 @@ impl HostPolicy {
         Ok(self)
     }
 
-    /// Whether a request with these headers is for a host that is allowed. `authority` is the
-    /// pseudo-header `:authority` of HTTP/2 and later, where there is one.
+    /// Whether a request with these headers is for an allowed host. `authority` is the pseudo-header `:authority` of
+    /// HTTP/2 and later, if there is one.
     ///
-    /// Of `Host` and `:authority` there has to be one, and if there are both, both have to be allowed.
-    /// A `Host` that is malformed or repeated is not. What is not allowed gets status 403; the client is
-    /// at fault.
+    /// At least one of `Host` and `:authority` must be present, and each present one must be allowed. A malformed or
+    /// repeated `Host` is not allowed. A request that is not allowed gets status 403; the client is at fault.
     pub fn allows(&self, headers: Headers<'_>, authority: Option<&str>) -> bool {
         if self.any {
             return true;
@@ -147,38 +146,38 @@ impl HostPolicy {
 }
 
 impl Default for OriginPolicy {
-    /// [`OriginPolicy::local`]
+    /// Returns [`OriginPolicy::local`].
     fn default() -> Self {
         Self::local()
     }
 }
 
 impl OriginPolicy {
-    /// `http` and `https` of `localhost`, `127.0.0.1` and `[::1]`, with any port.
+    /// Allows `http` and `https` origins of `localhost`, `127.0.0.1` and `[::1]`, with any port.
     pub fn local() -> Self {
         let of =
             |scheme: &'static str| LOOPBACK.map(|host| (scheme.into(), host.into(), Port::Any));
         Self { any: false, origins: [of("http"), of("https")].concat() }
     }
 
-    /// No origin, until one is [allowed](Self::allow); requests without one are.
+    /// Allows no origin until one is [added](Self::allow). Requests without `Origin` are allowed.
     pub const fn none() -> Self {
         Self { any: false, origins: Vec::new() }
     }
 
-    /// Nothing is checked, not even that there is one `Origin` at most: for servers whose proxy does
-    /// it, or that only serve who authenticates.
+    /// Allows every request, without a check, even with several `Origin` fields: for servers behind a proxy that
+    /// checks, or that require authentication.
     pub const fn any() -> Self {
         Self { any: true, origins: Vec::new() }
     }
 
-    /// Allows one more, as browsers write it: `https://app.example.com`. Without a port it is the port
-    /// that the scheme has by default, `https://app.example.com:*` allows all ports.
+    /// Adds an origin as browsers write it: `https://app.example.com`. Without a port, only the default port of the
+    /// scheme is allowed; `https://app.example.com:*` allows all ports.
     ///
     /// # Errors
     ///
-    /// [`InvalidName`] if it is not an origin: a scheme, a host, and a port at most, so no path and no
-    /// slash at the end. Names beyond ASCII have to be in Punycode.
+    /// [`InvalidName`] if the argument is not an origin: a scheme, a host and an optional port, without a path or a
+    /// trailing slash. Names beyond ASCII must be in Punycode.
     pub fn allow(mut self, origin: &str) -> Result<Self, InvalidName> {
         let (origin, has_any_port) =
             origin.strip_suffix(":*").map_or((origin, false), |origin| (origin, true));
@@ -188,11 +187,11 @@ impl OriginPolicy {
         Ok(self)
     }
 
-    /// Whether a request with these headers has no `Origin`, or one that is allowed: of the same
-    /// scheme, host and port, in letters of any case.
+    /// Whether a request with these headers has no `Origin`, or an allowed one. Scheme, host and port must match,
+    /// ignoring case.
     ///
-    /// `null`, what is malformed, and several of them are not. What is not allowed gets status 403; the
-    /// client is at fault.
+    /// `null`, malformed origins and repeated `Origin` fields are not allowed. A request that is not allowed gets
+    /// status 403; the client is at fault.
     pub fn allows(&self, headers: Headers<'_>) -> bool {
         if self.any {
             return true;
@@ -212,7 +211,8 @@ impl OriginPolicy {
     }
 }
 
-/// The scheme, the host, and the port that is meant, of an origin that is more than `null`.
+/// Splits an origin into scheme, host and port, with the default port of `http` and `https`. Returns `None` for
+/// `null` and malformed origins.
 fn parse(origin: &str) -> Option<(&str, &str, Option<u16>)> {
     let (scheme, authority) = origin.split_once("://")?;
     let starts_well = scheme.starts_with(|first: char| first.is_ascii_alphabetic());
@@ -230,9 +230,9 @@ fn parse(origin: &str) -> Option<(&str, &str, Option<u16>)> {
     Some((scheme, host, port.or(default)))
 }
 
-/// `localhost:3000` → `localhost`, 3000.
+/// Splits `localhost:3000` into `localhost` and 3000.
 fn host_and_port(authority: &str) -> Option<(&str, Option<u16>)> {
-    // The colons in brackets are those of an IPv6 address.
+    // Colons within brackets belong to an IPv6 address.
     let name_end = authority.find(']').map_or(0, |bracket| bracket + 1);
     let colon = authority.get(name_end..)?.find(':').map(|colon| name_end + colon);
     let (host, port) = match colon.and_then(|colon| authority.split_at_checked(colon)) {
@@ -242,12 +242,12 @@ fn host_and_port(authority: &str) -> Option<(&str, Option<u16>)> {
     is_host(host).then_some((host, port))
 }
 
-/// A port, in digits and nothing else.
+/// Parses a port that consists of digits only.
 fn digits(port: &str) -> Option<u16> {
     port.bytes().all(|digit| digit.is_ascii_digit()).then(|| port.parse().ok()).flatten()
 }
 
-/// A name, an IPv4 address, or an IPv6 address in brackets.
+/// Whether the text is a name, an IPv4 address, or an IPv6 address in brackets.
 fn is_host(host: &str) -> bool {
     match host.strip_prefix('[').map(|address| address.strip_suffix(']')) {
         Some(Some(address)) => address.parse::<core::net::Ipv6Addr>().is_ok(),

@@ -1,33 +1,32 @@
-//! Text in a header that may have no header form, from 2026-07-28 on.
+//! Encoding of text that may not be a valid header value, from 2026-07-28 on.
 //!
-//! [Value encoding](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http):
-//! what cannot stand in a header goes as base64 of its UTF-8, between marks.
+//! [Value encoding](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http): text
+//! that a header value cannot contain is sent as base64 of its UTF-8, between a prefix and a suffix.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 
 use crate::base64::Base64;
 
-/// What an encoded value begins with, in this case of its letters.
+/// The prefix of an encoded value; case matters.
 const PREFIX: &str = "=?base64?";
 
-/// What an encoded value ends with.
+/// The suffix of an encoded value.
 const SUFFIX: &str = "?=";
 
-/// A value looks as if it were encoded, but what is between the marks is not base64, or not of UTF-8.
+/// A value has the prefix and suffix of an encoded value, but not valid base64 of UTF-8 between them.
 ///
-/// The sender is at fault: a server answers with status 400 and `-32020`.
+/// The sender is at fault: a server responds with status 400 and `-32020`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("the value of a header is marked as base64, and is none")]
 #[non_exhaustive]
 pub struct InvalidSentinel;
 
-/// The value of a header that says this text: the text itself if that can stand in a header and comes
-/// back as it is, otherwise an encoded form of it.
+/// Encodes text as a header value: the text itself if a header value can carry it unchanged, otherwise its encoded
+/// form.
 ///
-/// The value is visible ASCII with spaces in between, so nothing that is in the text can end the
-/// header or begin another. Tabs are encoded wherever they stand. It is at most a third longer than
-/// the text, and 15 bytes.
+/// The value consists of visible ASCII and inner spaces, so text cannot end the header or start another. Text with
+/// tabs is always encoded. The value is at most a third longer than the text, plus 15 bytes.
 ///
 /// ```
 /// use mcp_sansio::http::{decode_value, encode_value};
@@ -40,7 +39,7 @@ pub struct InvalidSentinel;
 pub fn encode_value(text: &str) -> Cow<'_, str> {
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     let has_edges = text.starts_with(' ') || text.ends_with(' ');
-    // Also where the marks overlap: some readers take that for an encoded nothing.
+    // Also if prefix and suffix overlap: some readers decode such a value to empty text.
     let is_marked = text.starts_with(PREFIX) && text.ends_with(SUFFIX);
     if is_plain && !has_edges && !is_marked {
         return Cow::Borrowed(text);
@@ -53,15 +52,15 @@ pub fn encode_value(text: &str) -> Cow<'_, str> {
     Cow::Owned(value)
 }
 
-/// The text that a value of a header says, see [`encode_value`]. White space around the value must be
-/// gone, as [`Headers::get`](super::Headers::get) has it.
+/// Decodes the text of a header value: see [`encode_value`]. Surrounding white space must already be removed, as
+/// [`Headers::get`](super::Headers::get) does.
 ///
-/// A value without both marks, or with marks in other letters, says itself.
+/// A value without both prefix and suffix, or with either in another case, is literal text.
 ///
 /// # Errors
 ///
-/// [`InvalidSentinel`] if the value has both marks and broken text between them: another alphabet,
-/// padding that is missing or too long, bits that are left over, or bytes that are not UTF-8.
+/// [`InvalidSentinel`] if the value has prefix and suffix, but invalid text between them: another alphabet, missing
+/// or excess padding, non-zero trailing bits, or bytes that are not UTF-8.
 pub fn decode_value(value: &str) -> Result<Cow<'_, str>, InvalidSentinel> {
     let encoded = value.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
     let Some(encoded) = encoded else { return Ok(Cow::Borrowed(value)) };

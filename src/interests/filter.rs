@@ -17,7 +17,7 @@ pub(crate) const LISTS: [(&str, Capability); 3] = [
     ("resourcesListChanged", Capability::ResourcesListChanged),
 ];
 
-/// What somebody wants to be told, with something kept for each of it
+/// The lists, resources and tasks that a subscription covers, with a value of type `T` for each list and resource
 /// ([filter](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Filter<T> {
@@ -25,12 +25,12 @@ pub(crate) struct Filter<T> {
     pub(crate) lists: [Option<T>; 3],
     /// The resources, by URI. URIs are compared as text and never normalised.
     pub(crate) resources: Ordered<String, T>,
-    /// The tasks, by their ids, each once, in order.
+    /// The ids of the tasks, sorted and without duplicates.
     pub(crate) tasks: Vec<String>,
 }
 
 impl Filter<()> {
-    /// The filter as it is sent.
+    /// Returns the filter in its wire form.
     pub(crate) fn as_sent(&self) -> SubscriptionFilter<'static> {
         let mut sent = SubscriptionFilter::new();
         for (list, (name, _)) in self.lists.iter().zip(LISTS) {
@@ -47,7 +47,7 @@ impl Filter<()> {
     }
 }
 
-/// Without the ids of tasks.
+/// Omits the ids of the tasks, which are secret.
 impl<T: fmt::Debug> fmt::Debug for Filter<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -60,8 +60,8 @@ impl<T: fmt::Debug> fmt::Debug for Filter<T> {
 }
 
 impl<T: Default> Filter<T> {
-    /// Reads the `notifications` of a request or of its acknowledgement, an object whose shape is
-    /// right. What is `false`, `null` or unknown is not in it.
+    /// Reads the `notifications` of a request or of its acknowledgement, an object whose shape has been checked.
+    /// Members that are `false`, `null` or unknown are skipped.
     pub(crate) fn read(notifications: &str) -> Self {
         let is_true = |name: &str| member(notifications, name) == Some("true");
         let uris = member(notifications, "resourceSubscriptions").unwrap_or_default();
@@ -76,17 +76,17 @@ impl<T: Default> Filter<T> {
         }
     }
 
-    /// The same, of the params of a request for a subscription.
+    /// Reads the filter in the params of a request for a subscription.
     pub(crate) fn read_params(params: &str) -> Self {
         Self::read(member(params, "notifications").unwrap_or_default())
     }
 
-    /// Whether it is about tasks.
+    /// Whether the filter covers tasks.
     pub(crate) const fn has_tasks(&self) -> bool {
         !self.tasks.is_empty()
     }
 
-    /// Leaves what is in another filter, too.
+    /// Keeps only the entries that are in `other`, too.
     pub(crate) fn intersect<U>(&mut self, other: &Filter<U>) {
         for (list, others) in self.lists.iter_mut().zip(&other.lists) {
             if others.is_none() {
@@ -97,7 +97,7 @@ impl<T: Default> Filter<T> {
         self.tasks.retain(|id| other.tasks.binary_search(id).is_ok());
     }
 
-    /// Leaves what somebody who has declared these capabilities tells.
+    /// Keeps only the lists and resources that the declared capabilities of a server cover.
     pub(crate) fn limit(&mut self, declared: CapabilitySet) {
         for (list, (_, capability)) in self.lists.iter_mut().zip(LISTS) {
             if !declared.contains(capability) {
@@ -109,10 +109,12 @@ impl<T: Default> Filter<T> {
         }
     }
 
-    /// Whether a URI is that of a resource, or of a part of one: whether one of the resources is its prefix.
+    /// Whether a URI is that of a resource or of a part of one, that is, whether one of the resources is a prefix of
+    /// it.
     ///
-    /// All texts between a prefix of the URI and the URI itself begin with that prefix. So whatever prefix there is, it is
-    /// one of the last resource before the URI as well, and of what that has in common with the URI.
+    /// All texts that sort between a prefix of the URI and the URI itself begin with that prefix. So a prefix of the
+    /// URI among the resources is also a prefix of the last resource before the URI, and of the common prefix of the
+    /// two.
     pub(crate) fn has_prefix_of(&self, uri: &str) -> bool {
         let mut prefix = uri;
         loop {
@@ -136,7 +138,7 @@ impl<T: Default> Filter<T> {
     }
 }
 
-/// The URIs of a filter, as they stand on the wire.
+/// The strings of a list of a filter, in their wire form.
 pub(crate) fn uris_of(list: &str) -> impl Iterator<Item = Str<'_>> {
     Elements::of(list).filter_map(|uri| uri.borrowed().and_then(Str::from_literal))
 }
@@ -145,7 +147,7 @@ pub(crate) fn uris_of(list: &str) -> impl Iterator<Item = Str<'_>> {
 mod tests {
     use super::*;
 
-    /// What is found is what looking at every resource finds.
+    /// The search gives the same answer as a scan of all resources.
     #[test]
     fn a_part_of_a_resource_is_found() {
         let texts =

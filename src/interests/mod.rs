@@ -11,22 +11,22 @@ use crate::lazy_box::LazyBox;
 use crate::model::LoggingLevel;
 use crate::ordered::OrderedSet;
 
-/// What one session has asked to be told.
+/// The log level and the resource subscriptions of one session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Interests {
-    /// The least severe log messages that are wanted.
+    /// The least severe level of log messages that the client wants.
     level: LoggingLevel,
-    /// The resources whose changes are wanted, by URI.
+    /// The resources that the client is subscribed to, by URI.
     resources: LazyBox<OrderedSet<String>>,
-    /// What they take.
+    /// The bytes counted for the subscriptions.
     bytes: usize,
 }
 
-/// What a subscription to a resource takes beside its URI.
+/// The bytes counted for a subscription in addition to its URI.
 const RESOURCE_BYTES: usize = 64;
 
 impl Interests {
-    /// Log messages of this level and above, and no resource.
+    /// Returns interests with a log level and without resources.
     pub(crate) const fn new(level: LoggingLevel) -> Self {
         Self { level, resources: LazyBox::EMPTY, bytes: 0 }
     }
@@ -39,22 +39,22 @@ impl Interests {
         self.level
     }
 
-    /// Whether log messages of this level are wanted.
+    /// Whether the client wants log messages of this level.
     pub(crate) fn wants_level(&self, level: LoggingLevel) -> bool {
         self.level <= level
     }
 
-    /// How many resources are subscribed to.
+    /// The number of resource subscriptions.
     pub(crate) fn resources(&self) -> usize {
         self.resources.len()
     }
 
-    /// How many bytes they take.
+    /// The bytes counted for the subscriptions.
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Subscribes to a resource; doing so twice changes nothing.
+    /// Subscribes to a resource. A second subscription changes nothing.
     pub(crate) fn subscribe(&mut self, uri: &str) {
         if !self.resources.contains_key(uri) {
             self.resources.insert(String::from(uri), ());
@@ -62,7 +62,7 @@ impl Interests {
         }
     }
 
-    /// Ends a subscription, if there is one.
+    /// Ends a subscription, if it exists.
     pub(crate) fn unsubscribe(&mut self, uri: &str) {
         if self.resources.remove(uri).is_some() {
             self.resources.release();
@@ -70,12 +70,12 @@ impl Interests {
         }
     }
 
-    /// Whether changes of this resource are wanted. URIs are compared as text and never normalised.
+    /// Whether the client is subscribed to a resource. URIs are compared as text and never normalised.
     pub(crate) fn wants_resource(&self, uri: &str) -> bool {
         self.resources.contains_key(uri)
     }
 
-    /// The same for a URI as it stands on the wire.
+    /// Whether the client is subscribed to a resource, by the wire form of its URI.
     pub(crate) fn wants_resource_on_wire(&self, uri: &Str<'_>) -> bool {
         match uri.as_plain() {
             Some(uri) => self.resources.contains_key(uri),
@@ -83,12 +83,12 @@ impl Interests {
         }
     }
 
-    /// The URIs that are subscribed to, in order.
+    /// The URIs of all subscriptions, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         self.resources.keys().map(String::as_str)
     }
 
-    /// The session is over.
+    /// Removes all subscriptions at the end of the session.
     pub(crate) fn clear(&mut self) {
         self.resources = LazyBox::EMPTY;
         self.bytes = 0;

@@ -1,4 +1,4 @@
-//! Decodes values out of JSON text that has been scanned: what is passed over is not looked at again.
+//! A deserializer of scanned JSON text, which skips values without checking them again.
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
@@ -10,17 +10,17 @@ use serde_json::Error;
 use super::name::Name;
 use super::raw::{Elements, MemberTexts, RAW_VALUE};
 
-/// How deep a value may nest, as serde_json has it: decoding is recursive.
+/// The maximum nesting depth of a value, as in serde_json: decoding is recursive.
 const DEPTH: u8 = 127;
 
-/// Decodes a value. The text has been scanned, by this crate or by serde_json.
+/// Decodes a value from text that this crate or serde_json has scanned.
 ///
-/// It gives what `serde_json::from_str` gives, with errors that do not say where they are.
+/// The result is that of `serde_json::from_str`, except that errors have no positions.
 pub(crate) fn decode<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Error> {
     T::deserialize(Scanned { text, depth: DEPTH })
 }
 
-/// The text of one value, without white space around it.
+/// The text of one value, without surrounding white space.
 #[derive(Clone, Copy)]
 struct Scanned<'de> {
     text: &'de str,
@@ -32,7 +32,7 @@ impl<'de> Scanned<'de> {
         self.text.as_bytes().first().copied()
     }
 
-    /// The text of a string that is written as it is.
+    /// Returns the text of a string without escapes.
     fn plain(self) -> Option<&'de str> {
         let inside = self.text.strip_prefix('"')?.strip_suffix('"')?;
         memchr::memchr(b'\\', inside.as_bytes()).is_none().then_some(inside)
@@ -62,9 +62,9 @@ impl<'de> Scanned<'de> {
     }
 }
 
-/// Values that do not look as the type expects.
+/// Fallbacks for values of an unexpected kind.
 impl<'de> Scanned<'de> {
-    /// A string, a number, a truth value or `null`, whatever is expected.
+    /// Deserializes a string, a number, a boolean or `null` as its own kind.
     fn scalar<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.first() {
             Some(b'"') => self.deserialize_str(visitor),
@@ -74,7 +74,8 @@ impl<'de> Scanned<'de> {
         }
     }
 
-    /// Something else than is expected. It does not go to serde_json, which would bring all of that for each type.
+    /// Rejects a value of an unexpected kind. It does not forward to serde_json, which would be instantiated for each
+    /// type.
     fn other<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.first() {
             Some(b'{') => Err(Error::invalid_type(Unexpected::Map, &visitor)),
@@ -84,7 +85,7 @@ impl<'de> Scanned<'de> {
     }
 }
 
-/// Methods for which serde_json reads the text of the value.
+/// Methods that forward the text of the value to serde_json.
 macro_rules! by_serde_json {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {$(
         fn $method<V: Visitor<'de>>(
@@ -228,7 +229,7 @@ impl<'de> SeqAccess<'de> for &mut Array<'de> {
 
 struct Object<'de> {
     members: MemberTexts<'de>,
-    /// Of the member whose key has been lent.
+    /// The value of the member whose key was returned last.
     value: &'de str,
     depth: u8,
 }
@@ -250,7 +251,7 @@ impl<'de> MapAccess<'de> for &mut Object<'de> {
     }
 }
 
-/// A key: a string, or what a string says that is to be something else.
+/// The deserializer of a key: a string, or another type parsed from the text of the string.
 #[derive(Clone, Copy)]
 struct Key<'de>(Name<'de>);
 
@@ -322,7 +323,7 @@ impl<'de> Deserializer<'de> for Key<'de> {
     }
 }
 
-/// The text of a value that is wanted as text, in the disguise that serde_json has for it.
+/// The text of a value that is requested as text, in the map form that serde_json uses for it.
 struct RawText<'de>(Option<&'de str>);
 
 impl<'de> MapAccess<'de> for RawText<'de> {

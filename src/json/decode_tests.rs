@@ -1,4 +1,4 @@
-//! `decode` gives the same values as serde_json.
+//! `decode` returns the same values as serde_json.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::*;
 
-/// Compares with serde_json. What does not fit must not fit here either, and for the same reason.
+/// Compares with serde_json. A misfit must be an error here too, for the same reason.
 fn compare<'de, T: Deserialize<'de> + Debug>(text: &'de str) {
     let without_place = |error: Error| {
         let (text, line, column) = (error.to_string(), error.line(), error.column());
@@ -24,7 +24,7 @@ fn compare<'de, T: Deserialize<'de> + Debug>(text: &'de str) {
     assert_eq!(alloc::format!("{decoded:?}"), alloc::format!("{expected:?}"), "{text}");
 }
 
-/// The same without regard to what is said about what does not fit.
+/// Compares with serde_json, but ignores the texts of errors.
 fn compare_values<'de, T: Deserialize<'de> + Debug>(text: &'de str) {
     let shown = |value: Result<T, Error>| value.ok().map(|value| alloc::format!("{value:?}"));
     assert_eq!(shown(decode(text)), shown(serde_json::from_str(text)), "{text}");
@@ -71,7 +71,7 @@ struct Flat {
     rest: BTreeMap<String, serde_json::Value>,
 }
 
-/// Each text as each type.
+/// Decodes each text as each type.
 #[test]
 fn it_is_what_serde_json_gives() {
     let texts = [
@@ -139,7 +139,7 @@ fn it_is_what_serde_json_gives() {
     }
 }
 
-/// No text takes more stack than serde_json would.
+/// No text takes more stack than in serde_json.
 #[test]
 fn it_goes_as_deep_as_serde_json() {
     #[derive(Debug, Deserialize)]

@@ -1,4 +1,4 @@
-//! One frame, scanned: where the members of the JSON-RPC envelope are.
+//! [`Envelope`], one scanned frame with the positions of its JSON-RPC members.
 
 use core::fmt;
 
@@ -9,7 +9,7 @@ use super::scan::{Entered, Scanner, Span, Walked};
 use super::starts::Noting;
 use super::string::Str;
 
-/// The members that [`Envelope::scan`] looks for.
+/// The members that [`Envelope::scan`] locates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
@@ -37,8 +37,8 @@ pub enum Member {
 impl Member {
     const COUNT: usize = 9;
 
-    /// The member whose key, with its quotes, a text begins with, if the first eight bytes of the text tell,
-    /// and the length of that key.
+    /// Returns the member whose quoted key begins a text, and the length of that key, if the first eight bytes of the
+    /// text suffice to recognize it.
     #[inline(always)]
     const fn named_by(word: u64) -> Option<(Self, usize)> {
         const ID: u64 = u64::from_le_bytes(*b"\"id\"\0\0\0\0");
@@ -56,12 +56,12 @@ impl Member {
         }
     }
 
-    /// The member of the envelope that this key names.
+    /// Returns the member of the envelope that this key names.
     fn of_envelope(key: &[u8], has_escapes: bool) -> Option<Self> {
         if has_escapes {
             return Self::escaped(key, &Self::ENVELOPE);
         }
-        // Whole keys are compared, not byte after byte as a match would.
+        // Whole keys are compared, not byte by byte as a match would.
         let is = |name: &[u8; 6]| key == name;
         match key.len() {
             2 if key == b"id" => Some(Self::Id),
@@ -74,7 +74,7 @@ impl Member {
         }
     }
 
-    /// The member of `params`, or of `result`, that this key names.
+    /// Returns the member of `params` or `result` that this key names.
     #[inline]
     fn of_payload(self, key: &[u8], has_escapes: bool) -> Option<Self> {
         let names: &[_] = match self {
@@ -96,7 +96,7 @@ impl Member {
         ("error", Self::Error),
     ];
 
-    /// The same for a key that is written with escapes: `"\u0069d"` is `"id"` to every JSON parser.
+    /// Finds a key with escapes: `"\u0069d"` is `"id"` to every JSON parser.
     #[cold]
     fn escaped(key: &[u8], names: &[(&str, Self)]) -> Option<Self> {
         let key = Str::trusted(core::str::from_utf8(key).ok()?);
@@ -108,7 +108,7 @@ impl Member {
     }
 }
 
-/// The members of one frame, as they stand on the wire.
+/// The members of one frame in their wire form.
 ///
 /// ```
 /// use mcp_sansio::json::{Envelope, Member};
@@ -128,13 +128,13 @@ pub struct Envelope<'a> {
     bytes: &'a [u8],
     /// The same bytes once they are known to be UTF-8.
     text: Option<&'a str>,
-    /// Of the members that are complete.
+    /// The positions of the complete members.
     spans: [Span; Member::COUNT],
     complete: u16,
-    /// Members whose key was read, even if the value was not.
+    /// The members whose key was read, even if the value was not.
     begun: u16,
     duplicated: u16,
-    /// Where the members of `params` are, or else of `result`, and of the `_meta` in it.
+    /// The positions of the members of `params`, or else of `result`, and of the `_meta` in it.
     payload: Option<Places>,
     meta: Option<Places>,
     defect: Option<JsonError>,
@@ -144,16 +144,16 @@ pub struct Envelope<'a> {
 impl<'a> Envelope<'a> {
     /// Scans one frame, which may nest `depth` levels deep (at most 128).
     ///
-    /// The work is linear in the length of the frame, nothing is allocated, and the stack does not
-    /// grow with the nesting. A frame longer than `u32::MAX` is not looked at.
+    /// The work is linear in the length of the frame, nothing is allocated, and the stack does not grow with the
+    /// nesting. A frame longer than `u32::MAX` is not scanned.
     pub fn scan(bytes: &'a [u8], depth: u8) -> Self {
         let mut envelope = Self::unread(bytes);
         envelope.read(depth, None);
         envelope
     }
 
-    /// A frame that has not been looked at. It is larger than what one likes to move, so whoever is in
-    /// a hurry puts it where it is to stay and then [reads](Self::read) it.
+    /// Creates the envelope of an unscanned frame. The value is large and costly to move, so a hot caller creates it
+    /// in place and then [scans](Self::read) it.
     #[inline]
     pub(crate) const fn unread(bytes: &'a [u8]) -> Self {
         Self {
@@ -170,7 +170,7 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// Scans a frame that has not been looked at, whose `_meta` may hold members that are known.
+    /// Scans an unscanned frame, whose `_meta` may contain known members.
     pub(crate) fn read(&mut self, depth: u8, known: Option<&KnownMembers>) {
         if u32::try_from(self.bytes.len()).is_err() {
             self.defect = Some(JsonError::new(JsonErrorKind::Ended, 0));
@@ -188,10 +188,10 @@ impl<'a> Envelope<'a> {
         self.defect = broken.or(not_utf8).or_else(|| scanner.flaw());
     }
 
-    /// The member as it stands on the wire, strings with their quotes.
+    /// Returns the member in its wire form, strings with their quotes.
     ///
-    /// Of a duplicated member of the envelope this is the first, of `_meta` and `resultType` the
-    /// last. `None` also for a member that a defect has cut off.
+    /// Of a duplicated member of the envelope this is the first, of `_meta` and `resultType` the last. `None` also
+    /// for a member that a defect has cut off.
     pub fn get(&self, member: Member) -> Option<&'a str> {
         let range = self.span(member)?.range();
         match self.text {
@@ -200,42 +200,42 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// Whether the key of the member was seen, even if a defect hides its value.
+    /// Whether the key of the member was read, even if a defect hides its value.
     pub const fn has(&self, member: Member) -> bool {
         self.begun & member.bit() != 0
     }
 
-    /// Whether the member of the envelope stands there more than once.
+    /// Whether the member of the envelope occurs more than once.
     pub const fn is_duplicated(&self, member: Member) -> bool {
         self.duplicated & member.bit() != 0
     }
 
-    /// Whether any of them does.
+    /// Whether any member of the envelope occurs more than once.
     #[inline]
     pub(crate) const fn has_duplicates(&self) -> bool {
         self.duplicated != 0
     }
 
-    /// Whether the version is the first member, and written as nearly everybody writes it.
+    /// Whether the version is the first member, in its usual spelling.
     #[inline]
     pub(crate) const fn begins_as_usual(&self) -> bool {
         self.begins_as_usual
     }
 
-    /// What is wrong with the frame as JSON, if anything is.
+    /// Returns the defect of the frame as JSON, if it has one.
     ///
-    /// If it [keeps the structure](JsonErrorKind::keeps_structure) the members are complete
-    /// nevertheless; otherwise those in front of it are.
+    /// If the defect [keeps the structure](JsonErrorKind::keeps_structure), the members are complete nevertheless;
+    /// otherwise only those in front of it are.
     pub const fn defect(&self) -> Option<JsonError> {
         self.defect
     }
 
-    /// The whole frame.
+    /// Returns the whole frame.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// `params`, `result` or the `_meta` of one of them, with where its members are.
+    /// Returns `params`, `result` or the `_meta` of one of them, with the positions of its members.
     #[inline]
     pub(crate) fn object(&self, member: Member) -> Option<Object<'_, 'a>> {
         let text = self.get(member)?;
@@ -277,7 +277,7 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// Passes over the object that the frame is.
+    /// Skips the object of the frame.
     #[inline]
     fn frame(
         &mut self,
@@ -297,7 +297,7 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// Passes over the member that most messages begin with, and the comma behind it.
+    /// Skips the member that most messages begin with, and the comma behind it.
     #[inline]
     fn takes_usual_beginning(&mut self, scanner: &Scanner<'a>) -> Option<usize> {
         const BEGINNING: &[u8] = br#"{"jsonrpc":"2.0","#;
@@ -311,7 +311,7 @@ impl<'a> Envelope<'a> {
         Some(BEGINNING.len())
     }
 
-    /// Passes over a member of the envelope and notes where it is.
+    /// Skips a member of the envelope and records its position.
     #[inline(always)]
     fn member(
         &mut self,
@@ -338,7 +338,7 @@ impl<'a> Envelope<'a> {
         Ok(end)
     }
 
-    /// Passes over a key that no word has told. Gives the member it names, and where its value begins.
+    /// Skips a key that [`Member::named_by`] does not recognize. Returns its member and the start of its value.
     #[inline(never)]
     fn other_key(&self, scanner: &mut Scanner<'a>, at: usize) -> Walked<(Option<Member>, usize)> {
         let key = scanner.key(at)?;
@@ -346,7 +346,7 @@ impl<'a> Envelope<'a> {
         Ok((Member::of_envelope(name, key.has_escapes), key.value))
     }
 
-    /// Passes over `params` or `result` and notes the members in it.
+    /// Skips `params` or `result` and records its members.
     fn payload(
         &mut self,
         scanner: &mut Scanner<'a>,
@@ -357,7 +357,7 @@ impl<'a> Envelope<'a> {
         if self.bytes.get(start) != Some(&b'{') {
             return scanner.value(start, 1);
         }
-        // Of two payloads only the first is ever looked at, and not by this way.
+        // Of two payloads only the first is ever read, and not through the recorded positions.
         let is_first = self.begun & (Member::Params.bit() | Member::Result.bit()) == of.bit()
             && !self.is_duplicated(of);
         self.payload = Some(Places::NONE);
@@ -389,7 +389,7 @@ impl<'a> Envelope<'a> {
         Ok(end)
     }
 
-    /// Passes over a `_meta` and notes the members in it.
+    /// Skips a `_meta` and records its members.
     fn noted_meta(
         &mut self,
         scanner: &mut Scanner<'a>,
@@ -416,7 +416,7 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// Passes over the `arguments` of params and notes where the members in it begin.
+    /// Skips the `arguments` of params and records the starts of its members.
     fn noted_arguments(&mut self, scanner: &mut Scanner<'a>, start: usize) -> Walked {
         let mut noting = Noting::new();
         let end = if self.bytes.get(start) == Some(&b'{') {
@@ -443,7 +443,7 @@ impl<'a> Envelope<'a> {
 }
 
 impl fmt::Debug for Envelope<'_> {
-    /// Shows the id and the method if they are such, and of everything else only the length.
+    /// Shows the id and the method if they are scalars, and only the length of everything else.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = formatter.debug_struct("Envelope");
         debug.field("bytes", &self.bytes.len());
@@ -459,11 +459,11 @@ impl fmt::Debug for Envelope<'_> {
     }
 }
 
-/// How long what is shown of a frame may be.
+/// The maximum length of the text of a frame that is shown.
 pub(crate) const LONGEST_SHOWN: usize = 300;
 
-/// An id or a method as a log may show it: only a string or a number, and not a long one, because
-/// whatever else stands in their place may be a payload.
+/// Returns an id or a method that a log may show: only a short string or number, because any other value in its place
+/// may be a payload.
 pub(crate) fn shown(literal: &str) -> Option<&str> {
     let scalar = matches!(literal.as_bytes().first(), Some(b'"' | b'-' | b'0'..=b'9'));
     (scalar && literal.len() <= LONGEST_SHOWN).then_some(literal)

@@ -1,36 +1,36 @@
-//! `KnownMembers`: members that stand in frame after frame with the same text.
+//! [`KnownMembers`], members that repeat with the same text in frame after frame.
 
 use alloc::string::String;
 
 use super::place::{Object, Place, Places};
 use super::scan::Span;
 
-/// Neighbouring members of an object of an earlier frame: their text, and where each of them is in it.
+/// Adjacent members of an object of an earlier frame: their text, and their positions in it.
 ///
-/// A client repeats the same members in the `_meta` of every request that belongs to no session. Where their text stands
-/// again as members of a `_meta`, they are noted instead of scanned.
+/// A client repeats the same members in the `_meta` of every modern request. If their text occurs again as members of
+/// a `_meta`, the positions are copied instead of scanned.
 ///
-/// The limit of the depth must be that of the earlier frame.
+/// The depth limit must be that of the earlier frame.
 #[derive(Clone)]
 pub(crate) struct KnownMembers {
-    /// From the quote of the first key to the end of the last value. That is a string, an array or an object, so the
-    /// value ends there whatever follows.
+    /// The text from the quote of the first key to the end of the last value. That value is a string, an array or an
+    /// object, so its end does not depend on the following bytes.
     text: String,
-    /// Counted from the beginning of the text.
+    /// The positions, relative to the beginning of the text.
     places: Places,
 }
 
 impl KnownMembers {
-    /// The longest text in bytes that is kept. What the clients of today repeat is shorter than 400 bytes.
+    /// The longest text in bytes that is kept. Current clients repeat less than 400 bytes.
     pub(crate) const LONGEST: usize = 512;
 
-    /// None yet.
+    /// No members yet.
     pub(crate) const NONE: Self = Self { text: String::new(), places: Places::NONE };
 
-    /// Replaces the members by those of an object without a defect whose keys `belongs` selects.
+    /// Replaces the members by those of a valid object whose keys `belongs` selects.
     ///
-    /// `false`, and nothing changes, if there are none, if others stand between them, if their text is too long, or if
-    /// not all members of the object are noted.
+    /// Returns `false` and changes nothing if no member is selected, if other members lie between them, if their text
+    /// is too long, or if not all members of the object are recorded.
     pub(crate) fn learn(
         &mut self,
         object: &Object<'_, '_>,
@@ -47,31 +47,31 @@ impl KnownMembers {
             self.places.add(Place { key: back(member.key), value: back(member.value) });
         }
         self.text.clear();
-        // Growing by doubling would take more than the limit.
+        // Growth by doubling would exceed the limit.
         self.text.reserve_exact(text.len());
         self.text.push_str(text);
         true
     }
 
-    /// The length of the text in bytes.
+    /// Returns the length of the text in bytes.
     pub(crate) fn len(&self) -> usize {
         self.text.len()
     }
 
-    /// The bytes that the text takes of the heap.
+    /// Returns the heap capacity of the text in bytes.
     #[cfg(test)]
     pub(crate) const fn capacity(&self) -> usize {
         self.text.capacity()
     }
 
-    /// Whether the text stands here.
+    /// Whether the text occurs at this offset.
     #[inline]
     pub(super) fn stand_at(&self, bytes: &[u8], at: usize) -> bool {
         let rest = bytes.get(at..).unwrap_or_default();
         !self.text.is_empty() && rest.starts_with(self.text.as_bytes())
     }
 
-    /// Notes the members of a text that stands here in a frame.
+    /// Records the members of the text, which occurs at this offset of a frame.
     #[inline]
     pub(super) fn note_in(&self, places: &mut Places, at: usize) {
         let at = at as u32;
@@ -81,7 +81,7 @@ impl KnownMembers {
         }
     }
 
-    /// Whether they stand in this object, and no other members whose keys `belongs` selects.
+    /// Whether the object contains these members, and no others whose keys `belongs` selects.
     #[inline]
     pub(crate) fn are_all_in(
         &self,
@@ -95,7 +95,7 @@ impl KnownMembers {
             let at = (place.key.start as usize).checked_sub(1);
             if !is_found && at.is_some_and(|at| self.stand_at(frame.as_bytes(), at)) {
                 is_found = true;
-                // Each of them is noted; the first has been taken.
+                // Every member of the text is recorded; the first one was already consumed.
                 let rest = self.places.noted().len() - 1;
                 others = others.as_slice().get(rest..).unwrap_or_default().iter();
             } else if frame.get(place.key.range()).is_none_or(&belongs) {
@@ -106,7 +106,7 @@ impl KnownMembers {
     }
 }
 
-/// The members whose keys `belongs` selects, with their text, if they are neighbours.
+/// Returns the members whose keys `belongs` selects, with their text, if they are adjacent.
 fn neighbours<'e, 'a>(
     object: &Object<'e, 'a>,
     belongs: impl Fn(&str) -> bool,
@@ -115,7 +115,7 @@ fn neighbours<'e, 'a>(
     let belongs = |place: &Place| frame.get(place.key.range()).is_some_and(&belongs);
     let (first, last) = (noted.iter().position(belongs)?, noted.iter().rposition(belongs)?);
     let members = noted.get(first..=last).filter(|members| members.iter().all(belongs))?;
-    // In front of the key is its quote.
+    // The quote precedes the key.
     let start = members.first()?.key.start.checked_sub(1)?;
     let end = members.last()?.value.end;
     Some((frame.get(start as usize..end as usize)?, members))

@@ -1,4 +1,4 @@
-//! A scan that knows members finds what a scan finds that knows none.
+//! A scan with known members returns the same as a scan without them.
 
 use alloc::format;
 use alloc::string::String;
@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::*;
 use crate::json::{Envelope, Member};
 
-/// Members of a `_meta`: those that belong together begin with `r/`.
+/// Members of a `_meta`: the selected ones begin with `r/`.
 const MEMBERS: &[&str] = &[
     r#""r/a":"1""#,
     r#""r/b":{"c":{},"d":[1,2]}"#,
@@ -31,7 +31,7 @@ fn frame(members: &[&str]) -> String {
     format!(r#"{{"id":1,"method":"m","params":{{"_meta":{{{members}}},"z":[{{}}]}}}}"#)
 }
 
-/// Metadata of up to two members, and some of more.
+/// Returns frames with up to two members in their metadata, and some with more.
 fn frames() -> Vec<String> {
     let mut frames = Vec::from([frame(&[]), frame(&MEMBERS[..3]), frame(MEMBERS)]);
     for first in MEMBERS {
@@ -40,7 +40,7 @@ fn frames() -> Vec<String> {
         frames.push(frame(&[first, MEMBERS[0], MEMBERS[1], MEMBERS[9]]));
     }
     frames.push(frame(&[MEMBERS[9]; 9]));
-    // More than are noted, before the known members and because of them.
+    // More members than are recorded, in front of the known members and including them.
     frames.push(frame(&[&[MEMBERS[9]; 8], &MEMBERS[..2]].concat()));
     frames.push(frame(&[&[MEMBERS[9]; 7], &MEMBERS[..2]].concat()));
     frames
@@ -65,7 +65,7 @@ fn known_members_are_found_where_they_would_be() {
     for earlier in &frames {
         let Some(known) = learned(earlier) else { continue };
         for frame in &frames {
-            // Also with the end cut off, and with another one.
+            // Also with the end cut off, and with a wrong end.
             let cut = frame.len() - 12;
             for text in [frame, &frame[..cut], &format!("{}x", &frame[..cut])] {
                 assert_eq!(with(text, 128, &known), Envelope::scan(text.as_bytes(), 128), "{text}");
@@ -83,7 +83,7 @@ fn they_are_all_in_an_object_if_nothing_else_belongs() {
         for frame in &frames() {
             let envelope = Envelope::scan(frame.as_bytes(), 128);
             let meta = envelope.object(Member::ParamsMeta).unwrap();
-            // Those that belong, decoded, are the same ones with the same values.
+            // The selected members, decoded, are the same with the same values.
             let of = |meta: &Object<'_, '_>| -> Vec<(String, String)> {
                 let members =
                     meta.members().map(|(name, value)| (name.to_str().into(), value.into()));
@@ -104,7 +104,7 @@ fn known_members_are_not_scanned() {
     let frame = frame(&[MEMBERS[9], MEMBERS[0], MEMBERS[1]]);
     let known = learned(&frame).unwrap();
     assert_eq!(known.len(), r#""r/a":"1","r/b":{"c":{},"d":[1,2]}"#.len());
-    // A scan would find that they nest deeper than three levels.
+    // A scan would detect that the members nest deeper than three levels.
     assert!(Envelope::scan(frame.as_bytes(), 3).defect().is_some());
     assert_eq!(with(&frame, 4, &known).defect(), None);
 }

@@ -1,13 +1,11 @@
-//! JSON where it is read from the wire: a scanner and borrowed views. Nothing in here is of MCP.
+//! JSON as received from the wire: a scanner and borrowed views, independent of MCP.
 //!
-//! serde_json decodes payloads into the caller's types. What happens before that is done here, because it has to hold for
-//! bytes that have not been checked yet. The writer, which knows what each message looks like, is in
-//! [`schema`](crate::schema):
+//! serde_json decodes payloads into the types of the application. This module does the work before that, because it
+//! must handle unchecked bytes. The writer, which knows the shape of each message, is in [`schema`](crate::schema).
 //!
-//! - [`Envelope::scan`] validates one frame and finds the members of its JSON-RPC envelope in one
-//!   pass, without recursion and without allocation, and still tells the `id` of a frame whose rest
-//!   is broken.
-//! - [`Raw`] and [`Str`] lend a value or a string as it stands on the wire.
+//! - [`Envelope::scan`] validates one frame and locates the members of its JSON-RPC envelope in one pass, without
+//!   recursion and without allocation. It finds the `id` even of a frame whose rest is malformed.
+//! - [`Raw`] and [`Str`] borrow a value or a string in its wire form.
 
 mod brackets;
 mod decode;

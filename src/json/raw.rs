@@ -1,4 +1,4 @@
-//! A JSON value as it stands on the wire.
+//! [`Raw`], a JSON value in its wire form.
 
 use alloc::string::String;
 use core::fmt;
@@ -17,15 +17,14 @@ use super::starts::MemberStarts;
 use super::string::Str;
 use super::walk::Walk;
 
-/// The name by which `serde_json::value::RawValue` tells a serializer that it is JSON already.
+/// The struct name with which `serde_json::value::RawValue` marks JSON text for a serializer.
 pub(crate) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
-/// Valid JSON text: one value, untouched, borrowed from the input or owned.
+/// Valid JSON text: one value, unmodified, borrowed from the input or owned.
 ///
-/// Look into it with [`get`](Self::get), [`members`](Self::members) and
-/// [`elements`](Self::elements), which borrow and allocate nothing, or decode it with
-/// [`parse`](Self::parse) into any type that serde knows. Written into a message it goes out byte
-/// for byte, except that white space is dropped if it holds a newline, because a frame is one line.
+/// Inspect it with [`get`](Self::get), [`members`](Self::members) and [`elements`](Self::elements), which borrow and
+/// allocate nothing, or decode it with [`parse`](Self::parse) into any type that serde knows. It is written into a
+/// message byte for byte, except that white space is dropped if it contains a newline, because a frame is one line.
 ///
 /// `Debug` shows the kind and the length, never the content.
 ///
@@ -47,7 +46,7 @@ pub(crate) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Raw<'a> {
-    /// One valid JSON value without white space around it.
+    /// One valid JSON value without surrounding white space.
     text: WireText<'a>,
 }
 
@@ -82,18 +81,18 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     ///
-    /// [`JsonError`] says what is wrong and where.
+    /// [`JsonError`], the defect and its position.
     pub fn new(text: &'a str) -> Result<Self, JsonError> {
         check(text)?;
         Ok(Self::trusted(trimmed(text)))
     }
 
-    /// The value of a member of a scanned frame.
+    /// Wraps the value of a member of a scanned frame.
     pub(crate) const fn trusted(text: &'a str) -> Self {
         Self { text: WireText::Borrowed(text) }
     }
 
-    /// An object of a scanned frame, with where its members begin.
+    /// Wraps an object of a scanned frame, with the starts of its members.
     pub(super) const fn noted(text: &'a str, starts: MemberStarts) -> Self {
         Self { text: WireText::Noted(Noted { text, starts }) }
     }
@@ -103,33 +102,33 @@ impl<'a> Raw<'a> {
         matches!(self.text, WireText::Noted(..))
     }
 
-    /// A value that has been put together here.
+    /// Wraps JSON text that this crate has composed.
     pub(crate) fn owned(text: String) -> Self {
         Self { text: WireText::from(text) }
     }
 
-    /// The same value, which a layer above has found to be what it needs: see [`is_vetted`](Self::is_vetted).
+    /// Marks the value as meeting the requirements of a layer above: see [`is_vetted`](Self::is_vetted).
     pub(crate) fn vetted(self) -> Self {
         Self { text: self.text.vetted() }
     }
 
-    /// Whether a layer above need not look at it again.
+    /// Whether a layer above has already checked the value.
     pub(crate) const fn is_vetted(&self) -> bool {
         self.text.is_vetted()
     }
 
-    /// The JSON text: of a string with its quotes and escapes. What the string says is
-    /// [`as_string`](Self::as_string).
+    /// Returns the JSON text; a string has its quotes and escapes. [`as_string`](Self::as_string) gives the decoded
+    /// string.
     pub fn as_json(&self) -> &str {
         &self.text
     }
 
-    /// The JSON text for as long as the input lives, unless this is a copy.
+    /// Returns the JSON text with the lifetime of the input, unless this is a copy.
     pub(crate) const fn borrowed(&self) -> Option<&'a str> {
         self.text.borrowed()
     }
 
-    /// What kind of value it is.
+    /// Returns the kind of the value.
     pub fn kind(&self) -> Kind {
         match self.text.as_bytes().first() {
             Some(b'{') => Kind::Object,
@@ -145,8 +144,8 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     ///
-    /// [`ParseError`] if the value does not fit the type. A string with a surrogate that lacks its
-    /// partner fits no Rust string; [`parse_lossy`](Self::parse_lossy) reads such values.
+    /// [`ParseError`] if the value does not fit the type. A string with a surrogate that lacks its partner fits no
+    /// Rust string; [`parse_lossy`](Self::parse_lossy) reads such values.
     pub fn parse<'b, T: Deserialize<'b>>(&'b self) -> Result<T, ParseError> {
         decoded(&self.text)
     }
@@ -163,9 +162,9 @@ impl<'a> Raw<'a> {
         Ok(serde_json::from_str(&super::surrogates::without_lone_surrogates(&self.text))?)
     }
 
-    /// The member of this name, `None` if there is none or the value is no object.
+    /// Returns the member of this name, `None` if it is absent or the value is not an object.
     ///
-    /// Of several members of one name this is the last, as most JSON parsers have it.
+    /// Of several members of one name this is the last, as in most JSON parsers.
     pub fn get(&self, name: &str) -> Option<Raw<'_>> {
         let value = match &self.text {
             WireText::Noted(noted) => noted.member(name),
@@ -174,7 +173,7 @@ impl<'a> Raw<'a> {
         value.map(Raw::trusted)
     }
 
-    /// The value at a [JSON Pointer](https://www.rfc-editor.org/rfc/rfc6901): `/content/0/text`.
+    /// Returns the value at a [JSON Pointer](https://www.rfc-editor.org/rfc/rfc6901): `/content/0/text`.
     pub fn pointer(&self, pointer: &str) -> Option<Raw<'_>> {
         let mut value = &*self.text;
         let Some(path) = pointer.strip_prefix('/') else {
@@ -191,22 +190,22 @@ impl<'a> Raw<'a> {
         Some(Raw::trusted(value))
     }
 
-    /// The members of an object, in order. No members if the value is no object.
+    /// Returns the members of an object, in order. The iterator is empty if the value is not an object.
     pub fn members(&self) -> Members<'_> {
         Members::of(&self.text)
     }
 
-    /// The elements of an array, in order. No elements if the value is no array.
+    /// Returns the elements of an array, in order. The iterator is empty if the value is not an array.
     pub fn elements(&self) -> Elements<'_> {
         Elements::of(&self.text)
     }
 
-    /// The string, `None` if the value is none.
+    /// Returns the string, `None` if the value is not a string.
     pub fn as_string(&self) -> Option<Str<'_>> {
         Str::from_literal(&self.text)
     }
 
-    /// The string for as long as the text of this value lives, `None` if the value is none.
+    /// Returns the string with the lifetime of the text of this value, `None` if the value is not a string.
     pub fn into_str(self) -> Option<Str<'a>> {
         match self.text.borrowed() {
             Some(text) => Str::from_literal(text),
@@ -214,12 +213,12 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The number, `None` if the value is none or too large for an `f64`.
+    /// Returns the number, `None` if the value is not a number or is too large for an `f64`.
     pub fn as_number(&self) -> Option<Number> {
         Number::from_literal(&self.text)
     }
 
-    /// The truth value, `None` if the value is none.
+    /// Returns the boolean, `None` if the value is not a boolean.
     pub fn as_bool(&self) -> Option<bool> {
         match &*self.text {
             "true" => Some(true),
@@ -228,25 +227,25 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The same value with its own copy of the text. What is a copy already, or shares one, goes on doing so.
+    /// Detaches the value from the input. Borrowed text is copied; owned or shared text is kept.
     pub fn into_owned(self) -> Raw<'static> {
         self.into_part(None)
     }
 
-    /// The same value as a part of a copy, if it lies within the text that was copied.
+    /// Detaches the value from the input as a part of `copy`, if the value lies within the copied text.
     pub(crate) fn into_part(self, copy: Option<&TextCopy<'_>>) -> Raw<'static> {
         Raw { text: self.text.into_part(copy) }
     }
 }
 
-/// The index that a token of a JSON Pointer is: digits, and no zero in front of others.
+/// Parses a token of a JSON Pointer as an index: digits without a leading zero.
 fn index(token: &str) -> Option<usize> {
     let digits = token.bytes().all(|byte| byte.is_ascii_digit());
     let canonical = token == "0" || !token.starts_with('0');
     (digits && canonical).then(|| token.parse().ok()).flatten()
 }
 
-/// How deep a value may nest that serde_json can decode.
+/// The maximum nesting depth of a value that serde_json can decode.
 const DECODABLE_DEPTH: u8 = 127;
 
 /// Checks that the text is one JSON value.
@@ -259,7 +258,7 @@ fn check(text: &str) -> Result<(), JsonError> {
 }
 
 fn trimmed(text: &str) -> &str {
-    // Trimming ASCII from UTF-8 leaves UTF-8.
+    // Removing ASCII bytes from the ends of UTF-8 leaves UTF-8.
     core::str::from_utf8(trim(text.as_bytes())).unwrap_or_default()
 }
 
@@ -275,7 +274,7 @@ impl TryFrom<String> for Raw<'static> {
 }
 
 impl fmt::Display for Raw<'_> {
-    /// The JSON text.
+    /// Writes the JSON text.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(&self.text)
     }
@@ -318,21 +317,20 @@ impl Serialize for Raw<'_> {
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
-    /// Borrows the value. Works from text (`serde_json::from_str`, [`Raw::parse`]), as
-    /// [`RawValue`] does.
+    /// Borrows the value. Works from text (`serde_json::from_str`, [`Raw::parse`]), as [`RawValue`] does.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         <&'de RawValue>::deserialize(deserializer).map(|value| Self::trusted(value.get()))
     }
 }
 
-/// The members of an object, see [`Raw::members`].
+/// An iterator over the members of an object, see [`Raw::members`].
 #[derive(Clone)]
 pub struct Members<'a> {
     texts: MemberTexts<'a>,
 }
 
 impl<'a> Members<'a> {
-    /// The members of a JSON text that has been scanned, none if it is no object.
+    /// Iterates over the members of a scanned JSON text; empty if it is not an object.
     pub(crate) fn of(text: &'a str) -> Self {
         Self { texts: MemberTexts::of(text) }
     }
@@ -352,7 +350,7 @@ impl fmt::Debug for Members<'_> {
     }
 }
 
-/// The members of an object, with their values as text of the input.
+/// An iterator over the members of an object, with their values as text of the input.
 #[derive(Clone)]
 pub(crate) struct MemberTexts<'a> {
     walk: Walk<'a>,
@@ -366,7 +364,7 @@ impl<'a> MemberTexts<'a> {
 }
 
 impl<'a> From<Walk<'a>> for MemberTexts<'a> {
-    /// The members of the object that comes next, none if it is no object.
+    /// Iterates over the members of the next object; empty if the next value is not an object.
     fn from(mut walk: Walk<'a>) -> Self {
         let more = walk.enter(b'{', b'}');
         Self { walk, more }
@@ -393,12 +391,12 @@ pub(crate) fn decoded<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ParseE
     Ok(serde_json::from_str(text)?)
 }
 
-/// The last member of this name of an object that has been scanned.
+/// Returns the last member of this name of a scanned object.
 pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     MemberTexts::of(object).filter(|(key, _)| *key == *name).last().map(|(_, value)| value)
 }
 
-/// The elements of an array, see [`Raw::elements`].
+/// An iterator over the elements of an array, see [`Raw::elements`].
 #[derive(Clone)]
 pub struct Elements<'a> {
     walk: Walk<'a>,
@@ -406,7 +404,7 @@ pub struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// The elements of a JSON text that has been scanned, none if it is no array.
+    /// Iterates over the elements of a scanned JSON text; empty if it is not an array.
     pub(crate) fn of(text: &'a str) -> Self {
         let mut walk = Walk::new(text);
         let more = walk.take(b'[') && walk.peek() != Some(b']');

@@ -1,41 +1,43 @@
-//! The envelope of one frame, kept for a second reader of the same frame.
+//! [`ScannedFrame`], the envelope of one frame, cached for a second reader of the same frame.
 
 use core::fmt;
 
 use super::envelope::Envelope;
 use super::known::KnownMembers;
 
-/// The [`Envelope`] of the frame that was scanned last.
+/// A cache of the [`Envelope`] of the last scanned frame.
 ///
-/// It saves a scan where two look at the same frame. Over HTTP these are `Gate::post_scanned`, which finds out where a
-/// body belongs, and [`Server::receive_scanned`](crate::Server::receive_scanned), which takes it in.
+/// The cache saves a scan if two readers process the same frame. Over HTTP these are
+/// `RequestValidator::post_scanned`, which routes a body, and
+/// [`Server::receive_scanned`](crate::Server::receive_scanned), which processes it.
 ///
-/// It changes nothing but the work: the result is the same with any value of this type. The envelope is used again only
-/// for the same bytes, at the same place in memory, under the same limit of the depth. Any other frame is scanned, and
-/// its envelope replaces the last one.
+/// The cache only affects the cost: the result is the same for any value of this type. The envelope is reused only
+/// for the same bytes, at the same address, under the same depth limit. Any other frame is scanned, and its envelope
+/// replaces the cached one.
 ///
-/// The value holds no bytes of its own, allocates nothing, and takes less than 512 bytes.
+/// The value owns no bytes, allocates nothing, and takes less than 512 bytes.
 #[derive(Clone)]
 pub struct ScannedFrame<'a> {
     envelope: Envelope<'a>,
-    /// The limit that the envelope was read under; `None` if it has not been read.
+    /// The depth limit of the scan; `None` if the frame was not scanned.
     depth: Option<u8>,
 }
 
 impl<'a> ScannedFrame<'a> {
-    /// Of no frame yet.
+    /// Creates an empty cache.
     pub const fn new() -> Self {
         Self::unread(&[])
     }
 
-    /// Of a frame with these bytes, which are going to be scanned. The envelope is large, so it is made where it stays.
+    /// Creates a cache for a frame with these bytes, which are scanned later. The envelope is large, so it is created
+    /// in place.
     #[inline]
     pub(crate) const fn unread(bytes: &'a [u8]) -> Self {
         Self { envelope: Envelope::unread(bytes), depth: None }
     }
 
-    /// The envelope of a frame that may nest `depth` levels deep, see [`Envelope::scan`]. Members that are known from
-    /// a frame under the same limit are not scanned again.
+    /// Returns the envelope of a frame that may nest `depth` levels deep, see [`Envelope::scan`]. Members that are
+    /// known from a frame under the same limit are not scanned again.
     #[inline]
     pub(crate) fn read(
         &mut self,
@@ -43,7 +45,7 @@ impl<'a> ScannedFrame<'a> {
         depth: u8,
         known: Option<&KnownMembers>,
     ) -> &Envelope<'a> {
-        // Shared bytes do not change while they are borrowed, so those at the same place are the same.
+        // Shared bytes do not change while they are borrowed, so bytes at the same address are the same.
         let is_same = core::ptr::eq(self.envelope.bytes(), bytes);
         if !is_same || self.depth.is_some_and(|known| known != depth) {
             *self = Self::unread(bytes);
@@ -57,13 +59,13 @@ impl<'a> ScannedFrame<'a> {
 }
 
 impl Default for ScannedFrame<'_> {
-    /// [`ScannedFrame::new`]
+    /// Same as [`ScannedFrame::new`].
     fn default() -> Self {
         Self::new()
     }
 }
 
-/// Shows what the envelope shows: kinds and lengths, and no payload.
+/// Shows the same as the envelope: kinds and lengths, and no payload.
 impl fmt::Debug for ScannedFrame<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("ScannedFrame").field(&self.envelope).finish()
@@ -80,7 +82,7 @@ mod tests {
         let text = br#"{"id":1,"params":{"a":[[]]}}"#;
         let mut scanned = ScannedFrame::new();
         assert_eq!(*scanned.read(text, 128, None), Envelope::scan(text, 128));
-        // What another scan would undo is still there.
+        // The planted envelope shows that no second scan takes place.
         scanned.envelope = Envelope::scan(text, 1);
         assert_eq!(*scanned.read(text, 128, None), Envelope::scan(text, 1));
     }
@@ -108,7 +110,7 @@ mod tests {
         assert_eq!(scanned.read(&first, 128, None).get(Member::Id), Some("1"));
         assert_eq!(scanned.read(&second, 128, None).get(Member::Id), Some("2"));
         assert_eq!(scanned.read(&first, 128, None).get(Member::Id), Some("1"));
-        // At the same place, and shorter.
+        // The same address, but shorter.
         let shorter = first.get(..first.len() - 1).unwrap_or_default();
         assert!(scanned.read(shorter, 128, None).defect().is_some());
         assert_eq!(*scanned.read(b"", 128, None), Envelope::scan(b"", 128));

@@ -1,4 +1,4 @@
-//! Text that is borrowed, or a part of a copy that others share.
+//! [`WireText`], text that is borrowed or a part of a shared copy.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -7,26 +7,26 @@ use core::ops::{Deref, Range};
 
 use super::starts::MemberStarts;
 
-/// Text as it stands on the wire: borrowed from the input, or a part of a copy.
+/// Text in its wire form: borrowed from the input, or a part of a copy.
 ///
-/// What is kept of one message shares one copy of its text, so that keeping it takes one allocation however many parts
-/// it has. It compares and hashes by the text.
+/// The retained parts of one message share one copy of its text, so retaining them takes one allocation for any
+/// number of parts. Texts compare and hash by content.
 ///
-/// A layer above may have looked at a text once and found that it is what that layer needs. Such a text is vetted, and
-/// remains so however it is copied.
+/// A layer above may have checked once that a text meets its requirements. Such a text is vetted, and remains vetted
+/// when it is copied.
 #[derive(Clone)]
 pub(super) enum WireText<'a> {
     Borrowed(&'a str),
     /// Borrowed, and vetted.
     Vetted(&'a str),
-    /// Borrowed.
+    /// Borrowed, with the offsets of its members.
     Noted(Noted<'a>),
     Shared(Part),
 }
 
-/// An object, and where its members begin.
+/// An object with the offsets of its members.
 ///
-/// It is packed because padding would take the byte in which [`WireText`] keeps its variant.
+/// The struct is packed because padding would occupy the byte in which [`WireText`] keeps its variant.
 #[derive(Clone, Copy)]
 #[repr(C, packed)]
 pub(super) struct Noted<'a> {
@@ -35,29 +35,29 @@ pub(super) struct Noted<'a> {
 }
 
 impl<'a> Noted<'a> {
-    /// The value of the last member of this name.
+    /// Returns the value of the last member of this name.
     pub(super) fn member(self, name: &str) -> Option<&'a str> {
         let Self { text, starts } = self;
         starts.member(text, name)
     }
 }
 
-/// A part of a copy, on boundaries of characters.
+/// A part of a copy, on character boundaries.
 ///
-/// Where it is takes eight bytes. [`Extent`] is the last of them and leaves some values unused, which are those of the
-/// other variants of [`WireText`]: so what these hold beside a text fits in front of it, and an optional text is no larger
-/// than a `String`.
+/// Its position takes eight bytes. [`Extent`] is the last of them and leaves some values unused, which encode the
+/// other variants of [`WireText`]. So the extra data of those variants fits in front of it, and an optional text is
+/// no larger than a `String`.
 #[derive(Clone)]
 #[repr(C)]
 pub(super) struct Part {
     copy: Arc<str>,
     start: u32,
-    /// Little-endian. A longer part gets a copy of its own.
+    /// The length, little-endian. A longer part gets its own copy.
     length: [u8; 3],
     extent: Extent,
 }
 
-/// How much of a copy a part is, and whether it has been vetted.
+/// The extent of a part, the whole copy or a range, and whether the part is vetted.
 #[derive(Clone, Copy)]
 enum Extent {
     All,
@@ -71,7 +71,7 @@ impl Part {
         Self { copy, start: 0, length: [0; 3], extent: Extent::All }
     }
 
-    /// A part that is in there, if its place can be said.
+    /// Creates a part for a range of the copy, if its position is representable.
     fn range(copy: &Arc<str>, range: Range<usize>) -> Option<Self> {
         let length = u32::try_from(range.len()).ok()?;
         let [first, second, third, 0] = length.to_le_bytes() else { return None };
@@ -87,7 +87,7 @@ impl Part {
                 let [first, second, third] = self.length;
                 let start = self.start as usize;
                 let end = start + u32::from_le_bytes([first, second, third, 0]) as usize;
-                // It is there: `TextCopy::part` has looked.
+                // The range is valid: `TextCopy::part` has checked it.
                 self.copy.get(start..end).unwrap_or_default()
             }
         }
@@ -105,7 +105,7 @@ impl Part {
 }
 
 impl<'a> WireText<'a> {
-    /// The same text, vetted.
+    /// Marks the text as vetted.
     pub(super) fn vetted(self) -> Self {
         match self {
             Self::Borrowed(text) | Self::Vetted(text) => Self::Vetted(text),
@@ -114,7 +114,7 @@ impl<'a> WireText<'a> {
         }
     }
 
-    /// Whether it has been vetted.
+    /// Whether the text is vetted.
     #[inline]
     pub(super) const fn is_vetted(&self) -> bool {
         match self {
@@ -124,7 +124,7 @@ impl<'a> WireText<'a> {
         }
     }
 
-    /// The text for as long as the input lives, unless this is a part of a copy.
+    /// Returns the text with the lifetime of the input, unless it is a part of a copy.
     pub(super) const fn borrowed(&self) -> Option<&'a str> {
         match self {
             Self::Borrowed(text) | Self::Vetted(text) => Some(text),
@@ -133,7 +133,8 @@ impl<'a> WireText<'a> {
         }
     }
 
-    /// The same as a part of a copy: of this one, if it has been made of a text that this is in.
+    /// Detaches the text from the input: as a part of `copy` if the text lies within the copied text, otherwise as
+    /// its own copy.
     pub(super) fn into_part(self, copy: Option<&TextCopy<'_>>) -> WireText<'static> {
         match self {
             Self::Borrowed("") => WireText::Borrowed(""),
@@ -187,7 +188,7 @@ impl Hash for WireText<'_> {
     }
 }
 
-/// A copy of a text, for whatever is to be kept of that text.
+/// A shared copy of a text, for the retained parts of that text.
 pub(crate) struct TextCopy<'t> {
     original: &'t str,
     copy: Arc<str>,
@@ -198,11 +199,11 @@ impl<'t> TextCopy<'t> {
         Self { original, copy: Arc::from(original) }
     }
 
-    /// The part that a text is, if it lies within the original.
+    /// Returns the part of the copy that equals `text`, if `text` lies within the original.
     fn part(&self, text: &str) -> Option<Part> {
         let start = text.as_ptr().addr().checked_sub(self.original.as_ptr().addr())?;
         let end = start.checked_add(text.len())?;
-        // Both are borrowed at this moment, so what lies at the same place is the same text.
+        // Both texts are borrowed at this moment, so the bytes at the same address are the same text.
         self.copy.get(start..end)?;
         Part::range(&self.copy, start..end)
     }
@@ -228,7 +229,7 @@ mod tests {
             let again = part.clone().into_part(None);
             assert!(shares(&again, &copy) && again == WireText::Borrowed(text));
         }
-        // The same text at another place is another text.
+        // The same text at another address is not a part of the copy.
         let elsewhere = original.clone();
         for text in [&*elsewhere, "name", &elsewhere[3..5]] {
             let part = WireText::Borrowed(text).into_part(Some(&copy));
@@ -238,7 +239,7 @@ mod tests {
         assert_eq!(WireText::Borrowed("").into_part(Some(&copy)).borrowed(), Some(""));
     }
 
-    /// A part of 16 MiB is one too long to share the copy of more.
+    /// A part of 16 MiB is one byte too long to share a larger copy.
     #[test]
     fn very_long_parts_get_copies_of_their_own() {
         let original = "é".repeat(9 << 20);

@@ -1,32 +1,34 @@
-//! `MemberStarts`: where the members of a small object begin.
+//! [`MemberStarts`], the offsets of the members of a small object.
 
 use super::scan::Key;
 
-/// Where the members of an object begin that has at most four: of those behind the first one, in bytes from the bracket.
+/// The offsets of the members of an object with at most four members: of those behind the first one, in bytes from
+/// the bracket.
 ///
-/// It takes six bytes, which fit into a borrowed [`Raw`](super::Raw) without making it larger. So a member of the
-/// arguments of a call is found without walking through them a second time.
+/// The value takes six bytes, which fit into a borrowed [`Raw`](super::Raw) without making it larger. So a member of
+/// the arguments of a call is found without a second walk through them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct MemberStarts([u16; Self::NOTED]);
 
 impl MemberStarts {
     const NOTED: usize = 3;
 
-    /// There is no such member.
+    /// The mark of a missing member.
     const NO_MEMBER: u16 = u16::MAX;
 
-    /// Not noted: too many members, too far from the bracket, a key with escapes, or no scan.
+    /// The value for an object whose offsets are not recorded: too many members, too far from the bracket, a key with
+    /// escapes, or no scan.
     pub(super) const UNKNOWN: Self = Self([0; Self::NOTED]);
 
-    /// Whether it is known of every member where it begins.
+    /// Whether the offsets of all members are recorded.
     #[inline]
     pub(super) const fn are_known(self) -> bool {
-        // No other member begins where the bracket stands.
+        // No member begins at the offset of the bracket.
         let [second, ..] = self.0;
         second != 0
     }
 
-    /// The value of the last member of this name in the object that these are known of.
+    /// Returns the value of the last member of this name in `object`, whose offsets these are.
     pub(super) fn member<'t>(self, object: &'t str, name: &str) -> Option<&'t str> {
         let mut end = object.len().checked_sub(1)?;
         for start in self.0.into_iter().rev().filter(|start| *start != Self::NO_MEMBER) {
@@ -40,11 +42,11 @@ impl MemberStarts {
     }
 }
 
-/// The value of a member, if its key, which has no escapes, is this name. Behind it a comma may stand.
+/// Returns the value of a member if its key, which has no escapes, equals `name`. A comma may follow the member.
 #[inline]
 fn value_of<'t>(member: &'t str, name: &str) -> Option<&'t str> {
     let behind = member.strip_prefix('"')?.strip_prefix(name)?.strip_prefix('"')?;
-    // A name with a quote would go on behind the key.
+    // A name with a quote would match beyond the end of the key.
     if name.contains('"') {
         return None;
     }
@@ -52,7 +54,7 @@ fn value_of<'t>(member: &'t str, name: &str) -> Option<&'t str> {
     Some(value.strip_suffix(',').map_or(value, str::trim_ascii_end))
 }
 
-/// The starts of the members of an object that is being scanned.
+/// A recorder of the offsets of the members of an object during the scan.
 pub(super) struct Noting {
     starts: [u16; MemberStarts::NOTED],
     members: usize,
@@ -68,10 +70,10 @@ impl Noting {
         }
     }
 
-    /// Notes the next member of an object that begins here.
+    /// Records the next member of an object that begins at `object`.
     #[inline]
     pub(super) fn note(&mut self, key: Key, object: usize) {
-        // The quote in front of the key is the beginning of the member.
+        // The member begins with the quote in front of the key.
         let start = u16::try_from(key.span.start as usize - 1 - object);
         let start = start.ok().filter(|start| *start != MemberStarts::NO_MEMBER);
         let place = self.members.checked_sub(1).map(|index| self.starts.get_mut(index));
@@ -84,7 +86,7 @@ impl Noting {
         self.is_complete &= !key.has_escapes;
     }
 
-    /// Where they begin, if that can be said of all of them.
+    /// Returns the offsets, if all members could be recorded.
     #[inline]
     pub(super) const fn starts(&self) -> MemberStarts {
         if self.is_complete && self.members != 0 {

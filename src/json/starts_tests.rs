@@ -1,4 +1,4 @@
-//! Noted members are those that a walk finds.
+//! Recorded members are those that a walk finds.
 
 use alloc::format;
 use alloc::string::String;
@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::json::{Envelope, Member, Raw};
 
-/// Texts of members, some of which look like others from inside.
+/// Texts of members, some of which contain text that resembles other members.
 const MEMBERS: &[&str] = &[
     r#""a":1"#,
     r#""a":{"b":2}"#,
@@ -18,7 +18,7 @@ const MEMBERS: &[&str] = &[
     "\"ab\"\t:\ttrue",
 ];
 
-/// Names that are asked for, among them what no key without escapes is.
+/// Looked-up names, among them names that no key without escapes can have.
 const NAMES: &[&str] =
     &["a", "b", "c", "", "ab", "a\"", r#"a":{"b"#, r#"b" : [ 3, {"a"#, "\\u0061", "z"];
 
@@ -38,7 +38,7 @@ fn objects() -> Vec<String> {
     objects
 }
 
-/// What the params of a frame have as arguments.
+/// Returns the `arguments` in the params of a frame.
 fn arguments(frame: &str) -> Raw<'_> {
     let envelope = Envelope::scan(frame.as_bytes(), 128);
     assert_eq!(envelope.defect(), None, "{frame}");
@@ -76,7 +76,7 @@ fn the_last_arguments_are_those_that_are_noted() {
     }
 }
 
-/// Places that take more than two bytes are not noted, and those that just fit are.
+/// Offsets of more than two bytes are not recorded; offsets that just fit are.
 #[test]
 fn members_far_away_are_found_by_a_walk() {
     for length in 65_520..65_545 {

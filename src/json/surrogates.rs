@@ -1,9 +1,9 @@
-//! Repairs JSON text that has surrogates without their partners.
+//! Repair of JSON text with lone surrogates.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 
-/// Valid JSON text with `\ufffd` in place of each surrogate escape that lacks its partner.
+/// Returns valid JSON text with `\ufffd` in place of each surrogate escape that lacks its partner.
 pub(super) fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
     let mut repaired = String::new();
     let mut copied = 0;
@@ -28,7 +28,7 @@ pub(super) fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
     Cow::Owned(repaired)
 }
 
-/// The code unit of the `\u` escape at this place, if there is one.
+/// Returns the code unit of the `\u` escape at this offset, if there is one.
 fn surrogate(text: &str, at: usize) -> Option<u32> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     u32::from_str_radix(digits, 16).ok()

@@ -143,7 +143,7 @@ fn strings_decode_escapes_and_surrogates() {
     assert!(Str::trusted(r"\u0061") < Str::trusted("b") && Str::trusted("a") < Str::trusted("b"));
 }
 
-/// As sets and maps need it: the same whatever it was written with.
+/// Sets and maps require that the hash does not depend on the spelling.
 #[test]
 fn strings_have_the_hash_of_what_they_stand_for() {
     use core::hash::{Hash, Hasher};
@@ -221,7 +221,7 @@ fn raw_values_lend_what_is_in_them() {
     assert_eq!(Raw::try_from(String::from(" [1] ")).expect("valid").as_json(), "[1]");
 }
 
-/// The nearest `f64`, not one beside it, so that what was read is written as it came.
+/// A literal is read as the nearest `f64`, so that its text survives a round trip.
 #[test]
 fn fractions_are_read_exactly() {
     for literal in ["90.33333333333333", "966618069479353.5", "0.1", "2.2250738585072014e-308"] {
@@ -231,7 +231,7 @@ fn fractions_are_read_exactly() {
     }
 }
 
-/// Proves L-JSONRPC-30: integers stay integral, numbers compare exactly, only finite ones exist.
+/// Proves L-JSONRPC-30: integers stay integers, numbers compare exactly, only finite ones exist.
 #[test]
 fn numbers_keep_their_kind_and_compare_exactly() {
     let number = |literal| Number::from_literal(literal).expect("a number");

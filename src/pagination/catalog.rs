@@ -1,11 +1,11 @@
-//! The items of a list that is read again after a change.
+//! `Catalog`: the items of a list that is read again after each change.
 
 use alloc::vec::Vec;
 
-/// The items of a list as they were read last, and those of the walk that is going on.
+/// The items of a list from the last complete walk, and the items of the walk in progress.
 ///
-/// What has been learned of a list (the schemas of tools, for instance) is good until the list has been
-/// read again to its end: a page replaces nothing, and a walk that fails neither.
+/// Data about a list (such as the schemas of tools) stays valid until the list has been read again to its end. A
+/// single page does not replace the items, and neither does a walk that fails.
 ///
 /// ```
 /// use mcp_sansio::pagination::Catalog;
@@ -33,22 +33,22 @@ impl<T> Default for Catalog<T> {
 }
 
 impl<T> Catalog<T> {
-    /// The items of the last walk that came to its end.
+    /// The items of the last complete walk.
     pub fn items(&self) -> &[T] {
         &self.items
     }
 
-    /// A page has come.
+    /// Adds a page to the walk in progress.
     pub fn page(&mut self, items: impl IntoIterator<Item = T>) {
         self.coming.extend(items);
     }
 
-    /// The walk begins anew, or is given up: its pages do not count.
+    /// Discards the pages of the walk in progress, because it starts again or is given up.
     pub fn restart(&mut self) {
         self.coming.clear();
     }
 
-    /// The walk has come to its end: what it found is what there is.
+    /// Ends the walk: its items replace the previous ones.
     pub fn finish(&mut self) {
         self.items = core::mem::take(&mut self.coming);
     }

@@ -1,4 +1,4 @@
-//! Pages of a slice, under cursors that only this server can have made.
+//! `Pager`: pages of a slice, with cursors that the server can verify.
 
 use alloc::string::String;
 use core::fmt::Write;
@@ -9,12 +9,12 @@ use crate::json::Str;
 use crate::model::method::PagedMethod;
 use crate::schema::{EncodeError, ItemList, Payload, PayloadWriter};
 
-/// Cuts a list into pages, for a server.
+/// Divides a list of a server into pages.
 ///
-/// A cursor says where the next page begins, and holds a checksum over that place, the version of the
-/// list and the key of the pager. So a cursor that was made up, of another list, or of a list that
-/// has changed is noticed, without any state. It is no secret and no signature: a client that tries
-/// hard can forge one, and gets a page that it could have had anyway.
+/// A cursor holds the start of the next page, and a checksum over that start, the version of the list and the key of
+/// the pager. So the pager needs no state to detect a cursor that is invented, of another list, or of an old version.
+/// A cursor is neither secret nor signed: a determined client can forge one, and gets a page that it could have read
+/// anyway.
 ///
 /// ```
 /// use mcp_sansio::json::Str;
@@ -42,13 +42,13 @@ pub struct Pager {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Slice<'s, T> {
-    /// What is on the page.
+    /// The items of the page.
     pub items: &'s [T],
-    /// Where the next one begins, if there is one: the `nextCursor` of the result.
+    /// The start of the next page, if there is one: the `nextCursor` of the result.
     pub next_cursor: Option<String>,
 }
 
-/// A page as the result of a request for it, see [`Slice::result`].
+/// The result of a request for a page. See [`Slice::result`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PageResult<'p, T> {
     items: (&'static str, &'p [T]),
@@ -56,7 +56,7 @@ pub struct PageResult<'p, T> {
 }
 
 impl<T> Slice<'_, T> {
-    /// The result of a request for this page: what to answer it with, without copying the items.
+    /// Returns the result of a request for this page, without copying the items.
     ///
     /// ```
     /// use mcp_sansio::json::Raw;
@@ -96,7 +96,7 @@ impl<T: Serialize> Serialize for PageResult<'_, T> {
     }
 }
 
-/// The cursor is not one of this list as it is now: the client is at fault, or the list has changed.
+/// The error for a cursor that does not belong to the current list. The client is at fault, or the list has changed.
 ///
 /// Answer with [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
@@ -105,30 +105,30 @@ impl<T: Serialize> Serialize for PageResult<'_, T> {
 pub struct InvalidCursor;
 
 impl Pager {
-    /// Pages of at most so many items, at least one.
+    /// Returns a pager with at most `page_items` items on a page, and at least one.
     pub const fn new(page_items: usize) -> Self {
         Self { page_items: if page_items == 0 { 1 } else { page_items }, key: 0, version: 0 }
     }
 
-    /// A number that goes into every cursor: one per list, and different in every process that should
-    /// not take the cursors of another. Default 0.
+    /// Sets a number that goes into every cursor. It should differ between lists, and between processes that must not
+    /// accept each other's cursors. Default 0.
     pub const fn key(mut self, key: u64) -> Self {
         self.key = key;
         self
     }
 
-    /// The version of the list. Count it up whenever the list changes, and cursors of the old list
-    /// are refused instead of skipping or repeating items. Default 0.
+    /// Sets the version of the list. Increment it whenever the list changes: cursors of the old list are then refused
+    /// instead of skipping or repeating items. Default 0.
     pub const fn version(mut self, version: u64) -> Self {
         self.version = version;
         self
     }
 
-    /// The page at a cursor, or the first one. The same cursor gives the same page.
+    /// Returns the page at a cursor, or the first page. The same cursor gives the same page.
     ///
     /// # Errors
     ///
-    /// [`InvalidCursor`] if this pager has not made the cursor for this list.
+    /// [`InvalidCursor`] if the cursor was not made by this pager for this list.
     pub fn page<'s, T>(
         &self,
         items: &'s [T],
@@ -156,11 +156,11 @@ impl Pager {
         let (start, checksum) = cursor.as_plain()?.split_once('-')?;
         let start = usize::from_str_radix(start, 16).ok()?;
         let is_ours = u64::from_str_radix(checksum, 16) == Ok(self.checksum(start));
-        // A number can be written in several ways, and only one of them is ours.
+        // A number can be written in several ways, and the pager writes only one of them.
         (is_ours && cursor.as_plain() == Some(&self.write(start))).then_some(start)
     }
 
-    /// Mixes everything that a cursor depends on.
+    /// Returns the checksum over all inputs of a cursor.
     const fn checksum(&self, start: usize) -> u64 {
         let mut hash = mix(self.key ^ 0x9e37_79b9_7f4a_7c15);
         hash = mix(hash ^ self.version);

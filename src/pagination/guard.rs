@@ -1,17 +1,17 @@
-//! `PageGuard`: the limits that stop a client from following cursors for ever.
+//! `PageGuard`: the limits that stop a client from following cursors without end.
 
 use crate::json::Str;
 use crate::ordered::OrderedSet;
 
-/// How far a client follows the cursors of one list.
+/// The limits on the pages that a client reads of one list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct PageLimits {
-    /// Most pages. Default 1000. For each page of a list that is being read 24 bytes are kept.
+    /// The maximum number of pages. Default 1000. Each page of a list in progress takes 24 bytes of memory.
     pub pages: u32,
-    /// Most items on all pages together. Default 1,000,000.
+    /// The maximum number of items on all pages together. Default 1,000,000.
     pub items: u64,
-    /// Most bytes of all results together, as they came. Default 64 MiB.
+    /// The maximum bytes of all results together, as received. Default 64 MiB.
     pub bytes: usize,
 }
 
@@ -21,10 +21,10 @@ impl Default for PageLimits {
     }
 }
 
-/// Looks at each page of a list and says whether to go on.
+/// Checks each page of a list, and decides whether the client reads the next one.
 ///
-/// For clients that page by hand; [`Client::list`](crate::Connection::list) has one inside. Cursors are
-/// opaque: they are only sent back and compared.
+/// For clients that page by hand; [`Client::list`](crate::Connection::list) contains a guard. Cursors are opaque: the
+/// guard only compares them.
 ///
 /// ```
 /// use mcp_sansio::json::Str;
@@ -43,36 +43,36 @@ pub struct PageGuard {
     pages: u32,
     items: u64,
     bytes: usize,
-    /// Hashes of the cursors so far. Two that collide end the list of a server that made them do so.
+    /// The hashes of the cursors so far. A server can cause a collision, which ends only its own list.
     cursors: OrderedSet<u64>,
 }
 
-/// What comes after a page.
+/// The decision after a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NextPage {
-    /// Another page, at the cursor.
+    /// The list continues at the cursor.
     Follows,
-    /// Nothing: this was the last one.
+    /// This was the last page.
     End,
-    /// There would be more, but it is not followed.
+    /// The list continues, but the client must not read on.
     Stop(PageStop),
 }
 
-/// Why a list is not followed to its end. The server is at fault, unless it has that much.
+/// The reason why a list is not read to its end. The server is at fault, unless the list is legitimately that large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum PageStop {
-    /// A page has a cursor that an earlier one had: it would go on for ever.
+    /// A cursor repeats an earlier one: the list would continue without end.
     #[error("the server repeats a cursor")]
     RepeatedCursor,
-    /// There are more pages than [`PageLimits::pages`].
+    /// The list has more pages than [`PageLimits::pages`].
     #[error("the list has too many pages")]
     TooManyPages,
-    /// There are more items than [`PageLimits::items`].
+    /// The list has more items than [`PageLimits::items`].
     #[error("the list has too many items")]
     TooManyItems,
-    /// There are more bytes than [`PageLimits::bytes`].
+    /// The list has more bytes than [`PageLimits::bytes`].
     #[error("the list has too many bytes")]
     TooManyBytes,
     /// The outbox has no room for the request for the next page.
@@ -81,12 +81,12 @@ pub enum PageStop {
 }
 
 impl PageGuard {
-    /// A guard at the start of a list.
+    /// Returns a guard at the start of a list.
     pub const fn new(limits: PageLimits) -> Self {
         Self { limits, pages: 0, items: 0, bytes: 0, cursors: OrderedSet::new() }
     }
 
-    /// A page has come, with so many items and this `nextCursor`, and its result has so many bytes.
+    /// Checks a page with so many items, this `nextCursor`, and a result of so many bytes.
     pub fn page(&mut self, next_cursor: Option<&Str<'_>>, items: usize, bytes: usize) -> NextPage {
         self.pages = self.pages.saturating_add(1);
         self.items = self.items.saturating_add(items as u64);
@@ -109,7 +109,7 @@ impl PageGuard {
         NextPage::Follows
     }
 
-    /// Begins anew, at the first page.
+    /// Starts again at the first page.
     pub fn restart(&mut self) {
         self.pages = 0;
         self.items = 0;
@@ -117,13 +117,13 @@ impl PageGuard {
         self.cursors.clear();
     }
 
-    /// How many pages have come.
+    /// The number of pages so far.
     pub const fn pages(&self) -> u32 {
         self.pages
     }
 }
 
-/// FNV-1a over what the cursor stands for.
+/// Returns the FNV-1a hash of the cursor's code points.
 fn hash(cursor: &Str<'_>) -> u64 {
     cursor.code_points().fold(0xcbf2_9ce4_8422_2325, |hash, point| {
         (hash ^ u64::from(point)).wrapping_mul(0x0000_0100_0000_01b3)

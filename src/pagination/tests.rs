@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 use super::*;
 use crate::json::Str;
 
-/// Every page of a list, by following the cursors.
+/// Returns all pages of a list, by following the cursors.
 fn walk(pager: Pager, items: &[u32]) -> Vec<Vec<u32>> {
     let mut pages = Vec::new();
     let mut cursor: Option<Str<'static>> = None;
@@ -33,7 +33,7 @@ fn pages_cover_the_list_once() {
     assert_eq!(walk(Pager::new(2), &[]), [[0_u32; 0]; 1], "an empty list has one page");
 }
 
-/// Proves L-PAGE-09, L-ERR-20, L-RACE-22 for the server: what is not a cursor of this list is refused.
+/// Proves L-PAGE-09, L-ERR-20, L-RACE-22 for the server: a cursor that is not of this list is refused.
 #[test]
 fn only_cursors_of_this_list_are_cursors() {
     let list: Vec<u32> = (0..10).collect();
@@ -65,7 +65,7 @@ fn only_cursors_of_this_list_are_cursors() {
     assert_eq!(page(pager, &list[..3], &ours), Err(InvalidCursor), "the list has become shorter");
 }
 
-/// Proves L-PAGE-10, L-PAGE-05, L-PAGE-06, L-PAGE-07 for those who page by hand. Pain 76.
+/// Proves L-PAGE-10, L-PAGE-05, L-PAGE-06, L-PAGE-07 for clients that page by hand. Pain 76.
 #[test]
 fn a_guard_ends_what_would_not_end() {
     let cursor = |text: &str| Some(Str::from(text));
@@ -87,7 +87,7 @@ fn a_guard_ends_what_would_not_end() {
     assert_eq!(guard.page(None, 100, 0), NextPage::End, "what is there is taken");
 }
 
-/// Whatever the pages hold, and however few items they have.
+/// With any content of the pages, and any number of items.
 #[test]
 fn a_list_ends_at_its_bytes() {
     let cursor = |text: &str| Some(Str::from(text));

@@ -1,26 +1,26 @@
-//! The clock of calls, which stands still while a person is asked.
+//! [`Clock`], the clock of calls, which pauses while a person is being asked.
 
 use core::time::Duration;
 
 use crate::time::Instant;
 
-/// How far the time that counts for calls is behind.
+/// A clock that lags behind the real time by the sum of its pauses.
 ///
-/// What stops it says when; what lets it go on need not, because answering a request takes no time
-/// as an argument. It then goes on with the next thing that says what time it is.
+/// Stopping the clock requires the current time. Resuming does not, because responding to a request takes no time
+/// argument. The clock then resumes with the next operation that passes the time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Clock {
-    /// For how long it stood still before now.
+    /// The total duration of the completed pauses.
     lag: Duration,
     stopped_at: Option<Instant>,
-    /// How many requests of the peer ask a person.
+    /// The number of requests of the peer that wait for a person.
     asked: u32,
-    /// The application has stopped it.
+    /// Whether the application has stopped the clock.
     stopped: bool,
 }
 
 impl Clock {
-    /// It is this late.
+    /// Informs the clock of the current time.
     pub(crate) fn tick(&mut self, now: Instant) {
         match self.stopped_at {
             None if self.should_stop() => self.stopped_at = Some(now),
@@ -32,39 +32,40 @@ impl Clock {
         }
     }
 
-    /// A request asks a person.
+    /// Registers a request that waits for a person.
     pub(crate) fn begin_asking(&mut self, now: Instant) {
         self.asked += 1;
         self.tick(now);
     }
 
-    /// Such a request has ended.
+    /// Unregisters such a request.
     pub(crate) const fn end_asking(&mut self) {
         self.asked = self.asked.saturating_sub(1);
     }
 
-    /// The application stops it or lets it go on.
+    /// Stops or resumes the clock on behalf of the application.
     pub(crate) fn set_stopped(&mut self, stopped: bool, now: Instant) {
         self.stopped = stopped;
         self.tick(now);
     }
 
-    /// Whether it waits to be told the time.
+    /// Whether the clock resumes at the next tick.
     pub(crate) const fn waits_for_tick(&self) -> bool {
         self.stopped_at.is_some() && !self.should_stop()
     }
 
-    /// When it was stopped, if it is stopped or has not been told that it goes on.
+    /// Returns the time at which the clock stopped, or the epoch if it runs. A clock that waits for a tick counts as
+    /// stopped.
     pub(crate) fn last(&self) -> Instant {
         self.stopped_at.unwrap_or_default()
     }
 
-    /// What time it shows.
+    /// Returns the time of this clock at a real time.
     pub(crate) fn at(&self, now: Instant) -> Instant {
         self.stopped_at.map_or(now, |since| since.min(now)) - self.lag
     }
 
-    /// When it will show a time; `None` if it stands still before that.
+    /// Returns the real time at which the clock reaches `time`; `None` if it pauses before that.
     pub(crate) fn when(&self, time: Instant) -> Option<Instant> {
         match self.stopped_at {
             Some(since) if since - self.lag < time => None,
@@ -72,12 +73,12 @@ impl Clock {
         }
     }
 
-    /// For how long it has stood still.
+    /// Returns the total duration of all pauses.
     pub(crate) fn lag(&self, now: Instant) -> Duration {
         self.lag.saturating_add(self.stopped_at.map_or(Duration::ZERO, |since| now - since))
     }
 
-    /// When it will have stood still for so long, if it stands still now.
+    /// Returns the real time at which the total pause reaches `lag`; `None` if the clock runs.
     pub(crate) fn when_lag_is(&self, lag: Duration) -> Option<Instant> {
         Some(self.stopped_at? + lag.saturating_sub(self.lag))
     }

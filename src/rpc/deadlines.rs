@@ -1,25 +1,26 @@
-//! One deadline per place of a table, the earliest at hand.
+//! [`Deadlines`], a heap with one deadline per slot of a table.
 
 use alloc::vec::Vec;
 
 use crate::time::Instant;
 
-/// How many deadlines there are below each. Four take half the levels of two, and comparing them costs
-/// less than a level: they lie side by side.
+/// The number of children of each heap node. Four need half the levels of two, and comparing four adjacent deadlines
+/// costs less than a level.
 const BELOW: usize = 4;
 
-/// A heap that knows where each place is, so a deadline can be moved or taken out.
+/// A heap that knows the position of each slot, so that a deadline can be moved or removed.
 ///
-/// Setting and clearing take logarithmic time; nothing is allocated once it has grown. Of equal
-/// deadlines the one with the lower order comes first; no two places have the same order.
+/// Setting and clearing take logarithmic time; a heap that has grown allocates nothing. Of equal deadlines, the one
+/// with the lower order comes first; no two slots have the same order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Deadlines {
     heap: Vec<Deadline>,
-    /// Where in the heap each place is, or [`NOWHERE`].
+    /// The position of each slot in the heap, or [`NOWHERE`].
     positions: Vec<u32>,
 }
 
-/// Places are 32 bits wide, and so many deadlines would not fit into memory.
+/// The mark of a slot without a deadline. It is never a valid position, because so many deadlines would not fit into
+/// memory.
 const NOWHERE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,7 +31,7 @@ struct Deadline {
 }
 
 impl Deadline {
-    /// Compared as one number, which takes no branch.
+    /// Compares the keys as one number, which takes no branch.
     const fn is_before(&self, other: &Self) -> bool {
         self.key() < other.key()
     }
@@ -41,37 +42,37 @@ impl Deadline {
 }
 
 impl Deadlines {
-    /// None.
+    /// An empty heap.
     pub(crate) const NONE: Self = Self { heap: Vec::new(), positions: Vec::new() };
 
     pub(crate) const fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
 
-    /// The earliest deadline and whose it is.
+    /// Returns the earliest deadline and its slot.
     pub(crate) fn first(&self) -> Option<(Instant, u32)> {
         self.heap.first().map(|deadline| (deadline.at, deadline.place))
     }
 
-    /// The deadline of a place, if it has one.
+    /// Returns the deadline of a slot, if it has one.
     pub(crate) fn of(&self, place: u32) -> Option<Instant> {
         self.heap.get(self.position(place)?).map(|deadline| deadline.at)
     }
 
-    /// The earliest deadline but one.
+    /// Returns the second earliest deadline.
     pub(crate) fn second(&self) -> Option<Instant> {
         let below = self.heap.iter().skip(1).take(BELOW);
         below.map(|deadline| deadline.at).min()
     }
 
-    /// Gives the memory back if there are none.
+    /// Frees the memory if the heap is empty.
     pub(crate) fn release(&mut self) {
         if self.is_empty() {
             *self = Self::NONE;
         }
     }
 
-    /// Sets the deadline of a place, or moves it.
+    /// Sets or moves the deadline of a slot.
     pub(crate) fn set(&mut self, place: u32, order: u64, at: Instant) {
         let deadline = Deadline { at, order, place };
         let position = self.position(place).unwrap_or_else(|| {
@@ -85,7 +86,7 @@ impl Deadlines {
         self.settle(position, deadline);
     }
 
-    /// Takes the deadline of a place out, if it has one.
+    /// Removes the deadline of a slot, if it has one.
     pub(crate) fn clear(&mut self, place: u32) {
         let Some(position) = self.position(place) else { return };
         if let Some(known) = self.positions.get_mut(place as usize) {
@@ -97,8 +98,8 @@ impl Deadlines {
         }
     }
 
-    /// Puts a deadline where it belongs, given a position that is free. The others move into the gap one
-    /// by one, and it is put down once.
+    /// Moves a deadline from a free position to its place in the heap. The others move into the gap one by one, so
+    /// the deadline is written once.
     fn settle(&mut self, position: usize, deadline: Deadline) {
         let mut gap = self.rise(position, &deadline);
         if gap == position {
@@ -127,7 +128,7 @@ impl Deadlines {
         gap
     }
 
-    /// The earliest of the deadlines right below a position, and where it is.
+    /// Returns the earliest of the children of a position, with its own position.
     fn first_below(&self, position: usize) -> Option<(usize, Deadline)> {
         let start = BELOW * position + 1;
         let below = self.heap.get(start..).filter(|below| !below.is_empty())?;
@@ -136,7 +137,7 @@ impl Deadlines {
             _ => one,
         };
         let at = match below.first_chunk::<BELOW>() {
-            // Two by two: what one comparison needs does not wait for the other.
+            // The comparisons of the two pairs do not depend on each other.
             Some([a, b, c, d]) => {
                 let left = usize::from(b.is_before(a));
                 let right = 2 + usize::from(d.is_before(c));

@@ -1,4 +1,4 @@
-//! Writes JSON-RPC envelopes around payloads.
+//! Writers of JSON-RPC envelopes around payloads.
 
 use core::fmt::Display;
 
@@ -13,10 +13,10 @@ use crate::schema::{
     Additions, Empty, EncodeError, MetaAdditions, Misfit, Payload, PayloadWriter, Problem, Writer,
 };
 
-/// What goes into the `id` of an answer.
+/// The `id` of a response.
 #[derive(Clone, Copy)]
 pub(crate) enum Answer<'a> {
-    /// The id of the request, as it came.
+    /// The id of the request in its wire form.
     To(&'a Id<'a>),
     /// `null`: the id could not be read (JSON-RPC 2.0, and MCP up to 2025-06-18).
     Null,
@@ -25,7 +25,7 @@ pub(crate) enum Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// Writes the beginning of an answer.
+    /// Writes the beginning of a response.
     fn open(self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         let literal = match self {
             Self::To(id) => id.as_wire(),
@@ -39,10 +39,10 @@ impl Answer<'_> {
 
 const OPEN: &[u8] = b"{\"jsonrpc\":\"2.0\"";
 
-/// The same, with the id to follow.
+/// The beginning of a message with an id; the id follows.
 const OPEN_WITH_ID: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
 
-/// A request with the id of ours that comes next.
+/// Writes a request with an id of this side.
 pub(crate) fn write_request(
     writer: &mut Writer<'_>,
     id: u64,
@@ -56,7 +56,7 @@ pub(crate) fn write_request(
     write_method(writer, method, params, additions, form)
 }
 
-/// A notification.
+/// Writes a notification.
 pub(crate) fn write_notification(
     writer: &mut Writer<'_>,
     method: &str,
@@ -66,7 +66,7 @@ pub(crate) fn write_notification(
     write_notification_with(writer, method, params, MetaAdditions::NONE, form)
 }
 
-/// A notification, with something in its `_meta`.
+/// Writes a notification with additional `_meta` members.
 pub(crate) fn write_notification_with(
     writer: &mut Writer<'_>,
     method: &str,
@@ -91,7 +91,7 @@ fn write_method(
     writer.push(b"}")
 }
 
-/// A successful response.
+/// Writes a successful response.
 pub(crate) fn write_result(
     writer: &mut Writer<'_>,
     id: &Id<'_>,
@@ -104,13 +104,13 @@ pub(crate) fn write_result(
     writer.push(b"}")
 }
 
-/// A successful response that says no more.
+/// Writes a successful response with an empty result.
 pub(crate) fn write_success(writer: &mut Writer<'_>, id: &Id<'_>) -> Result<(), EncodeError> {
     Answer::To(id).open(writer)?;
     writer.push(b",\"result\":{}}")
 }
 
-/// What an error response says.
+/// The content of an error response.
 #[derive(Clone, Copy)]
 pub(crate) struct Fault<'a> {
     pub(crate) code: ErrorCode,
@@ -118,13 +118,13 @@ pub(crate) struct Fault<'a> {
     pub(crate) data: Option<&'a dyn ErrorData>,
 }
 
-/// What more an error says, any JSON.
+/// The `data` of an error: any JSON value.
 pub(crate) trait ErrorData {
-    /// Appends it, compared with a form if there is one.
+    /// Appends the data, validated against `form` if there is one.
     fn write(&self, writer: &mut Writer<'_>, form: Option<Form>) -> Result<(), EncodeError>;
 }
 
-/// A value of the application.
+/// A value of the application as error data.
 pub(crate) struct Serialized<'a, T: ?Sized>(pub(crate) &'a T);
 
 impl<T: Serialize + ?Sized> ErrorData for Serialized<'_, T> {
@@ -147,12 +147,12 @@ impl ErrorData for Raw<'_> {
 }
 
 impl<'a> Fault<'a> {
-    /// A fault about which there is no more to say.
+    /// Creates a fault without data.
     pub(crate) const fn plain(code: ErrorCode, message: &'a dyn Display) -> Self {
         Self { code, message, data: None }
     }
 
-    /// The fault that somebody else has found, as it came.
+    /// Creates a fault from a received error object, unchanged.
     pub(crate) const fn of(error: &'a ErrorObject<'a>) -> Self {
         let data = match &error.data {
             Some(data) => Some(data as &dyn ErrorData),
@@ -162,7 +162,7 @@ impl<'a> Fault<'a> {
     }
 }
 
-/// An error response, of which the data has this form if there is one.
+/// Writes an error response whose data must match `form`, if there is one.
 pub(crate) fn write_error(
     writer: &mut Writer<'_>,
     id: Answer<'_>,

@@ -1,4 +1,4 @@
-//! Request ids and progress tokens: integers or strings, kept as they came.
+//! [`Id`], the request ids and progress tokens of the peer: integers or strings in their wire form.
 
 use alloc::borrow::Cow;
 use core::fmt;
@@ -9,20 +9,20 @@ use crate::json::{LONGEST_SHOWN, Str};
 
 /// The id of a request, or a progress token: an integer or a string.
 ///
-/// It is kept as it stands on the wire and goes back byte for byte. `7` and `"7"` are different
-/// ids; strings are compared by the text they stand for. Integers may have any size.
+/// An id keeps its wire form and is echoed byte for byte. `7` and `"7"` are different ids; strings are compared by
+/// their decoded text. Integers may have any size.
 ///
-/// A fraction, an exponent and `-0` are refused: peers disagree on whether `1.0` is `1`, so an
-/// answer to it could be lost.
+/// A fraction, an exponent and `-0` are rejected: peers disagree on whether `1.0` equals `1`, so a response could be
+/// lost.
 #[derive(Clone)]
 #[doc(alias = "RequestId")]
 pub struct Id<'a> {
-    /// An integer literal in its one spelling, or a string literal with its quotes.
+    /// An integer literal in its canonical spelling, or a string literal with its quotes.
     literal: Cow<'a, str>,
 }
 
 impl<'a> Id<'a> {
-    /// The id that this JSON text is, of at most `longest` bytes.
+    /// Parses an id from its JSON literal of at most `longest` bytes.
     pub(crate) fn from_literal(literal: &'a str, longest: usize) -> Result<Self, ViolationKind> {
         let plain = match literal.as_bytes() {
             [b'"', ..] => true,
@@ -39,32 +39,32 @@ impl<'a> Id<'a> {
         Ok(Self::trusted(literal))
     }
 
-    /// The id of a literal that was checked before.
+    /// Wraps a literal that was checked before.
     pub(crate) const fn trusted(literal: &'a str) -> Self {
         Self { literal: Cow::Borrowed(literal) }
     }
 
-    /// As it stands on the wire: a string with its quotes.
+    /// Returns the wire form: a string has its quotes.
     pub fn as_wire(&self) -> &str {
         &self.literal
     }
 
-    /// The string, if it is one.
+    /// Returns the string, if the id is one.
     pub fn as_string(&self) -> Option<Str<'_>> {
         Str::from_literal(&self.literal)
     }
 
-    /// The integer, if it is one and fits.
+    /// Returns the integer, if the id is one and fits.
     pub fn as_integer(&self) -> Option<i64> {
         self.literal.parse().ok()
     }
 
-    /// The same id with its own copy of the text.
+    /// Copies the text, so that the id no longer borrows the input.
     pub fn into_owned(self) -> Id<'static> {
         Id { literal: Cow::Owned(self.literal.into_owned()) }
     }
 
-    /// An unsigned integer, also one in a string if that is allowed.
+    /// Returns an unsigned integer; a string that contains one is accepted if `also_in_string`.
     pub(crate) fn number(&self, also_in_string: bool) -> Option<u64> {
         if let Ok(number) = self.literal.parse() {
             return Some(number);
@@ -74,7 +74,7 @@ impl<'a> Id<'a> {
         (also_in_string && canonical).then(|| text.parse().ok()).flatten()
     }
 
-    /// A hash of what the id stands for: equal ids have equal hashes.
+    /// Returns a hash of the decoded value: equal ids have equal hashes.
     pub(crate) fn hash32(&self) -> u32 {
         let mut hasher = Fnv::default();
         self.hash(&mut hasher);
@@ -88,7 +88,7 @@ impl PartialEq for Id<'_> {
         if self.literal == other.literal {
             return true;
         }
-        // Integers have one spelling each, strings several if one of them has escapes.
+        // Integers have one spelling each; strings have several only if one of them has escapes.
         let has_escapes = |id: &Self| memchr::memchr(b'\\', id.literal.as_bytes()).is_some();
         work!(self.literal.len());
         if !has_escapes(self) && !has_escapes(other) {
@@ -118,7 +118,7 @@ impl Hash for Id<'_> {
 }
 
 impl fmt::Display for Id<'_> {
-    /// As it stands on the wire, so that `7` and `"7"` look different.
+    /// Writes the wire form, so that `7` and `"7"` look different.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(&self.literal)
     }
@@ -134,8 +134,8 @@ impl fmt::Debug for Id<'_> {
     }
 }
 
-/// FNV-1a: short, and the same everywhere. Who may choose ids may choose colliding ones; the table
-/// they meet in is bounded by [`Limits::inbound_requests`](crate::Limits::inbound_requests).
+/// The FNV-1a hasher: short, and identical on every platform. A peer can choose colliding ids;
+/// [`Limits::inbound_requests`](crate::Limits::inbound_requests) bounds the table that they collide in.
 struct Fnv(u64);
 
 impl Default for Fnv {

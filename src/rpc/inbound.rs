@@ -1,4 +1,4 @@
-//! Requests of the peer that have not been answered.
+//! [`Inbound`], the table of open requests of the peer.
 
 use alloc::string::String;
 
@@ -7,15 +7,15 @@ use super::index::{Index, Lookup};
 use super::table::{Ending, Recycle, Table};
 use crate::handle::{ConnectionNumber, Place};
 
-/// The unanswered requests, in the order they came, found by handle or by wire id.
+/// The open requests, in order of arrival, found by handle or by wire id.
 ///
-/// `E` is what the layer above keeps with each. Ids are the peer's: two requests with one id can be
-/// in the table if the layer above lets them. Such twins are linked, so that any number of them
-/// costs no more to find than one.
+/// `E` is the state of the layer above for each request. The peer chooses the ids: two requests with one id can be in
+/// the table if the layer above admits them. Such twins are linked, so that finding one costs the same for any number
+/// of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Inbound<E> {
     table: Table<Entry<E>>,
-    /// The requests by their ids, of twins the first.
+    /// The requests by their ids; of twins, the first.
     by_id: Index,
 }
 
@@ -28,13 +28,13 @@ struct Entry<E> {
     extra: E,
 }
 
-/// The neighbours among the requests with the same id: the first to come, then the others from the
-/// latest to the earliest.
+/// The neighbors among the requests with the same id. The list begins with the first to arrive; the others follow
+/// from the latest to the earliest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Twins {
     previous: Option<u32>,
     next: Option<u32>,
-    /// It can no longer be found by its id.
+    /// Whether the request can no longer be found by its id.
     detached: bool,
 }
 
@@ -60,14 +60,14 @@ impl<E: Recycle> Inbound<E> {
         self.table.is_empty()
     }
 
-    /// Takes in a request whose id no other one has.
+    /// Inserts a request whose id no other one has.
     pub(crate) fn insert(&mut self, id: &Id<'_>, fill: impl FnOnce(&mut E)) -> Place {
         let (place, hash) = self.put(id, fill);
         self.by_id.insert(hash, place.index);
         place
     }
 
-    /// Takes in a request whose id others may have.
+    /// Inserts a request whose id others may have.
     pub(crate) fn insert_twin(&mut self, id: &Id<'_>, fill: impl FnOnce(&mut E)) -> Place {
         let Some(first) = self.find(id) else { return self.insert(id, fill) };
         let (place, _) = self.put(id, fill);
@@ -83,7 +83,7 @@ impl<E: Recycle> Inbound<E> {
         place
     }
 
-    /// Puts in a request that has no id, so that only its place leads to it.
+    /// Inserts a request without an id, which can only be found by its slot.
     pub(crate) fn insert_unnamed(&mut self, fill: impl FnOnce(&mut E)) -> Place {
         self.table.insert(|entry| {
             entry.twins.detached = true;
@@ -101,7 +101,7 @@ impl<E: Recycle> Inbound<E> {
         (place, hash)
     }
 
-    /// The request with this id, of twins the first.
+    /// Returns the request with this id; of twins, the first.
     #[inline]
     pub(crate) fn find(&self, id: &Id<'_>) -> Option<Place> {
         match self.look_up(id) {
@@ -110,10 +110,10 @@ impl<E: Recycle> Inbound<E> {
         }
     }
 
-    /// Whether there is a request with this id, and if not, whether there can be one.
+    /// Looks up a request by its id, and reports whether an absent one can be inserted.
     #[inline]
     pub(crate) fn look_up(&self, id: &Id<'_>) -> Lookup {
-        // Most requests come when no other is being served, and taking the hash is most of the work.
+        // Most requests arrive when no other is open, and the hash is most of the work.
         if self.table.is_empty() {
             return Lookup::Free;
         }
@@ -137,7 +137,7 @@ impl<E: Recycle> Inbound<E> {
         self.table.get_mut(place).map(|entry| &mut entry.extra)
     }
 
-    /// The wire id of a request.
+    /// Returns the wire id of a request.
     pub(crate) fn id(&self, place: Place) -> Option<Id<'_>> {
         self.table.get(place).map(|entry| Id::trusted(&entry.id))
     }
@@ -155,7 +155,7 @@ impl<E: Recycle> Inbound<E> {
         self.table.remove(place, ending)
     }
 
-    /// Makes a request one that cannot be found by its id any more.
+    /// Removes a request from the index of ids.
     pub(crate) fn detach(&mut self, place: Place) {
         let Some(entry) = self.table.get(place) else { return };
         let (hash, twins, index) = (entry.hash, entry.twins, place.index);
@@ -189,7 +189,7 @@ impl<E: Recycle> Inbound<E> {
         }
     }
 
-    /// Gives the memory back if there are no requests.
+    /// Frees the memory if no requests are open.
     pub(crate) fn release(&mut self) {
         self.table.release();
         self.by_id.release();

@@ -1,58 +1,58 @@
-//! A hash index from ids to places in a table: chains of bounded length, no randomness.
+//! [`Index`], a hash index from ids to entries of a table: chains of bounded length, no randomness.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Finds places by hash. What they hold is the table's; the caller compares.
+/// A hash index of entries. The table owns the keys, and the caller compares them.
 ///
-/// Each hash has a home, and the places whose hashes have the same home form a chain. There are at least as
-/// many homes as places, so chains are short, unless whoever chooses the ids chooses those that collide:
-/// [`look_up`](Self::look_up) says when a chain has [`LONGEST_CHAIN`] places, and that another one is to be
-/// refused. So no operation takes more steps than that, whatever the hashes are. Nothing depends on the order
-/// of a chain: the same calls always give the same answers.
+/// Each hash has a home, and the entries whose hashes share a home form a chain. There are at least as many homes as
+/// entries, so chains are short unless the peer chooses ids that collide. [`look_up`](Self::look_up) reports a chain
+/// that has reached [`LONGEST_CHAIN`] entries, and the caller rejects a further id. So no operation takes more steps
+/// than that, for any hashes. No result depends on the order of a chain: the same calls always give the same results.
 ///
-/// One core tries 1,300 million ids of 12 digits in a second: it finds a million ids for one home among 1,024 each second,
-/// those for all 64 chains that 1,024 requests can fill in a millisecond, and about 1,000 ids with one hash of 32 bits in
-/// an hour. In full chains a message of 2,200 instructions costs 100 more (a ping 37 steps and not 5), and 1,000 more if
-/// it is refused; a ping costs 42,000 and not 16,000 if all 16 ids have one hash and are as long as they may be.
+/// One core tries 1,300 million ids of 12 digits in a second. It finds a million ids for one home among 1,024 each
+/// second, the ids for all 64 chains that 1,024 requests can fill in a millisecond, and about 1,000 ids with one hash
+/// of 32 bits in an hour. With full chains, a message of 2,200 instructions costs 100 more (a ping takes 37 steps
+/// instead of 5), and 1,000 more if it is rejected. A ping costs 42,000 instead of 16,000 if all 16 ids have one hash
+/// and the maximum length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Index {
-    /// A power of two many, or none; each is a home, and the link of a place.
+    /// A power of two of slots, or none; each is a home, and the link of the entry with its index.
     slots: Vec<Slot>,
     used: u32,
 }
 
-/// The most places in one chain. Of ids that nobody has chosen to collide, one in ten million millions finds so
-/// many before it.
+/// The maximum number of entries in one chain. Without deliberate collisions, one id in ten million millions meets such
+/// a chain.
 pub(crate) const LONGEST_CHAIN: u32 = 16;
 
-/// What an [`Index`] knows of an id.
+/// The result of a look-up in an [`Index`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// It is at this place.
+    /// The id is in the table, at this index.
     Found(u32),
-    /// It is not there, and can be put in.
+    /// The id is absent, and can be inserted.
     Free,
-    /// It is not there, and too many others have the same home.
+    /// The id is absent, and its chain is full.
     Crowded,
 }
 
-/// The home of hashes, and what is known of the place with the same index.
+/// A home of hashes, and the link of the entry with the same index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Slot {
-    /// The first place of the chain that has its home here.
+    /// The first entry of the chain with this home.
     first: Next,
     link: Link,
 }
 
-/// A place in a chain.
+/// The link of an entry in its chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Link {
     hash: u32,
     next: Next,
 }
 
-/// The index of a place, or that there is none: half the size of an `Option`. No table gets that far.
+/// The index of an entry, or none: half the size of an `Option`. No table grows as far as the reserved value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Next(u32);
 
@@ -67,14 +67,14 @@ impl Default for Next {
 }
 
 impl Index {
-    /// An empty one. It allocates nothing.
+    /// Creates an empty index. It allocates nothing.
     pub(crate) const fn new() -> Self {
         Self { slots: Vec::new(), used: 0 }
     }
 
-    /// Adds a place under a hash.
+    /// Adds an entry under a hash.
     pub(crate) fn insert(&mut self, hash: u32, place: u32) {
-        // Places are dense, so this keeps the chains short as well.
+        // The indices of entries are dense, so this keeps the chains short as well.
         while self.slots.len() <= place as usize {
             self.grow();
         }
@@ -82,7 +82,7 @@ impl Index {
         self.used += 1;
     }
 
-    /// The first place under this hash that `is_it` accepts.
+    /// Returns the first entry under this hash that `is_it` accepts.
     pub(crate) fn find(&self, hash: u32, is_it: impl FnMut(u32) -> bool) -> Option<u32> {
         match self.look_up(hash, is_it) {
             Lookup::Found(place) => Some(place),
@@ -90,7 +90,7 @@ impl Index {
         }
     }
 
-    /// The same, and if there is none, whether there is room for one.
+    /// Looks up an entry like [`find`](Self::find), and reports whether an absent one can be inserted.
     pub(crate) fn look_up(&self, hash: u32, mut is_it: impl FnMut(u32) -> bool) -> Lookup {
         let mut steps = 0;
         let mut at = self.first(hash);
@@ -109,7 +109,7 @@ impl Index {
         }
     }
 
-    /// Takes a place out again.
+    /// Removes an entry.
     pub(crate) fn remove(&mut self, hash: u32, place: u32) {
         let Some(link) = self.link(Next(place)) else { return };
         if self.point(hash, place, link.next) {
@@ -118,26 +118,26 @@ impl Index {
         }
     }
 
-    /// Puts another place with the same hash where one was.
+    /// Replaces an entry by another one with the same hash.
     pub(crate) fn replace(&mut self, hash: u32, place: u32, by: u32) {
         self.remove(hash, place);
         self.insert(hash, by);
     }
 
-    /// Gives the memory back if there are no places.
+    /// Frees the memory if the index is empty.
     pub(crate) fn release(&mut self) {
         if self.used == 0 {
             *self = Self::default();
         }
     }
 
-    /// How many homes there are.
+    /// Returns the number of homes.
     #[cfg(test)]
     pub(crate) fn homes(&self) -> usize {
         self.slots.len()
     }
 
-    /// Makes whatever leads to a place in the chain of a hash lead elsewhere. Says whether anything did.
+    /// Redirects the link that leads to an entry in the chain of a hash. Returns whether the entry was in the chain.
     fn point(&mut self, hash: u32, place: u32, to: Next) -> bool {
         let mut at = self.first(hash);
         if at.0 == place {
@@ -170,7 +170,7 @@ impl Index {
         }
     }
 
-    /// Makes a place the first one of its chain.
+    /// Makes an entry the first one of its chain.
     fn put(&mut self, hash: u32, place: u32) {
         let home = self.home(hash);
         if let Some(slot) = self.slots.get_mut(home) {
@@ -180,7 +180,7 @@ impl Index {
     }
 
     fn home(&self, hash: u32) -> usize {
-        // The upper half of the product depends on every bit of the hash, also on the highest ones.
+        // The upper half of the product depends on every bit of the hash, including the highest ones.
         let spread = u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         spread as usize & self.slots.len().wrapping_sub(1)
     }
@@ -206,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    /// Ids of calls count up, and their hashes with them; others differ in their high bits only.
+    /// Ids of calls count up, and so do their hashes; other hashes differ only in their high bits.
     #[test]
     fn hashes_that_are_alike_have_homes_of_their_own() {
         for shift in [0, 8, 16, 24] {
@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    /// Whoever chooses the ids can give them all the same home, or the same hash.
+    /// A peer can choose ids that all have the same home, or the same hash.
     #[test]
     fn chains_have_an_end() {
         let mut index = Index::default();

@@ -1,4 +1,4 @@
-//! Messages by their intent, which alone decides what a frame is.
+//! Classification of messages. The [`Intent`] of a frame decides its treatment.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use crate::codes::{ErrorCode, ViolationKind};
 use crate::json::{Envelope, JsonErrorKind, LONGEST_SHOWN, Member, MemberTexts, Object, Raw, Str};
 use crate::limits::Limits;
 
-/// A well-formed message. Its texts are JSON that has been scanned.
+/// A well-formed message. Its texts are scanned JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Message<'e, 'a> {
     Request {
@@ -30,14 +30,14 @@ pub(crate) enum Message<'e, 'a> {
         id: Id<'a>,
         error: ErrorObject<'a>,
     },
-    /// An error whose sender could not read the id of what it answers.
+    /// An error whose sender could not read the id of the request.
     IdlessError {
         error: ErrorObject<'a>,
     },
 }
 
 impl Message<'_, '_> {
-    /// The method and the id, as far as they are short enough to be shown.
+    /// Returns the method and the id, unless they are too long for a log line.
     #[inline]
     pub(crate) fn shown(&self) -> (Option<&str>, Option<&str>) {
         const LONGEST_METHOD: usize = LONGEST_SHOWN - "\"\"".len();
@@ -54,14 +54,14 @@ impl Message<'_, '_> {
     }
 }
 
-/// What kind of result a result says it is.
+/// The declared type of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResultType {
     Absent,
     Complete,
     InputRequired,
     Task,
-    /// Another one, or none that could be.
+    /// Another type, or a value that is not a type.
     Other,
 }
 
@@ -77,37 +77,37 @@ impl ResultType {
     }
 }
 
-/// A frame that is no well-formed message.
+/// A frame that is not a well-formed message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Defective<'a> {
     pub(crate) kind: ViolationKind,
-    /// The id, if there is exactly one and it can be read.
+    /// The id, if the frame has exactly one and it is readable.
     pub(crate) id: Option<Id<'a>>,
-    /// Whether it was certainly meant as a message. Text that is not even JSON has to prove that;
-    /// without proof its id may end a call of that id and is not answered.
+    /// Whether the frame was certainly meant as a message. Text that is not even JSON needs evidence for that.
+    /// Without evidence, its id may end a call of that id, but gets no error response.
     pub(crate) meant: bool,
     pub(crate) intent: Intent,
 }
 
-/// What a defective frame was going to be.
+/// The presumed kind of a defective frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Intent {
-    /// A request: it gets an error if its id could be read.
+    /// A request: it gets an error response if its id is readable.
     Request,
-    /// A response: it ends the call whose id it has and is never answered.
+    /// A response: it ends the call of its id, and never gets a response.
     Response,
-    /// It has an id and could be either: it ends the call of that id if there is one, else it is a
+    /// A request or a response, with an id: it ends the call of that id if one is pending, otherwise it counts as a
     /// request.
     Either,
-    /// A notification: it is never answered.
+    /// A notification: it never gets a response.
     Notification,
-    /// No message at all, or nothing to tell which.
+    /// Not a message, or of unknown kind.
     Other,
 }
 
 /// The error of a JSON-RPC response, as the peer sent it.
 ///
-/// Programs disagree about codes: show them, do not branch on them.
+/// Implementations disagree about codes: show them, do not branch on them.
 ///
 /// ```
 /// use mcp_sansio::error::ErrorObject;
@@ -124,27 +124,27 @@ pub(crate) enum Intent {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ErrorObject<'a> {
-    /// What went wrong, as a number.
+    /// The error code.
     pub code: ErrorCode,
-    /// What went wrong, in a sentence. Empty if the peer left it out, which it must not.
+    /// The error message, one sentence. Empty if the peer omitted it in violation of the specification.
     pub message: Str<'a>,
-    /// Anything more the peer wants to say.
+    /// Additional data of the peer.
     pub data: Option<Raw<'a>>,
 }
 
 impl<'a> ErrorObject<'a> {
-    /// An error with this code, and this message, one short sentence. It copies the message.
+    /// Creates an error with this code and this message, one short sentence. It copies the message.
     pub fn new(code: ErrorCode, message: &str) -> Self {
         Self { code, message: Str::from(message), data: None }
     }
 
-    /// The same error with something more to say, any JSON.
+    /// Adds data to the error, any JSON value.
     #[must_use]
     pub fn with_data(self, data: Raw<'a>) -> Self {
         Self { data: Some(data), ..self }
     }
 
-    /// The error of a scanned `error` member; `None` if it is none.
+    /// Parses a scanned `error` member; `None` if it is not an error object.
     pub(crate) fn from_literal(error: &'a str) -> Option<Self> {
         let mut code = None;
         let mut message = Some(Str::trusted(""));
@@ -164,16 +164,16 @@ impl<'a> ErrorObject<'a> {
         Some(Self { code: code?, message: message?, data })
     }
 
-    /// Whether it says that there is no such resource, in one of the ways in which servers say that:
-    /// with [`RESOURCE_NOT_FOUND`](ErrorCode::RESOURCE_NOT_FOUND), or with
-    /// [`INVALID_PARAMS`](ErrorCode::INVALID_PARAMS) and the URI.
+    /// Whether the error reports that a resource does not exist, in one of the forms that servers use: with
+    /// [`RESOURCE_NOT_FOUND`](ErrorCode::RESOURCE_NOT_FOUND), or with [`INVALID_PARAMS`](ErrorCode::INVALID_PARAMS)
+    /// and the URI.
     pub fn is_resource_not_found(&self) -> bool {
         let has_uri = || self.data.as_ref().and_then(|data| data.get("uri")).is_some();
         self.code == ErrorCode::RESOURCE_NOT_FOUND
             || (self.code == ErrorCode::INVALID_PARAMS && has_uri())
     }
 
-    /// The same error with its own copy of the text.
+    /// Copies the text, so that the error no longer borrows the input.
     pub fn into_owned(self) -> ErrorObject<'static> {
         ErrorObject {
             code: self.code,
@@ -183,8 +183,7 @@ impl<'a> ErrorObject<'a> {
     }
 }
 
-/// The code and the message, which are in the words of the peer: what is shown is its to choose, line breaks and
-/// all.
+/// Writes the code and the message. The message is text of the peer and may contain anything, including line breaks.
 impl fmt::Display for ErrorObject<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.code)?;
@@ -197,16 +196,16 @@ impl fmt::Display for ErrorObject<'_> {
 
 impl core::error::Error for ErrorObject<'_> {}
 
-/// Whether the version of JSON-RPC has to be right.
+/// Whether the `jsonrpc` version must be correct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Versions {
-    /// `"2.0"` and nothing else.
+    /// Only `"2.0"` is accepted.
     Exact,
-    /// Any, or none at all.
+    /// Any version, or none, is accepted.
     Any,
 }
 
-/// Tells what a scanned frame is.
+/// Classifies a scanned frame.
 pub(crate) fn classify<'e, 'a>(
     envelope: &'e Envelope<'a>,
     limits: &Limits,
@@ -225,7 +224,7 @@ pub(crate) fn classify<'e, 'a>(
     }
     let id = match id {
         None => None,
-        // It cannot be kept, but it can be sent back.
+        // The id is too long to be stored, but the error response can contain it.
         Some(Ok(id)) if limits.id_bytes < id.as_wire().len() => {
             return defective(ViolationKind::LongId, Some(id), true);
         }
@@ -237,7 +236,7 @@ pub(crate) fn classify<'e, 'a>(
         return defective(ViolationKind::NotAMessage, None, false);
     }
     if versions == Versions::Exact && !versioned(envelope) {
-        // An object with an `id` and nothing else of JSON-RPC is a line of some log.
+        // An object with an `id` and no other member of JSON-RPC is a line of a log.
         return if intent == Intent::Either
             && !envelope.has(Member::Params)
             && !has_outcome(envelope)
@@ -261,9 +260,9 @@ pub(crate) fn classify<'e, 'a>(
     }
 }
 
-/// A request or a notification about which there is nothing to say, as nearly all are.
+/// The common case: a valid request or notification.
 ///
-/// It decides nothing by itself: what it does not recognise at once is looked at more closely.
+/// This is a fast path that rejects nothing: a frame that it does not recognize takes the slow path.
 #[inline]
 fn asking<'e, 'a>(envelope: &'e Envelope<'a>, limits: &Limits) -> Option<Message<'e, 'a>> {
     let is_sound = envelope.defect().is_none() && !envelope.has_duplicates();
@@ -287,7 +286,7 @@ fn asking<'e, 'a>(envelope: &'e Envelope<'a>, limits: &Limits) -> Option<Message
     })
 }
 
-/// The version of JSON-RPC, a literal.
+/// The version of JSON-RPC, as a JSON literal.
 const VERSION: &str = "\"2.0\"";
 
 fn request<'e, 'a>(
@@ -336,32 +335,32 @@ fn response<'e, 'a>(
     }
 }
 
-/// The id, however long: absent, readable, or not.
+/// Returns the id, of any length: absent, readable, or malformed.
 fn id<'a>(envelope: &Envelope<'a>) -> Option<Result<Id<'a>, ViolationKind>> {
     if envelope.is_duplicated(Member::Id) {
         return Some(Err(ViolationKind::DuplicateId));
     }
     let literal = envelope.get(Member::Id)?;
-    // The defect of the frame can be in its id, which then cannot be sent back.
+    // The defect of the frame can be in its id, which then cannot be echoed.
     if envelope.defect().is_some() && Raw::new(literal).is_err() {
         return Some(Err(ViolationKind::MalformedId));
     }
     Some(Id::from_literal(literal, usize::MAX))
 }
 
-/// What the members say the frame is. The presence of an id alone proves nothing.
+/// Derives the kind of the frame from its members. An id alone proves nothing.
 fn intent(envelope: &Envelope<'_>) -> Intent {
-    // A method of `null` is none.
+    // A method of `null` does not count as a method.
     let has_method =
         envelope.has(Member::Method) && envelope.get(Member::Method).is_none_or(|m| m != "null");
     let has_id = envelope.has(Member::Id);
     match (has_method, has_outcome(envelope)) {
         (true, false) => {
             let complete = envelope.defect().is_none_or(|defect| defect.kind().keeps_structure());
-            // In the part of a text that cannot be read there may be an id.
+            // The unreadable part of the text may contain an id.
             if complete && !has_id { Intent::Notification } else { Intent::Request }
         }
-        // A peer that sends the method back with its answer, or one that is confused.
+        // The peer echoes the method in its response, or is confused.
         (true, true) => {
             if has_id {
                 Intent::Either
@@ -397,7 +396,7 @@ fn has_duplicates(envelope: &Envelope<'_>) -> bool {
 
 pub(crate) const fn defect_kind(kind: JsonErrorKind) -> ViolationKind {
     match kind {
-        // What there is could be the beginning of a message.
+        // The text could be the beginning of a message.
         JsonErrorKind::Ended => ViolationKind::SplitOverLines,
         JsonErrorKind::TooDeep => ViolationKind::TooDeep,
         JsonErrorKind::NotAnObject => ViolationKind::NotAMessage,

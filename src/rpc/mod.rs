@@ -1,5 +1,5 @@
-//! JSON-RPC 2.0, and nothing of MCP: ids, messages by their intent, and the tables of what is in
-//! flight in each direction and until when.
+//! JSON-RPC 2.0 without MCP: ids, message classification, and the tables of open requests and calls with their
+//! deadlines.
 
 mod clock;
 mod deadlines;

@@ -1,4 +1,4 @@
-//! Calls of ours that have not been answered.
+//! [`Outbound`], the table of pending calls of this side.
 
 use alloc::collections::VecDeque;
 use core::fmt;
@@ -7,9 +7,9 @@ use super::index::Index;
 use super::table::{Ending, Recycle, Table};
 use crate::handle::{ConnectionNumber, Place};
 
-/// The pending calls, in the order they were made, found by handle or by wire id.
+/// The pending calls, in creation order, found by handle or by wire id.
 ///
-/// The ids are ours: integers that count up and are never used twice
+/// This side chooses the ids: integers that count up and are never reused
 /// ([requests](https://modelcontextprotocol.io/specification/2025-11-25/basic#requests)).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Outbound<E> {
@@ -17,7 +17,7 @@ pub(crate) struct Outbound<E> {
     by_id: Index,
     first_id: u64,
     next_id: u64,
-    /// The calls that were given up last, oldest first: their answers may still come.
+    /// The most recently abandoned calls, oldest first: their responses may still arrive.
     given_up: VecDeque<(u64, GivenUp)>,
     remembered: usize,
 }
@@ -28,20 +28,20 @@ struct Entry<E> {
     extra: E,
 }
 
-/// Why a call was given up before its answer came.
+/// The reason why a call was abandoned before its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum GivenUp {
     Cancelled,
     TimedOut,
 }
 
-/// Why a response belongs to no pending call.
+/// The reason why a response matches no pending call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UnmatchedCause {
     /// No call was ever made with this id: the peer is at fault.
     NeverIssued,
-    /// The call was answered before, or it ended longer ago than the machine remembers.
+    /// The call received its response before, or it ended longer ago than the machine remembers.
     Completed,
     /// The call was cancelled. A response may cross the cancellation; neither side is at fault.
     Cancelled,
@@ -49,7 +49,7 @@ pub enum UnmatchedCause {
     TimedOut,
 }
 
-/// In a sentence.
+/// Writes the reason as a sentence.
 impl fmt::Display for UnmatchedCause {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(match self {
@@ -73,7 +73,7 @@ const fn hash32(id: u64) -> u32 {
 }
 
 impl<E: Recycle> Outbound<E> {
-    /// No calls. The first one will get `first_id`.
+    /// Creates a table without calls. The first call gets `first_id`.
     pub(crate) fn new(connection: ConnectionNumber, first_id: u64, remembered: u32) -> Self {
         Self {
             table: Table::new(connection),
@@ -97,12 +97,12 @@ impl<E: Recycle> Outbound<E> {
         self.table.connection()
     }
 
-    /// The id that the next call will have.
+    /// Returns the id of the next call.
     pub(crate) const fn next_id(&self) -> u64 {
         self.next_id
     }
 
-    /// The place that the next call will have.
+    /// Returns the slot of the next call.
     pub(crate) fn next_place(&self) -> Place {
         self.table.next_place()
     }
@@ -110,7 +110,7 @@ impl<E: Recycle> Outbound<E> {
     /// Registers a call under the next id.
     pub(crate) fn insert(&mut self, fill: impl FnOnce(&mut E)) -> Place {
         let id = self.next_id;
-        // It starts at a number of 32 bits: at one call per nanosecond that lasts five hundred years.
+        // Ids start at a number of 32 bits: at one call per nanosecond they last five hundred years.
         self.next_id += 1;
         #[cfg(mutants)]
         if mutant!("ids_depend_on_the_clock") {
@@ -124,7 +124,7 @@ impl<E: Recycle> Outbound<E> {
         place
     }
 
-    /// Gives a pending call the next id: it is asked again under the same handle.
+    /// Assigns the next id to a pending call, which is sent again under the same handle.
     pub(crate) fn renew(&mut self, place: Place) -> Option<u64> {
         let old = self.id(place)?;
         let id = self.next_id;
@@ -162,7 +162,7 @@ impl<E: Recycle> Outbound<E> {
         self.table.get(place).map(|entry| entry.id)
     }
 
-    /// Takes a call out because it ended.
+    /// Removes a call that ended.
     pub(crate) fn remove(&mut self, place: Place, ending: Ending) -> bool {
         if let Some(id) = self.id(place) {
             self.by_id.remove(hash32(id), place.index);
@@ -170,7 +170,7 @@ impl<E: Recycle> Outbound<E> {
         self.table.remove(place, ending)
     }
 
-    /// Takes a call out and remembers that its answer may still come.
+    /// Removes a call and remembers that its response may still arrive.
     pub(crate) fn give_up(&mut self, place: Place, cause: GivenUp) {
         let Some(id) = self.id(place) else { return };
         self.remove(place, Ending::Cancelled);
@@ -183,7 +183,7 @@ impl<E: Recycle> Outbound<E> {
         self.given_up.push_back((id, cause));
     }
 
-    /// Why an id that no pending call has was answered.
+    /// Returns the reason why a response with this id matches no pending call.
     pub(crate) fn stray(&self, id: Option<u64>) -> UnmatchedCause {
         let Some(id) = id else { return UnmatchedCause::NeverIssued };
         work!(self.given_up.len());
@@ -199,7 +199,7 @@ impl<E: Recycle> Outbound<E> {
         UnmatchedCause::NeverIssued
     }
 
-    /// Gives the memory back if there are no calls.
+    /// Frees the memory if no calls are pending.
     pub(crate) fn release(&mut self) {
         self.table.release();
         self.by_id.release();
@@ -210,7 +210,7 @@ impl<E: Recycle> Outbound<E> {
         self.table.first()
     }
 
-    /// The place of the call that was made after another one.
+    /// Returns the slot of the call that was created after another one.
     pub(crate) fn after(&self, place: Place) -> Option<Place> {
         self.table.next(place)
     }
@@ -219,7 +219,7 @@ impl<E: Recycle> Outbound<E> {
         self.table.place_of(index)
     }
 
-    /// Changes the calls, in the order they were made.
+    /// Modifies the calls, in creation order.
     pub(crate) fn for_each(&mut self, mut change: impl FnMut(&mut E)) {
         let mut place = self.table.first();
         while let Some(current) = place {
@@ -239,7 +239,7 @@ impl<E: Recycle> Outbound<E> {
 mod tests {
     use super::hash32;
 
-    /// Ids count up from a number of 32 bits, and may leave these.
+    /// Ids count up from a number of 32 bits, and may exceed 32 bits.
     #[test]
     fn both_halves_of_an_id_count() {
         let ids = [1, 1 << 32, 1 << 32 | 1, u64::from(u32::MAX)];

@@ -1,4 +1,4 @@
-//! `Outgoing`: our requests in flight with their timers, and the clock that these run on.
+//! [`Outgoing`], the pending requests of this side with their timers, and the clock of these timers.
 
 use alloc::collections::VecDeque;
 use core::ops::Deref;
@@ -12,33 +12,33 @@ use crate::handle::{ConnectionNumber, Place};
 use crate::lazy_box::{Empty, LazyBox};
 use crate::time::Instant;
 
-/// Our requests that have not ended, in the order they were made, and when each of them is due.
+/// The pending requests of this side, in creation order, with their deadlines.
 ///
-/// `O` says who gets the answer and what it is for; nothing here looks at it. Timers run on a clock that can stand still
-/// ([`Clock`]); polls run on the real one. Invariants: a deadline is in the heap exactly if the timers of its request name
-/// one, and [`wait`](Self::wait) is the only way to change those.
+/// `O` identifies the receiver of the response and its purpose; this type does not inspect it. Timers run on a clock
+/// that can pause ([`Clock`]); polls run on real time. Invariants: a deadline is in the heap exactly if the timers of
+/// its request have one, and only [`wait`](Self::wait) changes those timers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Outgoing<O> {
     requests: Outbound<Request<O>>,
     deadlines: Deadlines,
     few: LazyBox<Few>,
     clock: Clock,
-    /// The first of the requests that may wait only so long while the clock stands still.
+    /// The oldest request with a limit on the pauses of the clock.
     ///
-    /// No request becomes one of these later. So looking for the next one never looks at a request twice.
+    /// No request acquires such a limit later, so the search for the next one never visits a request twice.
     first_pausing: Option<u32>,
-    /// How many requests do not count towards the limit of requests.
+    /// The number of requests that do not count towards the limit of requests.
     uncounted: u32,
-    /// How many requests the end of the connection need not wait for.
+    /// The number of requests for which the end of the connection does not wait.
     quiet: u32,
 }
 
-/// What few connections ever have.
+/// The state that few connections ever need.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Few {
-    /// When something else is to be done about a request, on the real clock.
+    /// The real time of the next poll of each request.
     polls: Deadlines,
-    /// Requests that were made or given up without knowing the time, with the total time they have.
+    /// Requests that were created or abandoned without a known time, with their total timeouts.
     undated: VecDeque<(Place, Option<Duration>)>,
 }
 
@@ -46,7 +46,7 @@ impl Empty for Few {
     const EMPTY: &'static Self = &Self { polls: Deadlines::NONE, undated: VecDeque::new() };
 }
 
-/// A request in flight.
+/// A pending request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Request<O> {
     timers: Timers,
@@ -64,67 +64,68 @@ impl<O: Recycle> Recycle for Request<O> {
     }
 }
 
-/// How long a request may take.
+/// The timeouts of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Patience {
-    /// How long to wait for an answer or progress.
+    /// The maximum time without a response or progress.
     pub(crate) idle: Option<Duration>,
-    /// How long to wait for the answer at most.
+    /// The maximum time until the response.
     pub(crate) total: Option<Duration>,
-    /// How long the clock may stand still for it; without a limit if it has no timers.
+    /// The maximum total pause of the clock during this request; unlimited if the request has no timers.
     pub(crate) pause: Option<Duration>,
-    /// The total time holds for whatever the request becomes.
+    /// Whether the total timeout also bounds the task that the request becomes.
     pub(crate) is_bounded: bool,
 }
 
-/// The timers of a request, on the clock that can stand still.
+/// The timers of a request, on the clock that can pause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Timers {
     idle: Option<Duration>,
     idle_at: Option<Instant>,
     total_at: Option<Instant>,
-    /// When the request is to be made again.
+    /// The time at which the request is to be sent again.
     retry_at: Option<Instant>,
-    /// For how long the clock had stood still when the request was made, and how much longer it may.
+    /// The total pause of the clock when the request was created. `pause` is the maximum further pause.
     lag: Duration,
     pause: Option<Duration>,
     is_bounded: bool,
 }
 
 impl Timers {
-    /// The earliest time at which something is to be done about the request.
+    /// Returns the earliest time at which the request needs attention.
     fn deadline(&self) -> Option<Instant> {
         [self.idle_at, self.total_at, self.retry_at].into_iter().flatten().min()
     }
 }
 
-/// What a request waits for from now on, which decides its timers.
+/// The next event that a request waits for, which determines its timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// An answer or progress: the idle time begins anew.
+    /// A response or progress: the idle timer restarts.
     Answer,
-    /// Something of this side: the idle time stops, and the request is made again this much later, if it is by itself.
+    /// An action of this side: the idle timer stops. If the request is to be sent again automatically, this is the
+    /// delay.
     Retry(Option<Duration>),
-    /// Nothing: it cannot go on, and its end is about to be handed out.
+    /// Nothing: the request cannot continue, and its outcome is about to be delivered.
     End,
-    /// Nothing in particular: it has no timers any more.
+    /// No particular event: the request has no timers any more.
     Forever,
-    /// A task of the peer: only a total time that was chosen for this request goes on.
+    /// A task of the peer: only a total timeout that was chosen for this request continues.
     Task,
-    /// An answer that nobody waits for, for this long.
+    /// A response that no caller awaits, for this duration.
     Late(Duration),
-    /// An answer that can come now, within this time if it had no idle time before.
+    /// A response that can arrive from now on, within this duration unless the request had an idle timeout before.
     Soon(Option<Duration>),
 }
 
-/// Which timer of a request was the first to expire.
+/// The timer of a request that expired first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expired {
     Idle,
     Total,
 }
 
-/// Looking at requests by their ids and places.
+/// Read access to requests by their ids and places.
 impl<O> Deref for Outgoing<O> {
     type Target = Outbound<Request<O>>;
 
@@ -135,7 +136,7 @@ impl<O> Deref for Outgoing<O> {
 
 /// # Requests
 impl<O: Recycle> Outgoing<O> {
-    /// No requests. The first one will get `first_id`.
+    /// Creates a table without requests. The first request gets `first_id`.
     pub(crate) fn new(connection: ConnectionNumber, first_id: u64, remembered: u32) -> Self {
         Self {
             requests: Outbound::new(connection, first_id, remembered),
@@ -148,8 +149,7 @@ impl<O: Recycle> Outgoing<O> {
         }
     }
 
-    /// Registers a request under the next id. Without a time its timers begin with the next
-    /// [`date`](Self::date).
+    /// Registers a request under the next id. Without a time, its timers start with the next [`date`](Self::date).
     #[inline]
     pub(crate) fn insert(
         &mut self,
@@ -185,46 +185,46 @@ impl<O: Recycle> Outgoing<O> {
         place
     }
 
-    /// Whose a request is.
+    /// Returns the owner of a request.
     pub(crate) fn get(&self, place: Place) -> Option<&O> {
         self.requests.get(place).map(|request| &request.owner)
     }
 
-    /// The same, to be changed.
+    /// Returns the owner of a request for modification.
     pub(crate) fn get_mut(&mut self, place: Place) -> Option<&mut O> {
         self.requests.get_mut(place).map(|request| &mut request.owner)
     }
 
-    /// All requests, in the order they were made.
+    /// Returns all requests, in creation order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &O)> {
         self.requests.iter().map(|(place, request)| (place, &request.owner))
     }
 
-    /// Changes the requests, in the order they were made.
+    /// Modifies the owners of all requests, in creation order.
     pub(crate) fn for_each(&mut self, mut change: impl FnMut(&mut O)) {
         self.requests.for_each(|request| change(&mut request.owner));
     }
 
-    /// Gives a request the next id: it is made again under the same handle.
+    /// Assigns the next id to a request, which is sent again under the same handle.
     pub(crate) fn renew(&mut self, place: Place) {
         self.requests.renew(place);
-        // The heap orders deadlines of one time by the ids of their requests.
+        // The heap orders simultaneous deadlines by the ids of their requests.
         self.retime(place);
     }
 
-    /// Takes a request out because it ended.
+    /// Removes a request that ended.
     pub(crate) fn remove(&mut self, place: Place, ending: Ending) {
         self.forget(place);
         self.requests.remove(place, ending);
     }
 
-    /// Takes a request out and remembers that its answer may still come.
+    /// Removes a request and remembers that its response may still arrive.
     pub(crate) fn give_up(&mut self, place: Place, cause: GivenUp) {
         self.forget(place);
         self.requests.give_up(place, cause);
     }
 
-    /// A request does not count towards the limit of requests.
+    /// Excludes a request from the limit of requests.
     pub(crate) fn set_uncounted(&mut self, place: Place) {
         if let Some(request) = self.requests.get_mut(place) {
             self.uncounted += u32::from(!request.is_uncounted);
@@ -232,7 +232,7 @@ impl<O: Recycle> Outgoing<O> {
         }
     }
 
-    /// The end of the connection need not wait for a request.
+    /// Excludes a request from those for which the end of the connection waits.
     pub(crate) fn set_quiet(&mut self, place: Place) {
         if let Some(request) = self.requests.get_mut(place) {
             self.quiet += u32::from(!request.is_quiet);
@@ -240,17 +240,17 @@ impl<O: Recycle> Outgoing<O> {
         }
     }
 
-    /// How many requests count towards the limit.
+    /// Returns the number of requests that count towards the limit.
     pub(crate) const fn counted(&self) -> u32 {
         self.requests.len() - self.uncounted
     }
 
-    /// Whether there are no requests but such as the end of the connection need not wait for.
+    /// Whether the end of the connection need not wait for any pending request.
     pub(crate) const fn is_quiet(&self) -> bool {
         self.requests.len() == self.quiet
     }
 
-    /// Releases memory that nothing is in.
+    /// Frees unused memory.
     pub(crate) fn release(&mut self) {
         self.requests.release();
         self.deadlines.release();
@@ -259,7 +259,7 @@ impl<O: Recycle> Outgoing<O> {
         }
     }
 
-    /// A request is about to be taken out.
+    /// Updates the counters and heaps before a request is removed.
     fn forget(&mut self, place: Place) {
         let Some(request) = self.requests.get(place) else { return };
         self.uncounted -= u32::from(request.is_uncounted);
@@ -272,20 +272,20 @@ impl<O: Recycle> Outgoing<O> {
 
 /// # Time
 impl<O: Recycle> Outgoing<O> {
-    /// The clock that timers run on.
+    /// Returns the clock of the timers.
     pub(crate) const fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// The same, to be stopped or to be told the time.
+    /// Returns the clock for modification: to stop it or to pass it the time.
     pub(crate) const fn clock_mut(&mut self) -> &mut Clock {
         &mut self.clock
     }
 
-    /// Says what a request waits for from now on. Without a time the timers begin when the clock goes on, or with the
-    /// next [`date`](Self::date).
+    /// Sets the next event that a request waits for. Without a time, the timers start when the clock resumes, or with
+    /// the next [`date`](Self::date).
     pub(crate) fn wait(&mut self, place: Place, wait: Wait, now: Option<Instant>) {
-        // Without a time the clock stands still, or the timers have to be dated.
+        // Without a time, the clock is paused or the timers are dated later.
         let time = self.clock.at(now.unwrap_or_else(|| self.clock.last()));
         let Some(request) = self.requests.get_mut(place) else { return };
         let timers = &mut request.timers;
@@ -326,7 +326,7 @@ impl<O: Recycle> Outgoing<O> {
         self.retime(place);
     }
 
-    /// It is this late, for the requests that did not know that.
+    /// Passes the current time to the requests that were created without one.
     pub(crate) fn date(&mut self, now: Instant) {
         let time = self.clock.at(now);
         while self.has_undated() {
@@ -340,12 +340,12 @@ impl<O: Recycle> Outgoing<O> {
         }
     }
 
-    /// Whether there are requests that do not know how late it is.
+    /// Whether any request still lacks its time.
     pub(crate) fn has_undated(&self) -> bool {
         !self.few.undated.is_empty()
     }
 
-    /// The clock may stand still for a request for however long it does.
+    /// Removes the limit on pauses of the clock during a request.
     pub(crate) fn pause_for_ever(&mut self, place: Place) {
         if let Some(request) = self.requests.get_mut(place) {
             request.timers.pause = None;
@@ -353,19 +353,20 @@ impl<O: Recycle> Outgoing<O> {
         }
     }
 
-    /// Something is to be done about a request at this time, or immediately.
+    /// Makes a request due immediately.
     pub(crate) fn expire_now(&mut self, place: Place) {
         if let Some(id) = self.requests.id(place) {
             self.deadlines.set(place.index, id, Instant::EPOCH);
         }
     }
 
-    /// When the first request is due, on the real clock; `None` if that is never or the clock stands still before.
+    /// Returns the real time at which the first request is due; `None` if no request will be, or the clock pauses
+    /// before that.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         self.deadlines.first().and_then(|(at, _)| self.clock.when(at))
     }
 
-    /// The first request that is due.
+    /// Returns the first request that is due.
     pub(crate) fn due(&self, now: Instant) -> Option<Place> {
         let time = self.clock.at(now);
         let (_, index) = self.deadlines.first().filter(|(at, _)| *at <= time)?;
@@ -383,13 +384,14 @@ impl<O: Recycle> Outgoing<O> {
         deadline.is_some_and(|deadline| deadline <= self.clock.at(now))
     }
 
-    /// Whether a request is to be made again now.
+    /// Whether a request is to be sent again now.
     pub(crate) fn is_retry_due(&self, place: Place, now: Instant) -> bool {
         let retry_at = self.requests.get(place).and_then(|request| request.timers.retry_at);
         retry_at.is_some_and(|retry_at| retry_at <= self.clock.at(now))
     }
 
-    /// Which timer of a request that is due was the first to expire; at the same time, the one that progress cannot move.
+    /// Returns the timer of a due request that expired first; of simultaneous ones, the total timer, which progress
+    /// cannot move.
     pub(crate) fn expired(&self, place: Place) -> Expired {
         let timers = self.requests.get(place).map(|request| request.timers).unwrap_or_default();
         let is_total =
@@ -397,8 +399,8 @@ impl<O: Recycle> Outgoing<O> {
         if is_total { Expired::Total } else { Expired::Idle }
     }
 
-    /// When the clock will have stood still too long for the first request, and which one that is. The oldest has
-    /// waited longest.
+    /// Returns the real time at which the current pause exceeds the limit of the first request, and that request. The
+    /// oldest request has waited longest.
     pub(crate) fn next_pause_end(&self) -> Option<(Instant, Place)> {
         let place = self.requests.place_of(self.first_pausing?)?;
         let timers = &self.requests.get(place)?.timers;
@@ -406,26 +408,26 @@ impl<O: Recycle> Outgoing<O> {
         Some((self.clock.when_lag_is(most)?, place))
     }
 
-    /// Something is to be done about a request at this time of the real clock.
+    /// Schedules a poll of a request at this real time.
     pub(crate) fn poll_at(&mut self, place: Place, at: Instant) {
         if let Some(id) = self.requests.id(place) {
             self.few.polls.set(place.index, id, at);
         }
     }
 
-    /// Nothing is to be done about a request by the real clock.
+    /// Cancels the poll of a request.
     pub(crate) fn stop_polling(&mut self, place: Place) {
         if !self.few.polls.is_empty() {
             self.few.polls.clear(place.index);
         }
     }
 
-    /// When the first request is to be polled.
+    /// Returns the time of the first poll.
     pub(crate) fn next_poll(&self) -> Option<Instant> {
         self.few.polls.first().map(|(at, _)| at)
     }
 
-    /// Takes the next request that is to be polled now.
+    /// Removes and returns the next request whose poll is due.
     pub(crate) fn take_poll(&mut self, now: Instant) -> Option<Place> {
         while let Some((_, index)) = self.few.polls.first().filter(|(at, _)| *at <= now) {
             self.few.polls.clear(index);
@@ -436,7 +438,7 @@ impl<O: Recycle> Outgoing<O> {
         None
     }
 
-    /// Puts the deadline that the timers of a request name into the heap.
+    /// Updates the deadline of a request in the heap from its timers.
     fn retime(&mut self, place: Place) {
         let deadline = self.requests.get(place).and_then(|request| request.timers.deadline());
         match (deadline, self.requests.id(place)) {
@@ -445,7 +447,7 @@ impl<O: Recycle> Outgoing<O> {
         }
     }
 
-    /// Goes on to the next request for which the clock may stand still for so long only, if this one is the first.
+    /// If this request is the first with a limit on pauses, advances to the next one.
     fn pass_pausing(&mut self, place: Place) {
         if self.first_pausing != Some(place.index) {
             return;
@@ -463,7 +465,8 @@ impl<O: Recycle> Outgoing<O> {
 /// # Checks
 #[cfg(any(call_table, fuzzing, test))]
 impl<O: Recycle> Outgoing<O> {
-    /// Whether the timers of a request are in the heap, and whether its idle time runs.
+    /// Returns whether the heap matches the timers of a request, whether its idle timer runs, and whether it limits
+    /// pauses.
     pub(crate) fn checked_timers(&self, place: Place) -> (bool, bool, bool) {
         let Some(request) = self.requests.get(place) else { return Default::default() };
         let timers = &request.timers;
@@ -471,7 +474,7 @@ impl<O: Recycle> Outgoing<O> {
         (is_in_heap, timers.idle_at.is_some(), timers.pause.is_some())
     }
 
-    /// Whether a request is going to be made again by itself.
+    /// Whether a request is to be sent again automatically.
     #[cfg(any(call_table, fuzzing))]
     pub(crate) fn retries(&self, place: Place) -> bool {
         self.requests.get(place).is_some_and(|request| request.timers.retry_at.is_some())

@@ -1,4 +1,4 @@
-//! [`Outgoing`] against a model that looks at every request.
+//! [`Outgoing`] against a model that examines every request.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ const IDLE: Duration = Duration::from_secs(7);
 const TOTAL: Duration = Duration::from_secs(30);
 const PERSON: Duration = Duration::from_secs(50);
 
-/// A request of the model: its timers as times of the clock that can stand still.
+/// A request of the model: its timers as times of the clock that can pause.
 #[derive(Clone, Debug)]
 struct Modelled {
     place: Place,
@@ -17,7 +17,7 @@ struct Modelled {
     idle_at: Option<Instant>,
     total_at: Option<Instant>,
     retry_at: Option<Instant>,
-    /// How long the clock may have stood still altogether.
+    /// The maximum total pause of the clock.
     pause: Option<Duration>,
     is_bounded: bool,
     is_uncounted: bool,
@@ -30,7 +30,7 @@ impl Modelled {
     }
 }
 
-/// The clock of the model: what it shows, and for how long it has stood still.
+/// The clock of the model: its time, and its total pause.
 #[derive(Default)]
 struct ModelClock {
     now: Duration,
@@ -79,7 +79,7 @@ fn check(outgoing: &Outgoing<u32>, model: &[Modelled], clock: &ModelClock, step:
     assert!(outgoing.iter().map(|(place, _)| place).eq(model.iter().map(|one| one.place)));
 }
 
-/// Does one of the things that change the timers of a request.
+/// Executes one of the operations that change the timers of a request.
 fn change(
     outgoing: &mut Outgoing<u32>,
     one: &mut Modelled,
@@ -134,7 +134,7 @@ fn change(
     }
 }
 
-/// Whatever is done, the requests that are due are those that a look at each of them finds.
+/// After any sequence of operations, the due requests are those that an examination of each request finds.
 #[test]
 fn what_is_due_is_what_a_look_at_every_request_finds() {
     let mut random = 12_345_u64;
@@ -190,7 +190,7 @@ fn what_is_due_is_what_a_look_at_every_request_finds() {
                         _ => outgoing.give_up(place, GivenUp::TimedOut),
                     }
                     model.remove(at);
-                    // What is done to a request that has ended does nothing.
+                    // Operations on an ended request have no effect.
                     let before = outgoing.clone();
                     outgoing.remove(place, Ending::Closed);
                     outgoing.give_up(place, GivenUp::Cancelled);
@@ -204,7 +204,7 @@ fn what_is_due_is_what_a_look_at_every_request_finds() {
     }
 }
 
-/// A request that was made without knowing the time waits as long as others from when the time is known.
+/// The timers of a request without a known time start when the time becomes known.
 #[test]
 fn undated_requests_are_dated_later() {
     let at = |seconds| Instant::EPOCH + Duration::from_secs(seconds);

@@ -1,25 +1,25 @@
-//! A queue of entries of a table, some of which end before it is their turn.
+//! [`PlaceQueue`], a queue of table entries, some of which end before their turn.
 
 use alloc::collections::VecDeque;
 
 use crate::handle::Place;
 
-/// Places of a table, in the order in which they were put in.
+/// A FIFO of slots of a table.
 ///
-/// An entry that ends stays in the queue until it is its turn, or until half of the queue has ended: then one pass takes
-/// out every entry that has. So the end of an entry costs constant time on average, however long the queue is.
+/// An entry that ends stays in the queue until its turn, or until half of the queue has ended: then one pass removes
+/// every ended entry. So the end of an entry costs amortized constant time, for a queue of any length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct PlaceQueue {
     places: VecDeque<Place>,
-    /// How many of these are known to have ended.
+    /// The number of these that are known to have ended.
     ended: usize,
 }
 
 impl PlaceQueue {
-    /// Nothing.
+    /// An empty queue.
     pub(crate) const EMPTY: Self = Self { places: VecDeque::new(), ended: 0 };
 
-    /// Whether every entry has ended, as far as that is known.
+    /// Whether every entry is known to have ended.
     pub(crate) fn is_empty(&self) -> bool {
         self.places.len() <= self.ended
     }
@@ -28,7 +28,7 @@ impl PlaceQueue {
         self.places.push_back(place);
     }
 
-    /// Takes out the first entry that lives.
+    /// Removes the first entry that lives.
     pub(crate) fn pop(&mut self, lives: impl Fn(Place) -> bool) -> Option<Place> {
         while let Some(place) = self.places.pop_front() {
             if lives(place) {
@@ -40,12 +40,12 @@ impl PlaceQueue {
         None
     }
 
-    /// Takes out the first of the last entries, of which there are so many and which all live.
+    /// Removes the first of the last `count` entries, all of which live.
     pub(crate) fn take_from_last(&mut self, count: usize) -> Option<Place> {
         self.places.remove(self.places.len().checked_sub(count)?)
     }
 
-    /// So many entries have ended before it was their turn.
+    /// Records that `count` entries have ended before their turn.
     pub(crate) fn note_ended(&mut self, count: usize, lives: impl Fn(Place) -> bool) {
         self.ended += count;
         if self.places.len() < 2 * self.ended {

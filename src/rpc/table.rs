@@ -1,13 +1,13 @@
-//! A table with generations: places are used again, and old names for them are noticed.
+//! [`Table`], a slab with generations: slots are reused, and stale handles are detected.
 
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 
 use crate::handle::{ConnectionNumber, Place, hash_generation};
 
-/// What is kept in a [`Table`]: made once per place, cleared and used again.
+/// An entry of a [`Table`]: created once per slot, then cleared and reused.
 pub(crate) trait Recycle: Default {
-    /// Forgets everything but the capacity of its buffers.
+    /// Clears the entry, but keeps the capacity of its buffers.
     fn recycle(&mut self);
 }
 
@@ -15,36 +15,36 @@ impl Recycle for () {
     fn recycle(&mut self) {}
 }
 
-/// How an entry left its table.
+/// The reason why an entry left its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Ending {
-    /// It was answered.
+    /// The request received its response.
     Answered = 1,
-    /// It was cancelled.
+    /// The request was cancelled.
     Cancelled = 2,
     /// The connection ended first.
     Closed = 3,
 }
 
-/// Entries under generational names, in the order they came.
+/// A slab of entries under generational handles, in insertion order.
 ///
-/// Every operation takes constant time, and once the table has grown nothing is allocated.
+/// Every operation takes constant time, and a table that has grown allocates nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table<T> {
     slots: Vec<Slot<T>>,
     /// The free slot to use next; free slots are linked by `next`.
     free: Link,
-    /// The order of the entries.
+    /// The entries in insertion order.
     first: Link,
     last: Link,
     length: u32,
     connection: ConnectionNumber,
-    /// The generation of slots that have never been used: later than that of every slot there has been.
+    /// The generation of slots that have never been used: later than that of every earlier slot.
     unused: u32,
 }
 
-/// The index of a slot, or that there is none: half the size of an `Option`. The limits on requests in
-/// flight are 32 bits wide, so no table gets that far.
+/// The index of a slot, or none: half the size of an `Option`. The limits on open requests are 32 bits wide, so no
+/// table grows as far as the reserved value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Link(u32);
 
@@ -60,7 +60,7 @@ impl Link {
 struct Slot<T> {
     generation: u32,
     taken: bool,
-    /// How the last sixteen entries in this slot ended, two bits each, the latest lowest.
+    /// The endings of the last sixteen entries in this slot, two bits each, the latest lowest.
     endings: u32,
     previous: Link,
     next: Link,
@@ -105,7 +105,7 @@ impl<T: Recycle> Table<T> {
         self.length == 0
     }
 
-    /// The place that the next entry will have.
+    /// Returns the slot of the next entry.
     pub(crate) fn next_place(&self) -> Place {
         let slots = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
         let index = self.free.index().unwrap_or(slots);
@@ -113,7 +113,7 @@ impl<T: Recycle> Table<T> {
         Place { connection: self.connection, index, generation }
     }
 
-    /// Takes a place for a new entry, which `fill` turns from a cleared one into the new one.
+    /// Inserts an entry. `fill` turns a cleared entry into the new one.
     pub(crate) fn insert(&mut self, fill: impl FnOnce(&mut T)) -> Place {
         let index = self.take_free();
         let last = self.last;
@@ -134,7 +134,7 @@ impl<T: Recycle> Table<T> {
         Place { connection: self.connection, index, generation }
     }
 
-    /// The entry at a place, if it is still the one that was put there.
+    /// Returns the entry of a handle, unless the handle is stale.
     pub(crate) fn get(&self, place: Place) -> Option<&T> {
         self.live(place).map(|slot| &slot.entry)
     }
@@ -144,7 +144,7 @@ impl<T: Recycle> Table<T> {
         self.slot_mut(place.index).map(|slot| &mut slot.entry)
     }
 
-    /// How the entry at a place ended, if this table still knows.
+    /// Returns the ending of the entry of a handle, if this table still remembers it.
     pub(crate) fn ending(&self, place: Place) -> Option<Ending> {
         if place.connection != self.connection {
             return None;
@@ -160,7 +160,7 @@ impl<T: Recycle> Table<T> {
         }
     }
 
-    /// Takes an entry out. Says whether it was there.
+    /// Removes an entry. Returns whether it was present.
     pub(crate) fn remove(&mut self, place: Place, ending: Ending) -> bool {
         if self.live(place).is_none() {
             return false;
@@ -190,8 +190,7 @@ impl<T: Recycle> Table<T> {
         true
     }
 
-    /// Gives the memory back if there are no entries, and forgets how those ended that there were. Old
-    /// names stay old.
+    /// Frees the memory if the table is empty, and with it the endings of earlier entries. Stale handles stay stale.
     pub(crate) fn release(&mut self) {
         if !self.is_empty() {
             return;
@@ -202,23 +201,23 @@ impl<T: Recycle> Table<T> {
         self.free = Link::NONE;
     }
 
-    /// The place of the entry that came first.
+    /// Returns the place of the oldest entry.
     pub(crate) fn first(&self) -> Option<Place> {
         self.place_of(self.first.index()?)
     }
 
-    /// The place of the entry that came after another one.
+    /// Returns the place of the entry that was inserted after another one.
     pub(crate) fn next(&self, place: Place) -> Option<Place> {
         self.place_of(self.live(place)?.next.index()?)
     }
 
-    /// The place that an index names now, if it is taken.
+    /// Returns the current place of an index, if its slot is taken.
     pub(crate) fn place_of(&self, index: u32) -> Option<Place> {
         let slot = self.slot(index).filter(|slot| slot.taken)?;
         Some(Place { connection: self.connection, index, generation: slot.generation })
     }
 
-    /// The entries, in the order they came.
+    /// Returns the entries, in insertion order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &T)> {
         let mut at = self.first;
         core::iter::from_fn(move || {
@@ -236,7 +235,7 @@ impl<T: Recycle> Table<T> {
             self.free = self.slot(index).map_or(Link::NONE, |slot| slot.next);
             return index;
         }
-        // The limits on requests in flight are 32 bits wide, so are the tables.
+        // The limits on open requests are 32 bits wide, and so are the tables.
         let index = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
         self.slots.push(Slot {
             generation: self.unused,
@@ -270,7 +269,7 @@ mod tests {
 
     use super::*;
 
-    /// Whatever has been in it, and however often: no name comes back.
+    /// No handle is ever reused, for any history of the table.
     #[test]
     fn a_table_that_gave_its_memory_back_uses_no_name_again() {
         let mut state = 5_u64;

@@ -61,7 +61,7 @@ fn an_id_shows_what_it_is() {
     assert_eq!(alloc::format!("{:?} {:?}", id("7"), id("\"7\"")), "Id(7) Id(\"7\")");
 }
 
-/// The same on every platform, and different for ids that are alike: FNV-1a, folded.
+/// The hash is the same on every platform, and differs for similar ids: FNV-1a, folded.
 #[test]
 fn ids_have_hashes_that_anybody_can_compute() {
     assert_eq!(id("7").hash32(), 0x2962_3dda);
@@ -114,7 +114,7 @@ fn the_index_finds_what_was_put_in_and_nothing_else() {
     }
 }
 
-/// What is gone leaves nothing behind: neither in the index nor in the table.
+/// Ended entries leave nothing behind, neither in the index nor in the table.
 #[test]
 fn a_table_does_not_grow_with_what_has_ended() {
     let mut inbound: Inbound<u32> = Inbound::new(CONNECTION);
@@ -136,7 +136,7 @@ fn a_table_does_not_grow_with_what_has_ended() {
     assert_eq!(index.homes(), 128);
 }
 
-/// A hundred thousand requests in flight each way, ended in any order.
+/// A hundred thousand open requests in each direction, ended in any order.
 #[test]
 fn many_requests_are_found_among_many() {
     const MANY: u64 = 100_000;
@@ -229,7 +229,7 @@ fn requests_are_found_by_what_their_id_stands_for() {
     assert_eq!(inbound.len(), 1);
 }
 
-/// Requests with the same id are found one after the other, whichever leave in between.
+/// Requests with the same id are found one after the other, regardless of removals in between.
 #[test]
 fn twins_are_found_until_the_last_one_is_gone() {
     let mut state = 11;
@@ -262,7 +262,7 @@ fn twins_are_found_until_the_last_one_is_gone() {
     }
 }
 
-/// Proves L-JSONRPC-05: ids are never used twice.
+/// Proves L-JSONRPC-05: ids are never reused.
 #[test]
 fn calls_get_ids_that_count_up() {
     let mut outbound: Outbound<u32> = Outbound::new(CONNECTION, 0, 2);
@@ -280,7 +280,7 @@ fn calls_get_ids_that_count_up() {
     assert_eq!(outbound.len() as usize, places.len());
 }
 
-/// What a place was used for before is nobody's business.
+/// A reused slot contains no data of its former call.
 #[test]
 fn a_call_begins_with_nothing_of_those_before() {
     let mut outbound: Outbound<u32> = Outbound::new(CONNECTION, 1, 0);
@@ -308,7 +308,7 @@ fn an_answer_without_a_call_is_told_from_a_late_one() {
     assert_eq!(outbound.stray(Some(6)), UnmatchedCause::NeverIssued);
 }
 
-/// A frame as the classifier sees it, in words.
+/// Returns the classification of a frame in words.
 fn class(frame: &str) -> String {
     let envelope = Envelope::scan(frame.as_bytes(), 128);
     match classify(&envelope, &Limits::default(), Versions::Exact) {
@@ -327,7 +327,7 @@ fn class(frame: &str) -> String {
     }
 }
 
-/// Frames, and what each is.
+/// Frames and their classification.
 const CLASSES: &[(&str, &str)] = &[
     // Well formed.
     (r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#, "request 1 m"),
@@ -365,7 +365,7 @@ const CLASSES: &[(&str, &str)] = &[
     (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":[]}"#, "ParamsNotAnObject Request 1"),
     (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":"x"}"#, "ParamsNotAnObject Request 1"),
     (r#"{"jsonrpc":"2.0","method":"m","params":[]}"#, "ParamsNotAnObject Notification -"),
-    // What is beside a result or an error does not count, unless it is a method.
+    // Other members beside a result or an error are ignored, except a method.
     (r#"{"jsonrpc":"2.0","id":1,"result":{},"params":{}}"#, "result 1"),
     (r#"{"jsonrpc":"2.0","id":1,"method":null,"result":{}}"#, "result 1"),
     (
@@ -398,13 +398,13 @@ const CLASSES: &[(&str, &str)] = &[
     (r#"{"jsonrpc":"2.0","id":1,"error":{}}"#, "MalformedResponse Response 1"),
     (r#"{"jsonrpc":"2.0","result":{}}"#, "MalformedResponse Response -"),
     (r#"{"jsonrpc":"2.0","error":{}}"#, "MalformedResponse Response -"),
-    // Not JSON, as far as it goes.
+    // Not JSON from some point on.
     (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{oops}}"#, "NotJson Request 1"),
     (r#"{"jsonrpc":"2.0","id":1,"result":{"a":"#, "SplitOverLines Response 1"),
     (r#"{"jsonrpc":"2.0","id":1,"x":"#, "SplitOverLines Either 1"),
     (r#"{"id":1,"method":"m","params":{oops}}"#, "NotJson Request 1?"),
     (r#"{"id":1,"result":{"a":oops}}"#, "NotJson Response 1?"),
-    // Wrong inside a string, which does not hide what is behind it.
+    // A defect inside a string, which does not hide the following members.
     ("{\"id\":1,\"result\":{\"a\":\"\t\"},\"jsonrpc\":\"2.0\"}", "BadString Response 1"),
     (r#"{"params":{"a":"\x"},"method":"m","jsonrpc":"2.0","id":1}"#, "BadString Request 1"),
     ("Server started", "NotJson Other -"),

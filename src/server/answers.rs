@@ -1,4 +1,4 @@
-//! The answers that only a server gives: input required, capabilities missing, subscriptions granted, tasks.
+//! The responses that only a server sends: input required, capabilities missing, subscriptions granted, tasks.
 
 use super::Server;
 use super::event::Request;
@@ -16,40 +16,38 @@ use crate::rpc::Fault;
 use crate::task::{EXTENSION, Tasks};
 use crate::time::Instant;
 
-/// How a tool is to be run.
+/// How a tool call is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::exhaustive_enums, reason = "there is no third way")]
 pub enum TaskMode {
-    /// The call is answered with its result.
+    /// The response to the call is its result.
     Inline,
-    /// The call may become a task. In a session it is one that the client has asked for, where there are
-    /// no sessions that is for the server to decide.
+    /// The call may become a task. In a session the client has asked for the task; in the modern era the server
+    /// decides.
     Task,
 }
 
-/// # Asking for input
+/// # Requiring input
 impl Server {
-    /// Ends a request because something is needed of the client before it can be answered: something the
-    /// user has to fill in, the answer of a model, the roots. The request comes again, as another
-    /// [`Request`] event, with [`inputs`](Request::inputs) and [`state`](Request::state).
+    /// Suspends a request because the server needs client input before it can respond: user input, the output of a
+    /// model, the roots. The request comes again as another [`Request`] event, with [`inputs`](Request::inputs) and
+    /// [`state`](Request::state).
     ///
-    /// The handler is the same in both eras. Where requests stand alone the answer says so, and the client makes
-    /// the request again if and when it likes; nothing of it is kept here. In a session the machine asks
-    /// the client itself, one request for each thing, and the same request (it has the same
-    /// [`id`](Request::id)) comes again once all answers are there. If one of them is an error or does
-    /// not come in time, the machine answers the request with a failure and says so with
-    /// [`CancelCause::InputFailed`](crate::event::CancelCause::InputFailed).
+    /// The handler is the same in both eras. In the modern era the response asks for the input, the client repeats
+    /// the request if and when it likes, and the server keeps no state of it. In a session the machine sends one
+    /// request to the client for each input. Once all of them are answered, the same request comes again with the
+    /// same [`id`](Request::id). If one of them is answered with an error, or not in time, the machine fails the
+    /// request and reports [`CancelCause::InputFailed`](crate::event::CancelCause::InputFailed).
     ///
-    /// Only `tools/call`, `prompts/get` and `resources/read` may need input. A client can bring back any
-    /// state: [`request_state`](crate::request_state) protects it.
+    /// Only `tools/call`, `prompts/get` and `resources/read` may require input. A client can return any state:
+    /// [`request_state`](crate::request_state) protects it.
     ///
     /// # Errors
     ///
-    /// [`RespondError::NotAllowed`] if the request is not of these methods, or if the client has not
-    /// declared what is asked for ([`reject_missing`](Self::reject_missing) tells it so), or if it cannot be
-    /// asked any more because the connection is closing;
-    /// [`RespondError::Encode`] if neither anything is asked for nor a state is given, or if something
-    /// that is asked for does not fit the revision. The request is still open.
+    /// [`RespondError::NotAllowed`] if the request has another method, if the client has not declared the input
+    /// ([`reject_missing`](Self::reject_missing) reports that to the client), or if the connection is closing and the
+    /// client cannot be asked any more. [`RespondError::Encode`] if neither input nor a state is given, or if a
+    /// request for input does not fit the revision. The request is still open.
     pub fn require_input(
         &mut self,
         request: &Request<'_>,
@@ -64,14 +62,13 @@ impl Server {
     }
 }
 
-/// # Answering as the revision says
+/// # Responses that depend on the revision
 impl Server {
-    /// Refuses a request because the client has not declared what it takes to serve it. The answer
-    /// names the capabilities that the client lacks: with `-32021` where requests stand alone, in a
-    /// session with a failure of the tool if one was called, else with `-32602`.
+    /// Refuses a request because the client has not declared the capabilities that it needs. The response names the
+    /// missing capabilities: with `-32021` in the modern era, and in a session with a failed tool result for a
+    /// `tools/call`, otherwise with `-32602`.
     ///
-    /// Ask [`RequestContext::capabilities`](crate::RequestContext::capabilities) before anything is done
-    /// that cannot be undone.
+    /// Check [`RequestContext::capabilities`](crate::RequestContext::capabilities) before any irreversible work.
     ///
     /// # Errors
     ///
@@ -86,10 +83,11 @@ impl Server {
         dispatcher.serving.reject_missing(cx, request, needed)
     }
 
-    /// Answers a `tools/call` whose arguments do not fit the tool, as
-    /// [`ServerConfig::bad_arguments`](crate::ServerConfig::bad_arguments) says. The text tells what is wrong with them, for a model.
+    /// Answers a `tools/call` whose arguments do not fit the tool, according to
+    /// [`ServerConfig::bad_arguments`](crate::ServerConfig::bad_arguments). The text describes the defect for a
+    /// model.
     ///
-    /// An unknown tool is another thing: [`reject`](crate::Connection::reject) it with
+    /// For an unknown tool, use [`reject`](crate::Connection::reject) with
     /// [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS) in every revision.
     ///
     /// # Errors
@@ -115,23 +113,23 @@ impl Server {
         }
     }
 
-    /// Says how the call of a tool with this [`taskSupport`](TaskSupport) is to be served. `None` means not
-    /// at all: it has been rejected, before the tool did anything.
+    /// Decides how the call of a tool with this [`taskSupport`](TaskSupport) is served. `None` means that the call
+    /// has been rejected, before the tool did anything.
     ///
-    /// | tool | in a session that has tasks | where there are no sessions |
+    /// | tool | in a session with tasks | in the modern era |
     /// |---|---|---|
     /// | forbidden | inline; `-32601` if a task is asked for | inline |
-    /// | optional | as the client asks | a task if the client knows tasks, otherwise inline |
-    /// | required | a task; `-32601` if none is asked for | a task; `-32021` if the client does not know tasks |
+    /// | optional | as the client asks | a task if the client supports tasks, otherwise inline |
+    /// | required | a task; `-32601` if none is asked for | a task; `-32021` if the client does not support tasks |
     ///
-    /// In a session without tasks every tool runs inline but those that require one, whose calls get
-    /// `-32601`.
+    /// In a session without tasks every tool runs inline, except a tool that requires a task: its calls are rejected
+    /// with `-32601`.
     ///
     /// # Errors
     ///
-    /// [`RespondError::NotAllowed`] if the tool requires what the configuration does not offer: the
-    /// capability `tasks.requests.tools.call` or the [extension](EXTENSION). Otherwise as for
-    /// [`respond`](crate::Connection::respond).
+    /// [`RespondError::NotAllowed`] if the tool requires a task and the configuration does not offer it: with the
+    /// capability `tasks.requests.tools.call` in a session, with the [extension](EXTENSION) in the modern era.
+    /// Otherwise as for [`respond`](crate::Connection::respond).
     pub fn task_mode(
         &mut self,
         request: IncomingId,
@@ -186,12 +184,12 @@ impl Server {
 
 /// # Granting subscriptions
 impl Server {
-    /// Grants a subscription, as far as `filter` goes and the server offers it; everything that was asked
-    /// for if there is none. The client is sent what is granted, and first of all what has changed since
-    /// it asked. Tasks are granted by [`grant_with_tasks`](Self::grant_with_tasks) only.
+    /// Grants a subscription, as far as `filter` allows it and the server offers it. Without a filter, it grants
+    /// everything that was requested. The client receives the granted filter, and then the changes since its request.
+    /// Tasks are granted only by [`grant_with_tasks`](Self::grant_with_tasks).
     ///
-    /// The subscription lasts until the client cancels it, the connection ends, or the request is
-    /// answered with [`respond`](crate::Connection::respond) and `()`.
+    /// The subscription lasts until the client cancels it, the connection ends, or the application answers the
+    /// request with [`respond`](crate::Connection::respond) and `()`.
     ///
     /// # Errors
     ///
@@ -209,8 +207,8 @@ impl Server {
         Ok(dispatcher.serving.acknowledge(cx, request, filter.as_ref(), |_| false)?)
     }
 
-    /// The same, for a subscription that may be about tasks as well: of these it gets those that it may
-    /// see, and first of all how far each is.
+    /// Grants a subscription that may cover tasks as well: those that the requestor may see. The client receives the
+    /// state of each of them first.
     ///
     /// # Errors
     ///

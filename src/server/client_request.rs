@@ -1,4 +1,4 @@
-//! `ClientRequest`: the requests that a client sends, as views on their params, which allocate nothing.
+//! `ClientRequest`: the requests that a client sends, as views of their params. A view allocates nothing.
 
 use serde::Deserialize;
 
@@ -7,15 +7,15 @@ use crate::json::{MemberTexts, Object, ParseError, Raw, Str, TextCopy, decoded};
 use crate::model::LoggingLevel;
 use crate::task::TaskCall;
 
-/// A request that a client sends, by its method. Every view has been checked: what is not optional is there and
-/// has the right kind.
+/// A request that a client sends, by its method. Every view has been checked: required members are present and have
+/// the right type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClientRequest<'a> {
     /// `tools/list`: answer with a [`ListToolsResult`](crate::model::ListToolsResult).
     ListTools(Page<'a>),
-    /// `tools/call`: answer with a [`CallToolResult`](crate::model::CallToolResult), also if the tool
-    /// failed; an unknown tool is [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS).
+    /// `tools/call`: answer with a [`CallToolResult`](crate::model::CallToolResult), even if the tool failed. Reject
+    /// an unknown tool with [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS).
     CallTool(CallTool<'a>),
     /// `resources/list`: answer with a
     /// [`ListResourcesResult`](crate::model::ListResourcesResult).
@@ -23,11 +23,10 @@ pub enum ClientRequest<'a> {
     /// `resources/templates/list`: answer with a
     /// [`ListResourceTemplatesResult`](crate::model::ListResourceTemplatesResult).
     ListResourceTemplates(Page<'a>),
-    /// `resources/read`: answer with a [`ReadResourceResult`](crate::model::ReadResourceResult); a
-    /// resource that is not there is
-    /// [`RESOURCE_NOT_FOUND`](crate::ErrorCode::RESOURCE_NOT_FOUND).
+    /// `resources/read`: answer with a [`ReadResourceResult`](crate::model::ReadResourceResult). Reject an unknown
+    /// resource with [`RESOURCE_NOT_FOUND`](crate::ErrorCode::RESOURCE_NOT_FOUND).
     ReadResource {
-        /// Its URI.
+        /// The URI of the resource.
         uri: Str<'a>,
     },
     /// `resources/subscribe`: answer with `()`.
@@ -46,63 +45,62 @@ pub enum ClientRequest<'a> {
     GetPrompt(GetPrompt<'a>),
     /// `completion/complete`: answer with a [`CompleteResult`](crate::model::CompleteResult).
     Complete(Complete<'a>),
-    /// `subscriptions/listen`: [grant](crate::Server::grant) it, or reject it. It comes only if the
-    /// application [is asked](crate::config::Listening::Asked); it holds a
+    /// `subscriptions/listen`: [grant](crate::Server::grant) the subscription, or reject it. The request reaches the
+    /// application only with [`Listening::Asked`](crate::config::Listening::Asked). It holds a
     /// [`SubscriptionFilter`](crate::model::SubscriptionFilter).
     Listen(Raw<'a>),
     /// `logging/setLevel`: answer with `()`.
     SetLevel(LoggingLevel),
-    /// Something about a [task](crate::task): `serve_task` answers it. Reject it if there is none.
+    /// A request about a [task](crate::task): pass it to `serve_task`. Reject it if the server has no tasks.
     Task(TaskCall<'a>),
-    /// A method that MCP does not have. Reject it with
-    /// [`METHOD_NOT_FOUND`](crate::ErrorCode::METHOD_NOT_FOUND) unless you know it.
+    /// A method that MCP does not define. Reject it with [`METHOD_NOT_FOUND`](crate::ErrorCode::METHOD_NOT_FOUND)
+    /// unless the application implements it.
     Other,
 }
 
-/// Which page of a list is asked for.
+/// The params of a request for a page of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Page<'a> {
-    /// What an earlier page gave as `nextCursor`; absent for the first page. An unknown one is
+    /// The `nextCursor` of an earlier page; absent for the first page. Reject an unknown cursor with
     /// [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS).
     pub cursor: Option<Str<'a>>,
 }
 
-/// Which tool is called, and with what.
+/// The params of `tools/call`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CallTool<'a> {
-    /// The tool.
+    /// The name of the tool.
     pub name: Str<'a>,
-    /// Its arguments, an object; absent for none.
+    /// The arguments, an object; absent if there are none.
     pub arguments: Option<Raw<'a>>,
 }
 
 impl CallTool<'_> {
-    /// Decodes the arguments; absent ones count as `{}`.
+    /// Decodes the arguments. Absent arguments count as `{}`.
     ///
     /// # Errors
     ///
-    /// [`ParseError`] if they do not fit the type. Say so in a
-    /// [`CallToolResult::error`](crate::model::CallToolResult::error), so that the model can try
-    /// again.
+    /// [`ParseError`] if the arguments do not fit the type. Report it with
+    /// [`CallToolResult::error`](crate::model::CallToolResult::error), so that the model can try again.
     pub fn parse<'b, T: Deserialize<'b>>(&'b self) -> Result<T, ParseError> {
         parse(self.arguments.as_ref())
     }
 }
 
-/// Which prompt is asked for, and with what.
+/// The params of `prompts/get`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct GetPrompt<'a> {
-    /// The prompt.
+    /// The name of the prompt.
     pub name: Str<'a>,
-    /// Its arguments, an object of strings; absent for none.
+    /// The arguments, an object of strings; absent if there are none.
     pub arguments: Option<Raw<'a>>,
 }
 
 impl GetPrompt<'_> {
-    /// Decodes the arguments, all of which are strings; absent ones count as `{}`.
+    /// Decodes the arguments, which are strings. Absent arguments count as `{}`.
     ///
     /// ```
     /// use mcp_sansio::model::{Content, GetPromptResult, PromptMessage};
@@ -130,7 +128,7 @@ impl GetPrompt<'_> {
     ///
     /// # Errors
     ///
-    /// [`ParseError`] if they do not fit the type: reject the request with
+    /// [`ParseError`] if the arguments do not fit the type. Reject the request with
     /// [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS).
     pub fn parse<'b, T: Deserialize<'b>>(&'b self) -> Result<T, ParseError> {
         parse(self.arguments.as_ref())
@@ -144,22 +142,22 @@ fn parse<'b, T: Deserialize<'b>>(arguments: Option<&'b Raw<'_>>) -> Result<T, Pa
     }
 }
 
-/// Which argument is to be completed.
+/// The params of `completion/complete`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Complete<'a> {
-    /// What has the argument: a [`Reference`](crate::model::Reference).
+    /// The owner of the argument: a [`Reference`](crate::model::Reference).
     pub reference: Raw<'a>,
     /// The name of the argument.
     pub name: Str<'a>,
-    /// What has been typed so far.
+    /// The text typed so far.
     pub value: Str<'a>,
-    /// What is settled already: a [`CompletionContext`](crate::model::CompletionContext).
+    /// The arguments that are set already: a [`CompletionContext`](crate::model::CompletionContext).
     pub context: Option<Raw<'a>>,
 }
 
 impl<'a> ClientRequest<'a> {
-    /// Reads the params of a request that is served; `None` if they do not have its shape.
+    /// Reads the params of a request that is served. Returns `None` if they do not have the shape of the method.
     pub(super) fn read(kind: Option<RequestKind>, params: Option<&Object<'_, 'a>>) -> Option<Self> {
         let nothing = Object::default();
         let params = Params(params.unwrap_or(&nothing));
@@ -189,17 +187,17 @@ impl<'a> ClientRequest<'a> {
         })
     }
 
-    /// Whether it may be answered with a request for input.
+    /// Whether the response may be a request for input.
     pub(super) const fn may_need_input(&self) -> bool {
         matches!(self, Self::CallTool(_) | Self::GetPrompt(_) | Self::ReadResource { .. })
     }
 
-    /// The same with its own copy of the text.
+    /// Returns an owned copy.
     pub fn into_owned(self) -> ClientRequest<'static> {
         self.into_parts(None)
     }
 
-    /// The same as parts of a copy of the params, if there is one.
+    /// Returns an owned request whose texts are parts of `copy`, a copy of the params, if there is one.
     pub(super) fn into_parts(self, copy: Option<&TextCopy<'_>>) -> ClientRequest<'static> {
         let string = |string: Str<'_>| string.into_part(copy);
         let raw = |raw: Raw<'_>| raw.into_part(copy);
@@ -234,22 +232,22 @@ impl<'a> ClientRequest<'a> {
     }
 }
 
-/// The params of a request, an object that has been scanned, or nothing.
+/// The params of a request: a scanned object, or an empty one.
 #[derive(Clone, Copy)]
 struct Params<'o, 'a>(&'o Object<'o, 'a>);
 
 impl<'a> Params<'_, 'a> {
-    /// The last member of this name that is not `null`.
+    /// Returns the last member with this name, unless it is `null`.
     fn get(self, name: &str) -> Option<&'a str> {
         self.0.get(name).filter(|value| *value != "null")
     }
 
-    /// A string that must be there.
+    /// Returns a required string.
     fn string(self, name: &str) -> Option<Str<'a>> {
         self.get(name).and_then(Str::from_literal)
     }
 
-    /// An object that may be absent; `None` if it is something else.
+    /// Returns an optional object. The outer `None` means that the member has another type.
     fn object(self, name: &str) -> Option<Option<Raw<'a>>> {
         match self.0.raw(name) {
             None => Some(None),

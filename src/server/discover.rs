@@ -1,4 +1,4 @@
-//! `server/discover`: what a server is and can do, for clients without a session
+//! `server/discover`: the identity and the capabilities of a server, for modern clients
 //! ([discovery](https://modelcontextprotocol.io/specification/2026-07-28/server/discover)).
 
 use alloc::string::String;
@@ -14,14 +14,14 @@ use crate::schema::{EncodeError, Message, ModelWriter, Payload, PayloadWriter, V
 use crate::session::Phase;
 use crate::version::RevisionSet;
 
-/// The result, as the configuration has it.
+/// The discovery result, borrowed from the configuration.
 struct Discovery<'c> {
     supported: RevisionSet,
     capabilities: &'c ServerCapabilities<'static>,
     instructions: Option<&'c str>,
 }
 
-/// It has members that every revision without sessions has.
+/// All its members exist in every modern revision.
 impl Message for Discovery<'_> {
     fn record(&self) -> &'static Record {
         DiscoverResult::RECORD
@@ -56,8 +56,8 @@ impl Payload for Discovery<'_> {
 }
 
 impl ServerConfig {
-    /// What the server says of itself in every answer where there are no sessions; nothing if it has
-    /// only sessions.
+    /// The identity that the server sends in every modern response. `None` if the server speaks only legacy
+    /// revisions.
     pub(crate) fn identity(&self) -> Option<Identity> {
         if self.revisions.and(RevisionSet::MODERN).is_empty() {
             return None;
@@ -69,7 +69,7 @@ impl ServerConfig {
         Some(identity.of_one_era(self.one_era))
     }
 
-    /// The names of the extensions that the server has. One whose name is none does not count.
+    /// The names of the server's extensions. An invalid name is skipped.
     fn extensions(&self) -> impl Iterator<Item = &str> {
         let declared = self.capabilities.extensions.iter().flat_map(|extensions| extensions.iter());
         declared
@@ -90,7 +90,7 @@ impl ServerConfig {
 ///
 /// # Errors
 ///
-/// How the request is to be refused: what the configuration has to say cannot be said, or finds no room.
+/// The violation to refuse the request with: the result could not be written, or the outbox has no room for it.
 pub(super) fn answer(
     connection: &mut Connection,
     config: &ServerConfig,

@@ -19,66 +19,66 @@ use crate::schema::{EncodeError, Payload, WrittenResult};
 use crate::time::Instant;
 use crate::version::Revision;
 
-/// Something that happened on a connection to a client.
+/// An event on a connection to a client.
 ///
-/// It borrows the frame it came from. [`into_owned`](Self::into_owned) keeps it longer.
+/// It borrows the frame that caused it. [`into_owned`](Self::into_owned) returns an owned copy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[must_use = "a request in the event must be answered"]
 pub enum ServerEvent<'a> {
-    /// A request to answer, with [`Server::respond`](crate::Connection::respond) or
+    /// A request from the client. Answer it with [`Server::respond`](crate::Connection::respond) or
     /// [`Server::reject`](crate::Connection::reject), in any order, now or later.
     Request(Request<'a>),
-    /// A request is not to be answered any more.
+    /// A request that must not be answered any more.
     Cancelled(Cancelled<'a>),
-    /// A client keeps a subscription open, and what the server offers of it has been granted.
+    /// A client has opened a subscription, and the machine has granted the part that the server offers.
     Subscribed(Subscribed<'a>),
     /// A notification.
     Notification(Notification<'a>),
     /// `initialize` has been answered. Requests can follow at once.
     Opened(Opened<'a>),
-    /// The handshake is complete: calls that were held have been sent.
+    /// The handshake is complete. Calls that were held have been sent.
     Ready,
-    /// How far a call is.
+    /// A progress notification for a call.
     Progress(ProgressUpdate<'a>),
-    /// A page of a list that is read page by page, and not its last one.
+    /// A page of a list that is read page by page. The last page comes as the outcome of the call.
     Page(ListPage<'a>),
-    /// Such a list is read from its beginning again.
+    /// A list that is read page by page starts again from its first page.
     ListRestarted(ListRestarted),
     /// The outcome of a call.
     CallEnded(CallEnded<'a>),
-    /// What came of something that a task of this side has asked for.
+    /// The outcome of a request that a task of this side has sent.
     TaskAnswer(TaskAnswer<'a>),
-    /// How far a task is that a call has become.
+    /// A status update of a call that has become a task.
     Task(TaskUpdate<'a>),
     /// A call that was given up has become a task after all.
     AbandonedTask(AbandonedTask),
-    /// The client has not answered a ping, the latest of so many in a row.
+    /// The client has not answered a ping.
     Unresponsive {
-        /// How many pings in a row have not been answered.
+        /// The number of consecutive unanswered pings.
         missed: u32,
     },
-    /// The connection will end at the deadline or when everything has been answered, whichever is
-    /// first. Requests in flight should be answered now; they are not cancelled.
+    /// The connection ends at the deadline or when all requests have been answered, whichever is first. Requests in
+    /// flight are not cancelled; answer them now.
     Draining {
-        /// When the connection ends at the latest.
+        /// The latest time at which the connection ends.
         deadline: Instant,
     },
-    /// The connection has ended. Nothing follows. What is in the outbox may still be sent.
+    /// The connection has ended. No event follows. The messages in the outbox may still be sent.
     Closed {
-        /// Why.
+        /// The cause of the end.
         cause: Cause,
     },
-    /// The client did something it may not do.
+    /// The client violated the protocol.
     Violation(Violation<'a>),
-    /// A response that no call waits for.
+    /// A response that matches no open call.
     UnmatchedResponse(UnmatchedResponse<'a>),
-    /// An error that names no request: the client could not read something it was sent.
+    /// An error that names no request: the client could not read a message.
     UnsolicitedError(ErrorObject<'a>),
 }
 
 impl ServerEvent<'_> {
-    /// The same with its own copy of the text.
+    /// Returns an owned copy.
     pub fn into_owned(self) -> ServerEvent<'static> {
         match self {
             Self::Request(request) => ServerEvent::Request(request.into_owned()),
@@ -117,7 +117,7 @@ impl<'a> From<CommonEvent<'a>> for ServerEvent<'a> {
             CommonEvent::TaskAnswer(answer) => Self::TaskAnswer(answer),
             CommonEvent::Task(update) => Self::Task(update),
             CommonEvent::AbandonedTask(orphan) => Self::AbandonedTask(orphan),
-            // A server has no subscriptions of its own: it cannot send what opens one.
+            // A server cannot send the request that opens a subscription, so this is unreachable.
             CommonEvent::Subscription(SubscriptionUpdate { call, .. }) => {
                 let outcome = Outcome::Closed(Cause::ShutDown);
                 Self::CallEnded(CallEnded::new(call, outcome))
@@ -132,27 +132,27 @@ impl<'a> From<CommonEvent<'a>> for ServerEvent<'a> {
     }
 }
 
-/// A client keeps a subscription open
+/// A subscription that a client keeps open
 /// ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 ///
-/// It ends with [`ServerEvent::Cancelled`], or when the request is answered: [`Server::respond`] with
-/// `()` tells the client that nothing more will come.
+/// It ends with [`ServerEvent::Cancelled`], or when the application answers the request: [`Server::respond`] with
+/// `()` informs the client that no more notifications follow.
 ///
 /// [`Server::respond`]: crate::Connection::respond
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Subscribed<'a> {
-    /// The request that keeps it open.
+    /// The request that keeps the subscription open.
     pub id: IncomingId,
-    /// The rules under which it is served.
+    /// The rules under which the request is served.
     pub context: RequestContext,
-    /// What was asked for, a [`SubscriptionFilter`](crate::model::SubscriptionFilter). Of that the server
-    /// tells what it offers.
+    /// The requested [`SubscriptionFilter`](crate::model::SubscriptionFilter). The server grants the part that it
+    /// offers.
     pub requested: Raw<'a>,
 }
 
 impl Subscribed<'_> {
-    /// The same with its own copy of the text.
+    /// Returns an owned copy.
     pub fn into_owned(self) -> Subscribed<'static> {
         Subscribed { requested: self.requested.into_owned(), ..self }
     }
@@ -162,26 +162,26 @@ impl Subscribed<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Request<'a> {
-    /// What to answer it by.
+    /// The handle for the response.
     pub id: IncomingId,
-    /// The rules under which it is served.
+    /// The rules under which the request is served.
     pub context: RequestContext,
-    /// What is asked for.
+    /// The method with its params.
     pub kind: ClientRequest<'a>,
     /// The method.
     pub method: Str<'a>,
-    /// Everything that came with it, an object.
+    /// The complete params, an object.
     pub params: Option<Raw<'a>>,
     /// The `_meta` of the params.
     pub meta: Option<Raw<'a>>,
-    /// What the client was asked for when it made this request before
-    /// ([`Server::require_input`](crate::Server::require_input)): an object with an answer under each key.
+    /// The client's responses to the input that the server required when the request came before
+    /// ([`Server::require_input`](crate::Server::require_input)): an object with one response under each key.
     ///
-    /// Anything can stand there, also on the first occasion: ask again for what is missing, and pass over
-    /// what is too much.
+    /// A client can send any content here, even in the first request. Require missing inputs again, and ignore
+    /// unknown keys.
     pub inputs: Option<Raw<'a>>,
-    /// The state that it was given to bring back. Where requests stand alone a client can bring back
-    /// anything: verify it.
+    /// The state that the server gave the client to return. In the modern era a client can return any text: verify
+    /// it.
     pub state: Option<Str<'a>>,
 }
 
@@ -204,30 +204,29 @@ impl<'a> Request<'a> {
         Self { id, context, kind, method, params, meta, inputs: inputs.map(Raw::trusted), state }
     }
 
-    /// What the client answered to the request for input with this key: the result of its method.
+    /// The client's response to the input that was required under this key: the result of its method.
     pub fn input(&self, key: &str) -> Option<Raw<'_>> {
         self.inputs.as_ref()?.get(key)
     }
 
-    /// Who the client is, if the request itself says so: where it stands alone. In a session
-    /// [`Opened::client_info`] has said so.
+    /// The name and version of the client, if the request carries them: only a modern request does. In a session, see
+    /// [`Opened::client_info`].
     pub fn client_info(&self) -> Option<Implementation<'_>> {
         let meta = self.meta.as_ref().filter(|_| self.context.revision.rules().names_in_meta)?;
         modern_client_info(meta)
     }
 
-    /// The metadata for whoever is asked in turn, of a gateway: without what belongs to one connection, which is the
-    /// progress token, what the sender says of itself, and the task that the request belongs to. `None` if nothing
-    /// is left.
+    /// The metadata that a gateway may pass on: without the progress token, the sender's own identity and the related
+    /// task, which belong to one connection. `None` if no member is left.
     pub fn meta_to_pass_on(&self) -> Option<Raw<'static>> {
         meta_to_pass_on(self.meta.as_ref()?)
     }
 
-    /// Writes the result of this request into a buffer, in place of what was in there, as the revision of the request has
-    /// it. [`respond`](crate::Connection::respond) sends it.
+    /// Writes the result of this request into a buffer, in the form of the request's revision. The old content of the
+    /// buffer is discarded. [`respond`](crate::Connection::respond) sends the result.
     ///
-    /// Write results like this where the machine is behind a lock: the `Serialize` of the application runs before the
-    /// lock is taken, and the machine only copies.
+    /// Use this if the machine is behind a lock: the `Serialize` of the application then runs before the lock is
+    /// taken, and the machine only copies.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -249,8 +248,8 @@ impl<'a> Request<'a> {
     ///
     /// # Errors
     ///
-    /// [`EncodeError`] as from [`respond`](crate::Connection::respond), but never [`Full`](EncodeError::Full): the caller is at
-    /// fault.
+    /// [`EncodeError`] as from [`respond`](crate::Connection::respond), but never [`Full`](EncodeError::Full). The
+    /// caller is at fault.
     pub fn write_result<'b>(
         &self,
         result: &(impl Payload + ?Sized),
@@ -259,10 +258,10 @@ impl<'a> Request<'a> {
         WrittenResult::new(&self.method, self.context.revision, result, buffer)
     }
 
-    /// The same with its own copy of the text, for a handler that takes its time.
+    /// Returns an owned copy, for a handler that takes time.
     ///
-    /// It takes one allocation: all its parts share the copy of the params. So a part that is kept longer than the
-    /// request keeps all of the text; `String::from` makes a copy of a [`Str`] alone.
+    /// The copy takes one allocation, because all parts share the copy of the params. A part that outlives the
+    /// request keeps the whole text alive. `String::from` copies a single [`Str`].
     pub fn into_owned(self) -> Request<'static> {
         let Self { id, context, kind, method, params, meta, inputs, state } = self;
         let text = params.as_ref().and_then(Raw::borrowed);
@@ -282,26 +281,25 @@ impl<'a> Request<'a> {
     }
 }
 
-/// A session has been opened.
+/// The parameters of a session that has been opened.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Opened<'a> {
-    /// The revision it uses.
+    /// The revision of the session.
     pub revision: Revision,
-    /// What the client offers, as far as the revision knows it.
+    /// The capabilities of the client that the revision knows.
     pub capabilities: CapabilitySet,
-    /// Everything the client said: an [`InitializeParams`](crate::model::InitializeParams).
+    /// The complete params: an [`InitializeParams`](crate::model::InitializeParams).
     pub params: Raw<'a>,
 }
 
 impl Opened<'_> {
-    /// Who the client is, for people to read; nothing may depend on it. `None` if it has not said so in a form
-    /// that can be read.
+    /// The name and version of the client, for display only. `None` if they are not in a readable form.
     pub fn client_info(&self) -> Option<Implementation<'_>> {
         client_info(&self.params)
     }
 
-    /// The same with its own copy of the text.
+    /// Returns an owned copy.
     pub fn into_owned(self) -> Opened<'static> {
         Opened { params: self.params.into_owned(), ..self }
     }

@@ -1,4 +1,4 @@
-//! `initialize`, answered on the spot so that what is pipelined behind it finds the session open.
+//! `initialize`: answered inside `receive`, so that pipelined requests find the session open.
 
 use super::event::Opened;
 use crate::capability::{CapabilitySet, Owner};
@@ -13,7 +13,7 @@ use crate::schema::Additions;
 use crate::session::Step;
 use crate::version::{Revision, RevisionSet};
 
-/// The params, as far as the machine needs them.
+/// The params of `initialize`, as far as the machine needs them.
 struct Params<'a> {
     requested: Str<'a>,
     capabilities: CapabilitySet,
@@ -45,7 +45,8 @@ impl<'a> Params<'a> {
 }
 
 impl ServerConfig {
-    /// The revision for a client that asks for this one: the same if it is spoken, else the newest.
+    /// Returns the revision for a client that asks for `requested`: the same revision if it is supported, otherwise
+    /// the newest.
     fn choose(&self, requested: &Str<'_>) -> Option<Revision> {
         let spoken = self.revisions.and(RevisionSet::LEGACY);
         let exact =
@@ -55,11 +56,12 @@ impl ServerConfig {
     }
 }
 
-/// Answers the request, and opens the session. `None` if the connection has ended meanwhile.
+/// Answers the request, and opens the session. Returns `None` if it opened none: the revision was refused, or the
+/// connection has ended.
 ///
 /// # Errors
 ///
-/// How the request is to be refused.
+/// The violation to refuse the request with.
 pub(super) fn answer<'f>(
     connection: &mut Connection,
     config: &ServerConfig,
@@ -85,10 +87,10 @@ pub(super) fn answer<'f>(
         write_result(writer, &request.id, &result, &Additions::NONE, Some(form))
     });
     if !sent {
-        // The limits of this side leave no room for what this side has to say.
+        // The limits of this side are too small for its own `initialize` result.
         return Err(ViolationKind::AnswerTooLong);
     }
-    // The route leads here only while there is no session, so the step makes sense.
+    // The dispatcher passes `initialize` only before a session is open, so the step is valid.
     if !messages.lifecycle.step(Step::Begin) {
         return Ok(None);
     }

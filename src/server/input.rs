@@ -1,4 +1,4 @@
-//! A request that comes again, with the input that it required
+//! The re-entry of a request with the input that it required
 //! ([MRTR](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
 
 use super::ClientRequest;
@@ -6,7 +6,7 @@ use super::event::{Request, ServerEvent};
 use crate::connection::{Connection, Resumed};
 use crate::json::{Object, Raw, Str};
 
-/// A request comes again.
+/// Returns the event that hands a request to its handler again.
 pub(super) fn resumed(connection: &Connection, resumed: Resumed) -> Option<ServerEvent<'static>> {
     let Resumed { id, kind, params, inputs, state } = resumed;
     let context = connection.context(id)?;

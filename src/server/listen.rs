@@ -1,4 +1,4 @@
-//! Subscriptions that a client keeps open with a request
+//! The subscriptions that a client keeps open with a `subscriptions/listen` request
 //! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 
 use super::ClientRequest;
@@ -9,11 +9,11 @@ use crate::connection::{Connection, IncomingRequest, Outboxes};
 use crate::dialect::methods::RequestKind;
 use crate::json::Raw;
 
-/// Opens a subscription, and acknowledges it unless the application has to decide.
+/// Opens a subscription, and acknowledges it unless the application decides.
 ///
 /// # Errors
 ///
-/// How the request is to be refused.
+/// The violation to refuse the request with.
 pub(super) fn open<'f>(
     connection: &mut Connection,
     listening: Listening,
@@ -30,7 +30,7 @@ pub(super) fn open<'f>(
     if has_topics && listening == Listening::Asked {
         return Ok(ServerEvent::Request(Request::new(id, context, call, request)));
     }
-    // Without room for it there would be none for what it is about either.
+    // Without room for the acknowledgement there is no room for the notifications either.
     if serving.acknowledge(cx, id, None, |_| false).is_err() {
         serving.abandon_request(cx, id);
         return Err(ViolationKind::TooManyListens);

@@ -40,19 +40,18 @@ use crate::connection::Identity;
 ///
 /// It has four kinds of methods:
 ///
-/// - **inputs** take what happened: [`receive`](Self::receive) a frame,
+/// - **inputs** report events to the machine: [`receive`](Self::receive) a frame,
 ///   [`handle_timeout`](Self::handle_timeout), [`disconnected`](crate::Connection::disconnected). The first two
 ///   return at most one event; call `handle_timeout` until it returns `None`.
-/// - **commands** do what the application wants: [`respond`](crate::Connection::respond),
-///   [`call`](crate::Connection::call), [`cancel`](crate::Connection::cancel), [`notify`](crate::Connection::notify) and so on. They write
-///   into the caller's outbox, never wait, and change nothing when they fail.
-/// - **[`poll_timeout`](crate::Connection::poll_timeout)** says when to call `handle_timeout` next.
-/// - **getters** look.
+/// - **commands** perform actions of the application: [`respond`](crate::Connection::respond),
+///   [`call`](crate::Connection::call), [`cancel`](crate::Connection::cancel), [`notify`](crate::Connection::notify)
+///   and so on. They write into the caller's outbox, never wait, and change nothing when they fail.
+/// - **[`poll_timeout`](crate::Connection::poll_timeout)** returns the time of the next `handle_timeout`.
+/// - **getters** only read.
 ///
-/// There is no order to keep between them. An event borrows the frame it came from and nothing of
-/// the server.
+/// The methods may be called in any order. An event borrows the frame that caused it, and nothing of the server.
 ///
-/// What it has in common with a client are the methods of [`Connection`], to which it dereferences.
+/// The methods that server and client share are those of [`Connection`], to which a server dereferences.
 ///
 /// A server is a plain value: clone it for a snapshot, compare and hash it to explore its states.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +62,7 @@ pub struct Server {
     client: Option<Box<Raw<'static>>>,
 }
 
-/// Without the configuration, which does not change: machines that are equal have equal ones.
+/// Excludes the configuration, which does not change: equal machines have equal configurations.
 impl Hash for Server {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { config: _, connection, client } = self;
@@ -71,7 +70,7 @@ impl Hash for Server {
     }
 }
 
-/// What servers with the same configuration share, so that the next one costs little.
+/// The shared part of all servers with the same configuration, so that a new server costs little.
 #[cfg(feature = "http")]
 #[derive(Clone, Debug)]
 pub(crate) struct ServerTemplate {
@@ -82,7 +81,7 @@ pub(crate) struct ServerTemplate {
 
 #[cfg(feature = "http")]
 impl ServerTemplate {
-    /// For this configuration.
+    /// Computes the shared part for a configuration.
     pub(crate) fn new(config: Arc<ServerConfig>) -> Self {
         let offered = CapabilitySet::from(&config.capabilities);
         let identity = config.identity().map(Arc::new);
@@ -92,7 +91,7 @@ impl ServerTemplate {
 
 /// # Starting
 impl Server {
-    /// A server at the start of a connection, number 0.
+    /// A server at the start of connection number 0.
     pub fn new(config: Arc<ServerConfig>) -> Self {
         Self::with_connection_number(config, ConnectionNumber::default())
     }
@@ -107,7 +106,7 @@ impl Server {
         server
     }
 
-    /// The same for one of many connections, with what all of them share.
+    /// A server at the start of a connection, with the shared part of its configuration.
     #[cfg(feature = "http")]
     pub(crate) fn from_template(template: &ServerTemplate, number: ConnectionNumber) -> Self {
         let ServerTemplate { config, offered, identity } = template;
@@ -125,17 +124,15 @@ impl Server {
         &self.config
     }
 
-    /// The extension of this name, if the configuration has it in its capabilities: what
-    /// [`RequestContext::extensions`](crate::RequestContext::extensions) is asked for.
+    /// The extension of this name, if the configuration declares it. Look it up in
+    /// [`RequestContext::extensions`](crate::RequestContext::extensions).
     pub fn extension(&self, name: &str) -> Option<Extension> {
         self.config.extension(name)
     }
 
-    /// What the client said of itself: the params of `initialize`, an
-    /// [`InitializeParams`](crate::model::InitializeParams).
+    /// The params of the client's `initialize`, an [`InitializeParams`](crate::model::InitializeParams).
     ///
-    /// `None` unless [`ConnectionConfig::keep_handshake`](crate::ConnectionConfig::keep_handshake)
-    /// is set.
+    /// `None` unless [`ConnectionConfig::keep_handshake`](crate::ConnectionConfig::keep_handshake) is set.
     pub fn handshake(&self) -> Option<&Raw<'static>> {
         self.client.as_deref()
     }
@@ -143,9 +140,9 @@ impl Server {
 
 /// # Inputs
 impl Server {
-    /// Takes a frame in. Total: any bytes, in any phase, give at most one event.
+    /// Receives a frame. Total: any bytes, in any phase, give at most one event.
     ///
-    /// `None` means that the frame has been answered or absorbed, or asks for nothing.
+    /// `None` means that the machine has handled the frame itself, or that the frame needs no action.
     #[must_use = "a request in the event must be answered"]
     pub fn receive<'f>(
         &mut self,
@@ -157,9 +154,9 @@ impl Server {
         self.take_in(frame, &mut ScannedFrame::unread(frame.bytes()), received.into(), out)
     }
 
-    /// The same as [`receive`](Self::receive) for a frame that may have been scanned before.
+    /// Receives a frame like [`receive`](Self::receive), with the result of an earlier scan.
     ///
-    /// The event and the output are those of `receive`, whatever `scanned` holds; only the work differs. Over HTTP,
+    /// Event and output are those of `receive` for any content of `scanned`; only the work differs. Over HTTP,
     /// `Gate::post_scanned` scans a body that is a single message.
     #[must_use = "a request in the event must be answered"]
     pub fn receive_scanned<'f>(
@@ -172,10 +169,10 @@ impl Server {
         self.take_in(frame.into(), scanned, received.into(), out)
     }
 
-    /// Does the next thing that time, or the end of the connection, has brought about.
+    /// Performs the next action that is due, and the actions at the end of the connection.
     ///
-    /// Call it when the time of [`poll_timeout`](crate::Connection::poll_timeout) has come, and then until it
-    /// returns `None`. Calling it early or late is harmless.
+    /// Call it at the time of [`poll_timeout`](crate::Connection::poll_timeout), until it returns `None`. A call that
+    /// is early or late is harmless.
     #[must_use = "the event is the only word of it"]
     pub fn handle_timeout(
         &mut self,
@@ -187,20 +184,20 @@ impl Server {
             let event = match dispatcher.handle_timeout(cx)? {
                 Elapsed::Event(event) => Some(event.into()),
                 Elapsed::Resumed(resumed) => input::resumed(&self.connection, resumed),
-                // A server opens no connection, and no answer to its calls requires input of it.
+                // A server sends no handshake request, and no response to its calls requires input.
                 Elapsed::HandshakeTimedOut
                 | Elapsed::HandshakeLost(_)
                 | Elapsed::Input(_)
                 | Elapsed::News => None,
             };
-            // What came to nothing is no reason to stop.
+            // An action without an event does not end the loop: more may be due after it.
             if event.is_some() {
                 return event;
             }
         }
     }
 
-    /// Says who the server is, which takes memory.
+    /// Sets the identity of the server, which allocates.
     fn identify(&mut self) {
         if let Some(identity) = self.config.identity() {
             self.connection.dispatcher.messages_mut().session.set_identity(Arc::new(identity));
@@ -249,18 +246,18 @@ impl Server {
                     Err(kind) => self.refuse(kind, request, out),
                 }
             }
-            // It is too large to be moved without a need.
+            // The request is large, so it is passed by reference.
             ForRole::Request(kind, ref request) => self.request(kind, request, out),
             ForRole::Notification(kind, notification) => {
                 self.notification(kind, notification, now, out)
             }
             ForRole::Resumed(resumed) => input::resumed(&self.connection, resumed),
-            // A server opens no connection, and no answer to its calls requires input of it.
+            // A server sends no handshake request, and no response to its calls requires input.
             ForRole::HandshakeEnded(_) | ForRole::LateProbe(_) | ForRole::Input(_) => None,
         }
     }
 
-    /// The session is open.
+    /// Keeps the handshake if configured, and reports the session.
     fn opened<'f>(&mut self, opened: Opened<'f>) -> Option<ServerEvent<'f>> {
         if self.config.connection.keep_handshake {
             self.client = Some(Box::new(opened.params.clone().into_owned()));
@@ -312,7 +309,7 @@ impl Server {
             return Some(ServerEvent::Notification(notification));
         }
         if !self.connection.dispatcher.messages_mut().lifecycle.step(Step::Complete) {
-            // It has been received before.
+            // A repeated `notifications/initialized` is ignored.
             return None;
         }
         let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);

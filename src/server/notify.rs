@@ -15,7 +15,7 @@ use crate::task::RELATED;
 /// A log message for the client
 /// ([logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging)).
 ///
-/// Leave out secrets, personal data, and what would help an attacker.
+/// It must not contain secrets, personal data, or information that would help an attacker.
 ///
 /// ```
 /// use mcp_sansio::model::LoggingLevel;
@@ -33,27 +33,27 @@ pub struct Log<'a, T: ?Sized> {
 }
 
 impl<'a, T: Serialize + ?Sized> Log<'a, T> {
-    /// A message of this level. The data is any JSON, also a string or `null`.
+    /// Returns a message of this level. The data is any JSON, including a string or `null`.
     pub const fn new(level: LoggingLevel, data: &'a T) -> Self {
         Self { level, data, logger: None, about: None, task: None }
     }
 
-    /// The part of the server that it comes from.
+    /// Sets the part of the server that logs the message.
     #[must_use]
     pub const fn logger(mut self, logger: &'a str) -> Self {
         self.logger = Some(logger);
         self
     }
 
-    /// The id of the [task](crate::task) that it is about, and says so in a session. Where there are no
-    /// sessions tasks do not log: see [`Tasks::set_message`](crate::task::Tasks::set_message).
+    /// Sets the [task](crate::task) that the message is about. The message carries its id in a session. In the modern
+    /// era tasks do not log: see [`Tasks::set_message`](crate::task::Tasks::set_message).
     #[must_use]
     pub const fn of_task(mut self, id: &'a str) -> Self {
         self.task = Some(id);
         self
     }
 
-    /// The request that it is about: it goes out on the route of that exchange.
+    /// Sets the request that the message is about. The message takes the route of that request.
     #[must_use]
     pub const fn about(mut self, request: IncomingId) -> Self {
         self.about = Some(request);
@@ -62,24 +62,24 @@ impl<'a, T: Serialize + ?Sized> Log<'a, T> {
 }
 
 impl<'a, T: ?Sized> Log<'a, T> {
-    /// How severe it is.
+    /// The severity of the message.
     pub const fn level(&self) -> LoggingLevel {
         self.level
     }
 
-    /// What it says.
+    /// The data of the message.
     pub const fn data(&self) -> &'a T {
         self.data
     }
 
-    /// The same message with other data, for instance with what was serialised before.
+    /// Returns the same message with other data, for instance with serialised data.
     #[must_use = "it is another message; this one does not change"]
     pub const fn with_data<U: ?Sized>(self, data: &'a U) -> Log<'a, U> {
         Log { level: self.level, data, logger: self.logger, about: self.about, task: self.task }
     }
 }
 
-// The data is lent, and need not be `Clone` for the message to be.
+// The data is borrowed, so it need not be `Clone`.
 impl<T: ?Sized> Clone for Log<'_, T> {
     fn clone(&self) -> Self {
         *self
@@ -103,7 +103,7 @@ impl<T: Serialize + ?Sized> Serialize for Log<'_, T> {
     }
 }
 
-/// The metadata of what belongs to a task.
+/// The metadata that links a message to a task.
 struct OfTask<'a>(&'a str);
 
 impl Serialize for OfTask<'_> {
@@ -126,16 +126,15 @@ pub enum ChangedList {
     Prompts,
 }
 
-/// # Telling
+/// # Notifications
 ///
-/// A notification that nobody has asked for is not sent, and that is no error; see [`Delivery`].
+/// A notification that the client is not subscribed to is not sent. That is no error; see [`Delivery`].
 impl Server {
-    /// Sends a log message, if the client wants messages of its level. If not, nothing is serialised.
+    /// Sends a log message if the client wants messages of its level. If not, nothing is serialised.
     ///
-    /// In a session the level is the one that the client has set; until then it is
-    /// [`ServerConfig::log_level`](crate::ServerConfig::log_level). A request that stands alone names the
-    /// level by itself, and gets no messages if it names none; the message has to be
-    /// [about](Log::about) it.
+    /// In a session the client sets the level; until then it is
+    /// [`ServerConfig::log_level`](crate::ServerConfig::log_level). A modern request names the level itself, and gets
+    /// no log messages if it names none. The message has to be [about](Log::about) that request.
     ///
     /// # Errors
     ///
@@ -149,7 +148,7 @@ impl Server {
         self.notify_kind(NotificationKind::Message, &Json(log), log.about, wanted, out)
     }
 
-    /// Whether a log message would be sent, as far as its level and what it is about go.
+    /// Whether a log message would be sent, judging by its level and the request that it is about.
     pub fn wants_log<T: ?Sized>(&self, log: &Log<'_, T>) -> bool {
         match log.about.and_then(|request| self.context(request)) {
             Some(context) if context.revision.rules().updates.log_level_in_requests => {
@@ -159,12 +158,12 @@ impl Server {
         }
     }
 
-    /// The level of log messages that the session wants, and of all that are more severe.
+    /// The least severe level of log messages that the session wants.
     pub const fn log_level(&self) -> LoggingLevel {
         self.connection.dispatcher.messages().interests.level()
     }
 
-    /// Says that a resource has changed, if the client has subscribed to it.
+    /// Notifies the client that a resource has changed, if the client has subscribed to it.
     ///
     /// # Errors
     ///
@@ -175,13 +174,14 @@ impl Server {
         out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
         let params = ResourceUpdatedParams::new(uri);
-        // What is wanted now may be held, and is looked at again when it leaves.
+        // A wanted notification may be held, so it is checked again when it is sent.
         let wanted =
             (!self.connection.dispatcher.messages().interests.wants_resource(uri)).then_some(false);
         self.notify_resource(Change::Resource { subscribed: uri, uri }, &params, wanted, out)
     }
 
-    /// Says that a resource has changed, if the client has subscribed to the one it is a part of.
+    /// Notifies the client that the resource `uri` has changed, if the client has subscribed to `subscribed`, which
+    /// contains it.
     ///
     /// # Errors
     ///
@@ -203,7 +203,8 @@ impl Server {
         self.connection.dispatcher.messages().interests.iter()
     }
 
-    /// Says that a list has changed. Say it after the change, so that whoever asks again sees it.
+    /// Notifies the client that a list has changed. Call it after the change, so that a client that reads the list
+    /// sees it.
     ///
     /// # Errors
     ///
@@ -221,8 +222,8 @@ impl Server {
         self.notify_kind(kind, &(), None, None, out)
     }
 
-    /// Says that what the user had to do at a URL is done, under the id that the elicitation had, or
-    /// that was in the error which asked for it. Once for each.
+    /// Notifies the client that the user has completed a URL elicitation, by the id of the elicitation or the id in
+    /// the error that asked for it. Call it once for each.
     ///
     /// # Errors
     ///

@@ -3,42 +3,41 @@
 use crate::dialect::methods::RequestKind;
 use crate::json::{Raw, Str, member};
 
-/// What a peer asks about tasks: hand it to `serve_task`.
+/// A request of the peer about tasks. Pass it to `serve_task`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TaskCall<'a> {
-    /// `tasks/get`: how far a task is.
+    /// `tasks/get`: returns the status of a task.
     Get {
-        /// The task.
+        /// The id of the task.
         task: Str<'a>,
     },
-    /// `tasks/result`: what came of a task, once that is known (2025-11-25).
+    /// `tasks/result`: returns the result of a task once it has ended (2025-11-25).
     Result {
-        /// The task.
+        /// The id of the task.
         task: Str<'a>,
     },
-    /// `tasks/list`: which tasks there are (2025-11-25).
+    /// `tasks/list`: returns the tasks (2025-11-25).
     List {
-        /// Where the page begins that is asked for; absent for the first one.
+        /// The cursor of the page; absent for the first page.
         cursor: Option<Str<'a>>,
     },
-    /// `tasks/cancel`: a task is not wanted any more.
+    /// `tasks/cancel`: cancels a task.
     Cancel {
-        /// The task.
+        /// The id of the task.
         task: Str<'a>,
     },
-    /// `tasks/update`: what a task has asked for (from 2026-07-28 on).
+    /// `tasks/update`: sends the input that a task requires (since 2026-07-28).
     Update {
-        /// The task.
+        /// The id of the task.
         task: Str<'a>,
-        /// An object with an answer under each key.
+        /// An object with one response under each key.
         inputs: Raw<'a>,
     },
 }
 
 impl<'a> TaskCall<'a> {
-    /// Reads the params of a request about tasks, whose shape is right; `None` if it is about something
-    /// else.
+    /// Reads the params of a request about tasks, whose shape has been checked. Returns `None` for another method.
     pub(crate) fn read(kind: RequestKind, params: &'a str) -> Option<Self> {
         let task = || member(params, "taskId").and_then(Str::from_literal);
         Some(match kind {
@@ -57,7 +56,7 @@ impl<'a> TaskCall<'a> {
         })
     }
 
-    /// The same with its own copy of the text.
+    /// Returns an owned copy.
     pub fn into_owned(self) -> TaskCall<'static> {
         match self {
             Self::Get { task } => TaskCall::Get { task: task.into_owned() },
@@ -71,17 +70,17 @@ impl<'a> TaskCall<'a> {
     }
 }
 
-/// What a request about a task has brought about, for the application to act on.
+/// The effect of a request about a task, for the application to act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[must_use = "the work waits for it"]
 pub enum TaskNews {
-    /// A task has been cancelled: stop the work. What it comes to is lost.
+    /// A task has been cancelled: stop the work. Its outcome is discarded.
     Cancelled(super::TaskKey),
-    /// A task is not wanted any more: stop the work if that can be done, and say what came of it
-    /// ([`TasksConfig::cancel_at_once`](super::TasksConfig::cancel_at_once) is false).
+    /// The requestor wants a task cancelled: stop the work if possible, and report its outcome. Only if
+    /// [`TasksConfig::cancel_at_once`](super::TasksConfig::cancel_at_once) is false.
     CancelRequested(super::TaskKey),
-    /// Everything that a task has asked for has been answered or refused: the work can go on
-    /// ([`TaskView::inputs`](super::TaskView::inputs)).
+    /// All input that a task required has been answered or refused: continue the work with
+    /// [`TaskView::inputs`](super::TaskView::inputs).
     Input(super::TaskKey),
 }

@@ -1,53 +1,53 @@
-//! Bounds on tasks, and how they behave.
+//! `TasksConfig`: the limits and policies of tasks.
 
 use core::time::Duration;
 
-/// Bounds on tasks, and how they behave.
+/// The limits and policies of tasks.
 ///
-/// With every bound reached, [`Tasks`](super::Tasks) hold `2 * bytes + tasks * (kept_bytes + token_bytes + 800)` bytes,
-/// where the third and the fourth are [limits](crate::Limits) of the connection, and 24 for each request and
-/// subscription that waits for one.
+/// With every limit reached, [`Tasks`](super::Tasks) hold `2 * bytes + tasks * (kept_bytes + token_bytes + 800)`
+/// bytes, plus 24 for each request or subscription that waits for a task. `kept_bytes` and `token_bytes` are
+/// [limits](crate::Limits) of the connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TasksConfig {
-    /// Most tasks. Default 10,000.
+    /// The maximum number of tasks. Default 10,000.
     pub tasks: u32,
-    /// Most tasks of one [requestor](crate::request::Requestor). Default 1,000. Requestors that are not known are counted by where
-    /// they come from.
+    /// The maximum number of tasks of one [requestor](crate::request::Requestor). Default 1,000. Unknown requestors
+    /// are counted by their origin.
     pub tasks_of_owner: u32,
-    /// How long a task is kept from its beginning, if whoever asks for it does not say. Default 1 h;
-    /// `None` is for ever.
+    /// How long a task is kept from its beginning, if the requestor does not specify it. Default 1 h; `None` means
+    /// forever.
     pub ttl: Option<Duration>,
-    /// How long it is kept at most, whatever is asked for. Default 24 h; `None` is for ever.
+    /// The maximum time that a task is kept, even if the requestor asks for more. Default 24 h; `None` means forever.
     pub longest_ttl: Option<Duration>,
-    /// How long whoever asked for a task should wait between two questions about it. Default 1 s.
+    /// The recommended time between two polls of a task. Default 1 s.
     pub poll_interval: Duration,
-    /// Most bytes of all tasks together: their results and errors, what they ask for, the answers, and what is said
-    /// of them. Default 64 MiB: four of the longest results.
+    /// The maximum bytes of all tasks together: results, errors, required input, responses and messages. Default 64
+    /// MiB: four of the longest results.
     ///
-    /// When they are exhausted no task begins, what does not fit any more is no result
-    /// ([`TaskError::TooManyBytes`](super::TaskError::TooManyBytes)), and an answer counts as refused. Tasks that
-    /// are there go on, and can end in another way.
+    /// With the limit reached, no task begins, a result that does not fit is refused
+    /// ([`TaskError::TooManyBytes`](super::TaskError::TooManyBytes)), and a response to required input counts as
+    /// refused. Existing tasks continue, and can end in another way.
     pub bytes: usize,
-    /// Longest result of a task in bytes. Default 16 MiB.
+    /// The maximum length of a result in bytes. Default 16 MiB.
     pub result_bytes: usize,
-    /// Most things that one task may ask for in its life. Default 256.
+    /// The maximum number of inputs that one task may require in its life. Default 256.
     pub inputs: u32,
-    /// Longest answer to one of them in bytes. Default 1 MiB.
+    /// The maximum length of a response to required input, in bytes. Default 1 MiB.
     pub input_bytes: usize,
-    /// Most tasks on one page of a list. Default 100.
+    /// The maximum number of tasks on one page of a list. Default 100.
     pub page_items: usize,
-    /// A number that goes into every cursor. Take one that is hard to guess. Default 0.
+    /// A number that goes into every cursor. Choose one that is hard to guess. Default 0.
     pub cursor_key: u64,
-    /// Whether every change is told to whoever asked for the task, in a session. Default true; nobody may
-    /// rely on it.
+    /// Whether the requestor is notified of every change, in a session. Default true. Peers must not rely on
+    /// notifications.
     pub notify: bool,
-    /// In a session, what a task asks for leaves at once. If false it waits until its result is asked for,
-    /// which opens a way for it on transports that have no other. Default true.
+    /// Whether a task in a session requests its input at once. If false, it waits for the request for its result,
+    /// which opens a route for the input request on transports that have no other. Default true.
     pub ask_at_once: bool,
-    /// Where there are no sessions, a task that somebody wants cancelled is cancelled there and then, as it
-    /// has to be in a session. If false that is only a wish: the work goes on until
-    /// [`Tasks::cancel`](super::Tasks::cancel) or anything else ends it. Default true.
+    /// Whether a `tasks/cancel` cancels the task at once in the modern era, as it must in a session. If false, it is
+    /// only a request: the work continues until [`Tasks::cancel`](super::Tasks::cancel) or another command ends the
+    /// task. Default true.
     pub cancel_at_once: bool,
 }
 
@@ -73,7 +73,7 @@ impl Default for TasksConfig {
 }
 
 impl TasksConfig {
-    /// How long a task is kept.
+    /// Returns how long a task is kept.
     pub(super) fn kept_for(&self, requested: Option<Duration>) -> Option<Duration> {
         match (requested.or(self.ttl), self.longest_ttl) {
             (Some(ttl), Some(longest)) => Some(ttl.min(longest)),

@@ -1,16 +1,16 @@
-//! `TaskKey`: the name of a task among the tasks of this process.
+//! `TaskKey`: the handle of a task in this process.
 
 use core::fmt;
 
 use crate::handle::Place;
 
-/// The name of a task among the [`Tasks`](super::Tasks) of this process: small, and never that of another task.
+/// The handle of a task in the [`Tasks`](super::Tasks) of this process: small, and never reused for another task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskKey(pub(crate) Place);
 
 impl TaskKey {
-    /// The place of the task, which is free again once the task is forgotten. Use it to keep the
-    /// application's own state in a `Vec`.
+    /// The index of the task, which is reused once the task is forgotten. Use it to keep the application's own state
+    /// in a `Vec`.
     pub const fn index(self) -> usize {
         self.0.index as usize
     }

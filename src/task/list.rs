@@ -1,4 +1,4 @@
-//! The tasks of one owner, page by page.
+//! The tasks of one owner, in pages.
 
 use alloc::string::String;
 use core::fmt::Write;
@@ -13,10 +13,10 @@ use crate::json::Str;
 use crate::pagination::{InvalidCursor, mix};
 use crate::schema::serialized;
 
-/// One page of the tasks of one owner, in the order they were begun.
+/// One page of the tasks of one owner, in the order in which they were begun.
 ///
-/// A cursor names the last task of the page before, so that what is begun or forgotten meanwhile makes no
-/// difference to the others, and holds a checksum over that, the owner and the key of the configuration.
+/// A cursor names the last task of the previous page, so tasks that are begun or forgotten meanwhile do not shift the
+/// other tasks. It holds a checksum over that task, the owner and the key of the configuration.
 pub(crate) struct ListOf<'t> {
     tasks: &'t Tasks,
     owner: Requestor,
@@ -24,7 +24,7 @@ pub(crate) struct ListOf<'t> {
 }
 
 impl Tasks {
-    /// The page at a cursor, or the first one.
+    /// Returns the page at a cursor, or the first page.
     pub(crate) fn page(
         &self,
         owner: Requestor,
@@ -61,11 +61,11 @@ fn read_cursor(tasks: &Tasks, owner: Requestor, cursor: &Str<'_>) -> Option<u64>
 }
 
 impl ListOf<'_> {
-    /// The tasks from where the page begins, and their serials.
+    /// The tasks from the start of the page on, with their serial numbers.
     fn tasks(&self) -> impl Iterator<Item = (u64, TaskKey)> {
-        // There is a serial behind each: restoring a task sees to it.
+        // Cannot overflow: `restore` limits serial numbers.
         let from = self.after.map_or(0, |after| after + 1);
-        // Requestors that cannot be told apart would see the tasks of each other.
+        // Unknown requestors get no list: they would see each other's tasks.
         let own = self.owner.is_known().then(|| self.tasks.records.of_owner(self.owner, from));
         own.into_iter().flatten()
     }

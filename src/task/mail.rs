@@ -1,4 +1,4 @@
-//! `Mail`: the messages about tasks that wait for a connection.
+//! `Mail`: the notices about tasks that wait to be sent on a connection.
 
 use alloc::collections::VecDeque;
 use core::mem::{replace, take};
@@ -8,40 +8,40 @@ use super::record::{Asking, Record};
 use crate::handle::{CallId, ConnectionNumber, IncomingId};
 use crate::ordered::Ordered;
 
-/// One thing to tell.
+/// A notice about a task, for one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Notice {
-    /// A task has changed, or asks for something. To whoever asked for it.
+    /// A task has changed, or requires input. For the connection of its requestor.
     Changed(TaskKey),
-    /// The same, to a subscription.
+    /// A task has changed. For a subscription.
     Watched(IncomingId, TaskKey),
     /// A request for the result of a task can be answered.
     Answer(IncomingId, TaskKey),
-    /// A request for the result of a task that is forgotten.
+    /// A request for the result of a task that has been forgotten.
     Gone(IncomingId),
-    /// What was asked for a task is not needed any more.
+    /// A request for the input of a task is no longer needed.
     Dismiss(CallId),
 }
 
-/// Notices by the numbers of connections. A task has at most one of each kind for each of its links, so that nothing grows
-/// while nobody looks.
+/// The queues of notices, by connection number. A task has at most one notice of each kind for each of its links, so
+/// unread queues stay bounded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Mail {
-    /// The connections that have to do with tasks and have not ended.
+    /// The queues of all open connections that are involved in tasks.
     boxes: Ordered<u64, VecDeque<Notice>>,
-    /// Those of them that have something to tell.
+    /// The connections whose queue is not empty.
     full: Ordered<u64, ConnectionNumber>,
 }
 
 impl Mail {
-    /// A connection has to do with tasks.
+    /// Creates the queue of a connection.
     pub(super) fn know(&mut self, connection: ConnectionNumber) {
         if !self.knows(connection) {
             self.boxes.insert(number(connection), VecDeque::new());
         }
     }
 
-    /// Whether it has, and has not ended.
+    /// Whether the connection has a queue, and so has not ended.
     pub(super) fn knows(&self, connection: ConnectionNumber) -> bool {
         self.boxes.contains_key(&number(connection))
     }
@@ -58,18 +58,18 @@ impl Mail {
         self.full.contains_key(&number(connection))
     }
 
-    /// A connection has ended. Gives what has not been told on it.
+    /// Removes the queue of a connection that has ended. Returns its unsent notices.
     pub(super) fn forget(&mut self, connection: ConnectionNumber) -> VecDeque<Notice> {
         self.full.remove(&number(connection));
         self.boxes.remove(&number(connection)).unwrap_or_default()
     }
 
-    /// The next thing to tell, which stays.
+    /// The next notice of a connection, which stays in the queue.
     pub(super) fn next(&self, connection: ConnectionNumber) -> Option<Notice> {
         self.boxes.get(&number(connection))?.front().copied()
     }
 
-    /// It has been told.
+    /// Removes the next notice, because it has been sent.
     pub(super) fn pop(&mut self, connection: ConnectionNumber) {
         let Some(notices) = self.boxes.get_mut(&number(connection)) else { return };
         notices.pop_front();
@@ -78,7 +78,7 @@ impl Mail {
         }
     }
 
-    /// What was to be told next is told last. Says how much there is to tell.
+    /// Moves the next notice to the end of the queue. Returns the length of the queue.
     pub(super) fn rotate(&mut self, connection: ConnectionNumber) -> usize {
         let Some(notices) = self.boxes.get_mut(&number(connection)) else { return 0 };
         if !notices.is_empty() {
@@ -87,7 +87,7 @@ impl Mail {
         notices.len()
     }
 
-    /// A connection is not to be told of a change any more.
+    /// Withdraws the notice of a change.
     pub(super) fn withdraw(&mut self, connection: ConnectionNumber, key: TaskKey) {
         let Some(notices) = self.boxes.get_mut(&number(connection)) else { return };
         notices.retain(|notice| *notice != Notice::Changed(key));
@@ -96,7 +96,7 @@ impl Mail {
         }
     }
 
-    /// Nobody is told on a connection that has ended.
+    /// Queues a notice. A connection that has ended receives none.
     pub(super) fn post(&mut self, connection: ConnectionNumber, notice: Notice) {
         if let Some(notices) = self.boxes.get_mut(&number(connection)) {
             notices.push_back(notice);
@@ -104,7 +104,7 @@ impl Mail {
         }
     }
 
-    /// A task has changed.
+    /// Queues notices for a change of a task.
     pub(super) fn changed(&mut self, key: TaskKey, record: &mut Record) {
         record.links.is_told = false;
         self.asks(key, record);
@@ -116,11 +116,11 @@ impl Mail {
         }
     }
 
-    /// A task asks for something; it is no news that it does.
+    /// Queues a notice that a task requires input, without reporting a change.
     pub(super) fn asks(&mut self, key: TaskKey, record: &mut Record) {
         let links = &mut record.links;
         if links.home.is_some_and(|home| !self.knows(home)) {
-            // That connection has ended: somebody else may wait for the task.
+            // The connection has ended. If another connection waits for the result of the task, it becomes the home.
             let waiters = links.waiters.iter().map(|waiter| waiter.connection());
             links.home = { waiters }.find(|waiter| self.knows(*waiter));
             links.is_posted = false;
@@ -132,7 +132,7 @@ impl Mail {
         }
     }
 
-    /// A task has ended.
+    /// Queues the notices for the end of a task.
     pub(super) fn ended(&mut self, key: TaskKey, record: &mut Record) {
         self.dismiss_all(record);
         self.changed(key, record);
@@ -141,7 +141,7 @@ impl Mail {
         }
     }
 
-    /// A task is about to be forgotten.
+    /// Queues the notices for a task that is being forgotten.
     pub(super) fn gone(&mut self, record: &mut Record) {
         self.dismiss_all(record);
         for waiter in take(&mut record.links.waiters) {
@@ -149,7 +149,7 @@ impl Mail {
         }
     }
 
-    /// What a task has asked for is not needed any more.
+    /// Dismisses all open input requests of a task.
     fn dismiss_all(&mut self, record: &mut Record) {
         for wanted in record.inputs.wanted.iter_mut().filter(|wanted| wanted.is_open()) {
             if let Asking::Asked(call) = replace(&mut wanted.progress, Asking::Refused) {
@@ -158,8 +158,8 @@ impl Mail {
         }
     }
 
-    /// One thing that was asked is not needed any more. That comes before everything else: it makes room
-    /// for what may be waiting for some.
+    /// Queues the dismissal of an input request, in front of all other notices: it frees a call slot that another
+    /// notice may be waiting for.
     pub(super) fn dismiss(&mut self, call: CallId) {
         let connection = call.connection();
         if let Some(notices) = self.boxes.get_mut(&number(connection)) {

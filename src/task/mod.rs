@@ -1,11 +1,10 @@
-//! Work that outlives the request which asked for it.
+//! Work that outlives the request that began it.
 //!
-//! In 2025-11-25 either side may ask the other for a task instead of a result
-//! ([tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks)): a client for
-//! the call of a tool, a server for what it wants of a model or of the user. From 2026-07-28 on a server
-//! decides by itself to answer the call of a tool with a task, if the client knows the
-//! [extension](EXTENSION). [`Tasks`] is the same for both: ids, owners, how long each is kept, what it asks
-//! for, what came of it. The same task can be asked for in both.
+//! In 2025-11-25 either side may request a task instead of a result
+//! ([tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks)): a client for a tool
+//! call, a server for sampling or elicitation. Since 2026-07-28 a server itself decides to answer a tool call with a
+//! task, if the client supports the [extension](EXTENSION). [`Tasks`] is the same for both: ids, owners, time to
+//! live, required input, results and errors. One task can be read in both eras.
 //!
 //! ```
 //! use core::time::Duration;
@@ -74,28 +73,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What a program has to do:
+//! A program with tasks has these duties:
 //!
-//! - **requests about tasks** ([`TaskCall`]) go to `serve_task`, which says what they mean for the work
-//!   ([`TaskNews`]);
-//! - **what the work comes to** goes to [`Tasks::complete`], [`Tasks::fail`], [`Tasks::require_input`] and
-//!   so on, and after that `settle_tasks` of the connections that [`Tasks::connections_with_news`] names;
-//! - **time** goes to [`Tasks::handle_timeout`], as it goes to the machines;
-//! - in sessions, **answers** to what a task asks for ([`TaskAnswer`](crate::event::TaskAnswer)) go to
-//!   [`Tasks::answered`];
-//! - **connections** have a number each ([`Server::with_connection_number`](crate::Server::with_connection_number)), because tasks
-//!   know them by that, and their end goes to [`Tasks::disconnected`];
-//! - **who is asking** goes with each message ([`Received::requestor`](crate::Received::requestor)) if there
-//!   can be more than one: a requestor reaches only its own tasks;
-//! - **subscriptions to tasks** (`taskIds`) are for the program to grant: it
-//!   [is asked](crate::config::Listening::Asked), and answers with
-//!   [`Server::grant_with_tasks`](crate::Server::grant_with_tasks);
-//! - **to survive a crash**, write down [`Tasks::save`] of every task that changes.
+//! - **Requests about tasks** ([`TaskCall`]) go to `serve_task`, which returns their effect on the work
+//!   ([`TaskNews`]).
+//! - **The outcome of the work** goes to [`Tasks::complete`], [`Tasks::fail`], [`Tasks::require_input`] and so on.
+//!   After that, call `settle_tasks` of the connections that [`Tasks::connections_with_news`] names.
+//! - **Time** goes to [`Tasks::handle_timeout`], as it goes to the machines.
+//! - **Responses to required input** ([`TaskAnswer`](crate::event::TaskAnswer)) go to [`Tasks::answered`], in
+//!   sessions.
+//! - **Connections** need unique numbers ([`Server::with_connection_number`](crate::Server::with_connection_number)),
+//!   because tasks refer to connections by number. Their end goes to [`Tasks::disconnected`].
+//! - **The requestor** goes with each message ([`Received::requestor`](crate::Received::requestor)) if there can be
+//!   several: a requestor reaches only its own tasks.
+//! - **Subscriptions to tasks** (`taskIds`) are granted by the program: with
+//!   [`Listening::Asked`](crate::config::Listening::Asked) it receives the request, and answers with
+//!   [`Server::grant_with_tasks`](crate::Server::grant_with_tasks).
+//! - **To survive a crash**, store [`Tasks::save`] of every task that changes.
 //!
-//! # How it belongs to the rest
+//! # Structure
 //!
-//! The values here know nothing of messages in flight. What ties them to a connection is part of the
-//! machine that both roles share, which in turn knows nothing of how tasks are kept.
+//! This module knows no messages in flight. The links between tasks and connections are part of the machine that both
+//! roles share. The machine in turn does not know how tasks are stored.
 
 mod call;
 mod config;

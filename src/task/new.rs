@@ -9,10 +9,10 @@ use crate::dialect::methods::RequestKind;
 use crate::handle::{ConnectionNumber, Requestor};
 use crate::version::Revision;
 
-/// A task to begin.
+/// The options of a new task.
 ///
-/// Its id is all that somebody needs to see the result, unless requestors can be told apart
-/// ([`Requestor`](crate::request::Requestor)): make it of at least 128 random bits, and never use one again.
+/// The id of a task gives access to its result, unless requestors can be told apart
+/// ([`Requestor`](crate::request::Requestor)). Make it of at least 128 random bits, and never reuse it.
 /// [`id_of`](Self::id_of) does that.
 ///
 /// ```
@@ -35,7 +35,7 @@ pub struct NewTask {
 }
 
 impl NewTask {
-    /// A task with this id.
+    /// Returns the options of a task with this id.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -46,43 +46,43 @@ impl NewTask {
         }
     }
 
-    /// An id made of random bytes: 32 hexadecimal digits.
+    /// Returns an id made of random bytes: 32 hexadecimal digits.
     pub fn id_of(random: [u8; 16]) -> String {
         let nibbles = random.iter().flat_map(|byte| [byte >> 4, byte & 15]);
         nibbles.filter_map(|nibble| char::from_digit(nibble.into(), 16)).collect()
     }
 
-    /// Its id.
+    /// The id of the task.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// How long it is kept from now on, `None` for ever, whatever has been asked for.
+    /// Sets how long the task is kept from now on; `None` means forever. It overrides the requested time.
     pub const fn ttl(mut self, ttl: Option<Duration>) -> Self {
         self.ttl = Some(ttl);
         self
     }
 
-    /// How long to wait between two questions about it.
+    /// Sets the recommended time between two polls of the task.
     pub const fn poll_interval(mut self, interval: Duration) -> Self {
         self.poll_interval = Some(interval);
         self
     }
 
-    /// How far it is, for people.
+    /// Sets the initial status message, for people.
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());
         self
     }
 
-    /// What the model may be told until the result is there (2025-11-25; it is left out elsewhere).
+    /// Sets a text for the model until the result is available. Only in 2025-11-25; ignored in other revisions.
     pub fn immediate_response(mut self, text: impl Into<String>) -> Self {
         self.immediate_response = Some(text.into());
         self
     }
 }
 
-/// Without its id.
+/// Omits the id, which is secret.
 impl core::fmt::Debug for NewTask {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter
@@ -93,7 +93,7 @@ impl core::fmt::Debug for NewTask {
     }
 }
 
-/// The request that a task is begun for.
+/// The request that a task is begun for, and its context.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) kind: RequestKind,
@@ -101,10 +101,10 @@ pub(crate) struct Origin {
     pub(crate) capabilities: CapabilitySet,
     pub(crate) owner: Requestor,
     pub(crate) connection: ConnectionNumber,
-    /// How long it is to be kept.
+    /// The requested time to keep the task.
     pub(crate) ttl: Option<Duration>,
-    /// What its result has to fit.
+    /// The parts of the request that the result is checked against.
     pub(crate) kept: Kept,
-    /// The literal of its progress token, or nothing.
+    /// The literal of the progress token, or an empty string.
     pub(crate) token: String,
 }

@@ -19,12 +19,12 @@ use crate::rpc::Recycle;
 use crate::time::Instant;
 use crate::version::Revision;
 
-/// One task, in no dialect: what it is called on the wire is for whoever shows it.
+/// The state of a task, independent of its wire form.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Record {
     pub(crate) id: String,
     pub(crate) owner: Requestor,
-    /// Which of all tasks it is, in the order they were begun.
+    /// The position of the task in the order in which all tasks were begun.
     pub(crate) serial: u64,
     pub(crate) request: BegunFor,
     pub(crate) created: Instant,
@@ -36,56 +36,56 @@ pub(crate) struct Record {
     pub(crate) cancel_requested: bool,
     pub(crate) inputs: TaskInputs,
     pub(crate) links: Links,
-    /// What counts for it towards [`TasksConfig::bytes`](super::TasksConfig::bytes).
+    /// The bytes counted for the task towards [`TasksConfig::bytes`](super::TasksConfig::bytes).
     pub(super) counted: usize,
 }
 
-/// The request that a task was begun for, and the rules of that.
+/// The request that a task was begun for, and its rules.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct BegunFor {
     pub(crate) kind: RequestKind,
     pub(crate) revision: Revision,
     pub(crate) capabilities: CapabilitySet,
-    /// What the result has to fit.
+    /// The parts of the request that the result is checked against.
     pub(crate) kept: Kept,
 }
 
-/// What a task asks for, and has asked for.
+/// The input that a task requires, and has required.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct TaskInputs {
-    /// What it asks for, or has asked for last.
+    /// The inputs of the current or last round.
     pub(crate) wanted: Vec<Wanted>,
-    /// The keys of what it has asked for before.
+    /// The keys of earlier rounds.
     pub(crate) used_keys: Vec<String>,
 }
 
-/// What ties a task to connections. None of it outlives them.
+/// The links between a task and its connections. No link outlives its connection.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Links {
-    /// Where progress, changes and questions go.
+    /// The connection for progress, changes and input requests.
     pub(crate) home: Option<ConnectionNumber>,
-    /// That connection is to look at the task.
+    /// Whether a notice about the task is queued for the home connection.
     pub(crate) is_posted: bool,
-    /// It has been told of the change, and has still to ask for what the task needs.
+    /// Whether the change has been reported to the home connection, so that only the input is still to be requested.
     pub(crate) is_told: bool,
-    /// The literal of the progress token, and the connection that it belongs to: on another one it may be
-    /// that of something else.
+    /// The literal of the progress token, and the connection that it belongs to. On another connection the same token
+    /// may belong to another request.
     pub(crate) token: String,
     pub(crate) token_of: Option<ConnectionNumber>,
     pub(crate) progress: Option<Number>,
-    /// Requests for the result that wait for it.
+    /// The open requests for the result.
     pub(crate) waiters: SmallVec<[IncomingId; 1]>,
-    /// Subscriptions to its changes, and whether they are to look at it.
+    /// The subscriptions to the task, and whether a notice is queued for each.
     pub(crate) watchers: SmallVec<[(IncomingId, bool); 1]>,
 }
 
-/// How far a task is, and what came of it.
+/// The status of a task, with its result or error.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum State {
     #[default]
     Working,
     InputRequired,
-    /// It has a result, an object, which may say that a tool has failed.
+    /// The result, an object. It may be the result of a tool that has failed.
     Completed(String),
     Failed(StoredError),
     Cancelled,
@@ -96,30 +96,30 @@ pub(crate) enum State {
 pub(crate) struct StoredError {
     pub(crate) code: ErrorCode,
     pub(crate) message: String,
-    /// JSON.
+    /// The data, JSON.
     pub(crate) data: Option<String>,
 }
 
-/// One thing that a task asks for.
+/// An input that a task requires.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Wanted {
     pub(crate) key: String,
     pub(crate) kind: RequestKind,
-    /// JSON, or empty.
+    /// The params, JSON, or an empty string.
     pub(crate) params: String,
     pub(crate) progress: Asking,
 }
 
-/// How far the asking for one thing is.
+/// The progress of an input.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Asking {
-    /// Nobody has been asked in so many words.
+    /// No request for the input has been sent.
     Waits,
-    /// A request for it is on its way.
+    /// A request for the input is in flight.
     Asked(CallId),
-    /// This is the answer, JSON.
+    /// The response, JSON.
     Answered(String),
-    /// There will be no answer.
+    /// The input was refused: no response will come.
     Refused,
 }
 
@@ -162,7 +162,7 @@ impl Record {
         self.state.status()
     }
 
-    /// How far it is in the words of a session, where a tool that has failed is a task that has failed.
+    /// The status in the legacy era, where a task whose tool has failed is failed.
     pub(crate) fn status_in_session(&self) -> Status {
         match &self.state {
             State::Completed(result)
@@ -174,7 +174,7 @@ impl Record {
         }
     }
 
-    /// What is said of it to people. In a session a tool that has failed has to say something.
+    /// The status message in the legacy era, where a task whose tool has failed must have one.
     pub(crate) fn message_in_session(&self) -> Option<Cow<'_, str>> {
         match (&self.message, &self.state) {
             (None, State::Completed(result)) if self.status_in_session() == Status::Failed => {
@@ -184,29 +184,29 @@ impl Record {
         }
     }
 
-    /// The next input that it needs and for which no request has been sent.
+    /// The next input for which no request has been sent.
     pub(crate) fn next_wanted(&self) -> Option<&Wanted> {
         self.inputs.wanted.iter().find(|wanted| wanted.progress == Asking::Waits)
     }
 
-    /// What it asks for under this name and has not been given.
+    /// The open input with this key.
     pub(crate) fn open_wanted(&self, key: &str) -> Option<&Wanted> {
         self.inputs.wanted.iter().find(|wanted| wanted.is_open() && wanted.key == key)
     }
 
-    /// A request for what it asks for is on its way.
+    /// Notes that a request for an input is in flight.
     pub(crate) fn asked(&mut self, input: &str, call: CallId) {
         for wanted in self.inputs.wanted.iter_mut().filter(|wanted| wanted.key == input) {
             wanted.progress = Asking::Asked(call);
         }
     }
 
-    /// Whether it was begun in a session.
+    /// Whether the task was begun in a session.
     pub(crate) const fn is_of_session(&self) -> bool {
         self.request.revision.rules().tasks.of_session
     }
 
-    /// How many bytes are kept of it.
+    /// The bytes that the task keeps.
     pub(super) fn bytes(&self) -> usize {
         let message = self.message.as_ref().map_or(0, String::len);
         let wanted: usize = self.inputs.wanted.iter().map(Wanted::bytes).sum();
@@ -214,13 +214,13 @@ impl Record {
         self.id.len() + self.request.kept.bytes() + message + self.state.bytes() + wanted + used
     }
 
-    /// When it may be forgotten.
+    /// The time at which the task may be forgotten.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.ttl.map(|ttl| self.created + ttl)
     }
 }
 
-/// What a tool says, as far as a line goes.
+/// Returns the first line of the first text in the result of a tool, cut to a maximum length.
 fn first_line_of(result: &str) -> Option<String> {
     const MOST: usize = 200;
     let text = Elements::of(member(result, "content")?)
@@ -228,7 +228,7 @@ fn first_line_of(result: &str) -> Option<String> {
     Some(text.chars().take_while(|end| *end != '\n').take(MOST).collect())
 }
 
-/// Whether a result says that a tool has failed.
+/// Whether a result is that of a tool that has failed.
 fn is_failure(result: &str) -> bool {
     member(result, "isError") == Some("true")
 }
@@ -259,14 +259,14 @@ impl Default for Record {
     }
 }
 
-/// What one task has grown to is no measure for the next.
+/// A large task leaves no allocation behind for the next one.
 impl Recycle for Record {
     fn recycle(&mut self) {
         *self = Self::default();
     }
 }
 
-/// Without what it says, and without its id: who knows that may ask for the result.
+/// Omits payloads and the id, which gives access to the result.
 impl fmt::Debug for Record {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter

@@ -1,4 +1,4 @@
-//! `Records`: the tasks of one program, and the ways to find them.
+//! `Records`: the table of tasks with its indexes.
 
 use super::config::TasksConfig;
 use super::error::TaskError;
@@ -10,22 +10,22 @@ use crate::ordered::Ordered;
 use crate::rpc::{Deadlines, Ending, Index, Table};
 use crate::time::Instant;
 
-/// All tasks: by key, by id, by owner in the order they were begun, and by when they expire.
+/// All tasks, indexed by key, by id, by owner and serial number, and by deadline.
 ///
-/// What counts towards [`TasksConfig::bytes`] is counted here. After a change of a record, call
+/// It counts the bytes towards [`TasksConfig::bytes`]. After a change of a record, call
 /// [`count_again`](Self::count_again).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Records {
     table: Table<Record>,
     by_id: Index,
-    /// The tasks of each owner, in the order they were begun.
+    /// The tasks of each owner, in the order in which they were begun.
     of_owner: Ordered<(Requestor, u64), u32>,
-    /// How many each owner has, under [`count_of`].
+    /// The number of tasks of each owner, under [`count_of`].
     owners: Ordered<(Requestor, u64), u32>,
     deadlines: Deadlines,
-    /// The serial of the next task.
+    /// The serial number of the next task.
     pub(super) next_serial: u64,
-    /// What counts towards [`TasksConfig::bytes`].
+    /// The bytes that count towards [`TasksConfig::bytes`].
     pub(super) bytes: usize,
 }
 
@@ -58,7 +58,7 @@ impl Records {
         self.table.iter().map(|(place, record)| (TaskKey(place), record))
     }
 
-    /// The task with this id, of any requestor.
+    /// Returns the task with this id, of any requestor.
     pub(super) fn find(&self, id: &str) -> Option<TaskKey> {
         let is_it = |index| {
             let place = self.table.place_of(index);
@@ -67,14 +67,14 @@ impl Records {
         self.by_id.find(hash(id), is_it).and_then(|index| self.table.place_of(index)).map(TaskKey)
     }
 
-    /// The task with this id, if this requestor reaches it.
+    /// Returns the task with this id, if the requestor may reach it.
     pub(crate) fn find_own(&self, id: &str, requestor: Requestor) -> Option<TaskKey> {
         let is_own =
             |key: &TaskKey| self.get(*key).is_some_and(|task| requestor.reaches(task.owner));
         self.find(id).filter(is_own)
     }
 
-    /// The tasks of a requestor with a serial of at least this, in the order they were begun.
+    /// Returns the tasks of a requestor from this serial number on, in the order in which they were begun.
     pub(super) fn of_owner(
         &self,
         owner: Requestor,
@@ -86,12 +86,12 @@ impl Records {
         })
     }
 
-    /// Whether an owner has begun a task with this serial.
+    /// Whether an owner has a task with this serial number.
     pub(super) fn has_serial(&self, owner: Requestor, serial: u64) -> bool {
         self.of_owner.contains_key(&(owner, serial))
     }
 
-    /// A task that goes on.
+    /// Returns a task that has not ended.
     pub(super) fn going_on(&mut self, key: TaskKey) -> Result<&mut Record, TaskError> {
         let record = self.get_mut(key).ok_or(TaskError::Unknown)?;
         match record.status() {
@@ -100,7 +100,7 @@ impl Records {
         }
     }
 
-    /// A task that may take a step.
+    /// Returns a task that may change to the status `next`.
     pub(super) fn becoming(&self, key: TaskKey, next: Status) -> Result<&Record, TaskError> {
         let record = self.get(key).ok_or(TaskError::Unknown)?;
         match record.status() {
@@ -109,12 +109,12 @@ impl Records {
         }
     }
 
-    /// Whether so many bytes more may be kept.
+    /// Whether `bytes` more bytes may be kept.
     pub(super) const fn has_room_for(&self, config: &TasksConfig, bytes: usize) -> bool {
         self.bytes.saturating_add(bytes) <= config.bytes
     }
 
-    /// Something else is kept of a task than before.
+    /// Counts the bytes of a task again after a change.
     pub(super) fn count_again(&mut self, key: TaskKey) {
         let Some(record) = self.table.get_mut(key.0) else { return };
         let bytes = record.bytes();
@@ -122,7 +122,7 @@ impl Records {
         self.bytes = self.bytes.saturating_sub(before).saturating_add(bytes);
     }
 
-    /// Puts in a task whose serial no other one has.
+    /// Inserts a task with a unique serial number.
     pub(super) fn insert(
         &mut self,
         config: &TasksConfig,
@@ -153,7 +153,7 @@ impl Records {
         Ok(TaskKey(place))
     }
 
-    /// Forgets a task. Gives its record, which is tied to connections still.
+    /// Removes a task. Returns its record, which is still linked to connections.
     pub(super) fn take_out(&mut self, key: TaskKey) -> Option<Record> {
         let record = core::mem::take(self.table.get_mut(key.0)?);
         self.bytes -= record.counted;
@@ -170,7 +170,7 @@ impl Records {
         Some(record)
     }
 
-    /// The task is kept for another time than before.
+    /// Updates the deadline of a task after its TTL has changed.
     pub(super) fn set_deadline(&mut self, key: TaskKey) {
         let Some(record) = self.table.get(key.0) else { return };
         match record.deadline() {
@@ -179,19 +179,19 @@ impl Records {
         }
     }
 
-    /// When the first task expires.
+    /// The time at which the first task expires.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.deadlines.first().map(|(at, _)| at)
     }
 
-    /// The first task that has expired.
+    /// Returns the first task that has expired.
     pub(super) fn expired(&self, now: Instant) -> Option<TaskKey> {
         let (_, index) = self.deadlines.first().filter(|(at, _)| *at <= now)?;
         self.table.place_of(index).map(TaskKey)
     }
 }
 
-/// The key of an owner alone, of the type that the other map has: so they share their code.
+/// The key for the count of an owner. It has the type of the keys of `of_owner`, so that both maps share their code.
 const fn count_of(owner: Requestor) -> (Requestor, u64) {
     (owner, 0)
 }

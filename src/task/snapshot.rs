@@ -1,4 +1,4 @@
-//! Tasks as they are kept outside of the process.
+//! `TaskRecord`: a serializable snapshot of a task.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -20,17 +20,17 @@ use crate::json::{Kind, Raw};
 use crate::time::Instant;
 use crate::version::Revision;
 
-/// Everything that is to be known of a task to go on with it in another process: a row of a table, a file,
-/// a value of a key. It can be written in any format that serde has.
+/// The complete state of a task, for continuing it in another process. Store it as a row of a table, a file, or a
+/// value of a key, in any format that serde supports.
 ///
-/// Times count from the epoch of the caller, so use one that outlives the process, such as the Unix epoch.
-/// What ties a task to a connection (requests that wait, progress, questions that are on their way) is not
-/// in it. It holds payloads, and an id that has to be kept secret.
+/// Times count from the epoch of the caller, so use an epoch that outlives the process, such as the Unix epoch. Links
+/// to connections (waiting requests, progress, input requests in flight) are not included. A record holds payloads
+/// and an id that has to be kept secret.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TaskRecord {
     id: String,
     owner: u64,
-    /// What the number of the owner counts.
+    /// The kind of number in `owner`.
     #[serde(default)]
     owner_kind: OwnerKind,
     serial: u64,
@@ -39,7 +39,7 @@ pub struct TaskRecord {
     message: Option<String>,
     status: String,
     cancel_requested: bool,
-    /// JSON.
+    /// The result, JSON.
     result: Option<String>,
     error: Option<ErrorRecord>,
     wanted: Vec<WantedRecord>,
@@ -52,7 +52,7 @@ struct RequestRecord {
     method: String,
     revision: String,
     capabilities: Vec<String>,
-    /// JSON.
+    /// The schema of the elicitation form, JSON.
     form: Option<String>,
 }
 
@@ -69,7 +69,7 @@ struct TimesRecord {
 enum OwnerKind {
     #[default]
     Principal,
-    /// It has ended with its process, so nobody comes back for the task.
+    /// The session has ended with its process, so its requestor cannot return to the task.
     Session,
     Unknown,
 }
@@ -78,7 +78,7 @@ enum OwnerKind {
 struct ErrorRecord {
     code: i64,
     message: String,
-    /// JSON.
+    /// The data, JSON.
     data: Option<String>,
 }
 
@@ -86,27 +86,27 @@ struct ErrorRecord {
 struct WantedRecord {
     key: String,
     method: String,
-    /// JSON, or empty.
+    /// The params, JSON, or an empty string.
     params: String,
     is_open: bool,
-    /// JSON.
+    /// The response, JSON.
     answer: Option<String>,
 }
 
-/// Why a task could not be restored. Nothing has changed.
+/// The reason why a task could not be restored. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
-    /// Something in the record is not what this crate has written: the name of the field.
+    /// The record was not written by this crate, or was modified. Contains the name of the field.
     #[error("the record of a task has a wrong {0}")]
     Corrupt(&'static str),
-    /// A task with this id is there, or one that was begun at the same place in the order.
+    /// A task with this id exists, or one with the same owner and serial number.
     #[error("the task is there already")]
     Present,
-    /// There are as many tasks as there may be.
+    /// The maximum number of tasks is reached.
     #[error("there are too many tasks (TasksConfig::tasks, TasksConfig::tasks_of_owner)")]
     TooManyTasks,
-    /// It would take more than [`TasksConfig::bytes`](super::TasksConfig::bytes) together with the other tasks.
+    /// The task would exceed [`TasksConfig::bytes`](super::TasksConfig::bytes) together with the other tasks.
     #[error("too many bytes are kept for tasks (TasksConfig::bytes)")]
     TooManyBytes,
 }
@@ -179,7 +179,7 @@ impl TaskRecord {
         };
         let wanted: Vec<Wanted> =
             self.wanted.into_iter().map(WantedRecord::read).collect::<Result<_, _>>()?;
-        // A task waits exactly as long as it wants something.
+        // A task is in `InputRequired` exactly while an input is open.
         if wanted.iter().any(Wanted::is_open) != matches!(state, State::InputRequired) {
             return Err(Corrupt("wanted"));
         }
@@ -223,7 +223,7 @@ impl RequestRecord {
             .filter(|kind| kind.task_capability().is_some())
             .ok_or(Corrupt("method"))?;
         let revision = Revision::from_name(&self.revision).ok_or(Corrupt("revision"))?;
-        // A client begins tasks for a server, and the other way round.
+        // A client begins tasks for a server, and a server for a client.
         let owner = if kind == RequestKind::CallTool { Owner::Client } else { Owner::Server };
         let capabilities = self.capabilities.iter().map(|path| {
             let is_it = |one: &&Capability| one.owner() == owner && one.path() == path;
@@ -291,32 +291,32 @@ fn is_json(text: &str, kind: Kind) -> bool {
     Raw::new(text).is_ok_and(|raw| raw.kind() == kind)
 }
 
-/// # Keeping
+/// # Persistence
 ///
-/// A program that is to survive a crash writes down the record of a task whenever the task has changed,
-/// before it says so to anybody, and restores what it finds when it starts.
+/// To survive a crash, a program stores the record of a task whenever the task has changed, before it sends the
+/// change to a peer. At its start it restores the stored records.
 impl Tasks {
-    /// What to write down of a task; `None` if it has been forgotten, and so should be what was written
-    /// down.
+    /// Returns the record of a task to store. `None` if the task has been forgotten; then delete the stored record,
+    /// too.
     pub fn save(&self, key: TaskKey) -> Option<TaskRecord> {
         self.record(key).map(TaskRecord::of)
     }
 
-    /// What to write down of all tasks, in the order they were begun.
+    /// Returns the records of all tasks, in the order in which they were begun.
     pub fn save_all(&self) -> impl Iterator<Item = TaskRecord> {
         let mut tasks: Vec<&Record> = self.records.iter().map(|(_, record)| record).collect();
         tasks.sort_unstable_by_key(|record| record.serial);
         tasks.into_iter().map(TaskRecord::of)
     }
 
-    /// Goes on with a task. What it waits for is asked for again as soon as whoever asked for it comes
-    /// back. One whose time is over is forgotten by the next [`handle_timeout`](Self::handle_timeout).
+    /// Restores a task. Its open input is requested again as soon as its requestor reconnects. A task that has
+    /// expired is forgotten by the next [`handle_timeout`](Self::handle_timeout).
     ///
     /// # Errors
     ///
-    /// [`RestoreError`] says why there is no such task now.
+    /// [`RestoreError`] if the task was not restored.
     pub fn restore(&mut self, record: TaskRecord) -> Result<TaskKey, RestoreError> {
-        /// No process begins as many, and it has to be possible to count on from there.
+        /// Larger than any process reaches, and small enough to count on from.
         const LAST_SERIAL: u64 = u64::MAX / 2;
         let record = record.read()?;
         if LAST_SERIAL < record.serial {
@@ -328,7 +328,7 @@ impl Tasks {
         if record.id.is_empty() {
             return Err(RestoreError::Corrupt("id"));
         }
-        // There has to be a next one.
+        // The next serial number must exist.
         self.records.insert(&self.config, record).map_err(|error| match error {
             TaskError::TooManyBytes => RestoreError::TooManyBytes,
             _ => RestoreError::TooManyTasks,

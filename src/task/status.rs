@@ -2,35 +2,35 @@
 
 use core::fmt;
 
-/// How far a task is
+/// The status of a task
 /// ([task status lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#task-status-lifecycle)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(clippy::exhaustive_enums, reason = "these are the states of the machine itself")]
 pub enum Status {
-    /// It is being worked on.
+    /// The work is in progress.
     #[default]
     Working,
-    /// It goes on when whoever asked for it has answered something.
+    /// The task waits for input from its requestor.
     InputRequired,
-    /// It is done, and has a result.
+    /// The task has ended with a result.
     Completed,
-    /// It is done, and has an error.
+    /// The task has ended with an error.
     Failed,
-    /// It was cancelled.
+    /// The task was cancelled.
     Cancelled,
 }
 
 impl Status {
-    /// All of them.
+    /// All statuses.
     pub const ALL: [Self; 5] =
         [Self::Working, Self::InputRequired, Self::Completed, Self::Failed, Self::Cancelled];
 
-    /// Whether nothing comes after it.
+    /// Whether the status is final.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
-    /// The table of transitions: whether a task may go from here to there.
+    /// Whether the transition to `next` is permitted.
     pub const fn may_become(self, next: Self) -> bool {
         match self {
             Self::Working => !matches!(next, Self::Working),
@@ -39,7 +39,7 @@ impl Status {
         }
     }
 
-    /// As it stands on the wire.
+    /// The name of the status on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Working => "working",
@@ -50,7 +50,7 @@ impl Status {
         }
     }
 
-    /// The one of this name.
+    /// Returns the status with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }

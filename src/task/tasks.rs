@@ -1,4 +1,4 @@
-//! The tasks of one program, whoever asked for them.
+//! `Tasks`: the tasks of a process, of all requestors.
 
 use alloc::string::String;
 use core::time::Duration;
@@ -16,16 +16,14 @@ use crate::handle::{ConnectionNumber, IncomingId, Requestor};
 use crate::json::Number;
 use crate::time::Instant;
 
-/// Work that outlives the requests that have begun it, and the connections they came on.
+/// The tasks of a process: work that outlives the requests and connections that began it.
 ///
-/// A plain value: no thread, no clock, no connection. The work itself is the application's, which says
-/// here what came of it; [`Server`](crate::Server) and [`Client`](crate::Client) are lent the value to
-/// answer what their peers ask about tasks. What changes here and is to be told on a connection is told by
-/// `settle_tasks` of that connection; [`connections_with_news`](Self::connections_with_news) says which
-/// ones those are.
+/// A plain value: it has no thread, clock or connection. The application does the work, and reports its outcome here.
+/// [`Server`](crate::Server) and [`Client`](crate::Client) borrow the value to answer requests about tasks.
+/// `settle_tasks` of a connection sends the changes for that connection;
+/// [`connections_with_news`](Self::connections_with_news) names the connections that have any.
 ///
-/// Finding, changing, listing and expiring take a time that does not depend on how many tasks there are,
-/// or that grows with its logarithm.
+/// Lookup, change, listing and expiry take constant time, or time logarithmic in the number of tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tasks {
     pub(super) config: TasksConfig,
@@ -33,19 +31,19 @@ pub struct Tasks {
     pub(super) mail: Mail,
 }
 
-/// What time has brought about.
+/// An event of the tasks that time has caused.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[must_use = "the work goes on until it is told"]
 pub enum TaskEvent {
-    /// A task has been kept for as long as it was to be, and is forgotten: its key is dead, and whoever
-    /// waits for it is told that there is no such task. If it was still going on, stop it.
+    /// A task has expired and is forgotten: its key is invalid, and open requests for its result are answered with an
+    /// error. If the work was still going on, stop it.
     Expired {
-        /// What it was called here.
+        /// The key of the task.
         key: TaskKey,
-        /// What it was called on the wire.
+        /// The id of the task.
         id: String,
-        /// Whether it had not ended.
+        /// Whether the task had not ended.
         was_going_on: bool,
     },
 }
@@ -56,49 +54,49 @@ impl Default for Tasks {
     }
 }
 
-/// # Looking
+/// # Lookup
 impl Tasks {
-    /// No tasks yet.
+    /// Returns an empty set of tasks.
     pub fn new(config: TasksConfig) -> Self {
         Self { config, records: Records::new(), mail: Mail::default() }
     }
 
-    /// The bounds, and how tasks behave.
+    /// The limits and policies of the tasks.
     pub const fn config(&self) -> &TasksConfig {
         &self.config
     }
 
-    /// How many tasks there are, those that have ended and are still kept included.
+    /// The number of tasks, including ended tasks that are still kept.
     pub const fn len(&self) -> usize {
         self.records.len() as usize
     }
 
-    /// How many bytes are kept of all of them, which [`TasksConfig::bytes`] bounds.
+    /// The bytes that all tasks keep, limited by [`TasksConfig::bytes`].
     pub const fn bytes(&self) -> usize {
         self.records.bytes
     }
 
-    /// Whether there is none.
+    /// Whether there are no tasks.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A task; `None` if it has been forgotten.
+    /// Returns a task. `None` if it has been forgotten.
     pub fn get(&self, key: TaskKey) -> Option<TaskView<'_>> {
         self.records.get(key).map(TaskView)
     }
 
-    /// The task with this id, whoever asked for it.
+    /// Returns the task with this id, of any requestor.
     pub fn find(&self, id: &str) -> Option<TaskKey> {
         self.records.find(id)
     }
 
-    /// All tasks.
+    /// Returns all tasks.
     pub fn iter(&self) -> impl Iterator<Item = (TaskKey, TaskView<'_>)> {
         self.records.iter().map(|(key, task)| (key, TaskView(task)))
     }
 
-    /// The tasks of a requestor, in the order they were begun.
+    /// Returns the tasks of a requestor, in the order in which they were begun.
     pub fn tasks_of(&self, owner: Requestor) -> impl Iterator<Item = TaskKey> {
         self.records.of_owner(owner, 0).map(|(_, key)| key)
     }
@@ -122,7 +120,7 @@ impl Tasks {
     ) -> Result<TaskKey, TaskError> {
         let ttl = new.ttl.unwrap_or_else(|| self.config.kept_for(origin.ttl));
         let poll_interval = Some(new.poll_interval.unwrap_or(self.config.poll_interval));
-        // Nobody is told of it before it has been announced.
+        // The task has no home yet: nothing is sent about it before it has been announced.
         let token_of = Some(origin.connection);
         let links = Links { token: origin.token, token_of, ..Links::default() };
         let serial = self.records.next_serial;
@@ -147,25 +145,25 @@ impl Tasks {
         self.records.insert(&self.config, record)
     }
 
-    /// Forgets a task, whatever it is doing. Whoever waits for it is told that there is no such task.
-    /// Says whether there was one.
+    /// Forgets a task in any state. Open requests for its result are answered with an error. Returns whether the task
+    /// existed.
     pub fn remove(&mut self, key: TaskKey) -> bool {
         self.forget(key).is_some()
     }
 
-    /// Gives the id of the task, if there was one.
+    /// Forgets a task. Returns its id if it existed.
     fn forget(&mut self, key: TaskKey) -> Option<String> {
         let mut record = self.records.take_out(key)?;
         self.mail.gone(&mut record);
         Some(record.id)
     }
 
-    /// How long a task is kept from its beginning; `None` for ever. If that has passed already it is
+    /// Sets how long a task is kept from its beginning; `None` means forever. A task that has expired by then is
     /// forgotten by the next [`handle_timeout`](Self::handle_timeout).
     ///
     /// # Errors
     ///
-    /// [`TaskError::Unknown`].
+    /// [`TaskError::Unknown`] if the task does not exist.
     pub fn set_ttl(&mut self, key: TaskKey, ttl: Option<Duration>) -> Result<(), TaskError> {
         let record = self.records.get_mut(key).ok_or(TaskError::Unknown)?;
         record.ttl = ttl;
@@ -177,12 +175,12 @@ impl Tasks {
 
 /// # Time
 impl Tasks {
-    /// When to call [`handle_timeout`](Self::handle_timeout) next; `None` if nothing can expire.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout). `None` if no task can expire.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.records.next_deadline()
     }
 
-    /// Forgets the next task whose time is over. Call it until it returns `None`; being early or late is
+    /// Forgets the next task that has expired. Call it until it returns `None`. A call that is early or late is
     /// harmless.
     #[must_use = "the event is the only word of a task that is forgotten"]
     pub fn handle_timeout(&mut self, now: Instant) -> Option<TaskEvent> {
@@ -195,41 +193,40 @@ impl Tasks {
 
 /// # Connections
 impl Tasks {
-    /// A connection that has something to tell of tasks: call `settle_tasks` of its machine. The one with
-    /// the lowest number, also if it has no room for it: see
-    /// [`connections_with_news`](Self::connections_with_news).
+    /// Returns the connection with the lowest number that has notices about tasks to send, even if its outbox is
+    /// full. Call `settle_tasks` of its machine. See [`connections_with_news`](Self::connections_with_news).
     pub fn next_connection(&self) -> Option<ConnectionNumber> {
         self.mail.first()
     }
 
-    /// All connections that have something to tell of tasks, in order. One whose outbox is full, or that has
-    /// too many calls pending, stays among them: come back to it when it has sent something or a call has
-    /// ended, not at once.
+    /// Returns all connections that have notices about tasks to send, in order. A connection with a full outbox, or
+    /// with too many pending calls, stays among them: return to it when it has sent a message or a call has ended,
+    /// not at once.
     pub fn connections_with_news(&self) -> impl Iterator<Item = ConnectionNumber> {
         self.mail.full()
     }
 
-    /// Whether a connection has something to tell of tasks.
+    /// Whether a connection has notices about tasks to send.
     pub fn has_news_for(&self, connection: ConnectionNumber) -> bool {
         self.mail.has(connection)
     }
 
-    /// A connection has ended: nothing more is told on it. Its tasks go on.
+    /// Removes a connection that has ended. Its tasks continue.
     ///
-    /// Call it when the machine has handed out `Closed`, and have a number of its own for every connection.
+    /// Call it after the `Closed` event, and give every connection a number of its own.
     pub fn disconnected(&mut self, connection: ConnectionNumber) {
         for notice in self.mail.forget(connection) {
             let Notice::Changed(key) = notice else { continue };
             let Some(record) = self.records.get_mut(key) else { continue };
-            // Somebody else may wait for the task, who is asked what it needs.
+            // Another connection may wait for the result of the task, and is asked for the input.
             if record.inputs.wanted.iter().any(|wanted| wanted.progress == Asking::Waits) {
                 self.mail.asks(key, record);
             }
         }
     }
 
-    /// A task has been announced on a connection. Where there are no sessions nobody is told of it but those
-    /// who look or have subscribed.
+    /// Notes that a task has been announced on a connection. In the modern era only polls and subscriptions report on
+    /// a task.
     pub(crate) fn announced(
         &mut self,
         key: TaskKey,
@@ -243,7 +240,7 @@ impl Tasks {
         }
         self.mail.know(connection);
         record.links.home = Some(connection);
-        // What has happened to it meanwhile.
+        // Queues the changes since the task was begun.
         if record.status() != Status::Working || record.updated != record.created {
             self.mail.changed(key, record);
         }
@@ -257,15 +254,15 @@ impl Tasks {
         self.mail.pop(connection);
     }
 
-    /// The next thing to tell has found no room, as others before it: it is told after the others. Says
-    /// whether there are others, of which not too many are tried in vain.
+    /// Moves the next notice to the end, because it and the `failures` before it found no room. Returns whether to
+    /// try another notice; the number of attempts is limited.
     pub(crate) fn tell_later(&mut self, connection: ConnectionNumber, failures: usize) -> bool {
         const MOST: usize = 64;
         failures < self.mail.rotate(connection).min(MOST)
     }
 
-    /// Somebody waits for the result of a task that goes on; those for whom `is_open` is not true, or whose
-    /// connection has ended, do so no longer. From now on it asks them for what it needs.
+    /// Adds a request that waits for the result of a task. Waiters for which `is_open` is false, or whose connection
+    /// has ended, are removed. From now on the task sends its input requests on the connection of the new waiter.
     pub(crate) fn wait(
         &mut self,
         key: TaskKey,
@@ -301,8 +298,8 @@ impl Tasks {
         }
     }
 
-    /// A subscription wants to hear of a task; those for which `is_open` is not true, or whose connection
-    /// has ended, do so no longer.
+    /// Adds a subscription to a task. Subscriptions for which `is_open` is false, or whose connection has ended, are
+    /// removed.
     pub(crate) fn watch(
         &mut self,
         key: TaskKey,
@@ -320,13 +317,12 @@ impl Tasks {
             });
         }
         links.watchers.push((listen, true));
-        // It begins with how far the task is.
+        // The subscription starts with the current state of the task.
         mail.post(connection, Notice::Watched(listen, key));
     }
 }
 
-/// Whether a list is looked through for what has ended: when it has doubled, so that each entry is paid for
-/// once.
+/// Whether to remove ended entries from a list: when the list has doubled, so the cost of each entry is constant.
 const fn is_time_to_look(length: usize) -> bool {
     3 < length && length.is_power_of_two()
 }

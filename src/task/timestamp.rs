@@ -1,4 +1,4 @@
-//! Times as they stand on the wire: in the form of ISO 8601, in UTC, to the millisecond.
+//! Timestamps on the wire: ISO 8601, in UTC, in milliseconds.
 
 use alloc::string::String;
 
@@ -6,7 +6,7 @@ use crate::time::Instant;
 
 const MILLIS_OF_DAY: u64 = 86_400_000;
 
-/// Writes an instant of a timeline that begins with the Unix epoch: `2025-11-25T10:30:00.000Z`.
+/// Writes an instant as a timestamp. The timeline begins with the Unix epoch: `2025-11-25T10:30:00.000Z`.
 pub(crate) fn written(instant: Instant) -> String {
     // An instant is no later than the year 2554.
     let millis = instant.since_epoch().as_millis() as u64;
@@ -17,9 +17,9 @@ pub(crate) fn written(instant: Instant) -> String {
     alloc::format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// The date so many days after the first of January 1970, in the Gregorian calendar.
+/// Returns the date that is `days` days after 1 January 1970, in the Gregorian calendar.
 ///
-/// Counted in years that begin in March, so that the day which comes and goes is the last one.
+/// The calculation uses years that begin in March, so that the leap day is the last day of a year.
 const fn civil(days: u64) -> (u64, u64, u64) {
     const DAYS_TO_1970: u64 = 719_468;
     const DAYS_OF_ERA: u64 = 146_097;
@@ -34,8 +34,8 @@ const fn civil(days: u64) -> (u64, u64, u64) {
     (year_of_era + era * 400 + after, month, day)
 }
 
-/// Reads a time, in whatever precision and offset, as nanoseconds since the year 0, to compare it with
-/// others; `None` if it is none.
+/// Reads a timestamp of any precision and offset as nanoseconds since the year 0, for comparisons. Returns `None` if
+/// it is invalid.
 pub(crate) fn read(text: &str) -> Option<i128> {
     let (date, rest) = text.split_at_checked(10)?;
     let (time, rest) = rest.strip_prefix(['T', 't', ' '])?.split_at_checked(8)?;
@@ -58,7 +58,7 @@ fn number(digits: &str) -> Option<i64> {
     digits.parse().ok().filter(|_| all_digits)
 }
 
-/// The fraction of a second, and what follows it.
+/// Reads the fraction of a second. Returns the nanoseconds and the rest of the text.
 fn fraction(text: &str) -> Option<(i64, &str)> {
     let Some(text) = text.strip_prefix(['.', ',']) else { return Some((0, text)) };
     let end = text.find(|digit: char| !digit.is_ascii_digit()).unwrap_or(text.len());
@@ -71,7 +71,7 @@ fn fraction(text: &str) -> Option<(i64, &str)> {
     (!digits.is_empty()).then_some((nanoseconds, rest))
 }
 
-/// An offset in minutes.
+/// Reads an offset in minutes.
 fn minutes(offset: &str) -> Option<i64> {
     let sign = if offset.starts_with('-') { -1 } else { 1 };
     let offset = offset.strip_prefix(['+', '-'])?;
@@ -85,7 +85,7 @@ fn minutes(offset: &str) -> Option<i64> {
     Some(sign * (number(hours)? * 60 + minutes))
 }
 
-/// The days from the beginning of the year 0 to a date.
+/// Returns the days from the beginning of the year 0 to a date.
 fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;

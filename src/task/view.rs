@@ -1,4 +1,4 @@
-//! A task as it is shown, in either dialect.
+//! `TaskView`: a read-only view of a task, and its form in both eras.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -16,62 +16,63 @@ use crate::rpc::ErrorObject;
 use crate::schema::serialized;
 use crate::time::Instant;
 
-/// A task, to look at.
+/// A read-only view of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskView<'t>(pub(super) &'t Record);
 
 impl<'t> TaskView<'t> {
-    /// Its id.
+    /// The id of the task.
     pub fn id(&self) -> &'t str {
         &self.0.id
     }
 
-    /// Who asked for it, and alone reaches it.
+    /// The requestor of the task. No other requestor can reach it.
     pub const fn owner(&self) -> Requestor {
         self.0.owner
     }
 
-    /// The method of the request that it was begun for.
+    /// The method of the request that began the task.
     pub fn method(&self) -> &'static str {
         self.0.request.kind.rule().name
     }
 
-    /// How far it is. A tool that has failed is completed; in a session such a task is shown as failed.
+    /// The status of the task. A task whose tool has failed is completed; in a session such a task is shown as
+    /// failed.
     pub const fn status(&self) -> Status {
         self.0.status()
     }
 
-    /// The same for people.
+    /// The status message, for people.
     pub fn message(&self) -> Option<&'t str> {
         self.0.message.as_deref()
     }
 
-    /// When it was begun.
+    /// The time at which the task was begun.
     pub const fn created(&self) -> Instant {
         self.0.created
     }
 
-    /// When it changed last.
+    /// The time of the last change.
     pub const fn updated(&self) -> Instant {
         self.0.updated
     }
 
-    /// How long it is kept from its beginning; `None` for ever.
+    /// How long the task is kept from its beginning; `None` means forever.
     pub const fn ttl(&self) -> Option<Duration> {
         self.0.ttl
     }
 
-    /// How long to wait between two questions about it.
+    /// The recommended time between two polls of the task.
     pub const fn poll_interval(&self) -> Option<Duration> {
         self.0.poll_interval
     }
 
-    /// Whether whoever asked for it wants it cancelled.
+    /// Whether the requestor has asked to cancel the task.
     pub const fn is_cancel_requested(&self) -> bool {
         self.0.cancel_requested
     }
 
-    /// Its result, if it is completed.
+    /// The result of a completed task.
     pub fn result(&self) -> Option<Raw<'t>> {
         match &self.0.state {
             State::Completed(result) => Some(Raw::trusted(result)),
@@ -79,16 +80,16 @@ impl<'t> TaskView<'t> {
         }
     }
 
-    /// The error that it has ended with, if it has failed.
+    /// The error of a failed task.
     pub fn error(&self) -> Option<ErrorObject<'t>> {
         let State::Failed(StoredError { code, message, data }) = &self.0.state else { return None };
         let (message, data) = (Str::from(&**message), data.as_deref().map(Raw::trusted));
         Some(ErrorObject { code: *code, message, data })
     }
 
-    /// What was answered to what it has asked for last, an object with an answer under each key; a key of
-    /// which there is none was refused, or waits. It is here until everything has been answered and the task
-    /// asks for something else.
+    /// The responses to the input that the task asked for last: an object with one response under each key. A key
+    /// without a response was refused, or is still open. The responses stay until all keys are settled and the task
+    /// asks for other input.
     pub fn inputs(&self) -> Raw<'static> {
         let answered = self.0.inputs.wanted.iter().filter_map(|wanted| match &wanted.progress {
             Asking::Answered(answer) => Some((&*wanted.key, &**answer)),
@@ -97,13 +98,13 @@ impl<'t> TaskView<'t> {
         Raw::trusted(&crate::schema::object_of(answered)).into_owned()
     }
 
-    /// The keys of what it waits for.
+    /// The keys of the input that the task is waiting for.
     pub fn waits_for(&self) -> impl Iterator<Item = &'t str> {
         self.0.inputs.wanted.iter().filter(|wanted| wanted.is_open()).map(|wanted| &*wanted.key)
     }
 }
 
-/// A task in the words of a session (2025-11-25).
+/// A task in the form of 2025-11-25, the legacy form.
 pub(crate) struct InSession<'t>(pub(crate) &'t Record);
 
 serialized! { InSession<'_> }
@@ -128,7 +129,7 @@ fn in_session<S: Serializer>(
     task.end()
 }
 
-/// A task as it was when it was begun: whatever has happened since is told later.
+/// A task in its initial state. Later changes are reported separately.
 struct New<'t>(&'t Record);
 
 impl Serialize for New<'_> {
@@ -137,7 +138,7 @@ impl Serialize for New<'_> {
     }
 }
 
-/// The answer to a request that has become a task in a session.
+/// The response to a request that has become a task, in the legacy form.
 pub(crate) struct CreatedInSession<'t> {
     pub(crate) task: &'t Record,
     pub(crate) immediate_response: Option<&'t str>,
@@ -167,10 +168,10 @@ impl Serialize for CreatedInSession<'_> {
     }
 }
 
-/// A task in the words of the extension.
+/// A task in the form of the tasks extension, the modern form.
 pub(crate) struct Alone<'t> {
     pub(crate) task: &'t Record,
-    /// With what it asks for, and what came of it.
+    /// Whether to include the requested input, and the result or error.
     pub(crate) detailed: bool,
 }
 
@@ -200,7 +201,7 @@ impl Serialize for Alone<'_> {
     }
 }
 
-/// What both dialects have.
+/// Writes the members that both forms share.
 fn begin<M: SerializeMap>(
     task: &mut M,
     record: &Record,
@@ -219,7 +220,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What a task waits for, as the extension shows it.
+/// The open input requests of a task, in the modern form.
 struct Requests<'t>(&'t [Wanted]);
 
 struct Request<'t>(&'t Wanted);
@@ -254,7 +255,7 @@ impl Serialize for StoredError {
     }
 }
 
-/// The result of a task in the modern era, with its `resultType`.
+/// Returns the result of a task in the modern form, with its `resultType`.
 fn modern_result<'t>(task: &Record, result: &'t str) -> Cow<'t, str> {
     match result.strip_prefix('{').filter(|_| task.is_of_session()) {
         Some("}") => Cow::Owned(format!("{KIND}}}")),
@@ -263,11 +264,11 @@ fn modern_result<'t>(task: &Record, result: &'t str) -> Cow<'t, str> {
     }
 }
 
-/// How the result of a task that was begun without a session begins.
+/// The beginning of the stored result of a task that was begun in the modern era.
 const KIND: &str = r#"{"resultType":"complete""#;
 
-/// The result of a task as a session gets it: one of where there are none says there of what kind it is, and
-/// says so first.
+/// Returns the result of a task in the legacy form. A task of the modern era has a result that begins with
+/// `resultType`, which is removed.
 pub(crate) fn result_in_session<'t>(task: &Record, result: &'t str) -> Cow<'t, str> {
     match result.strip_prefix(KIND).filter(|_| !task.is_of_session()) {
         Some(rest) => Cow::Owned(format!("{{{}", rest.strip_prefix(',').unwrap_or(rest))),
@@ -275,7 +276,7 @@ pub(crate) fn result_in_session<'t>(task: &Record, result: &'t str) -> Cow<'t, s
     }
 }
 
-/// The metadata by which a message says that it belongs to a task: a literal.
+/// The metadata that relates a message to a task, as a JSON literal.
 pub(crate) fn related(id: &str) -> String {
     let mut text = String::from(r#"{"taskId":"#);
     text.push_str(Raw::from_serialize(id).unwrap_or(Raw::NULL).as_json());

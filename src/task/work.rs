@@ -1,4 +1,4 @@
-//! The commands of the application about the work of its tasks.
+//! The commands with which the application reports the work of its tasks.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -22,18 +22,17 @@ use crate::time::Instant;
 
 /// # Working
 ///
-/// What has ended stays as it is: every one of these fails with [`TaskError::Final`] then, and the
-/// application need do nothing about that.
+/// A task that has ended does not change. All these commands then fail with [`TaskError::Final`], and the application
+/// may ignore that error.
 impl Tasks {
-    /// The work is done: the task ends with this result, which is what the request would have been
-    /// answered with. A tool that has failed has a result, too
+    /// Completes a task with the result that the request would have had. A tool that has failed has a result, too
     /// ([`CallToolResult::error`](crate::model::CallToolResult::error)).
     ///
     /// # Errors
     ///
-    /// [`TaskError::Encode`] if the result does not fit the method in the revision of the request that
-    /// began the task, or is longer than [`TasksConfig::result_bytes`](super::TasksConfig::result_bytes);
-    /// [`TaskError::NotAResult`] if it asks for something.
+    /// [`TaskError::Encode`] if the result does not fit the method in the revision of the request that began the
+    /// task, or is longer than [`TasksConfig::result_bytes`](super::TasksConfig::result_bytes);
+    /// [`TaskError::NotAResult`] if the result asks for input.
     pub fn complete<T: Payload + ?Sized>(
         &mut self,
         key: TaskKey,
@@ -49,12 +48,12 @@ impl Tasks {
         Ok(())
     }
 
-    /// The work has failed, in a way in which the request would have been answered with an error. The
-    /// message tells people why; it becomes that of the task.
+    /// Fails a task with the error that the request would have had. The message explains the error to people, and
+    /// becomes the message of the task.
     ///
     /// # Errors
     ///
-    /// As above, and [`TaskError::NotAllowed`] if the revision has another meaning for the code.
+    /// As for [`complete`](Self::complete), and [`TaskError::NotAllowed`] if the revision reserves the code.
     pub fn fail(
         &mut self,
         key: TaskKey,
@@ -65,11 +64,11 @@ impl Tasks {
         self.fail_saying(key, code, message, None::<&()>, now)
     }
 
-    /// The same, with something more to say, any JSON.
+    /// Fails a task with additional data, any JSON.
     ///
     /// # Errors
     ///
-    /// [`TaskError::Encode`] if that could not be written, or is longer than
+    /// As for [`fail`](Self::fail), and [`TaskError::Encode`] if the data could not be written, or is longer than
     /// [`TasksConfig::result_bytes`](super::TasksConfig::result_bytes).
     pub fn fail_with<T: Serialize + ?Sized>(
         &mut self,
@@ -106,22 +105,22 @@ impl Tasks {
         Ok(())
     }
 
-    /// The work has been given up.
+    /// Cancels a task: its work has been given up.
     ///
     /// # Errors
     ///
-    /// As above.
+    /// [`TaskError::Unknown`] or [`TaskError::Final`].
     pub fn cancel(&mut self, key: TaskKey, now: Instant) -> Result<(), TaskError> {
         self.records.becoming(key, Status::Cancelled)?;
         self.end(key, State::Cancelled, None, now);
         Ok(())
     }
 
-    /// How far the work is, for people.
+    /// Sets the message of a task: its progress, for people.
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`cancel`](Self::cancel).
     pub fn set_message(
         &mut self,
         key: TaskKey,
@@ -133,11 +132,11 @@ impl Tasks {
         Ok(())
     }
 
-    /// How long to wait between two questions about the task.
+    /// Sets the recommended time between two polls of the task.
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`cancel`](Self::cancel).
     pub fn set_poll_interval(
         &mut self,
         key: TaskKey,
@@ -149,17 +148,17 @@ impl Tasks {
         Ok(())
     }
 
-    /// The work cannot go on until whoever asked for it has answered something. What that is has keys,
-    /// each of which is used once in the life of the task.
+    /// Suspends a task until its requestor has answered the required input. Each input has a key that is used once in
+    /// the life of the task.
     ///
-    /// When everything has been answered, [`TaskNews::Input`](super::TaskNews::Input) says so, and
-    /// [`TaskView::inputs`](super::TaskView::inputs) has the answers.
+    /// When all input has been answered, the application receives [`TaskNews::Input`](super::TaskNews::Input), and
+    /// [`TaskView::inputs`](super::TaskView::inputs) has the responses.
     ///
     /// # Errors
     ///
-    /// [`TaskError::CancelRequested`] if nobody will answer; [`TaskError::BadInput`] if a key has been used
-    /// before, or nothing is asked for; [`TaskError::NotAllowed`] if the request that began the task did
-    /// not declare what is asked for, or if a state is given, which tasks do not have.
+    /// [`TaskError::CancelRequested`] if the requestor has cancelled the task; [`TaskError::BadInput`] if a key has
+    /// been used before, or no input is required; [`TaskError::NotAllowed`] if the request that began the task did
+    /// not declare the capability for the input, or if a state is given, which tasks do not have.
     pub fn require_input(
         &mut self,
         key: TaskKey,
@@ -196,8 +195,8 @@ impl Tasks {
             return Err(TaskError::TooManyBytes);
         }
         let record = self.records.going_on(key)?;
-        // What was asked for before has had its day, once all of it has been answered: until then nobody has
-        // been told of any answer.
+        // The previous keys are retired only once all of them are settled: until then the application has received
+        // none of the responses.
         if !record.inputs.wanted.iter().any(Wanted::is_open) {
             record.inputs.used_keys.extend(record.inputs.wanted.drain(..).map(|wanted| wanted.key));
         }
@@ -212,7 +211,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// What was said of the work while it went on is not true any more.
+    /// Ends a task. The message describes work in progress, so it is replaced.
     fn end(&mut self, key: TaskKey, state: State, message: Option<String>, now: Instant) {
         let Some(record) = self.records.get_mut(key) else { return };
         record.state = state;
@@ -230,18 +229,18 @@ impl Tasks {
     }
 }
 
-/// Which of the things that a task asks for.
+/// Selects one input of a task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Which<'k> {
-    /// The one with this key.
+    /// The input with this key.
     Key(&'k str),
-    /// The one that was asked by this call.
+    /// The input that this call has asked for.
     Call(CallId),
 }
 
-/// What comes of what a task has asked for.
+/// # Responses to required input
 impl Tasks {
-    /// Somebody has answered something, or with `None` will not. Says whether the task can go on.
+    /// Stores the response to an input, or its refusal with `None`. Returns whether the task can continue.
     pub(crate) fn give(
         &mut self,
         key: TaskKey,
@@ -276,7 +275,8 @@ impl Tasks {
         can_go_on
     }
 
-    /// The connection ended before what a task asks for was answered: it is asked again on the next one.
+    /// Marks an input as unasked, because the connection ended before the response. It is asked for again on the next
+    /// connection.
     pub(crate) fn unanswered(&mut self, key: TaskKey, call: CallId) {
         let Some(record) = self.records.get_mut(key) else { return };
         let is_it = |wanted: &&mut Wanted| wanted.progress == Asking::Asked(call);
@@ -302,14 +302,14 @@ impl Tasks {
     }
 }
 
-/// The result of a task as its peer gets it.
+/// Returns the result of a task as the peer receives it.
 fn result_text(record: &Record, result: &dyn Payload, most: usize) -> Result<String, TaskError> {
     let form = Some(record.request.kind.rule().result(record.request.revision));
     let members: &[_] = match record.request.revision.rules().stamps_results {
         true => &[("resultType", "\"complete\"")],
         false => &[],
     };
-    // Whether it belongs to a task is for whoever shows it to say.
+    // The metadata that relates a result to a task is added when the result is sent.
     let meta = MetaAdditions { reserved: &[RELATED], ..MetaAdditions::NONE };
     let additions = Additions { members, defaults: &[], meta };
     let mut buffer = Vec::new();

@@ -1,11 +1,11 @@
-//! Decisions, made by a seed or by a fuzzer.
+//! [`Choices`], decisions from a seed or from fuzzer input.
 
 use alloc::vec::Vec;
 
-/// A source of decisions that gives the same ones every time, on every machine.
+/// A deterministic source of decisions, identical on every platform.
 ///
-/// A simulation makes one from a seed, a fuzz target from the bytes it is given; what is generated from
-/// them is the same code.
+/// A simulation creates one from a seed, a fuzz target from its input bytes; both share the code that consumes the
+/// decisions.
 ///
 /// ```
 /// use mcp_sansio::testing::Choices;
@@ -20,24 +20,24 @@ pub struct Choices(Source);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Source {
     Seed(u64),
-    /// The bytes that are left, the next one last.
+    /// The remaining bytes, the next one last.
     Bytes(Vec<u8>),
 }
 
 impl Choices {
-    /// Decisions without end that this seed determines (SplitMix64).
+    /// Creates an infinite source of decisions from a seed (SplitMix64).
     pub const fn seeded(seed: u64) -> Self {
         Self(Source::Seed(seed))
     }
 
-    /// The decisions that these bytes stand for. Once they are used up, every decision is 0.
+    /// Creates a source of decisions from bytes. Once they are used up, every decision is 0.
     ///
     /// Each decision takes as many bytes as it needs, so that a fuzzer can change one without the others.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Self(Source::Bytes(bytes.iter().rev().copied().collect()))
     }
 
-    /// Whether there are no bytes left to decide by. Never with a seed.
+    /// Whether no bytes are left. Always false with a seed.
     pub const fn is_exhausted(&self) -> bool {
         match &self.0 {
             Source::Seed(_) => false,
@@ -45,25 +45,25 @@ impl Choices {
         }
     }
 
-    /// Any number.
+    /// Returns any number.
     pub fn any(&mut self) -> u64 {
         self.of_width(8)
     }
 
-    /// A number below `bound`. 0 if that is 0.
+    /// Returns a number below `bound`, or 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        // A little uneven for bounds that are no power of two, which matters to nobody here.
+        // Bounds that are not a power of two have a small bias, which is irrelevant here.
         let width = (u64::BITS - bound.saturating_sub(1).leading_zeros()).div_ceil(8) as usize;
         self.of_width(width).checked_rem(bound).unwrap_or(0)
     }
 
-    /// Yes, one time in so many. Never for 0.
+    /// Returns true once in `times` cases on average; never for 0.
     pub fn one_in(&mut self, times: u64) -> bool {
-        // Not 0: a fuzzer that has run out of bytes chooses the usual.
+        // The result 0 must not mean true: a fuzzer that has run out of bytes takes the usual branch.
         1 < times && self.below(times) == times - 1 || times == 1
     }
 
-    /// One of these.
+    /// Returns one of `things`, or `None` if there are none.
     pub fn pick<T: Copy>(&mut self, things: &[T]) -> Option<T> {
         let index = self.below(things.len() as u64);
         things.get(usize::try_from(index).ok()?).copied()

@@ -1,4 +1,4 @@
-//! Draws the messages of a recording as a sequence diagram.
+//! [`Diagram`], a sequence diagram of the messages of a recording.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -13,9 +13,9 @@ use super::lines::Lines;
 use super::recording::{Recording, Step, StepKind};
 use crate::time::Instant;
 
-/// A sequence diagram in text: who sent what, and what happened on either side.
+/// A sequence diagram in text: the messages with their senders, and notes on either side.
 ///
-/// Messages are named by their method and id; payloads do not show.
+/// Messages are shown by method and id, without payloads.
 ///
 /// ```
 /// use mcp_sansio::Instant;
@@ -37,7 +37,7 @@ pub struct Diagram {
     names: (String, String),
     start: Instant,
     lines: Vec<(Instant, Line)>,
-    /// What has come of messages that are told of in pieces.
+    /// The partial messages of both directions.
     upstream: Lines,
     downstream: Lines,
 }
@@ -50,11 +50,11 @@ enum Line {
     NoteRight(String),
 }
 
-/// How far apart the two are drawn, in characters.
+/// The distance between the two lifelines, in characters.
 const WIDTH: usize = 49;
 
 impl Recording {
-    /// All of it as a drawing, with the peer on the left.
+    /// Draws the whole recording, with the peer on the left.
     pub fn diagram(&self, peer: &str, own: &str) -> Diagram {
         let start = self.steps().first().map_or(Instant::EPOCH, |step| step.at);
         let mut diagram = Diagram::new(peer, own, start);
@@ -64,35 +64,35 @@ impl Recording {
 }
 
 impl Diagram {
-    /// Nothing between these two yet. Times are shown from `start` on.
+    /// Creates an empty diagram of two participants. Times are relative to `start`.
     pub fn new(left: impl Into<String>, right: impl Into<String>, start: Instant) -> Self {
         let (upstream, downstream) = (Lines::default(), Lines::default());
         let names = (left.into(), right.into());
         Self { names, start, lines: Vec::new(), upstream, downstream }
     }
 
-    /// A message from left to right.
+    /// Adds a message from left to right.
     pub fn to_the_right(&mut self, at: Instant, message: &[u8]) {
         self.lines.push((at, Line::Right(summary(message))));
     }
 
-    /// A message from right to left.
+    /// Adds a message from right to left.
     pub fn to_the_left(&mut self, at: Instant, message: &[u8]) {
         self.lines.push((at, Line::Left(summary(message))));
     }
 
-    /// What happened on the left.
+    /// Adds a note on the left.
     pub fn left(&mut self, at: Instant, note: impl Into<String>) {
         self.lines.push((at, Line::NoteLeft(note.into().replace('\n', " "))));
     }
 
-    /// What happened on the right.
+    /// Adds a note on the right.
     pub fn right(&mut self, at: Instant, note: impl Into<String>) {
         self.lines.push((at, Line::NoteRight(note.into().replace('\n', " "))));
     }
 
-    /// What happened to the one on the right, as a [`Recorder`](super::Recorder) writes it down. Messages
-    /// are drawn when they are whole.
+    /// Adds a step of the participant on the right, as a [`Recorder`](super::Recorder) records it. Messages are drawn
+    /// once they are complete.
     pub fn step(&mut self, step: &Step) {
         let at = step.at;
         match &step.kind {
@@ -147,7 +147,7 @@ fn since(duration: Duration) -> String {
     format!("+{} ms", duration.as_millis())
 }
 
-/// What a message is.
+/// Returns a short description of a message.
 fn summary(message: &[u8]) -> String {
     if let Ok(batch) = serde_json::from_slice::<Vec<&RawValue>>(message) {
         let messages: Vec<String> =

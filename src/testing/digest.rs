@@ -1,4 +1,4 @@
-//! Digests that can be compared.
+//! [`Digest`] and [`Canonical`], hashers whose results are comparable between runs.
 
 use alloc::collections::BTreeMap;
 use core::hash::Hasher;
@@ -6,11 +6,11 @@ use core::hash::Hasher;
 use crate::handle::GENERATION_TAG;
 use crate::time::Instant;
 
-/// A digest that is the same on every machine: 64-bit FNV-1a, numbers with their lowest byte first.
+/// A digest that is the same on every platform: 64-bit FNV-1a, with integers in little-endian order.
 ///
-/// Give it bytes and single numbers: a slice of numbers is hashed as it lies in memory, which machines do
-/// differently. Two runs that gave it the same have done the same. It is not made to withstand anybody who wants
-/// to find two inputs with the same digest.
+/// Hash bytes and single numbers: a slice of numbers is hashed in its memory representation, which depends on the
+/// platform. Two runs that hash the same input have behaved the same. The digest does not resist a deliberate search
+/// for collisions.
 ///
 /// ```
 /// use std::hash::Hasher;
@@ -24,7 +24,7 @@ use crate::time::Instant;
 pub struct Digest(u64);
 
 impl Digest {
-    /// Of nothing yet.
+    /// Creates a digest of no input.
     pub const fn new() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
@@ -42,7 +42,7 @@ impl core::fmt::Display for Digest {
     }
 }
 
-/// The integers, which `Hasher` would write as this machine has them in memory. The signed ones follow.
+/// The methods for integers, which `Hasher` would hash in native byte order. Signed integers forward to these.
 macro_rules! lowest_byte_first {
     ($($write:ident($number:ty),)*) => {
         $(fn $write(&mut self, number: $number) {
@@ -65,7 +65,8 @@ impl Hasher for Digest {
     }
 
     fn write(&mut self, mut bytes: &[u8]) {
-        // Not by an iterator: unoptimised, the explorer would spend half of its time in it.
+        // A loop instead of an iterator: in an unoptimized build, the explorer would spend half of its time in the
+        // iterator.
         while let [byte, rest @ ..] = bytes {
             self.0 = (self.0 ^ *byte as u64).wrapping_mul(0x0100_0000_01b3);
             bytes = rest;
@@ -75,19 +76,18 @@ impl Hasher for Digest {
     lowest_byte_first! { write_u16(u16), write_u32(u32), write_u64(u64), write_u128(u128), }
 }
 
-/// A hasher to which two states are one if nothing that can still happen tells them apart.
+/// A hasher that identifies two states if no future input can distinguish them.
 ///
 /// A [`Client`](crate::Client), a [`Server`](crate::Server), an [`Outbox`](crate::Outbox) and
-/// [`Tasks`](crate::task::Tasks) can be hashed with it, and an application's own state beside them, handles
-/// included:
+/// [`Tasks`](crate::task::Tasks) can be hashed with it, together with the state of the application, including
+/// handles:
 ///
-/// - times count from now, so that it makes no difference when something happened;
-/// - generations of handles count from the first that is seen of their index, so that it makes no
-///   difference how often a place in a table has been used before;
-/// - configurations do not count (those of machines never do).
+/// - times are relative to now, so that the time of past events makes no difference;
+/// - generations of handles are relative to the first generation that occurs for their index, so that earlier uses of
+///   a table slot make no difference;
+/// - configurations do not count (those of machines are never hashed).
 ///
-/// The result has 128 bits: of a thousand million states two are taken for one with a probability below
-/// 10⁻²⁰.
+/// The result has 128 bits: among a thousand million states, a collision has a probability below 10⁻²⁰.
 #[derive(Clone, Debug)]
 pub struct Canonical {
     now: Instant,
@@ -97,12 +97,12 @@ pub struct Canonical {
 }
 
 impl Canonical {
-    /// Of nothing yet, at this time.
+    /// Creates a hasher of no input, at this time.
     pub const fn new(now: Instant) -> Self {
         Self { now, first_generations: BTreeMap::new(), digest: Digest::new(), second: 0 }
     }
 
-    /// The epoch and the end of time stay what they are: they mean "always" and "never".
+    /// Writes a time relative to now. The epoch and the end of time stay absolute: they mean "always" and "never".
     fn write_time(&mut self, nanoseconds: u64) {
         let is_relative = nanoseconds != 0 && nanoseconds != u64::MAX;
         let now = if is_relative { self.now.since_epoch().as_nanos() as u64 } else { 0 };
@@ -116,7 +116,7 @@ impl Canonical {
         self.write_u32(generation.wrapping_sub(first));
     }
 
-    /// What stands for the state.
+    /// Returns the hash of the state.
     pub fn finish_wide(&self) -> u128 {
         u128::from(self.digest.0) << 64 | u128::from(self.second)
     }
@@ -136,7 +136,7 @@ impl Hasher for Canonical {
         }
     }
 
-    /// A time or a generation, if it has the tag of one.
+    /// Writes a number, which is a time or a generation if it has that tag.
     fn write_u128(&mut self, number: u128) {
         match (number >> 64) as u64 {
             Instant::HASH_TAG => self.write_time(number as u64),

@@ -1,10 +1,10 @@
-//! Bytes as text on one line.
+//! Conversion of bytes to text on one line.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-/// The bytes as printable ASCII: a backslash, and what is not printable, as `\\`, `\n`, `\xff`.
+/// Returns the bytes as printable ASCII: a backslash and non-printable bytes become `\\`, `\n`, `\xff`.
 pub(super) fn escaped(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for byte in bytes {
@@ -19,7 +19,7 @@ pub(super) fn escaped(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes that [`escaped`] has made a text of. Nothing if it has not.
+/// Returns the bytes that [`escaped`] converted to this text; `None` if it did not produce the text.
 pub(super) fn unescaped(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Every state that a small world can come to.
+//! Exhaustive exploration of the states of a small world.
 
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::string::String;
@@ -7,55 +7,55 @@ use core::fmt::{self, Debug};
 
 use super::digest::Canonical;
 
-/// A world in which only finitely much can happen.
+/// A world with a finite number of states.
 ///
-/// It is made of the real machines, which are plain values: a state is a clone.
+/// It consists of the real machines, which are plain values: a state is a clone.
 pub trait World: Clone {
-    /// Something that can happen.
+    /// A transition to another state.
     type Action: Clone + Debug;
 
-    /// What can happen next. Nothing in a state where everything is over.
+    /// Returns the possible actions. Empty in a final state.
     fn actions(&self) -> Vec<Self::Action>;
 
-    /// Has it happen.
+    /// Executes an action.
     ///
     /// # Errors
     ///
-    /// What should not have come of it.
+    /// The description of a violated expectation.
     fn act(&mut self, action: &Self::Action) -> Result<(), String>;
 
-    /// Checks a state in which nothing can happen any more.
+    /// Checks a final state, in which no action is possible.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The description of a violated expectation.
     fn end(&self) -> Result<(), String>;
 
-    /// What tells this state from others: everything that the rest depends on, and nothing else.
+    /// Returns the identity of this state: a hash of everything that the future depends on, and of nothing else.
     fn view(&self) -> Canonical;
 }
 
-/// How large a world was.
+/// The size of an explored world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explored {
-    /// Different states.
+    /// The number of different states.
     pub states: usize,
-    /// Ways from one to the next.
+    /// The number of transitions between states.
     pub transitions: usize,
-    /// States in which nothing can happen any more.
+    /// The number of final states.
     pub ends: usize,
-    /// How many things happen on the shortest way to the state that is furthest away.
+    /// The number of actions on the shortest path to the most distant state.
     pub depth: usize,
 }
 
-/// A shortest way to something that should not be.
+/// A shortest path to a violated expectation.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Counterexample<A> {
-    /// What happens, in order.
+    /// The actions, in order.
     pub actions: Vec<A>,
-    /// What is wrong then.
+    /// The violated expectation.
     pub what: String,
 }
 
@@ -68,17 +68,17 @@ impl<A: Debug> fmt::Display for Counterexample<A> {
     }
 }
 
-/// Has everything happen that can, in every order, breadth first, each state once.
+/// Executes all possible actions in every order, breadth first, and visits each state once.
 ///
-/// Memory grows with the number of states; a world with more than `most` is too large, which is reported
-/// as a counterexample. So is a world without an end, of which [`World::end`] would never be asked.
+/// Memory grows with the number of states. A world with more than `most` states is reported as a counterexample. So
+/// is a world without a final state, because [`World::end`] would never be called.
 ///
 /// # Errors
 ///
-/// The first thing that went wrong, and a shortest way to it.
+/// The first violated expectation, and a shortest path to it.
 pub fn explore<W: World>(start: W, most: usize) -> Result<Explored, Counterexample<W::Action>> {
     let mut seen = BTreeSet::from([start.view().finish_wide()]);
-    // How each state was come to: from which one, by what.
+    // The predecessor of each state and the action that led from there.
     let mut ways: Vec<Option<(usize, W::Action)>> = alloc::vec![None];
     let mut frontier = VecDeque::from([(0, 0, start)]);
     let mut explored = Explored { states: 1, ..Explored::default() };
@@ -136,7 +136,7 @@ mod tests {
 
     use crate::time::Instant;
 
-    /// Two counters that go up to three.
+    /// A world of two counters that count to three.
     #[derive(Clone, Hash)]
     struct Counters(u8, u8, Option<(u8, u8)>);
 

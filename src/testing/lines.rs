@@ -1,17 +1,17 @@
-//! Bytes as the messages that they are, one on each line.
+//! [`Lines`], a splitter of bytes into messages, one per line.
 
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 use core::mem;
 
-/// What has come so far of a message that is not whole.
+/// The part of an incomplete message received so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lines {
     unfinished: Vec<u8>,
 }
 
 impl Lines {
-    /// The messages that are whole with these bytes.
+    /// Returns the messages that these bytes complete.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         let mut messages = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -23,7 +23,7 @@ impl Lines {
         messages
     }
 
-    /// What has come so far, which is a message unless it is blank.
+    /// Returns the part received so far, which is a message unless it is blank.
     pub(super) fn finish(&mut self) -> Option<Vec<u8>> {
         let line = mem::take(&mut self.unfinished);
         let message = line.trim_ascii();

@@ -1,4 +1,4 @@
-//! One way of a connection, and what can go wrong on it.
+//! [`Link`] and [`MessageLink`], one direction of a connection with its possible faults.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 use crate::frame::{Inbox, Outbox};
 use crate::time::Instant;
 
-/// One way of a byte stream: a pipe or a socket, without IO. It is for outboxes with
+/// One direction of a byte stream: a pipe or a socket, without IO. It is for outboxes with
 /// [`Framing::Lines`](crate::Framing::Lines).
 ///
-/// Bytes are taken from an [`Outbox`] and given to an [`Inbox`], in order, as many at a time as the
-/// simulation wants. So it can split and join messages, leave one half-written, be slow on either end,
-/// be full, hold bytes back for a time, carry noise between messages, and break.
+/// The link takes bytes from an [`Outbox`] and gives them to an [`Inbox`], in order, in portions of any size. So a
+/// simulation can split and join messages, leave one half-written, slow down either end, fill the link, delay bytes,
+/// insert noise between messages, and break the link.
 ///
 /// ```
 /// use mcp_sansio::testing::Link;
@@ -28,17 +28,17 @@ use crate::time::Instant;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Link {
-    /// What is on the way, with the time before which it does not arrive.
+    /// The bytes on the way, each chunk with its earliest arrival time.
     chunks: VecDeque<(Instant, Vec<u8>)>,
     length: usize,
     capacity: usize,
-    /// A message has been begun and not finished.
+    /// Whether the bytes end within a message.
     is_within: bool,
     is_broken: bool,
 }
 
 impl Link {
-    /// An empty stream that holds at most this many bytes. At least 1.
+    /// Creates an empty stream with a capacity of `capacity` bytes, at least 1.
     pub fn new(capacity: usize) -> Self {
         Self {
             chunks: VecDeque::new(),
@@ -49,34 +49,34 @@ impl Link {
         }
     }
 
-    /// How many bytes are on the way.
+    /// Returns the number of bytes on the way.
     pub const fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether nothing is on the way.
+    /// Whether no bytes are on the way.
     pub const fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// Whether it is broken, see [`break_off`](Self::break_off).
+    /// Whether the link is broken, see [`break_off`](Self::break_off).
     pub const fn is_broken(&self) -> bool {
         self.is_broken
     }
 
-    /// How many bytes more it takes: none if it is broken.
+    /// Returns the number of bytes that still fit: none if the link is broken.
     pub const fn room(&self) -> usize {
         if self.is_broken { 0 } else { self.capacity.saturating_sub(self.length) }
     }
 
-    /// Whether a message has been begun and not finished.
+    /// Whether the bytes end within a message.
     pub(super) const fn is_within(&self) -> bool {
         self.is_within
     }
 
-    /// Takes at most so many bytes, which arrive at the given time and not before, nor before those in front of
-    /// them. Says how many it took:
-    /// fewer if there are fewer, or if there is not [room](Self::room) for all.
+    /// Takes at most `bytes` bytes, which arrive at `received` at the earliest, and never before the bytes in front
+    /// of them. Returns the number of bytes taken: fewer if the outbox has fewer, or if there is not enough
+    /// [room](Self::room).
     pub fn take(&mut self, outbox: &mut Outbox, bytes: usize, received: Instant) -> usize {
         let unsent = outbox.unsent();
         let count = self.room().min(bytes).min(unsent.len());
@@ -89,8 +89,8 @@ impl Link {
         count
     }
 
-    /// Puts a line of noise behind what is on the way, even if that makes it fuller than full. Not in the
-    /// middle of a message; says whether it did.
+    /// Appends a line of noise, even beyond the capacity, unless the link is within a message or broken. Returns
+    /// whether it did.
     pub fn add_noise(&mut self, line: &[u8]) -> bool {
         if self.is_within || self.is_broken {
             return false;
@@ -102,8 +102,8 @@ impl Link {
         true
     }
 
-    /// Gives at most so many of the bytes that have arrived. Says how many it gave: fewer if there are
-    /// fewer, or if the inbox has frames to be taken first.
+    /// Gives at most `bytes` of the bytes that have arrived. Returns the number of bytes given: fewer if fewer have
+    /// arrived, or if frames must be taken from the inbox first.
     pub fn give(&mut self, inbox: &mut Inbox, bytes: usize, now: Instant) -> usize {
         let mut given = 0;
         while let Some((received, chunk)) = self.chunks.front_mut() {
@@ -123,76 +123,76 @@ impl Link {
         given
     }
 
-    /// Breaks it: what is on the way is lost, and nothing is taken any more. The inbox keeps what it has, which
-    /// can be a part of a message.
+    /// Breaks the link: the bytes on the way are lost, and no more are taken. The inbox keeps its bytes, which can be
+    /// a part of a message.
     pub fn break_off(&mut self) {
         self.chunks.clear();
         self.length = 0;
         self.is_broken = true;
     }
 
-    /// When the next bytes arrive. A time that has passed if there are some already.
+    /// Returns the arrival time of the next bytes, which is in the past if some have arrived already.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.chunks.front().map(|(received, _)| *received)
     }
 }
 
-/// One way of a transport of whole messages, such as HTTP exchanges or a queue: a message can be lost, come
-/// twice, or overtake others, but never arrives in part.
+/// One direction of a transport of whole messages, such as HTTP exchanges or a queue. A message can be lost,
+/// duplicated or reordered, but never arrives in part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MessageLink {
     messages: VecDeque<Vec<u8>>,
 }
 
 impl MessageLink {
-    /// Nothing on the way.
+    /// Creates a link without messages.
     pub const fn new() -> Self {
         Self { messages: VecDeque::new() }
     }
 
-    /// How many messages are on the way.
+    /// Returns the number of messages on the way.
     pub fn len(&self) -> usize {
         self.messages.len()
     }
 
-    /// Whether nothing is on the way.
+    /// Whether no messages are on the way.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// The messages on the way, the one that arrives next first.
+    /// Returns the messages on the way, the next one to arrive first.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.messages.iter().map(Vec::as_slice)
     }
 
-    /// Takes every message there is.
+    /// Takes all messages of the outbox.
     pub fn take(&mut self, outbox: &mut Outbox) {
         self.messages.extend(outbox.messages().map(<[u8]>::to_vec));
     }
 
-    /// Puts a message behind those on the way.
+    /// Appends a message.
     pub fn add(&mut self, message: &[u8]) {
         self.messages.push_back(message.to_vec());
     }
 
-    /// Gives the next message.
+    /// Removes and returns the next message.
     pub fn give(&mut self) -> Option<Vec<u8>> {
         self.messages.pop_front()
     }
 
-    /// Loses the message at this position from the front.
+    /// Drops the message at this position from the front.
     pub fn lose(&mut self, index: usize) {
         self.messages.remove(index);
     }
 
-    /// Has the message at this position come a second time, behind all others.
+    /// Duplicates the message at this position; the copy arrives behind all others.
     pub fn repeat(&mut self, index: usize) {
         if let Some(message) = self.messages.get(index).cloned() {
             self.messages.push_back(message);
         }
     }
 
-    /// Has the message at this position overtake all before it.
+    /// Moves the message at this position to the front.
     pub fn hurry(&mut self, index: usize) {
         if let Some(message) = self.messages.remove(index) {
             self.messages.push_front(message);

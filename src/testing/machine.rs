@@ -1,4 +1,4 @@
-//! Both roles behind one trait, for what treats them alike.
+//! [`Machine`], a trait over both roles, for code that treats them alike.
 
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -11,32 +11,32 @@ use crate::handle::{CallId, IncomingId};
 use crate::server::{Server, ServerEvent};
 use crate::time::Instant;
 
-/// What an event says, whichever role it comes from.
+/// The meaning of an event, independent of the role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Meaning {
-    /// The peer asks, or keeps a subscription open.
+    /// The peer sends a request, or opens a subscription.
     Request(IncomingId),
-    /// A request is not to be answered any more.
+    /// A request no longer expects a response.
     RequestEnded(IncomingId),
-    /// News of a call that has not ended.
+    /// An update of a call that has not ended.
     CallGoesOn(CallId),
     /// A call has its outcome.
     CallEnded(CallId),
     /// The connection has ended.
     Closed,
-    /// Anything else.
+    /// Any other event.
     Other,
 }
 
-/// [`Client`] or [`Server`]: a [`Connection`], and what each role does in its own way.
+/// A [`Client`] or a [`Server`]: a [`Connection`] with the operations that differ by role.
 pub trait Machine: Clone + Debug + PartialEq + Hash + DerefMut<Target = Connection> {
-    /// Its events.
+    /// The event type of the role.
     type Event<'f>: Debug + PartialEq;
 
-    /// What an event says.
+    /// Returns the meaning of an event.
     fn meaning(event: &Self::Event<'_>) -> Meaning;
-    /// An event with its own copy of the text.
+    /// Copies the text of an event, so that it no longer borrows the input.
     fn into_owned(event: Self::Event<'_>) -> Self::Event<'static>;
     /// [`Server::receive`] or [`Client::receive`].
     fn receive<'f>(
@@ -47,11 +47,11 @@ pub trait Machine: Clone + Debug + PartialEq + Hash + DerefMut<Target = Connecti
     ) -> Option<Self::Event<'f>>;
     /// [`Server::handle_timeout`] or [`Client::handle_timeout`].
     fn handle_timeout(&mut self, now: Instant, out: &mut Outbox) -> Option<Self::Event<'static>>;
-    /// Calls that have no outcome, subscriptions among them.
+    /// Returns the calls without an outcome, including subscriptions.
     fn calls(&self) -> impl Iterator<Item = CallId>;
 }
 
-/// What both roles have under the same name.
+/// The methods that both roles have under the same name.
 macro_rules! machine {
     ($Event:ident) => {
         type Event<'f> = $Event<'f>;

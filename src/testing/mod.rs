@@ -1,32 +1,30 @@
-//! Simulation of what is built on this crate: an agent, a gateway, a handler. Feature `testing`.
+//! Deterministic simulation of programs built on this crate: an agent, a gateway, a handler. Feature `testing`.
 //!
-//! The machines are plain values that know no clock and no socket, so a whole conversation runs in one
-//! thread, in any order, at any speed, and the same way every time. What is here is what such a run needs
-//! around it. It is what the simulation, the fuzz targets and the exploration of this crate itself are made
-//! of; nothing in it is used by the rest of the crate.
+//! The machines are plain values without clock or socket, so a whole conversation runs in one thread, in any order,
+//! at any speed, and reproducibly. This module contains the tools around such a run. The simulation, the fuzz targets
+//! and the exploration of this crate itself consist of them; the rest of the crate does not use them.
 //!
-//! | to | there is |
+//! | task | tool |
 //! |---|---|
 //! | run both sides over a wire that you move by hand | [`Pair`] |
-//! | split, join, delay, stall, break and disturb what goes over a wire | [`Link`]; [`MessageLink`] for transports that lose and reorder whole messages |
-//! | decide by a seed, or by what a fuzzer says | [`Choices`] |
-//! | treat both roles alike | [`Machine`] |
-//! | check at each step that calls end once and requests are answered once, by the machine and by what you have built | [`Monitor`]; [`Monitors`] for both sides of a pair |
-//! | know that two runs were the same | [`Digest`] |
-//! | write down what happens in production, have it happen again, and draw it (`examples/replay` in the repository) | [`Recorder`], [`Recording`], [`replay`], [`Recording::diagram`] |
-//! | read what went wrong | [`Diagram`] |
-//! | check that the work of a machine is linear in what it is given (feature `work`) | `WorkMeter` |
+//! | split, join, delay, stall, break and disturb the bytes on a wire | [`Link`]; [`MessageLink`] for transports that lose and reorder whole messages |
+//! | make decisions from a seed or from fuzzer input | [`Choices`] |
+//! | write code that is generic over the role | [`Machine`] |
+//! | check at each step that calls end once and requests get one response, from the machine and from your program | [`Monitor`]; [`Monitors`] for both sides of a pair |
+//! | check that two runs were identical | [`Digest`] |
+//! | record events in production, replay them, and draw them (`examples/replay` in the repository) | [`Recorder`], [`Recording`], [`replay`], [`Recording::diagram`] |
+//! | read the messages of a failed run | [`Diagram`] |
+//! | check that the work of a machine is linear in its input (feature `work`) | `WorkMeter` |
 //! | write a test that reads like a conversation | [`transcript!`](crate::transcript) |
-//! | go through everything that can happen, in every order | [`explore`], [`Canonical`] |
+//! | explore all events in every order | [`explore`], [`Canonical`] |
 //!
-//! The clock is a variable: an [`Instant`](crate::Instant) that you pass, and move on to
-//! [`poll_timeout`](crate::Connection::poll_timeout) of whoever is next.
+//! The clock is a variable: an [`Instant`](crate::Instant) that you pass, and advance to the earliest
+//! [`poll_timeout`](crate::Connection::poll_timeout) of the machines.
 //!
 //! # Simulating your own agent
 //!
-//! An agent calls a tool, and gives up when that takes longer than it has patience. Over a wire that stalls
-//! anywhere, with a server that answers at any time: does it always come to one end, and does the server
-//! always hear of it?
+//! An agent calls a tool, and abandons the call after an idle timeout. The wire stalls anywhere, and the server
+//! responds at any time. Does the call always have exactly one outcome, and does the server always learn it?
 //!
 //! ```
 //! use std::time::Duration;
@@ -95,9 +93,9 @@
 //! assert_eq!(simulate(7).unwrap(), ends[7], "a seed is all it takes to see it again");
 //! ```
 //!
-//! A gateway is two of these: the server of one pair and the client of the other, and what is between them
-//! under test. `examples/simulate.rs` in the repository runs this crate's own world, in which both
-//! applications, the wire and a hostile peer do anything at any time.
+//! A gateway is two such pairs, tested with the gateway itself between the server of one pair and the client of the
+//! other. `examples/simulate.rs` in the repository runs the world of this crate itself, in which both applications,
+//! the wire and a hostile peer act at any time.
 
 mod choices;
 mod diagram;

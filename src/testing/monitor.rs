@@ -1,4 +1,4 @@
-//! Watches one machine keep its promises.
+//! [`Monitor`], a checker of the promises of one machine.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -10,36 +10,36 @@ use super::wire::Wire;
 use crate::handle::{CallId, IncomingId};
 use crate::time::Instant;
 
-/// Watches one machine, and what its application does with it, keep the promises of this crate.
+/// A checker that one machine, together with its application, keeps the promises of this crate.
 ///
-/// Tell it of everything: the events, the calls that the application makes and cancels, the answers it
-/// gives, the messages that come in and those that have left. It holds what ought to be in flight, and
-/// [`check`](Self::check) compares that with what the machine says is. So it sees promises 2, 3 and 4 broken, and
-/// part of 5; the others are about several runs, about memory, or about payloads.
+/// Report everything to the monitor: the events, the calls that the application makes and cancels, its responses, the
+/// messages that arrive and those that leave. The monitor keeps the set of requests and calls that should be open,
+/// and [`check`](Self::check) compares it with the state of the machine. So it detects violations of promises 2, 3
+/// and 4, and of part of 5; the others concern several runs, memory, or payloads.
 ///
-/// Two things to know: subscriptions that a client makes by itself ([`ClientConfig::listen`]) are calls to be
-/// told of as well; and after a message that has an id and cannot be read, one answer more is let pass,
-/// because the machine may have read the id. It grows with the number of ids there are.
+/// Subscriptions that a client makes automatically ([`ClientConfig::listen`]) must be reported as calls too. After an
+/// unreadable message with an id, the monitor tolerates one extra response, because the machine may have read the id.
+/// The memory of the monitor grows with the number of ids.
 ///
 /// [`ClientConfig::listen`]: crate::ClientConfig::listen
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Monitor {
     calls: BTreeSet<CallId>,
     requests: BTreeSet<IncomingId>,
-    /// Answered with a need for input, and to come again.
+    /// The requests whose response required input, and which will be delivered again.
     to_come_again: BTreeSet<IncomingId>,
     wire: Wire,
     is_closed: bool,
 }
 
 impl Monitor {
-    /// At the start of a connection.
+    /// Creates a monitor at the start of a connection.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The machine is configured with [`DuplicateIds::Serve`](crate::config::DuplicateIds::Serve): ids of its peer
-    /// do not tell requests apart, so less can be said of its answers.
+    /// Configures the monitor for a machine with [`DuplicateIds::Serve`](crate::config::DuplicateIds::Serve): ids of
+    /// its peer do not identify requests, so its responses are checked less strictly.
     #[must_use]
     pub const fn serving_duplicates(mut self, serves: bool) -> Self {
         self.wire.serves_duplicates = serves;
@@ -51,22 +51,22 @@ impl Monitor {
         self.is_closed
     }
 
-    /// The calls that have no outcome yet.
+    /// Returns the calls that have no outcome yet.
     pub fn calls(&self) -> impl Iterator<Item = CallId> {
         self.calls.iter().copied()
     }
 
-    /// The requests that have not been answered.
+    /// Returns the open requests.
     pub fn requests(&self) -> impl Iterator<Item = IncomingId> {
         self.requests.iter().copied()
     }
 
-    /// Requests that were answered with a need for input, in a session, and come again.
+    /// Returns the requests of a session whose response required input, and which will be delivered again.
     pub fn to_come_again(&self) -> impl Iterator<Item = IncomingId> {
         self.to_come_again.iter().copied()
     }
 
-    /// The application, or the machine for it, has made a call.
+    /// Records a call that the application, or the machine on its behalf, has made.
     ///
     /// # Errors
     ///
@@ -78,25 +78,25 @@ impl Monitor {
         Err(Broken::new(Promise::OneOutcome, format!("{call} was in use")))
     }
 
-    /// The application has cancelled a call, and the machine has agreed.
+    /// Records that the application has cancelled a call, and that the machine has accepted it.
     ///
     /// # Errors
     ///
-    /// It had an outcome already, here and wherever a call ends.
+    /// The call already had an outcome. The same holds for the other methods that end a call.
     pub fn cancelled(&mut self, call: CallId) -> Result<(), Broken> {
         self.call_ended(call, &"cancelled")
     }
 
-    /// The application has answered a request, and the machine has agreed.
+    /// Records that the application has responded to a request, and that the machine has accepted it.
     ///
     /// # Errors
     ///
-    /// It was not there to be answered, here and wherever a request ends.
+    /// The request was not open. The same holds for the other methods that end a request.
     pub fn answered(&mut self, request: IncomingId) -> Result<(), Broken> {
         self.request_ended(request, &"answered")
     }
 
-    /// The application has said what it needs before it can answer, and gets the request again.
+    /// Records that the application requires input for a request, which will be delivered again.
     ///
     /// # Errors
     ///
@@ -107,12 +107,12 @@ impl Monitor {
         Ok(())
     }
 
-    /// The machine has handed out an event.
+    /// Records an event of the machine.
     ///
     /// # Errors
     ///
-    /// A request or a call has ended that had not begun, something follows the end, or the end leaves
-    /// something.
+    /// A request or a call ended that had not begun, an event follows the end of the connection, or the end leaves a
+    /// request or call open.
     pub fn event<M: Machine>(&mut self, event: &M::Event<'_>) -> Result<(), Broken> {
         if self.is_closed {
             return Err(Broken::new(Promise::OneOutcome, format!("after the end: {event:?}")));
@@ -138,32 +138,32 @@ impl Monitor {
         Ok(())
     }
 
-    /// A message goes to the machine.
+    /// Records a message that is passed to the machine.
     pub fn delivered(&mut self, message: &[u8]) {
         self.wire.delivered(message);
     }
 
-    /// The machine has handed out that the request in this message, a `notifications/cancelled`, is
-    /// cancelled.
+    /// Records that the machine reported the cancellation of the request in this message, a
+    /// `notifications/cancelled`.
     pub fn cancelled_by(&mut self, message: &[u8]) {
         self.wire.cancelled(message);
     }
 
-    /// A message of the machine has left.
+    /// Records a message that the machine has sent.
     ///
     /// # Errors
     ///
-    /// It is not one whole message, has an id for the second time, or answers what was cancelled, not asked or answered before, or belongs
-    /// to a subscription that is not open.
+    /// The message is not one whole message, reuses an id, responds to a request that was cancelled, nonexistent or
+    /// already has its response, or belongs to a subscription that is not open.
     pub fn sent(&mut self, message: &[u8]) -> Result<(), Broken> {
         self.wire.sent(message)
     }
 
-    /// Compares what is in flight with what the machine says.
+    /// Compares the open requests and calls with the state of the machine.
     ///
     /// # Errors
     ///
-    /// They differ, or what should be over is not.
+    /// The states differ, or a request or call that should have ended is open.
     pub fn check<M: Machine>(&self, machine: &M, now: Instant) -> Result<(), Broken> {
         let calls: BTreeSet<CallId> = machine.calls().collect();
         if calls != self.calls {
@@ -173,7 +173,7 @@ impl Monitor {
                 format!("{difference:?}: pending or not?"),
             ));
         }
-        // What a server needs is open before the application is told of all of it.
+        // A request for input of a server is open before all of it is reported to the application.
         let mut strange = machine
             .open_requests()
             .filter(|id| !self.requests.contains(id) && !self.to_come_again.contains(id));
@@ -196,11 +196,11 @@ impl Monitor {
         Ok(())
     }
 
-    /// Checks that a machine has done all that was due: `handle_timeout` has returned `None`.
+    /// Checks that a machine has no due work: `handle_timeout` has returned `None`.
     ///
     /// # Errors
     ///
-    /// It wants to be woken for a time that has passed, or after its end.
+    /// The machine has a deadline that has passed, or a deadline after its end.
     pub fn settled<M: Machine>(&self, machine: &M, now: Instant) -> Result<(), Broken> {
         match machine.poll_timeout() {
             Some(due) if due <= now || self.is_closed => Err(Broken::new(

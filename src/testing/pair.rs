@@ -1,4 +1,4 @@
-//! A client and a server linked by two byte streams.
+//! [`Pair`], a client and a server connected by two byte streams.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ use crate::frame::{Framing, Inbox, Outbox};
 use crate::server::{Server, ServerEvent};
 use crate::time::Instant;
 
-/// A client and a server, the wire between them, and one clock for both. Nothing moves by itself.
+/// A client and a server, the wire between them, and one clock for both. All movement is explicit.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Pair {
@@ -22,21 +22,21 @@ pub struct Pair {
     pub client: Client,
     /// The server.
     pub server: Server,
-    /// What the client has written.
+    /// The output of the client.
     pub client_out: Outbox,
-    /// What the server has written.
+    /// The output of the server.
     pub server_out: Outbox,
-    /// What is on the way from the client to the server.
+    /// The bytes on the way from the client to the server.
     pub upstream: Link,
-    /// What is on the way from the server to the client.
+    /// The bytes on the way from the server to the client.
     pub downstream: Link,
     client_in: Inbox,
     server_in: Inbox,
-    /// What time it is for both.
+    /// The current time of both sides.
     pub now: Instant,
 }
 
-/// What one side saw.
+/// An event of one side.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::exhaustive_enums, reason = "there are two sides")]
 pub enum Seen {
@@ -47,7 +47,7 @@ pub enum Seen {
 }
 
 impl Pair {
-    /// Both at the start of a connection that holds any number of bytes.
+    /// Creates a pair at the start of a connection without a capacity limit.
     pub fn new(client: ClientConfig, server: ServerConfig) -> Self {
         let client_limits = client.connection.limits.clone();
         let server_limits = server.connection.limits.clone();
@@ -64,29 +64,30 @@ impl Pair {
         }
     }
 
-    /// Has the client open the connection, and everything that follows from it. Gives what both saw.
+    /// Opens the connection from the client, and moves everything until the pair is quiet. Returns the events of both
+    /// sides.
     ///
     /// # Errors
     ///
-    /// [`ConnectError`] says why it cannot.
+    /// [`ConnectError`] with the reason.
     pub fn connect(&mut self) -> Result<Vec<Seen>, ConnectError> {
         self.client.connect(self.now, &mut self.client_out)?;
         Ok(self.settle())
     }
 
-    /// Moves at most this many bytes from the client to the server. Gives what the server saw.
+    /// Moves at most this many bytes from the client to the server. Returns the events of the server.
     pub fn to_server(&mut self, bytes: usize) -> Vec<Seen> {
-        // Nobody watches, so that nothing is found.
+        // Without monitors there are no errors.
         self.move_up(bytes, None).unwrap_or_default()
     }
 
-    /// Moves at most this many bytes from the server to the client. Gives what the client saw.
+    /// Moves at most this many bytes from the server to the client. Returns the events of the client.
     pub fn to_client(&mut self, bytes: usize) -> Vec<Seen> {
-        // Nobody watches, so that nothing is found.
+        // Without monitors there are no errors.
         self.move_down(bytes, None).unwrap_or_default()
     }
 
-    /// The monitors are those of the sender and of the receiver.
+    /// Moves bytes from the client to the server. The monitors are those of the sender and of the receiver.
     pub(super) fn move_up(
         &mut self,
         bytes: usize,
@@ -103,7 +104,7 @@ impl Pair {
         way.carry(bytes, monitors, Seen::Server)
     }
 
-    /// The same the other way.
+    /// Moves bytes from the server to the client.
     pub(super) fn move_down(
         &mut self,
         bytes: usize,
@@ -120,7 +121,7 @@ impl Pair {
         way.carry(bytes, monitors, Seen::Client)
     }
 
-    /// Does what is due on both sides. Gives what both saw.
+    /// Handles the due timeouts of both sides. Returns the events of both.
     pub fn handle_timeout(&mut self) -> Vec<Seen> {
         let Self { client, server, client_out, server_out, now, .. } = self;
         let mut seen = Vec::new();
@@ -133,8 +134,8 @@ impl Pair {
         seen
     }
 
-    /// Moves everything both ways until nothing is left that can be moved now: what a link holds back stays,
-    /// and so does what finds no room behind it. Gives what both saw, in order.
+    /// Moves everything in both directions until nothing more can move now: bytes that a link delays stay, and so do
+    /// those that do not fit into it. Returns the events of both sides, in order.
     pub fn settle(&mut self) -> Vec<Seen> {
         let mut seen = Vec::new();
         while !self.is_quiet() {
@@ -144,7 +145,7 @@ impl Pair {
         seen
     }
 
-    /// Whether nothing is on the way that has arrived, and nothing waits to be sent.
+    /// Whether no bytes on the links have arrived, and no unsent bytes fit into the links.
     pub(super) fn is_quiet(&self) -> bool {
         let has_arrived =
             |link: &Link| link.poll_timeout().is_some_and(|received| received <= self.now);
@@ -156,7 +157,7 @@ impl Pair {
     }
 }
 
-/// One way between the two.
+/// One direction between the two sides.
 struct Way<'p, M> {
     sender_out: &'p mut Outbox,
     link: &'p mut Link,
@@ -167,8 +168,8 @@ struct Way<'p, M> {
 }
 
 impl<M: Machine> Way<'_, M> {
-    /// Moves at most this many bytes onto the link, and as many from it. The monitors are those of the sender and
-    /// of the receiver.
+    /// Moves at most this many bytes onto the link, and as many from it. The monitors are those of the sender and of
+    /// the receiver.
     fn carry(
         self,
         bytes: usize,
@@ -181,7 +182,7 @@ impl<M: Machine> Way<'_, M> {
             let leaving = unsent.get(..bytes.min(link.room())).unwrap_or(unsent);
             let begun = if link.is_within() { line_length(leaving) } else { 0 };
             let mut left = leaving.len() - begun;
-            // It has been sent with its first byte: from then on it cannot be taken back.
+            // A message counts as sent from its first byte on, because it cannot be withdrawn any more.
             for line in unsent.get(begun..).unwrap_or_default().split_inclusive(is_newline) {
                 if left == 0 {
                     break;
@@ -220,7 +221,7 @@ fn is_newline(byte: &u8) -> bool {
     *byte == b'\n'
 }
 
-/// How many bytes the line has that comes first, or as much of it as there is.
+/// Returns the length of the first line, or of the available part of it.
 fn line_length(bytes: &[u8]) -> usize {
     bytes.split_inclusive(is_newline).next().map_or(0, <[u8]>::len)
 }

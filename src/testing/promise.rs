@@ -1,46 +1,47 @@
-//! The promises of this crate, as its documentation numbers them, and how one shows to be broken.
+//! [`Promise`], the promises of this crate by the numbers of its documentation, and [`Broken`], the report of a
+//! violation.
 
 use alloc::string::String;
 use core::fmt;
 
-/// What this crate promises, as its documentation numbers it.
+/// A promise of this crate, with its number in the documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Promise {
-    /// No input panics, and work and stack are bounded by it.
+    /// No input causes a panic; work and stack are bounded by the input.
     Total = 1,
-    /// Every call has exactly one outcome, and the end leaves nothing.
+    /// Every call has exactly one outcome, and the end of the connection leaves no call open.
     OneOutcome = 2,
-    /// At most one answer to each request, none to what is cancelled or unasked.
+    /// Each request gets at most one response; cancelled or nonexistent requests get none.
     OneAnswer = 3,
-    /// Nothing waits on a write.
+    /// No operation waits for a write.
     NothingWaits = 4,
-    /// Events in wire order, messages in call order, whatever the chunks.
+    /// Events in wire order, messages in call order, for any chunking.
     Order = 5,
-    /// Everything is bounded.
+    /// All resources are bounded.
     Bounded = 6,
-    /// The same again gives the same.
+    /// The same input gives the same output.
     Deterministic = 7,
-    /// Allocation-free when warm.
+    /// No allocation once the buffers have grown.
     AllocationFree = 8,
-    /// What is not known is passed on as it came.
+    /// Unknown data is passed on unchanged.
     Lossless = 9,
-    /// No payload in `Debug`.
+    /// `Debug` shows no payload.
     Quiet = 10,
 }
 
-/// A promise that has been broken.
+/// A broken promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Broken {
-    /// Which one.
+    /// The promise.
     pub promise: Promise,
-    /// How it shows.
+    /// The evidence.
     pub what: String,
 }
 
 impl Broken {
-    /// It shows like this.
+    /// Creates a report.
     pub fn new(promise: Promise, what: impl Into<String>) -> Self {
         Self { promise, what: what.into() }
     }

@@ -1,4 +1,4 @@
-//! A machine, and everything that happens to it written down.
+//! [`Recorder`], a machine whose inputs and outputs are recorded.
 
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
@@ -10,25 +10,25 @@ use crate::frame::{Framing, Inbox, Outbox};
 use crate::limits::Limits;
 use crate::time::Instant;
 
-/// What decides what a machine does besides its peer and time. It has to be as deterministic as the
-/// machine, or a replay diverges.
+/// The part of a program that reacts to events of a machine. It must be as deterministic as the machine, or a replay
+/// diverges.
 pub trait Application<M: Machine> {
-    /// Something happened.
+    /// Handles an event.
     fn event(&mut self, event: M::Event<'_>, machine: &mut M, now: Instant, out: &mut Outbox);
 
-    /// It does something on its own account, which it knows by this text. Nothing by default.
+    /// Executes a command of the application's own, which it recognizes by this text. Does nothing by default.
     fn command(&mut self, command: &str, machine: &mut M, now: Instant, out: &mut Outbox) {
         _ = (command, machine, now, out);
     }
 }
 
-/// Where it is written down what happens: a [`Recording`], or a function that keeps it elsewhere.
+/// The destination of recorded steps: a [`Recording`], or a function that stores them elsewhere.
 ///
-/// Writing down cannot fail as far as the recorder goes. A sink that can, such as a file, keeps the failure, and its
-/// driver asks for that by [`sink_mut`](Recorder::sink_mut) before anything leaves that came of the step, as
-/// `examples/replay` does.
+/// The recorder assumes that a note cannot fail. A fallible sink, such as a file, keeps its error. Its driver checks
+/// for the error with [`sink_mut`](Recorder::sink_mut) before it sends any output of the step, as `examples/replay`
+/// does.
 pub trait Sink {
-    /// This is about to happen.
+    /// Stores a step that is about to be executed.
     fn note(&mut self, step: &Step);
 }
 
@@ -44,16 +44,16 @@ impl<F: FnMut(&Step)> Sink for F {
     }
 }
 
-/// A machine on a byte stream, with everything that happens to it written down.
+/// A machine on a byte stream whose inputs and outputs are recorded.
 ///
-/// A driver calls [`happened`](Self::happened) for each thing, and writes what
-/// [`written`](Self::written) takes. [`replay`](super::replay) does it all again.
+/// A driver calls [`happened`](Self::happened) for each input, and writes the bytes that [`written`](Self::written)
+/// takes. [`replay`](super::replay) executes all steps again.
 ///
-/// Each thing is written down before it happens, so that what a crash comes of is there as well. Nobody needs to
-/// write down when `poll_timeout` was asked: it changes nothing, so that it makes no difference whether, when and
-/// how often a driver asks; what a driver does because of the answer is a [`Timeout`](StepKind::Timeout).
+/// Each step is recorded before it is executed, so that the step that causes a crash is recorded too. Calls of
+/// `poll_timeout` need not be recorded, because they change nothing. The reaction of the driver to the result is a
+/// [`Timeout`](StepKind::Timeout).
 ///
-/// A recording of days does not fit into memory: a [`Sink`] takes each step as it comes.
+/// A recording of several days does not fit into memory: a [`Sink`] receives each step as it happens.
 ///
 /// ```
 /// use std::fmt::Write;
@@ -96,40 +96,40 @@ pub struct Recorder<M, A, S = Recording> {
 }
 
 impl<M: Machine, A: Application<M>> Recorder<M, A> {
-    /// Nothing has happened yet. What will is kept.
+    /// Creates a recorder that keeps its recording in memory.
     pub fn new(machine: M, application: A, limits: &Limits) -> Self {
         Self::with_sink(machine, application, limits, Recording::new())
     }
 
-    /// What has happened so far.
+    /// Returns the recording so far.
     pub const fn recording(&self) -> &Recording {
         &self.sink
     }
 }
 
 impl<M: Machine, A: Application<M>, S: Sink> Recorder<M, A, S> {
-    /// Nothing has happened yet. What will goes there.
+    /// Creates a recorder that sends its steps to `sink`.
     pub fn with_sink(machine: M, application: A, limits: &Limits, sink: S) -> Self {
         let (inbox, outbox) = (Inbox::new(limits), Outbox::new(Framing::Lines, limits));
         Self { machine, application, inbox, outbox, sink }
     }
 
-    /// The machine.
+    /// Returns the machine.
     pub const fn machine(&self) -> &M {
         &self.machine
     }
 
-    /// What the application has come to.
+    /// Returns the application with its current state.
     pub const fn application(&self) -> &A {
         &self.application
     }
 
-    /// Where it is written down.
+    /// Returns the sink.
     pub const fn sink_mut(&mut self) -> &mut S {
         &mut self.sink
     }
 
-    /// Writes it down, and has it happen.
+    /// Records a step and executes it.
     pub fn happened(&mut self, now: Instant, kind: StepKind) {
         let step = Step::new(now, kind);
         self.sink.note(&step);
@@ -150,7 +150,7 @@ impl<M: Machine, A: Application<M>, S: Sink> Recorder<M, A, S> {
         }
     }
 
-    /// Takes at most so many of the bytes that are to be written, and writes down that they were.
+    /// Takes at most `bytes` of the unsent bytes, and records that they were written.
     pub fn written(&mut self, now: Instant, bytes: usize) -> Vec<u8> {
         let unsent = self.outbox.unsent();
         let bytes = unsent.get(..bytes).unwrap_or(unsent).to_owned();

@@ -1,4 +1,4 @@
-//! `Recording`: the inputs and outputs of a connection, in order.
+//! [`Recording`], the inputs and outputs of a connection, in order.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,31 +9,31 @@ use super::escape::{escaped, unescaped};
 use super::lines::Lines;
 use crate::time::Instant;
 
-/// Something that happened, and what was sent because of it.
+/// An input of a connection, or its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StepKind {
     /// Bytes were read, in a chunk of this size.
     Read(Vec<u8>),
-    /// There was nothing more to read.
+    /// The input ended.
     EndOfInput,
-    /// The transport failed while something was read from it.
+    /// The transport failed during a read.
     ReadFailed,
-    /// The transport failed while something was written to it. What had been taken to be written is written down
-    /// before this, whether it has arrived or not.
+    /// The transport failed during a write. Bytes taken for writing are recorded before this step, whether or not
+    /// they arrived.
     WriteFailed,
-    /// `handle_timeout` was called until there was nothing to do.
+    /// `handle_timeout` was called until no work was due.
     Timeout,
-    /// The application did something on its own account; only it knows what this means.
+    /// The application executed a command of its own; only the application knows its meaning.
     Command(String),
     /// These bytes were written.
     Written(Vec<u8>),
 }
 
-/// Something that happened, and when.
+/// An input or output with its time.
 ///
-/// As text it is a line: the nanoseconds since the epoch, a word, and what came or went with the bytes that are
-/// not printable escaped.
+/// In text form, a step is one line: the nanoseconds since the epoch, a word, and the payload with non-printable
+/// bytes escaped.
 ///
 /// ```
 /// use mcp_sansio::Instant;
@@ -45,14 +45,14 @@ pub enum StepKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Step {
-    /// When.
+    /// The time of the step.
     pub at: Instant,
-    /// What.
+    /// The input or output.
     pub kind: StepKind,
 }
 
 impl Step {
-    /// This happened then.
+    /// Creates a step.
     pub const fn new(at: Instant, kind: StepKind) -> Self {
         Self { at, kind }
     }
@@ -73,9 +73,10 @@ impl fmt::Display for Step {
     }
 }
 
-/// Everything that happened on one side of a connection, and when.
+/// All inputs and outputs of one side of a connection, with their times.
 ///
-/// As text it has one line for each [`Step`]. So it can be kept in a file, shortened by hand and read again.
+/// The text form has one line for each [`Step`]. So a recording can be stored in a file, shortened by hand and parsed
+/// again.
 ///
 /// ```
 /// use mcp_sansio::testing::Recording;
@@ -93,38 +94,38 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Nothing yet.
+    /// Creates an empty recording.
     pub const fn new() -> Self {
         Self { steps: Vec::new() }
     }
 
-    /// Adds what happens next.
+    /// Appends a step.
     pub fn push(&mut self, at: Instant, kind: StepKind) {
         self.steps.push(Step::new(at, kind));
     }
 
-    /// What happened, in order.
+    /// Returns the steps, in order.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// What happened from one moment on and before another.
+    /// Returns the steps from one time on and before another.
     ///
-    /// A recording can only happen again from its beginning: these are for looking at. If its times are in no order,
-    /// as those of several recordings behind one another are, it is not said which these are.
+    /// A recording can only be replayed from its beginning: this slice is for inspection. If the times are not
+    /// ordered, as in a concatenation of several recordings, the selection is unspecified.
     pub fn between(&self, from: Instant, to: Instant) -> &[Step] {
         let first = self.steps.partition_point(|step| step.at < from);
         let end = self.steps.partition_point(|step| step.at < to);
-        // Nothing lies between two moments in the wrong order.
+        // A reversed range is empty.
         self.steps.get(first..end).unwrap_or_default()
     }
 
-    /// The messages that came in, each when the last of it had come.
+    /// Returns the received messages, each with the time of its last byte.
     pub fn received(&self) -> impl Iterator<Item = (Instant, Vec<u8>)> {
         received(&self.steps)
     }
 
-    /// The messages that were written, each when the last of it was.
+    /// Returns the written messages, each with the time of its last byte.
     pub fn written(&self) -> impl Iterator<Item = (Instant, Vec<u8>)> {
         let mut lines = Lines::default();
         messages(&self.steps, move |kind| match kind {
@@ -134,7 +135,7 @@ impl Recording {
     }
 }
 
-/// The messages that came in with these steps.
+/// Returns the messages received in these steps.
 pub(super) fn received(steps: &[Step]) -> impl Iterator<Item = (Instant, Vec<u8>)> {
     let mut lines = Lines::default();
     messages(steps, move |kind| match kind {
@@ -157,12 +158,12 @@ impl fmt::Display for Recording {
     }
 }
 
-/// A text that is no recording.
+/// The error of a text that is not a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} is not something that happened")]
 #[non_exhaustive]
 pub struct BadRecording {
-    /// Which line, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
 }
 

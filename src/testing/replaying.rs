@@ -1,4 +1,4 @@
-//! Has what was recorded happen again.
+//! [`replay`], which executes a recording again.
 
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
@@ -9,32 +9,32 @@ use super::recorder::{Application, Recorder};
 use super::recording::{Recording, Step, StepKind, received};
 use crate::limits::Limits;
 
-/// A replay that went another way: the first message that differs.
+/// The error of a replay with a different output: the first message that differs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("step {index}: {} was written, now it is {}", escaped(expected), escaped(found))]
 #[non_exhaustive]
 pub struct Divergence {
-    /// With which of the steps it shows, from 0.
+    /// The index of the step at which the replay diverged, from 0.
     pub index: usize,
-    /// Which of the messages that were written differs, from 1.
+    /// The number of the written message that differs, from 1.
     pub message: usize,
-    /// What was written then. It can be a part of a message, if the recording ends with that.
+    /// The recorded message. It can be a part of a message, if the recording ends with that part.
     pub expected: Vec<u8>,
-    /// What would be written now in its place. Empty if nothing would be.
+    /// The message of the replay in its place. Empty if the replay writes none.
     pub found: Vec<u8>,
-    /// The message that had come in last.
+    /// The last received message.
     pub after: Vec<u8>,
 }
 
-/// Has everything happen again to a machine and an application that are as they were at the beginning.
+/// Executes a recording again with a machine and an application in their initial state.
 ///
-/// What is compared is what was written then; what would be written beyond that is in the recorder. Gives both
-/// as they are at the end.
+/// The function compares the recorded output; output beyond that remains in the recorder. It returns both the machine
+/// and the application in their final state.
 ///
 /// # Errors
 ///
-/// Other bytes were to be written than the recording says: the machine, its configuration, its
-/// application, or this crate is not the same.
+/// The output differs from the recording: the machine, its configuration, its application, or this crate is not the
+/// same.
 pub fn replay<M: Machine, A: Application<M>>(
     recording: &Recording,
     machine: M,
@@ -44,8 +44,8 @@ pub fn replay<M: Machine, A: Application<M>>(
     replay_with(recording, machine, application, limits, |_, _| ())
 }
 
-/// The same for somebody who looks on, at each step when it has happened: to draw it, or to see what the
-/// application makes of it. Of a step in which other bytes were to be written it is those that were the same.
+/// Does the same, and calls `look` after each step: to draw it, or to inspect the application. For a step with
+/// different output, `look` receives only the common bytes.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ pub fn replay_with<M: Machine, A: Application<M>>(
     Ok(recorder)
 }
 
-/// The first message that differs. It may have been written in several pieces.
+/// Returns the first message that differs. It may have been written in several pieces.
 fn divergence(index: usize, then: &Recording, now: &Recording) -> Divergence {
     let (expected, found) = (written(then), written(now));
     let same = expected.get(..common(&expected, &found)).unwrap_or_default();
@@ -106,7 +106,7 @@ fn written(recording: &Recording) -> Vec<u8> {
     written.collect::<Vec<_>>().concat()
 }
 
-/// How many bytes are the same at the beginning.
+/// Returns the length of the common prefix.
 fn common(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }

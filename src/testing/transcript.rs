@@ -1,4 +1,4 @@
-//! Tests that read like a conversation.
+//! [`transcript!`](crate::transcript), tests that read like a conversation.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -9,15 +9,15 @@ use super::machine::Machine;
 use crate::frame::{Frame, Outbox};
 use crate::time::Instant;
 
-/// A conversation that did not go as it is written down.
+/// The error of a conversation that differs from its transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Mismatch {
-    /// Which line of the transcript, from 1.
+    /// The number of the line of the transcript, from 1.
     pub line: usize,
-    /// What that line says.
+    /// The text of that line.
     pub expected: String,
-    /// What happened instead.
+    /// The actual behavior.
     pub found: String,
 }
 
@@ -33,12 +33,12 @@ impl fmt::Display for Mismatch {
 
 impl core::error::Error for Mismatch {}
 
-/// Has a conversation with a machine, and checks that it goes as it is written down. See
-/// [`transcript!`](crate::transcript), which fails a test if it does not.
+/// Runs a conversation with a machine, and checks it against a transcript. See [`transcript!`](crate::transcript),
+/// which panics on a mismatch.
 ///
 /// # Errors
 ///
-/// The first line that does not hold. What has happened before has happened.
+/// The first line that does not match. Earlier lines have taken effect.
 pub fn converse<M: Machine>(
     machine: &mut M,
     now: &mut Instant,
@@ -110,18 +110,18 @@ fn debug<E: fmt::Debug>(event: Option<E>) -> String {
     event.map(|event| format!("{event:?}")).unwrap_or_default()
 }
 
-/// Has a conversation with a [`Client`](crate::Client) or a [`Server`](crate::Server), and panics if it
-/// does not go as it is written down.
+/// Runs a conversation with a [`Client`](crate::Client) or a [`Server`](crate::Server), and panics if it does not
+/// match the transcript.
 ///
-/// | a line that begins with | means |
+/// | prefix of a line | meaning |
 /// |---|---|
-/// | `> ` | this message comes in |
-/// | `< ` | this message, to the byte, is the next one that goes out |
-/// | `! ` | the event that came of the line before has a `Debug` text that begins like this |
-/// | `+ ` | so many milliseconds pass, and `handle_timeout` is called |
-/// | `//` | nothing, like an empty line |
+/// | `> ` | the machine receives this message |
+/// | `< ` | the next message that the machine sends is this one, byte for byte |
+/// | `! ` | the `Debug` text of the event of the line before begins like this |
+/// | `+ ` | this many milliseconds pass, and `handle_timeout` is called |
+/// | `//` | a comment, ignored like an empty line |
 ///
-/// Every event and every message has to be there.
+/// The transcript must list every event and every message.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A pair, with a monitor for each side.
+//! [`WatchedPair`], a [`Pair`] with a [`Monitor`] for each side.
 
 use alloc::vec::Vec;
 
@@ -12,35 +12,35 @@ use crate::server::Server;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Monitors {
-    /// Watches the client.
+    /// The monitor of the client.
     pub client: Monitor,
-    /// Watches the server.
+    /// The monitor of the server.
     pub server: Monitor,
 }
 
 impl Monitors {
-    /// Nothing has happened yet, or nothing of it matters any more: whatever is in flight when they begin to
-    /// watch they take for broken.
+    /// Creates monitors for a pair without open requests and calls. They report requests and calls that are already
+    /// open as broken promises.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Compares what is in flight on both sides with what the machines say.
+    /// Compares the open requests and calls of both sides with the state of the machines.
     ///
     /// # Errors
     ///
-    /// They differ, or what should be over is not.
+    /// The states differ, or a request or call that should have ended is open.
     pub fn check(&self, pair: &Pair) -> Result<(), Broken> {
         self.client.check(&pair.client, pair.now)?;
         self.server.check(&pair.server, pair.now)
     }
 }
 
-/// A [`Pair`] while it is watched: see [`Pair::watched_by`].
+/// A [`Pair`] under observation: see [`Pair::watched_by`].
 ///
-/// Its methods are those of the pair that move messages and time; [connect](Pair::connect) the pair before. Each tells the monitors of every message that leaves and arrives and of
-/// every event, and then [checks](Monitors::check) both sides. What the application does it has to tell them
-/// itself.
+/// The methods are those of the pair that move messages and time; [connect](Pair::connect) the pair before. Each
+/// method reports every message that leaves or arrives and every event to the monitors, and then
+/// [checks](Monitors::check) both sides. The application must report its own actions to the monitors.
 #[derive(Debug)]
 pub struct WatchedPair<'p> {
     pair: &'p mut Pair,
@@ -52,7 +52,7 @@ impl WatchedPair<'_> {
     ///
     /// # Errors
     ///
-    /// A promise is broken, here and below.
+    /// The first broken promise. The same holds for the other methods.
     pub fn to_server(&mut self, bytes: usize) -> Result<Vec<Seen>, Broken> {
         let Monitors { client, server } = &mut *self.monitors;
         let seen = self.pair.move_up(bytes, Some((client, server)))?;
@@ -64,7 +64,7 @@ impl WatchedPair<'_> {
     ///
     /// # Errors
     ///
-    /// See there.
+    /// See [`to_server`](Self::to_server).
     pub fn to_client(&mut self, bytes: usize) -> Result<Vec<Seen>, Broken> {
         let Monitors { client, server } = &mut *self.monitors;
         let seen = self.pair.move_down(bytes, Some((server, client)))?;
@@ -76,7 +76,7 @@ impl WatchedPair<'_> {
     ///
     /// # Errors
     ///
-    /// See there; and something is still due.
+    /// See [`to_server`](Self::to_server). Also an error if work is still due.
     pub fn handle_timeout(&mut self) -> Result<Vec<Seen>, Broken> {
         let Self { pair, monitors } = self;
         let seen = pair.handle_timeout();
@@ -96,7 +96,7 @@ impl WatchedPair<'_> {
     ///
     /// # Errors
     ///
-    /// See there.
+    /// See [`to_server`](Self::to_server).
     pub fn settle(&mut self) -> Result<Vec<Seen>, Broken> {
         let mut seen = Vec::new();
         while !self.pair.is_quiet() {
@@ -108,7 +108,7 @@ impl WatchedPair<'_> {
 }
 
 impl Pair {
-    /// The same pair, with a monitor for each side that is told of everything on the wire and of every event.
+    /// Returns the pair with a monitor for each side, which receives every message on the wire and every event.
     ///
     /// ```
     /// use mcp_sansio::testing::{Monitors, Pair, Seen};

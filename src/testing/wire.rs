@@ -1,4 +1,4 @@
-//! `Wire`: checks the messages on a wire against the protocol.
+//! [`Wire`], which checks the messages on a wire against the protocol.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -10,23 +10,24 @@ use serde_json::value::RawValue;
 
 use super::promise::{Broken, Promise};
 
-/// What one side has been asked and has said. Ids are known by their text, strings decoded.
+/// The requests received and the messages sent by one side. Ids are compared by their text, strings decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Wire {
     pub(super) serves_duplicates: bool,
-    /// How many requests of each id have not been answered.
+    /// The number of open requests of each id.
     asked: BTreeMap<String, u32>,
-    /// Ids of requests that were cancelled, none of which is to be answered.
+    /// The ids of cancelled requests, which must not get a response.
     cancelled: BTreeSet<String>,
-    /// The subscriptions that have been acknowledged and not ended.
+    /// The subscriptions that were acknowledged and have not ended.
     acknowledged: BTreeSet<String>,
-    /// Messages with ids that this cannot read, and the machine may.
+    /// The number of messages whose ids this checker cannot read, but the machine may.
     unreadable: u32,
-    /// The ids of the requests that have been sent.
+    /// The ids of the sent requests.
     requests: BTreeSet<String>,
 }
 
-/// What has to stand in a text that can be answered by its id: its name, or an escape that spells it.
+/// The substrings of which at least one occurs in a text that can be rejected under its id: the name `id`, or an
+/// escape that spells it.
 const ID: [&[u8]; 2] = [b"\"id\"", b"\\u00"];
 
 #[derive(Deserialize)]
@@ -63,13 +64,13 @@ impl Wire {
     pub(super) fn delivered(&mut self, text: &[u8]) {
         for message in messages(text) {
             let Some(message) = message else {
-                // Noise has no id that could be answered.
+                // Noise has no id for a response.
                 if ID.iter().any(|name| text.windows(name.len()).any(|window| window == *name)) {
                     self.unreadable += 1;
                 }
                 continue;
             };
-            // What is no response, whatever is wrong with it, is refused by its id.
+            // Any message that is not a response is rejected under its id, whatever its defect.
             let is_response =
                 message.method.is_none() && (message.result.is_some() || message.error.is_some());
             if let Some(id) = message.id.filter(|_| !is_response) {
@@ -109,14 +110,14 @@ impl Wire {
                 (Some(id), None) => self.answered(name(id), text)?,
                 (Some(id), Some(_)) => self.asks(name(id), text)?,
                 (None, Some(_)) => self.tells(&message.params(), message.method, text)?,
-                // An error about nothing in particular, which some configurations send.
+                // An error without an id, which some configurations send.
                 (None, None) => {}
             }
         }
         Ok(())
     }
 
-    /// A response has been sent.
+    /// Handles a sent response.
     fn answered(&mut self, id: String, text: &[u8]) -> Result<(), Broken> {
         self.acknowledged.remove(&id);
         if self.cancelled.contains(&id) && !self.serves_duplicates && self.unreadable == 0 {
@@ -130,7 +131,7 @@ impl Wire {
         Ok(())
     }
 
-    /// A request has been sent.
+    /// Handles a sent request.
     fn asks(&mut self, id: String, text: &[u8]) -> Result<(), Broken> {
         if self.requests.insert(id) {
             return Ok(());
@@ -138,7 +139,7 @@ impl Wire {
         Err(broken(Promise::OneOutcome, "an id for the second time", text))
     }
 
-    /// A notification has been sent.
+    /// Handles a sent notification.
     fn tells(
         &mut self,
         params: &Params<'_>,
@@ -174,7 +175,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Whether this takes a request back.
+/// Whether the text cancels a request.
 pub(super) fn is_cancellation(text: &[u8]) -> bool {
     let takes_back = |message: Message<'_>| {
         message.method.is_some_and(|method| method.get() == "\"notifications/cancelled\"")
@@ -182,7 +183,7 @@ pub(super) fn is_cancellation(text: &[u8]) -> bool {
     messages(text).flatten().any(takes_back)
 }
 
-/// The messages in a text, which may be a batch; nothing for one that cannot be read.
+/// Returns the messages of a text, which may be a batch; `None` for an unreadable one.
 fn messages(text: &[u8]) -> impl Iterator<Item = Option<Message<'_>>> {
     let batch = serde_json::from_slice::<Vec<&RawValue>>(text).ok();
     let one = if batch.is_none() { Some(serde_json::from_slice(text).ok()) } else { None };
@@ -190,7 +191,7 @@ fn messages(text: &[u8]) -> impl Iterator<Item = Option<Message<'_>>> {
     elements.map(|element| serde_json::from_str(element.get()).ok()).chain(one)
 }
 
-/// An id by which it is known: strings that are spelled differently are the same.
+/// Returns the canonical form of an id: differently spelled strings with the same value are equal.
 fn name(id: &RawValue) -> String {
     match serde_json::from_str::<String>(id.get()) {
         Ok(decoded) => format!("\"{decoded}\""),

@@ -1,24 +1,24 @@
-//! Checks that work is linear in the input.
+//! [`WorkMeter`], a check that work is linear in the input.
 
 use alloc::format;
 
 use super::promise::{Broken, Promise};
 use crate::work::steps;
 
-/// What one byte of a message may cost: it is scanned, and looked at again by the check of its method, by the view
-/// that the application gets, and by what is kept.
+/// The maximum cost of one byte of a message: it is scanned, and read again by the check of its method, by the view
+/// for the application, and by the copy that is kept.
 const STEPS_PER_BYTE: u64 = 24;
 
-/// What a message may cost beside its bytes: what is looked up in tables, at most
-/// sixteen steps each time, with ids to compare.
+/// The maximum cost of a message beside its bytes: table look-ups, each with at most sixteen steps and id
+/// comparisons.
 const STEPS_PER_MESSAGE: u64 = 8_192;
 
-/// Counts the steps that the machines of this thread take, to check that these are linear in what they are given.
+/// A counter of the steps that the machines of this thread take, which checks that they are linear in the input.
 /// Feature `work`.
 ///
-/// A step is a byte that is scanned or moved, a look at an entry of a table, or at a byte of an id that is compared.
-/// It is counted where a loop is as long as a peer has it, so the count is the same on every machine, and nearly
-/// proportional to time.
+/// A step is a scanned or moved byte, a visited table entry, or a compared byte of an id. Steps are counted in loops
+/// whose length the peer controls. The count is therefore the same on every platform, and nearly proportional to
+/// time.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -40,22 +40,22 @@ pub struct WorkMeter {
 }
 
 impl WorkMeter {
-    /// Counts from here on.
+    /// Starts to count.
     pub fn start() -> Self {
         Self { begun: steps() }
     }
 
-    /// How many steps have been taken since.
+    /// Returns the number of steps since the start.
     pub fn steps(self) -> u64 {
         steps().wrapping_sub(self.begun)
     }
 
-    /// Checks that it was no more than one message of so many bytes may cost, or an action of the application about
-    /// one.
+    /// Checks that the number of steps is within the limit for one message of this many bytes, or for one action of
+    /// the application about such a message.
     ///
     /// # Errors
     ///
-    /// It was more.
+    /// The number of steps exceeds the limit.
     pub fn check(self, bytes: usize) -> Result<(), Broken> {
         let (steps, most) = (self.steps(), STEPS_PER_MESSAGE + STEPS_PER_BYTE * bytes as u64);
         if most < steps {

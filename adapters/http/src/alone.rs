@@ -1,4 +1,4 @@
-//! The connections of requests that stand alone.
+//! `Alone`: the connections of requests without a session.
 
 use std::sync::{Arc, Weak};
 
@@ -11,21 +11,21 @@ use crate::endpoint::{Inner, lock};
 use crate::exchange::Carried;
 use crate::open_requests::Posted;
 
-/// How many connections are kept for requests to come.
+/// The maximum number of spare connections.
 const MOST_SPARE: usize = 64;
 
-/// Those that are being answered. It keeps its memory, so that one more request takes none.
+/// The connections in use. The list keeps its memory, so another request needs no allocation.
 #[derive(Debug, Default)]
 pub(crate) struct Alone {
     places: Vec<Weak<Wire<Server>>>,
-    /// Places without a connection.
+    /// The indices without a connection.
     free: Vec<usize>,
     /// Connections that have served a request and can serve another one.
     spare: Vec<Arc<Wire<Server>>>,
 }
 
 impl Alone {
-    /// Adds a connection. Returns its place, to remove it again.
+    /// Adds a connection. Returns its index for the removal.
     pub(crate) fn insert(&mut self, wire: &Arc<Wire<Server>>) -> usize {
         let wire = Arc::downgrade(wire);
         let free = self.free.pop();
@@ -41,7 +41,7 @@ impl Alone {
         }
     }
 
-    /// Forgets the connection at this place.
+    /// Removes the connection at this index.
     pub(crate) fn remove(&mut self, place: usize) {
         if let Some(wire) = self.places.get_mut(place) {
             *wire = Weak::new();
@@ -49,13 +49,12 @@ impl Alone {
         }
     }
 
-    /// A connection for one more request, if there is one.
+    /// Takes a spare connection for a request, if one exists.
     pub(crate) fn take_spare(&mut self) -> Option<Arc<Wire<Server>>> {
         self.spare.pop()
     }
 
-    /// Keeps a connection that has been removed for another request, if it can serve one. Returns whether it has been
-    /// kept.
+    /// Keeps a removed connection for another request, if it can serve one. Returns whether it was kept.
     pub(crate) fn keep(&mut self, wire: &mut Arc<Wire<Server>>) -> bool {
         let is_kept = self.spare.len() < MOST_SPARE && wire.is_reusable();
         if is_kept {
@@ -64,26 +63,26 @@ impl Alone {
         is_kept
     }
 
-    /// All of them.
+    /// Returns all connections in use.
     pub(crate) fn wires(&self) -> impl Iterator<Item = Arc<Wire<Server>>> {
         self.places.iter().filter_map(Weak::upgrade)
     }
 }
 
 impl Inner {
-    /// A message that belongs to no session that is known has a connection of its own.
+    /// Serves a message that belongs to no known session, on a connection of its own.
     pub(crate) fn alone(
         self: &Arc<Self>,
         connect: impl FnOnce() -> Arc<Wire<Server>>,
         posted: Posted<'_, '_>,
         share: Share,
     ) -> Result<Carried, Reply> {
-        // What is refused is not begun.
+        // Check the limits first, so that a refused request creates no connection.
         let (_, _, source) = posted;
         let open = self.admit(source)?;
         let wire = connect();
         let mut alone = lock(&self.alone);
-        // Whoever shuts down finds it in there, or it finds that out here.
+        // Either a shutdown finds the connection in the list, or this check finds the shutdown.
         if self.is_closing() {
             drop(alone);
             wire.end_now();
@@ -97,12 +96,12 @@ impl Inner {
             lock(&self.alone).remove(place);
             return Err(RequestValidator::closing());
         };
-        // A subscription has no handler, and counts as well.
+        // A subscription has no handler but counts as open, so the response holds the permit.
         let carried = Carried::alone(wire, response, share).holding(Some(open));
         Ok(carried.listed(Arc::downgrade(self), place))
     }
 
-    /// A connection for a message without a session. It may have served other such messages.
+    /// Returns a connection for a message without a session. The connection may have served other such messages.
     pub(crate) fn connect_sessionless(&self) -> Arc<Wire<Server>> {
         let spare = lock(&self.alone).take_spare();
         match spare {

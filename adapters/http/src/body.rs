@@ -1,4 +1,4 @@
-//! Bodies of responses.
+//! `ResponseBody`: the body of a response.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -15,15 +15,15 @@ use tokio::time::Sleep;
 use crate::exchange::Carried;
 use crate::idle::Busy;
 
-/// The body of a response: all at once, or one event after the other as they come.
+/// The body of a response: complete at once, or a stream of events.
 ///
-/// An event is produced when it is asked for, so a client that reads slowly holds up nothing but its own
-/// stream. Dropped before its end, the client has gone.
+/// An event is produced when the body is polled, so a slow client delays only its own stream. Dropping the body
+/// before its end reports that the client has disconnected.
 pub struct ResponseBody {
     kind: Kind,
-    /// Its connection is in use for as long.
+    /// Marks the HTTP connection as busy while the body exists.
     _busy: Option<Busy>,
-    /// When it ends at the latest.
+    /// The deadline of the body.
     until: Option<Pin<Box<Sleep>>>,
 }
 
@@ -41,12 +41,12 @@ impl ResponseBody {
         Self { kind: Kind::Events(Box::new(carried)), _busy: None, until: None }
     }
 
-    /// The same on a connection that is in use until it ends.
+    /// Marks the HTTP connection as busy until the body ends.
     pub(crate) fn during(self, busy: Busy) -> Self {
         Self { _busy: Some(busy), ..self }
     }
 
-    /// The same, but events end at this moment, as if the client had gone.
+    /// Ends a stream of events at this time, as if the client had disconnected.
     #[cfg(feature = "auth")]
     pub(crate) fn until(self, end: Instant) -> Self {
         let is_stream = matches!(self.kind, Kind::Events(_));

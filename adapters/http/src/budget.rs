@@ -1,4 +1,4 @@
-//! The bytes that an endpoint keeps for all its clients.
+//! `Budget`: the bytes that an endpoint keeps for all its clients.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,38 +6,38 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use mcp_sansio::http::Reply;
 
-/// The bytes that an endpoint may keep. Clones are of the same ones.
+/// The limit on the bytes that an endpoint keeps. Clones share one budget.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget {
-    /// How many are used: by requests and answers, which have a [`Share`], and by the connections of sessions, which
-    /// count what they keep themselves.
+    /// The number of bytes in use: by requests and responses, which hold a [`Share`], and by the connections of
+    /// sessions, which count their bytes themselves.
     used: Arc<AtomicUsize>,
     most: usize,
 }
 
 impl Budget {
-    /// So many, none of them used.
+    /// Creates an unused budget of this many bytes.
     pub(crate) fn new(most: usize) -> Self {
         Self { used: Arc::default(), most }
     }
 
-    /// How many are used.
+    /// Returns the number of bytes in use.
     pub(crate) fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// The same for a connection, which counts there what it keeps.
+    /// Returns the counter for a connection, which adds the bytes that it keeps.
     pub(crate) fn total(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.used)
     }
 
-    /// A share without any bytes yet.
+    /// Creates an empty share.
     pub(crate) fn share(&self) -> Share {
         Share { budget: self.clone(), bytes: 0 }
     }
 }
 
-/// Bytes of a [`Budget`] that are used until this is dropped.
+/// Bytes of a [`Budget`] that are in use until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Share {
     budget: Budget,
@@ -45,11 +45,11 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Takes so many bytes more.
+    /// Takes more bytes from the budget.
     ///
     /// # Errors
     ///
-    /// There are not so many left: the [`Reply`] refuses the request.
+    /// If the budget is exhausted: the [`Reply`] refuses the request.
     pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Reply> {
         let Budget { used, most } = &self.budget;
         let grown = |used: usize| used.checked_add(bytes).filter(|grown| grown <= most);
@@ -62,14 +62,14 @@ impl Share {
         }
     }
 
-    /// Gives so many bytes back: they count elsewhere from now on.
+    /// Returns bytes to the budget, because they are counted elsewhere from now on.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.budget.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// The bytes of a body, and whoever has those keeps their share. What is there already is not refused.
+    /// Wraps a body so that its bytes count until it is dropped. This never fails, because the body already exists.
     pub(crate) fn lend(&self, body: Vec<u8>) -> Bytes {
         let bytes = body.capacity();
         self.budget.used.fetch_add(bytes, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Clients of servers behind HTTP.
+//! Clients over HTTP.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -27,35 +27,35 @@ use tokio::task::AbortHandle;
 
 use crate::transport_error::{Stage, transport_error};
 
-/// Makes requests of HTTP: a client of hyper, with whatever it connects by.
+/// Sends HTTP requests: a hyper client with any connector.
 pub trait Transport: Clone + Send + Sync + 'static {
-    /// Makes a request, and gives the response when its head has come.
+    /// Sends a request. Returns the response as soon as its head has arrived.
     fn send(
         &self,
         request: Request<Full<Bytes>>,
     ) -> impl Future<Output = Result<Response<Incoming>, SendError>> + Send;
 
-    /// The clock for a connection over this transport, if it is a special one: one that stands still while a user is
-    /// asked, for example.
+    /// Returns the clock for a connection over this transport, if it needs a special one: for example a clock that
+    /// stops while a user is asked.
     fn clock(&self) -> Option<Clock> {
         None
     }
 }
 
-/// Why there is no response.
+/// The reason why an HTTP request got no response.
 ///
-/// The call that the request carried fails with a [`TransportError`]: its kind comes from the error here and from what
-/// that has as [sources](Error::source). A transport whose errors are not those of hyper, of its connectors or of the
-/// system can put a [`TransportErrorKind`] among them.
+/// The call that the request carried fails with a [`TransportError`]. Its kind is derived from the error here and
+/// from the [sources](Error::source) of that error. A transport whose errors are not those of hyper, its connectors
+/// or the system can add a [`TransportErrorKind`] to the sources.
 #[derive(Debug)]
 #[allow(
     clippy::exhaustive_enums,
     reason = "either the server can have seen the request, or it cannot"
 )]
 pub enum SendError {
-    /// There was nobody to connect to, so nobody has seen the request.
+    /// No connection could be made, so no server has seen the request.
     Unreachable(Box<dyn Error + Send + Sync>),
-    /// Something went wrong later. The server may have taken the request.
+    /// The failure came later. The server may have received the request.
     BrokenOff(Box<dyn Error + Send + Sync>),
 }
 
@@ -88,9 +88,9 @@ impl<C: Connect + Clone + Send + Sync + 'static> Transport for legacy::Client<C,
     }
 }
 
-/// Connects to a server at an `http` URL, and waits until it is found out how it is spoken to.
+/// Connects to a server at an `http` URL, and waits until its protocol revision is known.
 ///
-/// The handler serves what the server asks for.
+/// The handler serves the requests of the server.
 ///
 /// ```no_run
 /// use mcp_sansio::model::{PageParams, method};
@@ -112,7 +112,7 @@ impl<C: Connect + Clone + Send + Sync + 'static> Transport for legacy::Client<C,
 ///
 /// # Errors
 ///
-/// [`OpenError`] says why there is no connection.
+/// [`OpenError`] if the connection fails.
 pub async fn connect(
     config: ClientConfig,
     url: &str,
@@ -122,16 +122,16 @@ pub async fn connect(
     connect_with(config, http, &ConnectionOptions::new(), plain(), handler).await
 }
 
-/// A client of hyper without TLS.
+/// Returns a hyper client without TLS.
 pub fn plain() -> legacy::Client<HttpConnector, Full<Bytes>> {
     let mut connector = HttpConnector::new();
-    // What is written is whole already.
+    // Requests are written whole, so Nagle's algorithm would only delay them.
     connector.set_nodelay(true);
     legacy::Client::builder(TokioExecutor::new()).build(connector)
 }
 
-/// The same with options, and with a client of hyper that connects in its own way: with TLS, by the connector of
-/// `hyper-rustls` for example.
+/// Connects with options and with a custom hyper client: one with TLS by the connector of `hyper-rustls`, for
+/// example.
 ///
 /// # Errors
 ///
@@ -153,7 +153,7 @@ pub async fn connect_with(
     Connection::open_over_http(config, http, options, &parts, attach).await
 }
 
-/// Makes the requests of a connection, until there are no more.
+/// Sends the requests of a connection until it ends.
 async fn carry(wire: Arc<Wire<Client>>, transport: impl Transport) {
     let mut open: HashMap<ExchangeNumber, AbortHandle> = HashMap::new();
     let mut sleeps = Sleeps::default();
@@ -175,7 +175,7 @@ async fn carry(wire: Arc<Wire<Client>>, transport: impl Transport) {
     open.into_values().for_each(|task| task.abort());
 }
 
-/// The next thing to do, now or when its time has come.
+/// Returns the next action, now or when it becomes due.
 fn next(
     wire: &Arc<Wire<Client>>,
     sleeps: &mut Sleeps,
@@ -189,7 +189,7 @@ fn next(
     }
 }
 
-/// Makes one request, and tells what comes of it.
+/// Sends one request and reports its response or error.
 async fn exchanged(
     wire: Arc<Wire<Client>>,
     transport: impl Transport,
@@ -234,7 +234,7 @@ async fn exchanged(
     wire.response_end(&mut reader);
 }
 
-/// A request as hyper has it; an error if the URL, or a header field, is none.
+/// Converts a request to hyper's type. Fails if the URL or a header field is invalid.
 fn translated(request: HttpRequest) -> Result<Request<Full<Bytes>>, TransportError> {
     let failed =
         |kind, error: Box<dyn Error + Send + Sync>| TransportError::new(kind).caused_by(error);

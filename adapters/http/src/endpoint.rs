@@ -1,4 +1,4 @@
-//! The endpoint: requests of HTTP in, responses out.
+//! `Endpoint`: receives HTTP requests and returns responses.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -34,16 +34,17 @@ use crate::options::EndpointOptions;
 use crate::protect::permit;
 use crate::timekeeper::Timekeeper;
 
-/// How long a client may pause while it sends a body.
+/// The maximum pause within a body.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// What a request takes beside its body until it is answered: its connection, its handler, its streams.
+/// The assumed memory of a request besides its body, until its response ends: its connection, its handler, its
+/// streams.
 const REQUEST_BYTES: usize = 8 << 10;
 
-/// An MCP server behind HTTP. Clones are of the same one.
+/// An MCP server behind HTTP. Clones share one server.
 ///
-/// Its handler is told of each connection ([`Handler::begin`]): a session is one, and so is each request that
-/// stands alone.
+/// Its handler is notified of each connection ([`Handler::begin`]): a session is a connection, and so is each modern
+/// request.
 #[derive(Clone)]
 pub struct Endpoint {
     pub(crate) inner: Arc<Inner>,
@@ -52,30 +53,30 @@ pub struct Endpoint {
 pub(crate) struct Inner {
     pub(crate) validator: RequestValidator,
     pub(crate) options: EndpointOptions,
-    /// Those of every connection.
+    /// The limits of every connection.
     pub(crate) limits: Arc<Limits>,
     pub(crate) runner: Arc<dyn Run<Server>>,
     pub(crate) clock: Clock,
     sessions: Mutex<Sessions<Arc<Wire<Server>>>>,
-    /// Those that are one event stream.
+    /// The sessions of 2024-11-05, each with one event stream.
     pub(crate) one_streams: Mutex<Sessions<Arc<Wire<Server>>>>,
-    /// What stands alone and is being answered.
+    /// The connections of requests without a session.
     pub(crate) alone: Mutex<Alone>,
     pub(crate) open_requests: OpenRequests,
     numbers: AtomicU32,
     is_closing: AtomicBool,
-    /// What is kept of all clients.
+    /// The bytes kept for all clients.
     budget: Budget,
     timekeeper: Arc<Timekeeper>,
 }
 
 impl Endpoint {
-    /// An endpoint whose handlers run as tasks of the runtime that this is called on.
+    /// Creates an endpoint whose handlers run as tasks of the current runtime.
     pub fn new(config: ServerConfig, handler: impl Handler<Server>) -> Self {
         Self::with(config, EndpointOptions::new(), handler)
     }
 
-    /// The same with options.
+    /// Creates an endpoint with options.
     pub fn with(
         mut config: ServerConfig,
         options: EndpointOptions,
@@ -101,8 +102,8 @@ impl Endpoint {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Answers a request, whatever path it is for. Who sends it is found out by [`EndpointOptions::identify`]. Dropping
-    /// the future, or the body of the response, tells that the client has gone.
+    /// Handles a request on any path. Its sender is identified by [`EndpointOptions::identify`]. Dropping the
+    /// future, or the body of the response, reports that the client has disconnected.
     pub async fn handle<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
@@ -110,9 +111,9 @@ impl Endpoint {
         self.handle_of(Sender::Asked, request).await
     }
 
-    /// The same for somebody who has been found out to be this [`Principal`], or this [`RequestSource`]. Sessions, tasks
-    /// and request state belong to who they were made for. If the endpoint has a protection, a request of
-    /// [`Principal::default`], which is unknown, needs an access token.
+    /// Handles a request of a known [`Principal`] or [`RequestSource`]. Sessions, tasks and request state belong to
+    /// the sender that they were created for. If the endpoint has a protection, a request of the unknown principal,
+    /// [`Principal::default`], needs an access token.
     pub async fn handle_as<B>(
         &self,
         source: impl Into<RequestSource>,
@@ -124,7 +125,7 @@ impl Endpoint {
         self.handle_of(Sender::Known(source.into()), request).await
     }
 
-    /// The same for somebody who has been found out, or is to be.
+    /// Handles a request whose sender is known or still to be identified.
     pub(crate) async fn handle_of<B>(
         &self,
         sender: Sender,
@@ -145,12 +146,12 @@ impl Endpoint {
         response
     }
 
-    /// Whether it is found out who sends a request.
+    /// Whether the senders of requests are identified.
     pub(crate) fn has_identify(&self) -> bool {
         self.inner.options.identify.is_some() || self.inner.has_protection()
     }
 
-    /// How many sessions there are.
+    /// Returns the number of sessions.
     pub fn sessions(&self) -> usize {
         self.inner.sessions().len() + lock(&self.inner.one_streams).len()
     }
@@ -159,18 +160,19 @@ impl Endpoint {
         self.inner.options.most_connections
     }
 
-    /// How many bytes are kept of all clients, which [`EndpointOptions::bytes`] bounds.
+    /// Returns the number of bytes kept for all clients. [`EndpointOptions::bytes`] is the limit.
     pub fn kept_bytes(&self) -> usize {
         self.inner.budget.used()
     }
 
-    /// How many requests are being answered, those of sessions included, which [`EndpointOptions::most_open`] bounds.
+    /// Returns the number of open requests, including those of sessions. [`EndpointOptions::most_open`] is the
+    /// limit.
     pub fn open_requests(&self) -> usize {
         self.inner.open_requests.len()
     }
 
-    /// Takes no new requests, ends subscriptions, and ends everything else when it has been answered, at the
-    /// latest after `grace`.
+    /// Accepts no new requests, ends subscriptions, and ends every connection when its responses are complete, at
+    /// the latest after `grace`.
     pub fn shut_down(&self, grace: Duration) {
         self.inner.is_closing.store(true, Ordering::SeqCst);
         let mut wires = self.inner.session_wires();
@@ -206,7 +208,7 @@ impl Inner {
                 let mut share = self.share()?;
                 let body = self.read(body, &mut share).await?;
                 self.permit_body(access.as_deref(), &body)?;
-                // The body is not kept while it is answered.
+                // The body is dropped before the response is sent.
                 let begun = self.post(source, headers, &body, share).await?;
                 drop(body);
                 match begun {
@@ -227,7 +229,7 @@ impl Inner {
             Accepted::End { session } => {
                 permit(access.as_deref())?;
                 self.find(session, principal)?;
-                // Not under the lock, because that wakes others.
+                // Call `end_now` outside the lock, because it runs wakers.
                 let removed = self.sessions().remove(session, principal);
                 removed.into_iter().for_each(|wire| wire.end_now());
                 Ok(reply(Reply::empty(200)))
@@ -236,14 +238,14 @@ impl Inner {
         }
     }
 
-    /// What a request takes before anything of its body has been read.
+    /// Reserves the bytes of a request before its body is read.
     pub(crate) fn share(&self) -> Result<Share, Reply> {
         let mut share = self.budget.share();
         share.grow(REQUEST_BYTES)?;
         Ok(share)
     }
 
-    /// Reads a body, as far as it may be, and as long as something of it comes.
+    /// Reads a body. Fails if the body is too long or arrives too slowly.
     pub(crate) async fn read<B>(&self, body: B, share: &mut Share) -> Result<Bytes, Reply>
     where
         B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
@@ -254,7 +256,7 @@ impl Inner {
         }
         let mut body = pin!(body);
         let mut read = BytesMut::new();
-        // The time begins when there is something to wait for: mostly the body is there.
+        // The deadline begins at the first wait; usually the body has already arrived.
         let mut deadline = None;
         loop {
             let frame = match next_now(body.as_mut()).await {
@@ -279,7 +281,7 @@ impl Inner {
             if limit < read.len() + data.remaining() {
                 return Err(self.validator.too_large());
             }
-            // What has been read, what the handler gets, what it makes of it, and what the machine keeps meanwhile.
+            // The factor covers the bytes read, the handler's copy, its result, and the state of the connection.
             share.grow(4 * data.remaining())?;
             if read.is_empty() && body.is_end_stream() {
                 return Ok(data.copy_to_bytes(data.remaining()));
@@ -288,7 +290,7 @@ impl Inner {
         }
     }
 
-    /// What answers a message, if that is to be answered.
+    /// Processes a POST. Returns `None` if the message gets no response.
     async fn post(
         self: &Arc<Self>,
         source: RequestSource,
@@ -301,7 +303,7 @@ impl Inner {
             let tool = |name: &str| self.options.tools.get(name).cloned();
             self.validator.post_scanned(headers, body, &mut scanned, &tool)?
         };
-        // In a session there may be something to say before it ends; its machine takes nothing new.
+        // During a shutdown a session may still have messages to send; its connection accepts no new requests.
         if self.is_closing() && !matches!(destination, Destination::Session(_)) {
             return Err(RequestValidator::closing());
         }
@@ -323,7 +325,7 @@ impl Inner {
             Destination::Session(session) => {
                 let wire = self.find(session, source.principal)?;
                 let (response, open) = self.hand_over_to_session(&wire, posted).await?;
-                // The connection counts what it keeps of the body.
+                // The connection counts the bytes that it keeps of the body.
                 share.shrink(body.len());
                 Carried::new(wire, response, share).holding(open)
             }
@@ -332,7 +334,7 @@ impl Inner {
         Ok(Some(carried))
     }
 
-    /// A client asks for a session.
+    /// Opens a session for a client.
     fn open(self: &Arc<Self>, posted: Posted<'_, '_>, share: Share) -> Result<Carried, Reply> {
         let (_, _, source) = posted;
         let now = self.clock.now();
@@ -347,14 +349,14 @@ impl Inner {
         let begun = self.hand_over(&wire, posted, Some(open), PostEntry::Always);
         let (response, _) = begun.map_err(|_| RequestValidator::closing())?;
         if wire.phase() == Phase::Opening {
-            // The machine has refused it.
+            // The connection refused to open.
             return Ok(Carried::alone(wire, response, share));
         }
         self.enter(&self.sessions, id, source, &wire)?;
         Ok(Carried::new(wire, response, share))
     }
 
-    /// Has a session be found from now on, if there is room for it, and be ended when its time is over.
+    /// Registers a session, if the limits allow it, and begins to handle its timeouts.
     pub(crate) fn enter(
         self: &Arc<Self>,
         sessions: &Mutex<Sessions<Arc<Wire<Server>>>>,
@@ -363,7 +365,8 @@ impl Inner {
         wire: &Arc<Wire<Server>>,
     ) -> Result<(), Reply> {
         let mut known = lock(sessions);
-        // Whoever shuts down finds it in there, or it finds that out here; and others may have been faster.
+        // Either a shutdown finds the session in the map, or this check finds the shutdown. Other requests may have
+        // filled the map meanwhile.
         let entered = if self.is_closing() {
             Err(RequestValidator::closing())
         } else {
@@ -373,7 +376,7 @@ impl Inner {
                 .insert(id, source, Arc::clone(wire), now, used_until)
                 .map_err(|_| RequestValidator::full())
         };
-        // Not under the lock, because that wakes others.
+        // Call `end_now` outside the lock, because it runs wakers.
         drop(known);
         match entered {
             Ok(displaced) => displaced.into_iter().for_each(|wire| wire.end_now()),
@@ -393,7 +396,7 @@ impl Inner {
         Wire::behind_http((server, streams), limits, options, self.clock.clone(), runner, kept)
     }
 
-    /// The session with this id, if there is one and it has not ended by itself.
+    /// Returns the session with this id, unless it does not exist or has ended by itself.
     fn find(&self, id: SessionId, principal: Principal) -> Result<Arc<Wire<Server>>, Reply> {
         let now = self.clock.now();
         let mut sessions = self.sessions();
@@ -406,7 +409,7 @@ impl Inner {
         Ok(wire)
     }
 
-    /// Ends the sessions whose time has run out. Says how long to wait before doing so again.
+    /// Ends the sessions that have expired. Returns the time until the next call.
     pub(crate) fn end_idle_sessions(&self) -> Option<Duration> {
         let now = self.clock.now();
         for sessions in [&self.sessions, &self.one_streams] {
@@ -419,9 +422,9 @@ impl Inner {
         let (sessions, one_streams) = (self.sessions(), lock(&self.one_streams));
         let next = sessions.poll_timeout().into_iter().chain(one_streams.poll_timeout()).min();
         drop((sessions, one_streams));
-        // One that becomes ready meanwhile may be due before those that there are.
+        // A session that becomes ready meanwhile may expire before the existing ones.
         let wait = next.map(|next| (next - now).min(self.options.http.ready_within));
-        // A little more than needed, so that nothing is looked at in vain.
+        // The extra millisecond avoids a call just before the expiry.
         wait.map(|wait| wait + Duration::from_millis(1))
     }
 
@@ -429,7 +432,7 @@ impl Inner {
         self.is_closing.load(Ordering::SeqCst)
     }
 
-    /// The number of the next connection. Those that share tasks take theirs from these.
+    /// Returns the number of the next connection. Endpoints that share tasks share one sequence.
     pub(crate) fn next_number(&self) -> ConnectionNumber {
         let own = || ConnectionNumber::new(self.numbers.fetch_add(1, Ordering::Relaxed));
         self.options.connection.next_connection().unwrap_or_else(own)
@@ -439,7 +442,7 @@ impl Inner {
         !self.sessions().is_empty() || !lock(&self.one_streams).is_empty()
     }
 
-    /// The connections of all sessions.
+    /// Returns the connections of all sessions.
     pub(crate) fn session_wires(&self) -> Vec<Arc<Wire<Server>>> {
         let mut wires: Vec<_> = self.sessions().iter().map(|(_, wire)| Arc::clone(wire)).collect();
         wires.extend(lock(&self.one_streams).iter().map(|(_, wire)| Arc::clone(wire)));
@@ -451,7 +454,7 @@ impl Inner {
     }
 }
 
-/// Nobody can ask for the sessions any more.
+/// The sessions are unreachable from here on.
 impl Drop for Inner {
     fn drop(&mut self) {
         self.sessions().iter().for_each(|(_, wire)| wire.end_now());
@@ -459,24 +462,24 @@ impl Drop for Inner {
     }
 }
 
-/// No code of the application's runs under these locks.
+/// Locks a mutex. No code of the application runs under these locks.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The next frame of a body, if it need not be waited for.
+/// Returns the next frame of a body without waiting.
 async fn next_now<B: Body>(
     mut body: std::pin::Pin<&mut B>,
 ) -> Poll<Option<Result<hyper::body::Frame<B::Data>, B::Error>>> {
     poll_fn(|context| Poll::Ready(body.as_mut().poll_frame(context))).await
 }
 
-/// The header fields of a request.
+/// Returns the header fields of a request.
 pub(crate) fn fields(parts: &Parts) -> Vec<(&str, &[u8])> {
     parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect()
 }
 
-/// The head of a request.
+/// Returns the head of a request.
 pub(crate) fn head<'p>(parts: &'p Parts, fields: &'p [(&'p str, &'p [u8])]) -> RequestHead<'p> {
     let authority = parts.uri.authority().map(|authority| authority.as_str());
     RequestHead::new(parts.method.as_str(), fields).authority(authority)

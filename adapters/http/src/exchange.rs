@@ -1,4 +1,4 @@
-//! A request that is being answered, and what becomes of it if its client goes.
+//! `Carried`: a response in progress, and the cleanup after it ends or its client disconnects.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -19,38 +19,38 @@ use crate::budget::Share;
 use crate::endpoint::{Inner, lock};
 use crate::open_requests::OpenRequest;
 
-/// What keeps the time of a connection.
+/// The future that handles the timeouts of a connection.
 pub(crate) type Keeper = Drive<Server, ExternalStream, ExternalStream, Sleeps>;
 
-/// A response while it is carried by this side. Dropped before its end, its client has gone.
+/// A response that this side is sending. Dropping it before its end reports that the client has disconnected.
 pub(crate) struct Carried {
     wire: Arc<Wire<Server>>,
     response: ResponseId,
     time: Time,
     buffer: Vec<u8>,
     is_over: bool,
-    /// What the request takes of the endpoint's bytes until it is answered.
+    /// The request's share of the endpoint's byte budget, until its response ends.
     share: Share,
-    /// The request counts as open until this is over and its handler has ended.
+    /// The permit of the request, which counts as open until this response has ended and its handler has ended.
     open: Option<Arc<OpenRequest>>,
-    /// What to do when it is over, however that comes about.
+    /// The cleanup after the response, however it ends.
     afterwards: Afterwards,
 }
 
-/// Who keeps the time of the connection.
+/// The owner of the connection's timeouts.
 enum Time {
-    /// The endpoint: it is a session.
+    /// The endpoint: the connection is a session.
     OfSession,
-    /// Nobody yet. It is for this request alone, and ends with it.
+    /// No owner yet. The connection serves only this request and ends with it.
     NotKept,
-    /// This one, since there was something to wait for.
+    /// This response, since it first had to wait.
     Kept(Pin<Box<Keeper>>),
 }
 
-/// What to do when a response is over.
+/// The cleanup after a response.
 enum Afterwards {
     Nothing,
-    /// Remove its connection from those of requests that stand alone.
+    /// Remove its connection from the list of connections without a session.
     Remove(Weak<Inner>, usize),
     Run(Box<dyn FnOnce() + Send + Sync>),
 }
@@ -69,38 +69,38 @@ impl Carried {
         }
     }
 
-    /// The same for a connection that is for this request alone.
+    /// Creates the response of a connection that serves only this request.
     pub(crate) fn alone(wire: Arc<Wire<Server>>, response: ResponseId, share: Share) -> Self {
         let mut carried = Self::new(wire, response, share);
         carried.time = Time::NotKept;
         carried
     }
 
-    /// The same for a request that counts as open.
+    /// Holds the permit of an open request.
     pub(crate) fn holding(mut self, open: Option<Arc<OpenRequest>>) -> Self {
         self.open = open;
         self
     }
 
-    /// The same for a connection that has this place among those of requests that stand alone.
+    /// Notes the index of the connection in the list of connections without a session.
     pub(crate) fn listed(mut self, inner: Weak<Inner>, place: usize) -> Self {
         self.afterwards = Afterwards::Remove(inner, place);
         self
     }
 
-    /// The same with something to do when it is over.
+    /// Sets a function to run after the response.
     pub(crate) fn then(mut self, afterwards: impl FnOnce() + Send + Sync + 'static) -> Self {
         self.afterwards = Afterwards::Run(Box::new(afterwards));
         self
     }
 
-    /// Keeps the time while there is nothing to send. Whoever polls is woken for that, too.
+    /// Handles timeouts while there is nothing to send. The context is woken for timeouts, too.
     fn keep_time(&mut self, context: &mut Context<'_>) {
         if matches!(self.time, Time::NotKept) {
             self.time = Time::Kept(Box::pin(Drive::timed(&self.wire, Sleeps::default())));
         }
         if let Time::Kept(keeper) = &mut self.time {
-            // If it is over nothing is due any more; what there is to say can still be said.
+            // After the connection has ended no timeout is due, but the remaining output can still be sent.
             _ = keeper.as_mut().poll(context);
         }
     }
@@ -127,7 +127,7 @@ impl Carried {
         part
     }
 
-    /// What has been appended to the body.
+    /// Takes the bytes that were appended to the body.
     pub(crate) fn take(&mut self) -> Bytes {
         let body = std::mem::take(&mut self.buffer);
         if body.is_empty() { Bytes::new() } else { self.share.lend(body) }
@@ -137,14 +137,14 @@ impl Carried {
         self.is_over
     }
 
-    /// Waits for the head, and makes a response of it.
+    /// Waits for the head and builds the HTTP response.
     pub(crate) async fn respond(mut self) -> Response<ResponseBody> {
         if self.open.is_some() {
-            // Most handlers answer at once. They run before this goes on, and nobody has to wait for them.
+            // Most handlers respond at once: they run during this yield, so the response needs no further wait.
             tokio::task::yield_now().await;
         }
         let Some(head) = poll_fn(|context| self.poll_head(context)).await else {
-            // The connection has ended meanwhile; if it was a session there is none any more.
+            // The connection has ended meanwhile. For a session the response is that it does not exist.
             let is_session = matches!(self.time, Time::OfSession);
             return reply(if is_session {
                 RequestValidator::no_session()
@@ -178,7 +178,7 @@ impl Drop for Carried {
             }
             Afterwards::Run(afterwards) => afterwards(),
         }
-        // A keeper does this when it is dropped.
+        // A `Keeper` abandons its connection when it is dropped.
         if is_kept_by_nobody && !is_spare {
             self.wire.abandon();
         }
@@ -208,7 +208,7 @@ fn with_head(head: &ResponseHead, body: ResponseBody) -> Response<ResponseBody> 
     response
 }
 
-/// A response that needs no machine.
+/// Builds a response that involves no connection.
 pub(crate) fn reply(reply: Reply) -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::whole(Bytes::new()));
     if let Ok(status) = StatusCode::from_u16(reply.status) {

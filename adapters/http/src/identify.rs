@@ -1,4 +1,4 @@
-//! The sender of a request.
+//! Identification of the sender of a request.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,24 +9,24 @@ use mcp_sansio::http::{Reply, RequestSource};
 
 use crate::protect::Access;
 
-/// The address that a connection comes from, among the extensions of its requests. [`serve`](crate::serve) and
-/// [`serve_stream_from`](crate::serve_stream_from) put it there, and so may any other stack.
+/// The address of the client of a connection, an extension of its requests. [`serve`](crate::serve) and
+/// [`serve_stream_from`](crate::serve_stream_from) add it, and any other stack may do so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PeerAddress(SocketAddr);
 
 impl PeerAddress {
-    /// This address.
+    /// Wraps an address.
     pub const fn new(address: SocketAddr) -> Self {
         Self(address)
     }
 
-    /// The address.
+    /// Returns the address.
     pub const fn get(self) -> SocketAddr {
         self.0
     }
 }
 
-/// Finds out from the head of a request who sends it: see
+/// A function that identifies the sender of a request by the head of the request: see
 /// [`EndpointOptions::identify`](crate::EndpointOptions::identify). Clones share the function.
 #[derive(Clone)]
 pub struct Identify(Arc<Function>);
@@ -34,11 +34,11 @@ pub struct Identify(Arc<Function>);
 type Function = dyn Fn(&Parts) -> Result<RequestSource, Reply> + Send + Sync;
 
 impl Identify {
-    /// This function finds it out. It runs once for each request whose head is fine, before the body is read, and
+    /// Wraps a function. The function runs once for each request whose head is valid, before the body is read, and
     /// must not block.
     ///
-    /// It gives a [`Principal`](mcp_sansio::Principal) or a [`RequestSource`]. If that has no address, the
-    /// [`PeerAddress`] is taken.
+    /// The function returns a [`Principal`](mcp_sansio::Principal) or a [`RequestSource`]. If the result has no
+    /// address, the [`PeerAddress`] is used.
     pub fn new<S: Into<RequestSource>>(
         identify: impl Fn(&Parts) -> Result<S, Reply> + Send + Sync + 'static,
     ) -> Self {
@@ -52,16 +52,16 @@ impl fmt::Debug for Identify {
     }
 }
 
-/// How the sender of a request is found out.
+/// The sender of a request, or how to identify it.
 pub(crate) enum Sender {
-    /// The host has said it.
+    /// The application passed the sender.
     Known(RequestSource),
-    /// By the function of the options.
+    /// The function of the options identifies the sender.
     Asked,
 }
 
 impl Sender {
-    /// The source of the request: the principal of its token, or the result of the function of the options.
+    /// Returns the source of the request: the principal of its token, or the result of the function of the options.
     pub(crate) fn of(
         self,
         identify: Option<&Identify>,

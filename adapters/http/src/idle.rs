@@ -1,14 +1,14 @@
-//! Connections on which nothing happens.
+//! `Activity`: detects idle connections.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a connection may be open without a request. HTTP/2 has no such bound of its own.
+/// The time that a connection may be open without a request. HTTP/2 has no such limit of its own.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// The requests of one connection. Clones are of the same ones.
+/// The activity of one connection. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Activity {
     state: Arc<Mutex<State>>,
@@ -16,25 +16,25 @@ pub(crate) struct Activity {
 
 #[derive(Debug)]
 struct State {
-    /// How many are being answered.
+    /// The number of requests that are being served.
     open: usize,
-    /// When the latest one ended.
+    /// The time at which the latest request ended.
     since: Instant,
 }
 
 impl Activity {
-    /// None yet.
+    /// Creates the activity of a connection without requests.
     pub(crate) fn new() -> Self {
         Self { state: Arc::new(Mutex::new(State { open: 0, since: Instant::now() })) }
     }
 
-    /// A request begins. It goes on until this is dropped.
+    /// Counts a request until the returned value is dropped.
     pub(crate) fn begin(&self) -> Busy {
         self.lock().open += 1;
         Busy(self.clone())
     }
 
-    /// Waits until there has been no request for too long.
+    /// Waits until the connection has been idle for too long.
     pub(crate) async fn ceased(self) {
         loop {
             let State { open, since } = *self.lock();
@@ -51,7 +51,7 @@ impl Activity {
     }
 }
 
-/// A request that goes on.
+/// A request in progress.
 #[derive(Debug)]
 pub(crate) struct Busy(Activity);
 

@@ -1,18 +1,18 @@
 //! Streamable HTTP for [`mcp_sansio`], on hyper and tokio: servers and clients of every revision.
 //!
-//! The protocol, also that of HTTP, is in the core ([`mcp_sansio::http`]); this crate moves bytes, tells the
-//! time and runs handlers as tasks.
+//! The protocol, including its HTTP part, is implemented by the core ([`mcp_sansio::http`]). This crate moves bytes,
+//! provides the clock and runs handlers as tasks.
 //!
-//! - An [`Endpoint`] serves requests of HTTP with a [`Handler`]: those of 2026-07-28, which stand alone, and
-//!   the sessions of older clients, on the same path. It takes the requests of any stack that speaks
-//!   [`http`](hyper::http), or of [`serve`].
-//! - [`connect`] gives a [`Connection`] to a server, whichever era it is of; its [`Handle`] calls it.
+//! - An [`Endpoint`] serves HTTP requests with a [`Handler`]: modern requests and the sessions of legacy clients, on
+//!   the same path. An endpoint accepts requests from any stack that uses the types of [`http`](hyper::http), or
+//!   from [`serve`].
+//! - [`connect`] opens a [`Connection`] to a server of either era; its [`Handle`] makes calls.
 //!
-//! Who sends a request is found out by a function of the host ([`EndpointOptions::identify`]): sessions and tasks belong
-//! to the principal that it gives. Without one a session owns its tasks.
+//! A function of the application identifies the sender of a request ([`EndpointOptions::identify`]): sessions and
+//! tasks belong to the principal that it returns. Without such a function a session owns its tasks.
 //!
-//! TLS is the business of the stack in front of it: accept a connection with the library of your choice and
-//! hand the stream to [`serve_stream`].
+//! TLS is the responsibility of the stack in front: accept a connection with any library and pass the stream to
+//! [`serve_stream`].
 
 mod alone;
 #[cfg(feature = "auth")]

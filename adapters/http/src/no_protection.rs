@@ -1,4 +1,4 @@
-//! Stands in for access tokens in a build without them.
+//! Stubs for access tokens in a build without the feature `auth`.
 
 use std::future::Ready;
 
@@ -12,19 +12,19 @@ use crate::body::ResponseBody;
 use crate::endpoint::{Endpoint, Inner};
 use crate::identify::Sender;
 
-/// There is none.
+/// The access of a request; never created.
 pub(crate) struct Access {
     pub(crate) principal: Principal,
 }
 
-/// Nothing to add.
+/// The CORS fields of a response; never created.
 pub(crate) struct Exposed;
 
 impl Exposed {
     pub(crate) fn expose(self, _: &mut HeaderMap) {}
 }
 
-/// Nothing to find out.
+/// The check of a request's token; never created.
 pub(crate) type Authentication = Ready<Result<Box<Access>, Reply>>;
 
 pub(crate) const fn permit(_: Option<&Access>) -> Result<(), Reply> {

@@ -1,4 +1,4 @@
-//! Clients of 2024-11-05: an event stream for everything that the server says, and a place to POST to
+//! Clients of 2024-11-05: one event stream for all messages of the server, and one path for POST requests
 //! ([HTTP with SSE](https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse)).
 
 use std::error::Error;
@@ -19,13 +19,13 @@ use crate::exchange::{Carried, reply};
 use crate::identify::Sender;
 use crate::protect::permit;
 
-/// The paths for clients that know nothing newer than 2024-11-05.
+/// The paths for clients that support only 2024-11-05.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct OneStreamPaths {
-    /// Where the event stream is: by custom `/sse`.
+    /// The path of the event stream, by convention `/sse`.
     pub events: String,
-    /// Where messages go: by custom `/messages`. The client is told this with the id of its session.
+    /// The path for messages, by convention `/messages`. The client receives it together with its session id.
     pub messages: String,
 }
 
@@ -37,13 +37,13 @@ impl Default for OneStreamPaths {
 
 /// # Clients of 2024-11-05
 impl Endpoint {
-    /// The paths for them, if there are any.
+    /// Returns the paths for these clients, if configured.
     pub fn one_stream_paths(&self) -> Option<&OneStreamPaths> {
         self.inner.options.one_stream.as_ref()
     }
 
-    /// Answers a request for the event stream that is a session. That ends with it. Who needs an access token is as for
-    /// [`handle_as`](Self::handle_as).
+    /// Handles a request for the event stream. The stream is a session, which ends with it. Access tokens are
+    /// checked as in [`handle_as`](Self::handle_as).
     pub fn handle_event_stream<S: Into<RequestSource>, B>(
         &self,
         source: S,
@@ -57,7 +57,7 @@ impl Endpoint {
         sender: Sender,
         request: Request<B>,
     ) -> impl Future<Output = Response<ResponseBody>> + Send + use<B> {
-        // Nothing waits for the body, which need not be `Send`.
+        // The body is dropped before the future is created: it is not used and need not be `Send`.
         let (parts, _) = request.into_parts();
         let inner = Arc::clone(&self.inner);
         async move {
@@ -73,8 +73,8 @@ impl Endpoint {
         }
     }
 
-    /// Answers a POST of such a client. What there is to say to it goes out on its event stream. Who needs an access token is
-    /// as for [`handle_as`](Self::handle_as).
+    /// Handles a POST of such a client. The responses are sent on its event stream. Access tokens are checked as in
+    /// [`handle_as`](Self::handle_as).
     pub async fn handle_message<B>(
         &self,
         source: impl Into<RequestSource>,

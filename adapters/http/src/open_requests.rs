@@ -1,4 +1,4 @@
-//! The number of requests that an endpoint answers at a time, in total and per client.
+//! `OpenRequests`: the number of open requests of an endpoint, in total and per client.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,11 +13,11 @@ use mcp_sansio_driver::{Permit, PostEntry, PostRefused, Wire};
 use crate::endpoint::{Inner, lock};
 use crate::options::EndpointOptions;
 
-/// The requests that are being answered. Each one is an [`OpenRequest`]. Clones are of the same ones.
+/// The open requests of an endpoint. Each one is an [`OpenRequest`]. Clones share one count.
 ///
-/// A request is counted as soon as it is admitted, and not when its handler starts: so requests that wait for a handler
-/// are bounded as well, nothing has to be woken when a request ends, and a client learns at once that it should come
-/// back later.
+/// A request counts from its admission, not from the start of its handler. Requests that wait for a handler are
+/// therefore limited as well, no task must be woken when a request ends, and a client learns at once that it should
+/// retry later.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenRequests {
     shared: Arc<Shared>,
@@ -28,13 +28,13 @@ struct Shared {
     most: usize,
     most_of_client: usize,
     total: AtomicUsize,
-    /// The counts of the clients that can be told from others and have requests. It is a hash map because it keeps its
-    /// memory when it gets empty, which happens with each request of a quiet endpoint.
+    /// The counts of the identifiable clients with open requests. A hash map keeps its memory when it becomes empty,
+    /// which happens after each request of a quiet endpoint.
     of_client: Mutex<HashMap<Requestor, usize>>,
 }
 
 impl OpenRequests {
-    /// None yet, within the bounds of these options.
+    /// Creates an empty count with the limits of these options.
     pub(crate) fn new(options: &EndpointOptions) -> Self {
         let shared = Shared {
             most: options.most_open,
@@ -45,7 +45,7 @@ impl OpenRequests {
         Self { shared: Arc::new(shared) }
     }
 
-    /// How many there are.
+    /// Returns the number of open requests.
     pub(crate) fn len(&self) -> usize {
         self.shared.total.load(Ordering::Relaxed)
     }
@@ -54,12 +54,12 @@ impl OpenRequests {
     ///
     /// # Errors
     ///
-    /// A bound is reached: the text names the option.
+    /// If a limit is reached: the text names the option.
     fn begin(&self, source: RequestSource) -> Result<Arc<OpenRequest>, &'static str> {
         let Shared { most, most_of_client, total, of_client } = &*self.shared;
         let more = |count: usize| (count < *most).then_some(count + 1);
         total.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| FULL)?;
-        // Dropped on the way out, it takes back what has been counted.
+        // Dropping this value on the error path reverts the count.
         let mut open = OpenRequest { shared: Arc::clone(&self.shared), client: None };
         if let Some(client) = source.client() {
             let mut of_client = lock(of_client);
@@ -74,10 +74,10 @@ impl OpenRequests {
     }
 }
 
-/// A request that is being answered. It is counted until this is dropped.
+/// An open request, which counts until it is dropped.
 ///
-/// The response to the request holds it, and so does its handler: a client that goes away frees nothing as long as the
-/// handler goes on.
+/// The response to the request holds it, and so does its handler: a client that disconnects frees nothing while the
+/// handler runs.
 #[derive(Debug)]
 pub(crate) struct OpenRequest {
     shared: Arc<Shared>,
@@ -99,10 +99,10 @@ impl Drop for OpenRequest {
     }
 }
 
-/// A body, what is known of it since the validator has looked at it, and where it comes from.
+/// A body, the validator's scan of it, and its source.
 pub(crate) type Posted<'s, 'b> = (&'b [u8], &'s mut ScannedFrame<'b>, RequestSource);
 
-/// The response to a body, and the permit of its request if a handler has it.
+/// The response to a body, and the permit of its request if a handler holds it.
 pub(crate) type Begun = (ResponseId, Option<Arc<OpenRequest>>);
 
 impl Inner {
@@ -110,16 +110,17 @@ impl Inner {
     ///
     /// # Errors
     ///
-    /// The [`Reply`] that refuses it: a bound is reached.
+    /// If a limit is reached: the [`Reply`] refuses the request.
     pub(crate) fn admit(&self, source: RequestSource) -> Result<Arc<OpenRequest>, Reply> {
         self.open_requests.begin(source).map_err(Reply::busy)
     }
 
-    /// Admits a body to a session. At the bounds that is a body which asks for no work, or a batch.
+    /// Admits a body to a session. At a limit a single request other than `ping` is refused; other bodies are
+    /// admitted without a permit.
     ///
     /// # Errors
     ///
-    /// The [`Reply`] that refuses it: a bound is reached.
+    /// If a limit is reached: the [`Reply`] refuses the request.
     pub(crate) fn admit_to_session(
         &self,
         source: RequestSource,
@@ -132,8 +133,8 @@ impl Inner {
         }
     }
 
-    /// Hands a body to its connection, with the permit for its first request if it was admitted. Gives the permit back
-    /// if a handler has it, as the response holds it then as well.
+    /// Passes a body to its connection, with the permit for its first request if it was admitted. Returns the permit
+    /// if a handler holds it, because the response then holds it as well.
     pub(crate) fn hand_over<'b>(
         &self,
         wire: &Arc<Wire<Server>>,
@@ -145,7 +146,7 @@ impl Inner {
         let response = wire.post(body, scanned, source, entry, &mut || {
             let open = match first.take() {
                 Some(open) => Arc::clone(held.insert(open)),
-                // Another one of a batch.
+                // Another request of a batch.
                 None => self.open_requests.begin(source)?,
             };
             Ok(open as Permit)
@@ -153,7 +154,8 @@ impl Inner {
         Ok((response, held))
     }
 
-    /// The same for a session. A request for which its machine has no room waits; everything else is taken in at once.
+    /// Passes a body to a session. A single request other than `ping` waits until the connection has room; every
+    /// other body is accepted at once.
     pub(crate) async fn hand_over_to_session<'b>(
         &self,
         wire: &Arc<Wire<Server>>,

@@ -1,4 +1,4 @@
-//! The options of an endpoint.
+//! `EndpointOptions`: the options of an endpoint.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,53 +13,53 @@ use crate::one_stream::OneStreamPaths;
 #[cfg(feature = "auth")]
 use crate::protect::Protection;
 
-/// How an endpoint is run, apart from what its [`ServerConfig`](mcp_sansio::ServerConfig) says of the protocol.
+/// The options of an endpoint, besides the protocol options in [`ServerConfig`](mcp_sansio::ServerConfig).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EndpointOptions {
-    /// How it uses HTTP.
+    /// The HTTP options.
     pub http: HttpServerConfig,
-    /// How its connections are run: one for each session, and one for each request that stands alone.
+    /// The options of its connections: one for each session, and one for each modern request.
     pub connection: ConnectionOptions,
-    /// Which arguments of which tools clients repeat in header fields (`x-mcp-header`, from 2026-07-28 on): what
-    /// they say there is compared with the arguments. A tool that is not in here is not checked.
+    /// The tool arguments that clients repeat in header fields (`x-mcp-header`, since 2026-07-28). The fields are
+    /// compared with the arguments. A tool without an entry is not checked.
     pub tools: BTreeMap<String, Arc<ParamHeaders>>,
-    /// How many requests are answered at a time, in sessions and without. Default 10,000; one more is refused with 503
-    /// and `Retry-After`, or with `-32603` if it is part of a batch.
+    /// The maximum number of open requests, in sessions and without. Default 10,000. A further request is refused
+    /// with 503 and `Retry-After`, or with `-32603` if it is part of a batch.
     ///
-    /// A request counts from the moment it is taken in until its handler has ended, also if its client has gone, it
-    /// waits for input of its client, or it has become a task; without a session also until its response has ended, so
-    /// that subscriptions count. Requests that wait for one of the handlers of their connection
-    /// ([`ConnectionOptions::handlers`]) count as well.
+    /// A request counts from its admission until its handler has ended. A request counts even if its client has
+    /// disconnected, if it waits for input of its client, or if it has become a task. A request without a session
+    /// also counts until its response has ended, so subscriptions count. Requests that wait for one of the handlers
+    /// of their connection ([`ConnectionOptions::handlers`]) count as well.
     ///
-    /// Notifications, responses and pings of sessions are taken in all the same. The event streams that clients of
-    /// sessions listen to do not count: they run no handler, a session has one for itself, and the number of sessions
-    /// is bounded ([`HttpServerConfig::most_sessions`]).
+    /// Notifications, responses and pings of sessions are always accepted. The event streams of sessions do not
+    /// count: they run no handler, a session has only one for itself, and the number of sessions is limited
+    /// ([`HttpServerConfig::most_sessions`]).
     pub most_open: usize,
-    /// How many of them one client may have: a principal, or without one an address ([`RequestSource`]). Default 1,000;
-    /// one more is refused in the same way. Clients that cannot be told apart are only bounded together. Raise it behind
-    /// a proxy that hides addresses.
+    /// The maximum number of open requests of one client: a principal, or an address if there is no principal
+    /// ([`RequestSource`]). Default 1,000. A further request is refused in the same way. Clients that cannot be
+    /// distinguished have only the common limit. Raise this limit behind a proxy that hides addresses.
     pub open_of_client: usize,
-    /// How long a client may take to send a body. Default 2 min; then the request is refused with 408. A pause of 30 s
-    /// within the body has the same effect.
+    /// The time limit for a client to send a body. Default 2 min. After it the request is refused with 408, and so
+    /// is a request whose body pauses for 30 s.
     pub body_within: Duration,
-    /// Most bytes that are kept of all clients together: bodies that are being read, requests until they are answered,
-    /// each with four times the length of its body, answers and events that have not been read, and what sessions keep,
-    /// whether or not a response is open. Default 512 MiB.
+    /// The maximum number of bytes kept for all clients together: bodies that are being read, open requests with
+    /// four times the length of their bodies, unread responses and events, and the state of sessions, with or
+    /// without an open response. Default 512 MiB.
     ///
-    /// When they are exhausted a request is refused with 503 and `Retry-After`, and what there is goes on. What a
-    /// session keeps has bounds of its own ([`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes),
+    /// At the limit a request is refused with 503 and `Retry-After`, and open requests continue. The state of a
+    /// session has limits of its own ([`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes),
     /// [`HttpServerConfig::kept_bytes`]).
     pub bytes: usize,
-    /// How many connections [`serve`](crate::serve) has open at a time. Default 10,000; one more waits until another has
-    /// ended, which one without a request does after 30 s.
+    /// The maximum number of open connections of [`serve`](crate::serve). Default 10,000. A further connection waits
+    /// until another one has ended, and a connection without a request ends after 30 s, or after 60 s over HTTP/2.
     pub most_connections: usize,
-    /// Two more paths for clients of 2024-11-05 that know nothing newer: where their event stream is, and where
-    /// their messages go. By default there are none.
+    /// The paths for clients that support only 2024-11-05: one for the event stream and one for messages. Default
+    /// none.
     pub one_stream: Option<OneStreamPaths>,
-    /// Finds out who sends a request. By default nobody is known by more than an address.
+    /// The function that identifies the sender of a request. By default senders are known only by their address.
     pub identify: Option<Identify>,
-    /// Lets only those in who show an access token. By default everybody is let in.
+    /// The access control by access tokens. By default every client has access.
     #[cfg(feature = "auth")]
     pub protection: Option<Protection>,
 }
@@ -84,12 +84,12 @@ impl Default for EndpointOptions {
 }
 
 impl EndpointOptions {
-    /// As it is usual.
+    /// Creates the default options.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With access tokens. The principal of a request comes from the claims of its token, and not from
+    /// Requires access tokens. The principal of a request comes from the claims of its token, and not from
     /// [`identify`](Self::identify).
     #[cfg(feature = "auth")]
     #[must_use]
@@ -98,8 +98,9 @@ impl EndpointOptions {
         self
     }
 
-    /// With a function that finds out from the head of a request who sends it: from a bearer token, for example. Where
-    /// it takes more than the head, or time, call [`Endpoint::handle_as`](crate::Endpoint::handle_as) with what has been found out.
+    /// Sets a function that identifies the sender of a request by the head of the request: by a bearer token, for
+    /// example. If that needs more than the head, or time, call [`Endpoint::handle_as`](crate::Endpoint::handle_as)
+    /// with the result instead.
     ///
     /// ```
     /// use mcp_sansio_http::EndpointOptions;

@@ -1,4 +1,4 @@
-//! Streams whose first bytes have to come soon.
+//! `Prompt`: a stream whose first bytes must arrive in time.
 
 use std::future::Future;
 use std::io::{self, ErrorKind};
@@ -9,15 +9,15 @@ use std::time::Duration;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::Sleep;
 
-/// How many bytes tell one version of HTTP from the other.
+/// The number of bytes that distinguish the HTTP versions.
 const ENOUGH: usize = 24;
 
-/// A stream that fails if nobody says in time which version of HTTP is spoken on it: hyper waits for that as long
-/// as it takes.
+/// A stream that fails if the client does not reveal its HTTP version in time. hyper waits for that without a
+/// timeout.
 #[derive(Debug)]
 pub(crate) struct Prompt<S> {
     stream: S,
-    /// How much is missing, and how long it may.
+    /// The number of missing bytes, with the deadline for their arrival.
     missing: usize,
     deadline: Option<Pin<Box<Sleep>>>,
 }
@@ -37,7 +37,7 @@ impl<S: Read + Unpin> Read for Prompt<S> {
     ) -> Poll<io::Result<()>> {
         let Self { stream, missing, deadline } = &mut *self;
         let Some(sleep) = deadline else { return Pin::new(stream).poll_read(context, buffer) };
-        // No more than what this is about, so that it can be counted.
+        // Read at most the missing bytes, so that they can be counted.
         let mut first = [0; ENOUGH];
         let room = ENOUGH.min(*missing).min(buffer.remaining());
         let (first, _) = first.split_at_mut(room);

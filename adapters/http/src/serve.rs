@@ -1,4 +1,4 @@
-//! Sockets.
+//! Serves an endpoint on sockets.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -26,29 +26,29 @@ use crate::identify::{PeerAddress, Sender};
 use crate::idle::Activity;
 use crate::prompt::Prompt;
 
-/// How long to leave a listener alone that cannot accept: the process has too many files open, most likely.
+/// The pause after a failed accept: most likely the process has too many open files.
 const BREATH: Duration = Duration::from_millis(50);
 
-/// How long a client may take for the head of a request.
+/// The time limit for the head of a request.
 const HEAD: Duration = Duration::from_secs(30);
 
-/// Serves an endpoint on a path, on every connection that a listener accepts, with HTTP/1.1 or HTTP/2, whichever
-/// the client begins with, until `stop` is ready. Other paths are 404, but for those of
+/// Serves an endpoint on a path, on every connection that a listener accepts, until `stop` is ready. The client
+/// chooses between HTTP/1.1 and HTTP/2. Other paths are 404, except those of
 /// [`EndpointOptions::one_stream`](crate::EndpointOptions::one_stream).
 ///
-/// Then nothing more is accepted, and what is going on has `grace` to finish. What has not by then is broken off, and
-/// so is everything if this future is dropped.
+/// After `stop`, no more connections are accepted, and open requests have `grace` to finish. The rest is then
+/// aborted, and so is everything if this future is dropped.
 ///
-/// A client has 30 s to send the head of a request, also that of the next one on the same connection. A connection of
-/// HTTP/2 ends when there has been no request on it for a minute.
+/// A client has 30 s to send the head of a request, also for the next request on the same connection. An HTTP/2
+/// connection ends after a minute without a request.
 ///
-/// Who sends a request is found out by [`EndpointOptions::identify`](crate::EndpointOptions::identify), or by its access
-/// token ([`EndpointOptions::protect`](crate::EndpointOptions::protect)). The metadata of a protected endpoint are at their
-/// well-known paths.
+/// The sender of a request is identified by [`EndpointOptions::identify`](crate::EndpointOptions::identify), or by
+/// its access token ([`EndpointOptions::protect`](crate::EndpointOptions::protect)). The metadata of a protected
+/// endpoint is served at its well-known paths.
 ///
 /// # Errors
 ///
-/// None at the moment: a connection that fails concerns nobody else, and accepting is tried again.
+/// Currently none: a failed connection does not affect others, and accepting is retried.
 pub async fn serve(
     endpoint: Endpoint,
     path: &str,
@@ -77,24 +77,24 @@ pub async fn serve(
             tokio::time::sleep(BREATH).await;
             continue;
         };
-        // What is written is whole already.
+        // Responses are written whole, so Nagle's algorithm would only delay them.
         _ = stream.set_nodelay(true);
         let activity = Activity::new();
         let service = service(endpoint.clone(), path.to_owned(), Some(address), activity.clone());
         let stream = Prompt::new(TokioIo::new(stream), HEAD);
         let connection = graceful.watch(builder().serve_connection(stream, service).into_owned());
-        // That a client breaks off is its own business.
+        // The failure of one connection does not concern the others.
         connections.spawn(async move { _ = unless_idle(connection, activity).await });
     }
     drop(listener);
     endpoint.shut_down(grace);
-    // Those that are not through by then are given up.
+    // After `grace`, the remaining connections are aborted.
     _ = tokio::time::timeout(grace, graceful.shutdown()).await;
     connections.shutdown().await;
     Ok(())
 }
 
-/// Serves an endpoint on a path, on one connection: one that has TLS on it, for example.
+/// Serves an endpoint on a path, on one connection: a TLS connection, for example.
 ///
 /// ```no_run
 /// # async fn example(endpoint: mcp_sansio_http::Endpoint) -> std::io::Result<()> {
@@ -114,7 +114,7 @@ pub async fn serve(
 ///
 /// # Errors
 ///
-/// What hyper says if the connection fails. A client that goes away between requests is no error.
+/// The error of hyper if the connection fails. A client that disconnects between requests is not an error.
 pub async fn serve_stream(
     endpoint: Endpoint,
     path: &str,
@@ -123,7 +123,7 @@ pub async fn serve_stream(
     serve_one(endpoint, path, stream, None).await
 }
 
-/// The same for a connection from this address, which bounds that hold per client count
+/// Serves a connection from this address, which counts for the limits per client
 /// ([`HttpServerConfig::sessions_of_client`](mcp_sansio::http::HttpServerConfig::sessions_of_client)).
 ///
 /// # Errors
@@ -151,7 +151,7 @@ async fn serve_one(
     unless_idle(connection, activity).await
 }
 
-/// Carries a connection until it ends, or until there has been no request on it for too long.
+/// Drives a connection until it ends or has been idle for too long.
 async fn unless_idle<E>(
     connection: impl Future<Output = Result<(), E>>,
     activity: Activity,
@@ -171,7 +171,7 @@ fn builder() -> Builder<TokioExecutor> {
     builder
 }
 
-/// What there is at a path.
+/// The target of a path.
 enum Place {
     Endpoint,
     EventStream,
@@ -210,7 +210,7 @@ fn service(
             if endpoint.has_identify() {
                 request.extensions_mut().insert(PeerAddress::new(address));
             } else {
-                // Nobody looks at the extensions, which take three allocations.
+                // No function reads the extensions, which take three allocations.
                 sender = Sender::Known(RequestSource::default().address(address.ip()));
             }
         }

@@ -1,4 +1,4 @@
-//! The time of all sessions of an endpoint, kept by one task.
+//! `Timekeeper`: one task that handles the timeouts of all sessions of an endpoint.
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -14,10 +14,10 @@ use tokio::time::Instant;
 
 use crate::endpoint::{Inner, lock};
 
-/// After how many sessions others get their turn.
+/// The number of sessions after which the task yields.
 const MOST_AT_ONCE: usize = 64;
 
-/// The alarms of all sessions. The task that looks after them runs while there are sessions or alarms.
+/// The alarms of all sessions. The task that handles them runs while there are sessions or alarms.
 #[derive(Debug, Default)]
 pub(crate) struct Timekeeper {
     state: Mutex<State>,
@@ -25,26 +25,26 @@ pub(crate) struct Timekeeper {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Those that are to be looked at now.
+    /// The alarms to handle now.
     woken: Vec<Arc<Alarm>>,
-    /// Those that are to be looked at later. The number tells those with the same time apart.
+    /// The alarms to handle later. The number distinguishes alarms with the same time.
     later: BTreeMap<(Instant, u64), Arc<Alarm>>,
     next_number: u64,
-    /// Whoever waits for any of this.
+    /// The waker of the task.
     waker: Option<Waker>,
     is_running: bool,
 }
 
-/// Tells the timekeeper that a session has to be looked at earlier than it knows. A session has this as the waker of
-/// its timer, so it costs no task.
+/// Notifies the timekeeper that a session must be handled earlier than scheduled. The alarm is the waker of the
+/// session's timer, so a session needs no task of its own.
 #[derive(Debug)]
 struct Alarm {
     wire: Weak<Wire<Server>>,
     keeper: Weak<Timekeeper>,
     number: u64,
-    /// It is among those that are looked at now.
+    /// Whether the alarm is among those to handle now.
     is_woken: AtomicBool,
-    /// Its place among those that are looked at later.
+    /// The time of the alarm, if it is among those to handle later.
     at: Mutex<Option<Instant>>,
 }
 
@@ -63,7 +63,7 @@ impl Wake for Alarm {
 }
 
 impl Timekeeper {
-    /// Keeps the time of this session from now on.
+    /// Begins to handle the timeouts of this session.
     pub(crate) fn add(self: &Arc<Self>, wire: &Arc<Wire<Server>>, inner: &Arc<Inner>) {
         let mut state = lock(&self.state);
         state.next_number += 1;
@@ -85,7 +85,7 @@ impl Timekeeper {
         }
     }
 
-    /// Those that have to be looked at by this time.
+    /// Takes the alarms that are due at this time.
     fn take_due(&self, now: Instant) -> Vec<Arc<Alarm>> {
         let mut state = lock(&self.state);
         let mut due = mem::take(&mut state.woken);
@@ -99,7 +99,7 @@ impl Timekeeper {
         due
     }
 
-    /// Does what is due in a session, and notes when to look at it again.
+    /// Handles the timeouts of a session that are due, and schedules the next one.
     fn look_at(&self, alarm: &Arc<Alarm>) {
         alarm.is_woken.store(false, Ordering::Release);
         let Some(wire) = alarm.wire.upgrade() else { return self.move_to(alarm, None) };
@@ -130,7 +130,7 @@ impl Timekeeper {
         lock(&self.state).later.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// Waits until there is something to look at now.
+    /// Waits until there is an alarm to handle now.
     fn woken(&self) -> impl Future<Output = ()> {
         poll_fn(|context| {
             let mut state = lock(&self.state);
@@ -144,17 +144,18 @@ impl Timekeeper {
         })
     }
 
-    /// Whether nothing is left to look at, so that the task ends.
+    /// Whether no session and no alarm is left, so that the task ends.
     fn may_end(&self, has_sessions: impl FnOnce() -> bool) -> bool {
         let mut state = lock(&self.state);
-        // A session is added to the others first and here afterwards: either it is found there, or it begins anew here.
+        // A session is added to the endpoint first and to the timekeeper afterwards. Either the endpoint's check
+        // finds it, or `add` starts a new task.
         let is_over = state.woken.is_empty() && state.later.is_empty() && !has_sessions();
         state.is_running = !is_over;
         is_over
     }
 }
 
-/// The task that keeps the time.
+/// The task that handles the timeouts.
 struct Running {
     keeper: Arc<Timekeeper>,
     inner: Weak<Inner>,
@@ -177,7 +178,7 @@ impl Running {
             let sweep = sweep.map(|wait| Instant::now() + wait);
             let mut woken = pin!(self.keeper.woken());
             match sweep.into_iter().chain(self.keeper.next()).min() {
-                // That it is late is what was waited for.
+                // An elapsed timeout is the expected result.
                 Some(until) => _ = tokio::time::timeout_at(until, woken.as_mut()).await,
                 None => woken.await,
             }
@@ -185,7 +186,8 @@ impl Running {
     }
 }
 
-/// The runtime ends: nobody keeps the time of the sessions any more, and handlers find out.
+/// The runtime ends: no task handles the timeouts of the sessions any more, so the sessions end and handlers are
+/// notified.
 impl Drop for Running {
     fn drop(&mut self) {
         let mut state = lock(&self.keeper.state);

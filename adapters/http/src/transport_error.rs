@@ -1,4 +1,4 @@
-//! Finds out why the stack below HTTP failed, from the errors of hyper, of its connectors and of the system.
+//! Derives the cause of a transport failure from the errors of hyper, its connectors and the system.
 
 use std::error::Error;
 use std::io;
@@ -6,16 +6,16 @@ use std::io;
 use hyper::Uri;
 use mcp_sansio::error::{TransportError, TransportErrorKind};
 
-/// When the transport failed.
+/// The stage at which the transport failed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Before the request was sent: there is no connection.
+    /// Before the request was sent: no connection was made.
     Connecting,
-    /// Later: there was a connection.
+    /// After a connection was made.
     Connected,
 }
 
-/// The error of the transport with its kind, and with host and port of the URL.
+/// Returns the transport error with its kind, and with host and port of the URL.
 pub(crate) fn transport_error(
     url: &Uri,
     stage: Stage,
@@ -23,7 +23,7 @@ pub(crate) fn transport_error(
 ) -> TransportError {
     let is_https = url.scheme_str() == Some("https");
     let kind = chain(&*error).find_map(|link| kind_of(link, stage)).unwrap_or(
-        // TLS libraries have errors of their own. Nothing else is left to fail between TCP and HTTP.
+        // TLS libraries have their own error types. No other component between TCP and HTTP can fail.
         match stage {
             Stage::Connecting if is_https => TransportErrorKind::Tls,
             _ => TransportErrorKind::Other,
@@ -35,7 +35,7 @@ pub(crate) fn transport_error(
     known.at(&format!("{host}:{port}"))
 }
 
-/// An error and what caused it, the outermost first.
+/// Returns an error and its causes, outermost first.
 pub(crate) fn chain<'e>(
     error: &'e (dyn Error + 'static),
 ) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
@@ -43,14 +43,14 @@ pub(crate) fn chain<'e>(
 }
 
 fn cause_of<'e>(link: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
-    // An `io::Error` around another error passes over that one in its `source`.
+    // The `source` of an `io::Error` skips the error that it wraps.
     match link.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
         Some(within) => Some(within),
         None => link.source(),
     }
 }
 
-/// The kind that one link of the chain tells.
+/// Returns the kind of one link of the chain, if it has one.
 fn kind_of(link: &(dyn Error + 'static), stage: Stage) -> Option<TransportErrorKind> {
     use TransportErrorKind as Kind;
     if let Some(kind) = link.downcast_ref::<Kind>() {
@@ -73,7 +73,7 @@ fn kind_of(link: &(dyn Error + 'static), stage: Stage) -> Option<TransportErrorK
             io::ErrorKind::ConnectionReset
             | io::ErrorKind::ConnectionAborted
             | io::ErrorKind::BrokenPipe => Some(Kind::ConnectionReset),
-            // While connecting that is a TLS handshake that the server ended.
+            // While connecting, this error is a TLS handshake that the server ended.
             io::ErrorKind::UnexpectedEof if stage == Stage::Connected => {
                 Some(Kind::ConnectionReset)
             }
@@ -87,7 +87,7 @@ fn kind_of(link: &(dyn Error + 'static), stage: Stage) -> Option<TransportErrorK
             () => None,
         };
     }
-    // The connector of hyper-util has a private type of error with three constant texts for these.
+    // The connector of hyper-util has a private error type with three constant texts for these.
     match &*link.to_string() {
         "dns error" => Some(Kind::Dns),
         text if text.starts_with("invalid URL, ") => Some(Kind::InvalidUrl),

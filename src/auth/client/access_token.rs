@@ -10,12 +10,12 @@ pub struct AccessToken<'a> {
 }
 
 impl AccessToken<'_> {
-    /// The value of the `Authorization` field.
+    /// Returns the value of the `Authorization` field.
     pub fn field(self) -> Secret {
         Secret::new(alloc::format!("Bearer {}", self.token.expose()))
     }
 
-    /// The number of the token, to tell what came of it.
+    /// Returns the generation of the token, which identifies the token in later reports about it.
     pub const fn generation(self) -> u64 {
         self.generation
     }

@@ -1,4 +1,4 @@
-//! The stages of an authorization, with the data of each.
+//! `Activity`: the stages of an authorization with their data.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -10,7 +10,7 @@ use super::stage::Stage;
 use crate::auth::messages::server_metadata::ServerMetadata;
 use crate::auth::{Scopes, Secret};
 
-/// A stage with what is known at it. Each step takes it by value and gives the next one.
+/// A stage with its data. Each step takes an activity by value and returns the next one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Activity {
     Idle,
@@ -28,30 +28,31 @@ pub(super) enum Activity {
     Refreshing(Refresh),
 }
 
-/// Why a token is wanted, and what the server has said about it.
+/// The reason for requesting a token, and the progress so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Attempt {
     /// The scopes that the challenge names.
     pub(super) challenged: Option<Scopes>,
-    /// Scopes that were requested before, which are requested again.
+    /// Scopes of an earlier request, which are requested again.
     pub(super) earlier: Scopes,
-    /// The server has a token already that is good for less: a user has to agree to more.
+    /// Whether the current token lacks scopes, so the user must grant more.
     pub(super) is_step_up: bool,
-    /// The client was registered anew because the authorization server had forgotten it. That is done once.
+    /// Whether the client was registered again because the authorization server had forgotten it. This happens at
+    /// most once.
     pub(super) has_registered_anew: bool,
-    /// The client has been registered in this attempt.
+    /// Whether the client was registered in this attempt.
     pub(super) registered_now: bool,
 }
 
 /// The MCP server as a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Resource {
-    /// What requests name it by; `None` if they do not.
+    /// The resource indicator of requests. `None` if requests contain none.
     pub(super) name: Option<String>,
     pub(super) scopes: Option<Scopes>,
-    /// Its authorization server.
+    /// The authorization server of the resource.
     pub(super) issuer: String,
-    /// It is taken for its own authorization server, as in 2025-03-26.
+    /// Whether the MCP server counts as its own authorization server, as in 2025-03-26.
     pub(super) is_fallback: bool,
 }
 
@@ -63,7 +64,7 @@ pub(super) struct Found {
     pub(super) server: ServerMetadata,
 }
 
-/// What a token is requested for, and as whom.
+/// The purpose of a token request: the resource, the client and the scopes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Purpose {
     pub(super) found: Found,
@@ -72,7 +73,7 @@ pub(super) struct Purpose {
     pub(super) scopes: Scopes,
 }
 
-/// What belongs to one login: used once.
+/// The values of one login, used once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LoginParts {
     pub(super) redirect_uri: String,
@@ -80,7 +81,7 @@ pub(super) struct LoginParts {
     pub(super) state: Secret,
 }
 
-/// What a token is given for.
+/// The proof in exchange for which a token is issued.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Proof {
     Code {
@@ -88,16 +89,16 @@ pub(super) enum Proof {
         redirect_uri: String,
         verifier: Secret,
     },
-    /// The client's own authentication.
+    /// The authentication of the client itself.
     Client,
     /// An assertion of the identity provider.
     Assertion(Secret),
 }
 
-/// A refresh of the token that there is.
+/// A refresh of the current token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Refresh {
-    /// What was found out because of a challenge; without it the time has come.
+    /// The discovered servers, if a challenge caused the refresh. `None` for a refresh that is due by time.
     pub(super) found: Option<Box<Found>>,
 }
 
@@ -127,7 +128,7 @@ impl Activity {
         }
     }
 
-    /// Whether this is a part of a refresh.
+    /// Whether this stage belongs to a refresh.
     pub(super) const fn is_refresh(&self) -> bool {
         matches!(
             self,
@@ -137,7 +138,7 @@ impl Activity {
         )
     }
 
-    /// What is asked for at the stages that wait for a server.
+    /// Returns the purpose of the request, at a stage that waits for a server.
     pub(super) const fn fetch_purpose(&self) -> FetchPurpose {
         match self {
             Self::FindingResource { .. } => FetchPurpose::ResourceMetadata,

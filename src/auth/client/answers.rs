@@ -1,4 +1,4 @@
-//! The answers of the host and of the servers. Each takes the authorizer from one stage to the next.
+//! Results from the application and responses of servers. Each one moves the authorizer from one stage to the next.
 
 use core::time::Duration;
 
@@ -18,12 +18,12 @@ use crate::auth::messages::authorization_response::AuthorizationResponse;
 use crate::auth::messages::client_assertion;
 use crate::time::Instant;
 
-/// How long after a refresh ahead of time that went wrong the next is tried.
+/// The delay before the next attempt after a failed refresh before expiry.
 pub(super) const REFRESH_AGAIN_AFTER: Duration = Duration::from_secs(30);
 
 /// # Responses of servers
 impl Authorizer {
-    /// A response has come to [`Effect::Fetch`].
+    /// Handles the response to [`Effect::Fetch`].
     pub fn fetched(&mut self, job: JobId, response: FetchedResponse<'_>, now: Instant) {
         let Some(activity) = self.answered(job) else { return };
         let purpose = activity.fetch_purpose();
@@ -37,7 +37,7 @@ impl Authorizer {
         self.proceed(outcome, now);
     }
 
-    /// There is no response to [`Effect::Fetch`].
+    /// Handles an [`Effect::Fetch`] that got no response.
     pub fn fetch_failed(&mut self, job: JobId, error: FetchError, now: Instant) {
         let Some(activity) = self.answered(job) else { return };
         let purpose = activity.fetch_purpose();
@@ -81,12 +81,12 @@ impl Authorizer {
             Activity::Refreshing(refresh) => {
                 refreshing::refreshed(&mut self.inner, refresh, response, now)
             }
-            // The host has answered something else than it was asked.
+            // The application reported a result that this stage does not wait for.
             other => Ok(other),
         }
     }
 
-    /// A server is out of order or out of reach. Nothing is forgotten.
+    /// Handles a server that fails temporarily or is unreachable. Tokens and registrations are kept.
     pub(super) fn not_answered(
         &mut self,
         activity: Activity,
@@ -112,9 +112,9 @@ impl Authorizer {
     }
 }
 
-/// # Answers of the host, and of its user
+/// # Results from the application and its user
 impl Authorizer {
-    /// The user has named a client id ([`Effect::NeedClient`]).
+    /// Handles the client id named by the user ([`Effect::NeedClient`]).
     pub fn client_named(&mut self, job: JobId, client: ConfiguredClient, now: Instant) {
         let outcome = match self.answered(job) {
             None => return,
@@ -128,7 +128,7 @@ impl Authorizer {
         self.proceed(outcome, now);
     }
 
-    /// The host is ready for a login ([`Effect::PrepareLogin`]).
+    /// Handles the material for a login ([`Effect::PrepareLogin`]).
     pub fn login_prepared(&mut self, job: JobId, material: &LoginMaterial, now: Instant) {
         let outcome = match self.answered(job) {
             None => return,
@@ -140,14 +140,14 @@ impl Authorizer {
         self.proceed(outcome, now);
     }
 
-    /// The browser has come back with this URL, or with this query. What belongs to another login, or comes a second time,
-    /// changes nothing.
+    /// Handles the redirect of the browser, given its URL or only its query. A redirect of another login, or a
+    /// repeated one, changes nothing.
     pub fn redirected(&mut self, url: &str, now: Instant) -> Redirected {
         let Activity::AwaitingUser { login, .. } = &self.activity else {
             return Redirected::Unknown;
         };
         let response = AuthorizationResponse::read(url);
-        // In constant time: secrets are compared so.
+        // `Secret` compares in constant time.
         if response.state.as_ref() != Some(&login.state) {
             return Redirected::Unknown;
         }
@@ -158,7 +158,8 @@ impl Authorizer {
         redirected
     }
 
-    /// The user has given up, or the host for them: also while it asks for a client id.
+    /// Ends a login because the user, or the application on the user's behalf, gave up. This also ends the wait for
+    /// a client id.
     pub fn abandoned(&mut self, now: Instant) {
         let is_asking =
             matches!(self.activity, Activity::AwaitingUser { .. } | Activity::NamingClient(_));
@@ -169,8 +170,8 @@ impl Authorizer {
         }
     }
 
-    /// The host has an assertion of the identity provider for its user ([`Effect::NeedAssertion`]): `subject_type` says
-    /// which kind, `urn:ietf:params:oauth:token-type:id_token` for example. The assertion is not kept.
+    /// Handles the assertion of the identity provider for its user ([`Effect::NeedAssertion`]). `subject_type` is
+    /// its token type, such as `urn:ietf:params:oauth:token-type:id_token`. The assertion is not kept.
     pub fn assertion_given(
         &mut self,
         job: JobId,
@@ -188,7 +189,7 @@ impl Authorizer {
         self.proceed(outcome, now);
     }
 
-    /// The host has signed ([`Effect::Sign`]).
+    /// Handles the signature ([`Effect::Sign`]).
     pub fn signed(&mut self, job: JobId, signature: &[u8], now: Instant) {
         let outcome = match self.answered(job) {
             None => return,
@@ -208,11 +209,11 @@ impl Authorizer {
         self.proceed(outcome, now);
     }
 
-    /// The host has taken hold of the storage, in which this is stored ([`Effect::Claim`]). A host with a storage of its
-    /// own gives `None`.
+    /// Handles the lock on the storage, with the stored state ([`Effect::Claim`]). An application with an unshared
+    /// storage passes `None`.
     pub fn claimed(&mut self, job: JobId, stored: Option<Saved>, now: Instant) {
         let Some(activity) = self.answered(job) else {
-            // It took so long that the authorization has ended.
+            // The lock arrived after the end of the authorization.
             return self.inner.effects.push_back(Effect::Unclaim);
         };
         let outcome = match activity {
@@ -225,7 +226,8 @@ impl Authorizer {
         self.proceed(outcome, now);
     }
 
-    /// The host cannot do what it was asked for: prepare a login, sign, give an assertion, claim the storage.
+    /// Handles the failure of the application to prepare a login, sign, provide an assertion, name a client, or lock
+    /// the storage.
     pub fn job_failed(&mut self, job: JobId, now: Instant) {
         let failure = match self.answered(job) {
             None => return,
@@ -239,13 +241,13 @@ impl Authorizer {
         self.proceed(Err(AuthorizationFailure::Host(failure)), now);
     }
 
-    /// Begins a refresh without a challenge. It ends at once while a server wants to be left alone.
+    /// Begins a refresh without a challenge. The refresh fails at once during a pause.
     pub(super) fn begin_refresh(&mut self, now: Instant) {
         let outcome = match &self.inner.rest {
             Some((until, failure)) if now < *until => Err(failure.clone()),
             _ => Ok(self.inner.claim(Refresh { found: None })),
         };
-        // Until it has gone well.
+        // Reset once the refresh succeeds.
         self.inner.refresh_again_at = now + REFRESH_AGAIN_AFTER;
         self.proceed(outcome, now);
     }

@@ -1,4 +1,4 @@
-//! The machine: its interface, its one way from stage to stage, and its time.
+//! `Authorizer`: the public interface, the transition between stages, and timeouts.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -19,15 +19,15 @@ use crate::auth::web_url::WebUrl;
 use crate::time::Instant;
 use crate::version::Revision;
 
-/// Gets access tokens for one MCP server and keeps them, without IO.
+/// A state machine that obtains and keeps access tokens for one MCP server, without IO.
 ///
-/// The host asks for a [`permit`](Self::permit) before each request to the MCP server, and hands challenges over
-/// ([`challenged`](Self::challenged)). It carries out every [`Effect`] in order, and reports the result. Every request
-/// that waits is released exactly once, by [`Effect::Release`].
+/// The application asks for a [`permit`](Self::permit) before each request to the MCP server, and passes in
+/// challenges ([`challenged`](Self::challenged)). The application carries out every [`Effect`] in order, and reports
+/// the result. Every waiting request is released exactly once, by [`Effect::Release`].
 ///
-/// Promises: every authorization ends, after a bounded number of requests to servers; there is one at a time, and one
-/// refresh at a time; tokens are saved before they are used; nothing secret is in `Debug`; the same inputs give the same
-/// effects. Times count from the Unix epoch.
+/// Guarantees: every authorization ends, after a bounded number of requests to servers. At most one authorization
+/// and one refresh are in progress. Tokens are saved before they are used. `Debug` shows no secret. The same inputs
+/// produce the same effects. Times count from the Unix epoch.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -53,17 +53,17 @@ use crate::version::Revision;
 pub struct Authorizer {
     pub(super) inner: Inner,
     pub(super) activity: Activity,
-    /// When the stage is over although nothing has come.
+    /// The deadline of the stage.
     pub(super) deadline: Option<Instant>,
-    /// How often more scopes were asked for, for each operation.
+    /// The number of step-ups of each operation.
     pub(super) step_ups: Vec<(String, u8)>,
 }
 
-/// What the host does with a request to the MCP server.
+/// The decision about a request to the MCP server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "either it is sent or it waits")]
 pub enum Permit<'a> {
-    /// Send it, with this token if there is one.
+    /// Send the request, with this token if there is one.
     Send(Option<AccessToken<'a>>),
     /// Wait for [`Effect::Release`].
     Wait,
@@ -71,7 +71,7 @@ pub enum Permit<'a> {
 
 /// # Starting
 impl Authorizer {
-    /// Without a token.
+    /// Creates an authorizer without a token.
     pub fn new(config: Arc<AuthorizerConfig>) -> Self {
         Self {
             inner: Inner::new(config),
@@ -81,49 +81,49 @@ impl Authorizer {
         }
     }
 
-    /// Takes over what is in the storage: at the start, or when another process has stored something. What is older than
-    /// what is known is ignored.
+    /// Restores the state from the storage: at the start, or after another process has stored a new state. A state
+    /// older than the current one is ignored.
     ///
-    /// A refresh that is under way ends if it is of other tokens. The requests that wait for it are released, to be sent
-    /// with the tokens that have been restored.
+    /// A refresh in progress ends if it belongs to other tokens. The requests that wait for it are released, to be
+    /// sent with the restored tokens.
     pub fn restore(&mut self, saved: Saved) {
         let has_other_tokens = !self.inner.saved.has_tokens_of(&saved);
         if self.inner.adopt(saved) && has_other_tokens && self.activity.is_refresh() {
-            // The signature and the response that are still to come belong to the earlier tokens.
+            // The pending signature or response belongs to the earlier tokens.
             self.end(&Verdict::Send);
         }
     }
 
-    /// Forgets the tokens, but not the registrations. What is to be stored comes as [`Effect::Save`].
+    /// Discards the tokens but keeps the registrations. An [`Effect::Save`] with the new state follows.
     pub fn log_out(&mut self) {
         if self.inner.saved.grant.take().is_some() {
-            // A storage that was read before this has the tokens still: it is older now.
+            // A state that was read earlier still contains the tokens. The new generation makes it older.
             self.inner.saved.generation += 1;
             self.inner.save();
         }
     }
 
-    /// How it is configured.
+    /// Returns the configuration.
     pub fn config(&self) -> &AuthorizerConfig {
         &self.inner.config
     }
 
-    /// What is to be stored, as the last [`Effect::Save`] had it.
+    /// Returns the state to store, as in the latest [`Effect::Save`].
     pub const fn saved(&self) -> &Saved {
         &self.inner.saved
     }
 
-    /// Which part of an authorization is under way.
+    /// Returns the current stage.
     pub const fn stage(&self) -> Stage {
         self.activity.stage()
     }
 
-    /// How many requests wait.
+    /// Returns the number of waiting requests.
     pub const fn waiting(&self) -> usize {
         self.inner.waiting.len()
     }
 
-    /// The scopes that were granted, `None` if there is no token.
+    /// Returns the granted scopes, or `None` if there is no token.
     pub fn granted(&self) -> Option<&Scopes> {
         self.inner.saved.scopes()
     }
@@ -131,7 +131,7 @@ impl Authorizer {
 
 /// # Requests to the MCP server
 impl Authorizer {
-    /// Asks how a request to this URL is sent. The token is given for the origin of the MCP server only.
+    /// Decides how to send a request to this URL. Only requests to the origin of the MCP server receive the token.
     pub fn permit(&mut self, request: RequestKey, url: &str, now: Instant) -> Permit<'_> {
         let is_for_server = WebUrl::parse(url.split('#').next().unwrap_or_default())
             .is_ok_and(|url| url.is_same_origin(&self.inner.config.server));
@@ -153,14 +153,14 @@ impl Authorizer {
         Permit::Send(self.inner.token(now))
     }
 
-    /// The MCP server has accepted a request with the token of this generation, and speaks this revision, as far as that is
-    /// known. A 5xx response does not count: the server may not have checked the token.
+    /// Notes that the MCP server accepted a request with the token of this generation, and the revision of the
+    /// server if it is known. A 5xx response does not count: the server may not have checked the token.
     pub fn accepted(&mut self, generation: Option<u64>, revision: Option<Revision>) {
         self.inner.accepted = self.inner.accepted.max(generation.unwrap_or(0));
         self.inner.revision = revision.or(self.inner.revision);
     }
 
-    /// A request that waits is no longer wanted. It is not released any more.
+    /// Forgets a waiting request. The request is no longer released.
     pub fn forget(&mut self, request: RequestKey) {
         self.inner.waiting.retain(|waiting| *waiting != request);
         self.inner.effects.retain(|effect| match effect {
@@ -169,7 +169,7 @@ impl Authorizer {
         });
     }
 
-    /// Lets a request wait, or releases it if there are too many.
+    /// Adds a request to the waiting ones, or fails it if the limit is reached.
     pub(super) fn wait(&mut self, request: RequestKey) {
         if self.inner.waiting.len() < self.inner.config.most_waiting {
             self.inner.waiting.push(request);
@@ -181,13 +181,13 @@ impl Authorizer {
 
 /// # Effects and time
 impl Authorizer {
-    /// The next thing to do. Ask until there is nothing, after each input.
+    /// Returns the next effect. Call this after each input until it returns `None`.
     #[must_use = "an effect that is dropped is never carried out"]
     pub fn poll_effect(&mut self) -> Option<Effect> {
         self.inner.effects.pop_front()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) although nothing has happened.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.activity != Activity::Idle {
             return self.deadline;
@@ -195,11 +195,11 @@ impl Authorizer {
         let grant = self.inner.saved.grant.as_ref()?;
         let due =
             grant.refresh_at(self.inner.config.refresh_before)?.max(self.inner.refresh_again_at);
-        // After the end of the token the next request refreshes it.
+        // After the expiry of the token, the next request refreshes it.
         (!grant.is_expired(due)).then_some(due)
     }
 
-    /// Does what time has brought about. Being early or late is harmless.
+    /// Handles the timeouts that are due. Calling it early or late is harmless.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.poll_timeout().is_none_or(|due| now < due) {
             return;
@@ -208,7 +208,7 @@ impl Authorizer {
             if self.inner.token(now).is_some() {
                 self.begin_refresh(now);
             } else {
-                // The next request does it.
+                // The next request refreshes the token.
                 self.inner.refresh_again_at = Instant::EPOCH + Duration::MAX;
             }
             return;
@@ -242,9 +242,9 @@ impl Authorizer {
     }
 }
 
-/// # From stage to stage
+/// # Transitions
 impl Authorizer {
-    /// Takes the stage that a step has led to.
+    /// Enters the stage that a step returned.
     pub(super) fn proceed(
         &mut self,
         outcome: Result<Activity, AuthorizationFailure>,
@@ -267,7 +267,7 @@ impl Authorizer {
         self.activity = activity;
     }
 
-    /// Ends an authorization, and releases every request that waits for it: this is the only way out.
+    /// Ends an authorization and releases every waiting request. Every authorization ends here.
     fn end(&mut self, verdict: &Verdict) {
         self.activity = Activity::Idle;
         self.deadline = None;
@@ -277,7 +277,8 @@ impl Authorizer {
         }
     }
 
-    /// Takes a step out of the stage that waits for this job. `None` if the job is another one.
+    /// Takes the activity out of the stage that waits for this job. Returns `None` if the job is not the current
+    /// one.
     pub(super) fn answered(&mut self, job: JobId) -> Option<Activity> {
         let is_it = job == self.inner.job && self.activity != Activity::Idle;
         is_it.then(|| core::mem::replace(&mut self.activity, Activity::Idle))

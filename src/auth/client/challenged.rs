@@ -1,4 +1,4 @@
-//! Challenges of the MCP server. Every authorization begins with one, except for a refresh before expiry.
+//! Challenges of the MCP server. Every authorization begins with a challenge, except for a refresh before expiry.
 
 use alloc::string::String;
 use core::time::Duration;
@@ -12,35 +12,35 @@ use crate::auth::{Challenges, Scopes};
 use crate::dialect::features::Feature;
 use crate::time::Instant;
 
-/// A response with status 401, or with 403 and a challenge.
+/// A response with status 401, or with status 403 and a challenge.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Challenged<'c> {
-    /// The status of HTTP.
+    /// The HTTP status.
     pub status: u16,
     /// The challenges of the response.
     pub challenges: &'c Challenges,
-    /// The generation of the token that the request was sent with, `None` if it had none.
+    /// The generation of the token that the request was sent with. `None` if it had no token.
     pub generation: Option<u64>,
-    /// What the request does: requests with the same text, such as calls of the same tool, share the bound on how often
-    /// more scopes are asked for.
+    /// The operation of the request. Requests with the same text, such as calls of the same tool, share the limit on
+    /// step-ups.
     pub operation: &'c str,
 }
 
 impl<'c> Challenged<'c> {
-    /// A response to a request that was sent without a token.
+    /// Describes a response to a request that was sent without a token.
     pub const fn new(status: u16, challenges: &'c Challenges) -> Self {
         Self { status, challenges, generation: None, operation: "" }
     }
 
-    /// To one that was sent with the token of this generation, if it was.
+    /// Sets the generation of the token that the request was sent with, if any.
     #[must_use]
     pub const fn generation(mut self, generation: Option<u64>) -> Self {
         self.generation = generation;
         self
     }
 
-    /// To one that does this.
+    /// Sets the operation of the request.
     #[must_use]
     pub const fn operation(mut self, operation: &'c str) -> Self {
         self.operation = operation;
@@ -48,15 +48,15 @@ impl<'c> Challenged<'c> {
     }
 }
 
-/// How long after the refusal of a token that had just been issued the next one is asked for.
+/// The pause after the server refused a token that was just issued.
 const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(60);
 
-/// How many operations are remembered for which more scopes were asked for.
+/// The number of operations whose step-ups are counted.
 const MOST_OPERATIONS: usize = 64;
 
 impl Authorizer {
-    /// The MCP server has answered a request with status 401, or with 403 and a challenge. [`Effect::Release`] says later
-    /// what becomes of the request: always, and once.
+    /// Handles a response of the MCP server with status 401, or with status 403 and a challenge. [`Effect::Release`]
+    /// later decides about the request, exactly once.
     ///
     /// [`Effect::Release`]: super::Effect::Release
     pub fn challenged(&mut self, request: RequestKey, challenged: Challenged<'_>, now: Instant) {
@@ -105,7 +105,7 @@ impl Authorizer {
         if is_fresh && challenged.generation == Some(self.inner.issued) {
             let failure = AuthorizationFailure::FreshTokenRefused;
             self.inner.refused = self.inner.issued;
-            // A user who has just logged in is not asked again at once.
+            // The user has just logged in and is not asked again at once.
             self.inner.rest = Some((now + PAUSE_AFTER_REFUSAL, failure.clone()));
             return Judgement::Release(Verdict::Fail(failure));
         }
@@ -117,7 +117,7 @@ impl Authorizer {
         Judgement::Begin(Attempt { challenged: needed, earlier, ..Attempt::default() })
     }
 
-    /// A request needs more scopes.
+    /// Decides about a request that needs more scopes.
     fn judged_scope(&mut self, operation: &str, needed: Option<Scopes>) -> Judgement {
         let failed = |needed: &Option<Scopes>| {
             let scopes = needed.as_ref().map(alloc::string::ToString::to_string);
@@ -147,7 +147,7 @@ impl Authorizer {
         })
     }
 
-    /// Counts one more time that an operation needs more scopes; false if it has been too often.
+    /// Counts a step-up of an operation. Returns false if the limit is reached.
     fn counts_step_up(&mut self, operation: &str) -> bool {
         let most = self.inner.config.most_step_ups;
         if let Some((_, count)) = self.step_ups.iter_mut().find(|(known, _)| known == operation) {

@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 use crate::auth::Secret;
 use crate::time::Instant;
 
-/// How a client shows to a token endpoint who it is.
+/// The method by which a client authenticates at a token endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[non_exhaustive]
 pub enum ClientAuthentication {
-    /// It does not: it is public.
+    /// No authentication: the client is public.
     #[serde(rename = "none")]
     None,
-    /// By its secret in the `Authorization` field.
+    /// The client secret in the `Authorization` field.
     #[serde(rename = "client_secret_basic")]
     SecretBasic,
-    /// By its secret in the body.
+    /// The client secret in the body.
     #[serde(rename = "client_secret_post")]
     SecretPost,
-    /// By an assertion that it signs.
+    /// An assertion signed by the client.
     #[serde(rename = "private_key_jwt")]
     PrivateKeyJwt,
 }
 
 impl ClientAuthentication {
-    /// The name that it has in metadata.
+    /// Returns the name of the method in metadata.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -42,59 +42,60 @@ impl ClientAuthentication {
     }
 }
 
-/// A client id that was registered beforehand.
+/// A client id that was registered in advance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ConfiguredClient {
     /// The client id.
     pub client_id: String,
-    /// The secret, for a client that has one.
+    /// The secret of a confidential client.
     pub secret: Option<Secret>,
-    /// The key, for a client that signs. The key itself never gets in here.
+    /// The description of the key of a client that signs assertions. The key itself is never passed in.
     pub key: Option<SigningKey>,
-    /// The issuer that has registered the client. Without it the client belongs to the first issuer that it is used with.
+    /// The issuer that registered the client. Without an issuer the client is bound to the first issuer that it is
+    /// used with.
     pub issuer: Option<String>,
 }
 
-/// What is said about a key that the host signs with.
+/// The description of a key that the application signs with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct SigningKey {
-    /// The algorithm, by its name in JWS: `ES256`, for example.
+    /// The JWS name of the algorithm, such as `ES256`.
     pub algorithm: String,
     /// The id of the key.
     pub key_id: Option<String>,
 }
 
 impl SigningKey {
-    /// A key for this algorithm.
+    /// Describes a key for this algorithm.
     pub fn new(algorithm: impl Into<String>, key_id: Option<String>) -> Self {
         Self { algorithm: algorithm.into(), key_id }
     }
 }
 
 impl ConfiguredClient {
-    /// A public client.
+    /// Creates a public client.
     pub fn new(client_id: impl Into<String>) -> Self {
         Self { client_id: client_id.into(), secret: None, key: None, issuer: None }
     }
 
-    /// With a secret. Name the [`issuer`](Self::issuer), too: without one, the first authorization server that the MCP
-    /// server names gets the secret.
+    /// Sets the secret. Set the [`issuer`](Self::issuer) as well: otherwise the first authorization server that the
+    /// MCP server names receives the secret.
     #[must_use]
     pub fn secret(mut self, secret: impl Into<String>) -> Self {
         self.secret = Some(Secret::new(secret));
         self
     }
 
-    /// With a key that the host signs with, by this algorithm: see [`Effect::Sign`](super::Effect::Sign).
+    /// Sets the key and the algorithm that the application signs with: see [`Effect::Sign`](super::Effect::Sign).
     #[must_use]
     pub fn key(mut self, algorithm: impl Into<String>, key_id: Option<String>) -> Self {
         self.key = Some(SigningKey::new(algorithm, key_id));
         self
     }
 
-    /// For this issuer only.
+    /// Restricts the client to this issuer.
     #[must_use]
     pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Some(issuer.into());
@@ -110,21 +111,21 @@ pub(in crate::auth) struct Client {
     pub(in crate::auth) secret: Option<Secret>,
     pub(in crate::auth) secret_expires_at: Option<Instant>,
     pub(in crate::auth) key: Option<SigningKey>,
-    /// The way to authenticate that was registered, if one was.
+    /// The authentication method that was registered, if any.
     pub(in crate::auth) method: Option<ClientAuthentication>,
-    /// The redirect URI that was registered, if one was.
+    /// The redirect URI that was registered, if any.
     pub(in crate::auth) redirect_uri: Option<String>,
     pub(in crate::auth) source: ClientSource,
 }
 
-/// Where a client id comes from.
+/// The source of a client id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 pub(in crate::auth) enum ClientSource {
-    /// From the configuration, or from the user.
+    /// The configuration or the user.
     Configured,
-    /// It is the URL of a metadata document.
+    /// The client id is the URL of a client ID metadata document.
     Document,
-    /// The authorization server has issued it.
+    /// The authorization server issued the client id.
     Registered,
 }
 
@@ -142,12 +143,13 @@ impl Client {
         }
     }
 
-    /// Whether the secret is no longer valid.
+    /// Whether the secret has expired.
     pub(in crate::auth) fn is_expired(&self, now: Instant) -> bool {
         self.secret_expires_at.is_some_and(|at| at <= now)
     }
 
-    /// How to authenticate where these methods are supported; `None` stands for a server that does not say.
+    /// Selects a method among the supported ones. `None` as the argument represents a server whose metadata omits
+    /// the list.
     pub(in crate::auth) fn authentication(
         &self,
         supported: Option<&[String]>,
@@ -172,7 +174,7 @@ impl Client {
         let registered = self.method.filter(can).filter(is_supported);
         let known =
             || supported.iter().filter_map(|name| ClientAuthentication::named(name)).filter(can);
-        // A client that can show who it is does so.
+        // Prefer a method that authenticates the client.
         let shown = || known().find(|method| *method != ClientAuthentication::None);
         registered.or_else(shown).or_else(|| known().next())
     }

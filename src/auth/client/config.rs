@@ -1,4 +1,4 @@
-//! The configuration of the authorization of one MCP server.
+//! `AuthorizerConfig`: the configuration of the authorization for one MCP server.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use crate::auth::messages::registration;
 use crate::auth::web_url::{UrlError, WebUrl};
 use crate::auth::{Scopes, Secret};
 
-/// How a client of one MCP server gets its tokens.
+/// The configuration by which a client of one MCP server obtains its tokens.
 ///
 /// ```
 /// use mcp_sansio::auth::{AuthorizerConfig, ClientMetadata};
@@ -24,65 +24,64 @@ use crate::auth::{Scopes, Secret};
 pub struct AuthorizerConfig {
     /// The URL of the MCP server.
     pub(in crate::auth) server: WebUrl,
-    /// How tokens are got. Default: a user agrees in a browser.
+    /// The grant that tokens are obtained by. Default: the authorization code grant.
     pub flow: Flow,
-    /// Client ids that were registered beforehand. They are preferred to every other way.
+    /// Client ids that were registered in advance, which take precedence over every other source of a client id.
     pub clients: Vec<ConfiguredClient>,
-    /// The URL of a client ID metadata document: it is the client id wherever the authorization server takes such
-    /// documents.
+    /// The URL of a client ID metadata document, which is the client id at every authorization server that supports
+    /// such documents.
     pub(in crate::auth) metadata_document: Option<WebUrl>,
-    /// The key that the client signs with where its metadata document is its client id. The document has to say so:
-    /// [`ClientMetadata::jwks_uri`]. Without it the client is public there.
+    /// The key that the client signs with when its client id is its metadata document. The document must declare it:
+    /// [`ClientMetadata::jwks_uri`]. Without a key the client is public there.
     pub document_key: Option<SigningKey>,
-    /// What a dynamic registration says of the client. Without it nothing is registered.
+    /// The client metadata of a dynamic registration. Without it the client is not registered dynamically.
     pub registration: Option<ClientMetadata>,
-    /// Whether the host can ask its user for a client id where there is no other way
+    /// Whether the application can ask its user for a client id if there is no other source
     /// ([`Effect::NeedClient`](super::Effect::NeedClient)). Default false.
     pub can_name_client: bool,
     /// Scopes that are requested in addition to those that the server names.
     pub scopes: Scopes,
-    /// Whether `offline_access` is requested where the authorization server has that scope, which gives a refresh token
-    /// at many of them. Default false.
+    /// Whether `offline_access` is requested from authorization servers with this scope. Many of them then issue a
+    /// refresh token. Default false.
     pub offline_access: bool,
-    /// Whether a request for `offline_access` has `prompt=consent`, which some OpenID providers require: they ask the user
-    /// again.
-    /// Default false.
+    /// Whether a request for `offline_access` contains `prompt=consent`, which some OpenID providers require: they
+    /// ask the user again. Default false.
     pub asks_for_consent: bool,
-    /// Whether the request names the resource also to an authorization server of 2025-03-26. Default true: one that does
-    /// not know the parameter ignores it.
+    /// Whether requests to an authorization server of 2025-03-26 contain the resource indicator. Default true: a
+    /// server that does not know the parameter ignores it.
     pub resource_always: bool,
-    /// Whether more scopes are asked for when the server says that a request needs them. That opens a browser again.
-    /// Default true.
+    /// Whether more scopes are requested when the server requires them for a request (step-up), which opens a
+    /// browser again. Default true.
     pub step_up: bool,
-    /// How often more scopes are asked for because of one operation. Default 2.
+    /// The maximum number of step-ups per operation. Default 2.
     pub most_step_ups: u8,
-    /// When the MCP server itself is taken for its authorization server, as in 2025-03-26.
+    /// Whether the MCP server may count as its own authorization server, as in 2025-03-26.
     pub fallback: Fallback,
-    /// Which URLs may be fetched because a server names them.
+    /// The policy for fetching URLs that a server names.
     pub policy: FetchPolicy,
-    /// How long a request to an authorization server may take. Default 30 s.
+    /// The timeout of a request to an authorization server. Default 30 s.
     pub fetch_timeout: Duration,
-    /// Most bytes of a response. Default 64 KiB.
+    /// The maximum length of a response in bytes. Default 64 KiB.
     pub most_bytes: usize,
-    /// How long the user may take. Default 10 min.
+    /// The time limit of the user. Default 10 min.
     pub user_timeout: Duration,
-    /// How long before its end a token is refreshed. Default 60 s, and at most half of its lifetime.
+    /// The time before its expiry at which a token is refreshed. Default 60 s, at most half of its lifetime.
     pub refresh_before: Duration,
-    /// How many requests wait for authorization at most. Default 1024.
+    /// The maximum number of requests that wait for authorization. Default 1024.
     pub most_waiting: usize,
 }
 
-/// How tokens are got.
+/// The flow by which tokens are obtained.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Flow {
-    /// A user agrees in a browser: the authorization code grant with PKCE.
+    /// A user consents in a browser: the authorization code grant with PKCE.
     AuthorizationCode,
-    /// The client acts for itself
+    /// The client acts on its own behalf
     /// ([client credentials](https://modelcontextprotocol.io/extensions/auth/oauth-client-credentials)). One of
-    /// [`AuthorizerConfig::clients`] has to have a secret or a key.
+    /// [`AuthorizerConfig::clients`] must have a secret or a key.
     ClientCredentials,
-    /// The organisation of the user has agreed: an assertion of its identity provider is exchanged
+    /// The user's organisation has consented: an assertion of its identity provider is exchanged
     /// ([enterprise-managed authorization](https://modelcontextprotocol.io/extensions/auth/enterprise-managed-authorization)).
     Enterprise(IdentityProvider),
 }
@@ -91,64 +90,64 @@ pub enum Flow {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct IdentityProvider {
-    /// Where assertions are exchanged.
+    /// The endpoint at which assertions are exchanged.
     pub(in crate::auth) token_endpoint: WebUrl,
-    /// The client id that the host has there.
+    /// The client id of the application at the identity provider.
     pub client_id: String,
-    /// The secret, if the host has one.
+    /// The secret of the application, if it has one.
     pub secret: Option<Secret>,
 }
 
 impl IdentityProvider {
-    /// The provider with this token endpoint, at which the host has this client id.
+    /// Creates a provider with this token endpoint, at which the application has this client id.
     ///
     /// # Errors
     ///
-    /// [`UrlError`] if the URL cannot be used.
+    /// [`UrlError`] if the URL is unusable.
     pub fn new(token_endpoint: &str, client_id: impl Into<String>) -> Result<Self, UrlError> {
         let token_endpoint = WebUrl::parse(token_endpoint)?;
         Ok(Self { token_endpoint, client_id: client_id.into(), secret: None })
     }
 }
 
-/// When the MCP server itself is taken for its authorization server
+/// Whether the MCP server may count as its own authorization server
 /// ([2025-03-26](https://modelcontextprotocol.io/specification/2025-03-26/basic/authorization#server-metadata-discovery)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fallback {
-    /// If it has no metadata of a resource, and has not spoken a later revision.
+    /// If the server publishes no protected resource metadata and is not known to speak a later revision.
     #[default]
     UnlessNewer,
-    /// If it has no metadata of a resource.
+    /// If the server publishes no protected resource metadata.
     Always,
     /// Never.
     Never,
 }
 
-/// What a client says of itself when it is registered.
+/// The metadata of a client for its registration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ClientMetadata {
     /// The name that users see.
     pub name: String,
-    /// A page about the client.
+    /// The URL of a page about the client.
     pub uri: Option<String>,
-    /// A picture.
+    /// The URL of a logo.
     pub logo_uri: Option<String>,
-    /// Where its public keys are, for a client that signs.
+    /// The URL of the public keys, for a client that signs.
     pub jwks_uri: Option<String>,
-    /// Where it runs.
+    /// The application type.
     pub application_type: ApplicationType,
 }
 
-/// Where a client runs, which decides which redirect URIs it can have
+/// The application type of a client, which determines its valid redirect URIs
 /// ([application type](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration#application-type-and-redirect-uri-constraints)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ApplicationType {
-    /// On the machine of its user.
+    /// The client runs on the user's machine.
     Native,
-    /// On a server.
+    /// The client runs on a server.
     Web,
 }
 
@@ -162,20 +161,20 @@ impl ApplicationType {
 }
 
 impl ClientMetadata {
-    /// A program on the machine of its user.
+    /// Describes a program on the user's machine.
     pub fn native(name: impl Into<String>) -> Self {
         let application_type = ApplicationType::Native;
         Self { name: name.into(), uri: None, logo_uri: None, jwks_uri: None, application_type }
     }
 
-    /// A program on a server.
+    /// Describes a program on a server.
     pub fn web(name: impl Into<String>) -> Self {
         Self { application_type: ApplicationType::Web, ..Self::native(name) }
     }
 
-    /// The client ID metadata document to publish at `url`
+    /// Returns the client ID metadata document to publish at `url`
     /// ([requirements](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration#implementation-requirements)).
-    /// It never holds a secret.
+    /// The document never contains a secret.
     ///
     /// ```
     /// use mcp_sansio::auth::ClientMetadata;
@@ -190,13 +189,13 @@ impl ClientMetadata {
 }
 
 impl AuthorizerConfig {
-    /// For the MCP server at this URL, without any way to get a client id yet.
+    /// Creates a configuration for the MCP server at this URL, without any source of a client id.
     ///
     /// # Errors
     ///
-    /// [`UrlError`] if the URL cannot be used.
+    /// [`UrlError`] if the URL is unusable.
     pub fn new(server: &str) -> Result<Self, UrlError> {
-        // Clients may have it for themselves, and no server gets to see it.
+        // Clients may use a fragment locally; it is never sent to a server.
         let server = WebUrl::parse(server.split('#').next().unwrap_or_default())?;
         let policy = FetchPolicy { loopback: server.is_loopback(), ..FetchPolicy::default() };
         Ok(Self {
@@ -223,16 +222,16 @@ impl AuthorizerConfig {
         })
     }
 
-    /// The URL of the MCP server.
+    /// Returns the URL of the MCP server.
     pub const fn server(&self) -> &WebUrl {
         &self.server
     }
 
-    /// With the URL of a client ID metadata document.
+    /// Sets the URL of a client ID metadata document.
     ///
     /// # Errors
     ///
-    /// [`InvalidDocumentUrl`] if no authorization server would take it.
+    /// [`InvalidDocumentUrl`] if no authorization server would accept the URL.
     pub fn metadata_document(&mut self, url: &str) -> Result<&mut Self, InvalidDocumentUrl> {
         let url = WebUrl::parse(url).map_err(|_| InvalidDocumentUrl)?;
         let has_dots = url.path().split('/').any(|segment| matches!(segment, "." | ".."));
@@ -243,7 +242,7 @@ impl AuthorizerConfig {
         Ok(self)
     }
 
-    /// How the client authenticates if it is identified by its metadata document.
+    /// Returns the authentication method of a client that is identified by its metadata document.
     pub(in crate::auth) fn document_authentication(&self) -> ClientAuthentication {
         match self.document_key {
             Some(_) => ClientAuthentication::PrivateKeyJwt,
@@ -252,8 +251,8 @@ impl AuthorizerConfig {
     }
 }
 
-/// The URL of a client ID metadata document has to be `https`, with a path that is more than a slash and has no dot
-/// segments. The caller is at fault.
+/// The URL of a client ID metadata document is not a usable `https` URL, has only a slash or nothing as its path, or
+/// contains dot segments. The caller is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("not the URL of a client ID metadata document")]
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! Finding the authorization server of an MCP server
+//! Discovery of the authorization server of an MCP server
 //! ([discovery](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/authorization-server-discovery)).
 
 use alloc::boxed::Box;
@@ -19,8 +19,8 @@ use crate::auth::web_url::WebUrl;
 use crate::dialect::features::Feature;
 use crate::time::Instant;
 
-/// Begins at the place that the challenge names, or at the usual places. A place that must not be fetched counts as
-/// not named.
+/// Begins with the URL that the challenge names, otherwise with the well-known URLs. A named URL that must not be
+/// fetched is ignored.
 pub(super) fn find_resource(inner: &mut Inner, attempt: Attempt, named: Option<&str>) -> Step {
     let place = FetchPurpose::ResourceMetadata.place();
     let named = named.and_then(|named| WebUrl::parse(named).ok());
@@ -38,7 +38,7 @@ fn next_resource_place(inner: &mut Inner, attempt: Attempt, mut places: VecDeque
     Ok(Activity::FindingResource { attempt, places })
 }
 
-/// Reads the metadata of the resource. If the response has none, the next place is asked.
+/// Parses the protected resource metadata. If the response contains none, the next URL is tried.
 pub(super) fn resource_fetched(
     inner: &mut Inner,
     attempt: Attempt,
@@ -62,7 +62,7 @@ pub(super) fn resource_fetched(
     find_server(inner, attempt, Resource { name, scopes, issuer, is_fallback: false })
 }
 
-/// The issuer that the client has a client id at, or the first.
+/// Returns the first issuer at which a client id exists, otherwise the first issuer.
 fn chosen(inner: &Inner, document: &ResourceMetadata) -> Option<String> {
     let has_client = |issuer: &&String| {
         let is_configured =
@@ -73,7 +73,7 @@ fn chosen(inner: &Inner, document: &ResourceMetadata) -> Option<String> {
     issuers.iter().find(has_client).or_else(|| issuers.first()).cloned()
 }
 
-/// There is no metadata of the resource: it may be a server of 2025-03-26.
+/// Handles missing protected resource metadata: the server may be of 2025-03-26.
 fn fall_back(inner: &mut Inner, attempt: Attempt) -> Step {
     let has_metadata = |revision| Feature::ResourceMetadata.is_in(revision);
     let is_newer = inner.revision.is_some_and(has_metadata);
@@ -115,7 +115,8 @@ fn next_server_place(
     Ok(Activity::FindingServer { attempt, resource, places })
 }
 
-/// A document that is refused ends the search: another place would be asked for a document that suits better.
+/// Parses the metadata of the authorization server. An unusable document ends the search; the other URLs are not
+/// tried for a more suitable one.
 pub(super) fn server_fetched(
     inner: &mut Inner,
     attempt: Attempt,
@@ -149,7 +150,7 @@ fn without_document(inner: &Inner) -> Result<ServerMetadata, AuthorizationFailur
     ServerMetadata::without_document(&inner.config.server).ok_or(missing)
 }
 
-/// Whether the server has what the flow needs, at URLs that can be used.
+/// Checks that the server supports the flow, at usable URLs.
 fn check_server(
     inner: &Inner,
     server: &ServerMetadata,
@@ -169,7 +170,7 @@ fn check_server(
             if !server.has_code_response() {
                 return Err(unusable(&server.issuer, "response_types_supported"));
             }
-            // The metadata of 2025-03-26 need not say so.
+            // Metadata of 2025-03-26 need not declare PKCE.
             if !server.has_pkce && !is_fallback {
                 return Err(AuthorizationFailure::NoPkce);
             }
@@ -190,7 +191,8 @@ fn check_server(
     Ok(())
 }
 
-/// The servers are known. A token that can be refreshed there is refreshed; one of another issuer has no use any more.
+/// Continues with the discovered servers. A token that can be refreshed there is refreshed; a token of another
+/// issuer is discarded.
 fn found(inner: &mut Inner, found: Found, now: Instant) -> Step {
     let is_same = |issuer: &String, found: &Found| *issuer == found.server.issuer;
     match &inner.saved.grant {
@@ -210,7 +212,7 @@ fn found(inner: &mut Inner, found: Found, now: Instant) -> Step {
         }
         _ => {}
     }
-    // What the authorization server has issued to a client whose secret has run out is of no use.
+    // A registered client whose secret has expired is useless.
     inner
         .saved
         .clients
@@ -234,5 +236,5 @@ fn unusable(issuer: &str, member: &'static str) -> AuthorizationFailure {
     AuthorizationFailure::UnusableMetadata { issuer: issuer.into(), member }
 }
 
-/// The profile of grants by which an organisation agrees for its users.
+/// The grant profile of enterprise-managed authorization.
 const ID_JAG_PROFILE: &str = "urn:ietf:params:oauth:grant-profile:id-jag";

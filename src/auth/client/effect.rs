@@ -1,4 +1,4 @@
-//! Effects: requests of the machine to its host.
+//! `Effect`: a request of the authorizer to the application.
 
 use alloc::string::String;
 use core::fmt;
@@ -8,110 +8,111 @@ use super::failure::AuthorizationFailure;
 use super::saved::Saved;
 use crate::auth::Secret;
 
-/// Names a request of the host to the MCP server while it waits for authorization. The host chooses it.
+/// The key of a request to the MCP server that may wait for authorization. The application chooses the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(clippy::exhaustive_structs, reason = "it is a number of the host's")]
 pub struct RequestKey(pub u64);
 
-/// Names something that the host was asked to do and answers later. An answer to another one than the last is ignored.
+/// The id of an effect whose result the application reports later. Only the result of the latest job is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(pub(in crate::auth) u64);
 
-/// Something that the host is asked to do, in the order in which the effects come: what is to be saved has to be saved
+/// A request to the application. Effects must be carried out in order: a [`Save`](Self::Save) must be complete
 /// before the next effect is carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there are few at a time, and they do not stay")]
 pub enum Effect {
-    /// Make an HTTP request, and pass its response or its error on:
-    /// [`fetched`](super::Authorizer::fetched) or [`fetch_failed`](super::Authorizer::fetch_failed).
+    /// Send an HTTP request, and report its response or its error: [`fetched`](super::Authorizer::fetched) or
+    /// [`fetch_failed`](super::Authorizer::fetch_failed).
     Fetch(Fetch),
-    /// The user will be asked: give entropy and the URI that the browser shall come back to
-    /// ([`login_prepared`](super::Authorizer::login_prepared)). A program on the machine of its user begins to listen
-    /// there now.
+    /// Prepare a login: provide entropy and the redirect URI
+    /// ([`login_prepared`](super::Authorizer::login_prepared)). A program on the user's machine begins to listen at
+    /// the redirect URI now.
     PrepareLogin {
-        /// Names the answer.
+        /// The id of the job.
         job: JobId,
-        /// The redirect URI that was registered, if there is a registration: the same one, but for the port of a loopback
-        /// address, has to be used again. With another one the client is registered anew, where that is possible.
+        /// The registered redirect URI, if the client was registered. The login must use the same URI, except that
+        /// the port of a loopback address may differ. With another URI the client is registered again, where
+        /// possible.
         registered: Option<String>,
     },
-    /// Show this URL to the user, and open it in a browser, without a shell. The browser comes back with
-    /// [`redirected`](super::Authorizer::redirected); a user who gives up is
+    /// Show this URL to the user and open it in a browser, without a shell. Report the redirect of the browser with
+    /// [`redirected`](super::Authorizer::redirected), and a user who gives up with
     /// [`abandoned`](super::Authorizer::abandoned).
     OpenUrl(BrowserUrl),
     /// Ask the user for a client id at this issuer ([`client_named`](super::Authorizer::client_named)).
     NeedClient {
-        /// Names the answer.
+        /// The id of the job.
         job: JobId,
         /// The issuer.
         issuer: String,
     },
-    /// Give an assertion of the identity provider for its user
+    /// Provide an assertion of the identity provider for its user
     /// ([`assertion_given`](super::Authorizer::assertion_given)).
     NeedAssertion {
-        /// Names the answer.
+        /// The id of the job.
         job: JobId,
     },
     /// Sign ([`signed`](super::Authorizer::signed)).
     Sign(Signing),
-    /// Take hold of the storage, so that no other process refreshes the same token, and tell what is stored
+    /// Lock the storage, so that no other process refreshes the same token, and report the stored state
     /// ([`claimed`](super::Authorizer::claimed)).
     Claim {
-        /// Names the answer.
+        /// The id of the job.
         job: JobId,
     },
-    /// Store this, instead of what was stored for this MCP server before. What is stored stays if it
-    /// [is newer](Saved::is_newer_than): another process has logged in meanwhile, or out. A storage that processes share is
-    /// locked for the comparison and the write, unless it is locked already because of [`Claim`](Self::Claim).
+    /// Replace the stored state of this MCP server with this one, unless the stored state
+    /// [is newer](Saved::is_newer_than): another process has meanwhile logged in or out. Lock a storage that
+    /// processes share for the comparison and the write, unless it is already locked by [`Claim`](Self::Claim).
     Save(Saved),
-    /// Let go of the storage.
+    /// Unlock the storage.
     Unclaim,
-    /// A request that waited goes on, in this way.
+    /// Release a waiting request.
     Release {
         /// The request.
         request: RequestKey,
-        /// What becomes of it.
+        /// The decision about the request.
         verdict: Verdict,
     },
 }
 
-/// What becomes of a request that waited for authorization.
+/// The decision about a request that waited for authorization.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::exhaustive_enums, reason = "either it is sent or it is not")]
 pub enum Verdict {
-    /// Send it, again or for the first time, with the token that there is now.
+    /// Send the request, again or for the first time, with the current token.
     Send,
-    /// There is no token for it.
+    /// Fail the request: there is no token for it.
     Fail(AuthorizationFailure),
 }
 
-/// A request of HTTP. Redirects must not be followed, and neither cookies nor other credentials be added.
+/// An HTTP request. The application must not follow redirects, and must not add cookies or other credentials.
 ///
 /// `Debug` shows neither the body nor the values of fields.
 #[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Fetch {
-    /// Names the answer.
+    /// The id of the job.
     pub job: JobId,
-    /// What is asked for.
+    /// The purpose of the request.
     pub purpose: FetchPurpose,
     /// `GET` or `POST`.
     pub method: &'static str,
     /// The URL.
     pub url: String,
-    /// The value of `Content-Type`, if there is a body.
+    /// The value of `Content-Type`, if the request has a body.
     pub content_type: Option<&'static str>,
-    /// The value of `Authorization`: the client shows who it is.
+    /// The value of `Authorization`, if the client authenticates there.
     pub authorization: Option<Secret>,
-    /// The value of `MCP-Protocol-Version`, if it goes with the request.
+    /// The value of `MCP-Protocol-Version`, if the request has this field.
     pub protocol_version: Option<&'static str>,
     /// The body.
     pub body: Secret,
-    /// A response with a longer body has to be given up
-    /// ([`FetchError::TooLarge`](super::FetchError::TooLarge)).
+    /// The maximum length of the response body. A longer body must fail with
+    /// [`FetchError::TooLarge`](super::FetchError::TooLarge).
     pub most_bytes: usize,
-    /// How long it may take.
+    /// The timeout of the request.
     pub within: Duration,
 }
 
@@ -127,17 +128,17 @@ impl fmt::Debug for Fetch {
     }
 }
 
-/// What is asked for with a request of HTTP.
+/// The purpose of an HTTP request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum FetchPurpose {
-    /// The metadata of the MCP server as a resource.
+    /// The protected resource metadata of the MCP server.
     ResourceMetadata,
-    /// The metadata of its authorization server.
+    /// The metadata of the authorization server.
     ServerMetadata,
     /// A client id.
     Registration,
-    /// A token for a code, or for the client itself.
+    /// A token for an authorization code, or for the client itself.
     Token,
     /// A token for a refresh token.
     Refresh,
@@ -146,7 +147,7 @@ pub enum FetchPurpose {
 }
 
 impl FetchPurpose {
-    /// The server that is asked, in words, for failures.
+    /// Describes the server or endpoint, for failures.
     pub(in crate::auth) const fn place(self) -> &'static str {
         match self {
             Self::ResourceMetadata => "the metadata of the server",
@@ -158,7 +159,8 @@ impl FetchPurpose {
     }
 }
 
-/// The URL at which the user agrees. It holds the state of the login, so it is for the browser of the user only.
+/// The URL at which the user consents. The URL contains the state of the login, so it is only for the user's
+/// browser.
 ///
 /// `Debug` shows the URL without its query.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -172,7 +174,7 @@ impl BrowserUrl {
         Self { url }
     }
 
-    /// The URL: `https`, or `http` to this machine.
+    /// Returns the URL: `https`, or `http` to this machine.
     pub fn as_str(&self) -> &str {
         self.url.expose()
     }
@@ -184,33 +186,34 @@ impl fmt::Debug for BrowserUrl {
     }
 }
 
-/// Something to sign with the key of the client, as in a JSON Web Signature
+/// A request to sign with the client's key, as in a JSON Web Signature
 /// ([RFC 7515](https://www.rfc-editor.org/rfc/rfc7515)).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Signing {
-    /// Names the answer.
+    /// The id of the job.
     pub job: JobId,
-    /// The client whose key it is.
+    /// The client that owns the key.
     pub client_id: String,
     /// The algorithm.
     pub algorithm: String,
     /// The id of the key, if one is configured.
     pub key_id: Option<String>,
-    /// The bytes to sign: header and claims, each in base64url, with a dot between.
+    /// The bytes to sign: header and claims, each in base64url, separated by a dot.
     pub input: String,
 }
 
-/// Why there is no response to a request of HTTP.
+/// The reason why an HTTP request got no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::exhaustive_enums, reason = "what matters is whether the server can have seen it")]
 pub enum FetchError {
     /// Nothing was sent.
     NotSent,
-    /// Something was sent, and there is no whole response.
+    /// The request was at least partly sent, and no complete response arrived.
     Broken,
-    /// The body was longer than allowed.
+    /// The body exceeded the length limit.
     TooLarge,
-    /// The name leads to an address that the [`FetchPolicy`](crate::auth::FetchPolicy) does not allow. Nothing was sent.
+    /// The host name resolves to an address that the [`FetchPolicy`](crate::auth::FetchPolicy) forbids. Nothing was
+    /// sent.
     NotAllowed,
 }

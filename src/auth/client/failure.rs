@@ -5,50 +5,50 @@ use core::time::Duration;
 
 use crate::auth::UrlError;
 
-/// Why there is no access token for a request.
+/// The reason why there is no access token for a request.
 ///
-/// `Display` shows no secret. Texts of servers appear as they came; they are for people and must not be interpreted.
+/// `Display` shows no secret. Texts of servers appear unchanged; they are for humans and must not be interpreted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthorizationFailure {
-    /// The MCP server publishes no metadata that name its authorization server. The server is at fault.
+    /// The MCP server publishes no metadata that names its authorization server. The server is at fault.
     #[error("the server does not say which authorization server it trusts")]
     NoResourceMetadata,
-    /// The metadata are those of another resource. The server is at fault, or a proxy between.
+    /// The metadata describes another resource. The server, or a proxy in front of it, is at fault.
     #[error("the metadata are those of the resource {0:?}, which is not this server")]
     ResourceMismatch(String),
-    /// The server takes tokens only in ways that MCP does not allow.
+    /// The server accepts tokens only in ways that MCP does not allow.
     #[error("the server does not take tokens in the Authorization field")]
     NoHeaderTokens,
-    /// The metadata of the resource name no authorization server.
+    /// The protected resource metadata names no authorization server.
     #[error("the metadata of the server name no authorization server")]
     NoAuthorizationServer,
-    /// No metadata of the authorization server have been found.
+    /// No metadata of the authorization server was found.
     #[error("the authorization server {issuer:?} has no metadata that can be read")]
     NoServerMetadata {
         /// The issuer.
         issuer: String,
     },
-    /// The metadata of the authorization server cannot be used because of this member.
+    /// The metadata of the authorization server is unusable because of this member.
     #[error("the member {member:?} of the metadata of {issuer:?} cannot be used")]
     UnusableMetadata {
-        /// The issuer that was asked for.
+        /// The requested issuer.
         issuer: String,
-        /// The member that is missing or wrong.
+        /// The member that is missing or invalid.
         member: &'static str,
     },
-    /// A document or a response is of another issuer than the one that was asked.
+    /// A document or a response belongs to another issuer than the expected one.
     #[error("{place} is of another issuer than {expected:?}, or names none")]
     IssuerMismatch {
-        /// Where the issuer is named.
+        /// The place where the issuer is named.
         place: IssuerPlace,
-        /// The issuer that was expected.
+        /// The expected issuer.
         expected: String,
     },
-    /// The authorization server does not say that it supports PKCE with S256.
+    /// The authorization server does not declare support for PKCE with S256.
     #[error("the authorization server does not support PKCE with S256")]
     NoPkce,
-    /// There is no client id for this authorization server and no way to get one.
+    /// There is no client id for this authorization server and no way to obtain one.
     #[error("there is no way to register with {issuer:?}")]
     NoRegistration {
         /// The issuer.
@@ -57,122 +57,122 @@ pub enum AuthorizationFailure {
     /// The authorization server refused to register the client.
     #[error("the registration was refused: {0}")]
     RegistrationRefused(OAuthError),
-    /// The authorization server does not have the grant, or the way to authenticate, that is configured.
+    /// The authorization server does not support the configured grant or authentication method.
     #[error("the authorization server does not support {0:?}")]
     Unsupported(&'static str),
-    /// The user, or the authorization server for them, said no.
+    /// The user, or the authorization server on the user's behalf, denied the authorization.
     #[error("authorization was denied: {0}")]
     Denied(OAuthError),
-    /// The user gave up, or took longer than allowed.
+    /// The user gave up or exceeded the time limit.
     #[error("authorization was not finished by the user")]
     Abandoned,
-    /// The browser came back with something that is no answer.
+    /// The parameters of the redirect are not a valid authorization response.
     #[error("the answer of the authorization server is malformed")]
     InvalidResponse,
-    /// The token endpoint refused.
+    /// The token endpoint refused the request.
     #[error("the token request was refused: {0}")]
     TokenRefused(OAuthError),
-    /// The token endpoint answered with something that is no token, because of this member.
+    /// The token response is unusable because of this member.
     #[error("the member {0:?} of the token response cannot be used")]
     InvalidToken(&'static str),
-    /// The scopes that the request needs cannot be had: they were requested already, as often as is allowed, or
-    /// step-up is switched off.
+    /// The scopes that the request needs are unavailable: they were already requested as often as the limit allows,
+    /// or step-up is disabled.
     #[error("the scopes that the request needs cannot be had: {0}")]
     ScopeUnavailable(String),
-    /// The server refused an access token that had just been issued.
+    /// The server refused an access token that was just issued.
     #[error("the server refuses an access token that has just been issued")]
     FreshTokenRefused,
-    /// The server refused the request itself with 403. No token would change that.
+    /// The server refused the request itself with 403. Another token would not help.
     #[error("the server forbids the request")]
     Forbidden,
     /// A server named a URL that must not be fetched.
     #[error("{place} must not be fetched: {reason}")]
     NotAllowed {
-        /// Which URL.
+        /// The purpose of the URL.
         place: &'static str,
-        /// Why.
+        /// The reason.
         reason: NotAllowed,
     },
-    /// A server is out of order, or cannot be reached. Nothing has been forgotten; later it may go well.
+    /// A server fails temporarily or is unreachable. Tokens and registrations are kept; a later attempt may succeed.
     #[error("{place} could not be reached, or failed for now")]
     Transient {
-        /// Who was asked.
+        /// The server or endpoint.
         place: &'static str,
-        /// The status of HTTP, `None` if there was no response.
+        /// The HTTP status. `None` if there was no response.
         status: Option<u16>,
-        /// How long the server asks to be left alone.
+        /// The delay that the server requests before the next attempt.
         retry_after: Option<Duration>,
     },
-    /// A response was longer than allowed.
+    /// A response exceeded the length limit.
     #[error("{place} answered with more bytes than allowed")]
     TooLarge {
-        /// Who was asked.
+        /// The server or endpoint.
         place: &'static str,
     },
-    /// A request was answered with a status that it cannot have.
+    /// A response has a status that is invalid for its request.
     #[error("{place} answered with status {status}")]
     UnexpectedStatus {
-        /// Who was asked.
+        /// The server or endpoint.
         place: &'static str,
-        /// The status of HTTP.
+        /// The HTTP status.
         status: u16,
     },
-    /// The host could not do its part in time: sign, name a client, make ready for a redirect, lock the storage.
+    /// The application failed to do its part in time: sign, name a client, prepare for a redirect, or lock the
+    /// storage.
     #[error("the host could not {0}")]
     Host(&'static str),
-    /// So many requests wait for authorization that this one cannot.
+    /// The limit on requests that wait for authorization is reached.
     #[error("too many requests wait for authorization")]
     TooManyWaiting,
 }
 
-/// Where an issuer is named.
+/// The place where an issuer is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IssuerPlace {
     /// The metadata of the authorization server.
     Metadata,
-    /// The answer that came by way of the browser.
+    /// The authorization response, received through the browser.
     Response,
-    /// The client id that was configured.
+    /// The configured client id.
     Client,
 }
 
-/// Why a URL must not be fetched.
+/// The reason why a URL must not be fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotAllowed {
-    /// It is no URL that can be used.
+    /// The text is not a usable URL.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// The [`FetchPolicy`](crate::auth::FetchPolicy) does not allow it.
+    /// The [`FetchPolicy`](crate::auth::FetchPolicy) forbids the URL.
     #[error("the policy does not allow it")]
     Policy,
 }
 
-/// An error as OAuth has it
-/// ([RFC 6749, section 5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)).
+/// An OAuth error ([RFC 6749, section 5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct OAuthError {
-    /// The code.
+    /// The error code.
     pub code: OAuthErrorCode,
-    /// The text for people, as it came.
+    /// The human-readable description, unchanged.
     pub description: Option<String>,
 }
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// The code of an error of OAuth.
+        /// An OAuth error code.
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum OAuthErrorCode {
             $($(#[$doc])* $name,)*
-            /// Another one.
+            /// Any other code.
             Other(String),
         }
 
         impl OAuthErrorCode {
-            /// The code as it is on the wire.
+            /// Returns the code in its wire format.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$name => $text,)*
@@ -195,22 +195,21 @@ macro_rules! codes {
 codes! {
     /// The request is malformed.
     InvalidRequest = "invalid_request",
-    /// The client is not known, or has not shown who it is.
+    /// The client is unknown or failed to authenticate.
     InvalidClient = "invalid_client",
-    /// The code or the refresh token is not valid, or not for this client.
+    /// The code or the refresh token is invalid or was issued to another client.
     InvalidGrant = "invalid_grant",
     /// The client may not use this grant.
     UnauthorizedClient = "unauthorized_client",
-    /// The server does not have this grant.
+    /// The authorization server does not support this grant.
     UnsupportedGrantType = "unsupported_grant_type",
-    /// The scope is not valid, or more than was granted.
+    /// The scope is invalid or exceeds the granted scope.
     InvalidScope = "invalid_scope",
-    /// The resource is not known
-    /// ([RFC 8707, section 2](https://www.rfc-editor.org/rfc/rfc8707#section-2)).
+    /// The resource is unknown ([RFC 8707, section 2](https://www.rfc-editor.org/rfc/rfc8707#section-2)).
     InvalidTarget = "invalid_target",
-    /// The user, or the server for them, said no.
+    /// The user, or the authorization server on the user's behalf, denied the request.
     AccessDenied = "access_denied",
-    /// The server does not answer with a code.
+    /// The authorization server does not support the response type `code`.
     UnsupportedResponseType = "unsupported_response_type",
     /// The server failed.
     ServerError = "server_error",
@@ -219,7 +218,7 @@ codes! {
     /// A redirect URI cannot be registered
     /// ([RFC 7591, section 3.2.2](https://www.rfc-editor.org/rfc/rfc7591#section-3.2.2)).
     InvalidRedirectUri = "invalid_redirect_uri",
-    /// What the client says of itself cannot be registered.
+    /// The metadata of the client cannot be registered.
     InvalidClientMetadata = "invalid_client_metadata",
 }
 
@@ -231,7 +230,7 @@ impl OAuthError {
 
 impl core::fmt::Display for OAuthError {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        // It may be a text of a server: without its control characters.
+        // The code may be text of a server, so control characters are escaped.
         write!(formatter, "{}", self.code.as_str().escape_debug())?;
         match &self.description {
             Some(description) => write!(formatter, " ({description:?})"),

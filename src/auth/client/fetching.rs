@@ -1,4 +1,4 @@
-//! Requests to authorization servers.
+//! Requests to authorization servers and identity providers.
 
 use alloc::string::String;
 
@@ -11,7 +11,7 @@ use crate::auth::web_url::WebUrl;
 use crate::version::Revision;
 
 impl Inner {
-    /// Asks for a document at a place that a server has named, or that follows from what it has named.
+    /// Fetches a document from a URL that a server named, or that is derived from a named URL.
     pub(super) fn ask_for(
         &mut self,
         purpose: FetchPurpose,
@@ -21,7 +21,7 @@ impl Inner {
         self.fetch(purpose, url, |fetch| fetch.protocol_version = Some(spoken))
     }
 
-    /// Sends something to an endpoint.
+    /// Sends a POST request to an endpoint.
     pub(super) fn send_to(
         &mut self,
         purpose: FetchPurpose,
@@ -62,13 +62,13 @@ impl Inner {
         Ok(())
     }
 
-    /// Whether a URL may be fetched.
+    /// Checks that a URL may be fetched.
     pub(super) fn check(
         &self,
         place: &'static str,
         url: &WebUrl,
     ) -> Result<(), AuthorizationFailure> {
-        // The host has named this one itself.
+        // The application itself configured this URL.
         let is_configured = match &self.config.flow {
             Flow::Enterprise(provider) => provider.token_endpoint == *url,
             _ => false,

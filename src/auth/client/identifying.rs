@@ -1,4 +1,4 @@
-//! Getting a client id
+//! Selection of a client id
 //! ([client registration](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration)).
 
 use alloc::boxed::Box;
@@ -14,8 +14,8 @@ use super::token::request_token;
 use crate::auth::messages::server_metadata::ServerMetadata;
 use crate::time::Instant;
 
-/// Takes the first way there is: a client id from the configuration, a metadata document, an earlier registration, a
-/// new one, the user.
+/// Uses the first available source of a client id: the configuration, a metadata document, an earlier registration,
+/// a new registration, the user.
 pub(super) fn identify(inner: &mut Inner, found: Box<Found>, now: Instant) -> Step {
     let server = &found.server;
     if let Some(client) = configured(inner, &server.issuer)? {
@@ -32,7 +32,7 @@ pub(super) fn identify(inner: &mut Inner, found: Box<Found>, now: Instant) -> St
         && inner.config.registration.is_some()
         && server.registration_endpoint.is_some();
     if may_register {
-        // The redirect URI is part of a registration, so it comes first.
+        // A registration contains the redirect URI, so the login is prepared first.
         return Ok(prepare_login(inner, found, None));
     }
     if inner.config.can_name_client {
@@ -43,11 +43,11 @@ pub(super) fn identify(inner: &mut Inner, found: Box<Found>, now: Instant) -> St
     Err(AuthorizationFailure::NoRegistration { issuer: server.issuer.clone() })
 }
 
-/// A client id of the configuration that is for this issuer. Where there are some and none is, that is an error: the
-/// application, or its user, has to know.
+/// Returns the configured client id for this issuer. Fails if client ids are configured but none is for this issuer:
+/// the application or its user must know.
 fn configured(inner: &Inner, issuer: &str) -> Result<Option<Client>, AuthorizationFailure> {
     let clients = &inner.config.clients;
-    // A client id without an issuer belongs to the first one that it was used with.
+    // A client id without an issuer is bound to the first issuer that it was used with.
     let owner = |configured: &ConfiguredClient| {
         let known = inner.saved.clients.iter().find(|client| {
             client.source == ClientSource::Configured && client.client_id == configured.client_id
@@ -66,7 +66,7 @@ fn configured(inner: &Inner, issuer: &str) -> Result<Option<Client>, Authorizati
     }
 }
 
-/// The client as its metadata document has it, if the authorization server reads such documents.
+/// Returns the client of the metadata document, if the authorization server supports such documents.
 fn documented(inner: &Inner, server: &ServerMetadata) -> Option<Client> {
     let url =
         inner.config.metadata_document.as_ref().filter(|_| server.takes_metadata_documents)?;
@@ -77,7 +77,7 @@ fn documented(inner: &Inner, server: &ServerMetadata) -> Option<Client> {
     Some(client)
 }
 
-/// There is a client id: what comes next depends on how tokens are got.
+/// Continues with a client id, by the configured flow.
 pub(super) fn identified(
     inner: &mut Inner,
     found: Box<Found>,

@@ -1,4 +1,4 @@
-//! `Inner`: what every step of an authorization works on.
+//! `Inner`: the state that all steps of an authorization share.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -17,37 +17,37 @@ use crate::auth::messages::client_assertion;
 use crate::time::Instant;
 use crate::version::Revision;
 
-/// The outcome of a step: the next activity, or why the authorization fails.
+/// The outcome of a step: the next activity or the failure of the authorization.
 pub(super) type Step = Result<Activity, AuthorizationFailure>;
 
-/// Everything of an authorizer but the stage it is at: the configuration, what is saved, what is known of the tokens, the
-/// requests that wait for one, and the effects that the host has to carry out.
+/// The state of an authorizer except its stage: the configuration, the saved state, the status of its tokens, the
+/// waiting requests, and the pending effects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Inner {
     pub(super) config: Arc<AuthorizerConfig>,
     pub(super) saved: Saved,
-    /// What the host was asked to do last.
+    /// The id of the latest job of the application.
     pub(super) job: JobId,
     pub(super) effects: VecDeque<Effect>,
     /// The requests to the MCP server that wait for a token.
     pub(super) waiting: Vec<RequestKey>,
-    /// The MCP server has taken the token of this generation.
+    /// The generation of the latest token that the MCP server accepted.
     pub(super) accepted: u64,
-    /// The token of this generation was issued here, and not read from the storage.
+    /// The generation of the latest token that was issued to this authorizer, not read from the storage.
     pub(super) issued: u64,
-    /// The MCP server has refused the token of this generation, which was good before.
+    /// The generation of the latest token that the MCP server refused.
     pub(super) refused: u64,
-    /// The revision that the MCP server has spoken.
+    /// The revision of the MCP server, if it is known.
     pub(super) revision: Option<Revision>,
     pub(super) holds_storage: bool,
-    /// Until when a server wants to be left alone, and the failure that said so.
+    /// The end of a pause without new authorizations, and the failure that caused the pause.
     pub(super) rest: Option<(Instant, AuthorizationFailure)>,
-    /// When the next refresh ahead of time may be tried.
+    /// The earliest time of the next refresh before expiry.
     pub(super) refresh_again_at: Instant,
 }
 
 impl Inner {
-    /// Without a token.
+    /// Creates a state without a token.
     pub(super) fn new(config: Arc<AuthorizerConfig>) -> Self {
         Self {
             config,
@@ -65,7 +65,7 @@ impl Inner {
         }
     }
 
-    /// The token that can be used now.
+    /// Returns the token, if it is valid now.
     pub(super) fn token(&self, now: Instant) -> Option<AccessToken<'_>> {
         let grant = self.saved.grant.as_ref().filter(|grant| !grant.is_expired(now))?;
         let generation = self.saved.generation;
@@ -77,7 +77,7 @@ impl Inner {
         self.effects.push_back(Effect::Release { request, verdict });
     }
 
-    /// Lets go of the storage, if it is held.
+    /// Unlocks the storage, if it is locked.
     pub(super) fn let_go(&mut self) {
         if core::mem::take(&mut self.holds_storage) {
             self.effects.push_back(Effect::Unclaim);
@@ -89,7 +89,7 @@ impl Inner {
         self.job
     }
 
-    /// Keeps tokens, and has them stored before anything else is done.
+    /// Keeps the tokens, and emits the effect to save them before any other effect.
     pub(super) fn keep(&mut self, grant: Grant) {
         self.saved.generation += 1;
         self.issued = self.saved.generation;
@@ -105,7 +105,7 @@ impl Inner {
         self.effects.push_back(Effect::Save(self.saved.clone()));
     }
 
-    /// Takes over what was stored if it is not older than what is known. Says whether there was anything new.
+    /// Adopts a stored state, unless it is older than the current one. Returns whether it differs.
     pub(super) fn adopt(&mut self, saved: Saved) -> bool {
         let is_newer = saved.generation >= self.saved.generation && saved != self.saved;
         if is_newer {
@@ -115,7 +115,7 @@ impl Inner {
         is_newer
     }
 
-    /// Keeps a client id beside those of other issuers.
+    /// Keeps a client id, replacing only the one of the same issuer.
     pub(super) fn remember(&mut self, client: Client) {
         self.saved.clients.retain(|known| known.issuer != client.issuer);
         self.saved.clients.push(client);
@@ -127,7 +127,7 @@ impl Inner {
         self.save();
     }
 
-    /// What a token is requested for.
+    /// Returns the purpose of a token request: the authentication method and the scopes.
     pub(super) fn purpose(
         &self,
         found: Box<Found>,
@@ -147,7 +147,7 @@ impl Inner {
         Ok(Box::new(Purpose { found: *found, client, method, scopes }))
     }
 
-    /// The scopes to request
+    /// Returns the scopes to request
     /// ([scope selection](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#scope-selection-strategy)).
     pub(super) fn wanted_scopes(&self, found: &Found) -> Scopes {
         const OFFLINE: &str = crate::auth::scopes::OFFLINE_ACCESS;
@@ -168,14 +168,14 @@ impl Inner {
         all
     }
 
-    /// Only one process may use a refresh token: those that rotate are good for once.
+    /// Locks the storage. Only one process may use a refresh token: a rotated refresh token is valid once.
     pub(super) fn claim(&mut self, refresh: Refresh) -> Activity {
         let job = self.next_job();
         self.effects.push_back(Effect::Claim { job });
         Activity::Claiming(refresh)
     }
 
-    /// Has an assertion signed that shows who the client is.
+    /// Requests the signature of a client assertion.
     pub(super) fn sign(
         &mut self,
         client: &Client,

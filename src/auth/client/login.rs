@@ -1,4 +1,4 @@
-//! A user agrees in a browser
+//! The login of a user in a browser
 //! ([flow](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#authorization-flow-steps)).
 
 use alloc::boxed::Box;
@@ -17,17 +17,17 @@ use crate::auth::messages::authorization_response::AuthorizationResponse;
 use crate::auth::web_url::WebUrl;
 use crate::time::Instant;
 
-/// What the host gives for a login.
+/// The values that the application provides for a login.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoginMaterial {
-    /// 64 bytes from the random number generator of the system. They must be unguessable, and new for each login.
+    /// 64 bytes from the system's random number generator, unguessable and new for each login.
     entropy: [u8; 64],
-    /// Where the browser shall come back to.
+    /// The redirect URI.
     redirect_uri: String,
 }
 
-/// Without the entropy.
+/// Omits the entropy.
 impl core::fmt::Debug for LoginMaterial {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter
@@ -38,7 +38,7 @@ impl core::fmt::Debug for LoginMaterial {
 }
 
 impl LoginMaterial {
-    /// Entropy, and the URI that the browser shall come back to: `https`, or `http` to a loopback address.
+    /// Creates the material from entropy and the redirect URI: `https`, or `http` to a loopback address.
     pub fn new(entropy: [u8; 64], redirect_uri: impl Into<String>) -> Self {
         Self { entropy, redirect_uri: redirect_uri.into() }
     }
@@ -50,19 +50,19 @@ impl Drop for LoginMaterial {
     }
 }
 
-/// The result of a redirect, for the page that the host shows to the user.
+/// The result of a redirect, for the page that the application shows to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Redirected {
-    /// The user has agreed.
+    /// The user has consented.
     Accepted,
-    /// The login has failed; [`Effect::Release`] says why.
+    /// The login failed; [`Effect::Release`] contains the failure.
     Failed,
-    /// It belongs to no login that is under way here. Nothing has changed.
+    /// The redirect belongs to no login in progress. Nothing has changed.
     Unknown,
 }
 
-/// Asks the host for what belongs to one login.
+/// Requests the material for a login from the application.
 pub(super) fn prepare_login(
     inner: &mut Inner,
     found: Box<Found>,
@@ -103,7 +103,7 @@ pub(super) fn prepared(
     }
 }
 
-/// Shows the user where to agree.
+/// Opens the authorization endpoint for the user.
 pub(super) fn open_login(
     inner: &mut Inner,
     found: Box<Found>,
@@ -142,7 +142,7 @@ pub(super) fn agreed(
         return Err(AuthorizationFailure::InvalidResponse);
     }
     let server = &purpose.found.server;
-    // Before anything else in the response is looked at, errors included.
+    // The issuer is checked before any other parameter, including errors.
     let is_of_issuer = match &response.issuer {
         Some(issuer) => *issuer == server.issuer,
         None => !server.sends_issuer,
@@ -161,7 +161,7 @@ pub(super) fn agreed(
 }
 
 /// Ends a login without a redirect. An authorization server that has forgotten a client shows an error and does not
-/// redirect, so the next login does not use an earlier registration again.
+/// redirect. The next login therefore does not reuse an earlier registration.
 pub(super) fn not_finished(inner: &mut Inner, activity: &Activity) -> AuthorizationFailure {
     if let Activity::AwaitingUser { purpose, .. } = activity
         && purpose.client.source == ClientSource::Registered
@@ -172,7 +172,7 @@ pub(super) fn not_finished(inner: &mut Inner, activity: &Activity) -> Authorizat
     AuthorizationFailure::Abandoned
 }
 
-/// Whether a client was registered with this redirect URI, but for the port of a loopback address
+/// Whether the client was registered with this redirect URI, ignoring the port of a loopback address
 /// ([RFC 8252, section 7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3)).
 fn is_registered(client: &Client, redirect: &WebUrl) -> bool {
     let registered = client.redirect_uri.as_deref().and_then(|uri| WebUrl::parse(uri).ok());

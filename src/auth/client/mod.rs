@@ -1,9 +1,9 @@
-//! The client's side: a machine that gets access tokens for one MCP server and keeps them.
+//! The client side: a state machine that obtains and keeps access tokens for one MCP server.
 //!
-//! [`Authorizer`] holds an `Activity`, which is shown as a [`Stage`]. `answers` and `challenged` give each input to a step:
-//! a function of `Inner` and what is known, which returns the next `Activity` or a failure. The steps are in six modules,
-//! from the top to the bottom: `refreshing`, `discovery`, `identifying`, `login`, `registering`, `token`. A step calls only
-//! steps below it. All send through `fetching`.
+//! [`Authorizer`] owns an `Activity`, whose public form is a [`Stage`]. `answers` and `challenged` pass each input
+//! to a step: a function of `Inner` and the data of the activity, which returns the next `Activity` or a failure.
+//! The steps are in six modules, from top to bottom: `refreshing`, `discovery`, `identifying`, `login`,
+//! `registering`, `token`. A step calls only steps below it. All steps send through `fetching`.
 
 mod access_token;
 mod activity;

@@ -1,5 +1,4 @@
-//! Refreshing a token
-//! ([RFC 6749, section 6](https://www.rfc-editor.org/rfc/rfc6749#section-6)).
+//! Refreshing a token ([RFC 6749, section 6](https://www.rfc-editor.org/rfc/rfc6749#section-6)).
 
 use super::activity::{Activity, Attempt, Refresh, Request};
 use super::client_id::{ClientAuthentication, ClientSource};
@@ -18,7 +17,7 @@ use crate::auth::messages::token_response::Tokens;
 use crate::auth::web_url::WebUrl;
 use crate::time::Instant;
 
-/// What another process has stored meanwhile is taken instead.
+/// Refreshes the token, unless another process has meanwhile stored a newer one that is not due for refresh.
 pub(super) fn refresh(
     inner: &mut Inner,
     refresh: Refresh,
@@ -78,7 +77,7 @@ pub(super) fn refreshed(
     let tokens = Tokens::read(response.body).map_err(AuthorizationFailure::InvalidToken)?;
     let Some(mut grant) = inner.saved.grant.clone() else { return Ok(Activity::Idle) };
     grant.access_token = tokens.access_token;
-    // One that is not replaced stays good.
+    // A refresh token that the response does not replace stays valid.
     grant.refresh_token = tokens.refresh_token.or(grant.refresh_token);
     grant.granted = tokens.scopes.unwrap_or(grant.granted);
     grant.issued_at = now;
@@ -110,7 +109,7 @@ fn refresh_refused(
     begin_anew(inner, refresh, now)
 }
 
-/// The refresh token is of no use. The access token is, up to its end.
+/// Discards the refresh token and begins a new authorization if one is needed. An unexpired access token is kept.
 fn begin_anew(inner: &mut Inner, mut refresh: Refresh, now: Instant) -> Step {
     let has_token = inner.token(now).is_some();
     let earlier = inner.saved.grant.as_ref().map(|grant| grant.requested.clone());
@@ -119,7 +118,7 @@ fn begin_anew(inner: &mut Inner, mut refresh: Refresh, now: Instant) -> Step {
         grant => *grant = None,
     }
     inner.save();
-    // A user may take long.
+    // A new authorization may wait for the user, so the storage is unlocked.
     inner.let_go();
     match refresh.found.take() {
         Some(found) => identify(inner, found, now),

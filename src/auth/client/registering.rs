@@ -1,4 +1,4 @@
-//! Dynamic registration of a client
+//! Dynamic client registration
 //! ([client registration](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration)).
 
 use alloc::boxed::Box;
@@ -36,7 +36,8 @@ pub(super) fn register(inner: &mut Inner, found: Box<Found>, login: LoginParts) 
     Ok(Activity::Registering { found, login })
 }
 
-/// The client is registered, and can log in. What the server has changed counts.
+/// Handles the registration response and keeps the client for the login. The registered values take precedence over
+/// the requested ones.
 pub(super) fn registered(
     inner: &mut Inner,
     mut found: Box<Found>,

@@ -6,21 +6,21 @@ use core::time::Duration;
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct FetchedResponse<'r> {
-    /// The status of HTTP.
+    /// The HTTP status.
     pub status: u16,
-    /// The value of `Retry-After`, if there is one.
+    /// The value of `Retry-After`, if the response has this field.
     pub retry_after: Option<&'r str>,
     /// The body.
     pub body: &'r [u8],
 }
 
 impl<'r> FetchedResponse<'r> {
-    /// With this status and this body.
+    /// Creates a response with this status and this body.
     pub const fn new(status: u16, body: &'r [u8]) -> Self {
         Self { status, retry_after: None, body }
     }
 
-    /// With the value of `Retry-After`, if there is one.
+    /// Sets the value of `Retry-After`, if the response has this field.
     #[must_use]
     pub const fn retry_after(mut self, value: Option<&'r str>) -> Self {
         self.retry_after = value;
@@ -31,19 +31,20 @@ impl<'r> FetchedResponse<'r> {
         matches!(self.status, 200..=299)
     }
 
-    /// Whether it may be different later.
+    /// Whether the status is temporary, so a later attempt may succeed.
     pub(super) const fn is_transient(&self) -> bool {
         matches!(self.status, 408 | 425 | 429 | 500..=599)
     }
 
-    /// How long the server asks to be left alone, if it says so in seconds. A date cannot be computed without a calendar.
+    /// Returns the delay that the server requests, if `Retry-After` is in seconds. A date is ignored, because it
+    /// cannot be computed without a calendar.
     pub(super) fn pause(&self) -> Option<Duration> {
         let seconds: u64 = self.retry_after?.trim().parse().ok()?;
         Some(Duration::from_secs(seconds).min(LONGEST_PAUSE))
     }
 }
 
-/// Without the body.
+/// Omits the body.
 impl core::fmt::Debug for FetchedResponse<'_> {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter
@@ -54,5 +55,5 @@ impl core::fmt::Debug for FetchedResponse<'_> {
     }
 }
 
-/// A server cannot ask to be left alone for longer.
+/// The upper limit on the delay that a server can request.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);

@@ -1,4 +1,4 @@
-//! The stored state of an authorization: registrations and tokens.
+//! `Saved`: the stored state of an authorization, with registrations and tokens.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,11 +10,10 @@ use super::client_id::{Client, ClientAuthentication, ClientSource, SigningKey};
 use crate::auth::{Scopes, Secret};
 use crate::time::Instant;
 
-/// What a host stores for one MCP server, so that its user need not log in again: registrations and tokens. It is
-/// confidential.
+/// The state that an application stores for one MCP server so that its user need not log in again: registrations and
+/// tokens. The state is confidential.
 ///
-/// Two values can be told apart by their generation: each token that is issued has a higher one than the last, and so has
-/// the state after a logout.
+/// The generation orders states: each issued token and each logout has a higher generation than the state before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Saved {
     pub(in crate::auth) generation: u64,
@@ -22,17 +21,17 @@ pub struct Saved {
     pub(in crate::auth) grant: Option<Grant>,
 }
 
-/// The text is not one that [`Saved::to_text`] has written, or one of a later version.
+/// The text was not written by [`Saved::to_text`], or was written by a later version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("not the saved state of an authorization")]
 #[non_exhaustive]
 pub struct InvalidSaved;
 
-/// Tokens, with all that is needed to use and to refresh them.
+/// The tokens, with the data to use and to refresh them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::auth) struct Grant {
     pub(in crate::auth) issuer: String,
-    /// The resource that the tokens were requested for; `None` if none was named.
+    /// The resource indicator of the token request. `None` if it contained none.
     pub(in crate::auth) resource: Option<String>,
     pub(in crate::auth) token_endpoint: String,
     pub(in crate::auth) client: Client,
@@ -41,9 +40,9 @@ pub(in crate::auth) struct Grant {
     pub(in crate::auth) refresh_token: Option<Secret>,
     pub(in crate::auth) issued_at: Instant,
     pub(in crate::auth) expires_at: Option<Instant>,
-    /// The scopes that were requested.
+    /// The requested scopes.
     pub(in crate::auth) requested: Scopes,
-    /// The scopes that were granted.
+    /// The granted scopes.
     pub(in crate::auth) granted: Scopes,
 }
 
@@ -52,7 +51,7 @@ impl Grant {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
-    /// When to refresh the token, if that is possible and it has an end.
+    /// Returns the time to refresh the token, if it is refreshable and expires.
     pub(in crate::auth) fn refresh_at(&self, before: Duration) -> Option<Instant> {
         self.refresh_token.as_ref()?;
         let expires_at = self.expires_at?;
@@ -62,20 +61,20 @@ impl Grant {
 }
 
 impl Saved {
-    /// The number of the last token, or of the logout that came after it. It counts from 1.
+    /// Returns the number of the latest token, or of the logout after it, counted from 1.
     pub const fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Whether this was saved by another process after `other`, which must not replace it then.
+    /// Whether another process saved this state after `other`. If so, `other` must not replace it.
     pub const fn is_newer_than(&self, other: &Self) -> bool {
         self.generation > other.generation
     }
 
-    /// Whether both have the tokens of the same response of an authorization server, or both have none.
+    /// Whether both states contain the tokens of the same token response, or both contain none.
     pub(super) fn has_tokens_of(&self, other: &Self) -> bool {
         match (&self.grant, &other.grant) {
-            // The times are not compared: the storage has whole seconds.
+            // The times are not compared: the storage rounds them to whole seconds.
             (Some(own), Some(others)) => {
                 own.issuer == others.issuer
                     && own.access_token == others.access_token
@@ -85,13 +84,13 @@ impl Saved {
         }
     }
 
-    /// The scopes that were granted with the access token, `None` if there is none.
+    /// Returns the scopes granted with the access token, or `None` if there is no token.
     pub fn scopes(&self) -> Option<&Scopes> {
         self.grant.as_ref().map(|grant| &grant.granted)
     }
 
-    /// The text to store: JSON in one line. Times in it count from the Unix epoch, so the [`Instant`]s that the machine is
-    /// given have to do so as well.
+    /// Returns the text to store: JSON in one line. Its times count from the Unix epoch, so the [`Instant`]s passed
+    /// to the authorizer must do so as well.
     pub fn to_text(&self) -> Secret {
         let stored = Stored {
             version: VERSION,
@@ -99,15 +98,15 @@ impl Saved {
             clients: self.clients.iter().map(StoredClient::from).collect(),
             grant: self.grant.as_ref().map(StoredGrant::from),
         };
-        // Texts and numbers alone cannot fail to be written.
+        // Strings and numbers always serialize.
         Secret::new(serde_json::to_string(&stored).unwrap_or_default())
     }
 
-    /// Reads the text.
+    /// Parses the stored text.
     ///
     /// # Errors
     ///
-    /// [`InvalidSaved`] if it was damaged, or was written by a later version.
+    /// [`InvalidSaved`] if the text is damaged or was written by a later version.
     pub fn from_text(text: &str) -> Result<Self, InvalidSaved> {
         let stored: Stored<'_> = serde_json::from_str(text).map_err(|_| InvalidSaved)?;
         if stored.version != VERSION {

@@ -1,31 +1,31 @@
-//! The life of an authorization as a table.
+//! The stages of an authorization and their transition table.
 
-/// Which part of an authorization is under way. Each stage but [`Idle`](Self::Idle) waits for one answer of the host, and
-/// has a deadline.
+/// The stage of an authorization. Each stage except [`Idle`](Self::Idle) waits for one response or one result of the
+/// application, and has a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Stage {
-    /// Nothing. There may be a token or none.
+    /// No authorization is in progress, with or without a token.
     Idle,
-    /// The metadata of the MCP server are fetched.
+    /// The protected resource metadata of the MCP server is fetched.
     FindingResource,
-    /// The metadata of the authorization server are fetched.
+    /// The metadata of the authorization server is fetched.
     FindingServer,
-    /// The storage is being claimed, to refresh the token.
+    /// The application locks the storage before a refresh.
     Claiming,
     /// The user is asked for a client id.
     NamingClient,
-    /// The host makes ready for a login.
+    /// The application prepares a login.
     PreparingLogin,
     /// The client is registered.
     Registering,
-    /// The user is asked to agree.
+    /// The user is asked for consent.
     AwaitingUser,
-    /// The host gives an assertion of the identity provider.
+    /// The application provides an assertion of the identity provider.
     AwaitingAssertion,
     /// The identity provider exchanges the assertion.
     ExchangingAssertion,
-    /// The host signs.
+    /// The application signs.
     Signing,
     /// A token is requested.
     RequestingToken,
@@ -33,8 +33,8 @@ pub enum Stage {
     Refreshing,
 }
 
-/// Where each stage can lead. An authorization ends, well or not, by going to [`Stage::Idle`]; every waiting request is
-/// released then.
+/// The transitions of each stage. An authorization ends, successfully or not, in [`Stage::Idle`]; every waiting
+/// request is then released.
 pub(in crate::auth) const TRANSITIONS: [(Stage, &[Stage]); 13] = {
     use Stage::{
         AwaitingAssertion, AwaitingUser, Claiming, ExchangingAssertion, FindingResource,
@@ -71,7 +71,7 @@ pub(in crate::auth) const TRANSITIONS: [(Stage, &[Stage]); 13] = {
 };
 
 impl Stage {
-    /// Where this stage can lead.
+    /// Returns the stages that can follow this one.
     ///
     /// ```
     /// use mcp_sansio::auth::Stage;

@@ -1,4 +1,4 @@
-//! Compares the table of stages with the machine, and writes it down for the manual.
+//! Compares the transition table of stages with the authorizer, and generates its section of the manual.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -24,10 +24,10 @@ use crate::time::Instant;
 
 const SERVER: &str = "https://mcp.example/mcp";
 
-/// Takes one step, and gives the time after it.
+/// Performs one step and returns the time after it.
 type Act = fn(&mut Authorizer, Instant) -> Instant;
 
-/// What can happen at a stage, each with a name for the manual.
+/// The steps that are possible at a stage, each with a name for the manual.
 fn steps(stage: Stage) -> Vec<(&'static str, Act)> {
     let mut steps: Vec<(&'static str, Act)> = match stage {
         Stage::Idle => beginnings(),
@@ -87,7 +87,7 @@ fn beginnings() -> Vec<(&'static str, Act)> {
     ]
 }
 
-/// What a locked storage can have in it.
+/// The possible contents of a locked storage.
 fn claims() -> Vec<(&'static str, Act)> {
     alloc::vec![
         ("the storage is locked", |it, now| claimed(it, it.inner.saved.clone(), now)),
@@ -106,7 +106,7 @@ fn claims() -> Vec<(&'static str, Act)> {
     ]
 }
 
-/// What a user can do.
+/// The possible steps of a user.
 fn of_user(stage: Stage) -> Vec<(&'static str, Act)> {
     let mut steps: Vec<(&'static str, Act)> = match stage {
         Stage::NamingClient => alloc::vec![
@@ -140,7 +140,7 @@ fn documents(stage: Stage) -> Vec<(&'static str, Act)> {
         ))],
         _ => alloc::vec![
             ("a document", |it, now| fetched(it, 200, &server_metadata("https://as.example"), now)),
-            // A server that has registered clients need not do so for ever.
+            // A server that has registered clients may stop doing so.
             ("a document", |it, now| {
                 let text = server_metadata("https://as.example");
                 fetched(it, 200, &text.replace("registration_endpoint", "x"), now)
@@ -186,7 +186,7 @@ fn server_metadata(issuer: &str) -> String {
 }
 
 fn challenged(it: &mut Authorizer, status: u16, challenge: &str, now: Instant) -> Instant {
-    // The server has taken the token before: a fresh token that is refused is another matter.
+    // The server accepted the token before: a refused token that was just issued is a separate case.
     let generation = it.inner.token(now).map(|token| token.generation());
     it.accepted(generation, None);
     let challenges = Challenges::parse(challenge);
@@ -232,7 +232,7 @@ fn timeout(it: &mut Authorizer, now: Instant) -> Instant {
     now
 }
 
-/// Every way to get a client id and a token.
+/// Every way to obtain a client id and a token.
 fn configs() -> Vec<AuthorizerConfig> {
     let provider = IdentityProvider::new("https://idp.example/token", "h").unwrap();
     let flows = [Flow::AuthorizationCode, Flow::ClientCredentials, Flow::Enterprise(provider)];
@@ -256,7 +256,8 @@ fn configs() -> Vec<AuthorizerConfig> {
     configs
 }
 
-/// What decides which steps are possible and where they lead: the machine without its counters and its times.
+/// The part of the state that determines which steps are possible and where they lead: the authorizer without
+/// counters and times.
 fn kind(it: &Authorizer, now: Instant) -> String {
     let mut activity = it.activity.clone();
     if let Activity::Signing { request, input } = &mut activity {
@@ -275,7 +276,7 @@ fn kind(it: &Authorizer, now: Instant) -> String {
     )
 }
 
-/// Takes every step at every stage that can be reached: what led from which stage to which.
+/// Performs every step at every reachable stage. Returns the transitions with the steps that caused them.
 fn explored() -> BTreeSet<(Stage, usize, Stage)> {
     let mut seen = BTreeSet::new();
     let mut found = BTreeSet::new();
@@ -302,7 +303,7 @@ fn explored() -> BTreeSet<(Stage, usize, Stage)> {
     found
 }
 
-/// Each stage after the one before, so that the compiler asks for a new one.
+/// Maps each stage to the next one, so that the compiler requires an arm for a new stage.
 const fn next(stage: Option<Stage>) -> Option<Stage> {
     Some(match stage {
         None => Stage::Idle,
@@ -326,7 +327,7 @@ fn stages() -> impl Iterator<Item = Stage> {
     core::iter::successors(next(None), |stage| next(Some(*stage)))
 }
 
-/// The section of the manual: what [`Stage::next`] says, and the steps that lead there.
+/// Generates the section of the manual: the table of [`Stage::next`], and the steps that cause each transition.
 pub(crate) fn section() -> String {
     let name = |stage: Stage| format!("`{stage:?}`");
     let mut next = String::from("| stage | next |\n|---|---|\n");
@@ -356,7 +357,7 @@ pub(crate) fn section() -> String {
     )
 }
 
-/// [`Stage::next`] names every stage that the machine can go to, and no other.
+/// [`Stage::next`] contains exactly the stages that the authorizer can move to.
 #[test]
 fn the_table_of_stages_is_what_the_machine_does() {
     let taken: BTreeSet<(Stage, Stage)> =

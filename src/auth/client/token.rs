@@ -1,5 +1,4 @@
-//! Requesting a token
-//! ([RFC 6749, section 3.2](https://www.rfc-editor.org/rfc/rfc6749#section-3.2)).
+//! Token requests ([RFC 6749, section 3.2](https://www.rfc-editor.org/rfc/rfc6749#section-3.2)).
 
 use alloc::boxed::Box;
 
@@ -46,7 +45,7 @@ pub(super) fn send_token_request(
         Proof::Client => TokenGrant::ClientCredentials,
         Proof::Assertion(assertion) => TokenGrant::Assertion { assertion },
     };
-    // The user has agreed to the scopes already.
+    // The user has already consented to the scopes.
     let is_code = matches!(proof, Proof::Code { .. });
     let request = TokenRequest {
         grant,
@@ -60,11 +59,11 @@ pub(super) fn send_token_request(
     Ok(Activity::RequestingToken { purpose, proof })
 }
 
-/// What comes of a response to a request for a token.
+/// The outcome of a token response.
 pub(super) enum Fetched {
-    /// The token is kept.
+    /// The token was kept.
     Kept,
-    /// The server has forgotten the client, which has to be identified again.
+    /// The server has forgotten the client, which must be identified again.
     Again(Box<Found>),
 }
 
@@ -81,7 +80,7 @@ pub(super) fn token_fetched(
     let tokens = Tokens::read(response.body).map_err(AuthorizationFailure::InvalidToken)?;
     let Purpose { found, client, method, scopes } = *purpose;
     let granted = tokens.scopes.unwrap_or_else(|| scopes.clone());
-    // A client that acts for itself, or for an organisation, asks again instead.
+    // The other grants request a new token instead.
     let keeps_refresh = matches!(proof, Proof::Code { .. });
     inner.keep(Grant {
         issuer: found.server.issuer,
@@ -99,7 +98,8 @@ pub(super) fn token_fetched(
     Ok(Fetched::Kept)
 }
 
-/// A server that has forgotten a client which it registered itself may register it again, once.
+/// Handles an error response. If the server has forgotten a client that it registered itself, the client is
+/// registered again, once.
 fn token_refused(
     inner: &mut Inner,
     purpose: Box<Purpose>,
@@ -171,7 +171,7 @@ pub(super) fn authentication<'a>(
     Authentication { client_id: &client.client_id, secret, method, assertion }
 }
 
-/// What a response says that is not a success.
+/// Returns the failure that an unsuccessful response describes.
 pub(super) fn refusal(
     response: FetchedResponse<'_>,
     purpose: FetchPurpose,
@@ -183,7 +183,7 @@ pub(super) fn refusal(
     }
 }
 
-/// Whether a refusal means that the authorization server does not know the client.
+/// Whether the failure implies that the authorization server does not know the client.
 pub(super) fn is_client_unknown(failure: &AuthorizationFailure) -> bool {
     let AuthorizationFailure::TokenRefused(error) = failure else { return false };
     matches!(error.code, OAuthErrorCode::InvalidClient | OAuthErrorCode::UnauthorizedClient)

@@ -1,4 +1,4 @@
-//! The URL at which a user agrees
+//! The authorization request: the URL at which the user consents
 //! ([RFC 6749, section 4.1.1](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.1),
 //! [RFC 7636](https://www.rfc-editor.org/rfc/rfc7636)).
 
@@ -19,12 +19,13 @@ pub(in crate::auth) struct AuthorizationRequest<'a> {
     pub(in crate::auth) state: &'a Secret,
     pub(in crate::auth) verifier: &'a Secret,
     pub(in crate::auth) resource: Option<&'a str>,
-    /// Whether the request has `prompt=consent`: the OpenID provider asks the user even if the user has agreed before.
+    /// Whether the request contains `prompt=consent`: the OpenID provider asks the user even after an earlier
+    /// consent.
     pub(in crate::auth) asks_for_consent: bool,
 }
 
 impl AuthorizationRequest<'_> {
-    /// The URL to open; parameters that the endpoint has already are kept.
+    /// Returns the URL to open. Existing parameters of the endpoint are kept.
     pub(in crate::auth) fn url(&self, endpoint: &WebUrl) -> String {
         let mut form = Serializer::new(String::new());
         form.append_pair("response_type", "code")
@@ -46,12 +47,12 @@ impl AuthorizationRequest<'_> {
     }
 }
 
-/// A text that cannot be guessed, as a verifier or a state: 43 characters for 32 bytes of entropy.
+/// Encodes 32 bytes of entropy as 43 characters, for a verifier or a state.
 pub(in crate::auth) fn unguessable(entropy: &[u8; 32]) -> Secret {
     Secret::new(Base64::Url.text(entropy))
 }
 
-/// The challenge for a verifier, by the method S256.
+/// Returns the code challenge of a verifier by the method S256.
 fn challenge(verifier: &Secret) -> String {
     Base64::Url.text(&Sha256::digest(verifier.expose()))
 }

@@ -1,4 +1,4 @@
-//! The parameters with which a user comes back
+//! The authorization response: the parameters of the redirect
 //! ([RFC 6749, section 4.1.2](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2),
 //! [RFC 9207](https://www.rfc-editor.org/rfc/rfc9207)).
 
@@ -6,7 +6,7 @@ use alloc::string::String;
 
 use crate::auth::Secret;
 
-/// What the authorization server says by way of the browser.
+/// The response that the authorization server sends through the browser.
 #[derive(Default)]
 pub(in crate::auth) struct AuthorizationResponse {
     pub(in crate::auth) state: Option<Secret>,
@@ -14,14 +14,15 @@ pub(in crate::auth) struct AuthorizationResponse {
     pub(in crate::auth) issuer: Option<String>,
     pub(in crate::auth) error: Option<String>,
     pub(in crate::auth) description: Option<String>,
-    /// A parameter occurs twice, so its value is ambiguous.
+    /// Whether a parameter occurs twice, so its value is ambiguous.
     pub(in crate::auth) is_ambiguous: bool,
 }
 
 impl AuthorizationResponse {
-    /// Reads the URL that the browser has been sent to, or its query alone.
+    /// Parses the URL of the redirect, or its query alone.
     pub(in crate::auth) fn read(url: &str) -> Self {
-        // The values of a query may have question marks in them, and what stands before a query has no `=`.
+        // Values of a query may contain question marks; the text in front of a query contains no `=`, except in a
+        // URL.
         let is_url =
             |before: &&str| before.split_once('=').is_none_or(|(start, _)| start.contains("://"));
         let query = url.split_once('?').filter(|(before, _)| is_url(before));

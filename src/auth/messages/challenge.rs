@@ -1,4 +1,4 @@
-//! `WWW-Authenticate`: what a server wants to be shown
+//! `WWW-Authenticate`: the challenges of a server
 //! ([RFC 9110, section 11.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1)).
 
 use alloc::borrow::{Cow, ToOwned};
@@ -8,11 +8,11 @@ use alloc::vec::Vec;
 use crate::auth::Scopes;
 use crate::http::Headers;
 
-/// The challenges of a response, in their order.
+/// The challenges of a response, in order.
 ///
-/// All forms are read: several challenges in one field and in several, schemes and names of parameters in any case, token68,
-/// quoted strings, white space around `=`. Text that is no challenge is skipped up to the next comma outside of quotes.
-/// At most 1024 challenges with 1024 parameters each are kept.
+/// The parser accepts every form: several challenges in one field or in several fields, schemes and parameter names
+/// in any case, token68, quoted strings, and white space around `=`. Text that is not a challenge is skipped up to
+/// the next comma outside quotes. At most 1024 challenges with 1024 parameters each are kept.
 ///
 /// ```
 /// use mcp_sansio::auth::Challenges;
@@ -25,7 +25,7 @@ use crate::http::Headers;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Challenges(Vec<Challenge>);
 
-/// One challenge: a scheme and what it says.
+/// One challenge: a scheme with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Challenge {
     scheme: String,
@@ -33,7 +33,7 @@ pub struct Challenge {
     params: Vec<(String, String)>,
 }
 
-/// What the challenges for bearer tokens say together
+/// The parameters of all bearer challenges of a response together
 /// ([RFC 6750, section 3](https://www.rfc-editor.org/rfc/rfc6750#section-3)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BearerChallenge<'c>(&'c Challenges);
@@ -41,13 +41,13 @@ pub struct BearerChallenge<'c>(&'c Challenges);
 const MOST: usize = 1024;
 
 impl Challenges {
-    /// Reads the challenges in the fields of a response.
+    /// Parses the challenges in the header fields of a response.
     pub fn of(headers: Headers<'_>) -> Self {
         headers.combined("WWW-Authenticate").map(|text| Self::parse(&text)).unwrap_or_default()
     }
 
-    /// Reads the combined value of the fields: [`TransportFailure::challenge`](crate::error::TransportFailure::challenge), for
-    /// example.
+    /// Parses the combined value of the fields, such as
+    /// [`TransportFailure::challenge`](crate::error::TransportFailure::challenge).
     pub fn parse(text: &str) -> Self {
         let mut challenges: Vec<Challenge> = Vec::new();
         let mut rest = Reader(text);
@@ -78,12 +78,12 @@ impl Challenges {
         Self(challenges)
     }
 
-    /// The challenges in their order.
+    /// Returns the challenges in order.
     pub fn iter(&self) -> core::slice::Iter<'_, Challenge> {
         self.0.iter()
     }
 
-    /// What is said about bearer tokens, `None` if nothing is.
+    /// Returns the bearer challenges, or `None` if the response contains none.
     pub fn bearer(&self) -> Option<BearerChallenge<'_>> {
         self.iter().any(Challenge::is_bearer).then_some(BearerChallenge(self))
     }
@@ -99,28 +99,28 @@ impl<'c> IntoIterator for &'c Challenges {
 }
 
 impl Challenge {
-    /// The scheme as it was written.
+    /// Returns the scheme in its original spelling.
     pub fn scheme(&self) -> &str {
         &self.scheme
     }
 
-    /// The one value of schemes that have no parameters.
+    /// Returns the token68 value, which some schemes use instead of parameters.
     pub fn token68(&self) -> Option<&str> {
         self.token68.as_deref()
     }
 
-    /// The parameters in their order, their names in lower case.
+    /// Returns the parameters in order, with their names in lower case.
     pub fn params(&self) -> impl Iterator<Item = (&str, &str)> {
         self.params.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The value of a parameter, the first if it is there more than once.
+    /// Returns the value of a parameter, the first one if the parameter is repeated.
     pub fn param(&self, name: &str) -> Option<&str> {
         let mut params = self.params();
         params.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// Whether the scheme is one of tokens that are sent as they are.
+    /// Whether the scheme is `Bearer`, in any case.
     pub fn is_bearer(&self) -> bool {
         self.scheme.eq_ignore_ascii_case("Bearer")
     }
@@ -135,38 +135,38 @@ impl<'c> BearerChallenge<'c> {
         self.0.iter().filter(|one| one.is_bearer()).find_map(|one| one.param(name))
     }
 
-    /// Where the metadata of the resource are, as the server says it: not checked.
+    /// Returns the URL of the protected resource metadata as the server wrote it, unchecked.
     pub fn resource_metadata(self) -> Option<&'c str> {
         self.param("resource_metadata")
     }
 
-    /// The scopes that the request needs; `None` if none is named.
+    /// Returns the scopes that the request needs, or `None` if the challenge names none.
     pub fn scopes(self) -> Option<Scopes> {
         self.param("scope").map(Scopes::parse).filter(|scopes| !scopes.is_empty())
     }
 
-    /// The code of the error: `invalid_token` or `insufficient_scope`, for example.
+    /// Returns the error code, such as `invalid_token` or `insufficient_scope`.
     pub fn error(self) -> Option<&'c str> {
         self.param("error")
     }
 
-    /// The text for people that describes the error. It is text of a server that has not been authenticated.
+    /// Returns the human-readable description of the error. The text comes from a server that is not authenticated.
     pub fn error_description(self) -> Option<&'c str> {
         self.param("error_description")
     }
 }
 
-/// An element of the list, which the grammar has for challenges and for their parameters alike.
+/// A list element. The grammar uses the same list for challenges and for their parameters.
 enum Element<'t> {
     Param(&'t str, Cow<'t, str>),
     Challenge { scheme: &'t str, token68: Option<&'t str>, param: Option<(&'t str, Cow<'t, str>)> },
 }
 
-/// The text that has not been read.
+/// The text that is not parsed yet.
 struct Reader<'t>(&'t str);
 
 impl<'t> Reader<'t> {
-    /// Reads what stands up to the next comma. `None` if it is nothing, or malformed.
+    /// Parses the element up to the next comma. Returns `None` if the element is empty or malformed.
     fn element(&mut self, may_be_param: bool) -> Option<Element<'t>> {
         self.skip_space();
         let before = self.0;
@@ -191,7 +191,7 @@ impl<'t> Reader<'t> {
         Some(Element::Challenge { scheme, token68: Some(token68), param: None })
     }
 
-    /// A name, `=`, and a value; nothing may follow it but a comma.
+    /// Parses a name, `=`, and a value. Only a comma or the end of the text may follow.
     fn param(&mut self) -> Option<(&'t str, Cow<'t, str>)> {
         let name = self.token()?;
         self.skip_space();
@@ -222,7 +222,7 @@ impl<'t> Reader<'t> {
         Some(token)
     }
 
-    /// The rest of a quoted string, up to the quote that ends it.
+    /// Parses the rest of a quoted string, up to its closing quote.
     fn quoted(&mut self) -> Option<Cow<'t, str>> {
         let mut owned: Option<String> = None;
         let text = self.0;
@@ -249,8 +249,8 @@ impl<'t> Reader<'t> {
         None
     }
 
-    /// Skips what is left of an element, and the comma behind it. A comma in quotes does not end it, unless the quotes
-    /// are never closed.
+    /// Skips the rest of an element and the comma behind it. A comma in quotes does not end the element, unless the
+    /// quotes are never closed.
     fn skip_element(&mut self) {
         let text = self.0;
         let (mut is_quoted, mut is_escaped) = (false, false);
@@ -267,7 +267,7 @@ impl<'t> Reader<'t> {
         self.0 = end.and_then(|end| text.get(end + 1..)).unwrap_or_default();
     }
 
-    /// Whether there was any.
+    /// Skips white space. Returns whether there was any.
     fn skip_space(&mut self) -> bool {
         let before = self.0.len();
         self.0 = self.0.trim_start_matches([' ', '\t']);

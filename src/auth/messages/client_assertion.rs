@@ -1,4 +1,4 @@
-//! The JWT that a client signs to authenticate itself
+//! The JWT that a client signs to authenticate
 //! ([RFC 7523, section 3](https://www.rfc-editor.org/rfc/rfc7523#section-3)).
 
 use alloc::format;
@@ -30,10 +30,10 @@ struct Claims<'a> {
     jti: &'a str,
 }
 
-/// How long an assertion is valid.
+/// The lifetime of an assertion.
 const LIFETIME: Duration = Duration::from_secs(300);
 
-/// The text that is signed: header and claims as a JWS has them. `number` is another one for each assertion of a client.
+/// Returns the JWS signing input: header and claims. `number` must differ between the assertions of a client.
 pub(in crate::auth) fn signing_input(
     algorithm: &str,
     key_id: Option<&str>,
@@ -43,19 +43,19 @@ pub(in crate::auth) fn signing_input(
     number: u64,
 ) -> String {
     let issued = now.since_epoch();
-    // It has to be unique and need not be unguessable: whoever has an assertion knows it.
+    // The `jti` must be unique but need not be unguessable: every holder of the assertion can read it.
     let seed = format!("{client_id} {audience} {} {number}", issued.as_nanos());
     let jti = Base64::Url.text(&Sha256::digest(seed.as_bytes()));
     let header = Header { alg: algorithm, typ: "JWT", kid: key_id };
     let (iat, exp) = (issued.as_secs(), (issued + LIFETIME).as_secs());
     let claims = Claims { iss: client_id, sub: client_id, aud: audience, iat, exp, jti: &jti };
-    // Texts and numbers alone cannot fail to be written.
+    // Strings and numbers always serialize.
     let part = |json: Result<String, _>| Base64::Url.text(json.unwrap_or_default().as_bytes());
     let json_header: Result<_, serde_json::Error> = serde_json::to_string(&header);
     format!("{}.{}", part(json_header), part(serde_json::to_string(&claims)))
 }
 
-/// The signed assertion.
+/// Returns the signed assertion.
 pub(in crate::auth) fn assertion(signing_input: &str, signature: &[u8]) -> Secret {
     Secret::new(format!("{signing_input}.{}", Base64::Url.text(signature)))
 }

@@ -1,4 +1,4 @@
-//! The messages of authorization, one kind per file: reading and writing, without state.
+//! The messages of authorization, one kind per file: parsing and serialization, without state.
 
 pub(super) mod authorization_request;
 pub(super) mod authorization_response;

@@ -1,4 +1,4 @@
-//! JSON objects of OAuth: flat, small, and with unknown members.
+//! `Object`: a JSON object of OAuth, flat and small, possibly with unknown members.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -11,12 +11,12 @@ use serde_json::Value;
 /// The members of a JSON object. A member with the value `null` counts as absent.
 pub(in crate::auth) struct Object(BTreeMap<String, Value>);
 
-/// A member has a value of another type than it must have.
+/// The name of a member whose value has the wrong type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::auth) struct WrongType(pub(in crate::auth) &'static str);
 
 impl Object {
-    /// Reads a text; `None` if it is no JSON object, or has a member twice.
+    /// Parses a JSON object. Returns `None` if the text is not a JSON object or contains a duplicate member.
     pub(in crate::auth) fn read(text: &[u8]) -> Option<Self> {
         serde_json::from_slice(text).ok()
     }
@@ -30,7 +30,7 @@ impl Object {
         value.as_str().map(Some).ok_or(WrongType(name))
     }
 
-    /// A list of texts.
+    /// Returns a list of strings.
     pub(in crate::auth) fn texts(
         &self,
         name: &'static str,
@@ -41,12 +41,12 @@ impl Object {
         texts.collect::<Option<_>>().map(Some).ok_or(WrongType(name))
     }
 
-    /// Whether a member is `true`; anything else is no.
+    /// Whether a member is `true`. Any other value counts as false.
     pub(in crate::auth) fn is_true(&self, name: &str) -> bool {
         self.get(name) == Some(&Value::Bool(true))
     }
 
-    /// A number of seconds. Some servers write numbers as texts, and some with a fraction.
+    /// Returns a number of seconds. Some servers write numbers as strings, some with a fraction.
     pub(in crate::auth) fn seconds(&self, name: &str) -> Option<u64> {
         match self.get(name)? {
             Value::String(text) => text.parse().ok(),

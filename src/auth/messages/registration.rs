@@ -1,5 +1,4 @@
-//! Registration of a client
-//! ([RFC 7591](https://www.rfc-editor.org/rfc/rfc7591),
+//! Client registration ([RFC 7591](https://www.rfc-editor.org/rfc/rfc7591),
 //! [client ID metadata documents](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration#client-id-metadata-documents)).
 
 use alloc::string::{String, ToString};
@@ -13,7 +12,7 @@ use crate::auth::client::config::ClientMetadata;
 use crate::auth::{ClientAuthentication, Scopes, Secret};
 use crate::time::Instant;
 
-/// The members of a registration, and of a client ID metadata document.
+/// The members of a registration request and of a client ID metadata document.
 #[derive(Serialize)]
 struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,7 +33,7 @@ struct Document<'a> {
     scope: Option<String>,
 }
 
-/// The body of a request to register.
+/// Returns the body of a registration request.
 pub(in crate::auth) fn request(
     client: &ClientMetadata,
     redirect_uri: &str,
@@ -45,7 +44,7 @@ pub(in crate::auth) fn request(
     document(client, None, &[redirect_uri], method, scope)
 }
 
-/// The text of a client ID metadata document.
+/// Returns the text of a client ID metadata document.
 pub(in crate::auth) fn metadata_document(
     client: &ClientMetadata,
     url: &str,
@@ -78,23 +77,23 @@ fn document(
         application_type: client.application_type.name(),
         scope,
     };
-    // Texts alone cannot fail to be written.
+    // A document of strings always serializes.
     serde_json::to_string(&document).unwrap_or_default()
 }
 
-/// What the server has registered, which need not be what it was asked for.
+/// The client as the server registered it. The server may have changed the requested metadata.
 pub(in crate::auth) struct Registered {
     pub(in crate::auth) client_id: String,
     pub(in crate::auth) secret: Option<Secret>,
     pub(in crate::auth) secret_expires_at: Option<Instant>,
-    /// `None` if the server does not say.
+    /// `None` if the response omits it.
     pub(in crate::auth) method: Option<ClientAuthentication>,
-    /// `None` if the server does not say.
+    /// `None` if the response omits them.
     pub(in crate::auth) redirect_uris: Option<Vec<String>>,
 }
 
 impl Registered {
-    /// Reads the answer, or names the member that is missing or wrong.
+    /// Parses the response. Fails with the name of the member that is missing or invalid.
     pub(in crate::auth) fn read(body: &[u8]) -> Result<Self, &'static str> {
         let object = Object::read(body).ok_or("client_id")?;
         let member = |WrongType(member)| member;

@@ -1,5 +1,4 @@
-//! The metadata of a protected resource, read by a client
-//! ([RFC 9728](https://www.rfc-editor.org/rfc/rfc9728)).
+//! Protected resource metadata, as parsed by a client ([RFC 9728](https://www.rfc-editor.org/rfc/rfc9728)).
 
 use alloc::format;
 use alloc::string::String;
@@ -9,18 +8,18 @@ use super::object::Object;
 use crate::auth::Scopes;
 use crate::auth::web_url::WebUrl;
 
-/// The part of the metadata that a client needs.
+/// The part of the metadata that a client uses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::auth) struct ResourceMetadata {
     pub(in crate::auth) resource: WebUrl,
     pub(in crate::auth) authorization_servers: Vec<String>,
     pub(in crate::auth) scopes: Option<Scopes>,
-    /// Whether tokens are taken from the `Authorization` field.
+    /// Whether the resource accepts tokens in the `Authorization` field.
     pub(in crate::auth) takes_header: bool,
 }
 
 impl ResourceMetadata {
-    /// Reads a document; `None` if it is not one.
+    /// Parses a document. Returns `None` if the document is invalid.
     pub(in crate::auth) fn read(body: &[u8]) -> Option<Self> {
         let object = Object::read(body)?;
         let methods = object.texts("bearer_methods_supported").ok()?;
@@ -34,8 +33,8 @@ impl ResourceMetadata {
     }
 }
 
-/// Where the metadata of a resource may be, in the order in which to ask: below the well-known path with the path of the
-/// endpoint, and at that path alone.
+/// Returns the candidate URLs of a resource's metadata in the order of the attempts: the well-known path with the
+/// path of the endpoint appended, then the well-known path alone.
 pub(in crate::auth) fn well_known(server: &WebUrl) -> Vec<String> {
     let origin = server.origin_text();
     let path = server.path().trim_end_matches('/');

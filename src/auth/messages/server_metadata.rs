@@ -1,5 +1,4 @@
-//! The metadata of an authorization server
-//! ([RFC 8414](https://www.rfc-editor.org/rfc/rfc8414),
+//! Authorization server metadata ([RFC 8414](https://www.rfc-editor.org/rfc/rfc8414),
 //! [OpenID Connect Discovery](https://openid.net/specs/openid-connect-discovery-1_0.html)).
 
 use alloc::format;
@@ -9,31 +8,31 @@ use alloc::vec::Vec;
 use super::object::{Object, WrongType};
 use crate::auth::web_url::WebUrl;
 
-/// The part of the metadata that a client needs.
+/// The part of the metadata that a client uses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::auth) struct ServerMetadata {
-    /// Compared letter by letter.
+    /// The issuer, which is compared byte by byte.
     pub(in crate::auth) issuer: String,
     pub(in crate::auth) authorization_endpoint: Option<WebUrl>,
     pub(in crate::auth) token_endpoint: WebUrl,
     pub(in crate::auth) registration_endpoint: Option<WebUrl>,
     pub(in crate::auth) scopes: Vec<String>,
-    /// `None` where the server does not say: the default is `client_secret_basic`.
+    /// `None` if the metadata omits them; the default is `client_secret_basic`.
     pub(in crate::auth) authentication_methods: Option<Vec<String>>,
     pub(in crate::auth) signing_algorithms: Option<Vec<String>>,
     pub(in crate::auth) has_pkce: bool,
     pub(in crate::auth) sends_issuer: bool,
     pub(in crate::auth) takes_metadata_documents: bool,
-    /// `None` where the server does not say: the default is the code grant.
+    /// `None` if the metadata omits them; the default is the authorization code grant.
     grants: Option<Vec<String>>,
     responses: Option<Vec<String>>,
     pub(in crate::auth) grant_profiles: Vec<String>,
 }
 
-/// Why a document cannot be used: the member that is missing or wrong.
+/// The reason why a document is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::auth) enum Unusable {
-    /// The issuer is another one than was asked for.
+    /// The document names another issuer than the requested one.
     Issuer,
     Member(&'static str),
 }
@@ -45,8 +44,8 @@ impl From<WrongType> for Unusable {
 }
 
 impl ServerMetadata {
-    /// Reads the document of this issuer. `Ok(None)` if the text is no JSON object, as the pages of servers that know
-    /// every path.
+    /// Parses the metadata document of this issuer. Returns `Ok(None)` if the text is not a JSON object, such as the
+    /// page of a server that serves every path.
     pub(in crate::auth) fn read(body: &[u8], issuer: &str) -> Result<Option<Self>, Unusable> {
         let Some(object) = Object::read(body) else { return Ok(None) };
         match object.text("issuer")? {
@@ -79,7 +78,7 @@ impl ServerMetadata {
         }))
     }
 
-    /// The endpoints of a server of 2025-03-26 that has no metadata
+    /// Returns the default endpoints of a server of 2025-03-26 that publishes no metadata
     /// ([fallbacks](https://modelcontextprotocol.io/specification/2025-03-26/basic/authorization#fallbacks-for-servers-without-metadata-discovery)).
     pub(in crate::auth) fn without_document(server: &WebUrl) -> Option<Self> {
         let origin = server.origin_text();
@@ -92,7 +91,7 @@ impl ServerMetadata {
             scopes: Vec::new(),
             authentication_methods: None,
             signing_algorithms: None,
-            // It cannot say so; the client uses it all the same.
+            // Without metadata the server cannot declare PKCE support; the client uses PKCE anyway.
             has_pkce: true,
             sends_issuer: false,
             takes_metadata_documents: false,
@@ -102,18 +101,20 @@ impl ServerMetadata {
         })
     }
 
-    /// Whether the server has this grant. Where it does not say, it has the code grant; what else it has it may not say.
+    /// Whether the server supports this grant. Metadata without a list of grants counts as support: the default is
+    /// the code grant, and the server may omit the others that it supports.
     pub(in crate::auth) fn has_grant(&self, grant: &str) -> bool {
         let is_named = |grants: &Vec<String>| grants.iter().any(|known| known == grant);
         self.grants.as_ref().is_none_or(is_named)
     }
 
-    /// Whether the server answers with a code. Where it does not say it does.
+    /// Whether the server supports the response type `code`. Metadata without a list of response types counts as
+    /// support.
     pub(in crate::auth) fn has_code_response(&self) -> bool {
         self.responses.as_ref().is_none_or(|known| known.iter().any(|kind| kind == "code"))
     }
 
-    /// The endpoints that are fetched by the client itself, with the member that names each.
+    /// Returns the endpoints that the client itself sends requests to, each with the name of its metadata member.
     pub(in crate::auth) fn fetched(&self) -> impl Iterator<Item = (&'static str, &WebUrl)> {
         let registration =
             self.registration_endpoint.iter().map(|url| ("registration_endpoint", url));
@@ -121,10 +122,10 @@ impl ServerMetadata {
     }
 }
 
-/// Where the metadata of an issuer may be, in the order in which to ask.
+/// Returns the candidate URLs of an issuer's metadata in the order of the attempts.
 pub(in crate::auth) fn well_known(issuer: &WebUrl) -> Vec<String> {
     let origin = issuer.origin_text();
-    // A slash at the end is no path, but part of the issuer's name all the same.
+    // A trailing slash adds no path segment, although it is part of the issuer identifier.
     match issuer.path().trim_end_matches('/') {
         "" => alloc::vec![format!("{origin}{OAUTH}"), format!("{origin}{OPENID}")],
         path => alloc::vec![
@@ -135,7 +136,7 @@ pub(in crate::auth) fn well_known(issuer: &WebUrl) -> Vec<String> {
     }
 }
 
-/// Where the metadata of an MCP server of 2025-03-26 is, which is its own authorization server.
+/// Returns the metadata URL of an MCP server of 2025-03-26, which is its own authorization server.
 pub(in crate::auth) fn of_server_itself(server: &WebUrl) -> String {
     format!("{}{OAUTH}", server.origin_text())
 }

@@ -1,5 +1,4 @@
-//! Requests to a token endpoint
-//! ([RFC 6749, section 3.2](https://www.rfc-editor.org/rfc/rfc6749#section-3.2)).
+//! Requests to a token endpoint ([RFC 6749, section 3.2](https://www.rfc-editor.org/rfc/rfc6749#section-3.2)).
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -10,7 +9,7 @@ use form_urlencoded::{Serializer, byte_serialize};
 use crate::auth::{ClientAuthentication, Scopes, Secret};
 use crate::base64::Base64;
 
-/// The grant that a token is requested for.
+/// The grant of a token request.
 pub(in crate::auth) enum TokenGrant<'a> {
     Code {
         code: &'a Secret,
@@ -21,12 +20,12 @@ pub(in crate::auth) enum TokenGrant<'a> {
         token: &'a Secret,
     },
     ClientCredentials,
-    /// An assertion that another server has signed
+    /// An assertion signed by another server
     /// ([RFC 7523, section 2.1](https://www.rfc-editor.org/rfc/rfc7523#section-2.1)).
     Assertion {
         assertion: &'a Secret,
     },
-    /// An assertion of an identity provider is exchanged for one that an authorization server takes
+    /// The exchange of an assertion of an identity provider for an assertion that an authorization server accepts
     /// ([RFC 8693](https://www.rfc-editor.org/rfc/rfc8693)).
     Exchange {
         subject: &'a Secret,
@@ -35,12 +34,12 @@ pub(in crate::auth) enum TokenGrant<'a> {
     },
 }
 
-/// How a client shows who it is.
+/// The authentication of a client.
 pub(in crate::auth) struct Authentication<'a> {
     pub(in crate::auth) client_id: &'a str,
     pub(in crate::auth) secret: Option<&'a Secret>,
     pub(in crate::auth) method: ClientAuthentication,
-    /// The signed assertion of the method `private_key_jwt`.
+    /// The signed assertion for the method `private_key_jwt`.
     pub(in crate::auth) assertion: Option<&'a Secret>,
 }
 
@@ -53,7 +52,7 @@ pub(in crate::auth) struct TokenRequest<'a> {
 }
 
 impl TokenRequest<'_> {
-    /// The body, and the value of the `Authorization` field if there is one.
+    /// Returns the body, and the value of the `Authorization` field if the client authenticates there.
     pub(in crate::auth) fn write(&self) -> (Secret, Option<Secret>) {
         let mut form = Serializer::new(String::new());
         match &self.grant {
@@ -88,7 +87,7 @@ impl TokenRequest<'_> {
 }
 
 impl Authentication<'_> {
-    /// Adds what belongs in the body, and gives what belongs in the field. It is never both.
+    /// Adds the credentials to the body, or returns the value of the `Authorization` field, never both.
     fn add_to(&self, form: &mut Serializer<'_, String>) -> Option<Secret> {
         let secret = self.secret.map(Secret::expose).unwrap_or_default();
         match self.method {
@@ -109,7 +108,8 @@ impl Authentication<'_> {
         None
     }
 
-    /// Both parts are encoded as in a form before they are joined (RFC 6749, section 2.3.1).
+    /// Returns the `Basic` credentials. Client id and secret are form-encoded before they are joined (RFC 6749,
+    /// section 2.3.1).
     fn basic(&self, secret: &str) -> Secret {
         let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<Vec<_>>().concat();
         let pair = Secret::new(format!("{}:{}", encoded(self.client_id), encoded(secret)));
@@ -120,7 +120,7 @@ impl Authentication<'_> {
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-/// The type of an identity assertion that an authorization server takes.
+/// The token type of an identity assertion that an authorization server accepts.
 pub(in crate::auth) const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 
 #[cfg(test)]

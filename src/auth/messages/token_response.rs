@@ -1,5 +1,4 @@
-//! Answers of a token endpoint
-//! ([RFC 6749, section 5](https://www.rfc-editor.org/rfc/rfc6749#section-5)).
+//! Responses of a token endpoint ([RFC 6749, section 5](https://www.rfc-editor.org/rfc/rfc6749#section-5)).
 
 use alloc::string::String;
 use core::time::Duration;
@@ -8,18 +7,18 @@ use super::object::Object;
 use super::token_request::ID_JAG;
 use crate::auth::{OAuthError, Scopes, Secret};
 
-/// Tokens that were issued.
+/// The issued tokens.
 pub(in crate::auth) struct Tokens {
     pub(in crate::auth) access_token: Secret,
     pub(in crate::auth) refresh_token: Option<Secret>,
-    /// How long the access token is valid, if the server says so.
+    /// The lifetime of the access token, if the response contains one.
     pub(in crate::auth) lifetime: Option<Duration>,
-    /// The scopes that were granted; `None` if they are those that were requested.
+    /// The granted scopes. `None` if they equal the requested scopes.
     pub(in crate::auth) scopes: Option<Scopes>,
 }
 
 impl Tokens {
-    /// Reads the answer to a request for an access token, or names the member that is missing or wrong.
+    /// Parses the response to an access token request. Fails with the name of the member that is missing or invalid.
     pub(in crate::auth) fn read(body: &[u8]) -> Result<Self, &'static str> {
         let object = Object::read(body).ok_or("access_token")?;
         let text = |name| object.text(name).map_err(|_| name);
@@ -38,7 +37,7 @@ impl Tokens {
     }
 }
 
-/// Reads the answer to a token exchange: the assertion for the authorization server.
+/// Parses the response to a token exchange. Returns the assertion for the authorization server.
 pub(in crate::auth) fn identity_assertion(body: &[u8]) -> Result<Secret, &'static str> {
     let object = Object::read(body).ok_or("access_token")?;
     let text = |name| object.text(name).map_err(|_| name);
@@ -48,7 +47,7 @@ pub(in crate::auth) fn identity_assertion(body: &[u8]) -> Result<Secret, &'stati
     Ok(Secret::new(text("access_token")?.ok_or("access_token")?))
 }
 
-/// Reads the body of a refusal; `None` if it does not say why.
+/// Parses the body of an error response. Returns `None` if it contains no error code.
 pub(in crate::auth) fn error(body: &[u8]) -> Option<OAuthError> {
     let object = Object::read(body)?;
     let code = object.text("error").ok()??;
@@ -56,7 +55,7 @@ pub(in crate::auth) fn error(body: &[u8]) -> Option<OAuthError> {
     Some(OAuthError::new(code, description.map(String::from)))
 }
 
-/// Whether a text can stand in a field as a bearer token: it has to be visible ASCII.
+/// Whether a text is usable as a bearer token in a header field: it must be visible ASCII.
 fn is_token(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())
 }

@@ -1,4 +1,4 @@
-//! Access tokens in requests, and why a request is refused
+//! Access tokens in requests, and the reasons for refusing a request
 //! ([RFC 6750](https://www.rfc-editor.org/rfc/rfc6750)).
 
 use alloc::string::String;
@@ -7,26 +7,26 @@ use core::fmt;
 use crate::auth::Scopes;
 use crate::http::{Field, Headers};
 
-/// The reason why a request is refused. The fault is the client's, but for
+/// The reason why a request is refused. The client is at fault, except for
 /// [`VerifierUnavailable`](Self::VerifierUnavailable).
 ///
-/// [`ProtectedResource::reply`](super::ProtectedResource::reply) makes the response.
+/// [`ProtectedResource::reply`](super::ProtectedResource::reply) builds the response.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccessError {
-    /// There is no bearer token: 401 without an error code.
+    /// The request has no bearer token: 401 without an error code.
     #[error("there is no access token")]
     MissingToken,
-    /// The `Authorization` field cannot be read: 400.
+    /// The `Authorization` field is malformed: 400.
     #[error("the access token cannot be read: {0}")]
     InvalidRequest(&'static str),
-    /// The token is invalid, or for another server: 401.
+    /// The token is invalid or for another server: 401.
     #[error("{0}")]
     InvalidToken(TokenError),
-    /// The token is valid, but lacks a scope: 403. The value has all scopes that the request needs.
+    /// The token is valid but lacks a scope: 403. The value contains all scopes that the request needs.
     #[error("the request needs the scopes {0}")]
     InsufficientScope(Scopes),
-    /// The host cannot verify tokens at the moment: 503.
+    /// The application cannot verify tokens at the moment: 503.
     #[error("access tokens cannot be verified at the moment")]
     VerifierUnavailable,
 }
@@ -35,13 +35,13 @@ pub enum AccessError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// The host has refused it: the signature is wrong, it has been revoked, or it is not a token at all.
+    /// The application refused the token: its signature is wrong, it was revoked, or it is not a token at all.
     #[error("the token is not valid")]
     Invalid,
-    /// Its issuer is not among the authorization servers of the resource.
+    /// The issuer of the token is not an authorization server of the resource.
     #[error("the token is from another issuer")]
     Issuer,
-    /// It was issued for another resource.
+    /// The token was issued for another resource.
     #[error("the token is for another resource")]
     Audience,
     /// `exp` has passed.
@@ -50,18 +50,18 @@ pub enum TokenError {
     /// `nbf` is in the future.
     #[error("the token is not valid yet")]
     NotYetValid,
-    /// It does not say when it ends, and the resource takes no such tokens.
+    /// The token has no `exp`, which the resource requires.
     #[error("the token has no expiry")]
     NoExpiry,
 }
 
-/// The bearer token in the head of a request. Only the `Authorization` field counts: a token in the query or in the body is
-/// none ([RFC 6750, section 2.1](https://www.rfc-editor.org/rfc/rfc6750#section-2.1)).
+/// Extracts the bearer token from the head of a request. Only the `Authorization` field counts: a token in the query
+/// or in the body is ignored ([RFC 6750, section 2.1](https://www.rfc-editor.org/rfc/rfc6750#section-2.1)).
 ///
 /// # Errors
 ///
-/// [`AccessError::MissingToken`] without the field, and for another scheme. [`AccessError::InvalidRequest`] if the field is
-/// there more than once, or the token has other characters than a `b64token`.
+/// [`AccessError::MissingToken`] if the field is absent or has another scheme. [`AccessError::InvalidRequest`] if
+/// the field is repeated, or if the token contains characters outside `b64token`.
 pub fn bearer_token(headers: Headers<'_>) -> Result<&str, AccessError> {
     let field = match headers.get("authorization") {
         Field::Absent => return Err(AccessError::MissingToken),
@@ -84,12 +84,12 @@ pub fn bearer_token(headers: Headers<'_>) -> Result<&str, AccessError> {
     Ok(token)
 }
 
-/// Whether a token with the scopes `granted` may do what needs the scopes `needed`. `implies` says whether one granted
-/// scope includes another: where the scopes have no hierarchy, it compares them.
+/// Checks that the scopes `granted` cover the scopes `needed`. `implies` decides whether one granted scope includes
+/// a needed one; for scopes without a hierarchy it is equality.
 ///
 /// # Errors
 ///
-/// [`AccessError::InsufficientScope`] with all of `needed`, in the order given, whatever has been granted.
+/// [`AccessError::InsufficientScope`] with all of `needed`, in the given order, independent of the granted scopes.
 ///
 /// ```
 /// use mcp_sansio::auth::Scopes;
@@ -112,7 +112,7 @@ pub fn check_scopes(
 }
 
 impl AccessError {
-    /// The status of the response.
+    /// Returns the status of the response.
     pub const fn status(&self) -> u16 {
         match self {
             Self::MissingToken | Self::InvalidToken(_) => 401,
@@ -122,7 +122,7 @@ impl AccessError {
         }
     }
 
-    /// The error code of the challenge
+    /// Returns the error code of the challenge
     /// ([RFC 6750, section 3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1)).
     const fn code(&self) -> Option<&'static str> {
         match self {
@@ -133,7 +133,8 @@ impl AccessError {
         }
     }
 
-    /// The challenge, for a resource whose metadata are at this place and which needs these scopes at least.
+    /// Returns the challenge. `metadata` is the URL of the resource's metadata; `scopes` are needed by every
+    /// request.
     pub(super) fn challenge(&self, metadata: &str, scopes: &Scopes) -> Option<String> {
         if *self == Self::VerifierUnavailable {
             return None;
@@ -156,7 +157,7 @@ impl AccessError {
     }
 }
 
-/// A challenge that is being written.
+/// A challenge under construction.
 struct Params(String);
 
 impl Params {
@@ -164,14 +165,15 @@ impl Params {
         use fmt::Write;
 
         let separator = if self.0.ends_with('"') { ", " } else { " " };
-        // A string takes whatever is written to it.
+        // Writing to a `String` cannot fail.
         _ = write!(self.0, "{separator}{name}=\"");
         _ = write!(Quoted(&mut self.0), "{value}");
         self.0.push('"');
     }
 }
 
-/// Writes the inside of a quoted string: quotes and backslashes are escaped, and what may not stand in a field is left out.
+/// Writes the inside of a quoted string: escapes quotes and backslashes, and drops characters that a field must not
+/// contain.
 struct Quoted<'s>(&'s mut String);
 
 impl fmt::Write for Quoted<'_> {

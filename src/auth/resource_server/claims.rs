@@ -1,4 +1,4 @@
-//! The claims of an access token.
+//! `Claims`: the claims of an access token.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,43 +10,44 @@ use crate::auth::Scopes;
 use crate::handle::Principal;
 use crate::time::Instant;
 
-/// The claims of an access token that the host has verified. Times count from the Unix epoch.
+/// The claims of an access token that the application has verified. Times count from the Unix epoch.
 ///
 /// `Debug` does not show the subject.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Claims {
-    /// The authorization server that has issued it, letter by letter (`iss`).
+    /// The authorization server that issued the token (`iss`), compared byte by byte.
     pub issuer: String,
     /// The user, or the client if there is no user (`sub`).
     pub subject: String,
-    /// The client that it was issued to, if that is known (`client_id`).
+    /// The client that the token was issued to, if known (`client_id`).
     pub client: Option<String>,
-    /// The resources that it is for (`aud`).
+    /// The resources that the token is for (`aud`).
     pub audience: Vec<String>,
-    /// When it ends (`exp`).
+    /// The end of the validity (`exp`).
     pub expires_at: Option<Instant>,
-    /// When it begins (`nbf`).
+    /// The beginning of the validity (`nbf`).
     pub not_before: Option<Instant>,
-    /// What it allows (`scope`).
+    /// The granted scopes (`scope`).
     pub scopes: Scopes,
 }
 
 impl Claims {
-    /// A token of this issuer about this subject. The other fields are empty.
+    /// Creates the claims of a token from this issuer about this subject. The other fields are empty.
     pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
         Self { issuer: issuer.into(), subject: subject.into(), ..Self::default() }
     }
 
-    /// Who is asking: the same number for the same issuer, subject and client, on every machine and in every process.
-    /// It is never [`Principal::default`], which means an unknown principal.
+    /// Returns the principal of the request: the same number for the same issuer, subject and client, on every
+    /// machine and in every process. The result is never [`Principal::default`], which represents an unknown
+    /// principal.
     ///
-    /// It is a part of a SHA-256. Two subjects share a number with a probability of 2⁻⁶⁴; for that reason subjects have to
+    /// The number is a part of a SHA-256 digest. Two subjects collide with a probability of 2⁻⁶⁴, so subjects must
     /// be chosen by the issuer and not by users.
     pub fn principal(&self) -> Principal {
         let mut digest = Sha256::new();
         for part in [&*self.issuer, &*self.subject, self.client.as_deref().unwrap_or_default()] {
-            // The lengths keep parts from running into each other.
+            // The length prefixes separate the parts unambiguously.
             digest.update((part.len() as u64).to_be_bytes());
             digest.update(part);
         }

@@ -1,20 +1,20 @@
-//! The checks of an MCP server that takes access tokens, as functions: it is an OAuth 2.1 resource server
+//! The checks of an MCP server that accepts access tokens, an OAuth 2.1 resource server, as functions
 //! ([token handling](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#token-handling)).
 //!
-//! One request takes these steps:
+//! A request takes these steps:
 //!
-//! 1. [`bearer_token`] takes the token out of the head of the request.
-//! 2. The host verifies the token: its signature, or by introspection. The result is [`Claims`].
+//! 1. [`bearer_token`] extracts the token from the head of the request.
+//! 2. The application verifies the token, by its signature or by introspection. The result is [`Claims`].
 //! 3. [`ProtectedResource::check`] compares the claims with the resource: audience, issuer, time, scopes.
-//! 4. [`Operation::all_in`] says what the body asks for, so that the host can name the scopes of it;
-//!    [`check_scopes`] compares them with the token.
-//! 5. [`Claims::principal`] is who is asking, for [`Received`](crate::Received) or
+//! 4. [`Operation::all_in`] returns the operations in the body, so that the application can derive their scopes;
+//!    [`check_scopes`] compares these with the token.
+//! 5. [`Claims::principal`] is the principal of the request, for [`Received`](crate::Received) or
 //!    [`RequestSource`](crate::http::RequestSource).
 //!
-//! [`ProtectedResource::reply`] makes the response of an [`AccessError`], with its challenge.
+//! [`ProtectedResource::reply`] builds the response for an [`AccessError`], with its challenge.
 //! [`ProtectedResource::metadata`] is the document by which clients find the authorization server.
 //!
-//! The token is checked in every request: neither a session id nor the state of a request replaces it.
+//! The token is checked in every request: neither a session id nor request state replaces it.
 //!
 //! ```
 //! use mcp_sansio::Instant;

@@ -1,4 +1,4 @@
-//! The methods and names in a body, from which a host derives the scopes that it needs.
+//! `Operation`: a method and a name in a body, from which an application derives the needed scopes.
 
 use alloc::vec::Vec;
 
@@ -8,20 +8,21 @@ use crate::json::{Envelope, Str};
 use crate::limits::Limits;
 use crate::rpc::{Message, Versions, classify};
 
-/// A request or a notification in a body, for the host to say which scopes it needs.
+/// A request or notification in a body, from which the application derives the needed scopes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Operation<'b> {
-    /// The method: `tools/call`, for example.
+    /// The method, such as `tools/call`.
     pub method: Str<'b>,
-    /// What the request is about: the name of the tool or of the prompt, the URI of the resource, the id of the task. `None`
-    /// if the method is about none of them or about several, as `subscriptions/listen` is, or if the member is not text.
+    /// The target of the request: the name of the tool or prompt, the URI of the resource, or the id of the task.
+    /// `None` if the method has no target or several, such as `subscriptions/listen`, or if the member is not a
+    /// string.
     pub name: Option<Str<'b>>,
 }
 
 impl<'b> Operation<'b> {
-    /// The requests and notifications of a body: one, or those of a batch. Responses are left out, and so is
-    /// text that is no message, which the machine refuses.
+    /// Returns the requests and notifications of a body: a single message, or those of a batch. Responses are
+    /// skipped, and so is text that is not a message, which the connection rejects.
     ///
     /// ```
     /// use mcp_sansio::Limits;
@@ -52,7 +53,7 @@ impl<'b> Operation<'b> {
     }
 }
 
-/// The member of the params that says what a request is about.
+/// Returns the member of the params that names the target of a request.
 fn member(method: &Str<'_>) -> Option<&'static str> {
     const OTHERS: [(&str, &str); 3] = [
         ("resources/subscribe", "uri"),

@@ -1,5 +1,4 @@
-//! An MCP server as a protected resource
-//! ([RFC 9728](https://www.rfc-editor.org/rfc/rfc9728)).
+//! `ProtectedResource`: an MCP server as a protected resource ([RFC 9728](https://www.rfc-editor.org/rfc/rfc9728)).
 
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -16,14 +15,14 @@ use crate::auth::{Scopes, UrlError, WebUrl};
 use crate::http::Reply;
 use crate::time::Instant;
 
-/// An MCP server whose clients need access tokens: which resource it is, who may issue tokens for it, and which scopes every
-/// request needs.
+/// An MCP server whose clients need access tokens: the resource, the issuers of its tokens, and the scopes that
+/// every request needs.
 ///
-/// It checks what tokens say; whether a token is genuine the host has to find out before.
+/// This type checks the claims of tokens; the application must verify beforehand that a token is genuine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProtectedResource {
     resource: WebUrl,
-    /// The resource and other names for it, in tokens.
+    /// The resource and its other names in the audience of tokens.
     audiences: Vec<String>,
     issuers: Vec<String>,
     scopes: Scopes,
@@ -32,42 +31,42 @@ pub struct ProtectedResource {
     needs_expiry: bool,
     name: Option<String>,
     documentation: Option<String>,
-    /// Where clients find the metadata.
+    /// The URLs of the metadata.
     places: Vec<String>,
 }
 
-/// Why a resource cannot be protected in this way. The fault is the host's.
+/// The reason why a resource cannot be configured. The application is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidResource {
-    /// The URL of the MCP server.
+    /// The URL of the MCP server is unusable.
     #[error("the URL of the MCP server: {0}")]
     Resource(UrlError),
-    /// The URL of the MCP server is not that of this machine, so it has to be `https`.
+    /// The URL of the MCP server is not `https`, although it is not on this machine.
     #[error("the URL of the MCP server is not https")]
     NotHttps,
-    /// The issuer.
+    /// The issuer is not a usable URL.
     #[error("the issuer: {0}")]
     Issuer(UrlError),
-    /// The issuer is not on this machine, so it has to be `https`.
+    /// The issuer is not `https`, although it is not on this machine.
     #[error("the issuer is not https")]
     IssuerNotHttps,
 }
 
-/// How far clocks may differ.
+/// The default tolerance for clock differences.
 const LEEWAY: Duration = Duration::from_secs(30);
 const MOST_LEEWAY: Duration = Duration::from_secs(300);
 
 /// # Configuration
 impl ProtectedResource {
-    /// The MCP server at this URL takes the tokens of this authorization server.
+    /// Creates a resource for the MCP server at this URL that accepts the tokens of this authorization server.
     ///
-    /// The URL is the one that clients use, which behind a proxy is not the one that the listener sees. The issuer is
-    /// compared letter by letter.
+    /// The URL is the one that clients use; behind a proxy the listener sees another one. The issuer is compared
+    /// byte by byte.
     ///
     /// # Errors
     ///
-    /// [`InvalidResource`] if one of them is no URL, or is `http` and not on this machine.
+    /// [`InvalidResource`] if an argument is not a usable URL, or is `http` and not on this machine.
     pub fn new(url: &str, issuer: &str) -> Result<Self, InvalidResource> {
         let resource = WebUrl::parse(url).map_err(InvalidResource::Resource)?;
         if !resource.is_https() && !resource.is_loopback() {
@@ -89,7 +88,7 @@ impl ProtectedResource {
         this.issuer(issuer)
     }
 
-    /// Takes the tokens of another authorization server as well.
+    /// Accepts the tokens of another authorization server as well.
     ///
     /// # Errors
     ///
@@ -103,16 +102,16 @@ impl ProtectedResource {
         Ok(self)
     }
 
-    /// Takes tokens that are for this audience as well. By default only those for the URL of the MCP server.
+    /// Accepts tokens for this audience as well. By default only tokens for the URL of the MCP server are accepted.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
         self.audiences.push(audience.into());
         self
     }
 
-    /// Every request needs these scopes. The challenge of a 401 names them.
+    /// Sets the scopes that every request needs. The challenge of a 401 names them.
     ///
-    /// `offline_access` is left out: it is between a client and the authorization server.
+    /// `offline_access` is dropped: it concerns only a client and the authorization server.
     #[must_use]
     pub fn scopes(mut self, scopes: Scopes) -> Self {
         self.scopes = without_offline(&scopes);
@@ -120,35 +119,35 @@ impl ProtectedResource {
         self
     }
 
-    /// Some requests need these scopes: the metadata name them, beside those that every request needs.
+    /// Sets the scopes that some requests need. The metadata lists them beside those that every request needs.
     #[must_use]
     pub fn supported_scopes(mut self, scopes: Scopes) -> Self {
         self.supported = self.scopes.union(&without_offline(&scopes));
         self
     }
 
-    /// By how much the clocks of the issuer and of this host may differ. Default 30 s, at most 5 min.
+    /// Sets the tolerance between the clocks of the issuer and of this machine. Default 30 s, at most 5 min.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway.min(MOST_LEEWAY);
         self
     }
 
-    /// Whether a token has to say when it ends. Default true.
+    /// Sets whether a token must have an expiry. Default true.
     #[must_use]
     pub const fn needs_expiry(mut self, needs: bool) -> Self {
         self.needs_expiry = needs;
         self
     }
 
-    /// The name of the MCP server, for people.
+    /// Sets the human-readable name of the MCP server.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Where developers can read about the MCP server.
+    /// Sets the URL of the developer documentation of the MCP server.
     #[must_use]
     pub fn documentation(mut self, url: impl Into<String>) -> Self {
         self.documentation = Some(url.into());
@@ -158,17 +157,18 @@ impl ProtectedResource {
 
 /// # Metadata
 impl ProtectedResource {
-    /// The URL of the MCP server.
+    /// Returns the URL of the MCP server.
     pub const fn url(&self) -> &WebUrl {
         &self.resource
     }
 
-    /// The scopes that every request needs.
+    /// Returns the scopes that every request needs.
     pub const fn needed(&self) -> &Scopes {
         &self.scopes
     }
 
-    /// The document about the resource, as JSON. Everybody may read it, without a token, from any web page.
+    /// Returns the metadata document of the resource, as JSON. The document is public: every client and every web
+    /// page may read it without a token.
     pub fn metadata(&self) -> Vec<u8> {
         #[derive(Serialize)]
         struct Document<'r> {
@@ -193,18 +193,18 @@ impl ProtectedResource {
             resource_name: self.name.as_deref(),
             resource_documentation: self.documentation.as_deref(),
         };
-        // Texts and lists of texts can always be written.
+        // Strings and lists of strings always serialize.
         serde_json::to_vec(&document).unwrap_or_default()
     }
 
-    /// The paths at which the document has to be served: below the well-known one with the path of the MCP server, and the
-    /// well-known one alone, which are the same for a server at the root.
+    /// Returns the paths at which the document must be served: the well-known path with the path of the MCP server
+    /// appended, and the well-known path alone. For a server at the root both are the same.
     pub fn metadata_paths(&self) -> impl Iterator<Item = &str> {
         let origin = self.resource.origin_text().len();
         self.places.iter().filter_map(move |place| place.get(origin..))
     }
 
-    /// Where the document is, as challenges say it.
+    /// Returns the URL of the document, as used in challenges.
     pub fn metadata_url(&self) -> &str {
         self.places.first().map(String::as_str).unwrap_or_default()
     }
@@ -212,24 +212,25 @@ impl ProtectedResource {
 
 /// # Requests
 impl ProtectedResource {
-    /// Whether a token with these claims is for this resource, now, and has the scopes that every request needs.
+    /// Checks that a token with these claims is for this resource, is valid now, and has the scopes that every
+    /// request needs.
     ///
-    /// A host whose scopes have a hierarchy leaves [`scopes`](Self::scopes) out and calls
+    /// An application whose scopes have a hierarchy omits [`scopes`](Self::scopes) and calls
     /// [`check_scopes`](super::check_scopes) itself.
     ///
     /// # Errors
     ///
-    /// [`AccessError::InvalidToken`], and [`AccessError::InsufficientScope`] if the token is valid but lacks a scope.
+    /// [`AccessError::InvalidToken`], or [`AccessError::InsufficientScope`] if the token is valid but lacks a scope.
     pub fn check(&self, claims: &Claims, now: Instant) -> Result<(), AccessError> {
         self.check_token(claims, now).map_err(AccessError::InvalidToken)?;
         super::check_scopes(&claims.scopes, &self.scopes, |granted, needed| granted == needed)
     }
 
-    /// Whether a token with these claims is for this resource, and now. Its scopes do not matter.
+    /// Checks that a token with these claims is for this resource and is valid now. Scopes are not checked.
     ///
     /// # Errors
     ///
-    /// [`TokenError`].
+    /// [`TokenError`] with the reason.
     pub fn check_token(&self, claims: &Claims, now: Instant) -> Result<(), TokenError> {
         if !self.issuers.contains(&claims.issuer) {
             return Err(TokenError::Issuer);
@@ -248,7 +249,7 @@ impl ProtectedResource {
         Ok(())
     }
 
-    /// Whether an audience is this resource: one of the names given, or its URL in another spelling.
+    /// Whether an audience is this resource: one of its names, or its URL in another spelling.
     fn is_meant(&self, audience: &str) -> bool {
         self.audiences.iter().any(|known| known == audience)
             || WebUrl::parse(audience).is_ok_and(|url| {
@@ -256,7 +257,7 @@ impl ProtectedResource {
             })
     }
 
-    /// The response to a request that is refused. Its body is empty: it tells nothing of what there is.
+    /// Returns the response to a refused request. Its body is empty, so it discloses nothing about the server.
     pub fn reply(&self, error: &AccessError) -> Reply {
         let mut reply = Reply::empty(error.status());
         reply.challenge = error.challenge(self.metadata_url(), &self.scopes);

@@ -1,4 +1,4 @@
-//! The changes that make cached results stale, and the time of each.
+//! The changes that make cached results stale, and the time of each change.
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -9,30 +9,29 @@ use super::place::Cacheable;
 use crate::dialect::methods::NotificationKind;
 use crate::json::{Raw, member};
 
-/// Something that has changed, or may have.
+/// A change on the server, certain or possible.
 ///
 /// `Debug` shows the length of a URI only.
 #[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Change<'a> {
-    /// The tools: all pages of that list.
+    /// The tools: all pages of the list.
     Tools,
-    /// The prompts: all pages of that list.
+    /// The prompts: all pages of the list.
     Prompts,
-    /// Which resources there are: all pages of that list and of the list of templates.
+    /// The set of resources: all pages of the resource list and of the template list.
     Resources,
-    /// A resource, by its URI, and with it everything below it: what its URI and a `/` begin with.
+    /// The resource with this URI and all resources below it, whose URIs begin with this URI and a `/`.
     Resource(Cow<'a, str>),
-    /// Nobody knows what, so everything.
+    /// An unknown change, which affects all results.
     Everything,
 }
 
 impl<'a> Change<'a> {
-    /// What a notification says has changed, by its method and params. `None` if it is about nothing
-    /// that is kept here.
+    /// Returns the change that a notification reports, by its method and params. `None` if it concerns no cached
+    /// result.
     ///
-    /// `notifications/resources/updated` without a URI that can be read is about
-    /// [`Everything`](Self::Everything).
+    /// `notifications/resources/updated` without a readable URI counts as [`Everything`](Self::Everything).
     pub fn of(method: &str, params: Option<&'a Raw<'_>>) -> Option<Self> {
         match NotificationKind::named(method)? {
             NotificationKind::ToolsChanged => Some(Self::Tools),
@@ -46,7 +45,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// The kinds of results that are stale as a whole.
+    /// The kinds of results of which every result is stale.
     pub(super) const fn kinds(&self) -> &'static [Cacheable] {
         match self {
             Self::Tools => &[Cacheable::Tools],
@@ -70,29 +69,28 @@ impl fmt::Debug for Change<'_> {
     }
 }
 
-/// Whether `uri` is at `changed` or below it. They are compared as text and never normalised.
+/// Whether `uri` is `changed` or below it. Both are compared as text and never normalised.
 pub(super) fn is_at_or_below(uri: &str, changed: &str) -> bool {
     uri.strip_prefix(changed)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || changed.ends_with('/'))
 }
 
-/// How many resources are remembered that have changed. A change that is forgotten counts as one of
-/// every resource, which costs the results in flight their place and nothing else.
+/// The number of changed resources that are remembered. A forgotten change counts as a change of every resource:
+/// results in flight are not stored, and nothing else is lost.
 pub(super) const REMEMBERED: usize = 64;
 
-/// What has changed when, in the count of the cache. Whether a result in flight may be kept depends on
-/// nothing else.
+/// The times of all changes, in ticks of the cache. They alone decide whether a result in flight may be stored.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Changes {
-    /// When each kind last changed as a whole.
+    /// The last change of each kind as a whole.
     kinds: BTreeMap<Cacheable, u64>,
-    /// The resources that have changed by themselves, the latest ones, oldest first.
+    /// The latest changes of single resources, oldest first.
     resources: VecDeque<ChangedResource>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct ChangedResource {
-    /// The hash of its URI. Two that collide cost a result in flight its place.
+    /// The hash of the URI. After a collision, a result in flight is not stored.
     uri: u64,
     when: u64,
 }
@@ -102,20 +100,20 @@ impl Changes {
         Self { kinds: BTreeMap::new(), resources: VecDeque::new() }
     }
 
-    /// Everything of a kind has changed.
+    /// Records a change of a kind as a whole.
     pub(super) fn kind(&mut self, kind: Cacheable, when: u64) {
         self.kinds.insert(kind, when);
         if kind == Cacheable::Resource {
-            // What is remembered is later than this, and so is what is forgotten next.
+            // All remembered changes are older than this one, so it covers them.
             self.resources.clear();
         }
     }
 
-    /// A resource has changed.
+    /// Records a change of one resource.
     pub(super) fn resource(&mut self, uri: &str, when: u64) {
         // The empty prefix comes first and the whole URI last.
         let Some(uri) = levels(uri).last() else { return };
-        // One that changes all the time takes one place.
+        // A resource that changes often takes only one entry.
         self.resources.retain(|resource| resource.uri != uri);
         self.resources.push_back(ChangedResource { uri, when });
         if REMEMBERED < self.resources.len()
@@ -125,7 +123,7 @@ impl Changes {
         }
     }
 
-    /// Whether the result of a request has changed, or may have, since it went out.
+    /// Whether the result of a request has changed, or may have, since the request was sent.
     pub(super) fn has_changed(&self, key: &CacheKey<'_>, since: u64) -> bool {
         if self.kinds.get(&key.kind).is_some_and(|when| since < *when) {
             return true;
@@ -140,7 +138,7 @@ impl Changes {
     }
 }
 
-/// The hashes (FNV-1a) of all URIs that this one is at or below, shortest first.
+/// The FNV-1a hashes of all URIs that this URI equals or is below, shortest first.
 fn levels(uri: &str) -> impl Iterator<Item = u64> + '_ {
     let bytes = uri.as_bytes();
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;

@@ -1,4 +1,4 @@
-//! The results that are kept, within bounds, and which of them goes first.
+//! The stored results, within the limits of the cache, and the order in which they are evicted.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -10,14 +10,14 @@ use super::place::{Cacheable, Place};
 use crate::json::Raw;
 use crate::time::Instant;
 
-/// One result.
+/// One stored result.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Entry {
     place: Arc<Place<'static>>,
     pub(super) result: Raw<'static>,
-    /// When its request went out, in the count of the cache.
+    /// The tick at which its request was sent.
     pub(super) begun: u64,
-    /// It is fresh before that.
+    /// The result is fresh before this time.
     pub(super) expires: Instant,
 }
 
@@ -27,18 +27,18 @@ impl Entry {
     }
 }
 
-/// What counts towards [`CacheLimits::bytes`].
+/// The bytes that count towards [`CacheLimits::bytes`].
 pub(super) fn bytes(place: &Place<'_>, result: &Raw<'_>) -> usize {
     place.bytes().saturating_add(result.as_json().len())
 }
 
-/// The results.
+/// The stored results.
 ///
-/// Invariant: `by_use` has one entry for each of `by_place`, under the number that stands there.
+/// Invariant: `by_use` has exactly one entry for each entry of `by_place`, under the tick that `by_place` holds.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Entries {
     by_place: BTreeMap<Arc<Place<'static>>, u64>,
-    /// By when they were used last, in the count of the cache.
+    /// The results by the tick of their last use.
     by_use: BTreeMap<u64, Entry>,
     bytes: usize,
 }
@@ -56,20 +56,19 @@ impl Entries {
         self.bytes
     }
 
-    /// What lies in a place.
+    /// Returns the result in a place.
     pub(super) fn find<'k>(&self, place: &Place<'k>) -> Option<&Entry> {
         self.used(place).and_then(|used| self.by_use.get(&used))
     }
 
-    /// When what lies in a place was used last.
+    /// Returns the tick of the last use of a place.
     fn used<'k>(&self, place: &Place<'k>) -> Option<u64> {
-        // A map of places that live long is also one of places that live as long as this one, so the
-        // text need not be copied.
+        // A map of `Place<'static>` is also a map of `Place<'k>`, so the lookup need not copy the text.
         let by_place: &BTreeMap<Arc<Place<'k>>, u64> = &self.by_place;
         by_place.get(place).copied()
     }
 
-    /// What lies in a place, which is used now.
+    /// Returns the result in a place and marks it as used now.
     pub(super) fn take(&mut self, place: &Place<'_>, now: u64) -> Option<&Raw<'static>> {
         let used = self.used(place)?;
         let entry = self.by_use.remove(&used)?;
@@ -77,7 +76,7 @@ impl Entries {
         Some(&self.by_use.entry(now).or_insert(entry).result)
     }
 
-    /// Puts a result into an empty place. It is used now.
+    /// Stores a result in an empty place and marks it as used now.
     pub(super) fn insert(
         &mut self,
         place: Place<'_>,
@@ -104,8 +103,8 @@ impl Entries {
         }
     }
 
-    /// Drops what was used least recently until there is room for one more result of so many bytes.
-    /// `false` if there never is.
+    /// Evicts the least recently used results until one more result of `bytes` bytes fits. Returns `false` if it can
+    /// never fit.
     #[must_use]
     pub(super) fn make_room(&mut self, bytes: usize, limits: CacheLimits) -> bool {
         if limits.entries == 0 || limits.bytes < bytes {
@@ -118,7 +117,7 @@ impl Entries {
         true
     }
 
-    /// Drops the pages of one list that fit.
+    /// Drops the pages of one list that match `fits`.
     pub(super) fn drop_pages(&mut self, kind: Cacheable, fits: impl Fn(&Place<'_>) -> bool) {
         let pages: Vec<u64> = self
             .by_place
@@ -143,13 +142,13 @@ impl Entries {
         *self = Self::new();
     }
 
-    /// What a change is about is not fresh any more.
+    /// Marks all results that a change affects as stale.
     pub(super) fn spoil(&mut self, change: &Change<'_>) {
         for kind in change.kinds() {
             self.spoil_from(Place::first(*kind, None), |_| true, |_| true);
         }
         if let Change::Resource(changed) = change {
-            // What begins with the URI stands together, and what is below it stands among that.
+            // Places whose URI begins with `changed` are adjacent, and those below `changed` are among them.
             self.spoil_from(
                 Place::first(Cacheable::Resource, Some(changed)),
                 |uri| uri.starts_with(&**changed),
@@ -158,8 +157,8 @@ impl Entries {
         }
     }
 
-    /// What stands from one place on, in the order of places, as long as it is of the same kind and
-    /// its param goes on, is not fresh any more if its param fits.
+    /// Marks results as stale, from one place on and in the order of places, if their param matches `fits`. Stops at
+    /// another kind or at a param for which `goes_on` is false.
     fn spoil_from<'k>(
         &mut self,
         first: Place<'k>,

@@ -9,16 +9,16 @@ use crate::version::Revision;
 /// The hints of a complete result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hints {
-    /// How long it is fresh, zero if it does not say so in a way that can be understood.
+    /// How long the result is fresh. Zero if the result has no valid `ttlMs`.
     pub(super) ttl: Duration,
-    /// Whether everybody may have it.
+    /// Whether the result may be shared between principals.
     pub(super) is_public: bool,
 }
 
 impl Hints {
-    /// The hints of a result, `None` if it is not a complete one.
+    /// Reads the hints of a result. `None` if it is not a complete result.
     ///
-    /// What makes no sense counts as the most careful thing it could mean: not fresh, for nobody else
+    /// An invalid hint counts as the most careful value: not fresh, not public
     /// ([time to live](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
     pub(super) fn of(result: &Raw<'_>, revision: Revision) -> Option<Self> {
         if result.kind() != Kind::Object {
@@ -36,7 +36,7 @@ impl Hints {
                 is_public = is_text(value, "public");
             }
         }
-        // Where there are sessions there are no hints, and what looks like them means nothing.
+        // Results of the legacy era have no hints, and members with these names have no meaning.
         if !revision.rules().has_cache_hints {
             milliseconds = 0;
         }
@@ -48,9 +48,9 @@ fn is_text(literal: &str, text: &str) -> bool {
     Str::from_literal(literal).is_some_and(|string| string == *text)
 }
 
-/// The number from 0 to 2^53 that this is, and 0 if it is anything else.
+/// Returns a whole number from 0 to 2^53, or 0 for any other value.
 fn natural(literal: &str) -> u64 {
-    /// Beyond it JSON numbers are not exact everywhere. In milliseconds it is 285,000 years.
+    /// Larger JSON numbers are not exact everywhere. In milliseconds it is 285,000 years.
     const MOST: u64 = 1 << 53;
     let number = Number::from_literal(literal).filter(|_| is_integral(literal));
     match number {

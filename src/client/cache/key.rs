@@ -9,10 +9,10 @@ use crate::handle::Principal;
 use crate::json::{Kind, MemberTexts, Raw, Str};
 use crate::version::Revision;
 
-/// Who asks, and in which revision of the protocol.
+/// The principal that sends a request, and the revision of the protocol.
 ///
-/// A principal is an authorization context: whoever has another access token is another one, and so is
-/// the same user with a new token, unless the host knows that both may see the same
+/// A principal is an authorization context. Another access token is another principal, even for the same user, unless
+/// the host knows that both may see the same results
 /// ([cache scope](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Asker {
@@ -21,7 +21,7 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// This principal, in this revision.
+    /// Combines a principal and a revision.
     pub const fn new(principal: Principal, revision: Revision) -> Self {
         Self { principal, revision }
     }
@@ -37,10 +37,9 @@ impl Asker {
     }
 }
 
-/// A request whose result can be kept: its method, the one param that affects the result, and who asks.
+/// A cacheable request: its method, the one param that affects the result, and the asker.
 ///
-/// Equal keys have equal results. `_meta` is no part of it. `Debug` shows the length of the param
-/// only.
+/// Equal keys have equal results. `_meta` is not part of the key. `Debug` shows only the length of the param.
 ///
 /// ```
 /// use mcp_sansio::cache::{Asker, CacheKey};
@@ -66,32 +65,32 @@ pub struct CacheKey<'a> {
 }
 
 impl<'a> CacheKey<'a> {
-    /// `server/discover`
+    /// The key of `server/discover`.
     pub const fn discover(asker: Asker) -> Self {
         Self { kind: Cacheable::Discover, param: None, asker }
     }
 
-    /// `tools/list`, at a cursor or from the beginning.
+    /// The key of `tools/list`, at a cursor or from the beginning.
     pub const fn tools(cursor: Option<&'a str>, asker: Asker) -> Self {
         Self::page(Cacheable::Tools, cursor, asker)
     }
 
-    /// `prompts/list`, at a cursor or from the beginning.
+    /// The key of `prompts/list`, at a cursor or from the beginning.
     pub const fn prompts(cursor: Option<&'a str>, asker: Asker) -> Self {
         Self::page(Cacheable::Prompts, cursor, asker)
     }
 
-    /// `resources/list`, at a cursor or from the beginning.
+    /// The key of `resources/list`, at a cursor or from the beginning.
     pub const fn resources(cursor: Option<&'a str>, asker: Asker) -> Self {
         Self::page(Cacheable::Resources, cursor, asker)
     }
 
-    /// `resources/templates/list`, at a cursor or from the beginning.
+    /// The key of `resources/templates/list`, at a cursor or from the beginning.
     pub const fn resource_templates(cursor: Option<&'a str>, asker: Asker) -> Self {
         Self::page(Cacheable::ResourceTemplates, cursor, asker)
     }
 
-    /// `resources/read`. URIs are compared as text and never normalised.
+    /// The key of `resources/read`. URIs are compared as text and never normalised.
     pub const fn resource(uri: &'a str, asker: Asker) -> Self {
         Self { kind: Cacheable::Resource, param: Some(Cow::Borrowed(uri)), asker }
     }
@@ -100,11 +99,10 @@ impl<'a> CacheKey<'a> {
         Self { kind, param: borrowed(cursor), asker }
     }
 
-    /// The key of any request, `None` if its result must not be kept.
+    /// Returns the key of any request, or `None` if its result must not be cached.
     ///
-    /// That is so for every other method, and for params with any member besides `_meta` and the one
-    /// that the method has: nobody knows whether it affects the result. So there is no key for a
-    /// request that carries `inputResponses` or `requestState`
+    /// `None` for every other method, and for params with a member besides `_meta` and the one param of the method:
+    /// such a member may affect the result. So a request that carries `inputResponses` or `requestState` has no key
     /// ([cache key](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
     pub fn of(method: &str, params: Option<&'a Raw<'_>>, asker: Asker) -> Option<Self> {
         let kind = RequestKind::named(method).and_then(Cacheable::of)?;
@@ -117,7 +115,7 @@ impl<'a> CacheKey<'a> {
                 if name == "_meta" {
                     continue;
                 }
-                // Of two members of one name some servers take the first one and some the last.
+                // Of duplicate members, some servers read the first and some the last.
                 if kind.param().is_none_or(|param| name != param) || is_there {
                     return None;
                 }
@@ -133,24 +131,24 @@ impl<'a> CacheKey<'a> {
         Some(Self { kind, param, asker })
     }
 
-    /// Who asks.
+    /// The principal and the revision.
     pub const fn asker(&self) -> Asker {
         self.asker
     }
 
-    /// The same with its own copy of the text.
+    /// Returns an owned copy.
     pub fn into_owned(self) -> CacheKey<'static> {
         let param = self.param.map(|param| Cow::Owned(param.into_owned()));
         CacheKey { kind: self.kind, param, asker: self.asker }
     }
 
-    /// Where the answer lies that this principal owns, or the public one.
+    /// The place of the result that belongs to this principal, or of the public result.
     pub(super) fn place(&self, owner: Option<Principal>) -> Place<'_> {
         let param = borrowed(self.param.as_deref());
         Place { kind: self.kind, param, revision: self.asker.revision, owner }
     }
 
-    /// Whether it asks for a page of a list that is not the first one.
+    /// Whether the request asks for a page of a list other than the first.
     pub(super) fn has_cursor(&self) -> bool {
         self.kind.param() == Some(CURSOR) && self.param.is_some()
     }
@@ -166,8 +164,8 @@ impl fmt::Debug for CacheKey<'_> {
     }
 }
 
-/// The text of a JSON string literal, `None` if it is no string or stands for no exact text: two of
-/// those could look the same.
+/// Returns the text of a JSON string literal. `None` if it is not a string or contains a lone surrogate: two such
+/// strings could convert to the same text.
 pub(super) fn text(literal: &str) -> Option<Cow<'_, str>> {
     let string = Str::from_literal(literal).filter(|string| !string.has_lone_surrogate())?;
     if string.as_plain().is_none() {

@@ -1,9 +1,9 @@
-//! Keeps results of one server for as long as it says they are good
+//! A cache for the results of one server, for as long as the server declares them fresh
 //! ([caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
 //!
-//! A [`Cache`] is a plain value beside a [`Client`](crate::Client): there is none unless somebody makes
-//! one, no machine knows of it, and nothing in it happens by itself. It is asked before a request goes
-//! out, it is told of the request and of the result, and it is told what has changed.
+//! A [`Cache`] is a plain value beside a [`Client`](crate::Client). The application creates it; the client does not
+//! know it, and it does nothing by itself. The application looks up a request before sending it, and passes the
+//! request, its result and all changes to the cache.
 //!
 //! ```
 //! use mcp_sansio::cache::{Asker, Cache, CacheKey, CacheLimits, Change, Verdict};
@@ -46,27 +46,26 @@
 //! assert_eq!(verdict, Verdict::Invalidated);
 //! ```
 //!
-//! # Whose results these are
+//! # Principals and servers
 //!
-//! A cache is for one server at one address, and a client of several servers has several: a
-//! notification needs no address then, and no mistake in a key can hand out what another server said.
-//! Connections to the same server share a cache. The revision and the [`Principal`](crate::Principal)
-//! are part of each key ([`Asker`]). What the server calls public is kept once for all of them, anything
-//! else only for whoever asked.
+//! A cache is for one server at one address. A client of several servers has several caches: a notification then
+//! needs no address, and a wrong key cannot return the result of another server. Connections to the same server share
+//! a cache. The revision and the [`Principal`](crate::Principal) are part of each key ([`Asker`]). A public result is
+//! stored once for all principals, any other result only for the principal that asked.
 //!
-//! # What is not kept
+//! # Results that are not stored
 //!
-//! - Results of requests that carry `inputResponses` or `requestState`. There is no
-//!   [key](CacheKey::of) for them, and an interim result uses its ticket up. If the call goes on by
-//!   itself once input has been given, drop the ticket when the input is asked for.
-//! - Results of requests that went out before something was changed that they are about.
-//! - Whatever is not complete, is not good for any time, or is too large: see [`Verdict`].
+//! - Results of requests that carry `inputResponses` or `requestState`. They have no [key](CacheKey::of), and an
+//!   interim result uses up its ticket. If the call continues by itself once input has been given, drop the ticket
+//!   when the input is requested.
+//! - Results of requests that were sent before a change that affects them.
+//! - Results that are incomplete, have no time to live, or are too large: see [`Verdict`].
 //!
 //! # After a connection was lost
 //!
-//! Changes may have been missed. When the subscriptions have been acknowledged again, tell the cache
-//! what they cover: [`Change::Everything`], or one change for each kind. From then on nothing is missed,
-//! and what was on its way meanwhile is not kept.
+//! Changes may have been missed. When the subscriptions have been acknowledged again, report their scope to the
+//! cache: [`Change::Everything`], or one change for each kind. No change is missed from then on, and results that
+//! were in flight meanwhile are not stored.
 
 mod change;
 mod entries;
@@ -79,16 +78,16 @@ pub use change::Change;
 pub use key::{Asker, CacheKey};
 pub use store::Cache;
 
-/// How much a [`Cache`] keeps.
+/// The limits of a [`Cache`].
 ///
-/// It takes at most `bytes + 512 * entries + 4096` bytes of memory.
+/// A cache takes at most `bytes + 512 * entries + 4096` bytes of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CacheLimits {
-    /// Most results. Default 1024. With 0 nothing is kept.
+    /// The maximum number of results. Default 1024. With 0 the cache stores nothing.
     pub entries: usize,
-    /// Most bytes of results, and of the cursors and URIs they were asked with, together. Default
-    /// 16 MiB, as much as the largest frame.
+    /// The maximum bytes of all results together with their cursors and URIs. Default 16 MiB, as much as the largest
+    /// frame.
     pub bytes: usize,
 }
 
@@ -98,8 +97,8 @@ impl Default for CacheLimits {
     }
 }
 
-/// A request has gone out. Give it back with the result to the cache that it is from, or drop it if
-/// there is none.
+/// A request that has been sent. Pass it to [`Cache::store`] of the same cache together with the result, or drop it
+/// if no result arrives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[must_use = "without it the result is not kept"]
 pub struct Ticket {
@@ -108,27 +107,27 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// The request.
+    /// The key of the request.
     pub const fn key(&self) -> &CacheKey<'static> {
         &self.key
     }
 }
 
-/// What became of a result. Whatever it is, the result is good to be delivered.
+/// Whether a result was stored, and if not, why. The application may use the result in every case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// It is kept.
+    /// The result is stored.
     Stored,
-    /// What it is about has changed since the request went out, so it may be stale already.
+    /// A change affected the result after the request was sent, so the result may be stale already.
     Invalidated,
-    /// The result of a request that went out later is here already, and stays.
+    /// The result of a later request is stored already, and stays.
     Overtaken,
-    /// It is no complete result: the server asks for input, or it is of another kind, or no object.
+    /// Not a complete result: it asks for input, has another `resultType`, or is not an object.
     NotComplete,
-    /// The server does not say for how long it is good, or not in a way that makes sense.
+    /// The result has no valid `ttlMs`, or one of zero.
     NoTtl,
-    /// It is larger than all that may be kept.
+    /// The result is larger than the whole cache.
     TooLarge,
 }
 

@@ -6,7 +6,7 @@ use crate::dialect::methods::RequestKind;
 use crate::handle::Principal;
 use crate::version::Revision;
 
-/// The requests whose results say how long they are good for.
+/// The requests whose results carry cache hints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Cacheable {
     Discover,
@@ -49,23 +49,23 @@ impl Cacheable {
     }
 }
 
-/// Where an answer lies: what it answers, and whose it is.
+/// The key of a stored result: the request, and the owner of the result.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Place<'a> {
     pub(super) kind: Cacheable,
     pub(super) param: Option<Cow<'a, str>>,
     pub(super) revision: Revision,
-    /// The only one who may have it, nobody in particular if it is public.
+    /// The only principal that may read the result. `None` if the result is public.
     pub(super) owner: Option<Principal>,
 }
 
 impl<'a> Place<'a> {
-    /// The first place of all those with this kind and param, or a greater one.
+    /// Returns a lower bound of all places with this kind and param.
     pub(super) const fn first(kind: Cacheable, param: Option<&'a str>) -> Self {
         Self { kind, param: borrowed(param), revision: Revision::ALL[0], owner: None }
     }
 
-    /// How many bytes of text it has.
+    /// The bytes of text in the place.
     pub(super) fn bytes(&self) -> usize {
         self.param.as_ref().map_or(0, |param| param.len())
     }

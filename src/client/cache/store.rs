@@ -1,4 +1,4 @@
-//! The cache itself.
+//! `Cache`: lookup, insertion and invalidation.
 
 use core::fmt;
 
@@ -12,37 +12,37 @@ use crate::connection::Notification;
 use crate::json::Raw;
 use crate::time::Instant;
 
-/// Results of one server, see the [module](super).
+/// A cache for the results of one server. See the [module](super).
 ///
-/// Results that are not fresh any more stay, for [`stale`](Self::stale), until others need their room.
-/// What was used least recently goes first.
+/// Stale results stay, for [`stale`](Self::stale), until their room is needed. The least recently used result is
+/// evicted first.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Cache {
     limits: CacheLimits,
-    /// Counts what happens: requests, changes and uses, so that each has a number of its own.
+    /// The number of the last request, change or use. Each of them has a number of its own.
     count: u64,
     entries: Entries,
     changes: Changes,
 }
 
-/// # Asking
+/// # Lookup
 impl Cache {
-    /// An empty cache.
+    /// Returns an empty cache.
     pub const fn new(limits: CacheLimits) -> Self {
         Self { limits, count: 0, entries: Entries::new(), changes: Changes::new() }
     }
 
-    /// The result of a request, if there is one that is fresh and that the asker may have.
+    /// Returns the fresh result of a request that the asker may have.
     ///
-    /// A result is fresh while `now < received + ttlMs`, and until something is changed that it is
-    /// about. That it is not does nothing but return `None`.
+    /// A result is fresh while `now < received + ttlMs`, and until a change affects it. A lookup drops no stale
+    /// result.
     pub fn get(&mut self, key: &CacheKey<'_>, now: Instant) -> Option<&Raw<'static>> {
         self.find(key, |expires| now < expires)
     }
 
-    /// The result of a request, if there is one that the asker may have, whether it is fresh or not.
+    /// Returns the result of a request that the asker may have, fresh or stale.
     ///
-    /// For when the server cannot be reached: a client may show what it has until then.
+    /// For use while the server cannot be reached: a client may show the old result meanwhile.
     pub fn stale(&mut self, key: &CacheKey<'_>) -> Option<&Raw<'static>> {
         self.find(key, |_| true)
     }
@@ -59,17 +59,17 @@ impl Cache {
         self.entries.take(&place, now)
     }
 
-    /// How many results are kept, fresh or not.
+    /// The number of stored results, fresh or stale.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether nothing is kept.
+    /// Whether the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many bytes of results, cursors and URIs are kept.
+    /// The bytes of all stored results, cursors and URIs.
     pub const fn bytes(&self) -> usize {
         self.entries.bytes()
     }
@@ -80,21 +80,20 @@ impl Cache {
     }
 }
 
-/// # Filling
+/// # Storing
 impl Cache {
-    /// A request goes out. Call this before it does, and [`store`](Self::store) when its result has
-    /// come.
+    /// Notes that a request is about to be sent. Call [`store`](Self::store) when its result has arrived.
     ///
-    /// Several requests with the same key may be on their way; of those the latest one wins.
+    /// Several requests with the same key may be in flight. The result of the latest one wins.
     pub fn begin(&mut self, key: CacheKey<'_>) -> Ticket {
         Ticket { key: key.into_owned(), begun: self.tick() }
     }
 
-    /// A result has come, just now.
+    /// Stores a result that has just arrived.
     ///
-    /// It takes the place of what was kept for the same request, also if it is not kept itself: the
-    /// server has said something newer. Only what comes too late changes nothing,
-    /// [`Invalidated`](Verdict::Invalidated) and [`Overtaken`](Verdict::Overtaken).
+    /// It replaces the stored result of the same request, even if it is not stored itself, because it is newer. Only
+    /// a result that is too late changes nothing: [`Invalidated`](Verdict::Invalidated) or
+    /// [`Overtaken`](Verdict::Overtaken).
     pub fn store(&mut self, ticket: Ticket, result: &Raw<'_>, now: Instant) -> Verdict {
         let Ticket { key, begun } = ticket;
         if self.changes.has_changed(&key, begun) {
@@ -120,18 +119,18 @@ impl Cache {
             return Verdict::TooLarge;
         }
         let used = self.tick();
-        // Adding saturates: at worst it is fresh for ever.
+        // The addition saturates: at worst the result stays fresh forever.
         self.entries.insert(place, result, begun, now + hints.ttl, used);
         Verdict::Stored
     }
 }
 
-/// # Forgetting
+/// # Invalidation
 ///
-/// Whoever hears of a change, it holds for all principals and all revisions. No result of a request that
-/// went out before is kept.
+/// A change holds for all principals and all revisions, whichever connection reported it. The result of a request
+/// that was sent before the change is not stored.
 impl Cache {
-    /// A notification has come. Those that are about nothing that is kept here do nothing.
+    /// Applies a notification. Notifications that affect no cached result do nothing.
     pub fn notified(&mut self, notification: &Notification<'_>) {
         let method = notification.method.to_str();
         if let Some(change) = Change::of(&method, notification.params.as_ref()) {
@@ -139,8 +138,8 @@ impl Cache {
         }
     }
 
-    /// Something has changed, or there is reason to believe so: a tool that is not known any more, or
-    /// arguments that do not fit its schema, for instance.
+    /// Applies a change, certain or suspected. Signs of a change are an unknown tool, or arguments that do not fit
+    /// the schema of a tool.
     pub fn changed(&mut self, change: &Change<'_>) {
         let now = self.tick();
         for kind in change.kinds() {
@@ -152,10 +151,10 @@ impl Cache {
         self.entries.spoil(change);
     }
 
-    /// The server has refused the cursor of this request: all pages of that list that the asker may
-    /// have are dropped, in all revisions. Read the list again from its beginning.
+    /// Drops all pages of a list that the asker may have, in all revisions, because the server refused the cursor of
+    /// this request. Read the list again from its beginning.
     ///
-    /// A request without a cursor has none that could be wrong, and nothing happens.
+    /// Does nothing for a request without a cursor.
     pub fn cursor_died(&mut self, key: &CacheKey<'_>) {
         if !key.has_cursor() {
             return;
@@ -167,7 +166,7 @@ impl Cache {
         self.entries.drop_pages(key.kind, is_theirs);
     }
 
-    /// Drops everything, also what is on its way.
+    /// Drops all results, including those in flight.
     pub fn clear(&mut self) {
         self.changed(&Change::Everything);
         self.entries.clear();
@@ -190,7 +189,7 @@ impl fmt::Debug for Cache {
     }
 }
 
-/// Where the result of a request can lie: with the asker, or with everybody.
+/// The places where the result of a request can be stored: private to the asker, and public.
 fn places<'k>(key: &'k CacheKey<'_>) -> [Place<'k>; 2] {
     [key.place(Some(key.asker.principal())), key.place(None)]
 }

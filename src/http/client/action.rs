@@ -1,31 +1,31 @@
-//! [`Action`], one step that the caller takes with HTTP.
+//! [`Action`], one HTTP operation that the caller performs.
 
 use super::exchange::ExchangeNumber;
 use super::request::HttpRequest;
 use crate::connection::TransportFailure;
 use crate::handle::CallId;
 
-/// Something to do with HTTP.
+/// An HTTP operation to perform.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Action {
-    /// Make a request, and report its response or its failure.
+    /// Send a request, and report its response or its failure.
     Send {
-        /// What it is called from now on.
+        /// The number of the new exchange.
         exchange: ExchangeNumber,
         /// The request.
         request: HttpRequest,
     },
-    /// Break an exchange off: close its connection, or its stream of HTTP/2. Report nothing more about it.
+    /// Abort an exchange: close its connection, or its HTTP/2 stream. Report nothing more about the exchange.
     Abort {
         /// The exchange.
         exchange: ExchangeNumber,
     },
-    /// A call cannot be carried: hand this to [`Client::exchange_ended`](crate::Client::exchange_ended).
+    /// A call cannot be sent: pass this to [`Client::exchange_ended`](crate::Client::exchange_ended).
     Fail {
         /// The call.
         call: CallId,
-        /// Why.
+        /// The reason.
         failure: TransportFailure<'static>,
     },
 }

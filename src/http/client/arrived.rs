@@ -1,4 +1,4 @@
-//! [`Arrived`], the result of an exchange for the caller, and [`Step`], the same while its text is in a reader.
+//! [`Arrived`], a result of an exchange for the caller, and [`Step`], the same while its text is in a reader.
 
 use core::fmt;
 
@@ -7,38 +7,39 @@ use crate::connection::{ExchangeEnd, Received};
 use crate::handle::CallId;
 use crate::limits::Limits;
 
-/// Something that has come of an exchange.
+/// A result of an exchange.
 #[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Arrived<'r> {
-    /// Messages for the machine: its [`Frames`](crate::Frames), mostly one, each with this context.
+    /// Messages for the machine: their [`Frames`](crate::Frames), usually one, each with this context.
     Messages {
         /// The text.
         text: &'r [u8],
-        /// What comes with it.
+        /// The context of each message.
         received: Received,
     },
-    /// A call has no answer: hand this to [`Client::exchange_ended`](crate::Client::exchange_ended).
+    /// A call gets no response: pass this to [`Client::exchange_ended`](crate::Client::exchange_ended).
     Ended {
         /// The call.
         call: CallId,
-        /// How its exchange has ended.
+        /// The end of its exchange.
         end: ExchangeEnd<'r>,
     },
-    /// The server has not taken a notification, or an answer, of ours. That is for a log.
+    /// The server did not accept a notification or a response of this side. The event is for logging.
     NotTaken {
-        /// The status of HTTP, if a response came.
+        /// The HTTP status, if a response arrived.
         status: Option<u16>,
     },
-    /// The server has ended the session, or does not know it: tell the machine
-    /// ([`Cause::SessionLost`](crate::Cause::SessionLost)). Its
-    /// [reconnected](crate::Client::reconnect) client can ask for another session.
+    /// The server has ended the session or does not know it: report it to the machine
+    /// ([`Cause::SessionLost`](crate::Cause::SessionLost)). The [reconnected](crate::Client::reconnect) client can
+    /// open another session.
     SessionLost,
-    /// The one stream of a server of 2024-11-05 has ended, and the connection with it: tell the machine.
+    /// The one event stream of a server of 2024-11-05 has ended, and with it the connection: report it to the
+    /// machine.
     ConnectionLost,
 }
 
-/// Without the text of messages.
+/// Omits the text of messages.
 impl fmt::Debug for Arrived<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -59,18 +60,18 @@ impl fmt::Debug for Arrived<'_> {
     }
 }
 
-/// What comes next of a body, without what it borrows of its reader.
+/// The next result of reading a body, without data borrowed from the reader.
 pub(super) enum Step {
-    /// The message in the reader, with this context.
+    /// The reader holds a message with this context.
     Message(Received),
-    /// The error in the reader ends this call.
+    /// The reader holds an error that ends this call, with this status.
     Error(CallId, u16),
-    /// Nothing that is borrowed.
+    /// A result without borrowed data.
     Other(Arrived<'static>),
 }
 
 impl Step {
-    /// What there is to tell if no message has come.
+    /// Returns the result if it needs no message.
     pub(super) fn without_message(self) -> Option<Arrived<'static>> {
         match self {
             Self::Other(arrived) => Some(arrived),
@@ -78,7 +79,7 @@ impl Step {
         }
     }
 
-    /// What the step means, with the message in the reader.
+    /// Combines the step with the message in the reader.
     pub(super) fn arrived<'r>(self, message: &'r [u8], limits: &Limits) -> Option<Arrived<'r>> {
         match self {
             Self::Message(received) => Some(Arrived::Messages { text: message, received }),

@@ -1,7 +1,7 @@
-//! [`ClientTransport`], the outboxes of a client over HTTP, which composes the parts of this folder.
+//! [`ClientTransport`], the outboxes of a client over HTTP, composed of the parts in this folder.
 //!
-//! This file has its state, `ending.rs` the ends of exchanges, `sending.rs` messages on their way out, and
-//! `receiving.rs` responses. Each names only files before it.
+//! This file has its state; `ending.rs` handles the ends of exchanges, `sending.rs` outgoing messages, and
+//! `receiving.rs` responses. Each file uses only files before it.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -19,13 +19,13 @@ use crate::limits::Limits;
 
 /// The outboxes of one [`Client`](crate::Client) over HTTP.
 ///
-/// Hand it to every method of the machine that takes `out`, and every event of the machine to
-/// [`watch`](Self::watch). What is to be done with HTTP, [`poll_action`](Self::poll_action) says; what comes of that
-/// is told with [`head`](Self::head), [`chunk`](Self::chunk), [`end`](Self::end) and [`failed`](Self::failed), which
-/// give what is for the machine.
+/// Pass the transport to every method of the machine that takes `out`, and pass every event of the machine to
+/// [`watch`](Self::watch). [`poll_action`](Self::poll_action) returns the HTTP operations to perform. Report their
+/// results with [`head`](Self::head), [`chunk`](Self::chunk), [`end`](Self::end) and [`failed`](Self::failed), which
+/// return the input for the machine.
 ///
-/// A call that is cancelled, or has timed out, is cancelled as its era has it: without a session by breaking the
-/// exchange off, in one by a notification.
+/// A call that is cancelled or times out is cancelled in the way of its era: in the modern era by aborting the
+/// exchange, in a session by a notification.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ClientTransport {
     pub(super) limits: Limits,
@@ -37,7 +37,7 @@ pub struct ClientTransport {
     is_finished: bool,
 }
 
-/// Without the id of the session, and without what is said: both are nobody's business.
+/// Omits the id of the session and the text of messages, because both are confidential.
 impl fmt::Debug for ClientTransport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -53,7 +53,7 @@ impl fmt::Debug for ClientTransport {
 
 /// # Starting
 impl ClientTransport {
-    /// For a client that has not said anything yet.
+    /// Creates the transport of a client that has not sent anything.
     pub fn new(config: Arc<HttpClientConfig>, limits: &Limits) -> Self {
         Self {
             limits: limits.clone(),
@@ -66,23 +66,23 @@ impl ClientTransport {
         }
     }
 
-    /// How it is configured.
+    /// Returns the configuration.
     pub fn config(&self) -> &HttpClientConfig {
         self.requests.config()
     }
 
-    /// The id of the session, if the server has given it one.
+    /// Returns the id of the session, if the server has assigned one.
     pub fn session_id(&self) -> Option<&str> {
         self.requests.session.id()
     }
 
-    /// What of the last lists of tools was left out, because nobody can call it: the name of each tool, and what is
-    /// wrong with its schema.
+    /// Returns the tools that were removed from the latest lists because they cannot be called: the name of each
+    /// tool, and the error in its schema.
     pub fn invalid_tools(&self) -> impl Iterator<Item = (&str, &crate::http::InvalidAnnotation)> {
         self.tool_calls.headers.invalid()
     }
 
-    /// Whether nothing waits to be sent.
+    /// Whether no message waits to be sent.
     pub fn is_empty(&self) -> bool {
         self.outbox.is_empty()
     }
@@ -92,23 +92,23 @@ impl ClientTransport {
         &self.outbox
     }
 
-    /// The same, to set its limit.
+    /// The messages that wait to be sent, to set their limit.
     pub const fn queued_mut(&mut self) -> &mut Outbox {
         &mut self.outbox
     }
 
-    /// Whether the server has taken anything in the session that it has given an id to: if not, another one will
-    /// most likely not do any better.
+    /// Whether the server has accepted a request that carries the id of its session. If not, another session will
+    /// most likely fail too.
     pub const fn session_has_worked(&self) -> bool {
         self.requests.session.has_worked()
     }
 
-    /// How many exchanges are open.
+    /// Returns the number of open exchanges.
     pub fn exchanges(&self) -> usize {
         self.requests.exchanges.len()
     }
 
-    /// Sees what has come of a message, or of time.
+    /// Processes an event of the machine.
     pub fn watch(&mut self, event: &ClientEvent<'_>) {
         match event {
             ClientEvent::Connected(connected) => {
@@ -116,7 +116,7 @@ impl ClientTransport {
                 if !connected.revision.rules().has_http_sessions {
                     self.requests.session.forget_id();
                 } else {
-                    // Whether there has to be a session is known.
+                    // The probe, whether the server needs a session, is answered.
                     self.requests.abort_probes();
                 }
             }
@@ -134,14 +134,14 @@ impl ClientTransport {
         }
     }
 
-    /// What was refused while it was being found out how the server is to be spoken to, in order: where connecting
-    /// fails, that says all there is to say. At most 8.
+    /// Returns the requests that were refused while the client determined the era and transport of the server, in
+    /// order. If connecting fails, they explain it. At most 8.
     pub fn refusals(&self) -> &[Refusal] {
         self.refusals.as_slice()
     }
 
-    /// Begins anew, for another session, because the server has ended the one before. What has not been sent of that
-    /// is forgotten.
+    /// Resets the transport for another session, after the server has ended the previous one. Unsent messages are
+    /// dropped.
     pub fn renew(&mut self) {
         self.requests.session = Session::default();
         self.break_off();
@@ -151,7 +151,7 @@ impl ClientTransport {
         self.is_finished = false;
     }
 
-    /// Breaks everything off, and takes leave of the session if there is one.
+    /// Aborts all exchanges, and ends the session at the server if there is one.
     fn finish(&mut self) {
         if self.is_finished {
             return;
@@ -167,15 +167,14 @@ impl ClientTransport {
         self.requests.abort_all();
     }
 
-    /// Whether there is something to do now: whether [`poll_action`](Self::poll_action) would give anything, but for
-    /// what is a matter of time.
+    /// Whether [`poll_action`](Self::poll_action) would return an action now, regardless of deadlines.
     pub fn has_actions(&self) -> bool {
         let can_say = self.can_post() || self.requests.wants_one_stream();
         !self.requests.actions().is_empty() || (can_say && !self.outbox.is_empty())
     }
 
-    /// Whether everything has been done: the connection is over, and the server has been told so as far as it wants
-    /// to know.
+    /// Whether the connection is over: all actions are taken and all exchanges have ended, including the end of the
+    /// session at the server.
     pub fn is_over(&self) -> bool {
         let is_idle = self.requests.exchanges.is_empty() && self.requests.actions().is_empty();
         self.is_finished && is_idle
@@ -183,7 +182,8 @@ impl ClientTransport {
 
     /// Whether a message can be posted now.
     pub(super) fn can_post(&self) -> bool {
-        // A server that has a client say ever more, and does not take it, waits like one that does not read.
+        // A server that makes the client send ever more notifications and responses, without accepting any, is
+        // treated like one that does not read.
         let has_room = self.requests.exchanges.notices() < self.limits.inbound_requests.max(1);
         !self.hold.is_active() && has_room && !self.requests.transport.lacks_endpoint()
     }

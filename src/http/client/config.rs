@@ -1,12 +1,11 @@
-//! `HttpClientConfig`: the configuration of a client over HTTP.
+//! [`HttpClientConfig`], the configuration of a client over HTTP.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
-/// How a client behaves over HTTP, apart from what its [`ClientConfig`](crate::ClientConfig) says of the
-/// protocol.
+/// The HTTP options of a client. [`ClientConfig`](crate::ClientConfig) has the options of the protocol.
 ///
 /// ```
 /// use mcp_sansio::http::HttpClientConfig;
@@ -21,38 +20,38 @@ use core::time::Duration;
 pub struct HttpClientConfig {
     /// The URL of the endpoint.
     pub url: String,
-    /// Whether a client of a session asks for an event stream, on which the server can speak without being
-    /// asked. Default true.
+    /// Whether a client in a session requests an event stream, on which the server can send messages at any time.
+    /// Default true.
     pub listens: bool,
-    /// How long further requests wait for that stream to open, and before that for the answer to
-    /// `notifications/initialized`: what many a server asks for because of a request it says there, and to nobody if
-    /// nobody listens yet. Default 250 ms.
+    /// The time that further requests wait for the response to `notifications/initialized`, and then for that stream
+    /// to open. Many servers send requests of their own on the stream in reaction to a client request, and lose them
+    /// if the stream is not open. Default 250 ms.
     pub listen_first: Duration,
-    /// What is done about a server that knows neither era at this URL: default, it is asked for the event stream
-    /// of 2024-11-05.
+    /// The handling of a server that supports neither era at this URL. By default, the client requests the event
+    /// stream of 2024-11-05.
     pub one_stream: OneStream,
-    /// How long such a server may take to say where its messages go. Default 5 s.
+    /// The time that such a server has to name the endpoint for messages. Default 5 s.
     pub endpoint_timeout: Duration,
-    /// How long to wait before an event stream that has broken off is asked for again, if the server has not said
-    /// how long. Default 1 s; half as long again each further time, up to [`most_delay`](Self::most_delay).
+    /// The delay before an event stream that broke off is requested again, unless the server sets one. Each further
+    /// attempt waits half as long again, up to [`most_delay`](Self::most_delay). Default 1 s.
     pub first_delay: Duration,
-    /// Default 30 s.
+    /// The maximum of that delay. Default 30 s.
     pub most_delay: Duration,
-    /// How often in a row an event stream is asked for again in vain. Default 5.
+    /// The maximum number of failed attempts in a row to reopen an event stream. Default 5.
     pub attempts: u32,
-    /// How many tools are remembered whose arguments are repeated in header fields, those that were listed last.
-    /// Default 4096.
+    /// The maximum number of tools whose header annotations are remembered. The tools that were listed first are
+    /// dropped first. Default 4096.
     pub most_tools: usize,
-    /// Header fields that go with every request.
+    /// Additional header fields of every request.
     headers: Vec<(String, String)>,
 }
 
-/// Without the values of header fields, and without what stands behind the path of the URL: they may be secrets.
+/// Omits the values of header fields, and the URL after its path: they may be secrets.
 impl fmt::Debug for HttpClientConfig {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| &**name).collect();
         let place = self.url.split(['?', '#']).next().unwrap_or_default();
-        // A name and a password may stand in front of the host.
+        // The host may be preceded by a user name and password.
         let place = place.rsplit('@').next().unwrap_or_default();
         formatter
             .debug_struct("HttpClientConfig")
@@ -64,34 +63,34 @@ impl fmt::Debug for HttpClientConfig {
     }
 }
 
-/// Whether the transport of 2024-11-05 is used: an event stream for everything that the server says, and POSTs to
-/// a place of which it tells there.
+/// The use of the HTTP+SSE transport of 2024-11-05: the server sends all messages on one event stream, which also
+/// names the endpoint for POSTs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OneStream {
-    /// If the server serves nothing newer.
+    /// If the server supports nothing newer.
     #[default]
     Fallback,
     /// Never.
     Never,
-    /// From the start: the server is known to be that old.
+    /// From the start, for a server that is known to be that old.
     Always,
 }
 
-/// Why a header field cannot go with requests.
+/// The reason why a header field cannot be sent with requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeaderError {
-    /// It is the protocol's own.
+    /// The protocol sets this header field itself.
     #[error("this header field is for the protocol to say")]
     Reserved,
-    /// The name is no name, or the value has something in it that no value can hold.
+    /// The name is not a valid name, or the value contains characters that no value can have.
     #[error("this is no header field")]
     Invalid,
 }
 
 impl HttpClientConfig {
-    /// For the endpoint at this URL.
+    /// Creates the configuration for the endpoint at this URL.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -107,11 +106,11 @@ impl HttpClientConfig {
         }
     }
 
-    /// Sends a header field with every request: who is asking, for example.
+    /// Adds a header field to every request: credentials, for example.
     ///
     /// # Errors
     ///
-    /// [`HeaderError`] says why it cannot be sent.
+    /// [`HeaderError`] if the field is reserved or invalid.
     pub fn header(&mut self, name: &str, value: &str) -> Result<&mut Self, HeaderError> {
         const RESERVED: [&str; 6] = [
             "accept",
@@ -135,7 +134,7 @@ impl HttpClientConfig {
         Ok(self)
     }
 
-    /// The header fields that go with every request.
+    /// Returns the additional header fields of every request.
     pub fn headers(&self) -> &[(String, String)] {
         &self.headers
     }

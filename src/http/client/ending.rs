@@ -1,4 +1,4 @@
-//! The ends of exchanges without the answer that they were for: refusals, failures, and streams that break off.
+//! The ends of exchanges without the expected response: refusals, failures, and streams that break off.
 //!
 //! A call ends at most once here: its exchange is removed with its end, or waits to be resumed.
 
@@ -17,7 +17,7 @@ use crate::handle::CallId;
 use crate::time::Instant;
 
 impl ClientTransport {
-    /// The server has refused a request with a status.
+    /// Handles a refusal of a request by its status.
     pub(super) fn refused(
         &mut self,
         reader: &mut ResponseReader,
@@ -26,8 +26,8 @@ impl ClientTransport {
     ) -> Option<Step> {
         let exchange = reader.exchange;
         let known = self.requests.exchanges.get(&exchange)?;
-        // Many a server that has no such stream says 404 to the first GET. If it is the session that is not there,
-        // that shows with the next request.
+        // Many servers without this stream respond with 404 to the first GET. If instead the session is lost, the
+        // next request shows it.
         let is_no_stream = known.purpose == Purpose::Standalone && !known.was_open;
         let is_session_lost = reader.status == 404 && known.names_session && !is_no_stream;
         if is_session_lost && known.purpose != Purpose::Farewell {
@@ -39,13 +39,13 @@ impl ClientTransport {
                 self.requests.exchanges.remove(&exchange);
                 Some(Step::Other(Arrived::NotTaken { status: Some(reader.status) }))
             }
-            // It may be busy, or be starting again.
+            // The server may be overloaded or restarting.
             Purpose::Standalone if known.was_open && 500 <= reader.status => {
                 self.requests.retry(exchange, now);
                 None
             }
             Purpose::Standalone | Purpose::Farewell | Purpose::Batch => {
-                // A server need not have such a stream.
+                // The stream is optional for servers.
                 self.requests.exchanges.remove(&exchange);
                 None
             }
@@ -60,7 +60,7 @@ impl ClientTransport {
         }
     }
 
-    /// The server has refused the request of a call.
+    /// Handles a refusal of the request of a call.
     fn request_refused(
         &mut self,
         call: CallId,
@@ -74,14 +74,14 @@ impl ClientTransport {
             reader.message = take(body);
         }
         let has_error = !is_unauthorized && error_in(&reader.message, &self.limits).is_some();
-        // Where nothing can be POSTed, whatever the body says, something else may be served.
+        // A server that rejects POST may still support the older transport, regardless of the body.
         let may_be_older = status == 405 || (matches!(status, 400 | 404) && !has_error);
         if !has_error {
             self.note_refusal("POST", &refusal);
         }
         let known = self.requests.exchanges.get(&exchange)?;
         if known.resumption.has_event() {
-            // It was to go on with what had broken off, and cannot.
+            // The request was to resume a stream that broke off, which is not possible.
             let failure = TransportFailure::new(TransportFailureKind::BrokenOff);
             return self.fail(exchange, failure).map(Step::Other);
         }
@@ -99,8 +99,8 @@ impl ClientTransport {
         Some(Step::Other(Arrived::Ended { call, end: ExchangeEnd::Failure(refusal) }))
     }
 
-    /// An event stream has ended before everything was said on it: because of an error of the transport, unless its
-    /// body has an end.
+    /// Handles an event stream that ended early. `cause` is the transport error, or `None` if the body ended
+    /// regularly.
     pub(super) fn broke_off(
         &mut self,
         exchange: ExchangeNumber,
@@ -126,7 +126,7 @@ impl ClientTransport {
         self.fail(exchange, failure)
     }
 
-    /// The response cannot answer a request.
+    /// Handles a response that cannot answer a request.
     pub(super) fn unusable(&mut self, exchange: ExchangeNumber) -> Option<Arrived<'static>> {
         let known = self.requests.exchanges.get(&exchange)?;
         let failure = TransportFailure::new(TransportFailureKind::NoAnswer);
@@ -137,7 +137,7 @@ impl ClientTransport {
         }
     }
 
-    /// An exchange is over without the answer that it was for.
+    /// Ends an exchange without the expected response.
     pub(super) fn fail(
         &mut self,
         exchange: ExchangeNumber,
@@ -158,7 +158,7 @@ impl ClientTransport {
         }
     }
 
-    /// The event stream of HTTP+SSE is not served, or has ended.
+    /// Handles an HTTP+SSE event stream that is not supported or has ended.
     pub(super) fn one_stream_failed(
         &mut self,
         exchange: ExchangeNumber,
@@ -168,7 +168,7 @@ impl ClientTransport {
         if !self.requests.transport.lacks_endpoint() {
             return Some(Arrived::ConnectionLost);
         }
-        // Neither transport is served. The newer one says why.
+        // The server supports neither transport. The failure of Streamable HTTP is the one to report.
         let told = self.refusals.latest_of_post().unwrap_or(&failure).clone();
         self.note_refusal("GET", &failure);
         let mut calls = self.requests.leave_one_stream();
@@ -177,14 +177,14 @@ impl ClientTransport {
         None
     }
 
-    /// Notes a refusal if the connection is not open yet.
+    /// Records a refusal if the connection is not open yet.
     fn note_refusal(&mut self, method: &'static str, failure: &TransportFailure<'static>) {
         if self.requests.session.revision().is_none() {
             self.refusals.note(method, failure);
         }
     }
 
-    /// Drops the messages that wait to be sent, and gives their calls.
+    /// Drops the messages that wait to be sent, and returns their calls.
     fn withdraw(&mut self) -> Vec<CallId> {
         let mut calls = Vec::new();
         while let Some((_, tag)) = self.outbox.pop() {

@@ -1,6 +1,6 @@
-//! [`Exchange`], a request of HTTP that was made and its response, and [`Purpose`], the message that it carries.
+//! [`Exchange`], one HTTP request and its response, and [`Purpose`], the message that it carries.
 //!
-//! A number names one exchange for the whole life of a client.
+//! A number identifies one exchange for the whole lifetime of a client.
 
 use super::pending_call::PendingCall;
 use super::resumption::Resumption;
@@ -9,64 +9,65 @@ use crate::connection::TransportFailure;
 use crate::handle::CallId;
 use crate::time::Instant;
 
-/// The number of an exchange: a request of HTTP and its response. They count up and are never used again.
+/// The number of an exchange: an HTTP request and its response. Numbers count up and are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExchangeNumber(pub(super) u64);
 
-/// A request of HTTP, or one that is to be made.
+/// An HTTP request that is open or scheduled.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Exchange {
     pub(super) purpose: Purpose,
-    /// It belongs to a session, so nothing that happens to it is a cancellation.
+    /// Whether the exchange belongs to a session, so that aborting it is not a cancellation.
     pub(super) in_session: bool,
-    /// The id of the session went with it.
+    /// Whether the request carries the id of the session.
     pub(super) names_session: bool,
-    /// The response has begun.
+    /// Whether the response has started.
     pub(super) has_head: bool,
-    /// A response has been an event stream.
+    /// Whether a response was an event stream.
     pub(super) was_open: bool,
-    /// What the head of the response has said that settles it, whatever becomes of the body.
+    /// The outcome, if the head of the response determines it regardless of the body.
     pub(super) verdict: Option<Verdict>,
-    /// The answer has come.
+    /// Whether the response to the request has arrived.
     pub(super) is_answered: bool,
-    /// From where and when its event stream goes on.
+    /// The position and the delay for resuming the event stream.
     pub(super) resumption: Resumption,
-    /// When to ask for that, if nothing is being asked now.
+    /// The time of the next request to resume the stream, if none is open. Of the HTTP+SSE stream, the deadline for
+    /// the endpoint.
     due: Option<Instant>,
 }
 
-/// What the head of a response says of the request.
+/// The outcome that the head of a response determines.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Verdict {
-    /// The server has taken it, and there is nothing more to say on this exchange.
+    /// The server has accepted the message, and sends nothing more on this exchange.
     Taken,
-    /// It has refused it, with this status.
+    /// The server has refused the request, with this status.
     Refused(u16, TransportFailure<'static>),
 }
 
-/// What an exchange is for.
+/// The purpose of an exchange.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
-    /// It carries a request of ours.
+    /// Carries a request of this side.
     Request(PendingCall),
-    /// It lists the tools because of a call that was refused.
+    /// Lists the tools because of a call that was refused.
     Refresh(Refresh),
-    /// It carries several messages at once.
+    /// Carries a batch.
     Batch,
-    /// It carries a notification, or an answer of ours.
+    /// Carries a notification, or a response of this side.
     Notice {
-        /// It is the one by which the session begins.
+        /// Whether it is `notifications/initialized`, which starts the session.
         completes_handshake: bool,
     },
-    /// It listens to what belongs to no request.
+    /// Receives the messages that belong to no request.
     Standalone,
-    /// It is the one stream of a server of 2024-11-05.
+    /// The one event stream of a server of 2024-11-05.
     OneStream,
-    /// It ends the session.
+    /// Ends the session.
     Farewell,
 }
 
-/// Without the id of an event, by which others could read on.
+/// Omits the event id, with which others could resume the stream.
 impl core::fmt::Debug for Exchange {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter
@@ -98,12 +99,13 @@ impl Exchange {
         self.due
     }
 
-    /// For one that is not [open](super::exchange_table::ExchangeTable), or not open any more.
+    /// Sets the due time. The exchange must not be in an [`ExchangeTable`](super::exchange_table::ExchangeTable),
+    /// which indexes this time.
     pub(super) const fn set_due(&mut self, due: Option<Instant>) {
         self.due = due;
     }
 
-    /// The call whose request it carries, unless that has been answered.
+    /// Returns the call whose request the exchange carries, unless its response has arrived.
     pub(super) const fn waiting_call(&self) -> Option<CallId> {
         match &self.purpose {
             Purpose::Request(asked) if !self.is_answered => Some(asked.call),
@@ -111,17 +113,17 @@ impl Exchange {
         }
     }
 
-    /// Whether it is the event stream of HTTP+SSE.
+    /// Whether the exchange is the event stream of HTTP+SSE.
     pub(super) fn is_one_stream(&self) -> bool {
         self.purpose == Purpose::OneStream
     }
 
-    /// Whether it carries `initialize`.
+    /// Whether the exchange carries `initialize`.
     pub(super) const fn opens_session(&self) -> bool {
         matches!(&self.purpose, Purpose::Request(asked) if asked.opens.is_some())
     }
 
-    /// Whether it carries `notifications/initialized`.
+    /// Whether the exchange carries `notifications/initialized`.
     pub(super) const fn completes_handshake(&self) -> bool {
         matches!(self.purpose, Purpose::Notice { completes_handshake: true })
     }

@@ -1,6 +1,6 @@
-//! [`ExchangeTable`], the open exchanges of a connection with an index for each look-up on the message path.
+//! [`ExchangeTable`], the open exchanges of a connection, with an index for each look-up on the message path.
 //!
-//! The indexes change only together with the table: an exchange is in an index if and only if it is open.
+//! An exchange is in the indexes if and only if it is in the table.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -10,15 +10,15 @@ use super::exchange::{Exchange, ExchangeNumber, Purpose};
 use crate::handle::CallId;
 use crate::time::Instant;
 
-/// ExchangeTable by their numbers.
+/// The open exchanges, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ExchangeTable {
     open: BTreeMap<ExchangeNumber, Exchange>,
-    /// Those of which something is due at a time.
+    /// The exchanges with a due time, in the order of these times.
     dues: BTreeSet<(Instant, ExchangeNumber)>,
-    /// Those that carry a call, by the index of that.
+    /// The exchanges that carry a call, by the index of the call.
     calls: BTreeMap<usize, ExchangeNumber>,
-    /// How many carry what no call waits for.
+    /// The number of exchanges with [`Purpose::Notice`].
     notices: u32,
 }
 
@@ -52,7 +52,7 @@ impl ExchangeTable {
             self.dues.remove(&(due, *number));
         }
         match &exchange.purpose {
-            // Another one may carry a call of this index by now.
+            // Another exchange may carry a call with the same index by now.
             Purpose::Request(asked) if self.calls.get(&asked.call.index()) == Some(number) => {
                 self.calls.remove(&asked.call.index());
             }
@@ -62,7 +62,7 @@ impl ExchangeTable {
         Some(exchange)
     }
 
-    /// Says when something is due, or that nothing is.
+    /// Sets or clears the due time of an exchange.
     pub(super) fn set_due(&mut self, number: ExchangeNumber, due: Option<Instant>) {
         if let Some(mut exchange) = self.remove(&number) {
             exchange.set_due(due);
@@ -70,29 +70,29 @@ impl ExchangeTable {
         }
     }
 
-    /// What is due first, and when.
+    /// Returns the exchange that is due first, with its time.
     pub(super) fn next_due(&self) -> Option<(Instant, ExchangeNumber)> {
         self.dues.first().copied()
     }
 
-    /// The exchange on which the answer to a call is waited for.
+    /// Returns the exchange on which a call waits for its response.
     pub(super) fn waits_for(&self, call: CallId) -> Option<ExchangeNumber> {
         let number = *self.calls.get(&call.index())?;
         let exchange = self.open.get(&number)?;
         (exchange.waiting_call() == Some(call)).then_some(number)
     }
 
-    /// How many carry what no call waits for: notifications, and answers of ours.
+    /// Returns the number of exchanges that carry a notification or a response of this side.
     pub(super) const fn notices(&self) -> u32 {
         self.notices
     }
 
-    /// Whether there is one for this.
+    /// Whether there is an exchange with this purpose.
     pub(super) fn has(&self, purpose: &Purpose) -> bool {
         self.open.values().any(|exchange| exchange.purpose == *purpose)
     }
 
-    /// The exchange that carries the request with this id, or lists the tools because of it.
+    /// Returns the exchange that carries the request with this id, or that lists the tools because of it.
     pub(super) fn carries(&self, id: &str) -> Option<ExchangeNumber> {
         let is_it = |exchange: &Exchange| match &exchange.purpose {
             Purpose::Request(asked) => asked.id == id,
@@ -102,7 +102,7 @@ impl ExchangeTable {
         self.open.iter().find(|(_, exchange)| is_it(exchange)).map(|(number, _)| *number)
     }
 
-    /// The requests that ask whether there has to be a session.
+    /// Returns the exchanges of `server/discover`, which probes whether the server needs a session.
     pub(super) fn probes(&self) -> Vec<ExchangeNumber> {
         let probes = |exchange: &Exchange| match &exchange.purpose {
             Purpose::Request(asked) => asked.probes,
@@ -112,7 +112,7 @@ impl ExchangeTable {
         all.map(|(number, _)| *number).collect()
     }
 
-    /// The requests for a session that have not been answered: their messages.
+    /// Returns the exchanges of unanswered `initialize` requests, with their messages.
     pub(super) fn openings(&self) -> Vec<(ExchangeNumber, Vec<u8>)> {
         let opening = |exchange: &Exchange| match &exchange.purpose {
             Purpose::Request(asked) if !exchange.is_answered => asked.opens.clone(),

@@ -1,4 +1,4 @@
-//! A whole client of a server behind HTTP, as one value.
+//! [`HttpClient`], a complete client over HTTP in one value.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -18,13 +18,13 @@ use crate::http::Headers;
 use crate::session::Phase;
 use crate::time::Instant;
 
-/// A client of a server behind HTTP: a [`Client`], and the [`ClientTransport`] by which its messages leave.
+/// A client over HTTP: a [`Client`], and the [`ClientTransport`] that sends its messages.
 ///
-/// It is for loops of one thread, for simulations and for fuzzers. Whoever has many threads builds the same from
-/// its parts, as the adapter does. It makes no requests of HTTP: [`poll_action`](Self::poll_action) says which to
-/// make.
+/// This type suits single-threaded loops, simulations and fuzzers. A multi-threaded application combines the same
+/// parts itself, as the adapter does. The client performs no IO: [`poll_action`](Self::poll_action) returns the
+/// requests to send.
 ///
-/// If the server ends a session, another one is asked for, once, under the next
+/// If the server ends a session, the client opens another one, once, under the next
 /// [connection number](ConnectionNumber): calls end with [`Cause::SessionLost`], and a second
 /// [`Connected`](ClientEvent::Connected) follows.
 ///
@@ -63,55 +63,55 @@ pub struct HttpClient {
     client: Client,
     transport: ClientTransport,
     renewal: Renewal,
-    /// Calls that cannot be carried.
+    /// Calls that cannot be sent.
     failed: VecDeque<(CallId, TransportFailure<'static>)>,
 }
 
-/// What is done about a session that the server has ended.
+/// The state of replacing a session that the server has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Renewal {
-    /// Nothing: it has not.
+    /// The server has not ended a session.
     No,
-    /// Its calls have to end before another one is asked for.
+    /// The calls of the session end before another one is opened.
     Due,
-    /// Another one has been asked for.
+    /// Another session has been requested.
     Asked,
 }
 
 /// # Starting
 impl HttpClient {
-    /// A client that has not said anything yet.
+    /// Creates a client that has not sent anything.
     pub fn new(config: Arc<HttpClientConfig>, client: Arc<ClientConfig>) -> Self {
         let transport = ClientTransport::new(config, &client.connection.limits);
         let client = Client::new(client);
         Self { client, transport, renewal: Renewal::No, failed: VecDeque::new() }
     }
 
-    /// Begins: see [`Client::connect`].
+    /// Starts the connection: see [`Client::connect`].
     ///
     /// # Errors
     ///
-    /// [`ConnectError`] says why nothing is sent.
+    /// [`ConnectError`] if nothing can be sent.
     pub fn connect(&mut self, now: Instant) -> Result<(), ConnectError> {
         self.client.connect(now, &mut self.transport)
     }
 
-    /// The machine.
+    /// Returns the machine.
     pub const fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Where its messages go.
+    /// Returns the transport.
     pub const fn transport(&self) -> &ClientTransport {
         &self.transport
     }
 
-    /// Does something with the machine: makes a call, for example.
+    /// Calls a function with the machine and its transport: to make a call, for example.
     pub fn with<T>(&mut self, act: impl FnOnce(&mut Client, &mut ClientTransport) -> T) -> T {
         act(&mut self.client, &mut self.transport)
     }
 
-    /// Whether everything is over, and told.
+    /// Whether the connection is over and all its events have been returned.
     pub fn is_over(&self) -> bool {
         let is_told = self.client.poll_timeout().is_none() && self.failed.is_empty();
         self.client.phase() == Phase::Closed && is_told && self.transport.is_over()
@@ -120,9 +120,9 @@ impl HttpClient {
 
 /// # Sending
 impl HttpClient {
-    /// The next thing to do with HTTP: never [`Action::Fail`], which
-    /// [`handle_timeout`](Self::handle_timeout) tells. Ask until there is nothing, after everything that has
-    /// happened, and when the time of [`poll_timeout`](Self::poll_timeout) has come.
+    /// Returns the next HTTP operation to perform. Call the method until it returns `None`, after every input and at
+    /// the time of [`poll_timeout`](Self::poll_timeout). The operation is never [`Action::Fail`]:
+    /// [`handle_timeout`](Self::handle_timeout) returns the event instead.
     #[must_use = "an action that is dropped is never done, and what it carried is lost"]
     pub fn poll_action(&mut self, now: Instant) -> Option<Action> {
         loop {
@@ -136,7 +136,7 @@ impl HttpClient {
 
 /// # Receiving
 impl HttpClient {
-    /// The head of a response has come: see [`ClientTransport::head`].
+    /// Reports the head of a response: see [`ClientTransport::head`].
     #[must_use = "without the reader the body of the response cannot be read"]
     pub fn head(
         &mut self,
@@ -148,7 +148,7 @@ impl HttpClient {
         self.transport.head(exchange, status, headers, now)
     }
 
-    /// A part of the body has come. Takes at most one message of it: call it again while the reader
+    /// Reports a part of the body. Processes at most one message of it: call it again while the reader
     /// [has more](ResponseReader::has_more).
     #[must_use = "the event is the only word of it, and a request in it must be answered"]
     pub fn chunk<'r>(
@@ -162,7 +162,7 @@ impl HttpClient {
             None => {
                 let step = self.transport.take(reader, chunk, now);
                 if step.is_none() {
-                    // Nothing else is in it that anybody wants.
+                    // The rest of the chunk is not needed.
                     *chunk = &[];
                 }
                 step
@@ -172,8 +172,8 @@ impl HttpClient {
         self.stepped(reader, step, now)
     }
 
-    /// The body has come to its end, as it should or not. Hands on at most one message: call it again while the
-    /// reader [has more](ResponseReader::has_more).
+    /// Reports the end of the body, complete or not. Processes at most one message: call it again while the reader
+    /// [has more](ResponseReader::has_more).
     #[must_use = "the event is the only word of it, and a request in it must be answered"]
     pub fn end<'r>(
         &mut self,
@@ -188,7 +188,7 @@ impl HttpClient {
         self.stepped(reader, step, now)
     }
 
-    /// A request could not be made, or its response broke off before its head: see [`ClientTransport::failed`].
+    /// Reports that a request could not be sent: see [`ClientTransport::failed`].
     #[must_use = "the event is the only word of it"]
     pub fn failed(
         &mut self,
@@ -200,7 +200,7 @@ impl HttpClient {
         self.ended(arrived, now)
     }
 
-    /// The exchange has broken off: see [`ClientTransport::broken`].
+    /// Reports that the exchange has broken off: see [`ClientTransport::broken`].
     #[must_use = "the event is the only word of it"]
     pub fn broken(
         &mut self,
@@ -212,7 +212,7 @@ impl HttpClient {
         self.ended(arrived, now)
     }
 
-    /// Hands on the next message.
+    /// Passes the next message to the machine.
     fn stepped<'r>(
         &mut self,
         reader: &'r mut ResponseReader,
@@ -250,14 +250,14 @@ impl HttpClient {
             }
             Arrived::SessionLost => {
                 let is_ending = matches!(self.client.phase(), Phase::Draining | Phase::Closed);
-                // Once is enough, unless there was something to be had of it.
+                // A replacement that has not worked is not replaced again.
                 let is_vain =
                     self.renewal == Renewal::Asked && !self.transport.session_has_worked();
                 self.client.disconnected(Cause::SessionLost, now);
                 if !is_ending && !is_vain && self.client.was_connected() {
                     self.renewal = Renewal::Due;
                 }
-                // There is no session to take leave of.
+                // The session is gone, so the transport must not end it at the server.
                 self.transport.renew();
                 None
             }
@@ -265,7 +265,7 @@ impl HttpClient {
                 self.client.disconnected(Cause::EndOfInput, now);
                 None
             }
-            // Whether it matters shows in what the server does next.
+            // If a lost message matters, the further messages of the server show it.
             Arrived::NotTaken { .. } | Arrived::Messages { .. } => None,
         }
     }
@@ -279,16 +279,15 @@ impl HttpClient {
 
 /// # Time
 impl HttpClient {
-    /// When to call [`handle_timeout`](Self::handle_timeout) and [`poll_action`](Self::poll_action) although nothing
-    /// has happened: in the past if something waits to be told.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout) and
+    /// [`poll_action`](Self::poll_action) without other input. The time is in the past if an event is ready.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let waiting = (!self.failed.is_empty()).then_some(Instant::EPOCH);
         let due = waiting.into_iter().chain(self.client.poll_timeout());
         due.chain(self.transport.poll_timeout()).min()
     }
 
-    /// Does the next thing that time, or the end of the connection, has brought about. Call it until it returns
-    /// `None`.
+    /// Returns the next event that is due to time or to the end of the connection. Call it until it returns `None`.
     #[must_use = "the event is the only word of it"]
     pub fn handle_timeout(&mut self, now: Instant) -> Option<ClientEvent<'static>> {
         while let Some((call, failure)) = self.failed.pop_front() {
@@ -308,12 +307,12 @@ impl HttpClient {
         }
     }
 
-    /// Asks for another session.
+    /// Opens another session.
     fn renew(&mut self, now: Instant) {
         let number = self.client.connection_number().get().wrapping_add(1);
         self.client = self.client.reconnect(ConnectionNumber::new(number));
         self.renewal = Renewal::Asked;
-        // If it cannot be said the machine has ended, and that is told like any other end.
+        // If nothing can be sent, the machine ends, and its end is reported as usual.
         if self.client.connect(now, &mut self.transport).is_err() {
             self.client.disconnected(Cause::SessionLost, now);
         }

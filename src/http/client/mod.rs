@@ -1,13 +1,14 @@
-//! The client's side of HTTP: messages leave as requests, and responses come back as messages and failures.
+//! The client side of HTTP: messages are sent as requests; responses are converted to messages and failures.
 //!
-//! Each file names only files of the layers above it in this list:
+//! Each file uses only files of the layers above it in this list:
 //!
 //! - values: `config`, `request`, `response`, `url`, `action`, `refusals`;
-//! - the parts of an exchange: `pending_call`, `tool_refresh`, `resumption`, `exchange`, `response_reader`, `arrived`;
+//! - the parts of an exchange: `pending_call`, `tool_refresh`, `resumption`, `exchange`, `response_reader`,
+//!   `arrived`;
 //! - the parts of a connection: `session`, `transport`, `startup_hold`, `exchange_table`, `tool_headers`;
-//! - its requests: `requests`, and upon them `resume`, `one_stream` and `tool_calls`;
-//! - [`ClientTransport`], which composes them: `client_transport`, `ending`, `sending`, `receiving`;
-//! - [`HttpClient`], which has a machine as well.
+//! - the requests of a connection: `requests`, and based on it `resume`, `one_stream` and `tool_calls`;
+//! - [`ClientTransport`], which composes the parts: `client_transport`, `ending`, `sending`, `receiving`;
+//! - [`HttpClient`], which adds the machine.
 
 mod action;
 mod arrived;

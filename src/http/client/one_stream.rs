@@ -1,6 +1,6 @@
-//! HTTP+SSE of 2024-11-05: its one event stream, and the requests for a session that move to it.
+//! HTTP+SSE of 2024-11-05: its one event stream, and the `initialize` requests that move to it.
 //!
-//! Until the server names its endpoint on the stream, the exchange of the stream is due at a deadline.
+//! Until the server names its endpoint on the stream, the exchange of the stream has a deadline.
 
 use alloc::vec::Vec;
 
@@ -13,12 +13,12 @@ use crate::handle::CallId;
 use crate::time::Instant;
 
 impl Requests {
-    /// Whether the event stream has to be asked for.
+    /// Whether the event stream must be requested.
     pub(super) fn wants_one_stream(&self) -> bool {
         self.transport.lacks_endpoint() && !self.exchanges.has(&Purpose::OneStream)
     }
 
-    /// Asks for the event stream.
+    /// Requests the event stream.
     pub(super) fn ask_for_one_stream(&mut self, now: Instant) {
         let request = HttpRequest::get(&self.config().url);
         let mut exchange = Exchange::new(Purpose::OneStream, true);
@@ -26,8 +26,8 @@ impl Requests {
         self.send_in_session(exchange, request);
     }
 
-    /// Falls back to this transport if the exchange has asked for a session in vain and the configuration allows it.
-    /// Returns whether it does.
+    /// Falls back to HTTP+SSE if the refused exchange carries `initialize` and the configuration allows it. Returns
+    /// whether it does.
     pub(super) fn falls_back(&mut self, exchange: ExchangeNumber, now: Instant) -> bool {
         let may = self.exchanges.get(&exchange).is_some_and(Exchange::opens_session)
             && self.config().one_stream == OneStream::Fallback
@@ -39,7 +39,7 @@ impl Requests {
         may
     }
 
-    /// Returns to Streamable HTTP, and gives the calls that had asked for a session.
+    /// Returns to Streamable HTTP. Removes the waiting `initialize` requests and returns their calls.
     pub(super) fn leave_one_stream(&mut self) -> Vec<CallId> {
         self.transport = Transport::Streamable;
         let openings = self.exchanges.openings().into_iter();
@@ -47,10 +47,10 @@ impl Requests {
         removed.filter_map(|exchange| exchange.waiting_call()).collect()
     }
 
-    /// Takes the endpoint that the server has named. With the first one, the requests for a session that were refused
-    /// by Streamable HTTP are sent there.
+    /// Sets the endpoint that the server has named. With the first endpoint, the `initialize` requests that
+    /// Streamable HTTP refused are sent to it.
     ///
-    /// Fails if no message may go to the endpoint.
+    /// Fails if messages must not be sent to the endpoint.
     pub(super) fn take_endpoint(&mut self, place: &str) -> Result<(), ()> {
         let url = &self.config().url.clone();
         if !self.transport.set_endpoint(url, place)? {

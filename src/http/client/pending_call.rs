@@ -1,6 +1,6 @@
-//! [`PendingCall`], one request of the client on its way, and [`CalledTool`], the tool that it calls.
-//!
-//! Both are read from the message that leaves, so they cannot differ from it.
+//! [`PendingCall`], one request of the client that waits for its response, and [`CalledTool`], the tool that it
+//! calls.
+//! Both types are read from the message that is sent, so they match the message.
 
 use alloc::format;
 use alloc::string::String;
@@ -12,25 +12,25 @@ use crate::json::{MemberTexts, Str, member};
 
 const PREFIX: &str = "io.modelcontextprotocol/";
 
-/// A request of ours.
+/// A request of this side.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct PendingCall {
     pub(super) call: CallId,
-    /// Its id, as it stands on the wire.
+    /// The id of the request, as on the wire.
     pub(super) id: String,
-    /// It asks for the tools, of which the answer is looked at.
+    /// Whether it lists the tools, so that its result is inspected.
     pub(super) lists_tools: bool,
-    /// It calls a tool where there are no sessions.
+    /// The tool that it calls, in the modern era.
     pub(super) called: Option<CalledTool>,
-    /// It does so again, because it was refused for its header fields.
+    /// Whether it repeats a call that was refused for its header fields.
     pub(super) is_mended: bool,
-    /// It asks whether there has to be a session.
+    /// Whether it probes whether the server needs a session.
     pub(super) probes: bool,
-    /// It asks for a session, and may have to be asked in another way: the whole message.
+    /// The whole message of an `initialize` request, which may have to be sent again over another transport.
     pub(super) opens: Option<Vec<u8>>,
 }
 
-/// Without what it says.
+/// Omits the text of the request.
 impl core::fmt::Debug for PendingCall {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter
@@ -41,16 +41,16 @@ impl core::fmt::Debug for PendingCall {
     }
 }
 
-/// A call of a tool, as far as it takes to list the tools again because of it.
+/// A tool call, with the data for listing the tools again because of it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct CalledTool {
     pub(super) tool: String,
-    /// What the call says of the client, as members of an object.
+    /// The members of `_meta` that describe the client, as JSON.
     pub(super) identity: String,
 }
 
 impl PendingCall {
-    /// A request of which nothing else has to be known.
+    /// Creates a request without special properties.
     pub(super) fn new(call: CallId, id: &str) -> Self {
         Self {
             call,
@@ -65,13 +65,13 @@ impl PendingCall {
 }
 
 impl CalledTool {
-    /// Reads a call; `None` if it is none of a tool.
+    /// Reads a message; `None` if it does not call a tool.
     pub(super) fn read(said: &Said<'_>) -> Option<Self> {
         said.method.as_ref().filter(|method| **method == "tools/call")?;
         let tool = member(said.params?, "name").and_then(Str::from_literal)?;
         let mut identity = String::new();
         for (key, value) in MemberTexts::of(member(said.params?, "_meta")?) {
-            // A token, for example, is for the call alone.
+            // Other members, such as a progress token, belong to the call alone.
             let is_identity = ["protocolVersion", "clientInfo", "clientCapabilities"]
                 .into_iter()
                 .any(|name| key.to_str().strip_prefix(PREFIX) == Some(name));

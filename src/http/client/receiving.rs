@@ -1,4 +1,4 @@
-//! Responses on their way in: their heads, their bodies, and failures in their place.
+//! Incoming responses: their heads, their bodies, and failures instead of them.
 
 use alloc::vec::Vec;
 use core::mem::take;
@@ -18,8 +18,8 @@ use crate::time::Instant;
 
 /// # Receiving
 impl ClientTransport {
-    /// Takes the head of a response. Returns the reader of its body, or `None` if the exchange has ended: then drop
-    /// the response.
+    /// Processes the head of a response. Returns the reader of its body, or `None` if the exchange has ended: then
+    /// drop the response.
     #[must_use = "without the reader the body of the response cannot be read"]
     pub fn head(
         &mut self,
@@ -63,8 +63,7 @@ impl ClientTransport {
         Some(ResponseReader { refusal, ..reader })
     }
 
-    /// A part of the body has come. Takes as much of it as it needs for the next thing it has to say; ask until that
-    /// is nothing.
+    /// Processes a part of the body, up to the next result. Call it until it returns `None`.
     #[must_use = "what has arrived is lost unless the machine receives it"]
     pub fn chunk<'r>(
         &mut self,
@@ -76,7 +75,7 @@ impl ClientTransport {
         step.arrived(&reader.message, &self.limits)
     }
 
-    /// The body has ended, as it should or because the connection has broken off.
+    /// Processes the end of the body, regular or because the connection has broken off.
     #[must_use = "what has arrived is lost unless the machine receives it"]
     pub fn end<'r>(&mut self, reader: &'r mut ResponseReader, now: Instant) -> Option<Arrived<'r>> {
         let step = self.take_end(reader, now)?;
@@ -86,8 +85,8 @@ impl ClientTransport {
 
 /// # Receiving
 impl ClientTransport {
-    /// The request could not be made: nothing of it can have reached the server. The error says why, if the transport
-    /// knows; it is the [`cause`](TransportFailure::cause) of the failure of the call.
+    /// Reports that the request could not be sent: no part of it can have reached the server. The error is the
+    /// [`cause`](TransportFailure::cause) of the failure of the call, if the transport knows it.
     #[must_use = "what has arrived is lost unless the machine receives it"]
     pub fn failed(
         &mut self,
@@ -98,8 +97,8 @@ impl ClientTransport {
         self.ended_without(exchange, (TransportFailureKind::Unreachable, error), now)
     }
 
-    /// The exchange has broken off, before the head of the response or behind it. The server may have taken the
-    /// request. The error says why, as for [`failed`](Self::failed).
+    /// Reports that the exchange has broken off, before or after the head of the response. The server may have
+    /// processed the request. The error has the same role as for [`failed`](Self::failed).
     #[must_use = "what has arrived is lost unless the machine receives it"]
     pub fn broken(
         &mut self,
@@ -112,7 +111,7 @@ impl ClientTransport {
 }
 
 impl ClientTransport {
-    /// An exchange has ended without the rest of its response.
+    /// Ends an exchange without the rest of its response.
     fn ended_without(
         &mut self,
         exchange: ExchangeNumber,
@@ -127,7 +126,7 @@ impl ClientTransport {
                 return None;
             }
             Some(Verdict::Refused(status, refusal)) => {
-                // Without a body there is no message in it.
+                // Without a body, the refusal contains no message.
                 let mut reader = ResponseReader::new(exchange, status, Form::Unusable, 0);
                 return self.refused(&mut reader, refusal, now).and_then(Step::without_message);
             }
@@ -147,7 +146,7 @@ impl ClientTransport {
         }
     }
 
-    /// Takes what it needs of a part of a body for the next step.
+    /// Reads a part of a body up to the next step.
     pub(super) fn take(
         &mut self,
         reader: &mut ResponseReader,
@@ -176,7 +175,7 @@ impl ClientTransport {
         None
     }
 
-    /// Takes an event of a stream. Returns also whether those after it do not matter.
+    /// Processes an event of a stream. Also returns whether later events are irrelevant.
     fn take_event(
         &mut self,
         (exchange, status): (ExchangeNumber, u16),
@@ -197,7 +196,7 @@ impl ClientTransport {
             let failure = TransportFailure::new(TransportFailureKind::NoAnswer);
             return (self.one_stream_failed(exchange, failure).map(Step::Other), true);
         }
-        // Before it is known where to answer, no message counts.
+        // Messages before the endpoint event are ignored, because they could not be answered.
         let is_early = known.is_one_stream() && self.requests.transport.lacks_endpoint();
         let Some(text) = event.message().filter(|text| !text.is_empty() && !is_early) else {
             return (None, false);
@@ -206,7 +205,7 @@ impl ClientTransport {
         if let Purpose::Refresh(_) = known.purpose {
             let arrived =
                 self.tool_calls.take_page(&mut self.requests, exchange, text, &self.limits);
-            // Another exchange may go on with the next page.
+            // Another exchange may request the next page.
             let is_last = !self.requests.exchanges.contains_key(&exchange);
             return (arrived.map(Step::Other), is_last);
         }
@@ -227,7 +226,8 @@ impl ClientTransport {
         (Some(Step::Message(received)), looked.is_answer)
     }
 
-    /// An event is too long. The stream of a session goes on after it; any other one may have missed its answer.
+    /// Handles an event that is too long. The standalone stream of a session continues after it. Any other exchange
+    /// fails, because the event may have been its response.
     fn skip_event(&mut self, exchange: ExchangeNumber) -> (Option<Step>, bool) {
         let known = self.requests.exchanges.get(&exchange);
         if known.is_some_and(|known| known.purpose == Purpose::Standalone) {
@@ -237,7 +237,7 @@ impl ClientTransport {
         (self.fail(exchange, failure).map(Step::Other), true)
     }
 
-    /// Takes the end of a body.
+    /// Processes the end of a body.
     pub(super) fn take_end(&mut self, reader: &mut ResponseReader, now: Instant) -> Option<Step> {
         let exchange = reader.exchange;
         if reader.is_done {
@@ -262,7 +262,7 @@ impl ClientTransport {
         }
     }
 
-    /// Takes a body that is a whole JSON text.
+    /// Processes a body that is a whole JSON text.
     fn take_json(
         &mut self,
         reader: &mut ResponseReader,
@@ -286,7 +286,7 @@ impl ClientTransport {
             reader.message = body;
         }
         match self.requests.exchanges.remove(&exchange)?.purpose {
-            // Which calls of a batch are answered is known only after the machine has read the message.
+            // Only the machine determines which calls of a batch have a response.
             Purpose::Batch => Some(Step::Message(received)),
             Purpose::Request(_) if looked.is_answer => Some(Step::Message(received)),
             Purpose::Request(asked) => Some(Step::Other(no_answer(asked.call))),
@@ -294,7 +294,7 @@ impl ClientTransport {
         }
     }
 
-    /// The [`Received`] of a message on this exchange.
+    /// Returns the [`Received`] of a message on this exchange.
     fn received(&self, exchange: ExchangeNumber, now: Instant) -> Received {
         let known = self.requests.exchanges.get(&exchange);
         let call = known.and_then(|known| match &known.purpose {
@@ -304,8 +304,8 @@ impl ClientTransport {
         Received::from(now).route(call.map_or(Route::Connection, Route::Call))
     }
 
-    /// Looks at a message: whether it is the answer that its exchange waits for, and whether something is to be left
-    /// out of it.
+    /// Inspects a message: whether it is the response that its exchange waits for, and whether tools must be removed
+    /// from it.
     fn look(&mut self, exchange: ExchangeNumber, text: &[u8], rewritten: &mut Vec<u8>) -> Looked {
         let Some(known) = self.requests.exchanges.get_mut(&exchange) else {
             return Looked::default();
@@ -323,8 +323,8 @@ impl ClientTransport {
         Looked { is_answer, is_rewritten }
     }
 
-    /// A message came on a stream that belongs to no request. If it answers one all the same, the exchange of that
-    /// is broken off.
+    /// Handles a message on a stream that belongs to no request. If it is a response, the exchange of its request is
+    /// aborted.
     fn answered_elsewhere(&mut self, text: &[u8]) {
         if self.requests.transport.is_streamable() {
             each_answered(text, &self.limits, |id| _ = self.requests.cancel(id));
@@ -332,12 +332,12 @@ impl ClientTransport {
     }
 }
 
-/// The result of looking at a message.
+/// The result of inspecting a message.
 #[derive(Clone, Copy, Default)]
 struct Looked {
-    /// It is the answer that its exchange waits for.
+    /// Whether the message is the response that its exchange waits for.
     is_answer: bool,
-    /// It is to be handed on in the words that the buffer holds.
+    /// Whether the buffer holds a changed message, to be used instead.
     is_rewritten: bool,
 }
 

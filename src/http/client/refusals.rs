@@ -1,21 +1,21 @@
-//! [`Refusal`], one refused request of HTTP, and [`Refusals`], those of one connection until it is open.
+//! [`Refusal`], one refused HTTP request, and [`Refusals`], those of one connection until it is open.
 //!
-//! At most [`MOST`] are kept, the first ones.
+//! The first [`MOST`] refusals are kept.
 
 use alloc::vec::Vec;
 
 use crate::connection::TransportFailure;
 
-/// How many refusals are kept.
+/// The maximum number of refusals that are kept.
 const MOST: usize = 8;
 
-/// A request of HTTP that was refused while it was being found out how the server is to be spoken to.
+/// An HTTP request that was refused while the client determined the era and transport of the server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The method of HTTP.
+    /// The HTTP method.
     pub method: &'static str,
-    /// What came of it.
+    /// The failure.
     pub failure: TransportFailure<'static>,
 }
 
@@ -32,7 +32,7 @@ impl Refusals {
         }
     }
 
-    /// The failure of the latest refused POST: it says why Streamable HTTP is not served.
+    /// Returns the failure of the latest refused POST: the reason why Streamable HTTP cannot be used.
     pub(super) fn latest_of_post(&self) -> Option<&TransportFailure<'static>> {
         let latest = self.kept.iter().rfind(|refusal| refusal.method == "POST");
         latest.map(|refusal| &refusal.failure)

@@ -1,4 +1,4 @@
-//! The requests of HTTP by which messages leave.
+//! [`HttpRequest`], the HTTP request that carries a message, and its header fields.
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
@@ -11,17 +11,17 @@ use crate::http::{encode_value, name};
 use crate::json::{Envelope, Member, Str, member};
 use crate::version::Revision;
 
-/// A request of HTTP to make. `Debug` shows no values: they may be secrets.
+/// An HTTP request to send. `Debug` shows no values, because they may be secrets.
 #[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct HttpRequest {
     /// `POST`, `GET` or `DELETE`.
     pub method: &'static str,
-    /// Where to.
+    /// The URL of the request.
     pub url: String,
-    /// The header fields, all of which can be sent as they are.
+    /// The header fields, all of them valid to send.
     pub headers: Vec<(Cow<'static, str>, String)>,
-    /// The body; empty but for a POST.
+    /// The body; empty except for a POST.
     pub body: Vec<u8>,
 }
 
@@ -64,14 +64,14 @@ impl HttpRequest {
     }
 }
 
-/// What a message of ours is, as far as HTTP has to know. It is read from the text that leaves, so the header fields
-/// cannot say anything else.
+/// The members of an outgoing message that HTTP uses, read from the text that is sent. So the header fields match the
+/// message.
 pub(super) struct Said<'m> {
     pub(super) method: Option<Str<'m>>,
-    /// The id of a request, as it stands on the wire.
+    /// The id of a request, as on the wire.
     pub(super) id: Option<&'m str>,
     pub(super) params: Option<&'m str>,
-    /// The version that it says it is of, if it stands alone.
+    /// The protocol version that the message declares, if it is a modern message.
     pub(super) version: Option<Str<'m>>,
 }
 
@@ -88,7 +88,7 @@ impl<'m> Said<'m> {
         }
     }
 
-    /// The header fields by which those on the way can tell what it is
+    /// Returns the header fields by which intermediaries recognize the message
     /// ([standard headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
     pub(super) fn labels(&self, version: &str) -> Labels {
         let mut labels: Labels = alloc::vec![(name::PROTOCOL_VERSION.into(), version.into())];
@@ -104,7 +104,7 @@ impl<'m> Said<'m> {
     }
 }
 
-/// The version that goes with the messages of a session.
+/// Returns the version for the header of messages in a session, if the revision has that header.
 pub(super) fn session_version(revision: Revision) -> Option<&'static str> {
     Feature::VersionHeader.is_in(revision).then_some(revision.name())
 }

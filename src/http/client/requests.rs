@@ -1,7 +1,7 @@
-//! [`Requests`], the requests of HTTP that a connection makes and breaks off.
+//! [`Requests`], the HTTP requests that a connection sends and aborts.
 //!
-//! An exchange is open from the action that makes its request to its removal from the table. Numbers of exchanges count
-//! up and are never used again. Every request has the configured header fields.
+//! An exchange is open from the action that sends its request until its removal from the table. Numbers of exchanges
+//! count up and are never reused. Every request has the configured header fields.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -17,7 +17,7 @@ use super::transport::Transport;
 use crate::connection::TransportFailure;
 use crate::handle::CallId;
 
-/// The open exchanges of one connection, the session and the transport that they belong to, and the actions due.
+/// The open exchanges of one connection, their session and transport, and the pending actions.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Requests {
     config: Arc<HttpClientConfig>,
@@ -52,12 +52,12 @@ impl Requests {
         self.actions.pop_front()
     }
 
-    /// A POST of a message to where messages go.
+    /// Creates a POST of a message to the endpoint for messages.
     pub(super) fn post(&self, message: Vec<u8>) -> HttpRequest {
         HttpRequest::post(self.transport.target(&self.config.url), message)
     }
 
-    /// Makes a request of HTTP.
+    /// Sends an HTTP request.
     pub(super) fn send(&mut self, exchange: Exchange, mut request: HttpRequest) -> ExchangeNumber {
         let fixed = self.config.headers().iter();
         request.headers.extend(fixed.map(|(name, value)| (name.clone().into(), value.clone())));
@@ -68,13 +68,13 @@ impl Requests {
         number
     }
 
-    /// Makes a request of a session, or one that asks for a session.
+    /// Sends a request in a session, or one that opens a session.
     pub(super) fn send_in_session(
         &mut self,
         mut exchange: Exchange,
         mut request: HttpRequest,
     ) -> ExchangeNumber {
-        // A GET goes on with the answer to `initialize`, which has named the session.
+        // A GET resumes the response to `initialize`, which has set the id of the session.
         let opens = request.method == "POST" && exchange.opens_session();
         if self.transport.is_streamable() && !opens {
             exchange.names_session |= self.session.label(&mut request);
@@ -92,32 +92,32 @@ impl Requests {
         }
     }
 
-    /// Breaks an exchange off.
+    /// Aborts an exchange.
     pub(super) fn abort(&mut self, exchange: ExchangeNumber) {
         let Some(known) = self.exchanges.remove(&exchange) else { return };
-        // One that waits to be made again is not there.
+        // An exchange that waits to be resumed has no open request.
         if known.due().is_none() || known.purpose == Purpose::OneStream {
             self.actions.push_back(Action::Abort { exchange });
         }
     }
 
-    /// Breaks every exchange off.
+    /// Aborts every exchange.
     pub(super) fn abort_all(&mut self) {
         while let Some(exchange) = self.exchanges.keys().next().copied() {
             self.abort(exchange);
         }
     }
 
-    /// Breaks off the requests that ask whether there has to be a session.
+    /// Aborts the requests that probe whether the server needs a session.
     pub(super) fn abort_probes(&mut self) {
         for probe in self.exchanges.probes() {
             self.abort(probe);
         }
     }
 
-    /// Breaks off the exchange of a call that has ended in another way than by the answer on it.
+    /// Aborts the exchange of a call that has ended without a response on it.
     pub(super) fn abort_call(&mut self, call: CallId) {
-        // With one stream all answers come there.
+        // With HTTP+SSE all responses arrive on the one stream.
         if self.transport.is_streamable()
             && let Some(number) = self.exchanges.waits_for(call)
         {
@@ -125,8 +125,8 @@ impl Requests {
         }
     }
 
-    /// Breaks off the exchange of a request that is cancelled. Returns whether that says it all, as it does without
-    /// a session.
+    /// Aborts the exchange of a cancelled request. Returns whether this already cancels the request, as in the modern
+    /// era.
     pub(super) fn cancel(&mut self, id: &str) -> bool {
         let Some(exchange) = self.exchanges.carries(id) else { return false };
         let stands_alone = self.exchanges.get(&exchange).is_some_and(|known| !known.in_session);
@@ -134,7 +134,7 @@ impl Requests {
         stands_alone
     }
 
-    /// Ends calls that cannot be carried.
+    /// Ends calls that cannot be sent.
     pub(super) fn fail(
         &mut self,
         calls: impl IntoIterator<Item = CallId>,

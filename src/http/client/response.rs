@@ -1,4 +1,4 @@
-//! Functions that read the head and the body of a response, without regard to its exchange.
+//! Functions that read the head and the body of a response, independently of its exchange.
 
 use crate::connection::{TransportFailure, TransportFailureKind};
 use crate::frame::Frames;
@@ -7,19 +7,20 @@ use crate::json::{Envelope, Str};
 use crate::limits::Limits;
 use crate::rpc::{ErrorObject, Message, Versions, classify};
 
-/// The error of JSON-RPC in the body of a refusal, whatever id it has: it can only be about one request.
+/// Returns the JSON-RPC error in the body of a refusal. The id is ignored, because the error can only be about one
+/// request.
 pub(super) fn error_in<'r>(body: &'r [u8], limits: &Limits) -> Option<ErrorObject<'r>> {
     let envelope = Envelope::scan(body, limits.depth);
     match classify(&envelope, limits, Versions::Any) {
         Ok(Message::Error { error, .. } | Message::IdlessError { error }) => Some(error),
-        // Some put the name of their own failure where the id belongs, or null with something else.
+        // Some servers put the name of their own failure, or null, in place of the id.
         _ => None,
     }
 }
 
-/// What a status says.
+/// Returns the failure that a refused response stands for.
 pub(super) fn failure(status: u16, headers: Headers<'_>) -> TransportFailure<'static> {
-    // A server with several ways to authenticate may write each challenge in a field of its own.
+    // A server with several authentication schemes may write each challenge in its own field.
     let challenge = headers.combined("WWW-Authenticate").map(|value| Str::from(&*value));
     let is_unauthorized = status == 401 || (status == 403 && challenge.is_some());
     let kind = if is_unauthorized {
@@ -34,20 +35,20 @@ pub(super) fn failure(status: u16, headers: Headers<'_>) -> TransportFailure<'st
     TransportFailure { status: Some(status), challenge, retry_after, ..TransportFailure::new(kind) }
 }
 
-/// Whether this text, a message or a batch, has the answer to the request with this id.
+/// Whether this text, a message or a batch, contains the response to the request with this id.
 pub(super) fn answers(text: &[u8], request: &str, limits: &Limits) -> bool {
     Frames::of(text, limits).any(|frame| {
         let envelope = Envelope::scan(frame.bytes(), limits.depth);
         match classify(&envelope, limits, Versions::Any) {
             Ok(Message::Result { id, .. } | Message::Error { id, .. }) => id.as_wire() == request,
-            // Only this one can be meant.
+            // An error without an id can only refer to this request.
             Ok(Message::IdlessError { .. }) => true,
             _ => false,
         }
     })
 }
 
-/// Calls `each` with the id of every request that this text, a message or a batch, answers.
+/// Calls `each` with the id of every request that this text, a message or a batch, responds to.
 pub(super) fn each_answered(text: &[u8], limits: &Limits, mut each: impl FnMut(&str)) {
     for frame in Frames::of(text, limits) {
         let envelope = Envelope::scan(frame.bytes(), limits.depth);

@@ -1,4 +1,4 @@
-//! [`ResponseReader`], the partial body of a response, and [`Form`], how it is read.
+//! [`ResponseReader`], the partial body of a response, and [`Form`], the format of the body.
 //!
 //! A reader holds at most one event or one JSON text of at most `most_bytes`, and one message.
 
@@ -11,10 +11,11 @@ use crate::connection::{Received, TransportFailure};
 use crate::frame::Rest;
 use crate::http::{Headers, SseDecoder, SseEvent, has_content_type};
 
-/// The partial body of one response. Hand what comes in to [`ClientTransport::chunk`](super::ClientTransport::chunk), and the end of it
-/// to [`ClientTransport::end`](super::ClientTransport::end).
+/// The partial body of one response. Pass received bytes to
+/// [`ClientTransport::chunk`](super::ClientTransport::chunk), and the end to
+/// [`ClientTransport::end`](super::ClientTransport::end).
 ///
-/// It holds at most one event, or one JSON text, of at most
+/// A reader holds at most one event, or one JSON text, of at most
 /// [`Limits::frame_bytes`](crate::Limits::frame_bytes).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ResponseReader {
@@ -22,44 +23,44 @@ pub struct ResponseReader {
     pub(super) status: u16,
     pub(super) form: Form,
     pub(super) most_bytes: usize,
-    /// The message that is being handed on.
+    /// The message that is being processed.
     pub(super) message: Vec<u8>,
-    /// What is still to be handed on of it, and with what.
+    /// The unprocessed rest of the message, and its context.
     pub(super) rest: Option<(Rest, Received)>,
-    /// Whether there is more to take than was taken last.
+    /// Whether the last call left data unprocessed.
     pub(super) has_more: bool,
-    /// The status says that the server has refused.
+    /// The refusal, if the status is not a success.
     pub(super) refusal: Option<TransportFailure<'static>>,
-    /// Nothing of what is to come matters.
+    /// Whether the rest of the body is irrelevant.
     pub(super) is_done: bool,
 }
 
-/// What a body is.
+/// The format of a body.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Form {
-    /// A JSON text, as far as it has come.
+    /// A JSON text, as far as received.
     Json(Vec<u8>),
     Events(SseDecoder),
     /// A body that is read and dropped.
     Ignored,
-    /// Nothing that a request could be answered with.
+    /// A format that cannot answer a request.
     Unusable,
 }
 
-/// A part of a body that was read.
+/// A part of a body.
 pub(super) enum Part<'b> {
-    /// The rest of the body does not matter.
+    /// The rest of the body is irrelevant.
     End,
     /// The JSON text is too long.
     TooLong,
     /// An event of a stream.
     Event(SseEvent<'b>),
-    /// An event that is too long, and was skipped.
+    /// An event that is too long and was skipped.
     LongEvent,
 }
 
 impl Form {
-    /// The form of the body of a response with this head.
+    /// Returns the format of the body of a response with this head.
     pub(super) fn of(
         exchange: &Exchange,
         status: u16,
@@ -71,7 +72,7 @@ impl Form {
         match &exchange.purpose {
             Purpose::Notice { .. } | Purpose::Farewell if is_fine => Self::Ignored,
             Purpose::Farewell => Self::Ignored,
-            // Everything that there is to say comes on the one stream.
+            // All messages of the server arrive on the one stream.
             Purpose::Request(_) | Purpose::Batch if is_fine && !is_streamable => Self::Ignored,
             _ if has_content_type(headers, "text/event-stream") && is_fine => {
                 let last_event = exchange.resumption.last_event().unwrap_or_default();
@@ -86,9 +87,9 @@ impl Form {
         }
     }
 
-    /// Reads on in the body. `None` if the chunk is used up.
+    /// Reads the next part of the body. Returns `None` if the chunk is used up.
     ///
-    /// The body of a refusal that is too long counts as none: the status says enough.
+    /// The body of a refusal is ignored if it is too long, because the status suffices.
     pub(super) fn read(
         &mut self,
         chunk: &mut &[u8],
@@ -140,18 +141,18 @@ impl ResponseReader {
         }
     }
 
-    /// The exchange that it belongs to.
+    /// Returns the exchange of the response.
     pub const fn exchange(&self) -> ExchangeNumber {
         self.exchange
     }
 
-    /// Whether [`HttpClient`](super::HttpClient) has taken less than it was given, because it hands on one message
-    /// at a time: call the same method again.
+    /// Whether [`HttpClient`](super::HttpClient) left data unprocessed, because it returns one event at a time: call
+    /// the same method again.
     pub const fn has_more(&self) -> bool {
         self.has_more
     }
 
-    /// Whether the rest of the body does not matter: the response can be dropped.
+    /// Whether the rest of the body is irrelevant: the response can be dropped.
     pub const fn is_done(&self) -> bool {
         self.is_done
     }

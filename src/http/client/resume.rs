@@ -1,6 +1,6 @@
-//! Event streams of Streamable HTTP: opening the one of a session, and resuming those that have broken off.
+//! Event streams of Streamable HTTP: opening the one of a session, and resuming streams that broke off.
 //!
-//! An exchange that is to be resumed stays in the table, due at the time of its next request.
+//! An exchange to be resumed stays in the table, due at the time of its next request.
 
 use super::exchange::{Exchange, ExchangeNumber, Purpose};
 use super::request::HttpRequest;
@@ -8,18 +8,18 @@ use super::requests::Requests;
 use crate::http::name;
 use crate::time::Instant;
 
-/// The exchange that was due.
+/// The result of looking for an exchange that is due.
 pub(super) enum Due {
-    /// There was none.
+    /// No exchange is due.
     Nothing,
-    /// It has been resumed.
+    /// An exchange was resumed.
     Resumed,
-    /// It is the event stream of HTTP+SSE, on which the server has not named its endpoint in time.
+    /// The event stream of HTTP+SSE is due: the server has not named its endpoint in time.
     WithoutEndpoint(ExchangeNumber),
 }
 
 impl Requests {
-    /// Resumes the first exchange whose time has come.
+    /// Resumes the first exchange that is due.
     pub(super) fn resume_due(&mut self, now: Instant) -> Due {
         let due = self.exchanges.next_due().filter(|(due, _)| *due <= now);
         let Some((_, number)) = due else { return Due::Nothing };
@@ -37,7 +37,7 @@ impl Requests {
         Due::Resumed
     }
 
-    /// Has an exchange resumed later, or removes it after too many attempts.
+    /// Schedules an exchange to be resumed, or removes it after too many attempts.
     pub(super) fn retry(&mut self, exchange: ExchangeNumber, now: Instant) {
         let Some(mut known) = self.exchanges.remove(&exchange) else { return };
         if let Some(delay) = known.resumption.next_delay(self.config()) {
@@ -46,7 +46,7 @@ impl Requests {
         }
     }
 
-    /// Asks for the event stream of a session, unless there is one or none is wanted.
+    /// Requests the event stream of a session, unless it is already requested or disabled by the configuration.
     pub(super) fn listen(&mut self) -> Option<ExchangeNumber> {
         if !self.config().listens || self.exchanges.has(&Purpose::Standalone) {
             return None;

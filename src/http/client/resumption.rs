@@ -1,26 +1,26 @@
-//! [`Resumption`], from where and when an event stream that has broken off goes on.
+//! [`Resumption`], the position and the delay for resuming an event stream.
 
 use alloc::string::String;
 use core::time::Duration;
 
 use super::config::HttpClientConfig;
 
-/// How long the id of an event may be for it to be sent back.
+/// The maximum length of an event id that is sent back.
 const LONGEST_ID: usize = 1024;
 
-/// How many streams in a row may bring nothing before a shorter delay of the server no longer counts.
+/// The number of streams in a row without a message after which a shorter delay of the server no longer counts.
 const PATIENCE: u32 = 8;
 
-/// The state of an event stream across its responses. The id of an event is kept only if a header field can hold it.
+/// The state of an event stream across its responses. An event id is kept only if a header field can carry it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Resumption {
-    /// The id of the last event, by which the server can go on where the stream broke off.
+    /// The id of the last event, from which the server can resume the stream.
     last_event: Option<String>,
-    /// The delay that the server has asked for.
+    /// The delay that the server requested.
     retry: Option<Duration>,
-    /// How often in a row the stream was asked for without a response.
+    /// The number of requests in a row without an event stream in response.
     attempts: u32,
-    /// How many streams in a row have brought no message.
+    /// The number of streams in a row without a message.
     empty_streams: u32,
 }
 
@@ -37,7 +37,7 @@ impl Resumption {
         self.last_event.is_some()
     }
 
-    /// Notes the id of an event; an empty one takes the last one back.
+    /// Records the id of an event; an empty id clears the last one.
     pub(super) fn note_id(&mut self, id: &str) {
         let is_sayable =
             id.len() <= LONGEST_ID && id.bytes().all(|byte| matches!(byte, b' '..=b'~'));
@@ -46,33 +46,33 @@ impl Resumption {
         }
     }
 
-    /// Notes the `retry` field of an event.
+    /// Records the `retry` field of an event.
     pub(super) fn note_retry(&mut self, retry: Option<Duration>) {
         self.retry = retry.or(self.retry);
     }
 
-    /// Notes that a response is an event stream.
+    /// Records that a response is an event stream.
     pub(super) const fn note_stream(&mut self) {
         self.attempts = 0;
     }
 
-    /// Notes that the stream has brought a message.
+    /// Records that the stream has delivered a message.
     pub(super) const fn note_message(&mut self) {
         self.empty_streams = 0;
     }
 
-    /// Whether the stream can be asked for again.
+    /// Whether the stream may be requested again.
     pub(super) const fn has_attempts(&self, config: &HttpClientConfig) -> bool {
         self.attempts < config.attempts
     }
 
-    /// Counts another attempt, and returns the delay before it; `None` if there were too many.
+    /// Counts another attempt, and returns the delay before it; `None` after too many attempts.
     pub(super) fn next_delay(&mut self, config: &HttpClientConfig) -> Option<Duration> {
         if !self.has_attempts(config) {
             return None;
         }
         let usual = delay(config.first_delay, config.most_delay, self.attempts);
-        // A server that asks for no delay, and has nothing to say each time, is not asked in a busy loop.
+        // Prevents a busy loop with a server that requests no delay and sends no message.
         let is_empty = PATIENCE < self.empty_streams;
         let least = if is_empty { config.first_delay } else { Duration::ZERO };
         self.empty_streams += 1;
@@ -81,7 +81,7 @@ impl Resumption {
     }
 }
 
-/// Half as long again each time.
+/// Returns the delay, which grows by half with each attempt.
 fn delay(first: Duration, most: Duration, attempts: u32) -> Duration {
     (0..attempts).fold(first, |delay, _| (delay + delay / 2).min(most)).min(most)
 }

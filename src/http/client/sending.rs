@@ -1,4 +1,4 @@
-//! Messages of a client on their way out: each becomes a request of HTTP, or ends an exchange.
+//! Outgoing messages of a client: each becomes an HTTP request, or aborts an exchange.
 
 use alloc::vec::Vec;
 
@@ -17,8 +17,8 @@ use crate::version::Revision;
 
 /// # Sending
 impl ClientTransport {
-    /// The next thing to do with HTTP. Ask until there is nothing, after everything that has happened, and when the
-    /// time of [`poll_timeout`](Self::poll_timeout) has come.
+    /// Returns the next HTTP operation to perform. Call it until it returns `None`, after every input and at the time
+    /// of [`poll_timeout`](Self::poll_timeout).
     #[must_use = "an action that is dropped is never done, and what it carried is lost"]
     pub fn poll_action(&mut self, now: Instant) -> Option<Action> {
         loop {
@@ -48,7 +48,7 @@ impl ClientTransport {
         }
     }
 
-    /// Sends a message, or does instead what HTTP has for it.
+    /// Sends a message, or performs the equivalent HTTP operation.
     fn post(&mut self, message: Vec<u8>, tag: Tag, now: Instant) {
         if message.starts_with(b"[") {
             let request = self.requests.post(message);
@@ -105,7 +105,7 @@ impl ClientTransport {
         }
     }
 
-    /// The header fields of a message that stands alone.
+    /// Returns the header fields of a modern message.
     fn labels(&self, said: &Said<'_>) -> Result<Labels, Unsayable> {
         let agreed = self.requests.session.revision();
         let revision = agreed.unwrap_or(Revision::LATEST_MODERN).name();
@@ -118,7 +118,7 @@ impl ClientTransport {
 
 /// # Time
 impl ClientTransport {
-    /// When to ask for the next [action](Self::poll_action) although nothing has happened.
+    /// Returns the time at which to call [`poll_action`](Self::poll_action) without other input.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let due = self.requests.exchanges.next_due().map(|(due, _)| due);
         due.into_iter().chain(self.hold.deadline()).min()

@@ -1,4 +1,4 @@
-//! [`Session`], the session of a connection: its id, the agreed revision, and whether it was of use.
+//! [`Session`], the session of a connection: its id, the negotiated revision, and whether the session has worked.
 
 use alloc::string::String;
 
@@ -6,13 +6,13 @@ use super::request::{HttpRequest, session_version};
 use crate::http::{Field, Headers, name};
 use crate::version::Revision;
 
-/// The session of one connection. Without a session there is no id, but a revision once the server has answered.
+/// The session of one connection. In the modern era there is no id, but a revision once the server has responded.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Session {
     id: Option<String>,
-    /// A request with the id of the session has been taken.
+    /// Whether the server has accepted a request with the id of the session.
     has_worked: bool,
-    /// The revision that was agreed on.
+    /// The negotiated revision.
     revision: Option<Revision>,
 }
 
@@ -37,7 +37,7 @@ impl Session {
         self.id = None;
     }
 
-    /// Takes the id from the head of the response to `initialize`; an unusable one counts as none.
+    /// Reads the id from the head of the response to `initialize`; an invalid one is ignored.
     pub(super) fn open(&mut self, headers: Headers<'_>) {
         self.id = match headers.get(name::SESSION_ID) {
             Field::Once(id) if is_session_id(id) => Some(String::from(id)),
@@ -45,7 +45,7 @@ impl Session {
         };
     }
 
-    /// Notes that a request with the id of the session has succeeded.
+    /// Records that a request with the id of the session has succeeded.
     pub(super) const fn note_success(&mut self) {
         self.has_worked = true;
     }
@@ -62,7 +62,7 @@ impl Session {
     }
 }
 
-/// Whether this can be the id of a session.
+/// Whether this text is a valid session id.
 fn is_session_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| matches!(byte, b'!'..=b'~'))
 }

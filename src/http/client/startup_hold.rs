@@ -1,6 +1,6 @@
-//! [`StartupHold`], which keeps messages back while a session begins.
+//! [`StartupHold`], which holds messages back while a session starts.
 //!
-//! Each hold ends with the head of a response, or at a deadline. Nothing is posted while one lasts.
+//! Each hold ends with the head of a response, or at a deadline. No message is sent during a hold.
 
 use super::exchange::ExchangeNumber;
 use crate::time::Instant;
@@ -25,7 +25,7 @@ impl StartupHold {
         self.opening = Some((exchange, deadline));
     }
 
-    /// Ends the hold of an exchange whose response has begun, or never will.
+    /// Ends the hold of an exchange whose response has started or is not coming.
     pub(super) fn end(&mut self, exchange: ExchangeNumber) {
         self.completing = self.completing.filter(|(waiting, _)| *waiting != exchange);
         self.opening = self.opening.filter(|(waiting, _)| *waiting != exchange);
@@ -41,7 +41,7 @@ impl StartupHold {
         self.completing.is_some() || self.opening.is_some()
     }
 
-    /// The first deadline.
+    /// Returns the first deadline.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.completing.into_iter().chain(self.opening).map(|(_, deadline)| deadline).min()
     }

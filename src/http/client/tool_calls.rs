@@ -1,5 +1,5 @@
-//! [`ToolCalls`]: the header fields of calls of tools, and the listing of the tools again if a server expects other
-//! ones; then the call is made again, once
+//! [`ToolCalls`], the header fields of tool calls. If a server expects other fields, the tools are listed again and
+//! the call is repeated, once
 //! ([custom headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
 
 use alloc::vec::Vec;
@@ -14,11 +14,11 @@ use crate::codes::ErrorCode;
 use crate::handle::CallId;
 use crate::limits::Limits;
 
-/// The tools of a server, and the calls that are to be made again.
+/// The tools of a server, and the calls to be repeated.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct ToolCalls {
     pub(super) headers: ToolHeaders,
-    /// Calls that are about to be made again, with other header fields.
+    /// The calls that are about to be repeated with other header fields.
     mended: Vec<CallId>,
 }
 
@@ -27,18 +27,19 @@ impl ToolCalls {
         Self { headers: ToolHeaders::new(most), mended: Vec::new() }
     }
 
-    /// Whether the request of this call is one that is made again with other header fields. Forgets that it is.
+    /// Whether the request of this call is repeated with other header fields. Removes the call from the list.
     pub(super) fn take_mended(&mut self, call: CallId) -> bool {
         let found = self.mended.iter().position(|mended| *mended == call);
         found.map(|found| self.mended.swap_remove(found)).is_some()
     }
 
-    /// Forgets the calls that are to be made again.
+    /// Clears the calls to be repeated.
     pub(super) fn forget_mended(&mut self) {
         self.mended.clear();
     }
 
-    /// Takes a message on an exchange that lists the tools. `None` if it is no page, or if there are more pages.
+    /// Processes a message on an exchange that lists the tools. Returns `None` if it is not a page, or if more pages
+    /// follow.
     pub(super) fn take_page(
         &mut self,
         requests: &mut Requests,
@@ -67,7 +68,7 @@ impl ToolCalls {
     }
 }
 
-/// Lists the tools again if this message refuses a call of a tool for its header fields. Returns whether it does.
+/// Lists the tools again if this message refuses a tool call for its header fields. Returns whether it does.
 pub(super) fn begin_refresh(
     requests: &mut Requests,
     exchange: ExchangeNumber,
@@ -96,7 +97,7 @@ pub(super) fn begin_refresh(
     true
 }
 
-/// Ends a call as it was refused, because the tools cannot be listed.
+/// Ends a call with its refusal, because the tools cannot be listed.
 pub(super) fn give_up(
     requests: &mut Requests,
     exchange: ExchangeNumber,
@@ -108,7 +109,7 @@ pub(super) fn give_up(
     }
 }
 
-/// Asks for a page of the tools.
+/// Requests a page of the tools.
 fn list_tools(requests: &mut Requests, mut refresh: Refresh, cursor: Option<&str>) {
     if let Some(request) = refresh.request(&requests.config().url, cursor) {
         requests.send(Exchange::new(Purpose::Refresh(refresh), false), request);

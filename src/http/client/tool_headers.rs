@@ -1,4 +1,4 @@
-//! [`ToolHeaders`], the arguments of the tools of a server that header fields repeat
+//! [`ToolHeaders`], the arguments of the tools of a server that are repeated in header fields
 //! ([custom headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
 
 use alloc::collections::{BTreeMap, VecDeque};
@@ -9,14 +9,14 @@ use super::request::{Labels, Said};
 use crate::http::{InvalidAnnotation, ParamHeaders};
 use crate::json::{Elements, MemberTexts, Raw, Str, member};
 
-/// An argument that a header field would have to repeat cannot be repeated.
+/// The header fields of a tool call cannot be written: an argument is out of range, or the tool is invalid.
 pub(super) struct Unsayable;
 
-/// The tools of a server, those that were listed last.
+/// The latest listed tools of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ToolHeaders {
     known: BTreeMap<String, Result<ParamHeaders, InvalidAnnotation>>,
-    /// In the order in which they were first listed.
+    /// The names of the tools, in the order of their first listing.
     order: VecDeque<String>,
     most: usize,
 }
@@ -30,7 +30,7 @@ impl ToolHeaders {
         self.known.iter().filter_map(|(name, tool)| Some((&**name, tool.as_ref().err()?)))
     }
 
-    /// The header fields that repeat arguments, if this message calls a tool.
+    /// Returns the header fields that repeat arguments, if this message calls a tool.
     pub(super) fn labels(&self, said: &Said<'_>) -> Result<Labels, Unsayable> {
         let is_call = said.method.as_ref().is_some_and(|method| *method == "tools/call");
         let params = said.params.filter(|_| is_call).unwrap_or_default();
@@ -42,7 +42,7 @@ impl ToolHeaders {
         Ok(repeated.into_iter().map(|(name, value)| (name.into(), value)).collect())
     }
 
-    /// The header fields of a call of a tool. Of a tool that was not listed nothing is known.
+    /// Returns the header fields of a tool call: none for a tool that was not listed.
     fn repeated(
         &self,
         tool: &str,
@@ -55,8 +55,8 @@ impl ToolHeaders {
         }
     }
 
-    /// Learns the tools of a page. Gives the message without those that cannot be called, if there are any, in the
-    /// buffer; the rest of it stays as it is, byte for byte.
+    /// Records the tools of a page. If some cannot be called, writes the message without them to the buffer,
+    /// otherwise byte for byte unchanged, and returns true.
     pub(super) fn learn(&mut self, message: &str, buffer: &mut Vec<u8>) -> bool {
         let result = member(message, "result").unwrap_or_default();
         let tools = member(result, "tools").unwrap_or_default();
@@ -77,7 +77,7 @@ impl ToolHeaders {
         splice(message, tools, &kept, buffer)
     }
 
-    /// Learns one tool. Says whether it can be called.
+    /// Records one tool. Returns whether it can be called.
     fn learn_tool(&mut self, tool: &str) -> bool {
         let (mut name, mut schema) = (None, None);
         for (key, value) in MemberTexts::of(tool) {
@@ -87,7 +87,7 @@ impl ToolHeaders {
                 schema = Some(value);
             }
         }
-        // What is no tool at all is for others to notice.
+        // Values that are not tools are left to other checks.
         let (Some(name), Some(schema)) = (name, schema) else { return true };
         let headers = ParamHeaders::of(&Raw::trusted(schema));
         let is_valid = headers.is_ok();
@@ -104,7 +104,7 @@ impl ToolHeaders {
     }
 }
 
-/// Writes a message with other elements in one of its arrays, which is a part of it.
+/// Writes a message with other elements in one of its arrays. `array` is a part of `message`.
 fn splice(message: &str, array: &str, elements: &[&str], buffer: &mut Vec<u8>) -> bool {
     let start = (array.as_ptr() as usize).checked_sub(message.as_ptr() as usize);
     let Some((before, rest)) = start.and_then(|start| message.split_at_checked(start)) else {

@@ -1,6 +1,6 @@
-//! [`Refresh`], the listing of the tools that follows a refused call: its requests, and the reading of its pages.
+//! [`Refresh`], the listing of the tools after a refused call: its requests, and the reading of its pages.
 //!
-//! It ends with the page that has the tool of the call, with the last page, or after [`MOST_PAGES`].
+//! The listing ends with the page that contains the called tool, with the last page, or after [`MOST_PAGES`].
 
 use alloc::format;
 use alloc::string::String;
@@ -15,23 +15,23 @@ use crate::json::{Elements, Envelope, Str, member};
 use crate::limits::Limits;
 use crate::rpc::{Message, Versions, classify};
 
-/// How many pages are read at most to find a tool.
+/// The maximum number of pages that are read to find a tool.
 const MOST_PAGES: u32 = 100;
 
-/// The tools are listed again because of a call.
+/// A listing of the tools because of a refused call.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Refresh {
-    /// The call, which has been refused.
+    /// The call that was refused.
     asked: PendingCall,
-    /// How it was refused: the status, and the whole message.
+    /// The status of the refusal; `refused` is its whole message.
     status: u16,
     refused: Vec<u8>,
-    /// The id of the question, as it stands on the wire. The machine has none like it.
+    /// The id of the list request, as on the wire. The machine never uses such an id.
     id: String,
     pages: u32,
 }
 
-/// Without what it says.
+/// Omits the text of messages.
 impl core::fmt::Debug for Refresh {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter.debug_struct("Refresh").field("call", &self.asked).finish_non_exhaustive()
@@ -40,9 +40,9 @@ impl core::fmt::Debug for Refresh {
 
 /// A message on the exchange of a [`Refresh`].
 pub(super) enum Page<'m> {
-    /// A notification, for example.
+    /// Another message: a notification, for example.
     Unrelated,
-    /// The list is refused, or its answer is not a list of tools.
+    /// The server refuses the list, or its response is not a list of tools.
     Refused,
     /// A page of the tools: the whole message.
     Listed(&'m str),
@@ -57,13 +57,13 @@ impl Refresh {
         self.asked.call
     }
 
-    /// Whether the refused request had this id.
+    /// Whether the refused request has this id.
     pub(super) fn is_for(&self, id: &str) -> bool {
         self.asked.id == id
     }
 
-    /// The request for a page: the first one, or the one at a cursor, which is a JSON string. `None` if the refused
-    /// request calls no tool.
+    /// Returns the request for a page: the first one, or the one at a cursor, which is a JSON string. Returns `None`
+    /// if the refused request does not call a tool.
     pub(super) fn request(&mut self, url: &str, cursor: Option<&str>) -> Option<HttpRequest> {
         let called = self.asked.called.as_ref()?;
         self.id = format!("\"tools-{}-{}\"", self.asked.id, self.pages);
@@ -94,7 +94,7 @@ impl Refresh {
         }
     }
 
-    /// Counts a page. Returns the cursor of the next page, if that is to be read.
+    /// Counts a page. Returns the cursor of the next page, if it is to be read.
     pub(super) fn next_cursor<'m>(&mut self, page: &'m str) -> Option<&'m str> {
         let result = member(page, "result").unwrap_or_default();
         let called = self.asked.called.as_ref();
@@ -104,7 +104,7 @@ impl Refresh {
         next.filter(|_| !is_found && self.pages < MOST_PAGES)
     }
 
-    /// The end of the call, which was refused: it is made again if the tools have been listed.
+    /// Returns the end of the refused call. With `is_mended`, the tools have been listed and the call is repeated.
     pub(super) fn end(&self, is_mended: bool, limits: &Limits) -> Option<ExchangeEnd<'static>> {
         let error = error_in(&self.refused, limits)?.into_owned();
         Some(ExchangeEnd::Error { error, status: self.status, is_mended })

@@ -1,6 +1,6 @@
-//! [`Transport`], which of the two transports over HTTP the server speaks, and where its messages go.
+//! [`Transport`], the HTTP transport that the server supports, with its endpoint for messages.
 //!
-//! The endpoint of HTTP+SSE has the origin of the configured URL, and does not change while its event stream lasts.
+//! The endpoint of HTTP+SSE has the origin of the configured URL, and does not change while its event stream is open.
 
 use alloc::string::String;
 
@@ -12,7 +12,7 @@ use super::url::resolve;
 pub(super) enum Transport {
     /// Streamable HTTP: every request goes to one URL.
     Streamable,
-    /// HTTP+SSE of 2024-11-05: the server writes to one event stream, and names there the endpoint for POSTs.
+    /// HTTP+SSE of 2024-11-05: the server sends on one event stream, where it also names the endpoint for POSTs.
     OneStream { endpoint: Option<String> },
 }
 
@@ -33,7 +33,7 @@ impl Transport {
         matches!(self, Self::OneStream { endpoint: None })
     }
 
-    /// The URL for POSTs, with the configured URL as the default.
+    /// Returns the URL for POSTs, by default the configured URL.
     pub(super) fn target<'u>(&'u self, url: &'u str) -> &'u str {
         match self {
             Self::OneStream { endpoint: Some(endpoint) } => endpoint,
@@ -42,7 +42,7 @@ impl Transport {
     }
 
     /// Sets the endpoint that the server has named, relative to the URL of its event stream. Returns whether it is
-    /// the first one: a later one is ignored, because it may come from somebody else.
+    /// the first one. Later ones are ignored, because another party may have sent them.
     ///
     /// Fails if this transport has no endpoint, or if the endpoint has another origin.
     pub(super) fn set_endpoint(&mut self, url: &str, place: &str) -> Result<bool, ()> {
@@ -54,7 +54,7 @@ impl Transport {
         Ok(true)
     }
 
-    /// Forgets the endpoint, which belongs to one event stream.
+    /// Clears the endpoint, which belongs to one event stream.
     pub(super) fn forget_endpoint(&mut self) {
         if let Self::OneStream { endpoint } = self {
             *endpoint = None;

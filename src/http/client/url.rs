@@ -1,12 +1,11 @@
-//! The URL for messages that a server of 2024-11-05 announces in its `endpoint` event.
+//! Resolution of the URL that a server of 2024-11-05 announces in its `endpoint` event.
 
 use alloc::format;
 use alloc::string::String;
 
-/// Resolves a reference against the URL of an event stream; `None` if it leads to another origin, or is none.
+/// Resolves a reference against the URL of an event stream; `None` if it is invalid or leads to another origin.
 ///
-/// Whoever can write on the event stream must not be able to have messages, and the credentials that go with them,
-/// sent elsewhere.
+/// A party that can write to the event stream must not be able to redirect messages and their credentials.
 pub(super) fn resolve(base: &str, reference: &str) -> Option<String> {
     let reference = reference.trim();
     if reference.is_empty() || !reference.bytes().all(|byte| matches!(byte, b'!'..=b'~')) {
@@ -36,11 +35,11 @@ fn same_origin(base: &str, url: String) -> Option<String> {
     (origin_of(base)? == origin_of(&url)?).then_some(url)
 }
 
-/// Scheme, host and port, with the port that goes without saying.
+/// Returns scheme, host and port, without the default port.
 fn origin_of(url: &str) -> Option<(String, String)> {
     let (origin, _) = split(url)?;
     let (scheme, authority) = origin.split_once("://")?;
-    // A name and a password in front of the host are no part of the origin, and have no business here.
+    // User name and password are not part of the origin, and are not accepted in an endpoint.
     if authority.contains('@') {
         return None;
     }
@@ -55,7 +54,7 @@ fn origin_of(url: &str) -> Option<(String, String)> {
     Some((scheme, authority))
 }
 
-/// The origin of a URL, and everything behind it.
+/// Splits a URL into its origin and the rest.
 fn split(url: &str) -> Option<(&str, &str)> {
     let authority = url.find("://")? + 3;
     let length = url.get(authority..)?.find(['/', '?', '#']);

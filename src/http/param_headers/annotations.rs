@@ -1,4 +1,4 @@
-//! Looks a schema through for `x-mcp-header`.
+//! The scan of an `inputSchema` for `x-mcp-header` annotations.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -12,23 +12,23 @@ use crate::json::{Str, Walk};
 
 const ANNOTATION: &str = "x-mcp-header";
 
-/// The keyword that has the properties.
+/// The keyword that contains the properties.
 const PROPERTIES: &str = "properties";
 
-/// What a keyword holds.
+/// The kind of value that a keyword holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
     /// A schema.
     Schema,
     /// A list of schemas.
     List,
-    /// One of both.
+    /// Either of both.
     SchemaOrList,
     /// An object whose members are schemas.
     Map,
 }
 
-/// Where schemas stand in schemas: the keywords of JSON Schema 2020-12, and those of draft 7. What stands anywhere else is data.
+/// The keywords of JSON Schema 2020-12 and of draft 7 that contain schemas. Everything else is data.
 const KEYWORDS: [(&str, Holds); 22] = [
     (PROPERTIES, Holds::Map),
     ("patternProperties", Holds::Map),
@@ -54,11 +54,11 @@ const KEYWORDS: [(&str, Holds); 22] = [
     ("contentSchema", Holds::Schema),
 ];
 
-/// What the annotations say. One pass, without recursion.
+/// Reads the annotations of a schema, in one pass without recursion.
 ///
 /// # Errors
 ///
-/// [`InvalidAnnotation`] for the first one, in the order in which their schemas end.
+/// [`InvalidAnnotation`] for the first invalid one, in the order in which the annotated schemas end.
 pub(super) fn read(schema: &str) -> Result<ParamHeaders, InvalidAnnotation> {
     let mut survey = Survey {
         walk: Walk::new(schema),
@@ -73,7 +73,7 @@ pub(super) fn read(schema: &str) -> Result<ParamHeaders, InvalidAnnotation> {
         if survey.walk.take(open.room.end()) {
             survey.close()?;
         } else if survey.step().is_none() {
-            // Only text that is no JSON ends here.
+            // Only invalid JSON ends here.
             break;
         }
     }
@@ -82,25 +82,25 @@ pub(super) fn read(schema: &str) -> Result<ParamHeaders, InvalidAnnotation> {
 
 struct Survey<'a> {
     walk: Walk<'a>,
-    /// The brackets that are open, from the outermost to the innermost.
+    /// The open brackets, from the outermost to the innermost.
     open: Vec<Open<'a>>,
     found: ParamHeaders,
-    /// The names so far, in small letters.
+    /// The names so far, in lower case.
     names: BTreeSet<String>,
 }
 
-/// A bracket that is open.
+/// An open bracket.
 struct Open<'a> {
     room: Room,
     step: Step<'a>,
-    /// Everything from the top to here is properties.
+    /// Whether the path from the top to here consists of properties only.
     is_reachable: bool,
-    /// How many members or elements have begun.
+    /// The number of members or elements that have started.
     count: usize,
     /// The values of `x-mcp-header` and `type`, as JSON.
     annotation: Option<&'a str>,
     kind: Option<&'a str>,
-    /// The property in what has been found.
+    /// The index of this property in `found`, if it was added.
     node: Option<usize>,
 }
 
@@ -113,7 +113,7 @@ enum Room {
     List,
 }
 
-/// How to get somewhere from what is around it.
+/// The step from the enclosing bracket to a value.
 #[derive(Clone)]
 enum Step<'a> {
     Top,
@@ -138,7 +138,7 @@ impl<'a> Open<'a> {
 }
 
 impl<'a> Survey<'a> {
-    /// Passes over a value, or into it if there are schemas in it. `None` if there is no value.
+    /// Skips a value, or enters it if it contains schemas. Returns `None` if there is no value.
     fn step(&mut self) -> Option<()> {
         self.walk.take(b',');
         let open = self.open.last_mut()?;
@@ -173,8 +173,8 @@ impl<'a> Survey<'a> {
         self.enter(room, Step::Member(key), is_reachable)
     }
 
-    /// Opens the bracket that the room needs. What begins otherwise, such as the schema `true`, has
-    /// nothing in it.
+    /// Opens the bracket of this kind. A value that starts otherwise, such as the schema `true`, contains no schemas
+    /// and is skipped.
     fn enter(&mut self, room: Room, step: Step<'a>, is_reachable: bool) -> Option<()> {
         let begin = if room == Room::List { b'[' } else { b'{' };
         if self.walk.take(begin) {
@@ -200,7 +200,7 @@ impl<'a> Survey<'a> {
     }
 
     fn param(&mut self, schema: &Open<'a>, annotation: &str) -> Result<Param, AnnotationFlaw> {
-        // The whole schema is no property.
+        // The top schema itself is not a property.
         if !schema.is_reachable || self.open.is_empty() {
             return Err(AnnotationFlaw::Misplaced);
         }
@@ -221,7 +221,7 @@ impl<'a> Survey<'a> {
         Ok(Param { header: format!("{}{name}", name::PARAM_PREFIX), kind })
     }
 
-    /// Adds a property, and those around it that are not there yet.
+    /// Adds a property, and those of its parents that are missing.
     fn add(&mut self, schema: &Open<'a>, param: Param) {
         let found = &mut self.found;
         if found.nodes.is_empty() {
@@ -246,7 +246,7 @@ impl<'a> Survey<'a> {
 }
 
 impl Step<'_> {
-    /// As a part of a JSON Pointer.
+    /// Returns this step as part of a JSON Pointer.
     fn pointer(&self) -> String {
         match self {
             Step::Top => String::new(),
@@ -258,7 +258,7 @@ impl Step<'_> {
     }
 }
 
-/// What names of headers are made of
+/// Whether the byte may occur in the name of a header
 /// ([RFC 9110, section 5.6.2](https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2)).
 const fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()

@@ -1,20 +1,20 @@
-//! Decimal numbers in text, exactly.
+//! [`Decimal`], an exact decimal number read from text.
 
 /// The largest integer that every peer can read: 2^53 − 1.
 const LARGEST: i64 = (1 << 53) - 1;
 
-/// A number, as its digits and where they stand. Equal numbers are equal however they are written.
+/// A number, as its significant digits and an exponent. Numbers of equal value are equal, however they are written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decimal<'a> {
     is_negative: bool,
-    /// The digits, of which the first and the last are no zeros; none for zero.
+    /// The digits of `head` and `tail` together, without leading and trailing zeros; none for zero.
     head: &'a str,
     tail: &'a str,
-    /// The power of ten that the last digit counts.
+    /// The power of ten of the last digit.
     exponent: i64,
 }
 
-/// What integer a number is.
+/// The integer value of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Integer {
     Safe(i64),
@@ -24,7 +24,7 @@ pub(super) enum Integer {
 }
 
 impl<'a> Decimal<'a> {
-    /// A number as JSON has it.
+    /// Parses a number in the syntax of JSON.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         let is_exponent = |letter| matches!(letter, 'e' | 'E');
         let (plain, exponent) = match text.split_once(is_exponent) {
@@ -34,7 +34,7 @@ impl<'a> Decimal<'a> {
         Self::parse_plain(plain).map(|number| number.shifted(exponent))
     }
 
-    /// A number without an exponent.
+    /// Parses a number without an exponent.
     pub(super) fn parse_plain(text: &'a str) -> Option<Self> {
         let unsigned = text.strip_prefix('-');
         let (is_negative, unsigned) = (unsigned.is_some(), unsigned.unwrap_or(text));
@@ -58,7 +58,7 @@ impl<'a> Decimal<'a> {
         Some(Self { is_negative, head, tail, exponent })
     }
 
-    /// The integer that it is.
+    /// Returns the integer value of the number.
     pub(super) fn integer(self) -> Integer {
         if self.is_zero() {
             return Integer::Safe(0);
@@ -98,12 +98,12 @@ impl PartialEq for Decimal<'_> {
     }
 }
 
-/// Digits, one at least.
+/// Whether the text consists of digits, at least one.
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-/// An exponent. One that is beyond all bounds counts as very large, or very small.
+/// Parses an exponent. An exponent that overflows is clamped.
 fn power(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     let most = if text.starts_with('-') { i64::MIN } else { i64::MAX };

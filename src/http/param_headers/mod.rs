@@ -1,9 +1,9 @@
-//! Arguments of tools that are repeated in headers, from 2026-07-28 on.
+//! [`ParamHeaders`]: the arguments of tools that are repeated in header fields, from 2026-07-28 on.
 //!
 //! A tool marks properties of its `inputSchema` with `x-mcp-header`
-//! ([custom headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
-//! A client repeats their values in headers, where a proxy can read them; a server makes sure that the
-//! headers say what the body says.
+//! ([custom headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)). A
+//! client repeats their values in header fields, where a proxy can read them; a server checks that the header fields
+//! match the body.
 
 mod annotations;
 mod decimal;
@@ -21,11 +21,11 @@ use super::value::{decode_value, encode_value};
 use crate::json::{MemberTexts, Raw, Str};
 use decimal::{Decimal, Integer};
 
-/// Which arguments of a tool are repeated in `Mcp-Param-` headers, and in which.
+/// The arguments of a tool that are repeated in `Mcp-Param-` headers, with the header of each.
 ///
-/// Its memory is linear in the length of the schema, and the work of a call in the length of the
-/// arguments, for each level at which properties are repeated. The default one has no headers, and checks nothing: for tools without annotations, and for those of revisions
-/// before 2026-07-28.
+/// Memory is linear in the length of the schema. The work of a call is linear in the length of the arguments, for
+/// each level that has repeated properties. The default value has no headers and checks nothing: for tools without
+/// annotations, and for revisions before 2026-07-28.
 ///
 /// ```
 /// use mcp_sansio::http::{Headers, ParamHeaders};
@@ -47,11 +47,11 @@ use decimal::{Decimal, Integer};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ParamHeaders {
-    /// The properties with headers and those around them. The first one stands for all arguments, and
-    /// each comes after the one it is in.
+    /// The properties with headers, and the properties that contain them. The first node is the arguments object;
+    /// each node comes after its parent.
     nodes: Vec<Node>,
-    /// Which property the name means within another one. Names that are shared are kept once, so a
-    /// long one costs nobody but who sends it.
+    /// The index of each property, by the index of its parent and its name. A shared parent is stored once, so a long
+    /// name costs no more than its text in the schema.
     children: BTreeMap<(usize, Str<'static>), usize>,
 }
 
@@ -61,7 +61,7 @@ struct Node {
     param: Option<Param>,
 }
 
-/// A property that is repeated.
+/// A property that is repeated in a header.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Param {
     /// The name of the header: `Mcp-Param-Region`.
@@ -69,7 +69,7 @@ struct Param {
     kind: ParamKind,
 }
 
-/// What a property is declared as.
+/// The declared type of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum ParamKind {
     Text,
@@ -77,44 +77,43 @@ enum ParamKind {
     Boolean,
 }
 
-/// A value that a header can have.
+/// A value that a header can carry.
 enum Value<'a> {
     Text(Str<'a>),
     Number(&'a str),
-    /// Its text in JSON.
+    /// The JSON text.
     Boolean(&'a str),
 }
 
 impl ParamHeaders {
-    /// What the annotations in an `inputSchema` say.
+    /// Reads the annotations in an `inputSchema`.
     ///
-    /// The whole schema is looked through, in one pass: an annotation where a schema can stand, but not
-    /// where a value can be found by the names of properties alone, makes the tool invalid. What is no
-    /// schema is not looked at: names of properties, defaults, examples, keywords nobody knows.
+    /// One pass scans the whole schema. An annotation on a schema that property names alone do not reach makes the
+    /// tool invalid. Only schemas are scanned; names of properties, defaults, examples and unknown keywords are not.
     ///
     /// # Errors
     ///
-    /// [`InvalidAnnotation`] says which one breaks a rule. The author of the tool is at fault: a server
-    /// should not register it, and a client leaves it out of the list.
+    /// [`InvalidAnnotation`] identifies the annotation and the rule that it breaks. The author of the tool is at
+    /// fault: a server should not register the tool, and a client omits it from the list.
     pub fn of(schema: &Raw<'_>) -> Result<Self, InvalidAnnotation> {
         annotations::read(schema.as_json())
     }
 
-    /// Whether nothing is repeated.
+    /// Whether no argument is repeated.
     pub const fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// The headers of a call with these arguments: names and values, ready to be sent.
+    /// Returns the headers of a call with these arguments: names and values, ready to be sent.
     ///
-    /// An argument that is absent or `null`, and one that is an object or an array, has none. Text is
-    /// as [`encode_value`] has it, an integer in digits, whatever it looks like in JSON. Other values
-    /// that are not of the declared type are written as they are in JSON; it is for the server to
-    /// refuse them.
+    /// An argument that is absent, `null`, an object or an array has no header. Text is encoded by [`encode_value`];
+    /// an integer is written in digits, regardless of its form in JSON. Other values that do not match the declared
+    /// type are written as their JSON text; the server refuses them.
     ///
     /// # Errors
     ///
-    /// [`IntegerOutOfRange`] if an integer is one that not everybody can read. The caller is at fault.
+    /// [`IntegerOutOfRange`] if an integer is beyond ±(2^53 − 1), which not every peer can read. The caller is at
+    /// fault.
     pub fn of_call(
         &self,
         arguments: Option<&Raw<'_>>,
@@ -130,15 +129,15 @@ impl ParamHeaders {
         Ok(headers)
     }
 
-    /// Whether the headers of a call say what its arguments say.
+    /// Checks that the headers of a call match its arguments.
     ///
-    /// Integers are compared as numbers, so `42.0` says `42`; a header has to have them in digits,
-    /// without an exponent. Headers that belong to no annotation are ignored.
+    /// Integers are compared as numbers, so a header `42` matches an argument `42.0`; the header must have digits
+    /// without an exponent. Headers without an annotation are ignored.
     ///
     /// # Errors
     ///
-    /// [`ParamMismatch`] names the first header that is not as it has to be. The client is at fault, or
-    /// a proxy is: a server answers with status 400 and `-32020`.
+    /// [`ParamMismatch`] names the first header that does not match. The client or a proxy is at fault: a server
+    /// responds with status 400 and `-32020`.
     pub fn check(
         &self,
         arguments: Option<&Raw<'_>>,
@@ -151,7 +150,7 @@ impl ParamHeaders {
         })
     }
 
-    /// What is repeated, with the value that it has in a call.
+    /// Returns the repeated properties, with their values in a call.
     fn params<'v>(
         &self,
         arguments: Option<&'v Raw<'_>>,
@@ -163,8 +162,8 @@ impl ParamHeaders {
             .filter_map(|(node, value)| Some((node.param.as_ref()?, value.and_then(Value::of))))
     }
 
-    /// The values of the properties, in their order. Of several members of one name the last counts, as
-    /// in [`Raw::get`].
+    /// Returns the values of the properties, in order. Of several members of one name the last counts, as in
+    /// [`Raw::get`].
     fn values<'v>(&self, arguments: Option<&'v Raw<'_>>) -> Vec<Option<&'v str>> {
         let mut values = alloc::vec![None; self.nodes.len()];
         if let (Some(first), Some(arguments)) = (values.first_mut(), arguments) {
@@ -185,7 +184,7 @@ impl ParamHeaders {
         values
     }
 
-    /// The property of this name within another one.
+    /// Returns the index of the property of this name in its parent, and adds the property if it is new.
     fn child(&mut self, parent: usize, name: &Str<'_>) -> usize {
         if let Some(child) = self.children.get(&(parent, name.clone())) {
             return *child;
@@ -201,7 +200,7 @@ impl ParamHeaders {
 }
 
 impl<'a> Value<'a> {
-    /// `None` for `null`, objects and arrays.
+    /// Returns `None` for `null`, objects and arrays.
     fn of(value: &'a str) -> Option<Self> {
         match value.as_bytes().first()? {
             b'"' => Str::from_literal(value).map(Self::Text),
@@ -211,7 +210,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What the header says, before it is encoded; `None` for an integer that is out of range.
+    /// Returns the text of the header before encoding; `None` for an integer that is out of range.
     fn header_text(&self, kind: ParamKind) -> Option<Cow<'_, str>> {
         match self {
             Self::Text(text) => Some(text.to_str()),
@@ -228,7 +227,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether a header with this text says this value.
+    /// Whether a header with this text matches this value.
     fn is_said_by(&self, text: &str, kind: ParamKind) -> bool {
         match self {
             Self::Text(value) => *value == *text || value.chars().eq(text.chars()),

@@ -10,7 +10,7 @@ fn of(schema: &str) -> Result<ParamHeaders, InvalidAnnotation> {
     ParamHeaders::of(&Raw::new(schema).unwrap())
 }
 
-/// The annotations of a schema with these properties.
+/// Reads the annotations of a schema with these properties.
 fn with(properties: &str) -> Result<ParamHeaders, InvalidAnnotation> {
     of(&format!(r#"{{"type":"object","properties":{{{properties}}}}}"#))
 }
@@ -19,7 +19,7 @@ fn invalid(place: &str, flaw: AnnotationFlaw) -> Result<ParamHeaders, InvalidAnn
     Err(InvalidAnnotation { place: place.to_owned(), flaw })
 }
 
-/// Names without what all of them begin with, and values.
+/// Returns the headers of a call: names without their common prefix, and values.
 fn sent(
     params: &ParamHeaders,
     arguments: &str,
@@ -164,7 +164,7 @@ fn a_repeated_property_is_reached_through_properties() {
         if place.is_empty() {
             continue;
         }
-        // Nor is anything below it, or anywhere within a property.
+        // The same holds for schemas below, and within a property.
         let properties = format!(r#"{{"properties":{{"a":true,"q":{schema}}}}}"#);
         assert_eq!(of(&properties), invalid(&format!("/properties/q{place}"), misplaced));
         let below = schema.replace(note, &format!(r#"{{"properties":{{"r":{note}}}}}"#));
@@ -245,7 +245,7 @@ fn what_is_absent_or_null_on_the_way_has_no_header() {
         (r#"{"a":null}"#, &[]),
         (r#"{"a":"{\"d\":1}"}"#, &[]),
         (r#"{"\u0061":{"\u0064":3}}"#, &[("D", "3")]),
-        // As everybody reads it who keeps the last of several.
+        // The last of several members counts.
         (r#"{"a":{"d":1,"b":{"c":"1"}},"a":{"d":2,"d":3}}"#, &[("D", "3")]),
         ("{}", &[]),
     ];
@@ -297,7 +297,7 @@ fn a_value_of_another_type_is_sent_as_it_is_if_it_is_plain() {
         assert_eq!(sent(&params, arguments), Ok(pairs(expected)), "{arguments}");
         let headers: Vec<(&str, &str)> = expected.to_vec();
         assert_eq!(checked(&params, arguments, &headers), Ok(()), "{arguments}");
-        // That its type is wrong is not said here, but that the header says something else is.
+        // A wrong type is not reported here, but a header with a different value is.
         for (name, _) in headers {
             let others: Vec<(&str, &str)> = expected
                 .iter()
@@ -426,7 +426,7 @@ fn what_a_client_sends_a_server_takes() {
     }
 }
 
-/// A long name above many headers is kept once, and a deep schema takes no stack.
+/// A long name above many headers is stored once, and a deep schema uses no stack.
 #[test]
 fn memory_is_linear_in_the_schema() {
     let leaves: Vec<String> = (0..2000)

@@ -1,4 +1,4 @@
-//! The body of a POST: what kind of message it is, of which era, and whether the header fields say the same.
+//! The checks of the body of a POST: the kind and era of its messages, and whether the header fields match them.
 
 use alloc::sync::Arc;
 use core::fmt::Display;
@@ -16,13 +16,13 @@ use crate::version::{Revision, RevisionSet};
 
 /// # Bodies
 impl RequestValidator {
-    /// Looks at the body of a POST whose head [was admitted](Self::admit), and says where its messages belong.
-    /// `tool` gives what of the arguments of a tool is repeated in header fields, for a tool that this client
-    /// can see. With [`post_scanned`](Self::post_scanned) the machine need not scan the body again.
+    /// Checks the body of a POST whose head [was accepted](Self::admit), and returns the destination of its messages.
+    /// `tool` returns the repeated arguments of a tool that is visible to this client. With
+    /// [`post_scanned`](Self::post_scanned) the machine need not scan the body again.
     ///
     /// # Errors
     ///
-    /// The [`Reply`] that refuses it: 400, 404 or 413.
+    /// The [`Reply`] that refuses the body: 400, 404 or 413.
     pub fn post(
         &self,
         headers: Headers<'_>,
@@ -32,9 +32,8 @@ impl RequestValidator {
         self.post_scanned(headers, body, &mut ScannedFrame::new(), tool)
     }
 
-    /// The same as [`post`](Self::post), and leaves in `scanned` what
-    /// [`Server::receive_scanned`](crate::Server::receive_scanned) can use again: the message, if the body is a single
-    /// one.
+    /// Like [`post`](Self::post), but if the body is a single message, `scanned` receives its scan, for use by
+    /// [`Server::receive_scanned`](crate::Server::receive_scanned).
     ///
     /// # Errors
     ///
@@ -53,10 +52,10 @@ impl RequestValidator {
         Body { validator: self, headers, version, tool }.destination(body, scanned)
     }
 
-    /// Whether a body is a single request, and not a `ping`.
+    /// Whether a body is a single request other than `ping`.
     ///
-    /// An endpoint that has no room for another request refuses such a body as a whole, with 503. It still takes in
-    /// notifications, responses and pings, and batches, whose requests are refused one by one.
+    /// An endpoint without room for another request refuses such a body as a whole, with 503. The endpoint still
+    /// accepts notifications, responses, pings, and batches, whose requests are refused one by one.
     pub fn is_request(&self, body: &[u8]) -> bool {
         let limits = &self.server.connection.limits;
         first_frame(self, body).is_ok_and(|first| {
@@ -69,16 +68,16 @@ impl RequestValidator {
     }
 }
 
-/// What a body is looked at with.
+/// The inputs of the checks of a body.
 struct Body<'g> {
     validator: &'g RequestValidator,
     headers: Headers<'g>,
-    /// `MCP-Protocol-Version`, which several checks look at.
+    /// The field `MCP-Protocol-Version`, which several checks use.
     version: Field<'g>,
     tool: &'g dyn Fn(&str) -> Option<Arc<ParamHeaders>>,
 }
 
-/// A request, as far as it matters here.
+/// The members of a request that the checks use.
 struct PostedRequest<'e, 'a> {
     id: Id<'a>,
     method: Str<'a>,
@@ -87,7 +86,7 @@ struct PostedRequest<'e, 'a> {
 }
 
 impl<'a> PostedRequest<'_, 'a> {
-    /// A member of the params.
+    /// Returns a member of the params.
     fn param(&self, name: &str) -> Option<&'a str> {
         self.params.as_ref()?.get(name)
     }
@@ -120,7 +119,8 @@ impl Body<'_> {
         }
     }
 
-    /// Messages that come together belong to a session. Whether that has batches, its machine knows.
+    /// Checks a batch, which belongs to a session. The machine of the session decides whether its revision has
+    /// batches.
     fn batch(&self, frames: Frames<'_>, limits: &Limits) -> Result<Destination, Reply> {
         let invalid = |text| refusal(ErrorCode::INVALID_REQUEST, &text);
         let (mut asks, mut answers) = (false, false);
@@ -162,7 +162,7 @@ impl Body<'_> {
                 self.in_session_or(Some(&asked.id), || Ok(Destination::Alone))
             }
             None => self.in_session(Some(&asked.id), "there are no requests that stand alone"),
-            // The machine says what is missing.
+            // The machine reports the missing metadata.
             Some(RequestMeta::Absent | RequestMeta::Malformed(_)) => Ok(Destination::Alone),
             Some(RequestMeta::Unsupported(version)) => {
                 self.check_named_version(asked, |named| version == named)?;
@@ -178,7 +178,8 @@ impl Body<'_> {
         }
     }
 
-    /// `initialize` belongs to the era of sessions, whatever it claims.
+    /// Checks an `initialize` request without the metadata of a modern request. Such a request belongs to the legacy
+    /// era.
     fn initialize(
         &self,
         asked: &PostedRequest<'_, '_>,
@@ -240,7 +241,7 @@ impl Body<'_> {
         Err(Reply::with(400, None, Fault { code, message: &message, data: Some(&detail) }))
     }
 
-    /// Whether the header fields of a notification are those of the modern era.
+    /// Whether the header fields of a notification belong to the modern era.
     fn has_modern_headers(&self) -> bool {
         match self.version {
             Field::Once(version) => Revision::from_name(version)
@@ -254,7 +255,7 @@ impl Body<'_> {
         self.in_session_or(id, refuse)
     }
 
-    /// To the session that is named, because nothing is asked of clients in others.
+    /// Returns the named session. An assumed one is refused, because the server sends no requests in it.
     fn in_real_session(&self, otherwise: &str) -> Result<Destination, Reply> {
         if self.validator.assumes_sessions() {
             return Err(refusal(ErrorCode::INVALID_REQUEST, &otherwise));
@@ -262,7 +263,7 @@ impl Body<'_> {
         self.in_session(None, otherwise)
     }
 
-    /// To the session that is named, or that is taken for granted; if there are none at all, something else.
+    /// Returns the named or assumed session; if the server has no sessions, the result of `otherwise`.
     fn in_session_or(
         &self,
         id: Option<&Id<'_>>,
@@ -284,7 +285,7 @@ impl Body<'_> {
         Ok(Destination::Session(session))
     }
 
-    /// What a request says of itself, if there are requests that stand alone.
+    /// Reads the metadata of a request; `None` if the server does not support the modern era.
     fn request_meta<'a>(&self, meta: Option<&Object<'_, 'a>>) -> Option<RequestMeta<'a>> {
         let identity = self.validator.identity.as_ref()?;
         Some(RequestMeta::read(meta, self.validator.server.revisions, identity))
@@ -299,9 +300,9 @@ impl Body<'_> {
     }
 }
 
-/// # What the header fields repeat
+/// # Header fields that repeat the body
 impl Body<'_> {
-    /// Whether the header names the version of the body, which only the caller can compare.
+    /// Checks that the header names the version of the body; `is_it` compares them.
     fn check_named_version(
         &self,
         asked: &PostedRequest<'_, '_>,
@@ -320,7 +321,7 @@ impl Body<'_> {
         }
     }
 
-    /// A notification need not say in a header what it is, but whoever routes by that header relies on it.
+    /// Checks the optional method header of a notification, because intermediaries may route by it.
     fn check_notified(&self, method: &Str<'_>) -> Result<(), Reply> {
         match self.headers.get(name::METHOD) {
             Field::Absent => Ok(()),
@@ -329,7 +330,7 @@ impl Body<'_> {
         }
     }
 
-    /// What a request is about, where the header has to say it.
+    /// Checks the name or URI that the header of some requests must repeat.
     fn check_name(&self, asked: &PostedRequest<'_, '_>) -> Result<(), Reply> {
         let Some(source) = name_source(&asked.method) else { return Ok(()) };
         let field = self.headers.get(name::NAME);
@@ -345,7 +346,7 @@ impl Body<'_> {
     }
 
     fn check_params(&self, asked: &PostedRequest<'_, '_>) -> Result<(), Reply> {
-        // Whoever has no tools does not find the method, and that comes first.
+        // Without tools, the machine refuses the method, which takes precedence.
         if asked.method != "tools/call" || self.validator.server.capabilities.tools.is_none() {
             return Ok(());
         }
@@ -356,7 +357,7 @@ impl Body<'_> {
     }
 }
 
-/// The member of the params that `Mcp-Name` repeats
+/// Returns the member of the params that `Mcp-Name` repeats
 /// ([standard headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
 pub(crate) fn name_source(method: &Str<'_>) -> Option<&'static str> {
     const SOURCES: [(&str, &str); 6] = [
@@ -370,7 +371,7 @@ pub(crate) fn name_source(method: &Str<'_>) -> Option<&'static str> {
     SOURCES.iter().find(|(one, _)| *method == **one).map(|(_, source)| *source)
 }
 
-/// What is wrong with a header field.
+/// The text about a header field that does not match.
 struct Complaint<'a>(&'a str, Field<'a>);
 
 impl Display for Complaint<'_> {
@@ -385,7 +386,7 @@ impl Display for Complaint<'_> {
     }
 }
 
-/// What a body begins with: a message, alone or in a batch.
+/// Returns the first message of a body, single or in a batch.
 fn first_frame<'b>(validator: &RequestValidator, body: &'b [u8]) -> Result<Frame<'b>, Reply> {
     let Some(first) = Frames::of(body, &validator.server.connection.limits).next() else {
         return Err(refusal(ErrorCode::PARSE_ERROR, &"there is no message"));
@@ -402,7 +403,7 @@ fn first_frame<'b>(validator: &RequestValidator, body: &'b [u8]) -> Result<Frame
     Err(refusal(code, &kind))
 }
 
-/// Whether a body is a message, or several.
+/// Checks that a body is a message or a batch of messages.
 pub(super) fn check_shape<'b>(
     validator: &RequestValidator,
     body: &'b [u8],
@@ -418,18 +419,18 @@ pub(super) fn check_shape<'b>(
 fn read<'e, 'a>(envelope: &'e Envelope<'a>, limits: &Limits) -> Result<Message<'e, 'a>, Reply> {
     classify(envelope, limits, Versions::Exact).map_err(|defective| {
         let (kind, is_cut) = match defective.kind {
-            // It may stand on as many lines as it likes, but it has to end.
+            // A body may have line breaks, so here the JSON text is incomplete.
             ViolationKind::SplitOverLines => (ViolationKind::NotJson, true),
             kind => (kind, false),
         };
         let code = kind.code().unwrap_or(ErrorCode::INVALID_REQUEST);
-        // What stands at the end of half a text may be half an id.
+        // An id at the end of an incomplete text may be incomplete itself.
         let id = defective.id.as_ref().filter(|_| defective.meant && !is_cut);
         Reply::error(400, id, code, &kind)
     })
 }
 
-/// The version that a message says it is of.
+/// Returns the protocol version that a message declares.
 fn version_in<'a>(meta: Option<&Object<'_, 'a>>) -> Option<Str<'a>> {
     meta?.get("io.modelcontextprotocol/protocolVersion").and_then(Str::from_literal)
 }
@@ -438,7 +439,7 @@ fn refusal(code: ErrorCode, message: &dyn Display) -> Reply {
     Reply::error(400, None, code, message)
 }
 
-/// A header field does not say what the body says.
+/// Returns the refusal of a request whose header field does not match the body.
 fn mismatch(asked: &PostedRequest<'_, '_>, message: &dyn Display) -> Reply {
     Reply::error(400, Some(&asked.id), ErrorCode::HEADER_MISMATCH, message)
 }

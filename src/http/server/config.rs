@@ -1,11 +1,11 @@
-//! `HttpServerConfig`: the configuration of a server over HTTP.
+//! [`HttpServerConfig`], the configuration of a server over HTTP.
 
 use core::time::Duration;
 
 use crate::http::{HostPolicy, OriginPolicy};
 
-/// How a server behaves over HTTP, apart from what its
-/// [`ServerConfig`](crate::ServerConfig) says of the protocol. Endpoints share it in an `Arc`.
+/// The HTTP options of a server. [`ServerConfig`](crate::ServerConfig) has the options of the protocol. Endpoints
+/// share the configuration in an `Arc`.
 ///
 /// ```
 /// use mcp_sansio::http::{HttpServerConfig, ResponseMode};
@@ -16,65 +16,65 @@ use crate::http::{HostPolicy, OriginPolicy};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct HttpServerConfig {
-    /// Under which names the server is reached. Default those of the local machine, which together with
-    /// `origins` keeps web pages of others from a server there (DNS rebinding). A server that others reach has a
-    /// name of its own.
+    /// The host names of the server. Default those of the local machine. Together with `origins` the default protects
+    /// a local server from web pages of other sites (DNS rebinding). A public server sets its own name.
     pub hosts: HostPolicy,
-    /// Which web pages may ask. Default those of the local machine. Whoever sends no `Origin` is no web page.
+    /// The web origins that may send requests. Default those of the local machine. Requests without `Origin` do not
+    /// come from web pages and are allowed.
     pub origins: OriginPolicy,
-    /// Longest body in bytes; a longer one is refused with 413. Default 4 MiB. What
-    /// [`Limits::frame_bytes`](crate::Limits::frame_bytes) says holds as well.
+    /// The maximum length of a body in bytes; a longer body is refused with 413. Default 4 MiB.
+    /// [`Limits::frame_bytes`](crate::Limits::frame_bytes) applies as well.
     pub body_bytes: usize,
-    /// Whether requests are served whose `Accept` is missing, as if it named everything. Default false: they
-    /// are refused with 406, like those that do not accept both JSON and an event stream.
+    /// Whether a missing `Accept` means that all media types are accepted. Default false: such a request is refused
+    /// with 406, like one that does not accept both JSON and an event stream.
     pub lenient_accept: bool,
-    /// In which form requests are answered.
+    /// The format of responses.
     pub responses: ResponseMode,
-    /// How long a request may take before its response becomes an event stream, so that its client sees that
-    /// it is worked on ([`ResponseMode::Automatic`]). Default 15 s; `None` for never.
+    /// The time after which the response to a pending request becomes an event stream, as a sign of progress for the
+    /// client ([`ResponseMode::Automatic`]). Default 15 s; `None` for never.
     pub stream_after: Option<Duration>,
-    /// How long an event stream is silent before a comment is sent, so that nothing on the way takes it for
-    /// dead. Default 15 s; `None` for never.
+    /// The time of silence on an event stream after which a comment is sent, so that intermediaries keep the
+    /// connection. Default 15 s; `None` for never.
     pub keep_alive: Option<Duration>,
-    /// What clients up to 2025-11-25 are served with.
+    /// The handling of clients up to 2025-11-25.
     pub sessions: SessionMode,
-    /// Whether clients of 2025-11-25 can go on with an event stream that has broken off
+    /// Whether clients of 2025-11-25 can resume an event stream that broke off
     /// ([resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)).
     /// Default true.
     pub resumable: bool,
-    /// How long a client is told to wait before it comes back for an event stream that was closed before its
-    /// end. Default 1 s.
+    /// The delay that a client is asked for before it resumes an event stream whose response was closed early.
+    /// Default 1 s.
     pub retry: Duration,
-    /// How long an event stream that has broken off is kept for its client to come back. Default 5 min.
+    /// The time that an event stream that broke off is kept for its client. Default 5 min.
     pub kept_for: Duration,
-    /// How many such streams a session keeps, those that broke off last. Default 16.
+    /// The maximum number of such streams of a session; the latest ones are kept. Default 16.
     pub kept_streams: usize,
-    /// How many bytes that have not been sent wait on all such streams of a session together; the streams that broke off
-    /// first are forgotten for the others. Default 1 MiB.
+    /// The maximum number of unsent bytes on all such streams of a session together. Beyond it, the streams that
+    /// broke off first are dropped. Default 1 MiB.
     pub kept_bytes: usize,
-    /// How many bytes wait at most for a client of a session that has no event stream open for what belongs to
-    /// no request. Default 64 KiB.
+    /// The maximum number of bytes that wait on the standalone stream of a session that its client has not opened.
+    /// Default 64 KiB.
     pub standalone_bytes: usize,
-    /// How many sessions there may be at a time. Default 10,000. One more displaces the one that has waited longest to
-    /// become ready, or if all are ready, the one that has been idle longest, for at least
-    /// [`displaced_after`](Self::displaced_after). If there is none, it is refused with 503
+    /// The maximum number of sessions. Default 10,000. Beyond it, a new session displaces the session that has waited
+    /// longest to become ready. If all are ready, it displaces the one that has been idle longest, for at least
+    /// [`displaced_after`](Self::displaced_after). Without such a session, the new one is refused with 503
     /// ([`Sessions`](super::Sessions)).
     pub most_sessions: usize,
-    /// How long a session has to be without any request and without an open stream before another one can displace it.
-    /// Default 1 min.
+    /// The idle time, without any request and without an open stream, after which another session can displace a
+    /// session. Default 1 min.
     ///
-    /// It matters at [`most_sessions`](Self::most_sessions) only. Below that a session lasts for
-    /// [`session_idle`](Self::session_idle). A client whose session was displaced gets 404 and opens another one; the
-    /// tasks that the session owned, and streams that its client could have come back for, have ended with it.
+    /// The setting only matters at the limit [`most_sessions`](Self::most_sessions). Below the limit a session lasts
+    /// for [`session_idle`](Self::session_idle). A client whose session was displaced gets 404 and opens another one.
+    /// The tasks that the session owned, and the streams that its client could have resumed, end with it.
     pub displaced_after: Duration,
-    /// How many of them one client may have: a principal, or without one an address
-    /// ([`RequestSource`](super::RequestSource)). Default 1,000. One more displaces the one of the client that has
-    /// waited longest to become ready, and is refused with 503 if all of them are. Raise it behind a proxy that hides addresses.
+    /// The maximum number of sessions of one client: of a principal, or without a principal, of an address
+    /// ([`RequestSource`](super::RequestSource)). Default 1,000. Beyond it, a new session displaces the session of
+    /// the client that has waited longest to become ready. If all of them are ready, the new one is refused with 503.
+    /// Raise the limit behind a proxy that hides addresses.
     pub sessions_of_client: usize,
-    /// How long a session lasts in which nothing has come after `initialize`. Default 10 s.
+    /// The lifetime of a session that receives nothing after `initialize`. Default 10 s.
     pub ready_within: Duration,
-    /// How long a session without any request and without an open stream lasts. Default 30 min; `None` for
-    /// ever.
+    /// The lifetime of a session without any request and without an open stream. Default 30 min; `None` for no limit.
     pub session_idle: Option<Duration>,
 }
 
@@ -104,36 +104,34 @@ impl Default for HttpServerConfig {
     }
 }
 
-/// In which form requests are answered.
+/// The format of responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResponseMode {
-    /// With JSON if the answer is the first thing there is to say, and with an event stream if something else
-    /// comes before it, or nothing for long.
+    /// JSON if the response is the first message. An event stream if another message precedes it, or after a delay.
     #[default]
     Automatic,
-    /// With an event stream, but for what is refused with a status of its own.
+    /// An event stream, except for refusals with their own status.
     EventStream,
-    /// With JSON. Notifications about a request are dropped, and nothing can be asked of the client because of
-    /// one, unless it is a session that has an event stream open. Subscriptions have their event stream all the
-    /// same.
+    /// JSON. Notifications about a request are dropped. A request to the client, because of a client request, needs a
+    /// session with an open event stream. Subscriptions have an event stream nevertheless.
     Json,
 }
 
-/// What clients up to 2025-11-25 are served with.
+/// The handling of clients up to 2025-11-25.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SessionMode {
-    /// With sessions, each with an id.
+    /// Sessions, each with an id.
     #[default]
     Sessions,
-    /// One request at a time, without sessions: each is served as if it were the first in a session that has
-    /// just been opened, of the revision that its `MCP-Protocol-Version` names or else of 2025-03-26, by a
-    /// client that cannot be asked anything. `initialize` is answered, and forgotten.
+    /// Single requests without sessions. Each request is handled like the first one in a new session, of the revision
+    /// in `MCP-Protocol-Version`, by default 2025-03-26. The server cannot send requests to the client. `initialize`
+    /// gets a response but leaves no state.
     ///
-    /// It is for servers of many machines that share nothing. Such clients hear of no change and cancel
-    /// nothing.
+    /// This mode is for servers on several machines without shared state. Clients receive no change notifications and
+    /// cannot cancel.
     Assumed,
-    /// Not at all.
+    /// Such clients are refused.
     Nothing,
 }

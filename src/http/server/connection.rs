@@ -1,4 +1,4 @@
-//! `Connection`: one machine of a server behind HTTP.
+//! [`Connection`], one machine of a server over HTTP.
 
 use super::session_id::SessionId;
 use super::source::RequestSource;
@@ -6,14 +6,14 @@ use super::streams::Streams;
 use crate::server::Server;
 use crate::time::Instant;
 
-/// A machine and where its output goes.
+/// A machine and its outboxes.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
     pub(super) server: Server,
     pub(super) streams: Streams,
     pub(super) deadline: Option<Instant>,
-    /// Whose it is.
+    /// The client of the connection.
     pub(super) source: RequestSource,
-    /// Under which id its client finds it.
+    /// The id by which the client names the session.
     pub(super) session: Option<SessionId>,
 }

@@ -1,4 +1,4 @@
-//! The connections of a server behind HTTP: how they begin, are found, and are forgotten.
+//! The connections of a server over HTTP: creation, look-up and removal.
 
 use super::connection::Connection;
 use super::http_server::HttpServer;
@@ -20,7 +20,7 @@ impl HttpServer {
         let Self { sessions, connections, .. } = self;
         let used_until = |number: &u32| connections.get(number)?.streams.used_until(now);
         match sessions.insert(id, source, number, now, used_until) {
-            // Either there was no room for it, or it has taken the room of another one.
+            // The new session was refused, or has displaced another one.
             Err(ended) | Ok(Some(ended)) => self.end_now(ended, now),
             Ok(None) => {}
         }
@@ -59,7 +59,8 @@ impl HttpServer {
         found.ok_or_else(RequestValidator::no_session)
     }
 
-    /// The number of the next connection. After all of them come those again that are free: some sessions last.
+    /// Returns the number of the next connection. Numbers wrap around and skip those in use, because some sessions
+    /// last long.
     pub(super) fn next_number(&mut self) -> ConnectionNumber {
         while self.connections.contains_key(&self.next_number) {
             self.next_number = self.next_number.wrapping_add(1);
@@ -88,7 +89,7 @@ impl HttpServer {
         }
     }
 
-    /// Notes who is to be woken, and when something is due next.
+    /// Updates the woken streams and the deadline of a connection.
     pub(super) fn settle(&mut self, number: u32, now: Instant) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
         if connection.streams.has_ended() {

@@ -1,4 +1,4 @@
-//! Events that have been sent, for clients that lose the connection and come back
+//! Stores of sent events, for clients that lose the connection and resume a stream
 //! ([resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery)).
 
 use alloc::collections::VecDeque;
@@ -9,23 +9,23 @@ use core::time::Duration;
 use crate::lazy_box::LazyBox;
 use crate::time::Instant;
 
-/// Keeps the events of one session. Every event is kept before it is sent.
+/// A store for the events of one session. Every event is stored before it is sent.
 ///
-/// [`MemoryEvents`] is one. Another one can write them down elsewhere; it is asked often and must not block. It may
-/// let go of any of them at any time: no client passes one over without knowing. A response that comes to an event
-/// that is not kept ends there, and its client is refused when it comes back for it.
+/// [`MemoryEvents`] is the default. Another store may persist events; it is called often and must not block. A store
+/// may drop any event at any time: no client misses an event unnoticed. A response that reaches a dropped event ends
+/// there, and the client is refused when it resumes from there.
 pub trait EventStore {
-    /// Keeps an event: the message it brings. The events of a stream count up from 1.
+    /// Stores an event with its message. The events of a stream count up from 1.
     fn keep(&mut self, stream: u32, event: u64, message: &[u8], now: Instant);
 
-    /// The first event of a stream that is kept after this one, with its message.
+    /// Returns the first stored event of a stream after this one, with its message.
     fn after(&self, stream: u32, event: u64) -> Option<(u64, &[u8])>;
 
-    /// Forgets the events of a stream, which nobody can come back for.
+    /// Removes the events of a stream that no client can resume.
     fn forget(&mut self, stream: u32);
 }
 
-/// The latest events of a session, in memory, within bounds.
+/// The latest events of a session, in memory, within limits.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct MemoryEvents {
     kept: LazyBox<VecDeque<Kept>>,
@@ -44,7 +44,7 @@ struct Kept {
 }
 
 impl MemoryEvents {
-    /// Keeps at most so many events, which have at most so many bytes, for so long.
+    /// Creates a store with a maximum number of events, total bytes, and age.
     pub const fn new(most_events: usize, most_bytes: usize, kept_for: Duration) -> Self {
         Self { kept: LazyBox::EMPTY, bytes: 0, most_events, most_bytes, kept_for }
     }
@@ -57,7 +57,7 @@ impl MemoryEvents {
 }
 
 impl Default for MemoryEvents {
-    /// 1024 events of 1 MiB together, for 5 minutes.
+    /// Stores up to 1024 events of 1 MiB in total, for 5 minutes.
     fn default() -> Self {
         Self::new(1024, 1 << 20, Duration::from_secs(300))
     }
@@ -65,7 +65,7 @@ impl Default for MemoryEvents {
 
 impl EventStore for MemoryEvents {
     fn keep(&mut self, stream: u32, event: u64, message: &[u8], now: Instant) {
-        // Nothing is let go of for one that cannot be kept.
+        // An event that is too large must not evict others.
         if self.most_bytes < message.len() {
             return;
         }
@@ -81,7 +81,7 @@ impl EventStore for MemoryEvents {
     }
 
     fn after(&self, stream: u32, event: u64) -> Option<(u64, &[u8])> {
-        // What was kept of one stream is in order.
+        // The events of one stream are stored in order.
         let later = |kept: &&Kept| kept.stream == stream && event < kept.event;
         self.kept.iter().find(later).map(|kept| (kept.event, &*kept.message))
     }
@@ -106,7 +106,7 @@ impl fmt::Debug for MemoryEvents {
     }
 }
 
-/// The id of an event: which stream, and which event of it. Clients send it back as `Last-Event-ID`.
+/// The id of an event: its stream and its number. Clients send the id back as `Last-Event-ID`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct EventId {
     pub(super) stream: u32,
@@ -114,7 +114,7 @@ pub(super) struct EventId {
 }
 
 impl EventId {
-    /// Reads one that [`Display`](fmt::Display) has written; nothing else is one.
+    /// Parses the output of [`Display`](fmt::Display); any other text is invalid.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (stream, event) = text.split_once('-')?;
         let is_canonical = |number: &str| number == "0" || !number.starts_with(['0', '+']);

@@ -1,4 +1,4 @@
-//! A whole server behind HTTP, as one value.
+//! [`HttpServer`], a complete server over HTTP in one value.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -25,12 +25,12 @@ use crate::server::{Server, ServerEvent};
 use crate::session::Phase;
 use crate::time::Instant;
 
-/// A server behind HTTP: its [`RequestValidator`], its sessions, and a machine with [`Streams`] for each of them and for
-/// each request that stands alone.
+/// A server over HTTP: its [`RequestValidator`], its sessions, and a machine with [`Streams`] for each session and
+/// each modern request.
 ///
-/// It is for loops of one thread, for simulations and for fuzzers. Whoever has many threads builds the same from
-/// its parts, as the adapter does. The handles in events say which connection they belong to, and
-/// [`with`](Self::with) reaches its machine.
+/// This type suits single-threaded loops, simulations and fuzzers. A multi-threaded application combines the same
+/// parts itself, as the adapter does. The handles in events identify their connection, and [`with`](Self::with) gives
+/// access to its machine.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -75,14 +75,14 @@ pub struct HttpServer {
     pub(super) connections: BTreeMap<u32, Connection>,
     pub(super) sessions: Sessions<u32>,
     pub(super) deadlines: BTreeSet<(Instant, u32)>,
-    /// Responses that should be asked.
+    /// The connections and streams with responses to poll.
     pub(super) woken: Vec<(u32, u32)>,
     pub(super) next_number: u32,
-    /// Nobody new is served.
+    /// Whether the server refuses new connections.
     pub(super) is_shutting_down: bool,
 }
 
-/// A request of HTTP and its response.
+/// An HTTP request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HttpExchange {
     connection: u32,
@@ -90,12 +90,12 @@ pub struct HttpExchange {
 }
 
 impl HttpExchange {
-    /// The connection that it belongs to.
+    /// Returns the connection of the exchange.
     pub const fn connection(self) -> ConnectionNumber {
         ConnectionNumber::new(self.connection)
     }
 
-    /// The response.
+    /// Returns the response.
     pub const fn response(self) -> ResponseId {
         self.response
     }
@@ -103,7 +103,7 @@ impl HttpExchange {
 
 /// # Starting
 impl HttpServer {
-    /// A server that nobody has asked anything yet.
+    /// Creates a server without connections.
     pub fn new(config: Arc<HttpServerConfig>, server: Arc<ServerConfig>) -> Self {
         let sessions = Sessions::new(&config);
         Self {
@@ -117,31 +117,31 @@ impl HttpServer {
         }
     }
 
-    /// The bounds of every connection.
+    /// Returns the limits of every connection.
     pub fn limits(&self) -> &crate::limits::Limits {
         self.validator.limits()
     }
 
-    /// How many sessions there are.
+    /// Returns the number of sessions.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
     }
 
-    /// The connections there are: a session each, or a request that stands alone.
+    /// Returns the connections: one per session, and one per modern request.
     pub fn connections(&self) -> impl Iterator<Item = ConnectionNumber> {
         self.connections.keys().map(|number| ConnectionNumber::new(*number))
     }
 
-    /// What looks at requests.
+    /// Returns the validator of requests.
     pub const fn validator(&self) -> &RequestValidator {
         &self.validator
     }
 
-    /// Looks at the head of a request: see [`RequestValidator::admit`].
+    /// Checks the head of a request: see [`RequestValidator::admit`].
     ///
     /// # Errors
     ///
-    /// The [`Reply`] that refuses it.
+    /// The [`Reply`] that refuses the request.
     pub fn admit<'a>(&self, head: &RequestHead<'a>) -> Result<Accepted<'a>, Reply> {
         self.validator.admit(head)
     }
@@ -149,16 +149,16 @@ impl HttpServer {
 
 /// # Receiving
 impl HttpServer {
-    /// Takes a POST in whose head was [admitted](Self::admit), and whose body is complete. Hand the
-    /// [frames](crate::Frames) of the body to [`receive`](Self::receive) next, before anything else.
-    /// `None` means that there is nothing to hand on: the answer is 202.
+    /// Accepts a POST whose head was [accepted](Self::admit) and whose body is complete. Pass the
+    /// [frames](crate::Frames) of the body to [`receive`](Self::receive) next, before any other call. `None` means
+    /// that there is nothing to pass on: respond with 202.
     ///
-    /// The source says who has sent it: a principal or a [`RequestSource`]. The random bytes make the id of a
-    /// session, if this opens one. `tool` is as for [`RequestValidator::post`].
+    /// `source` is the sender: a principal or a [`RequestSource`]. The random bytes become the id of a session, if
+    /// this request opens one. `tool` is as for [`RequestValidator::post`].
     ///
     /// # Errors
     ///
-    /// The [`Reply`] that refuses it.
+    /// The [`Reply`] that refuses the request.
     pub fn post(
         &mut self,
         headers: Headers<'_>,
@@ -193,7 +193,7 @@ impl HttpServer {
         self.begin(number, now).map(Some)
     }
 
-    /// A response to what has been posted.
+    /// Creates the response to a POST.
     fn begin(&mut self, number: u32, now: Instant) -> Result<HttpExchange, Reply> {
         let connection =
             self.connections.get_mut(&number).ok_or_else(RequestValidator::no_session)?;
@@ -201,7 +201,7 @@ impl HttpServer {
         Ok(HttpExchange { connection: number, response })
     }
 
-    /// Hands a frame of the body to the machine it is for. The last one ends the reception.
+    /// Passes a frame of the body to its machine. The last frame completes the POST.
     #[must_use = "a request in the event must be answered"]
     pub fn receive<'f>(
         &mut self,
@@ -227,11 +227,11 @@ impl HttpServer {
         event
     }
 
-    /// A client asks for an event stream of its session: see [`Streams::listen`].
+    /// Opens or resumes an event stream of a session: see [`Streams::listen`].
     ///
     /// # Errors
     ///
-    /// The [`Reply`] that refuses it.
+    /// The [`Reply`] that refuses the request.
     pub fn listen(
         &mut self,
         session: SessionId,
@@ -248,13 +248,13 @@ impl HttpServer {
         Ok(HttpExchange { connection: number, response })
     }
 
-    /// A client of 2024-11-05 asks for the event stream that is its session, and its head was
-    /// [admitted](RequestValidator::admit_event_stream). The client is told where to POST its messages, by a URI that holds
-    /// the id of the session: see [`RequestValidator::one_stream`].
+    /// Opens the event stream of a client of 2024-11-05, whose head was
+    /// [accepted](RequestValidator::admit_event_stream). The stream is the session. `endpoint` returns the URI for
+    /// messages, which must contain the session id: see [`RequestValidator::one_stream`].
     ///
     /// # Errors
     ///
-    /// The [`Reply`] that refuses it: 503.
+    /// The [`Reply`] that refuses the request: 503.
     pub fn connect_one_stream(
         &mut self,
         endpoint: impl FnOnce(SessionId) -> String,
@@ -274,13 +274,13 @@ impl HttpServer {
         Ok(HttpExchange { connection, response })
     }
 
-    /// Takes a message of such a client, whose head was [admitted](RequestValidator::admit_message). Hand the
-    /// [frames](crate::Frames) of the body to [`receive`](Self::receive) next, before anything else. What there
-    /// is to answer goes out on the event stream; the response only says that the message has been accepted.
+    /// Accepts a message of such a client, whose head was [accepted](RequestValidator::admit_message). Pass the
+    /// [frames](crate::Frames) of the body to [`receive`](Self::receive) next, before any other call. Responses of
+    /// the machine go out on the event stream; the HTTP response only confirms the message.
     ///
     /// # Errors
     ///
-    /// The [`Reply`] that refuses it: 400, 404 or 413.
+    /// The [`Reply`] that refuses the message: 400, 404 or 413.
     pub fn message(
         &mut self,
         session: SessionId,
@@ -293,12 +293,12 @@ impl HttpServer {
         self.begin(number, now)
     }
 
-    /// A client ends its session: every response of it ends at once, and its requests are cancelled, as
-    /// [`handle_timeout`](Self::handle_timeout) tells.
+    /// Ends a session for its client. All its responses end at once, and its requests are cancelled:
+    /// [`handle_timeout`](Self::handle_timeout) returns these events.
     ///
     /// # Errors
     ///
-    /// The [`Reply`] that says that there is no such session.
+    /// The [`Reply`] to a request for an unknown session.
     pub fn end(
         &mut self,
         session: SessionId,
@@ -311,9 +311,10 @@ impl HttpServer {
         Ok(Reply::empty(200))
     }
 
-    /// Ends every connection when everything in flight has been answered, and after this time at the latest, as
-    /// [`Server::shut_down`](crate::Connection::shut_down) does. Subscriptions end at once, in good order, and event streams of sessions when
-    /// these do. From now on every request is refused with 503, but for the answers that are waited for.
+    /// Ends every connection when all its requests in flight have responses, and at the latest after `grace`, as
+    /// [`Server::shut_down`](crate::Connection::shut_down) does. Subscriptions end at once, gracefully; event streams
+    /// of sessions end with their sessions. From now on every request is refused with 503, but expected responses of
+    /// clients are accepted.
     pub fn shut_down(&mut self, grace: Duration, now: Instant) {
         self.is_shutting_down = true;
         let numbers: Vec<u32> = self.connections.keys().copied().collect();
@@ -328,8 +329,8 @@ impl HttpServer {
 
 /// # Answering
 impl HttpServer {
-    /// Does something with the machine of a connection: answers a request, for example. `None` if there is no
-    /// such connection any more.
+    /// Calls a function with the machine of a connection: to answer a request, for example. Returns `None` if the
+    /// connection has ended.
     pub fn with<T>(
         &mut self,
         connection: ConnectionNumber,
@@ -343,7 +344,7 @@ impl HttpServer {
         Some(done)
     }
 
-    /// The next part of a response: see [`Streams::next`].
+    /// Returns the next part of a response: see [`Streams::next`].
     #[must_use = "the head comes once, and only this says when to end the response"]
     pub fn next(
         &mut self,
@@ -359,7 +360,7 @@ impl HttpServer {
         part
     }
 
-    /// The client has gone before the end of a response: see [`Streams::disconnected`].
+    /// Reports that the client has disconnected before the end of a response: see [`Streams::disconnected`].
     pub fn disconnected(&mut self, exchange: HttpExchange, now: Instant) {
         let Some(connection) = self.connections.get_mut(&exchange.connection) else { return };
         if connection.streams.disconnected(exchange.response, now) {
@@ -368,8 +369,7 @@ impl HttpServer {
         self.settle(exchange.connection, now);
     }
 
-    /// The connections and the numbers of the streams whose responses should be asked for what is
-    /// [`next`](Self::next).
+    /// Returns the connections and stream numbers whose responses should be polled with [`next`](Self::next).
     pub fn woken(&mut self) -> impl Iterator<Item = (ConnectionNumber, u32)> {
         self.woken.drain(..).map(|(number, stream)| (ConnectionNumber::new(number), stream))
     }
@@ -377,15 +377,15 @@ impl HttpServer {
 
 /// # Time
 impl HttpServer {
-    /// When to call [`handle_timeout`](Self::handle_timeout) next: in the past if something waits to be handed
-    /// out.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout) next. The time is in the past if an
+    /// event is ready.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let connections = self.deadlines.first().map(|(deadline, _)| *deadline);
         connections.into_iter().chain(self.sessions.poll_timeout()).min()
     }
 
-    /// Does the next thing that time, or the end of a connection, has brought about, and says on which
-    /// connection. Call it until it returns `None`.
+    /// Returns the next event that is due to time or to the end of a connection, with its connection. Call it until
+    /// it returns `None`.
     #[must_use = "the event is the only word of it"]
     pub fn handle_timeout(
         &mut self,

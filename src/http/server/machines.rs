@@ -1,4 +1,4 @@
-//! The machine that what has been let in is for, and where its output goes.
+//! The machines for accepted messages, and their outboxes.
 
 use alloc::format;
 use alloc::string::String;
@@ -19,14 +19,14 @@ use crate::version::Revision;
 
 /// # Machines
 ///
-/// One for each [`Destination`](super::Destination) that is new. Each connection has to have a number of its own.
+/// Each new [`Destination`](super::Destination) needs a machine. Each connection must have a unique number.
 impl RequestValidator {
-    /// The bounds of every machine.
+    /// Returns the limits of every machine.
     pub fn limits(&self) -> &Limits {
         &self.server.connection.limits
     }
 
-    /// For a message that stands alone (2026-07-28).
+    /// Creates the machine of one modern message (2026-07-28).
     pub fn alone(&self, number: ConnectionNumber) -> (Server, Streams) {
         let streams = Streams::new(
             Arc::clone(&self.config),
@@ -37,12 +37,12 @@ impl RequestValidator {
         (Server::from_template(&self.alone, number), streams)
     }
 
-    /// For a session, with the events that its client may come back for in memory.
+    /// Creates the machine of a session. The events that its client can resume from are kept in memory.
     pub fn session(&self, number: ConnectionNumber, id: SessionId) -> (Server, Streams) {
         self.session_with(number, id, MemoryEvents::default())
     }
 
-    /// The same with a store of its own for them.
+    /// Creates the machine of a session with its own store for events.
     pub fn session_with<E: EventStore>(
         &self,
         number: ConnectionNumber,
@@ -53,11 +53,12 @@ impl RequestValidator {
         (Server::from_template(&self.session, number), streams)
     }
 
-    /// For a message of a session that is taken for granted
-    /// ([`SessionMode::Assumed`](super::SessionMode::Assumed)): in the middle of one of this revision, or at its
-    /// beginning if there is none. The client has said nothing of what it can do.
+    /// Creates the machine of one message in an assumed session
+    /// ([`SessionMode::Assumed`](super::SessionMode::Assumed)): in the middle of a session of this revision, or
+    /// without a revision at its start. The client has declared no capabilities.
     ///
-    /// Without a principal tasks are not listed, and that is not declared: their requestors cannot be told apart.
+    /// Without a principal, tasks are not listed and `tasks.list` is not declared, because their requestors are
+    /// indistinguishable.
     pub fn assumed(
         &self,
         number: ConnectionNumber,
@@ -86,10 +87,10 @@ impl RequestValidator {
         (server, streams)
     }
 
-    /// For a session on one event stream, as the HTTP+SSE transport of 2024-11-05 has it
-    /// ([`admit_event_stream`](Self::admit_event_stream)). The client is told first of all where to POST its
-    /// messages, by a URI, relative or absolute, which has to hold the id of the session. The response is the event
-    /// stream; those to the messages are empty.
+    /// Creates the machine of a session on one event stream, for the HTTP+SSE transport of 2024-11-05
+    /// ([`admit_event_stream`](Self::admit_event_stream)). The first event names the endpoint for messages: a URI,
+    /// relative or absolute, which must contain the id of the session. The returned response is the event stream; the
+    /// responses to messages are empty.
     pub fn one_stream(
         &self,
         number: ConnectionNumber,

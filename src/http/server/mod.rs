@@ -1,4 +1,4 @@
-//! The server's side of HTTP: requests in, responses out, and between them the machine.
+//! The server side of HTTP: from requests to the machines, and from the machines to responses.
 
 mod body;
 mod config;

@@ -1,4 +1,4 @@
-//! The two endpoints of a client that has its session on one event stream
+//! The checks of the two endpoints for a session on one event stream
 //! ([2024-11-05, HTTP with SSE](https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse)).
 
 use super::body::check_shape;
@@ -11,14 +11,14 @@ use crate::json::ScannedFrame;
 
 /// # With one event stream
 ///
-/// A host that serves such clients has two more paths for them, beside the one for everybody else.
+/// An application that supports such clients serves two additional paths for them.
 impl RequestValidator {
-    /// Looks at the head of a request for the event stream. If it is fine, connect it with
+    /// Checks the head of a request for the event stream. If it is accepted, continue with
     /// [`RequestValidator::one_stream`].
     ///
     /// # Errors
     ///
-    /// The [`Reply`] that refuses it: 403, 404 if no revision is spoken that has sessions, 405 or 406.
+    /// The [`Reply`] that refuses the request: 403, 404 if the server supports no legacy revision, 405 or 406.
     pub fn admit_event_stream(&self, head: &RequestHead<'_>) -> Result<(), Reply> {
         self.check_access(head)?;
         if !self.speaks_in_sessions() {
@@ -31,14 +31,13 @@ impl RequestValidator {
         self.check_accept(head.headers, &["text/event-stream"])
     }
 
-    /// Looks at the head of a POST to the URI that the client was given, and at the id of the session that
-    /// stands there. If it is fine, read the body, of at most
-    /// [`HttpServerConfig::body_bytes`](super::HttpServerConfig::body_bytes), and hand it to
+    /// Checks the head of a POST to the endpoint for messages, and the session id in its URI. If it is accepted, read
+    /// the body, of at most [`HttpServerConfig::body_bytes`](super::HttpServerConfig::body_bytes), and pass it to
     /// [`message`](Self::message).
     ///
     /// # Errors
     ///
-    /// The [`Reply`] that refuses it: 400 if there is no id, 403, 404, 405 or 415.
+    /// The [`Reply`] that refuses the request: 400 without an id, 403, 404, 405 or 415.
     pub fn admit_message(
         &self,
         head: &RequestHead<'_>,
@@ -58,18 +57,17 @@ impl RequestValidator {
         SessionId::parse(session).ok_or_else(Self::no_session)
     }
 
-    /// Looks at the body of such a POST: it is a message, or several.
+    /// Checks that the body of such a POST is a message or a batch.
     ///
     /// # Errors
     ///
-    /// The [`Reply`] that refuses it: 400 or 413.
+    /// The [`Reply`] that refuses the body: 400 or 413.
     pub fn message(&self, body: &[u8]) -> Result<(), Reply> {
         self.message_scanned(body, &mut ScannedFrame::new())
     }
 
-    /// The same as [`message`](Self::message), and leaves in `scanned` what
-    /// [`Server::receive_scanned`](crate::Server::receive_scanned) can use again: the message, if the body is a single
-    /// one.
+    /// Like [`message`](Self::message), but if the body is a single message, `scanned` receives its scan, for use by
+    /// [`Server::receive_scanned`](crate::Server::receive_scanned).
     ///
     /// # Errors
     ///

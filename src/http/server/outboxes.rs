@@ -1,4 +1,4 @@
-//! The stream and the status of each message that the machine writes.
+//! The stream and the HTTP status of each message that the machine writes.
 
 use alloc::boxed::Box;
 
@@ -11,7 +11,7 @@ use crate::connection::{Observation, Outboxes, Route};
 use crate::frame::Outbox;
 use crate::session::Phase;
 
-/// What is said on a stream of which nobody carries on goes nowhere.
+/// Messages for a stream that no longer exists are dropped.
 impl<E: EventStore> Streams<E> {
     fn number_of(&mut self, route: Route) -> Option<u32> {
         if self.is_one_stream() {
@@ -23,7 +23,7 @@ impl<E: EventStore> Streams<E> {
             _ if self.kind == ConnectionKind::Sessionless => {
                 self.table.streams.keys().next().copied()
             }
-            // Nothing else reaches the client of a session that there is not.
+            // An implicit session has no standalone stream, so its other messages are dropped.
             _ => Some(STANDALONE),
         }
     }

@@ -1,4 +1,4 @@
-//! Responses that are complete from the start: refusals, and the empty ones.
+//! [`Reply`], a complete response without a machine: a refusal, or an empty response.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,23 +8,23 @@ use crate::codes::ErrorCode;
 use crate::rpc::{Answer, Fault, Id, write_error};
 use crate::schema::Writer;
 
-/// A whole response, without the help of a machine: the client is refused, or there is nothing to say.
+/// A complete HTTP response that needs no machine: a refusal, or an empty response.
 #[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Reply {
-    /// The status of HTTP.
+    /// The HTTP status.
     pub status: u16,
-    /// What `Allow` is to say, if the method is not served.
+    /// The value of `Allow`, if the method is not supported.
     pub allow: Option<&'static str>,
-    /// What `WWW-Authenticate` is to say, if the client has to say who it is.
+    /// The value of `WWW-Authenticate`, if the client must authenticate.
     pub challenge: Option<String>,
-    /// What `Retry-After` is to say, in seconds, if the client may try again.
+    /// The value of `Retry-After` in seconds, if the client may try again.
     pub retry_after: Option<String>,
-    /// A JSON-RPC error, or nothing.
+    /// A JSON-RPC error, or empty.
     pub body: Vec<u8>,
 }
 
-/// Without the body, in which there is something of the client.
+/// Omits the body, which may contain data of the client.
 impl fmt::Debug for Reply {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -37,31 +37,31 @@ impl fmt::Debug for Reply {
 }
 
 impl Reply {
-    /// Nothing but a status.
+    /// Creates a response with a status only.
     pub const fn empty(status: u16) -> Self {
         Self { status, allow: None, challenge: None, retry_after: None, body: Vec::new() }
     }
 
-    /// A refusal that says why, and names no request.
+    /// Creates a refusal with an error, but without a request id.
     pub fn refusal(status: u16, code: ErrorCode, message: &str) -> Self {
         Self::error(status, None, code, &message)
     }
 
-    /// There is no room for another request at the moment: 503, with a text that names the limit, and the advice to try
-    /// again after a second.
+    /// Creates the refusal of a request beyond a limit: 503, with a message that names the limit and the advice to
+    /// try again after a second.
     pub fn busy(message: &str) -> Self {
         let refusal = Self::refusal(503, ErrorCode::INTERNAL_ERROR, message);
         Self { retry_after: Some("1".into()), ..refusal }
     }
 
-    /// The method of HTTP is none of those that are served here.
+    /// Creates the refusal of an HTTP method that is not supported.
     pub(super) fn not_allowed(allow: &'static str) -> Self {
         let message = "this method is not served here";
         let refusal = Self::refusal(405, ErrorCode::INVALID_REQUEST, message);
         Self { allow: Some(allow), ..refusal }
     }
 
-    /// A refusal of the request with this id.
+    /// Creates the refusal of the request with this id.
     pub(super) fn error(
         status: u16,
         id: Option<&Id<'_>>,
@@ -71,16 +71,17 @@ impl Reply {
         Self::with(status, id, Fault { code, message, data: None })
     }
 
-    /// The same with something more to say.
+    /// Creates the refusal of the request with this id, with error data.
     pub(super) fn with(status: u16, id: Option<&Id<'_>>, fault: Fault<'_>) -> Self {
         let mut body = Vec::new();
         let answer = id.map_or(Answer::Absent, Answer::To);
-        // The buffer has no limit and no payload can fail, so all of it is written.
+        // Writing cannot fail: the buffer has no limit, and no payload fails.
         _ = write_error(&mut Writer::new(&mut body, usize::MAX), answer, fault, None);
         Self { status, allow: None, challenge: None, retry_after: None, body }
     }
 
-    /// The host does not know who is asking, and has to: 401 with this challenge, the value of `WWW-Authenticate`.
+    /// Creates the response to a client that must authenticate: 401 with this challenge, the value of
+    /// `WWW-Authenticate`.
     ///
     /// ```
     /// use mcp_sansio::http::Reply;
@@ -93,7 +94,7 @@ impl Reply {
         Self { challenge: Some(challenge.into()), ..Self::empty(401) }
     }
 
-    /// The header fields that go with it.
+    /// Returns the header fields of the response.
     pub fn headers(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let json = (!self.body.is_empty()).then_some(("Content-Type", "application/json"));
         let allow = self.allow.map(|methods| ("Allow", methods));

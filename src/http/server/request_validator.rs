@@ -1,4 +1,4 @@
-//! [`RequestValidator`]: the checks that an HTTP request passes before a machine sees it
+//! [`RequestValidator`]: the checks of an HTTP request before its messages reach a machine
 //! ([security](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning),
 //! [standard headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
 
@@ -16,20 +16,21 @@ use crate::rpc::Id;
 use crate::server::ServerTemplate;
 use crate::version::{Revision, RevisionSet};
 
-/// Looks at requests of HTTP, one at a time, and says where each belongs. It remembers nothing.
+/// A stateless validator of HTTP requests, which also determines the destination of their messages.
 ///
-/// First the [head](Self::admit); then, if that is fine, a [body](Self::post). The first thing that is wrong is
-/// what the client is told, in the order in which the specification lists it.
+/// The validator checks first the [head](Self::admit), then the [body](Self::post). The reply reports the first
+/// error, in the order in which the specification lists the checks.
 #[derive(Clone, Debug)]
 pub struct RequestValidator {
     pub(super) config: Arc<HttpServerConfig>,
     pub(super) server: Arc<ServerConfig>,
-    /// How the machines of what stands alone are configured, and those of sessions: they speak nothing else.
+    /// The template of machines for modern messages; `session` is the template for sessions. Each supports only the
+    /// revisions of its era.
     pub(super) alone: ServerTemplate,
     pub(super) session: ServerTemplate,
-    /// The same for clients that cannot be told apart, whose tasks are not listed.
+    /// The template of sessions whose clients are indistinguishable, so that their tasks are not listed.
     pub(super) session_without_list: ServerTemplate,
-    /// What the server says of itself, if it serves requests that stand alone.
+    /// The identity that the server sends, if it supports the modern era.
     pub(super) identity: Option<Identity>,
 }
 
@@ -37,21 +38,21 @@ pub struct RequestValidator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct RequestHead<'a> {
-    /// The method of HTTP, in capitals as it is sent.
+    /// The HTTP method, in capitals as sent.
     pub method: &'a str,
     /// The header fields.
     pub headers: Headers<'a>,
-    /// The `:authority` of HTTP/2, which stands for `Host` there.
+    /// The `:authority` of HTTP/2, which replaces `Host` there.
     pub authority: Option<&'a str>,
 }
 
 impl<'a> RequestHead<'a> {
-    /// A request with this method and these header fields.
+    /// Creates the head of a request with this method and these header fields.
     pub fn new(method: &'a str, headers: impl Into<Headers<'a>>) -> Self {
         Self { method, headers: headers.into(), authority: None }
     }
 
-    /// The same with the authority of HTTP/2.
+    /// Sets the authority of HTTP/2.
     #[must_use]
     pub const fn authority(mut self, authority: Option<&'a str>) -> Self {
         self.authority = authority;
@@ -59,18 +60,18 @@ impl<'a> RequestHead<'a> {
     }
 }
 
-/// What a request with a fine head wants.
+/// The purpose of a request with a valid head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Accepted<'a> {
-    /// To bring a message: read its body, of at most [`HttpServerConfig::body_bytes`], and hand it to
-    /// [`RequestValidator::post`]. If it has more, the answer is [`RequestValidator::too_large`].
+    /// A message: read the body, of at most [`HttpServerConfig::body_bytes`], and pass it to
+    /// [`RequestValidator::post`]. Respond to a longer body with [`RequestValidator::too_large`].
     Post,
     /// An event stream of a session ([`Streams::listen`](super::Streams::listen)).
     Listen {
         /// The session.
         session: SessionId,
-        /// The event after which a stream goes on that has broken off.
+        /// The id of the last received event, to resume a stream that broke off.
         last_event: Option<&'a str>,
     },
     /// The end of a session.
@@ -81,7 +82,7 @@ pub enum Accepted<'a> {
 }
 
 impl RequestValidator {
-    /// For a server that is configured like this.
+    /// Creates the validator of a server with this configuration.
     pub fn new(config: Arc<HttpServerConfig>, server: Arc<ServerConfig>) -> Self {
         let identity = server.identity();
         let (alone, session) =
@@ -91,17 +92,17 @@ impl RequestValidator {
         Self { config, server, alone, session, session_without_list, identity }
     }
 
-    /// How HTTP is configured.
+    /// Returns the HTTP configuration.
     pub const fn config(&self) -> &Arc<HttpServerConfig> {
         &self.config
     }
 
-    /// Whether there are sessions.
+    /// Whether the server has sessions.
     pub(super) fn has_sessions(&self) -> bool {
         self.serves_sessions(SessionMode::Sessions)
     }
 
-    /// Whether sessions are taken for granted.
+    /// Whether the server assumes sessions.
     pub(super) fn assumes_sessions(&self) -> bool {
         self.serves_sessions(SessionMode::Assumed)
     }
@@ -114,16 +115,16 @@ impl RequestValidator {
         !self.server.revisions.and(RevisionSet::LEGACY).is_empty()
     }
 
-    /// The methods of HTTP that are served.
+    /// Returns the supported HTTP methods.
     fn methods(&self) -> &'static str {
         if self.has_sessions() { "GET, POST, DELETE" } else { "POST" }
     }
 
-    /// Looks at the head of a request.
+    /// Checks the head of a request.
     ///
     /// # Errors
     ///
-    /// The [`Reply`] that refuses it: 403, 405, 406, 415, or for a session that cannot be 400 or 404.
+    /// The [`Reply`] that refuses the request: 403, 405, 406 or 415; for invalid fields of a session also 400 or 404.
     pub fn admit<'a>(&self, head: &RequestHead<'a>) -> Result<Accepted<'a>, Reply> {
         self.check_access(head)?;
         let version = || head.headers.get(name::PROTOCOL_VERSION);
@@ -157,11 +158,11 @@ impl RequestValidator {
         }
     }
 
-    /// Whether the head may ask at all, whatever it asks.
+    /// Checks host and origin of a request, regardless of its purpose.
     ///
     /// # Errors
     ///
-    /// 403.
+    /// The [`Reply`] that refuses the request: 403.
     pub fn check_access(&self, head: &RequestHead<'_>) -> Result<(), Reply> {
         let refused = if !self.config.hosts.allows(head.headers, head.authority) {
             "this server is not reached by that name"
@@ -173,22 +174,22 @@ impl RequestValidator {
         Err(Reply::refusal(403, ErrorCode::INVALID_REQUEST, refused))
     }
 
-    /// The body has more than [`HttpServerConfig::body_bytes`], so it was not read.
+    /// Returns the reply to a body longer than [`HttpServerConfig::body_bytes`], which was not read.
     pub fn too_large(&self) -> Reply {
         Reply::refusal(413, ErrorCode::INVALID_REQUEST, "the body is too long")
     }
 
-    /// There is no session with that id, or it is somebody else's, which is nobody's business.
+    /// Returns the reply to a request for an unknown session. A session of another client gets the same reply.
     pub fn no_session() -> Reply {
         Reply::refusal(404, NO_SESSION.0, NO_SESSION.1)
     }
 
-    /// There are as many sessions as [may be](HttpServerConfig::sessions).
+    /// Returns the reply when the limit of [sessions](HttpServerConfig::sessions) is reached.
     pub fn full() -> Reply {
         Reply::busy("there are too many sessions (HttpServerConfig::most_sessions)")
     }
 
-    /// Nobody new is served any more.
+    /// Returns the reply to new connections during shutdown.
     pub fn closing() -> Reply {
         Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "the server is shutting down")
     }
@@ -210,7 +211,7 @@ impl RequestValidator {
         Err(Reply::refusal(406, ErrorCode::INVALID_REQUEST, text))
     }
 
-    /// The session that a message names, which has to name one. The id is that of its request.
+    /// Returns the session that the message must name. `id` is the id of its request.
     pub(super) fn session_of(
         &self,
         headers: Headers<'_>,
@@ -227,8 +228,8 @@ impl RequestValidator {
         }
     }
 
-    /// What a message of a session says of the version, which need not be that of the session. The id is
-    /// that of its request.
+    /// Checks the version header of a message in a session, which may differ from the revision of the session. `id`
+    /// is the id of the request.
     pub(super) fn check_version(
         &self,
         version: Field<'_>,
@@ -246,31 +247,31 @@ impl RequestValidator {
     }
 }
 
-/// Where the messages of a body belong.
+/// The destination of the messages of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Destination {
-    /// To a machine of their own: [`RequestValidator::alone`].
+    /// A machine for this body alone: [`RequestValidator::alone`].
     Alone,
-    /// To a new session, if one comes about: [`RequestValidator::session`].
+    /// A new session, if the handshake succeeds: [`RequestValidator::session`].
     Opening,
-    /// To this session.
+    /// The session with this id.
     Session(SessionId),
-    /// To a machine of its own in the middle of a session of this revision, or at its beginning if there is
-    /// none ([`SessionMode::Assumed`]): [`RequestValidator::assumed`].
+    /// A machine for this body alone, in the middle of a session of this revision, or without a revision at its start
+    /// ([`SessionMode::Assumed`]): [`RequestValidator::assumed`].
     Assumed(Option<Revision>),
-    /// To nobody: it is fine, and that is all.
+    /// No machine: the message is valid and needs no processing.
     Nobody,
 }
 
-/// The configuration of a server that speaks nothing else.
+/// Returns the configuration of a server that supports only these revisions.
 fn speaking(server: &ServerConfig, revisions: RevisionSet) -> Arc<ServerConfig> {
     let mut config = server.clone();
     config.revisions = config.revisions.and(revisions);
     Arc::new(config)
 }
 
-/// The same configuration without `tasks.list`.
+/// Returns the configuration without `tasks.list`.
 fn without_list(server: &Arc<ServerConfig>) -> Arc<ServerConfig> {
     let has_list = server.capabilities.tasks.as_ref().is_some_and(|tasks| tasks.list.is_some());
     if !has_list {
@@ -283,13 +284,13 @@ fn without_list(server: &Arc<ServerConfig>) -> Arc<ServerConfig> {
     Arc::new(config)
 }
 
-/// Whether the version in the header field is a modern revision.
+/// Whether the header field names a modern revision.
 pub(super) fn names_modern_revision(version: Field<'_>) -> bool {
     let Field::Once(version) = version else { return false };
     Revision::from_name(version).is_some_and(|named| named.rules().requests_are_self_contained)
 }
 
-/// A header field stands there more than once, or with a value that it cannot have.
+/// Returns the refusal of a header field that is repeated or has an invalid value.
 pub(super) fn unusable(name: &str, id: Option<&Id<'_>>) -> Reply {
     Reply::error(400, id, ErrorCode::INVALID_REQUEST, &format_args!("{name} is not usable"))
 }

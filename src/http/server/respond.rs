@@ -1,4 +1,4 @@
-//! The responses: the head first, then the body, a part at a time.
+//! The output of responses: the head, then the body in parts.
 
 use alloc::vec::Vec;
 use core::fmt::Display;
@@ -20,13 +20,13 @@ use crate::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResponsePart {
-    /// There is nothing for now: ask again when the stream is [woken](Streams::woken).
+    /// Nothing now: poll again when the stream is [woken](Streams::woken).
     Nothing,
-    /// The head, once, before everything else.
+    /// The head, once, before all other parts.
     Head(ResponseHead),
-    /// More of the body, which has been appended to the buffer: all of it, or an event.
+    /// A part of the body, which was appended to the buffer: the whole body, or an event.
     Body,
-    /// Nothing more comes.
+    /// The end of the response.
     End,
 }
 
@@ -34,28 +34,28 @@ pub enum ResponsePart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ResponseHead {
-    /// The status of HTTP.
+    /// The HTTP status.
     pub status: u16,
-    /// What the body is.
+    /// The kind of the body.
     pub content: Content,
-    /// The id of the session that this opens, for `Mcp-Session-Id`.
+    /// The id of the session that the response opens, for `Mcp-Session-Id`.
     pub session: Option<SessionId>,
 }
 
-/// What the body of a response is.
+/// The kind of the body of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Content {
-    /// There is none.
+    /// No body.
     Nothing,
     /// One JSON text.
     Json,
-    /// Server-sent events. They have to go out as they come, so nothing on the way should hold them back.
+    /// Server-sent events. Events must be sent without delay, so no layer should buffer them.
     Events,
 }
 
 impl ResponseHead {
-    /// The header fields that go with it, but for that of the session.
+    /// Returns the header fields of the response, except the session id.
     pub fn headers(&self) -> &'static [(&'static str, &'static str)] {
         match self.content {
             Content::Nothing => &[],
@@ -71,10 +71,10 @@ impl ResponseHead {
 
 /// # Sending
 impl<E: EventStore> Streams<E> {
-    /// The next part of a response. What belongs to the body is appended to the buffer.
+    /// Returns the next part of a response. Data of the body is appended to the buffer.
     ///
-    /// Ask until there is [`Nothing`](ResponsePart::Nothing) or the [`End`](ResponsePart::End), and as slowly as
-    /// the client reads: what has not been taken waits here, within its limit.
+    /// Call the method until it returns [`Nothing`](ResponsePart::Nothing) or [`End`](ResponsePart::End), only as
+    /// fast as the client reads: data that was not taken waits here, within its limit.
     #[must_use = "the head comes once, and only this says when to end the response"]
     pub fn next(
         &mut self,
@@ -100,14 +100,13 @@ impl<E: EventStore> Streams<E> {
         }
     }
 
-    /// Decides what the response begins with, if that can be told.
+    /// Determines the head of the response, if it can be determined yet.
     fn begin_response(&mut self, id: ResponseId, now: Instant) -> ResponsePart {
         let stream = self.table.streams.get_mut(&id.stream);
         if self.config.responses == ResponseMode::Json
             && let Some(asked) = stream.map(|stream| stream.keep_only_answers())
         {
-            // What the client is asked goes out on the stream that belongs to no request; the machine has made sure that
-            // it is open.
+            // Requests to the client go out on the standalone stream. The machine has checked that it is open.
             for (message, tag) in asked {
                 let outbox = self.outbox(Route::Connection);
                 _ = outbox.append(Room::Held, tag, |writer| writer.push(&message));
@@ -126,7 +125,7 @@ impl<E: EventStore> Streams<E> {
         let is_late = late.is_some_and(|late| late <= now);
         let (status, content, form) = match stream.beginning(mode, is_late) {
             Beginning::Later => {
-                // What is not begun when it is late is not begun because of the time.
+                // After that time, only a new message can determine the head.
                 self.table.set_deadline(id.stream, late.filter(|late| now < *late));
                 return ResponsePart::Nothing;
             }
@@ -146,7 +145,7 @@ impl<E: EventStore> Streams<E> {
         let has_more = !(stream.is_complete() && stream.outbox.is_empty());
         if let Some(response) = &mut stream.response {
             (response.form, response.since) = (form, now);
-            // What was resumed has been primed before, and nobody comes back for nothing.
+            // A resumed stream was primed before, and a complete one needs no resumption.
             if content == Content::Events && is_primed && has_more {
                 response.primes |= response.replays_after.is_none();
             }
@@ -171,14 +170,14 @@ impl<E: EventStore> Streams<E> {
             let event = after + 1;
             let next = events.after(number, after);
             let Some((_, message)) = next.filter(|(next, _)| *next == event) else {
-                // It is not kept any more. The client finds that out when it comes back for it.
+                // The event is no longer stored. The client is refused when it resumes from here.
                 return self.end(number, now);
             };
             response.replays_after = Some(event);
             let id = EventId { stream: number, event };
             write_event(buffer, name, Some(&id as &dyn Display), None, message);
         } else if core::mem::take(&mut response.primes) {
-            // With an id from the start the client can come back whatever happens. It is told when.
+            // An id from the start lets the client resume in any case. `retry` sets its delay.
             let event = *latest.get_or_insert(0);
             let id = EventId { stream: number, event };
             write_event(buffer, None, Some(&id as &dyn Display), Some(retry), b"");
@@ -208,7 +207,7 @@ impl<E: EventStore> Streams<E> {
         ResponsePart::Body
     }
 
-    /// The response ends. If it has carried everything, so does the stream.
+    /// Ends the response. If it has carried all messages, its stream ends too.
     fn end(&mut self, number: u32, now: Instant) -> ResponsePart {
         self.used_until = Some(now);
         let Some(stream) = self.table.streams.get_mut(&number) else { return ResponsePart::End };

@@ -1,6 +1,6 @@
-//! `ResponseId`: the handle of a response.
+//! [`ResponseId`], the handle of a response.
 
-/// A response of HTTP. The handle is stale once another one has taken its place.
+/// The handle of an HTTP response, which is stale once another response carries the same stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResponseId {
     pub(super) stream: u32,
@@ -8,7 +8,7 @@ pub struct ResponseId {
 }
 
 impl ResponseId {
-    /// The number of the stream that it carries: see [`Streams::woken`](super::Streams::woken).
+    /// Returns the number of the stream that the response carries: see [`Streams::woken`](super::Streams::woken).
     pub const fn stream(self) -> u32 {
         self.stream
     }

@@ -14,13 +14,13 @@ use crate::time::Instant;
 
 /// # Ending and coming back
 impl<E: EventStore> Streams<E> {
-    /// The client has gone before the end of a response. Says whether that ends the connection: tell the
-    /// machine ([`Cause::EndOfInput`](crate::Cause::EndOfInput) is for input alone; this is
-    /// [`Cause::WriteFailed`](crate::Cause::WriteFailed)).
+    /// Reports that the client has disconnected before the end of a response. Returns whether the connection ends:
+    /// then report [`Cause::WriteFailed`](crate::Cause::WriteFailed) to the machine, not
+    /// [`Cause::EndOfInput`](crate::Cause::EndOfInput), which is for input alone.
     ///
-    /// Without a session it is how a client cancels
-    /// ([cancellation](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation)).
-    /// In one it is no cancellation: what is said from now on waits for the client, if it can come back.
+    /// In the modern era a disconnect cancels the request
+    /// ([cancellation](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation)). In a
+    /// session it does not: later messages wait for the client, if it can resume the stream.
     #[must_use = "the machine has to be told"]
     pub fn disconnected(&mut self, response: ResponseId, now: Instant) -> bool {
         if self.table.carried(response).is_none() {
@@ -49,12 +49,12 @@ impl<E: EventStore> Streams<E> {
         }
     }
 
-    /// Ends the response of a stream before the stream ends, and has its client come back for the rest after
-    /// [`HttpServerConfig::retry`](super::HttpServerConfig::retry): so a long call holds no connection
-    /// (2025-11-25). Says whether that can be; if the client could not come back nothing happens.
+    /// Ends the response of a stream early. The client resumes the stream after
+    /// [`HttpServerConfig::retry`](super::HttpServerConfig::retry), so that a long call holds no connection
+    /// (2025-11-25). Returns false, without effect, if the client could not resume the stream.
     pub fn close_response(&mut self, request: IncomingId) -> bool {
         let Some(number) = self.table.stream_of_request(request) else { return false };
-        // What is waited for and not kept could not be come back for.
+        // A stream beyond the number of kept streams could not be resumed.
         if !self.kind.is_resumable(&self.config, self.revision)
             || self.config.kept_streams <= self.table.waited_for_beside(number)
         {
@@ -63,23 +63,22 @@ impl<E: EventStore> Streams<E> {
         let Some(stream) = self.table.streams.get_mut(&number) else { return false };
         let Some(response) = &mut stream.response else { return false };
         response.is_closing = true;
-        // Whoever has come back before has not been told by this response when to do so.
+        // A response that resumes a stream has not sent its `retry` delay yet.
         response.primes |= 0 < stream.generation;
         stream.must_stream = true;
         self.table.wake(number);
         true
     }
 
-    /// The client of a session asks for an event stream: for what belongs to no request, or, with the id of the
-    /// last event that it has, for the rest of a stream that has broken off.
+    /// Opens an event stream of a session: the standalone stream, or, with the id of the last received event, the
+    /// rest of a stream that broke off.
     ///
-    /// A response that carries the same stream already ends, if the client comes back for it: it may well be
-    /// half dead.
+    /// If the resumed stream still has a response, that response ends, because its connection may be dead.
     ///
     /// # Errors
     ///
-    /// The [`Reply`] refuses it: 409 if there is such a stream already, 400 if there is no such event any more,
-    /// 405 if this connection is no session.
+    /// The [`Reply`] that refuses the request: 409 if the standalone stream is already open, 400 if the event is not
+    /// stored, 405 if this connection is not a session.
     pub fn listen(&mut self, last_event: Option<&str>, now: Instant) -> Result<ResponseId, Reply> {
         if !matches!(self.kind, ConnectionKind::Session(_)) {
             return Err(Reply::not_allowed("POST"));
@@ -114,7 +113,7 @@ impl<E: EventStore> Streams<E> {
         self.attach(id.stream, response).ok_or(Reply::empty(404))
     }
 
-    /// Every response ends, and with it everything on it that has not been said: the session is over.
+    /// Ends every response and drops all unsent messages: the session is over.
     pub fn close(&mut self) {
         let numbers: Vec<u32> = self.table.streams.keys().copied().collect();
         for number in numbers {
@@ -124,8 +123,8 @@ impl<E: EventStore> Streams<E> {
         self.is_finished = true;
     }
 
-    /// Whether nothing is left of it, and nothing can come: the only response has ended, or the session has
-    /// not come about. Then the machine can be [closed](crate::Connection::close).
+    /// Whether the connection has ended and expects no input: its only response has ended, or its session was never
+    /// opened. Then the machine can be [closed](crate::Connection::close).
     pub fn has_ended(&self) -> bool {
         match (self.kind, self.opening) {
             (ConnectionKind::Session(_), Some(opening)) => {
@@ -141,21 +140,20 @@ impl<E: EventStore> Streams<E> {
         }
     }
 
-    /// Whether anything is going on: a response is open, or a request has not been answered. If not, the time
-    /// of the session runs out.
+    /// Whether a response is open or a request has no response yet. Otherwise the idle time of the session runs.
     pub fn is_in_use(&self) -> bool {
         self.table.streams.values().any(|stream| stream.response.is_some() || 0 < stream.open)
             || self.table.has_requests()
     }
 
-    /// When the session was in use last: now, or when its latest response ended. `None` if there was none.
+    /// Returns the time of the last use: now, or the end of the latest response. `None` if there was none.
     pub fn used_until(&self, now: Instant) -> Option<Instant> {
         if self.is_in_use() { Some(now) } else { self.used_until }
     }
 }
 
 impl<E: EventStore> Streams<E> {
-    /// Gives a stream to a response, in place of the one that it had.
+    /// Attaches a response to a stream, in place of its previous one.
     fn attach(&mut self, number: u32, response: Response) -> Option<ResponseId> {
         if number == STANDALONE {
             self.begin_standalone();
@@ -163,7 +161,7 @@ impl<E: EventStore> Streams<E> {
         let stream = self.table.streams.get_mut(&number)?;
         stream.generation = stream.generation.wrapping_add(1);
         stream.response = Some(response);
-        // Whoever asks for events gets events.
+        // A GET always gets an event stream.
         stream.must_stream = true;
         let id = ResponseId { stream: number, generation: stream.generation };
         self.forget_kept(number);
@@ -172,8 +170,7 @@ impl<E: EventStore> Streams<E> {
         Some(id)
     }
 
-    /// A stream has lost its response. It waits for its client, if that can come back; if not, what is on it is
-    /// forgotten.
+    /// Keeps a stream without a response for its client, or drops its messages if the client cannot resume it.
     pub(super) fn keep_for_later(&mut self, number: u32, now: Instant) {
         self.table.set_deadline(number, None);
         let Some(stream) = self.table.streams.get_mut(&number) else { return };
@@ -187,7 +184,7 @@ impl<E: EventStore> Streams<E> {
         stream.outbox.release();
         self.kept.push_back(number);
         if self.config.kept_streams < self.kept.len() {
-            // First one of which the client most likely has everything.
+            // Prefers a stream whose client most likely has all messages.
             let streams = &self.table.streams;
             let is_told =
                 |number: &u32| streams.get(number).is_none_or(|stream| stream.has_said_all());
@@ -199,7 +196,7 @@ impl<E: EventStore> Streams<E> {
         self.bound_kept_bytes();
     }
 
-    /// Forgets streams that have broken off, the oldest first, until what waits on all of them is within its bound.
+    /// Removes streams that broke off, the oldest first, until their unsent bytes are within the limit.
     pub(super) fn bound_kept_bytes(&mut self) {
         let waiting =
             |number: &u32| self.table.streams.get(number).map_or(0, |stream| stream.outbox.len());
@@ -211,7 +208,7 @@ impl<E: EventStore> Streams<E> {
         }
     }
 
-    /// A stream is not among those that have broken off.
+    /// Removes a stream from the list of those that broke off.
     fn forget_kept(&mut self, number: u32) {
         if !self.kept.is_empty() {
             self.kept.retain(|kept| *kept != number);
@@ -219,7 +216,7 @@ impl<E: EventStore> Streams<E> {
         }
     }
 
-    /// Nobody will ask for a stream any more. What is said on it from now on is said to nobody.
+    /// Removes a stream that no client will request. Later messages for it are dropped.
     pub(super) fn forget(&mut self, number: u32) {
         self.table.set_deadline(number, None);
         let Some(stream) = self.table.streams.remove(&number) else { return };
@@ -233,7 +230,7 @@ impl<E: EventStore> Streams<E> {
         }
     }
 
-    /// Forgets what nobody will ever ask for: a stream without a response, of which the client knows no event.
+    /// Removes a complete stream without a response of which the client knows no event, so that it cannot be resumed.
     pub(super) fn drop_if_unwanted(&mut self, number: u32) {
         let is_unwanted = self.table.streams.get(&number).is_some_and(|stream| {
             stream.response.is_none() && stream.latest.is_none() && stream.is_complete()

@@ -1,14 +1,14 @@
-//! The ids of sessions.
+//! [`SessionId`], the id of a session.
 
 use core::fmt;
 
 use crate::pagination::mix;
 
-/// The id of a session: 128 random bits, in hexadecimal where it is written
+/// The id of a session: 128 random bits, written in hexadecimal
 /// ([session management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)).
 ///
-/// Whoever knows it can speak in the session, so the bits have to come from a generator that cannot be guessed.
-/// `Debug` does not show them.
+/// The id grants access to the session, so its bits must come from an unpredictable generator. `Debug` does not show
+/// them.
 ///
 /// ```
 /// use mcp_sansio::http::SessionId;
@@ -23,12 +23,12 @@ use crate::pagination::mix;
 pub struct SessionId(u128);
 
 impl SessionId {
-    /// The id of these random bytes.
+    /// Creates the id from random bytes.
     pub const fn from_random(bytes: [u8; 16]) -> Self {
         Self(u128::from_be_bytes(bytes))
     }
 
-    /// Reads one as it is written; nothing else is one.
+    /// Parses an id in its written form; any other text is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() != 32 {
             return None;
@@ -37,13 +37,13 @@ impl SessionId {
         Some(Self(u128::from(number(high)?) << 64 | u128::from(number(low)?)))
     }
 
-    /// A number for the session that does not give its id away: 64 bits of the 128 are lost.
+    /// Returns a number of the session that does not reveal its id: 64 of the 128 bits are lost.
     pub(super) const fn number(self) -> u64 {
         mix((self.0 >> 64) as u64) ^ self.0 as u64
     }
 }
 
-/// The number that these hexadecimal digits write, which are 16 at most.
+/// Parses at most 16 hexadecimal digits.
 fn number(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0, |number, digit| {
         let digit = match digit {

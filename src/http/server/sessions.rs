@@ -1,4 +1,4 @@
-//! The sessions of an endpoint: who has which, and for how long.
+//! [`Sessions`], the sessions of an endpoint: their owners and lifetimes.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::time::Duration;
@@ -9,46 +9,46 @@ use super::source::RequestSource;
 use crate::handle::{Principal, Requestor};
 use crate::time::Instant;
 
-/// The sessions of an endpoint, each with whatever serves it.
+/// The sessions of an endpoint, each with the value that serves it.
 ///
-/// A session belongs to the [`Principal`] that opened it: for all others it does not exist. One that is not
-/// used for [`HttpServerConfig::session_idle`] comes out of [`expire`](Self::expire).
+/// A session belongs to the [`Principal`] that opened it; for all others it does not exist. [`expire`](Self::expire)
+/// removes a session that is unused for [`HttpServerConfig::session_idle`].
 ///
-/// A session is *ready* as soon as anything has named it after `initialize`. One that is not ready by
-/// [`HttpServerConfig::ready_within`] comes out of `expire`, whatever it is doing.
+/// A session is *ready* as soon as a request after `initialize` names it. `expire` removes a session that is not
+/// ready within [`HttpServerConfig::ready_within`], regardless of its activity.
 ///
-/// If there is no room for another session, one is displaced. That is the session that has waited longest to become
-/// ready, or if all are ready, the one that has been idle longest, for at least [`HttpServerConfig::displaced_after`].
-/// A session is idle while it has no request and no open response. A client that has as many sessions as one client may
-/// have displaces its own sessions that are not ready, and no others.
+/// At the limit, a new session displaces the session that has waited longest to become ready. If all are ready, it
+/// displaces the one that has been idle longest, for at least [`HttpServerConfig::displaced_after`]. A session is
+/// idle while it has no request and no open response. A client at its own limit displaces only its own sessions that
+/// are not ready.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sessions<T> {
     sessions: BTreeMap<SessionId, Entry<T>>,
-    /// Those that are ready, in the order in which they were used last as far as that is known.
+    /// The sessions that are ready, by the known time of their last use.
     used: BTreeSet<(Instant, SessionId)>,
-    /// Those that are not ready, in the order in which they were opened.
+    /// The sessions that are not ready, in the order in which they were opened.
     opening: BTreeMap<u64, SessionId>,
-    /// The same of each client that can be told from others.
+    /// The sessions that are not ready, by client, for clients that are distinguishable.
     opening_of: BTreeSet<(Requestor, u64)>,
-    /// How many sessions each such client has.
+    /// The number of sessions of each such client.
     of_client: BTreeMap<Requestor, usize>,
     next_serial: u64,
     most: usize,
     most_of_client: usize,
     idle: Option<Duration>,
     displaced_after: Duration,
-    /// How long one lasts that is not ready.
+    /// The lifetime of a session that is not ready.
     ready_within: Duration,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Entry<T> {
     principal: Principal,
-    /// What it counts as, for bounds per client.
+    /// The client, for limits per client.
     client: Option<Requestor>,
-    /// Its place among those that are not ready.
+    /// The key in `opening`, if the session is not ready.
     opening: Option<u64>,
-    /// When it was used last as far as that is known, or opened if it is not ready.
+    /// The known time of the last use, or of the opening if the session is not ready.
     since: Instant,
     value: T,
 }
@@ -57,7 +57,7 @@ struct Entry<T> {
 struct Full;
 
 impl<T> Sessions<T> {
-    /// None yet, within the bounds that the configuration sets.
+    /// Creates an empty set with the limits of the configuration.
     pub const fn new(config: &HttpServerConfig) -> Self {
         Self {
             sessions: BTreeMap::new(),
@@ -77,18 +77,19 @@ impl<T> Sessions<T> {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of sessions.
     pub fn len(&self) -> usize {
         self.sessions.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no sessions.
     pub fn is_empty(&self) -> bool {
         self.sessions.is_empty()
     }
 
-    /// Whether there is room for another session of this client, or a session to displace. If not, it is to be refused
-    /// with 503. When a session was used last is told by [`Streams::used_until`](super::Streams::used_until).
+    /// Whether there is room for another session of this client, or a session to displace. If not, refuse the request
+    /// with 503. `used_until` returns the last use of a session:
+    /// [`Streams::used_until`](super::Streams::used_until).
     pub fn has_room(
         &mut self,
         source: RequestSource,
@@ -98,7 +99,7 @@ impl<T> Sessions<T> {
         self.displaced_by(source, now, used_until).is_ok()
     }
 
-    /// The session that makes room for another one of this client, if one has to.
+    /// Returns the session that a new session of this client must displace, if any.
     fn displaced_by(
         &mut self,
         source: RequestSource,
@@ -121,10 +122,10 @@ impl<T> Sessions<T> {
         displaced.map(Some).ok_or(Full)
     }
 
-    /// The session that is ready and has been idle longest, if that is at least so long.
+    /// Returns the ready session that has been idle longest, if for at least the time `least`.
     ///
-    /// One that turns out to have been used later, or to be in use, is not looked at again before so long has passed: so
-    /// many that are in use do not make each question take long.
+    /// A session that was used later, or is in use, is not examined again before that time has passed. So many
+    /// sessions in use do not make each call slow.
     fn idle_for(
         &mut self,
         least: Duration,
@@ -141,7 +142,7 @@ impl<T> Sessions<T> {
                 return Some(id);
             }
             entry.use_at(&mut self.used, id, until);
-            // Without any time at all a session that is in use would be looked at for ever.
+            // With a time of zero, a session in use would be examined without end.
             if !is_idle && least.is_zero() {
                 return None;
             }
@@ -149,12 +150,12 @@ impl<T> Sessions<T> {
         None
     }
 
-    /// Adds a session that has just been opened. The session that had to make room for it is returned: end it. That is
-    /// also one with the same id, which no generator of random numbers that deserves the name gives out twice.
+    /// Adds a session that was just opened. Returns the displaced session: end it. A session with the same id is also
+    /// displaced, but a good random generator repeats no id.
     ///
     /// # Errors
     ///
-    /// There is [no room](Self::has_room); the session comes back.
+    /// Returns the value of the new session if there is [no room](Self::has_room).
     pub fn insert(
         &mut self,
         id: SessionId,
@@ -185,7 +186,7 @@ impl<T> Sessions<T> {
         Ok(old)
     }
 
-    /// The session with this id, if it is this principal's. It is ready now, and its time begins anew.
+    /// Returns the session with this id, if it belongs to the principal. Makes it ready and restarts its idle time.
     pub fn get(&mut self, id: SessionId, principal: Principal, now: Instant) -> Option<&mut T> {
         let entry = self.sessions.get_mut(&id).filter(|entry| entry.is_of(principal))?;
         if let Some(serial) = entry.opening.take() {
@@ -198,13 +199,13 @@ impl<T> Sessions<T> {
         Some(&mut entry.value)
     }
 
-    /// Takes a session out, if it is this principal's.
+    /// Removes a session, if it belongs to the principal.
     pub fn remove(&mut self, id: SessionId, principal: Principal) -> Option<T> {
         self.sessions.get(&id).filter(|entry| entry.is_of(principal))?;
         self.take(id)
     }
 
-    /// Takes a session out, whosever it is, if this is how it is served.
+    /// Removes a session of any owner, if its value matches.
     pub(super) fn remove_if(&mut self, id: SessionId, is_it: impl FnOnce(&T) -> bool) {
         if self.sessions.get(&id).is_some_and(|entry| is_it(&entry.value)) {
             self.take(id);
@@ -231,18 +232,19 @@ impl<T> Sessions<T> {
         Some(value)
     }
 
-    /// All of them, in the order of their ids.
+    /// Returns all sessions, in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (SessionId, &T)> {
         self.sessions.iter().map(|(id, entry)| (*id, &entry.value))
     }
 
-    /// The same, to change them.
+    /// Returns all sessions mutably, in the order of their ids.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (SessionId, &mut T)> {
         self.sessions.iter_mut().map(|(id, entry)| (*id, &mut entry.value))
     }
 
-    /// Takes out the next session whose time has run out. That begins when it was used last, which is told by
-    /// [`Streams::used_until`](super::Streams::used_until). Of a session that is not ready it began when it was opened.
+    /// Removes the next session whose lifetime has ended. The lifetime of a ready session starts at its last use,
+    /// which [`Streams::used_until`](super::Streams::used_until) returns; that of any other session starts when it is
+    /// opened.
     pub fn expire(
         &mut self,
         now: Instant,
@@ -256,14 +258,14 @@ impl<T> Sessions<T> {
         self.take(idle)
     }
 
-    /// When to call [`expire`](Self::expire) next.
+    /// Returns the time at which to call [`expire`](Self::expire) next.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let used = self.idle.zip(self.used.first()).map(|(idle, (since, _))| *since + idle);
         let opening = self.first_opening().map(|(until, _)| until);
         used.into_iter().chain(opening).min()
     }
 
-    /// Until when the oldest session may become ready that is not.
+    /// Returns the oldest session that is not ready, with its deadline.
     fn first_opening(&self) -> Option<(Instant, SessionId)> {
         let (_, id) = self.opening.first_key_value()?;
         Some((self.sessions.get(id)?.since + self.ready_within, *id))
@@ -275,7 +277,7 @@ impl<T> Entry<T> {
         self.principal == principal || mutant!("a_session_is_anybodys")
     }
 
-    /// It is ready, and was used then.
+    /// Records a use of the ready session at this time.
     fn use_at(&mut self, used: &mut BTreeSet<(Instant, SessionId)>, id: SessionId, since: Instant) {
         used.remove(&(self.since, id));
         used.insert((since, id));

@@ -1,18 +1,18 @@
-//! `RequestSource`: the sender of an HTTP request.
+//! [`RequestSource`], the sender of an HTTP request.
 
 use core::net::IpAddr;
 
 use super::session_id::SessionId;
 use crate::handle::{Principal, Requestor};
 
-/// Who sends a request of HTTP, and from where, as far as the host knows.
+/// The sender of an HTTP request and its address, as far as the application knows them.
 ///
-/// Sessions and tasks belong to the principal. Where the host knows none ([`Principal::default`]) a session owns its
-/// tasks, and a request without a session reaches tasks by their ids only ([`Requestor`]). A host with authentication
-/// numbers its users from 1 on.
+/// Sessions and tasks belong to the principal. Without a principal ([`Principal::default`]), a session owns its
+/// tasks, and a request without a session reaches tasks only by their ids ([`Requestor`]). An application with
+/// authentication numbers its users from 1 on.
 ///
-/// Bounds that hold per client count a principal as one client, and without a principal an address: an IPv6 network of
-/// 64 bits counts as one. A loopback address tells clients apart as little as no address does, because a proxy is there.
+/// Limits per client count a principal as one client. Without a principal they count an address, or for IPv6 a 64-bit
+/// network. A loopback address counts as unknown, because it may belong to a proxy.
 ///
 /// ```
 /// use mcp_sansio::Principal;
@@ -26,26 +26,27 @@ use crate::handle::{Principal, Requestor};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct RequestSource {
-    /// Who sends it; the default if the host does not know.
+    /// The sender; the default if the application does not know it.
     pub principal: Principal,
-    /// The address of the client, if the host knows it. Behind a proxy that is not the address of the connection.
+    /// The address of the client, if the application knows it. Behind a proxy it differs from the address of the
+    /// connection.
     pub address: Option<IpAddr>,
 }
 
 impl RequestSource {
-    /// The same from this address.
+    /// Sets the address.
     #[must_use]
     pub fn address(mut self, address: impl Into<IpAddr>) -> Self {
         self.address = Some(address.into());
         self
     }
 
-    /// Whether the host knows who sends it.
+    /// Whether the application knows the sender.
     pub fn has_principal(&self) -> bool {
         self.principal != Principal::default()
     }
 
-    /// Whose tasks a request reaches, in this session or in none.
+    /// Returns the owner of the tasks that a request reaches, in this session or without a session.
     pub(super) fn requestor(&self, session: Option<SessionId>) -> Requestor {
         match session {
             _ if self.has_principal() => Requestor::Principal(self.principal),
@@ -54,7 +55,7 @@ impl RequestSource {
         }
     }
 
-    /// The client that bounds per client count it as; `None` if it cannot be told from others.
+    /// Returns the client for limits per client; `None` if it is indistinguishable from others.
     ///
     /// A principal is one client. Without a principal, a network is one client: see the type.
     pub fn client(&self) -> Option<Requestor> {
@@ -64,7 +65,7 @@ impl RequestSource {
         }
     }
 
-    /// A number of its network, or 0. IPv4 addresses have the numbers of IPv6 networks that no client has.
+    /// Returns a number of the network, or 0. IPv4 addresses have numbers of IPv6 networks that no client has.
     fn network(&self) -> u64 {
         match self.address.map(|address| address.to_canonical()) {
             Some(address) if address.is_loopback() => 0,

@@ -1,4 +1,4 @@
-//! The memory of a stream that is over.
+//! [`SpareStream`], the reusable memory of a removed stream.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -8,20 +8,20 @@ use super::stream::Stream;
 use crate::frame::Outbox;
 use crate::time::Instant;
 
-/// A stream without anything in it, for the next POST: most sessions have one after the other.
+/// An empty stream for the next POST: most sessions have one stream after another.
 ///
-/// It is no state: all of them are equal, and a copy has none.
+/// The spare stream is a cache, not state: all values are equal, and a clone is empty.
 #[derive(Default)]
 pub(super) struct SpareStream(Option<Box<Stream>>);
 
 impl SpareStream {
-    /// Keeps the memory of a stream, and drops what is in it.
+    /// Keeps the memory of a stream and drops its content.
     pub(super) fn keep(&mut self, mut stream: Box<Stream>, outbox: Outbox) {
         *stream = Stream::new(outbox, Instant::EPOCH);
         self.0 = Some(stream);
     }
 
-    /// A stream that begins now, if there is the memory for one.
+    /// Returns a stream that starts now, if memory for one is kept.
     pub(super) fn take(&mut self, now: Instant) -> Option<Box<Stream>> {
         let mut stream = self.0.take()?;
         stream.begin(now);

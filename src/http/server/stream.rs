@@ -1,4 +1,4 @@
-//! One stream of messages to a client, which a response carries: mostly that to the request it is about.
+//! [`Stream`], one stream of messages to a client, usually carried by the response to its POST.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,47 +10,47 @@ use crate::codes::ErrorCode;
 use crate::frame::{Outbox, Room, Tag};
 use crate::time::Instant;
 
-/// A stream, whether or not a response carries it at the moment.
+/// A stream, with or without a response that currently carries it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Stream {
-    /// What is to be said on it, as far as no response has taken it.
+    /// The messages that no response has taken.
     pub(super) outbox: Outbox,
-    /// Everything that the client sent with it has been handed to the machine.
+    /// Whether all messages of the POST have been passed to the machine.
     pub(super) has_arrived: bool,
-    /// Requests that came with it and have not ended.
+    /// The number of requests of the POST that have not ended.
     pub(super) open: u32,
-    /// Something has the form of a request.
+    /// Whether a message of the POST has the form of a request.
     pub(super) brought_request: bool,
-    /// There was a request, and it was taken or answered.
+    /// Whether a request was accepted or answered.
     pub(super) was_asked: bool,
-    /// An answer has been put on it.
+    /// Whether a response message was written to the stream.
     pub(super) is_answered: bool,
-    /// What it is for.
+    /// The purpose of the stream.
     pub(super) purpose: Purpose,
-    /// With which status the answer goes out, if it is the first thing that is said.
+    /// The HTTP status of the response message, if it is the first message.
     pub(super) status: u16,
-    /// Its response ends early, so it has to be an event stream.
+    /// Whether the response must be an event stream: it ends early, or is for a GET.
     pub(super) must_stream: bool,
-    /// Something to answer with if nothing else does.
+    /// The reply, if the machine writes no response message.
     pub(super) fault: Option<Reply>,
-    /// The number of the latest event that was given out, once its first id was.
+    /// The number of the latest event that was sent; `None` until an event id was sent.
     pub(super) latest: Option<u64>,
-    /// The response that carries it.
+    /// The response that carries the stream.
     pub(super) response: Option<Response>,
-    /// How many responses have carried it.
+    /// The number of responses attached after the creation of the stream.
     pub(super) generation: u32,
-    /// When something is to be done about it if nothing happens.
+    /// The time at which the stream needs processing without other input.
     pub(super) deadline: Option<Instant>,
 }
 
-/// What a stream is for.
+/// The purpose of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
-    /// What belongs to the requests that came with it.
+    /// Carries the messages about the requests of its POST.
     Requests,
-    /// A subscription, which is a request as well, but nothing that JSON could answer.
+    /// Carries a subscription: a request that JSON cannot answer.
     Subscription,
-    /// What belongs to no request. It has no end.
+    /// Carries the messages that belong to no request. The stream has no end.
     Standalone,
 }
 
@@ -58,32 +58,32 @@ pub(super) enum Purpose {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Response {
     pub(super) form: Form,
-    /// When it began, or something was last sent on it.
+    /// The time at which the response started or last sent data.
     pub(super) since: Instant,
-    /// It begins with an id, so that its client can come back whatever happens.
+    /// Whether the response starts with an event id, so that the client can resume in any case.
     pub(super) primes: bool,
-    /// The events after this one are sent again, as far as they were sent before.
+    /// The events after this one that were already sent are sent again.
     pub(super) replays_after: Option<u64>,
-    /// An event that comes before everything else: its type and its data.
+    /// An event that precedes all others: its type and its data.
     pub(super) preface: Option<(&'static str, String)>,
-    /// It ends without the end of the stream: the client is to come back.
+    /// Whether the response ends before its stream, which the client is asked to resume.
     pub(super) is_closing: bool,
 }
 
-/// How far a response has come.
+/// The progress of a response.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Form {
-    /// Its head has not been given out.
+    /// The head is not determined yet.
     Undecided,
-    /// What is left is this body.
+    /// The rest of the body is left.
     Whole(Vec<u8>),
-    /// It is an event stream.
+    /// The response is an event stream.
     Events,
-    /// There is nothing left of it.
+    /// Only the end is left.
     Over,
 }
 
-/// Without what is said.
+/// Omits the content.
 impl fmt::Debug for Response {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let form = match &self.form {
@@ -96,13 +96,13 @@ impl fmt::Debug for Response {
     }
 }
 
-/// What a response begins with.
+/// The start of a response.
 pub(super) enum Beginning {
-    /// It cannot be told yet.
+    /// The start cannot be determined yet.
     Later,
-    /// A body that is there, or none.
+    /// A complete reply, possibly empty.
     Reply(Reply),
-    /// The one message there is.
+    /// The only message, with this status.
     Json(u16),
     Events,
 }
@@ -119,7 +119,7 @@ impl Response {
         }
     }
 
-    /// The event behind which the client still is, if it is behind the latest one of the stream.
+    /// Returns the last event that the client has, if the stream has later events.
     pub(super) fn behind(&mut self, latest: Option<u64>) -> Option<u64> {
         self.replays_after = self.replays_after.filter(|after| Some(*after) < latest);
         self.replays_after
@@ -146,42 +146,42 @@ impl Stream {
         }
     }
 
-    /// A new stream begins now.
+    /// Starts a reused stream now.
     pub(super) fn begin(&mut self, now: Instant) {
         self.response = Some(Response::new(now));
     }
 
-    /// Nothing more will be put on it.
+    /// Marks the stream as complete.
     pub(super) const fn finish(&mut self) {
         (self.has_arrived, self.open, self.purpose) = (true, 0, Purpose::Requests);
     }
 
-    /// Whether nothing more will be put on it.
+    /// Whether no more messages will be written to the stream.
     pub(super) fn is_complete(&self) -> bool {
         self.has_arrived && self.open == 0 && self.purpose != Purpose::Standalone
     }
 
-    /// Whether nothing will be said on it that has not been said.
+    /// Whether all messages have been taken and no more follow.
     pub(super) fn has_said_all(&self) -> bool {
         self.is_complete() && self.outbox.is_empty()
     }
 
-    /// Whether the client has gone and cannot come back for it.
+    /// Whether the client has disconnected and cannot resume the stream.
     pub(super) const fn is_lost(&self) -> bool {
         self.response.is_none()
             && self.latest.is_none()
             && !matches!(self.purpose, Purpose::Standalone)
     }
 
-    /// Takes out what a single JSON answer has no place for: notifications are dropped, and what the client is asked, or is
-    /// not asked any more, is given.
+    /// Removes all messages that a single JSON response cannot carry. Drops notifications, and returns requests to
+    /// the client and their cancellations.
     pub(super) fn keep_only_answers(&mut self) -> Vec<(Vec<u8>, Tag)> {
         let (mut asked, mut answers) = (Vec::new(), Vec::new());
         if self.purpose != Purpose::Requests {
             return asked;
         }
         while let Some((message, tag)) = self.outbox.pop() {
-            // What was asked is taken back where it was asked.
+            // A cancellation goes out on the same stream as its request.
             if matches!(tag, Tag::Call(_)) || message.starts_with(CANCELLED) {
                 asked.push((Vec::from(message), tag));
             } else if !message.starts_with(NOTIFICATION) {
@@ -189,14 +189,13 @@ impl Stream {
             }
         }
         for (message, tag) in answers {
-            // It was in there before.
+            // The outbox had room for the message before.
             _ = self.outbox.append(Room::Held, tag, |writer| writer.push(&message));
         }
         asked
     }
 
-    /// What the response begins with, now that it is asked. `is_late` says that the client should see
-    /// something by now.
+    /// Determines the start of the response. `is_late` means that the client should receive data by now.
     pub(super) fn beginning(&mut self, mode: ResponseMode, is_late: bool) -> Beginning {
         let mode = match (self.purpose, mode) {
             (Purpose::Standalone, _) => return Beginning::Events,
@@ -213,16 +212,16 @@ impl Stream {
                 None if !self.was_asked && !self.brought_request => {
                     Beginning::Reply(Reply::empty(202))
                 }
-                // The machine has had enough of telling what is wrong.
+                // The machine has reached its limit of reported violations.
                 None if !self.was_asked => {
                     let text = "the request was refused";
                     Beginning::Reply(Reply::refusal(400, ErrorCode::INVALID_REQUEST, text))
                 }
-                // Its request was cancelled, and there is nothing to say.
+                // The request was cancelled and has no response.
                 None => Beginning::Events,
             };
         }
-        // A request that was cancelled may leave other things behind, and no answer.
+        // A cancelled request may leave other messages, but no response.
         let is_answer = self.is_complete() && self.is_answered && self.outbox.messages_left() == 1;
         match mode {
             _ if is_answer && self.status != 200 => Beginning::Json(self.status),
@@ -234,7 +233,7 @@ impl Stream {
     }
 }
 
-/// How this side writes notifications.
+/// The start of a notification, as this side writes it.
 const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method":"#;
-/// How it says that it does not wait for an answer any more.
+/// The start of a cancellation, as this side writes it.
 const CANCELLED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/cancelled""#;

@@ -1,4 +1,4 @@
-//! `StreamTable`: the streams of one connection, which requests belong to which, and which streams are due.
+//! [`StreamTable`], the streams of one connection, with the requests that belong to them and their deadlines.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -10,30 +10,30 @@ use super::stream::{Purpose, Response, Stream};
 use crate::handle::IncomingId;
 use crate::time::Instant;
 
-/// The number of the stream that belongs to no request.
+/// The number of the standalone stream, which belongs to no request.
 pub(super) const STANDALONE: u32 = 0;
 
-/// The number of no stream: of a request that has ended.
+/// A number of no stream, for requests that have ended.
 const NOWHERE: u32 = u32::MAX;
 
-/// The streams by their numbers.
+/// The streams, by number.
 ///
-/// A request belongs to one stream until it ends. A stream is among `deadlines` exactly if it has a deadline.
+/// A request belongs to one stream until it ends. A stream is in `deadlines` if and only if it has a deadline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct StreamTable {
-    /// In boxes, because a node of the map has room for eleven, and most sessions have one.
+    /// Boxed, because a map node has room for eleven values, and most sessions have one.
     pub(super) streams: BTreeMap<u32, Box<Stream>>,
-    /// The memory of a stream that has been forgotten, for the next one.
+    /// The memory of a removed stream, for the next one.
     pub(super) spare: SpareStream,
-    /// The stream of each request that has not ended, by its index.
+    /// The stream of each request that has not ended, by the index of the request.
     requests: Vec<Option<(IncomingId, u32)>>,
-    /// The stream with which a message is being received.
+    /// The stream whose messages are being received.
     pub(super) current: Option<u32>,
     /// The number of the next stream.
     pub(super) next_number: u32,
-    /// When something is to be done about which stream.
+    /// The deadlines of streams.
     pub(super) deadlines: BTreeSet<(Instant, u32)>,
-    /// Streams whose responses should be asked.
+    /// The streams whose responses should be polled.
     pub(super) woken: Vec<u32>,
 }
 
@@ -42,13 +42,13 @@ impl StreamTable {
         Self { next_number: STANDALONE + 1, ..Self::default() }
     }
 
-    /// The stream of a request that has one.
+    /// Returns the stream of a request, if one is assigned.
     pub(super) fn stream_of_request(&self, id: IncomingId) -> Option<u32> {
         let (known, number) = (*self.requests.get(id.index())?)?;
         (known == id).then_some(number)
     }
 
-    /// The stream of a request, which is the one that is being received if it has none yet.
+    /// Returns the stream of a request. A new request is assigned to the stream that is being received.
     pub(super) fn stream_of(&mut self, id: IncomingId) -> Option<u32> {
         if let Some(number) = self.stream_of_request(id) {
             return Some(number);
@@ -58,23 +58,23 @@ impl StreamTable {
         stream.open += 1;
         stream.was_asked = true;
         if self.requests.is_empty() {
-            // Mostly one at a time.
+            // Most sessions have one request at a time.
             self.requests.reserve_exact(id.index() + 1);
         }
         if self.requests.len() <= id.index() {
             self.requests.resize(id.index() + 1, None);
         }
-        // It has just been made long enough.
+        // The vector was just resized.
         *self.requests.get_mut(id.index())? = Some((id, number));
         Some(number)
     }
 
-    /// Whether a request has not ended, also if its stream is kept no more.
+    /// Whether a request has not ended, even if its stream was removed.
     pub(super) fn has_requests(&self) -> bool {
         self.requests.iter().flatten().any(|(_, number)| *number != NOWHERE)
     }
 
-    /// Everything that came with this stream has been answered at once.
+    /// Ends all requests of this stream, which were answered together.
     pub(super) fn ended_together(&mut self, number: u32) {
         for (_, stream) in self.requests.iter_mut().flatten() {
             if *stream == number {
@@ -103,12 +103,12 @@ impl StreamTable {
         stream.deadline = deadline;
         self.deadlines.extend(deadline.map(|deadline| (deadline, number)));
         if self.deadlines.is_empty() {
-            // An empty set keeps a node.
+            // An empty set keeps an allocated node.
             self.deadlines = BTreeSet::new();
         }
     }
 
-    /// A request belongs to the stream with which it came.
+    /// Assigns a request to the stream of its POST.
     pub(super) fn assign(&mut self, id: IncomingId, is_subscription: bool) {
         let Some(number) = self.stream_of(id) else { return };
         if is_subscription && let Some(stream) = self.streams.get_mut(&number) {
@@ -116,7 +116,7 @@ impl StreamTable {
         }
     }
 
-    /// How many other streams are waiting for their clients, or are about to, with more to say.
+    /// Returns the number of other streams that wait for their clients with unsent messages, or are about to.
     pub(super) fn waited_for_beside(&self, number: u32) -> usize {
         let is_waiting = |stream: &Stream| match &stream.response {
             Some(response) => response.is_closing,
@@ -129,26 +129,26 @@ impl StreamTable {
         others.filter(|(_, stream)| is_waiting(stream)).count()
     }
 
-    /// The response, if it still carries its stream.
+    /// Returns the response, if it still carries its stream.
     pub(super) fn carried(&mut self, id: ResponseId) -> Option<&mut Response> {
         let stream = self.streams.get_mut(&id.stream)?;
         stream.response.as_mut().filter(|_| stream.generation == id.generation)
     }
 
-    /// Whether a message about a request cannot reach the client: its stream has broken off for good.
+    /// Whether no message about a request can reach the client, because its stream is lost.
     pub(super) fn is_unreachable(&self, id: IncomingId) -> bool {
         let Some(number) = self.stream_of_request(id) else { return false };
         self.streams.get(&number).is_none_or(|stream| stream.is_lost())
     }
 
-    /// A request has been answered, or never will be. Gives the stream that it belonged to.
+    /// Removes a request that has ended, with or without a response. Returns its stream.
     pub(super) fn ended(&mut self, id: IncomingId) -> Option<u32> {
         let Some(Some(entry)) = self.requests.get_mut(id.index()) else { return None };
         if entry.0 != id {
             return None;
         }
-        // What is still said because of it, such as that something is not wanted any more, must not go out with
-        // whatever is being received now.
+        // Later messages about the request, such as the cancellation of a request to the client, must not go out on
+        // the stream that is being received.
         let number = core::mem::replace(&mut entry.1, NOWHERE);
         if let Some(stream) = self.streams.get_mut(&number) {
             stream.open = stream.open.saturating_sub(1);

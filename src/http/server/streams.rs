@@ -1,4 +1,4 @@
-//! The streams of one connection: where the output of its machine goes.
+//! [`Streams`], the streams of one connection, which carry the output of its machine.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -25,37 +25,38 @@ use crate::server::{ClientRequest, ServerEvent};
 use crate::time::Instant;
 use crate::version::Revision;
 
-/// The outboxes of one [`Server`](crate::Server) over HTTP: a stream for each POST, and in a session one that
-/// belongs to no request.
+/// The outboxes of one [`Server`](crate::Server) over HTTP: a stream for each POST, and in a session also the
+/// standalone stream, which belongs to no request.
 ///
-/// Hand it to every method of the machine that takes `out`, and every event of the machine to
-/// [`watch`](Self::watch). What is to be sent, [`next`](Self::next) says, one response at a time.
+/// Pass the streams to every method of the machine that takes `out`, and pass every event of the machine to
+/// [`watch`](Self::watch). [`next`](Self::next) returns the output, one response at a time.
 ///
-/// A response may end before its stream does: the client has gone, or is to come back later. Without a session
-/// that is the end of the request. In one the work goes on, and a client of 2025-11-25 can ask for the rest.
+/// A response may end before its stream: the client disconnects, or is asked to resume the stream later. In the
+/// modern era this ends the request. In a session the request continues, and a client of 2025-11-25 can resume the
+/// stream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Streams<E = MemoryEvents> {
     pub(super) config: Arc<HttpServerConfig>,
     pub(super) kind: ConnectionKind,
     pub(super) table: StreamTable,
-    /// Streams that have broken off and can be come back for, the latest last.
+    /// The streams that broke off and can be resumed, the latest last.
     pub(super) kept: LazyBox<VecDeque<u32>>,
     /// The revision of the session.
     pub(super) revision: Option<Revision>,
-    /// The stream whose answer opens the session.
+    /// The stream whose response opens the session.
     pub(super) opening: Option<u32>,
-    /// When a response ended last.
+    /// The time at which a response last ended.
     pub(super) used_until: Option<Instant>,
     pub(super) events: E,
-    /// What is said to nobody.
+    /// The outbox for messages that are dropped.
     pub(super) nowhere: Option<Box<Outbox>>,
-    /// How much every stream holds at first.
+    /// The initial limits of every stream.
     bounds: OutboxBounds,
-    /// How many bytes may wait on one stream.
+    /// The maximum number of bytes that wait on one stream.
     pub(super) most_bytes: usize,
-    /// The machine takes no new requests.
+    /// Whether the machine accepts no new requests.
     pub(super) is_draining: bool,
-    /// The machine has ended, so that nothing more is said.
+    /// Whether the machine has ended, so that no more messages follow.
     pub(super) is_finished: bool,
 }
 
@@ -73,7 +74,7 @@ pub(super) enum ConnectionKind {
 }
 
 impl ConnectionKind {
-    /// Whether the client of a session of this revision can come back for a stream that has broken off.
+    /// Whether the client of a session of this revision can resume a stream that broke off.
     pub(super) fn is_resumable(
         self,
         config: &HttpServerConfig,
@@ -84,7 +85,7 @@ impl ConnectionKind {
             && revision.is_some_and(|one| Feature::PrimedStreams.is_in(one))
     }
 
-    /// The session that owns tasks where there is no principal.
+    /// Returns the session that owns tasks without a principal.
     const fn owner(self) -> Option<SessionId> {
         match self {
             Self::Session(id) | Self::OneStream(id) => Some(id),
@@ -92,7 +93,8 @@ impl ConnectionKind {
         }
     }
 
-    /// Status of an answer: transport faults have one of their own; without sessions so have others.
+    /// Returns the HTTP status of a response. Transport faults have their own status, and so have other errors in the
+    /// modern era.
     pub(super) fn status(self, code: ErrorCode, is_own: bool, is_draining: bool) -> u16 {
         let is_malformed = matches!(code, ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST);
         match (self, code) {
@@ -114,7 +116,7 @@ impl ConnectionKind {
 
 /// # Starting
 impl Streams {
-    /// For a session on one event stream, with where its client is told to POST its messages.
+    /// Creates the streams of a session on one event stream, with the endpoint for the messages of its client.
     pub(super) fn one_stream(
         config: Arc<HttpServerConfig>,
         limits: &Limits,
@@ -135,7 +137,7 @@ impl Streams {
 }
 
 impl<E: EventStore> Streams<E> {
-    /// For a session, with a store for the events that its client comes back for.
+    /// Creates the streams of a session, with a store for events that its client can resume from.
     pub(super) fn session(
         config: Arc<HttpServerConfig>,
         limits: &Limits,
@@ -147,7 +149,7 @@ impl<E: EventStore> Streams<E> {
         streams
     }
 
-    /// Makes the stream of a session that belongs to no request, if there is none. Most sessions never need it.
+    /// Creates the standalone stream of a session, if it does not exist. Most sessions never need it.
     pub(super) fn begin_standalone(&mut self) {
         let is_session = matches!(self.kind, ConnectionKind::Session(_));
         if !is_session || self.is_finished || self.table.streams.contains_key(&STANDALONE) {
@@ -183,64 +185,64 @@ impl<E: EventStore> Streams<E> {
         }
     }
 
-    /// For the output of one stream.
+    /// Creates the outbox of one stream.
     pub(super) const fn new_outbox(&self) -> Outbox {
         Outbox::with(Framing::Messages, self.bounds)
     }
 
-    /// Whether it is for one message that stands alone.
+    /// Whether the connection is for one modern message.
     pub fn is_alone(&self) -> bool {
         self.kind == ConnectionKind::Sessionless
     }
 
-    /// Whether everything goes out on one event stream, as in 2024-11-05.
+    /// Whether all output goes out on one event stream, as in 2024-11-05.
     pub fn is_one_stream(&self) -> bool {
         matches!(self.kind, ConnectionKind::OneStream(_))
     }
 
-    /// Whether nothing waits to be sent.
+    /// Whether no message waits to be sent.
     pub fn is_empty(&self) -> bool {
         self.table.streams.values().all(|stream| stream.outbox.is_empty())
     }
 
-    /// How many bytes have not been sent, on all streams together.
+    /// Returns the number of unsent bytes on all streams.
     pub fn unsent_bytes(&self) -> usize {
         self.table.streams.values().map(|stream| stream.outbox.len()).sum()
     }
 
-    /// Gives back memory that is kept for the next request: for sessions that do nothing for a while.
+    /// Frees memory that is kept for the next request: for idle sessions.
     pub fn release(&mut self) {
         self.table.spare = SpareStream::default();
         if self.table.streams.is_empty() {
-            // An empty map keeps a node.
+            // An empty map keeps an allocated node.
             self.table.streams = BTreeMap::new();
         }
     }
 
-    /// How many streams there are, with and without a response.
+    /// Returns the number of streams, with and without a response.
     pub fn stream_count(&self) -> usize {
         self.table.streams.len()
     }
 
-    /// Changes how many bytes may wait on one stream, as [`Outbox::set_limit`] does. The stream that belongs to
-    /// no request has its own limit.
+    /// Sets the maximum number of bytes that wait on one stream, as [`Outbox::set_limit`] does. The standalone stream
+    /// has its own limit.
     pub const fn set_limit(&mut self, bytes: usize) {
         self.most_bytes = bytes;
     }
 
-    /// Whether so much waits for a client whose whole session is one event stream that no new work should be begun
-    /// for it. A response that is not read otherwise holds up its own request only.
+    /// Whether so many bytes wait on the one event stream of a client that the application should start no new work
+    /// for it. In other connections an unread response only delays its own request.
     pub fn is_congested(&self) -> bool {
         let congests = |stream: &Stream| stream.outbox.is_congested();
         self.is_one_stream() && self.table.streams.values().any(|stream| congests(stream))
     }
 
-    /// Whether no response is open any more, so that nobody asks for anything unless somebody comes back.
+    /// Whether no response is open, so that no output is expected unless a client resumes a stream.
     pub fn is_over(&self) -> bool {
         self.table.streams.values().all(|stream| stream.response.is_none())
     }
 
-    /// The machine has ended. What there is to say can still be said, then every response ends.
+    /// Handles the end of the machine: unsent messages can still be sent, then every response ends.
     pub fn finish(&mut self) {
         if self.is_finished {
             return;
@@ -252,18 +254,18 @@ impl<E: EventStore> Streams<E> {
         self.table.woken.extend(self.table.streams.keys());
     }
 
-    /// How it is configured.
+    /// Returns the configuration.
     pub fn config(&self) -> &HttpServerConfig {
         &self.config
     }
 
-    /// Whose tasks end with this session, because nobody else reaches them: those of its client, if that has no
-    /// principal. [`Tasks::tasks_of`](crate::task::Tasks::tasks_of) finds them.
+    /// Returns the requestor whose tasks end with this session, because no other session reaches them: the client of
+    /// the session, if it has no principal. [`Tasks::tasks_of`](crate::task::Tasks::tasks_of) finds these tasks.
     pub fn session_requestor(&self) -> Option<Requestor> {
         self.kind.owner().map(|session| RequestSource::default().requestor(Some(session)))
     }
 
-    /// The id of the session, if it has one.
+    /// Returns the id of the session, if it has one.
     pub const fn session_id(&self) -> Option<SessionId> {
         match self.kind {
             ConnectionKind::Session(id) => Some(id),
@@ -276,8 +278,9 @@ impl<E: EventStore> Streams<E> {
 
 /// # Receiving
 impl<E: EventStore> Streams<E> {
-    /// A POST has come. Hand its messages to the machine with [`message_context`](Self::message_context) and the events to
-    /// [`watch`](Self::watch), then say [`received`](Self::received), before anything else happens.
+    /// Starts the response to a POST. Pass its messages to the machine with
+    /// [`message_context`](Self::message_context), and the events to [`watch`](Self::watch); then call
+    /// [`received`](Self::received), before any other call.
     pub fn begin(&mut self, now: Instant) -> ResponseId {
         let stream = self.table.next_number;
         self.table.next_number = self.table.next_number.wrapping_add(1).max(STANDALONE + 1);
@@ -291,7 +294,8 @@ impl<E: EventStore> Streams<E> {
         ResponseId { stream, generation: 0 }
     }
 
-    /// The [`Received`](crate::Received) of a message of this POST, from this client: a principal or a [`RequestSource`].
+    /// Returns the [`Received`](crate::Received) of a message of this POST, from this client: a principal or a
+    /// [`RequestSource`].
     pub fn message_context(
         &self,
         response: ResponseId,
@@ -307,7 +311,7 @@ impl<E: EventStore> Streams<E> {
         Received::from(now).route(route).requestor(source.requestor(session))
     }
 
-    /// All messages of the POST have been handed to the machine.
+    /// Reports that all messages of the POST have been passed to the machine.
     pub fn received(&mut self, response: ResponseId) {
         self.table.current = None;
         if let Some(stream) = self.table.streams.get_mut(&response.stream) {
@@ -316,10 +320,10 @@ impl<E: EventStore> Streams<E> {
         self.table.wake(response.stream);
     }
 
-    /// Sees what has come of a message, or of time.
+    /// Processes an event of the machine.
     pub fn watch(&mut self, event: &ServerEvent<'_>) {
         match event {
-            // Where there is one stream the answer goes another way than the request came.
+            // With one event stream, the response to a request does not go out on the stream of its POST.
             ServerEvent::Request(_) | ServerEvent::Subscribed(_) if self.is_one_stream() => {}
             ServerEvent::Request(request) => {
                 let is_subscription = matches!(request.kind, ClientRequest::Listen(_));
@@ -345,7 +349,7 @@ impl<E: EventStore> Streams<E> {
         }
     }
 
-    /// A request has been answered, or never will be.
+    /// Handles a request that has ended, with or without a response.
     pub(super) fn ended(&mut self, id: IncomingId) {
         if let Some(number) = self.table.ended(id) {
             self.drop_if_unwanted(number);
@@ -355,18 +359,18 @@ impl<E: EventStore> Streams<E> {
 
 /// # Waiting
 impl<E: EventStore> Streams<E> {
-    /// The streams whose responses should be asked for what is [`next`](Self::next), by
-    /// [`ResponseId::stream`]: something has happened on them since this was last called.
+    /// Returns the streams that have changed since the last call. Poll their responses with [`next`](Self::next);
+    /// [`ResponseId::stream`] identifies them.
     pub fn woken(&mut self) -> impl Iterator<Item = u32> {
         self.table.woken.drain(..)
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) next.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout) next.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.table.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// Wakes the streams on which something is due, and forgets those for which nobody has come back.
+    /// Wakes the streams that are due, and removes those that no client has resumed in time.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some((deadline, number)) = self.table.deadlines.first().copied()
             && deadline <= now

@@ -1,22 +1,21 @@
-//! Bytes in, events out.
+//! [`SseDecoder`], which splits the bytes of an event stream into events.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
-/// The type of events that name none.
+/// The default type of an event.
 const MESSAGE: &str = "message";
 
-/// U+FEFF in UTF-8, which may stand at the beginning of a stream.
+/// U+FEFF in UTF-8, which may start a stream.
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// Takes a stream of events apart, however its bytes are cut into chunks.
+/// Decodes an event stream from chunks of any size.
 ///
-/// It holds at most one event, and recycles its memory: once that has grown, it allocates nothing. Work
-/// is linear in the length of the chunks. What has been begun when the stream ends is no event, so
-/// there is nothing to do then. One decoder is for one stream; the position for the next one is
-/// [`last_event_id`](Self::last_event_id).
+/// The decoder holds at most one event and reuses its buffers: once they have grown, it does not allocate. Work is
+/// linear in the length of the chunks. An incomplete event at the end of the stream is discarded, so the end needs no
+/// call. Each stream needs its own decoder; [`last_event_id`](Self::last_event_id) is the position to resume from.
 ///
 /// ```
 /// use mcp_sansio::http::SseDecoder;
@@ -34,31 +33,32 @@ const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SseDecoder {
-    /// The beginning of a line whose end has not come. Of what is not kept, the first byte.
+    /// The start of a line whose end has not arrived. Of a comment or a skipped line, only the first byte.
     line: Vec<u8>,
-    /// The lines of data so far, with newlines between them.
+    /// The data lines so far, joined by newlines.
     data: Vec<u8>,
     event_type: String,
-    /// The id that counts if the event comes to its end, and the one that does.
+    /// The id of the current event; it becomes `last_id` when the event ends.
     next_id: String,
     last_id: String,
     retry: Option<Duration>,
-    /// What the fields so far said.
+    /// The fields received so far.
     seen: Seen,
     /// The length of the lines so far, without comments and line ends.
     length: usize,
     most_bytes: usize,
-    /// How many bytes of the mark have come; `None` once the stream has begun with or without it.
+    /// The number of bytes of the byte order mark received so far; `None` once the stream has started, with or
+    /// without it.
     mark: Option<usize>,
-    /// The last byte was a carriage return, and a line feed after it belongs to it.
+    /// Whether the last byte was a carriage return: a line feed after it is part of the same line end.
     is_after_return: bool,
-    /// The rest of an event that is too long is passed over.
+    /// Whether the rest of an event that is too long is being skipped.
     is_skipping: bool,
-    /// The fields are those of an event that has been handed out.
+    /// Whether the fields belong to an event that was already returned.
     is_done: bool,
 }
 
-/// Which fields an event has.
+/// The fields of an event.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 struct Seen {
     any: bool,
@@ -66,35 +66,34 @@ struct Seen {
     id: bool,
 }
 
-/// An event of a stream: every block of lines in which there is a field that means something.
+/// An event of a stream: a block of lines with at least one valid field.
 ///
-/// `Debug` shows the type, and the lengths of the rest.
+/// `Debug` shows the type, and the lengths of the other text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct SseEvent<'a> {
-    /// The type, `message` if the event names none. Invalid UTF-8 is replaced by U+FFFD.
+    /// The type; `message` if the event has none. U+FFFD replaces invalid UTF-8.
     pub event_type: &'a str,
-    /// The lines of data, joined by newlines; `None` if there was not even an empty one. Whether it is
-    /// UTF-8 has not been looked at.
+    /// The data lines, joined by newlines; `None` if there is not even an empty one. The bytes are not checked to be
+    /// UTF-8.
     pub data: Option<&'a [u8]>,
-    /// The id of the last event that had one, this one included; empty if there was none, or if it was
-    /// reset.
+    /// The id of the latest event that has one, including this event; empty if no event had one or the id was reset.
     pub last_event_id: &'a str,
-    /// How long to wait before connecting again, if the event says so.
+    /// The delay before reconnecting, if the event sets one.
     pub retry: Option<Duration>,
 }
 
-/// What a stream does wrong: the server is at fault.
+/// An error in a stream. The server is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum SseError {
-    /// An event is longer than the decoder allows. Its rest is passed over, its id does not count, and
-    /// the stream goes on after it.
+    /// An event is longer than the limit of the decoder. The rest of the event is skipped and its id is ignored; the
+    /// stream continues after it.
     #[error("an event is too long")]
     TooLong,
 }
 
-/// What the end of a line leads to.
+/// The effect of the end of a line.
 enum Step {
     GoOn,
     Event,
@@ -102,17 +101,17 @@ enum Step {
 }
 
 impl<'a> SseEvent<'a> {
-    /// The text of a JSON-RPC message, if the event is there for one: it has data, and is of the type
-    /// `message`. Events of other types mean nothing to MCP (but for `endpoint`, in 2024-11-05), and
-    /// those with empty data are there for their id, or to keep the connection alive.
+    /// Returns the text of a JSON-RPC message, if the event has non-empty data and the type `message`. MCP uses no
+    /// other type (except `endpoint`, in 2024-11-05). Events with empty data carry an id or keep the connection
+    /// alive.
     pub fn message(&self) -> Option<&'a [u8]> {
         self.data.filter(|data| !data.is_empty() && self.event_type == MESSAGE)
     }
 }
 
 impl SseDecoder {
-    /// A decoder at the start of a stream, for events of at most so many bytes: the length of their
-    /// lines, without comments and line ends. Its buffers grow to a few times as much at worst.
+    /// Creates a decoder for the start of a stream. `most_bytes` limits the length of the lines of an event, without
+    /// comments and line ends. The buffers grow to a small multiple of it at worst.
     pub const fn new(most_bytes: usize) -> Self {
         Self {
             line: Vec::new(),
@@ -131,8 +130,8 @@ impl SseDecoder {
         }
     }
 
-    /// The same for a stream that goes on where another one broke off, behind the event with this id: it stands
-    /// for the events without one.
+    /// Returns the decoder for a stream that resumes after the event with this id. Events without an id report this
+    /// one.
     #[must_use]
     pub fn behind(mut self, last_event_id: &str) -> Self {
         self.last_id.clear();
@@ -140,14 +139,14 @@ impl SseDecoder {
         self
     }
 
-    /// Takes bytes off the front of the chunk, up to the end of the next event. `None` when the chunk
-    /// is used up.
+    /// Consumes bytes from the front of the chunk, up to the end of the next event. Returns `None` when the chunk is
+    /// consumed.
     ///
-    /// An event comes with the byte that ends it: nothing is held back to see what follows.
+    /// An event is returned with the byte that ends it, without waiting for the next byte.
     ///
     /// # Errors
     ///
-    /// [`SseError`] once for each event that is too long, as soon as it is. Call again to go on.
+    /// [`SseError`] once for each event that is too long, as soon as it exceeds the limit. Call again to continue.
     #[must_use = "an event that is dropped is lost"]
     pub fn next(&mut self, chunk: &mut &[u8]) -> Option<Result<SseEvent<'_>, SseError>> {
         if self.is_done {
@@ -174,16 +173,15 @@ impl SseDecoder {
         Some(Ok(self.event()))
     }
 
-    /// The id of the last event that had one, empty if there was none or if it was reset: where to go
-    /// on, after the stream has broken off.
+    /// Returns the id of the latest event that has one; empty if no event had one or the id was reset. It is the
+    /// position to resume from after the stream has broken off.
     ///
-    /// It has no line breaks and no NUL, but it may have other characters that a header cannot.
+    /// The id has no line breaks and no NUL, but may contain other characters that a header value cannot.
     pub fn last_event_id(&self) -> &str {
         &self.last_id
     }
 
-    /// Gives memory back to the allocator unless an event has been begun: for streams that stay idle
-    /// after a large one.
+    /// Frees the buffers unless an event has started: for streams that stay idle after a large event.
     pub fn release(&mut self) {
         if self.is_done {
             self.forget_event();
@@ -193,7 +191,7 @@ impl SseDecoder {
         }
     }
 
-    /// How much memory the buffers have.
+    /// Returns the capacities of the buffers.
     #[cfg(test)]
     pub(super) fn capacities(&self) -> [usize; 4] {
         let ids = self.next_id.capacity() + self.last_id.capacity();
@@ -219,7 +217,7 @@ impl SseDecoder {
         self.is_done = false;
     }
 
-    /// Passes over a byte order mark at the start of the stream, which may come byte by byte.
+    /// Skips a byte order mark at the start of the stream, which may arrive byte by byte.
     fn pass_mark(&mut self, chunk: &mut &[u8]) {
         while let Some(matched) = self.mark {
             let Some((first, rest)) = chunk.split_first() else { return };
@@ -227,7 +225,7 @@ impl SseDecoder {
                 *chunk = rest;
                 self.mark = Some(matched + 1).filter(|matched| *matched < BYTE_ORDER_MARK.len());
             } else {
-                // It was the beginning of something else.
+                // These bytes were not a byte order mark, but the start of a line.
                 self.line.extend(BYTE_ORDER_MARK.iter().take(matched));
                 self.mark = None;
             }
@@ -241,11 +239,11 @@ impl SseDecoder {
         }
     }
 
-    /// Keeps the part of a line whose end is not in the chunk.
+    /// Buffers the part of a line whose end is not in the chunk.
     fn keep(&mut self, part: &[u8]) -> Result<(), SseError> {
         let first = self.line.first().or_else(|| part.first());
         if self.is_skipping || first == Some(&b':') {
-            // Only whether there is a line, and whether it is a comment, will matter.
+            // Only two facts matter later: that the line is not empty, and whether it is a comment.
             if self.line.is_empty() {
                 self.line.extend(part.first());
             }
@@ -262,20 +260,20 @@ impl SseDecoder {
         Err(SseError::TooLong)
     }
 
-    /// Whether the event may have so many bytes more.
+    /// Whether the event may grow by this many bytes.
     fn has_room(&self, more: usize) -> bool {
         let length = self.length.saturating_add(self.line.len()).saturating_add(more);
         length <= self.most_bytes
     }
 
-    /// Gives an event up, and waits for its end.
+    /// Discards the event and skips to its end.
     fn skip(&mut self) {
         self.is_skipping = true;
         self.line.truncate(1);
         self.forget_event();
     }
 
-    /// `rest` is what comes after the part of the line that was kept.
+    /// Ends a line. `rest` follows the part of the line that was buffered.
     fn end_line(&mut self, rest: &[u8]) -> Step {
         if self.line.is_empty() {
             return self.whole_line(rest);
@@ -325,7 +323,7 @@ impl SseDecoder {
                 self.seen.id = true;
             }
             b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
-                // Longer than any clock runs counts as that.
+                // A delay that overflows is clamped.
                 let text = core::str::from_utf8(value).unwrap_or_default();
                 self.retry = Some(Duration::from_millis(text.parse().unwrap_or(u64::MAX)));
             }
@@ -346,7 +344,7 @@ impl SseDecoder {
     }
 }
 
-/// Replaces the text.
+/// Replaces the text, with U+FFFD for invalid UTF-8.
 fn set(text: &mut String, value: &[u8]) {
     text.clear();
     for chunk in value.utf8_chunks() {

@@ -1,16 +1,16 @@
-//! Events in, bytes out.
+//! Functions that write events and comments of an event stream.
 
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
 use core::time::Duration;
 
-/// Appends one event, with the blank line that ends it: what belongs into one flush.
+/// Appends one event and the blank line that ends it: the unit to flush.
 ///
-/// Data of several lines becomes as many fields, and comes out with newlines between them; empty data
-/// becomes an empty field. `retry` is written in milliseconds. Streams from 2026-07-28 on have neither
-/// `id` nor `retry`; those of 2024-11-05 name the `event`, the others may.
+/// Data of several lines becomes several `data` fields, which a reader joins with newlines; empty data becomes an
+/// empty field. `retry` is written in milliseconds. Streams from 2026-07-28 on use neither `id` nor `retry`. Streams
+/// of 2024-11-05 require `event`; in others it is optional.
 ///
-/// Line breaks and NUL can stand in no type and in no id, so they are left out there.
+/// Types and ids cannot contain line breaks and NUL, so these characters are removed.
 ///
 /// ```
 /// use mcp_sansio::http::write_event;
@@ -39,8 +39,8 @@ pub fn write_event(
     out.push(b'\n');
 }
 
-/// Appends a comment with a blank line after it, which readers pass over: it keeps a connection alive,
-/// or has headers flushed. Text of several lines becomes as many comments.
+/// Appends a comment and a blank line, which readers ignore: it keeps a connection alive, or flushes the headers.
+/// Text of several lines becomes several comments.
 ///
 /// ```
 /// let mut out = Vec::new();
@@ -52,7 +52,7 @@ pub fn write_comment(out: &mut Vec<u8>, text: &str) {
     out.push(b'\n');
 }
 
-/// Appends a line of its own for each line of the text.
+/// Appends one line for each line of the text, each with the prefix `head`.
 fn write_lines(out: &mut Vec<u8>, head: &[u8], text: &[u8]) {
     let mut rest = Some(text);
     while let Some(lines) = rest {
@@ -75,12 +75,12 @@ fn write_lines(out: &mut Vec<u8>, head: &[u8], text: &[u8]) {
 fn field(out: &mut Vec<u8>, name: &str, value: &dyn fmt::Display) {
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b": ");
-    // Appending never fails, and what a `Display` fails at is left out.
+    // Appending never fails; a `Display` that fails is truncated.
     _ = write!(OneLine { out }, "{value}");
     out.push(b'\n');
 }
 
-/// Appends text without its line breaks and NULs.
+/// A writer that appends text without line breaks and NULs.
 struct OneLine<'a> {
     out: &'a mut Vec<u8>,
 }

@@ -1,5 +1,5 @@
-//! Server-sent events, read and written as the
-//! [standard](https://html.spec.whatwg.org/multipage/server-sent-events.html) has them.
+//! A decoder and an encoder for server-sent events
+//! ([standard](https://html.spec.whatwg.org/multipage/server-sent-events.html)).
 
 mod decoder;
 mod encoder;

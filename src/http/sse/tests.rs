@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use super::*;
 
-/// An event as it is compared here: type, data, last id, retry in milliseconds.
+/// An event in comparable form: type, data, last id, retry in milliseconds.
 type Seen = Result<(String, Option<String>, String, Option<u64>), SseError>;
 
 fn event(kind: &str, data: Option<&str>, id: &str, retry: Option<u64>) -> Seen {
@@ -18,7 +18,7 @@ fn message(data: &str) -> Seen {
     event("message", Some(data), "", None)
 }
 
-/// What comes out of these chunks, and the decoder after them.
+/// Decodes these chunks, and returns the events and the decoder.
 fn fed(most_bytes: usize, chunks: &[&[u8]]) -> (Vec<Seen>, SseDecoder) {
     let mut decoder = SseDecoder::new(most_bytes);
     let mut events = Vec::new();
@@ -36,7 +36,7 @@ fn fed(most_bytes: usize, chunks: &[&[u8]]) -> (Vec<Seen>, SseDecoder) {
     (events, decoder)
 }
 
-/// Feeds the text whole, byte by byte, and cut in two at every place.
+/// Feeds the text whole, byte by byte, and split in two at every position.
 fn decoded_to(most_bytes: usize, text: &[u8]) -> Vec<Seen> {
     let (events, whole) = fed(most_bytes, &[text]);
     let bytes: Vec<&[u8]> = text.chunks(1).collect();
@@ -204,7 +204,7 @@ fn an_event_is_not_held_back_for_what_may_follow() {
     assert!(decoder.next(&mut &b"data: 1\r\n"[..]).is_none());
     let mut chunk = &b"\r\ndata: 2"[..];
     assert_eq!(decoder.next(&mut chunk).unwrap().unwrap().data, Some(&b"1"[..]));
-    // The line feed that belongs to the blank line is still there, and is no line of its own.
+    // The line feed of the blank line is left in the chunk, and is not a line of its own.
     assert_eq!(chunk, b"\ndata: 2");
     assert!(decoder.next(&mut chunk).is_none());
     assert_eq!(decoder.next(&mut &b"\r\r"[..]).unwrap().unwrap().data, Some(&b"2"[..]));
@@ -224,7 +224,7 @@ fn what_is_held_is_bounded_and_given_back() {
     assert_eq!(format!("{decoder:?}"), "SseDecoder { waiting: 1, skipping: true, .. }");
     assert!(decoder.next(&mut &b"\n\n"[..]).is_none());
     decoder.release();
-    // Only the byte order mark, which can come once, makes it other than a new one.
+    // Only the state of the byte order mark, which can occur once, differs from that of a new decoder.
     let mut fresh = SseDecoder::new(1 << 10);
     assert!(fresh.next(&mut &b"\n"[..]).is_none());
     assert_eq!(decoder, fresh);

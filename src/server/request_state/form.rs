@@ -1,6 +1,6 @@
-//! The text form: `s1.<expiry in nanoseconds, hexadecimal>.<payload>.<tag>`, the last two in
-//! base64url. There is one text for every value, so a text that was changed anywhere is another value
-//! or none.
+//! The text form: `s1.<expiry in nanoseconds, hexadecimal>.<payload>.<tag>`, with payload and tag in base64url.
+//!
+//! The form is canonical: every value has exactly one text, so a modified text has another value or is invalid.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,10 +12,10 @@ use crate::time::Instant;
 
 const VERSION: &str = "s1";
 
-/// The version, the longest expiry, the tag, and the dots.
+/// The bytes of the version, the longest expiry, the tag, and the dots.
 const OVERHEAD: usize = 2 + 16 + 43 + 3;
 
-/// What a text says.
+/// The parts of a text.
 pub(super) struct Parts {
     pub(super) payload: Vec<u8>,
     pub(super) expiry: Instant,
@@ -32,9 +32,9 @@ pub(super) fn write(payload: &[u8], expiry: Instant, tag: &[u8; 32]) -> String {
     text
 }
 
-/// `None` if it is no text of ours, or its payload is longer than this.
+/// Reads a text. Returns `None` if it is malformed, or its payload is longer than `payload_bytes`.
 pub(super) fn read(state: &Str<'_>, payload_bytes: usize) -> Option<Parts> {
-    // Before anything is copied. Escapes count as what they stand for.
+    // The length is checked before anything is copied. An escape counts as one character.
     if state.chars().nth(longest(payload_bytes)).is_some() {
         return None;
     }
@@ -52,11 +52,11 @@ pub(super) fn read(state: &Str<'_>, payload_bytes: usize) -> Option<Parts> {
 }
 
 pub(super) fn nanoseconds(instant: Instant) -> u64 {
-    // An instant is a number of this kind.
+    // `Instant` is a `u64` of nanoseconds, so this never saturates.
     u64::try_from(instant.since_epoch().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Small digits, and no zero in front of others.
+/// Reads a number in lowercase digits without leading zeros.
 fn hexadecimal(text: &str) -> Option<Instant> {
     let digits = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let canonical = text == "0" || !text.starts_with('0');

@@ -1,12 +1,11 @@
-//! The message that a tag is made over.
+//! The message that is authenticated by the tag.
 //!
 //! ```text
 //! domain | principal | expiry | method | name | uri | arguments | payload
 //! ```
 //!
-//! Numbers have eight bytes, texts and bytes have their length in front, and what may be absent has a
-//! byte that says whether it is there. So a message can be read in one way only, and no two different
-//! things give the same one.
+//! Numbers take eight bytes, texts and byte strings are prefixed with their length, and optional parts with a
+//! presence byte. So the encoding is injective: different values give different messages.
 
 use alloc::vec::Vec;
 
@@ -15,8 +14,8 @@ use super::form::nanoseconds;
 use crate::json::{Raw, Str};
 use crate::time::Instant;
 
-/// Tells our messages from any other that is authenticated with the same key. It has the version of
-/// the text form, and every one is as long as this one.
+/// Separates these messages from any others that are authenticated with the same key. It contains the version of the
+/// text form, and must keep its length in every version.
 const DOMAIN: &[u8] = b"mcp-sansio requestState s1";
 
 pub(super) fn of(payload: &[u8], binding: &Binding<'_>, expiry: Instant) -> Vec<u8> {
@@ -49,7 +48,7 @@ fn bytes(message: &mut Vec<u8>, bytes: &[u8]) {
     message.extend_from_slice(bytes);
 }
 
-/// As code points, four bytes each: a string may hold what UTF-8 has no form for.
+/// Writes a text as code points, four bytes each: a string may hold lone surrogates, which UTF-8 cannot encode.
 fn text(message: &mut Vec<u8>, text: &Str<'_>) {
     number(message, text.code_points().count() as u64);
     for point in text.code_points() {

@@ -1,13 +1,11 @@
 //! `requestState` that a server can trust when it comes back.
 //!
-//! A server that ends a request with `input_required` can hand the client a text, and gets it back
-//! with the retry
-//! ([multi round-trip requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
-//! So the server itself need not remember anything: another instance, or the same one after a restart,
-//! goes on from the text alone. But whoever sends it may have made it up, changed it, kept it for a
-//! year, or got it for something else. A [`StateSealer`] notices that: it puts a tag on a payload of
-//! the application, and the tag covers the payload, who asks, until when the text is good, and the
-//! request that it belongs to ([`Binding`]).
+//! A server that answers a request with `input_required` can hand the client a text, and receives it again with the
+//! retry ([multi round-trip requests](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
+//! So the server itself keeps no state: another instance, or the same one after a restart, continues from the text
+//! alone. But a client may have invented or modified the text, kept it for a year, or received it for another
+//! request. A [`StateSealer`] detects that: it adds a tag to a payload of the application. The tag covers the
+//! payload, the principal, the expiry and the request ([`Binding`]).
 //!
 //! The crate has no cryptography. The host brings it, as an [`Authenticator`]:
 //!
@@ -49,23 +47,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What it does not do
+//! # Limitations
 //!
-//! - **It hides nothing.** The client can read the payload. Encrypt what it must not see before
-//!   sealing it.
-//! - **It is not single use.** The same text opens as often as it comes until it expires, and a
-//!   client may well send it twice, because the network failed or because it gains by it. Either what
-//!   the request does can be done twice, or the host keeps a store: put a nonce into the payload, and
-//!   refuse one that has been used. [`OpenedState::expiry`] says how long to remember it; after that
-//!   the text is refused anyway.
-//! - **It tells identical requests of one principal apart only if something does.** Two equal calls
-//!   that run side by side can swap their states. A nonce in the payload tells them apart, too.
+//! - **The payload is not hidden.** The client can read it. Encrypt secrets before sealing them.
+//! - **A text is not single use.** The same text opens any number of times until it expires, and a client may send it
+//!   twice after a network failure or to its own advantage. Either make the request idempotent, or keep a store in
+//!   the host: put a nonce into the payload, and refuse a used nonce. Remember it until [`OpenedState::expiry`];
+//!   after that the text is refused anyway.
+//! - **Identical requests of one principal share a binding.** Two equal calls that run in parallel can swap their
+//!   states. A nonce in the payload distinguishes them.
 //!
 //! # Several instances
 //!
-//! One can open what another has sealed if three things are the same everywhere: the key, the number
-//! of a [`Principal`](crate::Principal), and the epoch of [`Instant`] (the adapters use the Unix
-//! epoch). Servers that are not the same service need keys of their own.
+//! An instance can open the state that another one has sealed if three things are equal on both: the key, the number
+//! of the [`Principal`](crate::Principal), and the epoch of [`Instant`] (the adapters use the Unix epoch). Servers of
+//! different services need different keys.
 
 mod binding;
 mod form;
@@ -81,23 +77,23 @@ use crate::json::Str;
 use crate::time::Instant;
 use form::Parts;
 
-/// Makes and checks tags over messages, with a key that only the host has: a message authentication
-/// code such as HMAC-SHA-256.
+/// Computes and verifies tags over messages with a secret key of the host: a message authentication code such as
+/// HMAC-SHA-256.
 ///
-/// It has to be one that nobody can forge without the key; a checksum is none. A longer tag may be
-/// cut to 32 bytes, a shorter one will not do.
+/// The code must be unforgeable without the key; a checksum is not. A longer tag may be truncated to 32 bytes, and a
+/// shorter one is not supported.
 ///
-/// To change keys, let [`tag`](Self::tag) use the new one and [`verify`](Self::verify) take both. Of
-/// several instances, each has to verify with the new key before one of them signs with it. The old
-/// key can go when everything it signed has expired.
+/// To rotate keys, let [`tag`](Self::tag) use the new key and [`verify`](Self::verify) accept both. With several
+/// instances, each of them must verify with the new key before any of them signs with it. Drop the old key when all
+/// its texts have expired.
 pub trait Authenticator {
-    /// The tag over the message, by the key that signs.
+    /// Returns the tag over the message, made with the signing key.
     fn tag(&self, message: &[u8]) -> [u8; 32];
 
-    /// Whether the tag is one over the message, by any of the keys that are good.
+    /// Whether the tag is valid for the message with any accepted key.
     ///
-    /// It must take the same time wherever the tag is wrong, or the tag can be guessed byte by byte.
-    /// What cryptographic libraries offer for the purpose does; `==` does not.
+    /// The comparison must take constant time, or the tag can be guessed byte by byte. Cryptographic libraries
+    /// provide such a comparison; `==` is not one.
     fn verify(&self, message: &[u8], tag: &[u8; 32]) -> bool;
 }
 
@@ -113,8 +109,7 @@ impl<A: Authenticator + ?Sized> Authenticator for &A {
 
 /// Seals payloads of the application into texts for `requestState`, and opens them again.
 ///
-/// It has no state but the key and a bound: a fresh one opens what another has sealed. `Debug` does
-/// not show the key.
+/// It holds only the key and a limit: a new sealer opens the texts of an earlier one. `Debug` does not show the key.
 #[derive(Clone, Copy)]
 pub struct StateSealer<A> {
     authenticator: A,
@@ -122,26 +117,25 @@ pub struct StateSealer<A> {
 }
 
 impl<A: Authenticator> StateSealer<A> {
-    /// A sealer for payloads of at most 64 KiB.
+    /// Returns a sealer for payloads of at most 64 KiB.
     pub const fn new(authenticator: A) -> Self {
         Self { authenticator, payload_bytes: 64 * 1024 }
     }
 
-    /// The longest payload in bytes, sealed or opened. Default 64 KiB: state is carried to the client
-    /// and back in every round.
+    /// Sets the maximum length of a payload in bytes, for sealing and opening. Default 64 KiB: the state travels to
+    /// the client and back in every round.
     ///
-    /// Texts are a third longer than their payloads, and 64 bytes. Longer ones are refused unread.
+    /// A text is a third longer than its payload, plus 64 bytes. Longer texts are refused unread.
     #[must_use]
     pub const fn payload_bytes(mut self, bytes: usize) -> Self {
         self.payload_bytes = bytes;
         self
     }
 
-    /// Seals a payload for a request, until the expiry.
+    /// Seals a payload for a request until `expiry`.
     ///
-    /// The text is good while the time is before the expiry, so it should be as far away as a person
-    /// may take to answer, and no further. Work and memory are linear in the length of the payload
-    /// and of the request.
+    /// The text is valid before `expiry`, so choose an expiry that gives a person enough time to answer, and no more.
+    /// Work and memory are linear in the length of the payload and of the request.
     ///
     /// # Errors
     ///
@@ -159,14 +153,14 @@ impl<A: Authenticator> StateSealer<A> {
         Ok(SealedState::new(form::write(payload, expiry, &tag)))
     }
 
-    /// Opens what came back as `requestState` of a request, `now`.
+    /// Opens the `requestState` that came back with a request.
     ///
-    /// Total: any text gives the payload that was sealed for this request or an error. Work and
-    /// memory are linear in the length of the text, as far as it is read, and of the request.
+    /// Total: any text gives the payload that was sealed for this request, or an error. Work and memory are linear in
+    /// the length of the text, up to the limit, and of the request.
     ///
     /// # Errors
     ///
-    /// [`OpenError`] if it is not a text that was sealed for this request, or has expired.
+    /// [`OpenError`] if the text was not sealed for this request, or has expired.
     pub fn open(
         &self,
         state: &Str<'_>,
@@ -178,7 +172,7 @@ impl<A: Authenticator> StateSealer<A> {
         if !self.authenticator.verify(&message::of(&payload, binding, expiry), &tag) {
             return Err(OpenError::NotAuthentic);
         }
-        // Looked at last: of a text that anybody can have made, the expiry says nothing.
+        // The expiry is checked last: only the tag makes it trustworthy.
         if expiry <= now {
             return Err(OpenError::Expired);
         }

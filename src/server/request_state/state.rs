@@ -1,4 +1,4 @@
-//! States as they go out and as they come back, and why they do not.
+//! `SealedState`, `OpenedState` and their errors.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,10 +8,9 @@ use serde::ser::{Serialize, Serializer};
 
 use crate::time::Instant;
 
-/// A text for `requestState`: one line of ASCII, without anything that JSON has to escape.
+/// A text for `requestState`: one line of ASCII without characters that JSON escapes.
 ///
-/// It is good for whoever can send the request it belongs to, so it should not get into logs:
-/// `Debug` shows the length only.
+/// Anyone who can send the matching request can use the text, so keep it out of logs: `Debug` shows only its length.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SealedState {
     text: String,
@@ -22,12 +21,12 @@ impl SealedState {
         Self { text }
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The text, to keep.
+    /// Returns the text as an owned string.
     pub fn into_string(self) -> String {
         self.text
     }
@@ -51,13 +50,13 @@ impl fmt::Debug for SealedState {
     }
 }
 
-/// What was in a state that has come back. `Debug` shows the length of the payload only.
+/// The content of a state that a client has returned. `Debug` shows only the length of the payload.
 #[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct OpenedState {
-    /// What the application sealed.
+    /// The payload that the application sealed.
     pub payload: Vec<u8>,
-    /// When the text stops being good: how long to remember a nonce in the payload.
+    /// The time at which the text expires. A nonce in the payload has to be remembered until then.
     pub expiry: Instant,
 }
 
@@ -68,7 +67,7 @@ impl fmt::Debug for OpenedState {
     }
 }
 
-/// Why a payload was not sealed: the application is at fault.
+/// The reason why a payload was not sealed. The application is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealError {
@@ -77,23 +76,22 @@ pub enum SealError {
     PayloadTooLong,
 }
 
-/// Why a state that came back is of no use.
+/// The reason why a returned state was refused.
 ///
-/// Answer with [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS), or ask for the input again, with
-/// a new state. Do not go on as if there had been no state unless that is harmless.
+/// Answer with [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS), or require the input again with a new state. Do
+/// not continue as without a state unless that is harmless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// No sealer can have made this text, or it is too long: the client is at fault.
+    /// The text is too long, or was not made by a sealer. The client is at fault.
     #[error("the request state is malformed")]
     Malformed,
-    /// It was not sealed by a key that is good, or not for this principal and this request, or
-    /// something has changed it. Which of these cannot be told. The client is at fault, or an old key
-    /// was dropped too early.
+    /// The text was sealed with an unknown key, for another principal or another request, or was modified. These
+    /// cases cannot be distinguished. The client is at fault, or an old key was dropped too early.
     #[error("the request state is not authentic")]
     NotAuthentic,
-    /// It was sealed for this request, and its time is over. Nobody is at fault: a person may have
-    /// taken long, so asking again is kinder.
+    /// The text was sealed for this request, but has expired. No side is at fault: a person may have taken long, so
+    /// it is kinder to ask again.
     #[error("the request state has expired")]
     Expired,
 }

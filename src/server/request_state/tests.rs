@@ -9,7 +9,7 @@ use crate::base64::Base64;
 use crate::handle::Principal;
 use crate::json::Raw;
 
-/// A TOY: a keyed checksum, which anybody can forge. The first key signs, all of them verify.
+/// A TOY: a keyed checksum, which anyone can forge. The first key signs, and all keys verify.
 struct Toy(Vec<u64>);
 
 impl Toy {
@@ -36,7 +36,7 @@ impl Authenticator for Toy {
     }
 }
 
-/// Nothing may be authenticated with it.
+/// An authenticator that must not be called.
 struct Untouchable;
 
 impl Authenticator for Untouchable {
@@ -49,7 +49,7 @@ impl Authenticator for Untouchable {
     }
 }
 
-/// Everything is authentic.
+/// An authenticator that accepts every tag.
 struct Credulous;
 
 impl Authenticator for Credulous {
@@ -91,7 +91,7 @@ fn sealed(payload: &[u8]) -> String {
     toy().seal(payload, &binding(), EXPIRY).expect("short enough").into_string()
 }
 
-/// Proves M-MRTR-40, M-R-18: a fresh sealer needs nothing but the key and the text.
+/// Proves M-MRTR-40, M-R-18: a new sealer needs only the key and the text.
 #[test]
 fn a_fresh_instance_opens_what_another_has_sealed() {
     for payload in [&b""[..], b"x", b"two", b"\0\xff\n\"", &[0xa5; 1000]] {
@@ -126,7 +126,7 @@ fn the_text_and_the_message_have_one_form() {
     assert_eq!(message::of(b"hi", &binding, instant), expected);
 }
 
-/// Proves M-MRTR-29: what is bound cannot slip from one place into another.
+/// Proves M-MRTR-29: a bound value cannot be moved into another field.
 #[test]
 fn different_things_give_different_messages() {
     let by = |principal: u64, method: &str| Binding::new(Principal::new(principal), method);
@@ -185,8 +185,7 @@ fn a_state_is_good_for_its_own_request_only() {
     assert_eq!(open(&stranger, &text, &binding()), Err(OpenError::NotAuthentic));
 }
 
-/// Proves M-MRTR-28: what was changed or made up is no state, and is not even verified if it cannot
-/// have been one.
+/// Proves M-MRTR-28: a modified or invented text is refused, and is not even verified if its form is invalid.
 #[test]
 fn what_no_sealer_can_have_made_is_malformed() {
     let good = format!("s1.1f.aGk_.{TAG}");
@@ -241,8 +240,8 @@ fn what_no_sealer_can_have_made_is_malformed() {
     assert_eq!(opened.map(|opened| opened.payload), Ok(b"hi?".to_vec()), "escapes mean the same");
 }
 
-/// Proves M-MRTR-29, M-R-17: until the expiry and no longer; a forged text is never called expired.
-/// Whoever took too long is asked again, with a fresh state.
+/// Proves M-MRTR-29, M-R-17: a text is valid until its expiry, and a forged text is never reported as expired. A user
+/// who took too long is asked again, with a new state.
 #[test]
 fn a_state_expires() {
     let text = sealed(b"step 2");
@@ -265,8 +264,8 @@ fn a_state_expires() {
     assert_eq!(at(eternal.as_str(), now), Ok(Instant::from_nanos(u64::MAX)));
 }
 
-/// Proves M-MRTR-30, M-R-16: the same text opens again and again; what makes it single use is a
-/// nonce in the payload and a store of the host, which the expiry keeps small.
+/// Proves M-MRTR-30, M-R-16: the same text opens repeatedly. A nonce in the payload and a store of the host make it
+/// single use, and the expiry keeps the store small.
 #[test]
 fn single_use_is_a_store_of_the_host() {
     let text = sealed(b"nonce 5");
@@ -303,7 +302,7 @@ fn keys_can_be_changed() {
     assert_eq!(open(&borrowed, &seal(&new), &binding()), Ok(b"x".to_vec()));
 }
 
-/// Proves M-SECL-05: neither payload, tag, key, name nor argument gets into a log by itself.
+/// Proves M-SECL-05: `Debug` and `Display` reveal neither payload, tag, key, name nor arguments.
 #[test]
 fn a_state_debugs_without_payload() {
     let sealer = StateSealer::new(Toy(vec![0x5ec2_e7aa]));
@@ -348,8 +347,8 @@ fn a_payload_has_a_longest_length() {
     assert_eq!(open(&endless, &sealed(b"x"), &binding()), Ok(b"x".to_vec()));
 }
 
-/// The vectors of [RFC 4648](https://www.rfc-editor.org/rfc/rfc4648#section-10), unpadded, and both
-/// symbols that are of base64url only.
+/// The vectors of [RFC 4648](https://www.rfc-editor.org/rfc/rfc4648#section-10), unpadded, and the two symbols that
+/// only base64url has.
 #[test]
 fn base64_is_that_of_urls() {
     for (bytes, text) in [
@@ -369,7 +368,7 @@ fn base64_is_that_of_urls() {
     }
 }
 
-/// Every text of up to three characters is the one text of its value, or of none.
+/// Every text of up to three characters is either the only text of its value, or invalid.
 #[test]
 fn base64_has_one_text_for_every_value() {
     let mut values = [0; 4];

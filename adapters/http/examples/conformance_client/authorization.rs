@@ -1,4 +1,5 @@
-//! How the client of the suite gets access tokens: nobody sits at a browser, so it follows the redirect itself.
+//! Access tokens for the client of the conformance suite. No user sits at a browser, so the client follows the
+//! redirect itself.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -16,12 +17,12 @@ use serde_json::Value;
 
 use crate::Failure;
 
-/// What the suite expects to find as a client ID metadata document. Nobody fetches it.
+/// The client ID metadata document that the suite expects, which is never fetched.
 const METADATA_DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 const REDIRECT_URI: &str = "http://localhost:3000/callback";
 const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 
-/// Plays the user, the keeper of the key, and the identity provider's client.
+/// The user, the owner of the signing key, and the client of the identity provider.
 struct Host {
     key: Option<SigningKey>,
     id_token: Option<String>,
@@ -62,7 +63,7 @@ impl AuthorizationHost for Host {
     }
 }
 
-/// Goes to a page as a browser would, up to the redirect.
+/// Requests a page as a browser would, and returns the target of the redirect.
 async fn visit(url: &str) -> Result<String, Failure> {
     let request = Request::get(url).body(Full::new(Bytes::new()))?;
     let response = plain().send(request).await?;
@@ -70,7 +71,7 @@ async fn visit(url: &str) -> Result<String, Failure> {
     Ok(location.to_str()?.into())
 }
 
-/// The authorization that a scenario needs.
+/// Creates the authorization for a scenario.
 pub(crate) fn authorization(
     url: &str,
     scenario: &str,

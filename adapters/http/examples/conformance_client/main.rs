@@ -1,8 +1,8 @@
-//! The client that the official conformance suite judges.
+//! The client under test in the official conformance suite.
 //!
-//! Usage, by the suite: `MCP_CONFORMANCE_SCENARIO=tools_call conformance_client URL`. It does what the scenario needs
-//! of a client, and ends with 0 if that went well. The revision is in `MCP_CONFORMANCE_PROTOCOL_VERSION`, and what else
-//! there is to know, as JSON, in `MCP_CONFORMANCE_CONTEXT`.
+//! Usage, by the suite: `MCP_CONFORMANCE_SCENARIO=tools_call conformance_client URL`. The client performs the
+//! operations of the scenario, and exits with 0 on success. `MCP_CONFORMANCE_PROTOCOL_VERSION` contains the
+//! revision, and `MCP_CONFORMANCE_CONTEXT` contains further data as JSON.
 
 mod authorization;
 
@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// Does what a scenario of the conformance suite needs of a client.
+/// Performs the client operations of a scenario of the conformance suite.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -39,7 +39,7 @@ struct Arguments {
     url: String,
 }
 
-/// Calls a tool. That the tool fails is for the suite to judge.
+/// Calls a tool. The suite judges errors of the tool.
 async fn call(server: &Handle<Client>, name: &str, arguments: &Value) -> Result<(), Failure> {
     let mut params = CallToolParams::new(name);
     params.arguments = Some(Raw::from_serialize(arguments)?);
@@ -49,7 +49,7 @@ async fn call(server: &Handle<Client>, name: &str, arguments: &Value) -> Result<
     }
 }
 
-/// The names of the tools, each with its schema.
+/// Returns the names of the tools, each with its schema.
 async fn tools(server: &Handle<Client>) -> Result<Vec<(String, Value)>, Failure> {
     let params = PageParams::default();
     let reply = server.call::<method::ListTools>(&params, CallOptions::new()).await?;
@@ -82,7 +82,7 @@ async fn read_all(server: &Handle<Client>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Calls what the context lists, after the tools have been listed.
+/// Lists the tools, then makes the calls that the context lists.
 async fn call_listed(server: &Handle<Client>) -> Result<(), Failure> {
     tools(server).await?;
     let context: Value = serde_json::from_str(&var("MCP_CONFORMANCE_CONTEXT")?)?;
@@ -100,7 +100,7 @@ async fn echo_schema(server: &Handle<Client>) -> Result<(), Failure> {
     call(server, "json_schema_echo", &json!({ "schema": focal.1 })).await
 }
 
-/// Answers what the server asks of the user: yes, with everything that is filled in beforehand.
+/// Accepts each elicitation, with the default values of its fields.
 async fn answer(exchange: Exchange<Client>) -> Result<(), RespondError> {
     let ServerRequest::Elicit(params) = &exchange.request().kind else {
         return exchange.reject(ErrorCode::METHOD_NOT_FOUND, "only the user is here");
@@ -134,7 +134,7 @@ async fn play(server: &Handle<Client>, scenario: &str) -> Result<(), Failure> {
         "http-custom-headers" => call_listed(server).await,
         "json-schema-ref-no-deref" => tools(server).await.map(|_| ()),
         "json-schema-2020-12-preservation" => echo_schema(server).await,
-        // The rest is about how tools are called, whichever these are.
+        // The other scenarios test how tools are called, independent of the tools.
         _ => call_all(server).await,
     }
 }
@@ -144,7 +144,7 @@ async fn run(arguments: &Arguments) -> Result<(), Failure> {
     config.capabilities.roots = Some(ListChanged::default());
     config.capabilities.elicitation = Some(Default::default());
     config.capabilities.sampling = Some(Default::default());
-    // The servers of the suite serve more than they say that they have.
+    // The servers of the suite serve more than they declare.
     config.connection.capability_policy = CapabilityPolicy::Off;
     if let Some(revision) = var("MCP_CONFORMANCE_PROTOCOL_VERSION")
         .ok()

@@ -1,11 +1,11 @@
-//! A server with something of everything behind HTTP, to try clients with.
+//! A server behind HTTP that exercises every feature, for testing clients.
 //!
-//! Usage: `cargo run -p mcp-sansio-http --example everything_http -- --port 3000`, then point a client at
-//! `http://127.0.0.1:3000/mcp`. It has what `everything_server` has on standard input and output, for clients with
-//! a session and for those without one.
+//! Usage: `cargo run -p mcp-sansio-http --example everything_http -- --port 3000`, then connect a client to
+//! `http://127.0.0.1:3000/mcp`. The server has the features of `everything_server`, which uses standard input and
+//! output, for clients with and without a session.
 //!
-//! `--protected ISSUER` lets only those in who have an access token of that authorization server. The example
-//! `authorization_server` is one to try it with.
+//! `--protected ISSUER` requires an access token of that authorization server. The example `authorization_server`
+//! can serve as one.
 
 #[path = "../../../../examples/everything_server/everything/mod.rs"]
 mod everything;
@@ -27,21 +27,20 @@ use mcp_sansio_http::{
 use mcp_sansio_std::Handler as _;
 use tokio::net::TcpSocket;
 
-/// An MCP server with something of everything, on http://127.0.0.1:PORT/mcp.
+/// An MCP server that exercises every feature, on http://127.0.0.1:PORT/mcp.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// The port to listen on; 0 for one that is free
+    /// The port to listen on; 0 for any free port
     #[arg(long, default_value_t = 3000)]
     port: u16,
     /// The path of the endpoint
     #[arg(long, default_value = "/mcp", value_parser = path)]
     path: String,
-    /// Let only those in who have an access token of this authorization server, with the scope mcp:use, and mcp:tools to
-    /// call a tool
+    /// Require an access token of this authorization server, with the scope mcp:use, and mcp:tools to call a tool
     #[arg(long, value_name = "ISSUER")]
     protected: Option<String>,
-    /// The URL that clients know the endpoint by, with `--protected` [default: that of this address]
+    /// The URL by which clients know the endpoint, with `--protected` [default: that of this address]
     #[arg(long, requires = "protected")]
     url: Option<String>,
 }
@@ -50,13 +49,13 @@ fn path(text: &str) -> Result<String, String> {
     if text.starts_with('/') { Ok(text.into()) } else { Err("it begins with a slash".into()) }
 }
 
-/// Its tools block, so each runs on a thread of its own.
+/// Runs each handler on a thread of its own, because the tools block.
 struct Blocking(Arc<everything::Everything>);
 
 impl Handler<Server> for Blocking {
     async fn serve(&self, exchange: Exchange) {
         let everything = Arc::clone(&self.0);
-        // A tool that panics has its request answered by the exchange that it drops.
+        // If a tool panics, the dropped exchange responds to the request.
         _ = tokio::task::spawn_blocking(move || everything.serve(&exchange)).await;
     }
 
@@ -68,10 +67,10 @@ impl Handler<Server> for Blocking {
 fn options() -> EndpointOptions {
     let mut options = EndpointOptions::new();
     options.connection = ConnectionOptions::new().tasks(SharedTasks::default());
-    // For the oldest clients.
+    // For clients of 2024-11-05.
     options.one_stream = Some(OneStreamPaths::default());
     for tool in everything::tools() {
-        // A tool whose schema says what it may not is as good as one that says nothing.
+        // A tool with invalid header annotations is treated like a tool without any.
         if let Ok(headers) = ParamHeaders::of(&tool.input_schema)
             && !headers.is_empty()
         {
@@ -82,7 +81,7 @@ fn options() -> EndpointOptions {
 }
 
 async fn run(arguments: Arguments) -> std::io::Result<()> {
-    // `TcpListener::bind` has no more than 128 clients wait to be accepted, and the next one tries again after a second.
+    // The backlog of `TcpListener::bind` is only 128 clients, and a further client retries after a second.
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
     socket.bind((Ipv4Addr::LOCALHOST, arguments.port).into())?;
@@ -94,7 +93,7 @@ async fn run(arguments: Arguments) -> std::io::Result<()> {
         let known_as = arguments.url.as_ref().unwrap_or(&url);
         options = options.protect(protected::protection(known_as, issuer)?);
     }
-    // Whoever would read this may be gone.
+    // Standard output may be closed.
     _ = writeln!(std::io::stdout(), "{url}");
     let everything = Blocking(Arc::new(everything::Everything::default()));
     let endpoint = Endpoint::with(everything::config(), options, everything);

@@ -1,4 +1,4 @@
-//! The endpoint as the resource server of an authorization server.
+//! The endpoint as a resource server.
 
 use std::io;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use mcp_sansio::auth::{Scopes, WebUrl};
 use mcp_sansio_http::{JwtVerifier, Protection, Transport, plain};
 use serde_json::Value;
 
-/// Longest document of an authorization server in bytes.
+/// The maximum length of a document of an authorization server in bytes.
 const DOCUMENT_BYTES: usize = 64 << 10;
 
-/// How long an authorization server may take.
+/// The timeout of a request to an authorization server.
 const WITHIN: Duration = Duration::from_secs(10);
 
-/// Lets those in who have a token of this issuer for this URL: with the scope `mcp:use`, and `mcp:tools` to call a tool.
+/// Requires a token of this issuer for this URL: with the scope `mcp:use`, and `mcp:tools` to call a tool.
 pub(crate) fn protection(url: &str, issuer: &str) -> io::Result<Protection> {
     let resource = ProtectedResource::new(url, issuer).map_err(io::Error::other)?;
     let resource = resource
@@ -31,7 +31,7 @@ fn scopes_for(operation: &Operation<'_>) -> Scopes {
     if operation.method == "tools/call" { Scopes::parse("mcp:tools") } else { Scopes::none() }
 }
 
-/// The keys of an issuer: its metadata name the place.
+/// Fetches the keys of an issuer from the URL in its metadata.
 async fn keys(issuer: String) -> io::Result<String> {
     let url = WebUrl::parse(&issuer).map_err(io::Error::other)?;
     let (origin, path) = (url.origin_text(), url.path().trim_end_matches('/'));

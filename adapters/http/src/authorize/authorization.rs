@@ -1,4 +1,4 @@
-//! `Authorization`: drives an `Authorizer` with a clock, a storage, a host and a listener for redirects.
+//! `Authorization`: drives an `Authorizer` with a clock, a storage, an application and a listener for redirects.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,8 +19,8 @@ use super::redirect::Listener;
 use super::storage::{MemoryStorage, TokenStorage};
 use crate::Transport;
 
-/// Gets access tokens for one MCP server: an [`Authorizer`] with a clock, a storage, a host, and a listener for the return of
-/// the browser. Clones share one authorization, also between connections.
+/// Obtains access tokens for one MCP server: an [`Authorizer`] with a clock, a storage, an application, and a
+/// listener for the redirect of the browser. Clones share one authorization, also across connections.
 ///
 /// ```no_run
 /// use mcp_sansio_http::mcp_sansio::ClientConfig;
@@ -59,18 +59,18 @@ pub struct Authorization {
     pub(super) shared: Arc<Shared>,
 }
 
-/// What the copies of an authorization share.
+/// The state that the clones of an authorization share.
 pub(super) struct Shared {
     state: Mutex<State>,
     /// Wakes the task that carries out effects.
     pub(super) wake: Arc<Notify>,
     pub(super) host: Arc<dyn AuthorizationHost>,
     pub(super) storage: Arc<dyn TokenStorage>,
-    /// What was stored has been read.
+    /// Set once the stored state has been read.
     loaded: OnceCell<()>,
-    /// The clock of connections, which stands still while a user is asked.
+    /// The clock of connections, which stops while a user is asked.
     connections: Clock,
-    /// The clock of the machine.
+    /// The clock of the authorizer.
     clock: Clock,
 }
 
@@ -79,14 +79,14 @@ pub(super) struct State {
     waiting: HashMap<RequestKey, oneshot::Sender<Verdict>>,
     requests: u64,
     stopped: Option<StoppedClock>,
-    /// Carries out effects.
+    /// The task that carries out effects.
     task: Option<JoinHandle<()>>,
-    /// Listens for the return of the browser.
+    /// The listener for the redirect of the browser.
     pub(super) listener: Option<Listener>,
 }
 
 impl Authorization {
-    /// With a storage in memory.
+    /// Creates an authorization with a storage in memory.
     pub fn new(config: AuthorizerConfig, host: impl AuthorizationHost) -> Self {
         let state = State {
             authorizer: Authorizer::new(Arc::new(config)),
@@ -108,11 +108,11 @@ impl Authorization {
         Self { shared: Arc::new(shared) }
     }
 
-    /// With another storage.
+    /// Sets another storage.
     ///
     /// # Panics
     ///
-    /// If the authorization has been copied already: a storage cannot be changed while it is used.
+    /// If the authorization was already cloned: a storage cannot be changed while it is used.
     #[must_use]
     pub fn storage(mut self, storage: impl TokenStorage) -> Self {
         let shared = Arc::get_mut(&mut self.shared).expect("the authorization is not shared yet");
@@ -120,37 +120,37 @@ impl Authorization {
         self
     }
 
-    /// The browser has come back with this URL. For hosts that receive that themselves.
+    /// Handles the redirect of the browser to this URL, for applications that receive the redirect themselves.
     pub fn redirected(&self, url: &str) -> Redirected {
         self.with(|authorizer, now| authorizer.redirected(url, now))
     }
 
-    /// The user has given up: the requests that wait for the login end.
+    /// Ends the login because the user has given up. The requests that wait for it fail.
     pub fn abandon(&self) {
         self.with(Authorizer::abandoned);
     }
 
-    /// Forgets the tokens, also in the storage, but not the registrations.
+    /// Discards the tokens, also in the storage, but keeps the registrations.
     pub fn log_out(&self) {
         self.with(|authorizer, _| authorizer.log_out());
     }
 
-    /// Which part of an authorization is under way.
+    /// Returns the current stage.
     pub fn stage(&self) -> Stage {
         self.lock().authorizer.stage()
     }
 
-    /// The scopes that were granted, `None` if there is no token.
+    /// Returns the granted scopes, or `None` if there is no token.
     pub fn granted(&self) -> Option<mcp_sansio::auth::Scopes> {
         self.lock().authorizer.granted().cloned()
     }
 
-    /// The clock for connections that use this authorization. It stands still while a user is asked.
+    /// Returns the clock of connections that use this authorization. The clock stops while a user is asked.
     pub fn clock(&self) -> Clock {
         self.shared.connections.clone()
     }
 
-    /// Does something with the machine, and sees to it that its effects are carried out.
+    /// Calls a function with the authorizer, and wakes the task that carries out its effects.
     pub(super) fn with<T>(&self, act: impl FnOnce(&mut Authorizer, Instant) -> T) -> T {
         let mut state = self.lock();
         let outcome = act(&mut state.authorizer, self.shared.clock.now());
@@ -177,8 +177,8 @@ impl Authorization {
         Arc::downgrade(&self.shared)
     }
 
-    /// Begins to carry out effects, after what is stored has been read, and begins again if that has ended: with the runtime
-    /// that it ran on, or because a function of the host has panicked.
+    /// Reads the stored state once, and starts the task that carries out effects. The task is started again if it
+    /// has ended: with the runtime that it ran on, or because a function of the application panicked.
     pub(super) async fn start(&self, transport: &impl Transport) {
         let load = async {
             let storage = Arc::clone(&self.shared.storage);
@@ -196,7 +196,7 @@ impl Authorization {
         }
     }
 
-    /// No effect is carried out any more, so those who wait do so in vain: they fail, and the user is not waited for.
+    /// Fails all waiting requests and ends a login in progress, because no more effects are carried out.
     pub(super) fn stopped(&self) {
         self.with(Authorizer::abandoned);
         self.lock().waiting.clear();
@@ -208,7 +208,7 @@ impl Authorization {
         }
     }
 
-    /// A name for a request that may have to wait.
+    /// Creates a ticket for a request that may have to wait.
     pub(super) fn request(&self) -> Ticket {
         let mut state = self.lock();
         state.requests += 1;
@@ -218,14 +218,14 @@ impl Authorization {
         Ticket { authorization: self.clone(), key, released }
     }
 
-    /// The next effect that is not for a request that waits; those are carried out here.
+    /// Returns the next effect for the task. Releases of waiting requests are carried out here.
     pub(super) fn next_effect(&self) -> Option<Effect> {
         let mut state = self.lock();
         loop {
             match state.authorizer.poll_effect()? {
                 Effect::Release { request, verdict } => {
                     if let Some(sender) = state.waiting.remove(&request) {
-                        // Who does not wait any more does not want to know.
+                        // The request may no longer wait.
                         _ = sender.send(verdict);
                     }
                 }
@@ -234,7 +234,7 @@ impl Authorization {
         }
     }
 
-    /// When time brings something about.
+    /// Returns the time of the authorizer's next timeout.
     pub(super) fn deadline(&self) -> Option<std::time::Instant> {
         let due = self.lock().authorizer.poll_timeout();
         due.and_then(|due| self.shared.clock.monotonic(due))
@@ -243,12 +243,12 @@ impl Authorization {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // The task that carries out effects ends.
+        // Let the task that carries out effects end.
         self.wake.notify_one();
     }
 }
 
-/// Without tokens.
+/// Omits the tokens.
 impl fmt::Debug for Authorization {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -258,7 +258,7 @@ impl fmt::Debug for Authorization {
     }
 }
 
-/// A request that may have to wait. Dropped, it is forgotten.
+/// A request that may have to wait. Dropping it makes the authorizer forget the request.
 pub(super) struct Ticket {
     authorization: Authorization,
     pub(super) key: RequestKey,

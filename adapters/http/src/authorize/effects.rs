@@ -46,7 +46,7 @@ pub(super) async fn carry_out_all<T: Transport>(
     }
 }
 
-/// The end of the task, however it comes about.
+/// A drop guard that reports the end of the task, whatever its cause.
 struct End(Weak<Shared>);
 
 impl Drop for End {
@@ -70,7 +70,7 @@ async fn carry_out<T: Transport>(
         }
         Effect::Save(saved) => {
             let (storage, is_held) = (Arc::clone(&shared.storage), held.is_some());
-            // A storage that hangs must not hold up everybody who waits for a token.
+            // A storage that hangs must not block every request that waits for a token.
             let saving = timeout(2 * LOCKED_FOR, guarded(save(storage, saved, is_held)));
             if let Err(error) = saving.await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
             {
@@ -84,7 +84,7 @@ async fn carry_out<T: Transport>(
         }
         Effect::OpenUrl(url) => {
             let authorization = authorization.clone();
-            // It may take as long as the user takes.
+            // The application may need as long as its user.
             drop(tokio::spawn(async move { host.open_url(&url, &authorization).await }));
         }
         Effect::NeedClient { job, issuer } => answer(
@@ -120,17 +120,18 @@ async fn carry_out<T: Transport>(
     }
 }
 
-/// How long to wait for another process that holds the storage. It refreshes its token, which takes that long at most.
+/// The time to wait for a lock held by another process. That process refreshes its token, which takes at most this
+/// long.
 const LOCKED_FOR: Duration = Duration::from_secs(30);
 
-/// Stores this unless another process has stored something newer.
+/// Stores this state, unless the stored state is newer.
 async fn save(storage: Arc<dyn TokenStorage>, saved: Saved, is_held: bool) -> io::Result<()> {
-    // The lock covers reading and writing. A storage that cannot be locked is written all the same.
+    // The lock covers reading and writing. A storage that cannot be locked is written anyway.
     let _lock = match is_held {
         true => None,
         false => timeout(LOCKED_FOR, storage.lock()).await.ok().and_then(Result::ok),
     };
-    // What cannot be read is replaced.
+    // An unreadable state is replaced.
     let stored = storage.load().await.ok().flatten();
     if stored.is_some_and(|stored| stored.is_newer_than(&saved)) {
         return Ok(());
@@ -138,7 +139,7 @@ async fn save(storage: Arc<dyn TokenStorage>, saved: Saved, is_held: bool) -> io
     storage.save(&saved).await
 }
 
-/// Calls a function of the host, and passes its result to the machine.
+/// Calls a function of the application and passes its result to the authorizer.
 fn answer<V: Send + 'static>(
     authorization: &Authorization,
     job: JobId,
@@ -157,7 +158,7 @@ fn answer<V: Send + 'static>(
     }));
 }
 
-/// Takes hold of the storage and reads it. A storage that fails is done without.
+/// Locks the storage and reads it. If the storage fails, the authorization continues without it.
 async fn claim(authorization: &Authorization, job: JobId, held: &mut Option<StorageLock>) {
     let storage = Arc::clone(&authorization.shared.storage);
     let work = async move {
@@ -169,7 +170,7 @@ async fn claim(authorization: &Authorization, job: JobId, held: &mut Option<Stor
     let claimed: io::Result<(StorageLock, Option<Saved>)> = match within {
         Some(deadline) => match timeout_at(deadline, work).await {
             Ok(claimed) => claimed,
-            // The machine has given up, too.
+            // The authorizer's stage times out as well.
             Err(_) => return,
         },
         None => work.await,
@@ -187,7 +188,7 @@ async fn claim(authorization: &Authorization, job: JobId, held: &mut Option<Stor
     authorization.with(|authorizer, now| authorizer.claimed(job, saved, now));
 }
 
-/// Makes ready for the return of the browser.
+/// Prepares for the redirect of the browser.
 async fn prepare(authorization: &Authorization, job: JobId, registered: Option<&str>) {
     let redirect_uri = match authorization.shared.host.redirect_uri() {
         Some(uri) => Ok(uri),
@@ -204,14 +205,14 @@ async fn prepare(authorization: &Authorization, job: JobId, registered: Option<&
     });
 }
 
-/// Runs something of the host's that may panic.
+/// Runs a future of the application that may panic.
 pub(super) async fn guarded<V: Send + 'static>(
     work: impl Future<Output = io::Result<V>> + Send + 'static,
 ) -> io::Result<V> {
     AbortOnDrop(tokio::spawn(work)).await
 }
 
-/// A task that ends when the future that waits for it is dropped.
+/// A task that is aborted when the future that waits for it is dropped.
 struct AbortOnDrop<V>(tokio::task::JoinHandle<io::Result<V>>);
 
 impl<V> Future for AbortOnDrop<V> {

@@ -15,14 +15,14 @@ use super::authorization::{Authorization, Shared};
 use crate::transport_error::chain;
 use crate::{SendError, Transport};
 
-/// A response that has been read.
+/// A response whose body was read.
 struct Read {
     status: u16,
     retry_after: Option<String>,
     body: Bytes,
 }
 
-/// Makes a request, and passes its response to the machine.
+/// Sends a request and passes its response to the authorizer.
 pub(super) async fn fetch<T: Transport>(shared: Weak<Shared>, transport: T, fetch: Fetch) {
     let outcome = match tokio::time::timeout(fetch.within, exchange(&transport, &fetch)).await {
         Ok(outcome) => outcome,
@@ -69,7 +69,7 @@ async fn read(response: Response<Incoming>, most_bytes: usize) -> Result<Read, F
     Ok(Read { status, retry_after, body: body.to_bytes() })
 }
 
-/// Why there is no response.
+/// Classifies a transport error.
 fn failure(error: &SendError) -> FetchError {
     let SendError::Unreachable(cause) = error else { return FetchError::Broken };
     let is_forbidden = chain(&**cause).any(|link| {

@@ -1,4 +1,4 @@
-//! Tokens in a file.
+//! `FileStorage`: stores tokens in a file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,12 +12,12 @@ use mcp_sansio::auth::Saved;
 use super::HostFuture;
 use super::storage::{StorageLock, TokenStorage};
 
-/// Keeps tokens in a file that only its owner can read, one file for each MCP server and user.
+/// Stores tokens in a file that only its owner can read, one file for each MCP server and user.
 ///
-/// The file is replaced as a whole, so a crash leaves the old one or the new one. A second file beside it, whose name has
-/// `.lock` at its end, is locked while tokens are refreshed or stored: processes that share the file take turns. A process
-/// that is killed may leave a third one behind, with `.new` in its name. On Windows the files have the permissions of their
-/// folder.
+/// The file is replaced atomically, so a crash leaves the old or the new file. Processes that share the file take
+/// turns: while tokens are refreshed or stored, a second file is locked, whose name has the suffix `.lock`. A killed
+/// process may leave a third file behind, with `.new` in its name. On Windows the files have the permissions of
+/// their folder.
 #[derive(Clone, Debug)]
 pub struct FileStorage {
     path: PathBuf,
@@ -27,7 +27,7 @@ pub struct FileStorage {
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
 impl FileStorage {
-    /// In this file. It is made when there is something to store; its folder has to be there.
+    /// Uses this file. The file is created when there is something to store; its folder must exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
@@ -36,7 +36,7 @@ impl FileStorage {
     ///
     /// # Errors
     ///
-    /// Those of the system. That there is no file is none.
+    /// Errors of the system. A missing file is not an error.
     pub fn clear(&self) -> io::Result<()> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -55,10 +55,10 @@ impl FileStorage {
 
     fn write(&self, saved: &Saved) -> io::Result<()> {
         static WRITTEN: AtomicU64 = AtomicU64::new(0);
-        // Two may write at once, in this process too, each of them its own file.
+        // Concurrent writes, also in one process, use different files.
         let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
         let new = self.beside(&format!("new{}-{number}", std::process::id()));
-        // One that is there already was left behind, or belongs to somebody who wants to read the tokens.
+        // An existing file was left behind, or belongs to an attacker who would read the tokens.
         _ = fs::remove_file(&new);
         let mut file = private(&new, true)?;
         let text = saved.to_text();
@@ -71,8 +71,8 @@ impl FileStorage {
         replaced
     }
 
-    /// A file in the same folder, whose name is the whole name of this one and more: `a.example` and `a.test` have nothing
-    /// in common.
+    /// Returns a path in the same folder. The suffix is appended to the whole name, so `a.example` and `a.test`
+    /// share no file.
     fn beside(&self, extension: &str) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(".");
@@ -81,7 +81,7 @@ impl FileStorage {
     }
 }
 
-/// Opens a file for writing that only its owner can read. A new file is never a link or the file of another user.
+/// Opens a file for writing that only its owner can read. A new file is never a link or another user's file.
 fn private(path: &Path, is_new: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).create_new(is_new).truncate(false);
@@ -105,7 +105,7 @@ impl TokenStorage for FileStorage {
             while !FileExt::try_lock_exclusive(&file)? {
                 tokio::time::sleep(TRY_AGAIN_AFTER).await;
             }
-            // Closing the file gives the lock up.
+            // Closing the file releases the lock.
             Ok(StorageLock::new(file))
         })
     }

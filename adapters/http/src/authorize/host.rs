@@ -1,4 +1,4 @@
-//! The tasks of the application in an authorization.
+//! `AuthorizationHost`: the tasks of the application in an authorization.
 
 use std::future::Future;
 use std::io;
@@ -13,10 +13,10 @@ pub type HostFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Callbacks of the application: interaction with the user, signing, and assertions.
 pub trait AuthorizationHost: Send + Sync + 'static {
-    /// Shows the URL to the user and opens it in a browser, without a shell. The URL comes from a server: it is `https`, or
-    /// `http` to this machine.
+    /// Shows the URL to the user and opens it in a browser, without a shell. The URL comes from a server: it is
+    /// `https`, or `http` to this machine.
     ///
-    /// The browser comes back to the listener of the [`Authorization`]. If the user gives up, call
+    /// The browser is redirected to the listener of the [`Authorization`]. If the user gives up, call
     /// [`Authorization::abandon`].
     fn open_url<'a>(
         &'a self,
@@ -24,13 +24,13 @@ pub trait AuthorizationHost: Send + Sync + 'static {
         authorization: &'a Authorization,
     ) -> HostFuture<'a, ()>;
 
-    /// The redirect URI, if the application receives the redirect itself and calls
+    /// Returns the redirect URI, if the application receives the redirect itself and calls
     /// [`Authorization::redirected`]. By default the authorization listens at a port of 127.0.0.1.
     fn redirect_uri(&self) -> Option<String> {
         None
     }
 
-    /// Asks the user for a client id at this issuer. It is called only if
+    /// Asks the user for a client id at this issuer. Called only if
     /// [`can_name_client`](mcp_sansio::auth::AuthorizerConfig::can_name_client) is set.
     fn name_client<'a>(&'a self, issuer: &'a str) -> HostFuture<'a, Option<ConfiguredClient>> {
         _ = issuer;
@@ -43,12 +43,12 @@ pub trait AuthorizationHost: Send + Sync + 'static {
         Box::pin(async { None })
     }
 
-    /// An assertion of the identity provider for its user, and its type.
+    /// Returns an assertion of the identity provider for its user, and the token type of the assertion.
     fn assertion(&self) -> HostFuture<'_, Option<(Secret, String)>> {
         Box::pin(async { None })
     }
 
-    /// The storage cannot be read or written. The authorization goes on without.
+    /// Reports that the storage cannot be read or written. The authorization continues without it.
     fn storage_failed(&self, error: io::Error) {
         _ = error;
     }

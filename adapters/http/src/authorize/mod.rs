@@ -1,10 +1,11 @@
-//! Clients of servers that want an access token.
+//! Clients of servers that require an access token.
 //!
-//! - [`Authorized`] is a [`Transport`](crate::Transport) that asks an [`Authorization`] for tokens and repeats what was
-//!   refused for want of one.
-//! - An [`Authorization`] drives an [`Authorizer`](mcp_sansio::auth::Authorizer): it carries out the effects, in order, in
-//!   one task.
-//! - [`AuthorizationHost`] is what the application does: open a browser, name a client, sign. [`TokenStorage`] keeps tokens.
+//! - [`Authorized`] is a [`Transport`](crate::Transport) that obtains tokens from an [`Authorization`], and repeats
+//!   requests that were refused for lack of a token.
+//! - An [`Authorization`] drives an [`Authorizer`](mcp_sansio::auth::Authorizer): it carries out the effects in
+//!   order, in one task.
+//! - [`AuthorizationHost`] contains the tasks of the application: open a browser, name a client, sign.
+//!   [`TokenStorage`] stores tokens.
 
 mod authorization;
 mod effects;

@@ -21,7 +21,7 @@ struct Params<'m> {
     uri: Option<std::borrow::Cow<'m, str>>,
 }
 
-/// The method of the message and what it is about: the tool, the prompt or the resource.
+/// Returns the method of a message and its target: the tool, the prompt or the resource.
 pub(super) fn of(body: &[u8]) -> String {
     let Ok(Message { method: Some(method), params }) = serde_json::from_slice(body) else {
         return String::new();
@@ -30,7 +30,7 @@ pub(super) fn of(body: &[u8]) -> String {
     format!("{method} {about}")
 }
 
-/// The revision that the request says it is of.
+/// Returns the revision that the request declares.
 pub(super) fn revision(head: &Parts) -> Option<Revision> {
     let value = head.headers.get(name::PROTOCOL_VERSION)?;
     value.to_str().ok().and_then(Revision::from_name)

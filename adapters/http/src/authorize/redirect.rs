@@ -1,4 +1,4 @@
-//! The return of the browser to this machine
+//! `Listener`: receives the redirect of the browser on this machine
 //! ([RFC 8252, section 7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3)).
 
 use std::convert::Infallible;
@@ -20,7 +20,7 @@ use tokio::task::AbortHandle;
 
 use super::authorization::{Authorization, Shared};
 
-/// Listens for the return of the browser until it is dropped. A response that is being sent is sent to its end.
+/// Listens for the redirect of the browser until it is dropped. A response in progress is still completed.
 pub(super) struct Listener {
     uri: String,
     accepting: AbortHandle,
@@ -28,11 +28,11 @@ pub(super) struct Listener {
 
 const PATH: &str = "/callback";
 
-/// How long a browser may take to send its request and to read the page.
+/// The time limit for the browser's request and for reading the page.
 const WITHIN: Duration = Duration::from_secs(30);
 
 impl Listener {
-    /// At the port of the URI that was registered, if that is free, or at any.
+    /// Binds to the port of the registered URI if that port is free, otherwise to any port.
     pub(super) async fn bind(shared: Weak<Shared>, registered: Option<&str>) -> io::Result<Self> {
         let registered = registered.and_then(|uri| uri.parse::<Uri>().ok());
         let port = registered.and_then(|uri| uri.port_u16()).unwrap_or(0);
@@ -60,7 +60,7 @@ async fn accept(socket: TcpListener, shared: Weak<Shared>) {
     loop {
         match socket.accept().await {
             Ok((stream, _)) => drop(tokio::spawn(serve(stream, shared.clone()))),
-            // Too many open files, for example: later there may be room.
+            // The process may have too many open files, for example. Accepting is retried later.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
@@ -74,7 +74,7 @@ async fn serve(stream: TcpStream, shared: Weak<Shared>) {
     let mut builder = http1::Builder::new();
     let connection =
         builder.keep_alive(false).serve_connection(TokioIo::new(stream), service_fn(respond));
-    // A browser that goes away has the page that it wants.
+    // A browser that disconnects early needs no error handling.
     _ = tokio::time::timeout(WITHIN, connection).await;
 }
 

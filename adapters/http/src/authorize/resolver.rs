@@ -1,4 +1,4 @@
-//! Names that may lead to forbidden addresses.
+//! `CheckedResolver`: filters the addresses of host names.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -15,21 +15,21 @@ use tower_service::Service;
 
 use super::HostFuture;
 
-/// Resolves names as the system does, and leaves out the addresses that a [`FetchPolicy`] does not allow, so that a server
-/// cannot have a client ask machines in its private network. For [`HttpConnector::new_with_resolver`].
+/// Resolves names like the system, and drops the addresses that a [`FetchPolicy`] forbids. A server therefore cannot
+/// make a client send requests to its private network. For [`HttpConnector::new_with_resolver`].
 #[derive(Clone, Copy, Debug)]
 pub struct CheckedResolver {
     policy: FetchPolicy,
 }
 
 impl CheckedResolver {
-    /// With this policy.
+    /// Creates a resolver with this policy.
     pub const fn new(policy: FetchPolicy) -> Self {
         Self { policy }
     }
 }
 
-/// A client of hyper without TLS that connects only to addresses which the policy allows.
+/// Returns a hyper client without TLS that connects only to addresses which the policy allows.
 pub fn checked(policy: FetchPolicy) -> legacy::Client<HttpConnector<CheckedResolver>, Full<Bytes>> {
     let mut connector = HttpConnector::new_with_resolver(CheckedResolver::new(policy));
     connector.set_nodelay(true);

@@ -1,4 +1,4 @@
-//! The storage of tokens.
+//! `TokenStorage`: the storage of tokens.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,26 +7,26 @@ use mcp_sansio::auth::Saved;
 
 use super::HostFuture;
 
-/// Keeps what an [`Authorization`](super::Authorization) saves, for one MCP server and one user. What it keeps is
-/// confidential.
+/// Stores the state that an [`Authorization`](super::Authorization) saves, for one MCP server and one user. The
+/// state is confidential.
 pub trait TokenStorage: Send + Sync + 'static {
-    /// Reads what is stored, `None` if that is nothing.
+    /// Reads the stored state, or `None` if nothing is stored.
     fn load(&self) -> HostFuture<'_, io::Result<Option<Saved>>>;
 
-    /// Stores this instead of what was stored before. It is called while the storage is held, after what is stored has been
-    /// read and found not to be newer.
+    /// Replaces the stored state. The authorization calls this method while the storage is locked, after the stored
+    /// state was read and found not to be newer.
     fn save<'a>(&'a self, saved: &'a Saved) -> HostFuture<'a, io::Result<()>>;
 
-    /// Waits for an exclusive lock on the storage. While it is locked, no other process refreshes the tokens
-    /// in it, also in other processes.
+    /// Waits for an exclusive lock on the storage, also across processes. While the storage is locked, no other
+    /// process refreshes the tokens in it.
     fn lock(&self) -> HostFuture<'_, io::Result<StorageLock>>;
 }
 
-/// A storage is held until this is dropped.
+/// The lock on a storage. Dropping it unlocks the storage.
 pub struct StorageLock(#[allow(dead_code, reason = "it is dropped")] Box<dyn Send>);
 
 impl StorageLock {
-    /// Holds whatever ends the hold when it is dropped.
+    /// Wraps a value whose drop unlocks the storage.
     pub fn new(held: impl Send + 'static) -> Self {
         Self(Box::new(held))
     }
@@ -38,7 +38,7 @@ impl std::fmt::Debug for StorageLock {
     }
 }
 
-/// Keeps tokens as long as the process runs. Copies are one storage.
+/// Stores tokens as long as the process runs. Clones share one storage.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStorage {
     saved: Arc<Mutex<Option<Saved>>>,
@@ -46,7 +46,7 @@ pub struct MemoryStorage {
 }
 
 impl MemoryStorage {
-    /// With nothing in it.
+    /// Creates an empty storage.
     pub fn new() -> Self {
         Self::default()
     }

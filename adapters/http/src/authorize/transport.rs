@@ -1,4 +1,4 @@
-//! Requests with access tokens.
+//! `Authorized`: a transport that adds access tokens.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -14,37 +14,37 @@ use super::authorization::Authorization;
 use super::operation;
 use crate::{SendError, Transport};
 
-/// A [`Transport`] for a server that wants an access token: requests get the token of an [`Authorization`], and what is
-/// refused with 401, or with 403 for want of scope, waits for another token and is sent again.
+/// A [`Transport`] for a server that requires an access token. Requests carry the token of an [`Authorization`]. A
+/// request that is refused with 401, or with 403 for lack of scope, waits for another token and is sent again.
 ///
-/// The same HTTP request is sent again: a server that answers 401 or 403 has not executed it. Requests with a good
-/// token do not wait for it; those without one wait for the login that is under way. A connection that uses this transport
-/// has no timeouts while a user is asked.
+/// The same HTTP request is sent again: a server that responds with 401 or 403 has not executed it. Only requests
+/// without a valid token wait for a login in progress. A connection that uses this transport has no timeouts while a
+/// user is asked.
 ///
-/// A call fails with [`TransportErrorKind::Authorization`](mcp_sansio::error::TransportErrorKind::Authorization) if there is no
-/// token for it. The [`AuthorizationFailure`] is among the sources of the error.
+/// A call fails with [`TransportErrorKind::Authorization`](mcp_sansio::error::TransportErrorKind::Authorization) if
+/// there is no token for it. The [`AuthorizationFailure`] is among the sources of the error.
 ///
-/// A request that has an `Authorization` field already, because the host has configured one, fails: the two exclude each
-/// other.
+/// A request that already has an `Authorization` field, because the application configured one, fails: the two are
+/// mutually exclusive.
 ///
-/// Requests to authorization servers go by the same transport, which therefore has to speak TLS in most cases. It must not
-/// follow redirects, and should resolve names by a [`CheckedResolver`](super::CheckedResolver).
+/// Requests to authorization servers use the same transport, so it must usually support TLS. The transport must not
+/// follow redirects, and should resolve names with a [`CheckedResolver`](super::CheckedResolver).
 #[derive(Clone, Debug)]
 pub struct Authorized<T> {
     transport: T,
     authorization: Authorization,
 }
 
-/// How often a request is sent at most: without a token, with one, and with more scopes twice.
+/// The maximum number of attempts of a request: without a token, with a token, and twice with more scopes.
 const MOST_ATTEMPTS: usize = 4;
 
 impl<T: Transport> Authorized<T> {
-    /// With the tokens of this authorization.
+    /// Wraps a transport, with the tokens of this authorization.
     pub const fn new(transport: T, authorization: Authorization) -> Self {
         Self { transport, authorization }
     }
 
-    /// The value of the `Authorization` field with the number of its token, once the request may be sent.
+    /// Waits until the request may be sent. Returns the `Authorization` field with the generation of its token.
     async fn permit(&self, url: &str) -> Result<Option<(HeaderValue, u64)>, AuthorizationFailure> {
         for _ in 0..MOST_ATTEMPTS {
             let ticket = self.authorization.request();
@@ -66,7 +66,8 @@ impl<T: Transport> Authorized<T> {
         Ok(None)
     }
 
-    /// Hands a refusal over, and waits for what becomes of the request. `None` if it is not about authorization.
+    /// Passes a refusal to the authorizer, and waits for its decision. Returns `None` if the response is not about
+    /// authorization.
     async fn challenged(
         &self,
         url: &str,
@@ -85,7 +86,7 @@ impl<T: Transport> Authorized<T> {
             StatusCode::FORBIDDEN => challenges.bearer().is_some(),
             _ => false,
         };
-        // What another server says is not about the tokens of this one.
+        // A response of another server does not concern the tokens of this one.
         let is_of_server = || {
             let url = WebUrl::parse(url);
             let same = |url: WebUrl| {
@@ -137,7 +138,7 @@ impl<T: Transport> Transport for Authorized<T> {
             match self.challenged(&url, &response, generation, &body).await {
                 None => {
                     let revision = revision.filter(|_| response.status().is_success());
-                    // A server that fails has perhaps not looked at the token.
+                    // A server that fails may not have checked the token.
                     let generation = generation.filter(|_| !response.status().is_server_error());
                     self.authorization
                         .with(|authorizer, _| authorizer.accepted(generation, revision));

@@ -1,4 +1,4 @@
-//! The scopes of a token and of a request.
+//! `Access`: the verified token of a request, and the check of its scopes.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use super::protection::Protection;
 use crate::body::ResponseBody;
 use crate::endpoint::Inner;
 
-/// Finds out whether a request has a good token.
+/// The pending check of a request's token.
 pub(crate) type Authentication<'a> =
     Pin<Box<dyn Future<Output = Result<Box<Access>, Reply>> + Send + 'a>>;
 
-/// A request with a good token, whose scopes are still to be compared.
+/// A request with a valid token whose scopes are not checked yet.
 pub(crate) struct Access {
     pub(super) protection: Protection,
     pub(super) claims: Arc<Claims>,
     pub(crate) principal: Principal,
-    /// When its response has to end.
+    /// The time at which the response must end.
     pub(super) ends_at: Option<Instant>,
 }
 
@@ -31,20 +31,20 @@ impl Access {
     }
 }
 
-/// Whether a request with this token may do what needs no more than every request. Without a protection it may.
+/// Checks the scopes that every request needs. Succeeds without a protection.
 pub(crate) fn permit(access: Option<&Access>) -> Result<(), Reply> {
     access.map_or(Ok(()), Access::permit)
 }
 
 impl Inner {
-    /// Whether it may do what a body asks for. All scopes are compared at once, so that one challenge names them all.
+    /// Checks the scopes that a body needs. All scopes are checked at once, so that one challenge names them all.
     pub(crate) fn permit_body(&self, access: Option<&Access>, body: &[u8]) -> Result<(), Reply> {
         let Some(access) = access else { return Ok(()) };
         let operations = Operation::all_in(body, &self.limits);
         access.protection.permit(&access.claims.scopes, &operations)
     }
 
-    /// Has a stream end with the token, if that is wanted.
+    /// Ends a stream at the expiry of the token, if that is configured.
     #[inline]
     pub(crate) fn until_expiry(
         &self,

@@ -1,5 +1,4 @@
-//! Scripts of other origins
-//! ([CORS](https://fetch.spec.whatwg.org/#http-cors-protocol)).
+//! Access by scripts of other origins ([CORS](https://fetch.spec.whatwg.org/#http-cors-protocol)).
 
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -13,21 +12,21 @@ use mcp_sansio::http::Reply;
 use crate::body::ResponseBody;
 use crate::exchange::reply;
 
-/// The fields of a response that scripts may read, beside those that are always readable.
+/// The response fields that scripts may read, besides those that are always readable.
 const EXPOSED: HeaderValue =
     HeaderValue::from_static("WWW-Authenticate, Mcp-Session-Id, Retry-After");
 
-/// How long a browser may remember the answer to a preflight request, in seconds.
+/// The time in seconds that a browser may cache the response to a preflight request.
 const REMEMBERED: HeaderValue = HeaderValue::from_static("600");
 
-/// Whether a browser asks if a script may send a request.
+/// Whether a request is a CORS preflight request.
 pub(super) fn is_preflight(parts: &Parts) -> bool {
     parts.method == Method::OPTIONS
         && parts.headers.contains_key(ORIGIN)
         && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// The answer: it may, with these methods. Whether the origin may ask at all has been checked.
+/// Returns the response that permits these methods. The caller has checked the origin.
 pub(super) fn preflight(
     asked: &HeaderMap,
     origin: &HeaderValue,
@@ -37,7 +36,7 @@ pub(super) fn preflight(
     let fields = response.headers_mut();
     fields.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     fields.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(methods));
-    // All that the protocol has: `Mcp-Param-…` is a whole family.
+    // The requested fields are echoed because `Mcp-Param-…` is an open set of names.
     if let Some(wanted) = asked.get(ACCESS_CONTROL_REQUEST_HEADERS) {
         fields.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
     }
@@ -50,7 +49,7 @@ pub(super) fn preflight(
 pub(crate) struct Exposed(pub(super) HeaderValue);
 
 impl Exposed {
-    /// Lets them read it.
+    /// Adds the fields that permit the origin to read the response.
     pub(crate) fn expose(self, fields: &mut HeaderMap) {
         fields.insert(ACCESS_CONTROL_ALLOW_ORIGIN, self.0);
         fields.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);

@@ -1,5 +1,4 @@
-//! Access tokens that are JSON Web Tokens
-//! ([RFC 9068](https://www.rfc-editor.org/rfc/rfc9068)).
+//! `JwtVerifier`: access tokens that are JSON Web Tokens ([RFC 9068](https://www.rfc-editor.org/rfc/rfc9068)).
 
 use std::fmt;
 use std::future::Future;
@@ -20,14 +19,15 @@ use tokio::time::Instant as Monotonic;
 
 use super::verifier::{TokenVerifier, Verification, VerificationFuture};
 
-/// Verifies tokens that are JSON Web Tokens, by the keys of their issuer.
+/// Verifies tokens that are JSON Web Tokens, with the keys of their issuer.
 ///
-/// It takes signatures with RSA, ECDSA on P-256 and P-384, and Ed25519, and nothing that is signed with a secret. It reads
-/// `iss`, `sub`, `aud`, `exp`, `nbf`, `client_id` (or `azp`), and `scope` (or `scp`). A token without `iss` or `sub` is
-/// refused, and so is one that is bound to a key (`cnf`), because the proof of that key is not checked.
+/// The verifier accepts signatures by RSA, by ECDSA on P-256 and P-384, and by Ed25519, but no HMAC signatures. The
+/// claims that it reads are `iss`, `sub`, `aud`, `exp`, `nbf`, `client_id` (or `azp`), and `scope` (or `scp`). A
+/// token without `iss` or `sub` is rejected. So is a token that is bound to a key (`cnf`), because the proof of
+/// possession is not checked.
 ///
-/// Any issuer whose keys are in the set can sign tokens in the name of the others. Give each issuer an endpoint of its own,
-/// or write a [`TokenVerifier`] that looks at `iss` first.
+/// Any issuer whose keys are in the set can sign tokens in the name of the others. Give each issuer an endpoint of
+/// its own, or write a [`TokenVerifier`] that checks `iss` first.
 ///
 /// ```
 /// use mcp_sansio_http::JwtVerifier;
@@ -39,21 +39,20 @@ use super::verifier::{TokenVerifier, Verification, VerificationFuture};
 pub struct JwtVerifier {
     source: Option<Arc<dyn KeySource>>,
     fetched: Arc<Mutex<Fetched>>,
-    /// Held by the one fetch that is under way.
+    /// Held by the fetch in progress.
     fetching: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// Where the keys of an issuer come from: the document that `jwks_uri` of its metadata names.
+/// The source of an issuer's keys: the document at the `jwks_uri` of its metadata.
 ///
-/// It is implemented for functions that return a future.
+/// The trait is implemented for functions that return a future.
 pub trait KeySource: Send + Sync + 'static {
-    /// Fetches the JSON Web Key Set
-    /// ([RFC 7517, section 5](https://www.rfc-editor.org/rfc/rfc7517#section-5)). It has to have a timeout, and a bound on
-    /// the size.
+    /// Fetches the JSON Web Key Set ([RFC 7517, section 5](https://www.rfc-editor.org/rfc/rfc7517#section-5)). The
+    /// fetch must have a timeout and a size limit.
     ///
     /// # Errors
     ///
-    /// What went wrong. It is tried again after a few seconds.
+    /// Any error. The fetch is repeated after a few seconds.
     fn fetch(&self) -> Pin<Box<dyn Future<Output = io::Result<String>> + Send + '_>>;
 }
 
@@ -67,27 +66,27 @@ where
     }
 }
 
-/// The keys, and when they were asked for.
+/// The keys and the times of the fetches.
 #[derive(Default)]
 struct Fetched {
     keys: Option<Arc<JwkSet>>,
     tried: Option<Monotonic>,
     succeeded: Option<Monotonic>,
-    /// A fetch is under way, for which those wait who need it.
+    /// Whether a fetch is in progress. Verifications that need it wait for it.
     is_under_way: bool,
 }
 
-/// A key that is not in the set is a reason to fetch the set anew, but not more often than this: everybody can name keys.
+/// The minimum time between two fetches. An unknown key id causes a fetch, and any client can send one.
 const FETCH_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
-/// How long a set is good. Keys that were withdrawn are not taken for longer.
+/// The age at which a key set is fetched again, so that withdrawn keys are dropped.
 const GOOD_FOR: Duration = Duration::from_secs(3600);
 
-/// How many keys a token without a key id is tried with.
+/// The number of keys that a token without a key id is tried with.
 const MOST_KEYS: usize = 16;
 
 impl JwtVerifier {
-    /// With these keys: the text of a JSON Web Key Set.
+    /// Creates a verifier with fixed keys: the text of a JSON Web Key Set.
     ///
     /// # Errors
     ///
@@ -97,17 +96,18 @@ impl JwtVerifier {
         Ok(Self { source: None, fetched: Arc::new(Mutex::new(fetched)), fetching: Arc::default() })
     }
 
-    /// With keys that are fetched when the first token comes, every hour, and when a token names an unknown key, but not more
-    /// often than every 10 s. Until then such a token cannot be verified ([`Verification::Unavailable`]). If fetching fails,
-    /// the old keys stay valid up to two hours after the last success. A fetch is a task of the tokio runtime.
+    /// Creates a verifier that fetches its keys for the first token, every hour, and when a token names an unknown
+    /// key, but at most every 10 s. Until the next fetch, a token with an unknown key is
+    /// [`Verification::Unavailable`]. If fetching fails, the old keys stay valid up to two hours after the last
+    /// success. Each fetch is a task of the tokio runtime.
     pub fn fetching(source: impl KeySource) -> Self {
         let (fetched, fetching) = (Arc::default(), Arc::default());
         Self { source: Some(Arc::new(source)), fetched, fetching }
     }
 
-    /// The keys, fetched again if they are old or if the key with this id is not among them.
+    /// Returns the keys, after a fetch if the keys are old or lack the key with this id.
     ///
-    /// Everybody can name a key that is not there, so only those wait for a fetch who need it.
+    /// Any client can name an unknown key, so only verifications that need a fetch wait for it.
     async fn keys(&self, id: Option<&str>) -> Option<Arc<JwkSet>> {
         let Some(source) = &self.source else { return self.fetched().keys.clone() };
         if !self.fetched().is_wanted(id) {
@@ -118,7 +118,7 @@ impl JwtVerifier {
             return self.fetched().keys.clone();
         }
         let (source, fetched) = (Arc::clone(source), Arc::clone(&self.fetched));
-        // A client that goes away does not take the fetch with it, for which the next would have to wait.
+        // The task continues if its client disconnects, so the next verification need not start over.
         let fetch = tokio::spawn(async move {
             let _fetching = fetching;
             let keys = source.fetch().await.and_then(|text| read(&text));
@@ -128,8 +128,8 @@ impl JwtVerifier {
         self.fetched().keys.clone()
     }
 
-    /// Whether the issuer may have published a key that has not been fetched: the last fetch was too short a time before
-    /// this moment for another one, or it failed.
+    /// Whether the issuer may have published a key that was not fetched since `asked`: the last fetch was too recent
+    /// to repeat, or it failed.
     fn may_be_newer_than_keys(&self, asked: Monotonic) -> bool {
         self.source.is_some() && self.fetched().succeeded.is_none_or(|at| at < asked)
     }
@@ -139,13 +139,13 @@ impl JwtVerifier {
     }
 }
 
-/// It is never held while something is waited for.
+/// Locks the state. The lock is never held across an await.
 fn lock(fetched: &Mutex<Fetched>) -> MutexGuard<'_, Fetched> {
     fetched.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Fetched {
-    /// Whether to fetch for a token that names this key.
+    /// Whether a token that names this key needs a fetch.
     fn is_wanted(&self, id: Option<&str>) -> bool {
         let lacks = |keys: &Arc<JwkSet>| id.is_some_and(|id| keys.find(id).is_none());
         let is_old = age(self.succeeded).is_none_or(|age| age >= GOOD_FOR);
@@ -154,9 +154,9 @@ impl Fetched {
             && (self.is_under_way || age(self.tried).is_none_or(|age| age >= FETCH_AGAIN_AFTER))
     }
 
-    /// Begins a fetch, if it is still wanted.
+    /// Begins a fetch, if it is still needed.
     fn begin(&mut self, id: Option<&str>) -> bool {
-        // One that broke off, because the source panicked, is not under way any more.
+        // A fetch whose source panicked is no longer in progress.
         self.is_under_way = false;
         self.is_under_way = self.is_wanted(id);
         if self.is_under_way {
@@ -165,7 +165,7 @@ impl Fetched {
         self.is_under_way
     }
 
-    /// What came of it: `None` if that is nothing.
+    /// Ends a fetch. `None` if it failed.
     fn end(&mut self, keys: Option<JwkSet>) {
         self.is_under_way = false;
         if let Some(keys) = keys {
@@ -213,8 +213,8 @@ impl TokenVerifier for JwtVerifier {
     }
 }
 
-/// Keys of a kind that is not known here are left out
-/// ([RFC 7517, section 5](https://www.rfc-editor.org/rfc/rfc7517#section-5)): they sign no token that is taken.
+/// Parses a key set. Keys of an unsupported type are dropped
+/// ([RFC 7517, section 5](https://www.rfc-editor.org/rfc/rfc7517#section-5)): no accepted token is signed with them.
 fn read(keys: &str) -> io::Result<JwkSet> {
     #[derive(Deserialize)]
     struct Set {
@@ -226,7 +226,7 @@ fn read(keys: &str) -> io::Result<JwkSet> {
     Ok(JwkSet { keys })
 }
 
-/// The claims of a token, if this key has signed it.
+/// Returns the claims of a token, if this key signed it.
 fn verified(token: &str, algorithm: Algorithm, key: &Jwk) -> Option<Payload> {
     let is_for_signatures =
         key.common.public_key_use.as_ref().is_none_or(|it| *it == PublicKeyUse::Signature);
@@ -237,7 +237,7 @@ fn verified(token: &str, algorithm: Algorithm, key: &Jwk) -> Option<Payload> {
         return None;
     }
     let mut validation = Validation::new(algorithm);
-    // What it says is compared by the resource.
+    // The claims are compared by the resource.
     validation.required_spec_claims.clear();
     validation.validate_exp = false;
     validation.validate_aud = false;
@@ -250,7 +250,7 @@ fn verified(token: &str, algorithm: Algorithm, key: &Jwk) -> Option<Payload> {
     }
 }
 
-/// The claims that are read.
+/// The supported claims.
 #[derive(Deserialize)]
 struct Payload {
     iss: Option<String>,
@@ -265,7 +265,7 @@ struct Payload {
     cnf: Option<IgnoredAny>,
 }
 
-/// A text or a list of texts.
+/// A string or a list of strings.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum OneOrMore {
@@ -298,7 +298,7 @@ impl Payload {
     }
 }
 
-/// Seconds since the epoch. What is before it or too far away is moved to where it can be counted.
+/// Converts seconds since the epoch. Values out of range are clamped.
 fn instant(seconds: f64) -> Instant {
     Instant::EPOCH + Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }

@@ -1,4 +1,4 @@
-//! The claims of recent requests, for handlers.
+//! `KnownClaims`: the claims of recent requests, for handlers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use mcp_sansio::Principal;
 use mcp_sansio::auth::resource_server::Claims;
 
-/// The newest claims of each principal, of the last [`MOST`] at least.
+/// The newest claims of each of the last [`MOST`] principals.
 #[derive(Default)]
 pub(super) struct KnownClaims {
     by_principal: BTreeMap<Principal, (u64, Arc<Claims>)>,
-    /// When each was seen last: the smallest number is the oldest.
+    /// The principals in the order of their latest request, oldest first.
     by_age: BTreeSet<(u64, Principal)>,
     seen: u64,
 }
 
-/// How many principals are known at a time.
+/// The maximum number of known principals.
 const MOST: usize = 10_000;
 
 impl KnownClaims {

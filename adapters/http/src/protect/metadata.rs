@@ -15,14 +15,14 @@ use crate::endpoint::{Endpoint, Inner, fields, head};
 use crate::exchange::reply;
 use crate::identify::Sender;
 
-/// How long the document may be kept. A change of issuers is to be noticed.
+/// The cache lifetime of the document, short enough that clients notice a change of issuers.
 const KEPT: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
 /// # Protection
 impl Endpoint {
-    /// Answers a request for the metadata of the protected resource, whatever path it is for: those of
-    /// [`ProtectedResource::metadata_paths`](mcp_sansio::auth::resource_server::ProtectedResource::metadata_paths) have to
-    /// lead here. [`serve`](crate::serve) sees to that by itself. Without a protection the response is 404.
+    /// Handles a request for the protected resource metadata, on any path. Route the paths of
+    /// [`ProtectedResource::metadata_paths`](mcp_sansio::auth::resource_server::ProtectedResource::metadata_paths)
+    /// here; [`serve`](crate::serve) does so itself. Without a protection the response is 404.
     pub fn handle_metadata<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
         let Some(protection) = &self.inner.options.protection else {
             return reply(Reply::empty(404));
@@ -48,7 +48,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether the metadata of the resource are at this path.
+    /// Whether the protected resource metadata is served at this path.
     pub(crate) fn has_metadata_at(&self, path: &str) -> bool {
         let protection = self.inner.options.protection.as_ref();
         protection.is_some_and(|it| it.resource().metadata_paths().any(|known| known == path))
@@ -61,9 +61,10 @@ impl Inner {
         self.options.protection.is_some()
     }
 
-    /// Checks the token of a request, unless the host has found out itself who sends it. `None` if there is no protection.
+    /// Checks the token of a request, unless the application has identified the sender itself. Returns `None` if no
+    /// check is needed.
     ///
-    /// A host that gives an address but no principal has not found that out.
+    /// A source with an address but without a principal does not count as identified.
     #[inline]
     pub(crate) fn authenticate<'a>(
         &'a self,
@@ -78,7 +79,8 @@ impl Inner {
         }))
     }
 
-    /// Looks whether a script of another origin asks: a preflight request, which has no token, is answered at once.
+    /// Checks for a request of a script of another origin. A preflight request, which carries no token, is answered
+    /// at once.
     pub(crate) fn exposed(
         &self,
         parts: &Parts,

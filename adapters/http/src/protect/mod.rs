@@ -1,9 +1,10 @@
 //! Servers whose clients need access tokens.
 //!
-//! - A [`Protection`] is the resource server of an endpoint ([`EndpointOptions::protect`](crate::EndpointOptions::protect)):
-//!   which resource it is, who verifies tokens, which scopes a request needs.
-//! - A [`TokenVerifier`] says whether a token is genuine, and what it says. [`JwtVerifier`] is one for JSON Web Tokens
-//!   (feature `jwt`).
+//! - A [`Protection`] is the resource server of an endpoint
+//!   ([`EndpointOptions::protect`](crate::EndpointOptions::protect)): the resource, the verifier of its tokens, and
+//!   the scopes that requests need.
+//! - A [`TokenVerifier`] verifies a token and reads its claims. [`JwtVerifier`] verifies JSON Web Tokens (feature
+//!   `jwt`).
 
 mod access;
 mod cors;

@@ -1,4 +1,4 @@
-//! The resource server of an endpoint.
+//! `Protection`: the resource server of an endpoint.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,15 +14,15 @@ use super::access::Access;
 use super::known_claims::KnownClaims;
 use super::verifier::{TokenVerifier, Verification};
 
-/// An endpoint whose clients need an access token.
+/// The access control of an endpoint whose clients need an access token.
 ///
-/// Every request is checked, before its body is read, and before sessions are looked at: a session id does not replace a
-/// token. Requests that are passed to [`Endpoint::handle_as`](crate::Endpoint::handle_as) with another principal than the
-/// default are not checked. The principal of a request is [`Claims::principal`]: sessions, tasks and request state belong to
-/// it. Handlers see the claims ([`claims`](Self::claims)) and never the token.
+/// Every request is checked before its body is read and before its session is looked up: a session id does not
+/// replace a token. Requests that are passed to [`Endpoint::handle_as`](crate::Endpoint::handle_as) with a principal
+/// other than the default are not checked. The principal of a request is [`Claims::principal`]: it owns sessions,
+/// tasks and request state. Handlers can read the claims ([`claims`](Self::claims)) but never the token.
 ///
-/// The endpoint serves the metadata of the resource at their well-known paths, and answers the preflight requests of
-/// browsers, which have no token. Clones share one protection.
+/// The endpoint serves the metadata of the resource at its well-known paths. The endpoint also answers CORS
+/// preflight requests, which carry no token. Clones share one protection.
 ///
 /// ```
 /// use mcp_sansio_http::mcp_sansio::auth::Scopes;
@@ -87,13 +87,13 @@ impl Protection {
         Self { shared: Arc::new(shared) }
     }
 
-    /// With a function that says which scopes a method, a tool, a prompt or a resource needs, beside those that every
-    /// request needs ([`ProtectedResource::scopes`]). It is asked before the handler, once for each request and notification
-    /// of a body. A request whose scopes are missing gets 403, with all the scopes that it needs.
+    /// Sets a function that returns the scopes of a method, tool, prompt or resource, in addition to those that
+    /// every request needs ([`ProtectedResource::scopes`]). The function is called before the handler, once for each
+    /// request and notification of a body. A request that lacks scopes gets 403 with all the scopes that it needs.
     ///
     /// # Panics
     ///
-    /// If the protection has been cloned already; so do the other functions that configure it.
+    /// If the protection was already cloned. The other configuration methods panic as well.
     #[must_use]
     pub fn scopes_for(
         self,
@@ -102,23 +102,23 @@ impl Protection {
         self.with(|shared| shared.scopes_for = Box::new(scopes))
     }
 
-    /// With a function that says whether a granted scope includes one that is needed, for scopes that have a hierarchy. By
-    /// default none includes another one.
+    /// Sets a function that decides whether a granted scope includes a needed one, for scopes with a hierarchy. By
+    /// default no scope includes another.
     #[must_use]
     pub fn implies(self, implies: impl Fn(&str, &str) -> bool + Send + Sync + 'static) -> Self {
         self.with(|shared| shared.implies = Box::new(implies))
     }
 
-    /// Whether a response that is open when its token expires is ended. By default it goes on: the token was good for the
-    /// request.
+    /// Sets whether an open response ends when its token expires. By default the response continues, because the
+    /// token was valid for the request.
     #[must_use]
     pub fn ends_streams(self, ends: bool) -> Self {
         self.with(|shared| shared.ends_streams = ends)
     }
 
-    /// Whether the endpoint answers preflight requests and adds the fields by which scripts of other origins may read
-    /// responses. Default true. Turn it off where another layer does so. The
-    /// [`origins`](mcp_sansio::http::HttpServerConfig::origins) of the endpoint are the origins that may ask.
+    /// Sets whether the endpoint answers preflight requests and adds the fields that let scripts of other origins
+    /// read responses. Default true. Disable it if another layer does so. The
+    /// [`origins`](mcp_sansio::http::HttpServerConfig::origins) of the endpoint are the allowed origins.
     #[must_use]
     pub fn cors(self, cors: bool) -> Self {
         self.with(|shared| shared.cors = cors)
@@ -129,7 +129,7 @@ impl Protection {
         self
     }
 
-    /// The resource.
+    /// Returns the resource.
     pub fn resource(&self) -> &ProtectedResource {
         &self.shared.resource
     }
@@ -141,15 +141,15 @@ impl Protection {
 
 /// # Requests
 impl Protection {
-    /// The newest claims of this principal, for handlers. `None` after requests of 10,000 other principals.
+    /// Returns the newest claims of this principal, for handlers. `None` after requests of 10,000 other principals.
     ///
-    /// A user can have several tokens at a time. The scopes here are those of the newest, and need not be those of the
-    /// request that is being handled: [`scopes_for`](Self::scopes_for) decides what a request may do.
+    /// A user can have several tokens at a time. The scopes here are those of the newest token, not necessarily
+    /// those of the current request. [`scopes_for`](Self::scopes_for) decides whether a request is allowed.
     pub fn claims(&self, principal: Principal) -> Option<Arc<Claims>> {
         self.known().get(principal)
     }
 
-    /// Who sends a request with this head.
+    /// Verifies the token in a request head. Returns the access of the request.
     pub(super) async fn authenticate(
         &self,
         headers: Headers<'_>,
@@ -174,7 +174,7 @@ impl Protection {
         }
     }
 
-    /// Whether a token with these scopes may do all of this.
+    /// Checks that a token with these scopes allows all these operations.
     pub(super) fn permit(
         &self,
         granted: &Scopes,

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::*;
 use crate::client::cache::change::REMEMBERED;
 
-/// What notifications make stale, by method, params, and the keys concerned.
+/// The keys that each notification makes stale, by method and params.
 const NOTIFICATIONS: [(&str, Option<&str>, &[&str]); 14] = [
     ("notifications/tools/list_changed", None, &["tools", "tools+"]),
     ("notifications/tools/list_changed", Some(r#"{"_meta":{"a":1}}"#), &["tools", "tools+"]),
@@ -60,7 +60,7 @@ fn key_named(name: &'static str, asker: Asker) -> CacheKey<'static> {
     }
 }
 
-/// Proves M-CACHE-12: what a notification makes stale, whoever it came to, and whosoever it was.
+/// Proves M-CACHE-12: a notification makes results stale for every principal, on whichever connection it arrives.
 #[test]
 fn a_notification_makes_stale_what_it_is_about() {
     for (method, params, changed) in NOTIFICATIONS {
@@ -83,8 +83,8 @@ fn a_notification_makes_stale_what_it_is_about() {
     }
 }
 
-/// Proves M-CACHE-13, M-R-11: the result is delivered, the verdict says that it may be stale, and the
-/// next access is a miss.
+/// Proves M-CACHE-13, M-R-11: the result is delivered, the verdict marks it as possibly stale, and the next access is
+/// a miss.
 #[test]
 fn a_result_that_was_on_its_way_when_a_notification_came_is_not_kept() {
     for (method, params, changed) in NOTIFICATIONS {
@@ -98,7 +98,7 @@ fn a_result_that_was_on_its_way_when_a_notification_came_is_not_kept() {
             let verdict = scene.cache.store(ticket, &result("late", 1_000, "private"), at(0));
             assert_eq!(verdict, expected, "{method} {params:?}: {name}");
             assert_eq!(scene.get(&key, 0).is_none(), is_late);
-            // What is asked for afterwards is kept, and what comes later still does not replace it.
+            // A request sent afterwards is stored, and a later result of the old request does not replace it.
             scene.keep(&key, "new", 0);
             assert_eq!(scene.get(&key, 0).as_deref(), Some("new"));
         }
@@ -113,7 +113,7 @@ fn a_result_that_was_on_its_way_when_a_notification_came_is_not_kept() {
     assert_eq!(scene.get(&key, 0).as_deref(), Some("new"));
 }
 
-/// Proves M-CACHE-13 for more resources than are remembered: the result is rather lost than wrong.
+/// Proves M-CACHE-13 for more resources than are remembered: a result is dropped rather than served stale.
 #[test]
 fn changes_that_are_forgotten_count_for_every_resource() {
     let key = CacheKey::resource("a:/mine", ANN);
@@ -130,14 +130,14 @@ fn changes_that_are_forgotten_count_for_every_resource() {
         assert_eq!(verdict, expected, "{others}");
         scene.keep(&key, "r", 0);
     }
-    // One that changes all the time is one.
+    // A resource that changes repeatedly takes one entry.
     let mut scene = Scene::new();
     let ticket = scene.cache.begin(key.clone());
     for _ in 0..10 * REMEMBERED {
         scene.cache.changed(&Change::Resource("a:/other".into()));
     }
     assert_eq!(scene.cache.store(ticket, &result("r", 1, "private"), at(0)), Verdict::Stored);
-    // What is forgotten last does not undo what happened before.
+    // A resource that is forgotten after a wider change does not hide that change.
     let mut scene = Scene::new();
     for other in 0..REMEMBERED {
         scene.cache.changed(&Change::Resource(format!("a:/other/{other}").into()));
@@ -146,7 +146,7 @@ fn changes_that_are_forgotten_count_for_every_resource() {
     scene.cache.changed(&Change::Everything);
     scene.cache.changed(&Change::Resource("a:/other".into()));
     assert_eq!(scene.cache.store(ticket, &result("r", 1, "private"), at(0)), Verdict::Invalidated);
-    // And what was forgotten is no news to a request that went out after it.
+    // A forgotten change does not affect a request that was sent after it.
     for other in 0..=REMEMBERED {
         scene.cache.changed(&Change::Resource(format!("a:/other/{other}").into()));
     }
@@ -183,7 +183,7 @@ fn a_dead_cursor_takes_all_pages_of_its_list_along() {
     scene.keep(&CacheKey::tools(None, ANN), "again", 0);
 }
 
-/// Proves M-CACHE-18: whoever has reason to believe that something changed says so.
+/// Proves M-CACHE-18: a suspected change counts like a reported one.
 #[test]
 fn a_suspicion_is_as_good_as_a_notification() {
     let key = CacheKey::tools(None, ANN);

@@ -8,7 +8,7 @@ fn hints(revision: Revision, result: &str) -> Option<(u64, bool)> {
     Some((u64::try_from(hints.ttl.as_millis()).expect("at most 2^53"), hints.is_public))
 }
 
-/// Proves M-CACHE-05: whatever `ttlMs` is, it is a number of milliseconds, mostly none.
+/// Proves M-CACHE-05: any `ttlMs` is read as a number of milliseconds, an invalid one as 0.
 #[test]
 fn a_time_to_live_that_makes_no_sense_is_none() {
     for (ttl, expected) in [
@@ -42,7 +42,7 @@ fn a_time_to_live_that_makes_no_sense_is_none() {
     assert_eq!(hints(Revision::V2026_07_28, "{}"), Some((0, false)), "absent");
 }
 
-/// Proves M-CACHE-06, M-AMB-21: only what says `public` is.
+/// Proves M-CACHE-06, M-AMB-21: only the scope `public` is public.
 #[test]
 fn a_scope_that_is_not_public_is_private() {
     for (scope, expected) in [

@@ -27,7 +27,7 @@ fn a_result_is_fresh_for_as_long_as_it_says() {
     }
 }
 
-/// Proves M-CACHE-16, M-CACHE-17: what expires does so in silence and can still be had by who asks.
+/// Proves M-CACHE-16, M-CACHE-17: a result expires without an event, and `stale` still returns it.
 #[test]
 fn nothing_happens_when_the_time_is_over() {
     let key = CacheKey::tools(None, ANN);
@@ -43,8 +43,8 @@ fn nothing_happens_when_the_time_is_over() {
     assert_eq!(scene.stale(&key).as_deref(), Some("old"), "stale is what a change makes it");
 }
 
-/// Proves M-CACHE-11, M-MRTR-38, M-CACHE-05: what is not kept is not good for anything later, and what
-/// was kept before it is old.
+/// Proves M-CACHE-11, M-MRTR-38, M-CACHE-05: a result that is not stored is not used again, and it evicts the older
+/// result of its request.
 #[test]
 fn what_is_not_kept_takes_the_place_of_what_was() {
     let limits = CacheLimits { bytes: 200, ..CacheLimits::default() };
@@ -90,8 +90,8 @@ fn every_page_has_its_own_clock() {
     assert_eq!(scene.get(&first, 1_000), None);
 }
 
-/// Proves M-R-42: a hit needs nothing that is on its way, and of two results the one that was asked for
-/// last stays, in whatever order they come.
+/// Proves M-R-42: a lookup does not depend on requests in flight. Of two results, the one of the later request stays,
+/// in any order of arrival.
 #[test]
 fn of_two_requests_on_their_way_the_later_one_wins() {
     let key = CacheKey::tools(None, ANN);
@@ -106,7 +106,7 @@ fn of_two_requests_on_their_way_the_later_one_wins() {
     let verdict = scene.cache.store(first, &result("first", 1_000, "private"), at(0));
     assert_eq!(verdict, Verdict::Overtaken);
     assert_eq!(scene.get(&key, 0).as_deref(), Some("second"));
-    // Whose answers are their own overtake nobody else's.
+    // A private result does not overtake the result of another principal.
     let verdict = scene.cache.store(bobs, &result("bob's", 1_000, "private"), at(0));
     assert_eq!(verdict, Verdict::Stored);
     assert_eq!(scene.get(&key, 0).as_deref(), Some("second"));
@@ -131,7 +131,7 @@ fn what_was_used_least_recently_goes_first() {
         scene.keep(&key("d"), "d", 0);
         assert_eq!((scene.cache.len(), scene.cache.bytes()), (3, 3 * size));
         assert_eq!(kept(&mut scene), [true, false, true, true]);
-        // Replacing takes no more room.
+        // A replacement takes no additional room.
         scene.keep(&key("c"), "c", 0);
         assert_eq!(kept(&mut scene), [true, false, true, true]);
         scene.keep(&key("b"), "b", 0);

@@ -1,10 +1,10 @@
-//! The result that each request gets, by method, params and principal.
+//! The result for each request, by method, params and principal.
 
 use super::*;
 use crate::client::cache::place::Cacheable;
 use crate::dialect::methods::RequestKind;
 
-/// Every key that differs in one thing, besides the principal.
+/// Keys that differ from each other in one part, besides the principal.
 fn different_keys(asker: Asker) -> [CacheKey<'static>; 12] {
     [
         CacheKey::discover(asker),
@@ -56,14 +56,14 @@ fn what_is_private_stays_with_who_asked() {
             assert_eq!(scene.stale(&asked).is_some(), is_shared, "{scope:?} {key:?}");
         }
     }
-    // Each has their own, and neither replaces that of the other.
+    // Each principal has its own result, and neither replaces the other.
     let (anns, bobs) = (CacheKey::tools(None, ANN), CacheKey::tools(None, BOB));
     let mut scene = Scene::new();
     scene.keep(&anns, "ann's", 0);
     scene.keep(&bobs, "bob's", 0);
     assert_eq!(scene.get(&anns, 0).as_deref(), Some("ann's"));
     assert_eq!(scene.get(&bobs, 0).as_deref(), Some("bob's"));
-    // What was public and is private now is nobody else's any more, and the other way round.
+    // A public result that becomes private is no longer shared, and the reverse.
     scene.fill(&anns, &result("all", 10, "public"), 0);
     assert_eq!(scene.get(&anns, 0).as_deref(), Some("all"));
     assert_eq!(scene.get(&bobs, 0).as_deref(), Some("bob's"));
@@ -123,7 +123,7 @@ fn a_request_has_a_key_if_all_that_affects_it_is_known() {
     }
 }
 
-/// Proves M-DISC-20: also with what a probe has brought.
+/// Proves M-DISC-20: also with the result of a probe.
 #[test]
 fn what_a_server_is_needs_no_second_question() {
     let mut scene = Scene::new();

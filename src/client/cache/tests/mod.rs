@@ -1,4 +1,4 @@
-//! The cached results: for which principal, and until when.
+//! Cached results: their principals and their lifetimes.
 
 mod changes;
 mod hints;
@@ -22,7 +22,7 @@ fn at(milliseconds: u64) -> Instant {
     Instant::from_millis(milliseconds)
 }
 
-/// A complete result that can be told from others, and its hints.
+/// A complete result with a name of its own and these hints.
 fn result(name: &str, ttl: u64, scope: &str) -> Raw<'static> {
     let text = format!(
         r#"{{"resultType":"complete","name":"{name}","ttlMs":{ttl},"cacheScope":"{scope}"}}"#
@@ -30,7 +30,7 @@ fn result(name: &str, ttl: u64, scope: &str) -> Raw<'static> {
     Raw::try_from(text).expect("JSON")
 }
 
-/// A cache, and what is done with it in one line each.
+/// A cache with shorthands for its operations.
 struct Scene {
     cache: Cache,
 }
@@ -44,24 +44,24 @@ impl Scene {
         Self { cache: Cache::new(limits) }
     }
 
-    /// Asks and is answered at once.
+    /// Sends a request and stores its result at once.
     fn fill(&mut self, key: &CacheKey<'_>, result: &Raw<'_>, now: u64) -> Verdict {
         let ticket = self.cache.begin(key.clone());
         self.cache.store(ticket, result, at(now))
     }
 
-    /// Asks and is answered with something private that is good for a second.
+    /// Sends a request and stores a private result that is fresh for one second.
     #[track_caller]
     fn keep(&mut self, key: &CacheKey<'_>, name: &str, now: u64) {
         assert_eq!(self.fill(key, &result(name, 1_000, "private"), now), Verdict::Stored);
     }
 
-    /// The name of what is kept and fresh.
+    /// The name of the stored result, if it is fresh.
     fn get(&mut self, key: &CacheKey<'_>, now: u64) -> Option<String> {
         self.cache.get(key, at(now)).map(name)
     }
 
-    /// The name of what is kept.
+    /// The name of the stored result, fresh or stale.
     fn stale(&mut self, key: &CacheKey<'_>) -> Option<String> {
         self.cache.stale(key).map(name)
     }
