@@ -6,6 +6,13 @@ use core::fmt;
 ///
 /// Any integer can arrive, and implementations disagree about nearly all codes: show a code, but do not branch on it,
 /// except on codes that a method defines. The constants are the codes that MCP defines.
+#[doc(alias(
+    "HeaderMismatchError",
+    "InternalError",
+    "InvalidParamsError",
+    "InvalidRequestError",
+    "MethodNotFoundError",
+))]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct ErrorCode(i64);

@@ -17,6 +17,7 @@ use core::fmt;
 ///
 /// ([lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle);
 /// [as a table](crate::manual::states))
+#[doc(alias = "InitializedNotification")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Phase {

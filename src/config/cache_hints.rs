@@ -6,6 +6,7 @@ use crate::dialect::methods::RequestKind;
 /// ([caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
 ///
 /// It is a hint and no access control: authorise every request all the same.
+#[doc(alias = "CacheableResult")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CacheHint {

@@ -22,6 +22,7 @@ use crate::limits::Limits;
 /// assert_eq!(Frames::of(batch, &limits).count(), 2);
 /// assert_eq!(Frames::of(b"  \n", &limits).count(), 0);
 /// ```
+#[doc(alias("JSONRPCBatchRequest", "JSONRPCBatchResponse"))]
 #[derive(Clone)]
 pub struct Frames<'a> {
     body: &'a [u8],

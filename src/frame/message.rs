@@ -29,6 +29,7 @@ pub(super) const LONGEST_FRAME: usize =
 /// let message = format!(r#"{{"jsonrpc":"2.0","id":{},"method":"ping"}}"#, 7);
 /// assert_eq!(Frame::from(&message).bytes(), message.as_bytes());
 /// ```
+#[doc(alias("JSONRPCMessage", "JSONRPCRequest"))]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Frame<'a> {
     bytes: &'a [u8],

@@ -44,6 +44,15 @@ pub(crate) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 /// # assert_eq!(forecast.city, "Oslo");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(alias(
+    "JSONValue",
+    "JSONObject",
+    "JSONArray",
+    "MetaObject",
+    "RequestMetaObject",
+    "NotificationMetaObject",
+    "ResultMetaObject",
+))]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Raw<'a> {
     /// One valid JSON value without surrounding white space.

@@ -49,6 +49,7 @@ pub struct Slice<'s, T> {
 }
 
 /// The result of a request for a page. See [`Slice::result`].
+#[doc(alias = "PaginatedResult")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PageResult<'p, T> {
     items: (&'static str, &'p [T]),

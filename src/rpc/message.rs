@@ -121,6 +121,7 @@ pub(crate) enum Intent {
 /// assert_eq!(error.data.as_ref().map(Raw::as_json), Some(r#"{"line":9}"#));
 /// # Ok::<(), mcp_sansio::json::JsonError>(())
 /// ```
+#[doc(alias("Error", "JSONRPCError", "JSONRPCErrorResponse"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ErrorObject<'a> {

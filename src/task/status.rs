@@ -4,6 +4,7 @@ use core::fmt;
 
 /// The status of a task
 /// ([task status lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#task-status-lifecycle)).
+#[doc(alias = "TaskStatus")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(clippy::exhaustive_enums, reason = "these are the states of the machine itself")]
 pub enum Status {
