@@ -1,5 +1,5 @@
-//! Writes what the fuzz targets begin with: messages of simulated sessions, as this crate encodes them, and
-//! the official examples where they are (`../shared/schema`).
+//! Writes the initial corpora of the fuzz targets: messages of simulated sessions, as this crate encodes them, and
+//! the official examples if they exist (`../shared/schema`).
 //!
 //! ```sh
 //! cargo run --release --example corpus -- fuzz/target/begin
@@ -17,7 +17,7 @@ use mcp_sansio_proptests::alone::{APPLICATION, CONFIGURATION};
 use mcp_sansio_proptests::oracles::challenges::written;
 use mcp_sansio_proptests::world::{World, schedule};
 
-/// How many sessions are simulated.
+/// The number of simulated sessions.
 const SESSIONS: u64 = 150;
 
 fn main() {
@@ -26,7 +26,7 @@ fn main() {
         let mut choices = Choices::seeded(seed);
         let (setup, steps) = schedule(&mut choices, 80);
         let mut world = World::new(setup);
-        // What it comes to is looked at elsewhere.
+        // Failures are found by other tests.
         _ = steps.iter().try_for_each(|step| world.step(step));
         session(&target, &mut choices, world.messages());
         let noise: Vec<u8> = (0..400).map(|_| choices.below(256) as u8).collect();
@@ -50,7 +50,7 @@ fn main() {
     }
 }
 
-/// The messages of a session, one by one and all together.
+/// Writes the messages of a session, one by one and all together.
 fn session(target: &Path, choices: &mut Choices, messages: &[(bool, Vec<u8>)]) {
     let (mut to_server, mut to_client) = (vec![0; CONFIGURATION], vec![0; CONFIGURATION]);
     for (is_to_server, message) in messages {
@@ -73,11 +73,11 @@ fn session(target: &Path, choices: &mut Choices, messages: &[(bool, Vec<u8>)]) {
     write(&target.join("replay"), &replay);
 }
 
-/// A text, and what is in it.
+/// Writes a text and its parts.
 fn one_text(target: &Path, text: &[u8]) {
     write(&target.join("scan"), text);
     write(&target.join("model"), text);
-    // How it is cut, and an event.
+    // The chunk sizes, and an event.
     let mut event = vec![3, 255, 1, 60];
     write_event(&mut event, None, Some(&text.len()), None, text);
     write(&target.join("sse"), &event);
@@ -89,7 +89,7 @@ fn one_text(target: &Path, text: &[u8]) {
     }
 }
 
-/// Every example in a directory.
+/// Reads every example in a directory.
 fn official(directory: &Path, each: &mut dyn FnMut(Vec<u8>)) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -101,7 +101,7 @@ fn official(directory: &Path, each: &mut dyn FnMut(Vec<u8>)) {
     }
 }
 
-/// A file that is named after what is in it.
+/// Writes a file that is named after its contents.
 fn write(directory: &Path, bytes: &[u8]) {
     fs::create_dir_all(directory).unwrap();
     let mut digest = Digest::new();

@@ -1,11 +1,11 @@
-//! A server for many clients in one thread, without any adapter: an event loop of its own, with mio.
+//! A server for many clients in one thread, without any adapter: a custom event loop, with mio.
 //!
-//! Shows all there is to do: bytes into an `Inbox`, frames into a `Server`, an `Outbox` out of it, and one
-//! deadline for the poll. Work that takes its time goes on while the loop runs: the tool `later` is answered by
-//! a deadline of the application's own.
+//! Shows all necessary steps: bytes into an `Inbox`, frames into a `Server`, bytes out of an `Outbox`, and one
+//! deadline for the poll. Slow work continues while the loop runs: a deadline of the application triggers the
+//! response of the tool `later`.
 //!
-//! Usage: `cargo run --example event_loop_server [ADDRESS]`, by default `127.0.0.1:0`, which takes any port that
-//! is free and says which.
+//! Usage: `cargo run --example event_loop_server [ADDRESS]`. The default address, `127.0.0.1:0`, selects a free
+//! port, and the program prints it.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -25,24 +25,24 @@ use mio::{Events, Interest, Poll, Token};
 
 const LISTENER: Token = Token(0);
 
-/// The schema of a tool without arguments. It names its type: without one the list of tools is refused.
+/// The schema of a tool without arguments. It declares its type: without one, the list of tools is refused.
 const NO_ARGUMENTS: &str = r#"{"type":"object"}"#;
 
 /// How long the tool `later` takes.
 const LATER: Duration = Duration::from_millis(200);
 
-/// How long a client may take to read the last of it.
+/// How long a client may take to read the last output.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A connection: its socket and the three plain values.
+/// A connection: its socket and the three sans-IO values.
 struct Client {
     socket: TcpStream,
     inbox: Inbox,
     outbox: Outbox,
     server: Server,
-    /// Calls that are answered later, and when.
+    /// The calls that get a response later, and the time of that.
     later: BTreeMap<IncomingId, Instant>,
-    /// When to stop waiting for a client that does not read the last of it.
+    /// The time to give up on a client that does not read the last output.
     patience: Option<Instant>,
 }
 
@@ -59,7 +59,7 @@ impl Client {
         }
     }
 
-    /// Reads until there is nothing left to read.
+    /// Reads until the socket has no more bytes.
     fn read(&mut self, now: Instant) {
         loop {
             match self.socket.read(self.inbox.space()) {
@@ -79,7 +79,7 @@ impl Client {
         }
     }
 
-    /// Does what is due.
+    /// Handles the due timeouts.
     fn keep_time(&mut self, now: Instant) {
         while let Some((id, _)) = self.later.iter().find(|(_, at)| **at <= now) {
             let id = *id;
@@ -93,7 +93,7 @@ impl Client {
         }
     }
 
-    /// Writes until the socket takes no more.
+    /// Writes until the socket accepts no more bytes.
     fn write(&mut self, now: Instant) {
         while !self.outbox.is_empty() {
             match self.socket.write(self.outbox.unsent()) {
@@ -110,7 +110,7 @@ impl Client {
         self.later.values().copied().chain(server).chain(self.patience).min()
     }
 
-    /// Whether the connection has ended, and nothing is left to write that will be read.
+    /// Whether the connection has ended, and no output is left that the client would read.
     fn is_over(&mut self, now: Instant) -> bool {
         if self.server.phase() != Phase::Closed || self.server.poll_timeout().is_some() {
             return false;
@@ -154,12 +154,12 @@ fn handle(
     }
 }
 
-/// Answers a request, with an error if the result cannot be written: the request is still open then, and
-/// the client waits.
+/// Responds to a request. If the result cannot be written, it responds with an error, because the request is still
+/// open and the client waits.
 fn answer(id: IncomingId, result: &impl Payload, server: &mut Server, outbox: &mut Outbox) {
     use RespondError::{Answered, Cancelled, Closed, Stale};
     match server.respond(id, result, outbox) {
-        // No client waits for a request that was cancelled or has ended.
+        // The client does not wait for a request that was cancelled or has ended.
         Ok(()) | Err(Answered | Cancelled | Closed | Stale) => {}
         Err(error) => {
             log(&error);
@@ -168,14 +168,14 @@ fn answer(id: IncomingId, result: &impl Payload, server: &mut Server, outbox: &m
     }
 }
 
-/// Answers a request with an error.
+/// Responds to a request with an error.
 fn refuse(id: IncomingId, code: ErrorCode, text: &str, server: &mut Server, outbox: &mut Outbox) {
     if let Err(error) = server.reject(id, code, text, outbox) {
         log(&format_args!("a request is not answered: {error}"));
     }
 }
 
-/// Writes a line to standard error. If nobody reads it, the clients are served all the same.
+/// Writes a line to standard error. A closed standard error does not stop the server.
 fn log(line: &impl Display) {
     _ = writeln!(io::stderr(), "{line}");
 }
@@ -206,12 +206,12 @@ fn main() -> io::Result<()> {
                 client.read(now);
             }
         }
-        // A socket that takes no more says so when it does again: mio tells of changes.
+        // A full socket causes an event once it is writable again: mio is edge-triggered.
         for client in clients.values_mut() {
             client.keep_time(now);
             client.write(now);
         }
-        // Dropping the socket ends it.
+        // Dropping the socket closes it.
         clients.retain(|_, client| !client.is_over(now));
     }
 }

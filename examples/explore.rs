@@ -1,13 +1,13 @@
-//! Small worlds, everything that can happen in them, in every order, on the real machines: one request with
-//! all that can come between, equal ids, a task, a subscription, the opening of a connection.
+//! Explores all events of small worlds, in every order, on the real machines: one request with everything that can
+//! happen in between, equal ids, a task, a subscription, the opening of a connection.
 //!
 //! ```sh
 //! cargo run --release --example explore
 //! cargo run --release --example explore -- task
 //! ```
 //!
-//! It prints how many states each world has. If something goes wrong in one, it prints a shortest way to it,
-//! and the exit code is 1.
+//! It prints the number of states of each world. If an invariant fails in one, it prints a shortest path to the
+//! failure, and the exit code is 1.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints, as far as somebody reads it.
+/// Prints a text, and ignores a closed output.
 fn say(text: std::fmt::Arguments<'_>) {
     _ = std::io::stdout().write_fmt(text);
 }

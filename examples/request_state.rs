@@ -1,5 +1,5 @@
-//! State that a server hands to its client and can trust when it comes back: sealed with
-//! HMAC-SHA-256, opened, refused for every reason there is, and used once.
+//! Server state that is handed to the client and authenticated on return: sealed with HMAC-SHA-256, opened, refused
+//! for every possible reason, and used once.
 //!
 //! Usage: `cargo run --example request_state`
 
@@ -13,11 +13,11 @@ use mcp_sansio::{Instant, Principal};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-/// The keys of one service. A real one reads them from where it keeps its secrets; they come from a
-/// random generator, and only this service has them.
+/// The keys of one service. A real service reads them from its secret storage; they are random, and only this
+/// service knows them.
 struct Keys {
     signing: [u8; 32],
-    /// The one before, until everything it signed has expired.
+    /// The previous key, until everything that it signed has expired.
     previous: Option<[u8; 32]>,
 }
 
@@ -31,13 +31,13 @@ impl Authenticator for Keys {
     }
 
     fn verify(&self, message: &[u8], tag: &[u8; 32]) -> bool {
-        // `verify` takes the same time for every wrong tag.
+        // `verify` compares in constant time.
         let mut keys = [Some(&self.signing), self.previous.as_ref()].into_iter().flatten();
         keys.any(|key| hmac(key, message).verify(tag.into()).is_ok())
     }
 }
 
-/// What the server wants to know again when the answer to its question comes.
+/// The data that the server needs when the client's answer arrives.
 #[derive(Serialize, Deserialize)]
 struct Step {
     question: String,
@@ -45,12 +45,13 @@ struct Step {
     nonce: u64,
 }
 
-/// Makes a state work once. Instances that share the key share this, too.
+/// The used nonces, which make a state valid only once. Instances that share the key share this store, too.
 #[derive(Default)]
 struct UsedNonces(BTreeMap<u64, Instant>);
 
 impl UsedNonces {
-    /// Whether this is the first time. What has expired is forgotten: it is refused anyway.
+    /// Whether this is the first use of the nonce. Expired nonces are removed, because their states are refused
+    /// anyway.
     fn first_use(&mut self, nonce: u64, expiry: Instant, now: Instant) -> bool {
         self.0.retain(|_, expiry| now < *expiry);
         self.0.insert(nonce, expiry).is_none()
@@ -69,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let now = Instant::from(SystemTime::now());
     let expiry = now + Duration::from_secs(10 * 60);
 
-    // In a server this is `Binding::of(&request)`, when it asks and when the answer comes.
+    // In a server this is `Binding::of(&request)`, both for sealing and for opening.
     let arguments = Raw::new(r#"{"to":"production"}"#)?;
     let alice = Principal::new(1);
     let call = Binding::new(alice, "tools/call").name("deploy").arguments(arguments.clone());
@@ -78,7 +79,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let state = sealer.seal(&serde_json::to_vec(&step)?, &call, expiry)?;
     println!("sealed: {}", state.as_str());
 
-    // What the client sends back is a string of the retry: `requestState` of its params.
+    // The client returns the state as a string in its repeated request: `requestState` of the params.
     let echoed = Str::from(state.as_str());
     show("opened", sealer.open(&echoed, &call, now));
 

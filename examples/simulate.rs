@@ -1,5 +1,5 @@
-//! Clients and servers of all eras under faults, from seeds: what `proptests/kit/world` has happen, with
-//! the promises of this crate checked at each step.
+//! Simulates clients and servers of all eras under faults, from seeds: runs the events of `proptests/kit/world`,
+//! and checks the guarantees of this crate at each step.
 //!
 //! ```sh
 //! cargo run --release --example simulate -- --seed 1 --seeds 1000
@@ -7,9 +7,9 @@
 //! cargo run --release --example simulate -- --seed 1 --seeds 1000 --http
 //! ```
 //!
-//! The last line says what was run and has a digest of everything that was sent and seen: the same seeds
-//! give the same digest, on every machine. A seed that breaks a promise is printed with the shortest
-//! schedule that breaks it too, and a sequence diagram; the exit code is 1.
+//! The last line names the run and contains a digest of all messages and events: the same seeds give the same
+//! digest on every machine. A seed that violates a guarantee is printed with the shortest schedule that also
+//! violates it, and a sequence diagram; the exit code is 1.
 
 use std::hash::Hasher;
 use std::io::Write;
@@ -43,7 +43,7 @@ struct Arguments {
 fn main() -> ExitCode {
     let Arguments { seed: first, seeds, steps, trace, http } = Arguments::parse();
     let (mut digest, mut events) = (Digest::new(), 0);
-    // From the last seed it goes on with the first.
+    // After the last seed the numbers wrap around to the first.
     for seed in (0..seeds).map(|number| first.wrapping_add(number)) {
         if http {
             match HttpTrial::run(&mut Choices::seeded(seed), steps) {
@@ -79,7 +79,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints, as far as somebody reads it.
+/// Prints a text, and ignores a closed output.
 fn say(text: std::fmt::Arguments<'_>) {
     _ = std::io::stdout().write_fmt(text);
 }

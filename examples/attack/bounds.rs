@@ -1,29 +1,31 @@
-//! What is measured of an attack, and how much of it there may be.
+//! The measurements of an attack, and their bounds.
 
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 
-/// What an attack may cost at most.
+/// The largest permitted costs of an attack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Peak memory of the victim in bytes.
+    /// The peak memory of the victim in bytes.
     pub(crate) memory: u64,
-    /// How long a good client waits for an answer, if the victim has the processors for itself.
+    /// How long a good client waits for a response, if the victim has the processors to itself.
     pub(crate) wait: Duration,
-    /// Work for one message, as a multiple of the work for it without the attack.
+    /// The work for one message, as a multiple of the work without the attack.
     pub(crate) work: f64,
 }
 
 impl Bounds {
-    /// Of a server behind HTTP, which has many clients: 512 MiB of budget, and half of that for what has none.
+    /// The bounds of a server over HTTP with many clients: a budget of 512 MiB, and half of that for memory outside
+    /// the budget.
     pub(crate) const HTTP: Self =
         Self { memory: 768 * MIB, wait: Duration::from_secs(1), work: 4.0 };
 
-    /// Of a program with one connection: 64 MiB of budget, buffers that double, and the program itself.
+    /// The bounds of a program with one connection: a budget of 64 MiB, buffers that double, and the program
+    /// itself.
     pub(crate) const ONE_CONNECTION: Self = Self { memory: 256 * MIB, ..Self::HTTP };
 
-    /// Names the bounds that these measurements break.
+    /// Returns the names of the bounds that these measurements violate.
     pub(crate) fn broken_by(&self, measured: &Measured) -> Vec<&'static str> {
         let mut broken = Vec::new();
         if measured.failure.is_some() {
@@ -32,7 +34,7 @@ impl Bounds {
         if measured.memory.is_some_and(|memory| self.memory <= memory) {
             broken.push("memory");
         }
-        // Whoever else uses the processors, the attackers first of all, makes the client wait longer.
+        // Other load on the processors, above all the attackers, makes the client wait longer.
         let slowdown = measured.slowdown.unwrap_or(1.0).max(1.0);
         if measured.wait.is_some_and(|wait| self.wait <= wait.div_f64(slowdown)) {
             broken.push("wait");
@@ -44,24 +46,24 @@ impl Bounds {
     }
 }
 
-/// What was measured of one attack. `None` is what was not measured, or does not apply.
+/// The measurements of one attack. `None` if a value was not measured or does not apply.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     /// The name of the attack.
     pub(crate) name: &'static str,
-    /// Peak memory of the victim in bytes.
+    /// The peak memory of the victim in bytes.
     pub(crate) memory: Option<u64>,
-    /// Memory of the victim in bytes a moment after the attack has ended.
+    /// The memory of the victim in bytes a moment after the end of the attack.
     pub(crate) memory_after: Option<u64>,
-    /// Processor time of the victim.
+    /// The processor time of the victim.
     pub(crate) processor: Option<Duration>,
-    /// The longest time that a good client has waited for an answer.
+    /// The longest wait of a good client for a response.
     pub(crate) wait: Option<Duration>,
-    /// How many times as long the victim took as with processors of its own.
+    /// The slowdown of the victim by other load on the processors.
     pub(crate) slowdown: Option<f64>,
-    /// Work for one message, as a multiple of the work for it without the attack.
+    /// The work for one message, as a multiple of the work without the attack.
     pub(crate) work: Option<f64>,
-    /// How many requests or connections of the attack were served, and how many were refused.
+    /// The numbers of served and of refused requests or connections of the attack.
     pub(crate) served: u64,
     pub(crate) refused: u64,
     /// Why the victim has not survived, or the attack could not be made.

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// How many low bits of the place in the table have to be the same. The table has 2,048 cells for 1,024 requests.
+/// The number of low bits of the table index that have to be equal. The table has 2,048 cells for 1,024 requests.
 const BITS: u32 = 14;
 
-/// So many ids with the same place in the table, or the largest set that is found in about a second.
+/// Returns this many ids with the same table index, or the largest set that is found in about two seconds.
 ///
-/// The hash is that of `src/rpc/id.rs` (FNV-1a, folded to 32 bits) with the spreading of `src/rpc/index.rs`. Ids found
-/// here are ordinary ids as soon as that hash depends on a key.
+/// The hash is that of `src/rpc/id.rs` (FNV-1a, folded to 32 bits) with the spreading of `src/rpc/index.rs`. If
+/// that hash depends on a key, the ids do not collide.
 pub(crate) fn colliding_ids(count: usize) -> Vec<String> {
     let began = Instant::now();
     let mut sets: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-    // A few places only, so that the search fits into memory and one of them is full soon.
+    // Only a few indexes, so that the search fits into memory and one set is complete soon.
     for number in 0_u64.. {
         let place = place(&format!("{number:x}"));
         if place < 4 {
@@ -31,7 +31,7 @@ pub(crate) fn colliding_ids(count: usize) -> Vec<String> {
     largest.into_iter().map(|number| format!("{number:x}")).collect()
 }
 
-/// Where a string of ASCII comes to lie in the table.
+/// Returns the table index of an ASCII string.
 fn place(id: &str) -> u32 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in std::iter::once(b'"').chain(id.bytes()) {

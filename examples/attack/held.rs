@@ -1,8 +1,8 @@
-//! What an attack holds on to.
+//! Resources that an attack holds.
 
 use tokio::task::JoinHandle;
 
-/// A task that ends with its owner.
+/// A task that is aborted when this is dropped.
 pub(crate) struct AbortOnDrop(pub(crate) JoinHandle<()>);
 
 impl Drop for AbortOnDrop {

@@ -1,17 +1,17 @@
-//! Attacks MCP servers and a client of this machine, and measures what that costs them.
+//! Attacks local MCP servers and a local client, and measures the cost for them.
 //!
-//! Usage: `cargo run --release --example attack -- CARRIER [--seconds N]`, where the transport is `stdio` or `http`;
-//! `--list` names the attacks. Each attack has a fresh victim, one of the other examples or the server that the command
-//! line names. The table has a row for each attack:
+//! Usage: `cargo run --release --example attack -- CARRIER [--seconds
+//! N]`, where the transport is `stdio` or `http`; `--list` names the attacks. Each attack has a fresh victim, one
+//! of the other examples or the server on the command line. The table has a row for each attack:
 //!
-//! - peak memory of the victim, and its memory a moment after the attack,
-//! - processor time of the victim, and how many times as long it took because others used the processors,
-//! - the longest wait of a good client beside the attack; the bound is on this time divided by the slowdown,
+//! - the peak memory of the victim, and its memory a moment after the attack,
+//! - the processor time of the victim, and its slowdown by other load on the processors,
+//! - the longest wait of a good client during the attack; the bound applies to this time divided by the slowdown,
 //! - the work for a ping as a multiple of the work for a ping of a server that is not attacked.
 //!
-//! A refused request is a fine outcome. A broken bound makes the exit code 1.
+//! A refused request is a valid outcome. A violated bound makes the exit code 1.
 //!
-//! Memory and processor time come from `/proc`, which only Linux has; elsewhere they are not measured.
+//! Memory and processor time come from `/proc`, which only Linux has; on other systems they are not measured.
 
 mod arguments;
 mod bounds;
@@ -40,13 +40,13 @@ use crate::bounds::{Bounds, Measured};
 use crate::http::Server;
 use crate::programs::CommandLine;
 
-/// Why something cannot be done.
+/// The reason of a failure.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if arguments.transport == Transport::Hostile {
-        // The client that is attacked may end at any time.
+        // The attacked client may end at any time.
         _ = hostile::serve_stdio();
         return ExitCode::SUCCESS;
     }
@@ -66,14 +66,14 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(failure) => {
-            // Whoever would read this may be gone.
+            // Standard error may be closed.
             _ = writeln!(std::io::stderr(), "attack: {failure}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// The names of the attacks, and what they do.
+/// Returns the names and the descriptions of the attacks.
 fn attacks(transport: Transport) -> Vec<(&'static str, &'static str)> {
     let mut attacks: Vec<_> = match transport {
         Transport::Http => http::ATTACKS.iter().map(|attack| (attack.name, attack.does)).collect(),
@@ -83,7 +83,7 @@ fn attacks(transport: Transport) -> Vec<(&'static str, &'static str)> {
     attacks
 }
 
-/// Makes the attacks, and prints a row for each. Says whether every bound has held.
+/// Runs the attacks, and prints a row for each. Returns whether every bound has held.
 async fn run(
     arguments: &Arguments,
     running: Option<(SocketAddr, String)>,
@@ -141,7 +141,7 @@ async fn over_stdio(
     Ok(has_held)
 }
 
-/// The server to start: that of the command line, or an example with these options.
+/// Returns the command that starts the server: that of the command line, or an example with these options.
 fn command(arguments: &Arguments, example: &str, options: &[&str]) -> Result<CommandLine, Failure> {
     if !arguments.command.is_empty() {
         return Ok(arguments.command.clone());
@@ -151,7 +151,7 @@ fn command(arguments: &Arguments, example: &str, options: &[&str]) -> Result<Com
     Ok(command)
 }
 
-/// An attack that could not be made.
+/// The row of an attack that could not be made.
 fn failed(name: &'static str, failure: &Failure) -> Measured {
     let mut measured = Measured::default();
     measured.name = name;
@@ -159,13 +159,13 @@ fn failed(name: &'static str, failure: &Failure) -> Measured {
     measured
 }
 
-/// Prints a row. Says whether its bounds have held.
+/// Prints a row. Returns whether its bounds have held.
 fn held(measured: &Measured, bounds: &Bounds) -> bool {
     say(&table::measured(measured, bounds));
     bounds.broken_by(measured).is_empty()
 }
 
-/// Prints a line, and takes it easy when nobody reads it.
+/// Prints a line, and ignores a closed output.
 fn say(line: &str) {
     let mut stdout = std::io::stdout().lock();
     _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());

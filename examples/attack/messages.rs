@@ -1,4 +1,4 @@
-//! Messages, good and bad.
+//! Valid and invalid messages.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// The revision of the modern era.
 pub(crate) const MODERN: &str = "2026-07-28";
 
-/// The end of the handshake.
+/// The last message of the handshake.
 pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 /// A request.
@@ -14,7 +14,7 @@ pub(crate) fn request(id: &Value, method: &str, params: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
 }
 
-/// Asks for a session; this client can be asked anything.
+/// A request to open a session. The client declares every capability for requests of the server.
 pub(crate) fn initialize(version: &str) -> String {
     let params = json!({
         "protocolVersion": version,
@@ -29,18 +29,18 @@ pub(crate) fn ping(id: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"ping"}}"#)
 }
 
-/// A call of a tool in a session.
+/// A tool call in the legacy era.
 pub(crate) fn call(id: &str, tool: &str, arguments: &Value) -> String {
     request(&id.into(), "tools/call", &json!({"name": tool, "arguments": arguments}))
 }
 
-/// A call of a tool that is to become a task.
+/// A tool call as a task.
 pub(crate) fn call_as_task(id: &str, tool: &str, arguments: &Value) -> String {
     let params = json!({"name": tool, "arguments": arguments, "task": {"ttl": 600_000}});
     request(&id.into(), "tools/call", &params)
 }
 
-/// A request of the modern era, which belongs to no session.
+/// A modern request.
 pub(crate) fn modern(id: &str, method: &str, mut params: Value) -> String {
     if let Some(params) = params.as_object_mut() {
         let meta = json!({
@@ -52,24 +52,24 @@ pub(crate) fn modern(id: &str, method: &str, mut params: Value) -> String {
     request(&id.into(), method, &params)
 }
 
-/// A call of a tool of the modern era.
+/// A tool call in the modern era.
 pub(crate) fn modern_call(id: &str, tool: &str, arguments: &Value) -> String {
     modern(id, "tools/call", json!({"name": tool, "arguments": arguments}))
 }
 
-/// Asks for a subscription to so many resources, whose URIs have so many bytes each.
+/// A subscription to `uris` resources, whose URIs have about `bytes` bytes each.
 pub(crate) fn listen(id: &str, uris: usize, bytes: usize) -> String {
     let uri = |number: usize| format!("test://{number}/{}", "u".repeat(bytes));
     let uris: Vec<String> = (0..uris).map(uri).collect();
     modern(id, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": uris}}))
 }
 
-/// A text of so many bytes.
+/// A text of this many bytes.
 pub(crate) fn text(bytes: usize) -> String {
     "x".repeat(bytes)
 }
 
-/// A batch of so many pings, kept open by one slow call.
+/// A batch of this many pings, kept open by one slow call.
 pub(crate) fn open_batch(number: usize, pings: usize) -> String {
     let slow = call(&format!("s{number}"), "slow", &json!({"ms": 600_000}));
     let pings = (0..pings).map(|ping_number| ping(&format!("b{number}-{ping_number}")));
@@ -77,7 +77,7 @@ pub(crate) fn open_batch(number: usize, pings: usize) -> String {
     format!("[{}]", elements.join(","))
 }
 
-/// Arrays in arrays, so deep.
+/// Arrays nested to about this depth.
 pub(crate) fn nesting(depth: usize) -> Bytes {
     let params = format!("{}{}", "[".repeat(depth / 2), "]".repeat(depth / 2));
     format!(r#"{{"jsonrpc":"2.0","id":"deep","method":"ping","params":{{"a":{params}}}}}"#).into()

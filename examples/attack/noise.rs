@@ -1,6 +1,6 @@
-//! Bytes without meaning, the same in each run.
+//! Pseudorandom bytes, the same in each run.
 
-/// So many bytes that mean nothing, among them newlines and bytes of broken UTF-8.
+/// Returns this many pseudorandom bytes, including newlines and invalid UTF-8.
 pub(crate) fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut noise = Vec::with_capacity(bytes + 8);

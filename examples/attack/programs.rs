@@ -1,4 +1,4 @@
-//! The programs that are attacked, and where they are.
+//! The attacked programs, and their paths.
 
 use std::env;
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 /// A program and its arguments.
 pub(crate) type CommandLine = Vec<OsString>;
 
-/// The examples that are attacked, with their packages.
+/// The attacked examples, with their packages.
 const EXAMPLES: &[(&str, &str)] = &[
     ("everything_http", "mcp-sansio-http"),
     ("everything_server", "mcp-sansio"),
@@ -17,12 +17,12 @@ const EXAMPLES: &[(&str, &str)] = &[
 
 /// Finds an example beside this program.
 ///
-/// If cargo runs this program, the examples are built first, because cargo has built this one only. One build of all is what
-/// shares the most with other builds.
+/// If cargo runs this program, the examples are built first, because cargo has built only this one. A single build
+/// of all examples shares the most with other builds.
 ///
 /// # Errors
 ///
-/// Why it cannot be built, or that it is missing.
+/// If the example cannot be built or is missing.
 pub(crate) fn example(name: &str) -> Result<CommandLine, String> {
     let directory =
         env::current_exe().map_err(|error| format!("where this program is: {error}"))?;
@@ -55,7 +55,7 @@ fn build(cargo: &OsString, directory: &Path) -> Result<(), String> {
     }
 }
 
-/// The profile of a directory such as `target/release/examples`.
+/// Returns the profile of a directory such as `target/release/examples`.
 fn profile(directory: &Path) -> &str {
     let name = directory.parent().and_then(|parent| parent.file_name()?.to_str());
     name.filter(|name| *name != "debug").unwrap_or("dev")

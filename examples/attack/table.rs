@@ -1,11 +1,11 @@
-//! The table that is printed: one row for each attack.
+//! The printed table: one row per attack.
 
 use std::fmt::Write;
 use std::time::Duration;
 
 use crate::bounds::{Bounds, Measured};
 
-/// The heading, with the bounds.
+/// Returns the heading, with the bounds.
 pub(crate) fn heading(bounds: &Bounds) -> String {
     let memory = format!("MiB < {}", bounds.memory >> 20);
     let wait = format!("wait < {} ms", bounds.wait.as_millis());
@@ -24,7 +24,7 @@ pub(crate) fn heading(bounds: &Bounds) -> String {
     ])
 }
 
-/// The row of an attack.
+/// Returns the row of an attack.
 pub(crate) fn measured(measured: &Measured, bounds: &Bounds) -> String {
     let number = |text: Option<String>| text.unwrap_or_else(|| "not measured".into());
     let mebibytes = |bytes: u64| (bytes >> 20).to_string();

@@ -1,22 +1,22 @@
-//! What a process uses of memory and of processors, by `/proc` of Linux.
+//! Measures the memory and the processor time of a process, from `/proc` of Linux.
 
 use std::fs;
 use std::time::Duration;
 
-/// The unit of times in `/proc/PID/stat`: Linux shows every program 100 ticks a second.
+/// The unit of times in `/proc/PID/stat`: Linux reports 100 ticks per second to every program.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Whether this system can tell at all.
+/// Whether this system supports the measurements.
 pub(crate) fn is_measured() -> bool {
     peak_memory(std::process::id()).is_some()
 }
 
-/// The largest resident memory of a process in bytes, since its start or since [`reset_peak`].
+/// The peak resident memory of a process in bytes, since its start or since [`reset_peak`].
 pub(crate) fn peak_memory(pid: u32) -> Option<u64> {
     field(pid, "VmHWM:")
 }
 
-/// A number of KiB in `/proc/PID/status`, in bytes.
+/// A field of `/proc/PID/status` in KiB, converted to bytes.
 fn field(pid: u32, name: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
@@ -24,23 +24,22 @@ fn field(pid: u32, name: &str) -> Option<u64> {
     Some(kib << 10)
 }
 
-/// Takes the resident memory of now for the largest.
+/// Resets the peak to the current resident memory.
 pub(crate) fn reset_peak(pid: u32) {
-    // Only the owner of the process may; a peak that is too old is better than none.
+    // Only the owner of the process may do this; an outdated peak is better than none.
     _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
 }
 
-/// The resident memory of a process in bytes, now.
+/// The current resident memory of a process in bytes.
 pub(crate) fn memory(pid: u32) -> Option<u64> {
     field(pid, "VmRSS:")
 }
 
-/// How many times as long a process took as it would have taken if a processor had always been free for its threads:
-/// 1 on an idle machine. Threads that have ended do not count.
+/// The slowdown of a process by waits for a processor: 1 on an idle machine. Threads that have ended do not count.
 pub(crate) fn slowdown(pid: u32) -> Option<f64> {
     let mut together = (0, 0);
     for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
-        // A thread may end meanwhile.
+        // A thread may end in the meantime.
         let Ok(text) = fs::read_to_string(thread.path().join("schedstat")) else { continue };
         let (ran, waited) = times_of(&text)?;
         together = (together.0 + ran, together.1 + waited);
@@ -49,20 +48,21 @@ pub(crate) fn slowdown(pid: u32) -> Option<f64> {
     (ran != 0).then(|| (ran + waited) as f64 / ran as f64)
 }
 
-/// The first two fields of `/proc/PID/task/TID/schedstat`: nanoseconds that a thread ran, and that it waited for a
-/// processor.
+/// The first two fields of `/proc/PID/task/TID/schedstat`: the nanoseconds that a thread ran, and those that it
+/// waited for a processor.
 fn times_of(schedstat: &str) -> Option<(u64, u64)> {
     let mut times = schedstat.split_whitespace().map(str::parse);
     Some((times.next()?.ok()?, times.next()?.ok()?))
 }
 
-/// The processor time of a process and of its threads.
+/// The processor time of a process with all its threads.
 pub(crate) fn processor_time(pid: u32) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     processor_time_of(&stat)
 }
 
-/// Fields 14 and 15 of `/proc/PID/stat`. The name of the program, in parentheses, is the second and may have spaces.
+/// Fields 14 and 15 of `/proc/PID/stat`. The second field is the name of the program, in parentheses, and may
+/// contain spaces.
 fn processor_time_of(stat: &str) -> Option<Duration> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut times = after_name.split_whitespace().skip(11);
@@ -89,7 +89,7 @@ mod tests {
         let pid = std::process::id();
         assert!(peak_memory(pid).is_some_and(|bytes| 1 << 20 < bytes));
         assert!(processor_time(pid).is_some() && memory(pid) <= peak_memory(pid));
-        // Some systems do not count what threads wait for a processor.
+        // Some systems do not count the waits of threads for a processor.
         assert!(slowdown(pid).is_none_or(|times| 1.0 <= times));
         assert!(is_measured());
     }

@@ -1,4 +1,4 @@
-//! The process that is attacked.
+//! The attacked process.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -15,16 +15,16 @@ use crate::{Failure, usage};
 /// How long a server may take to start.
 const START: Duration = Duration::from_secs(20);
 
-/// A process, whose costs are counted from now on. A child process ends with it.
+/// A process, whose costs are counted from now on. A child process is killed when this is dropped.
 pub(crate) struct Victim {
     child: Option<Child>,
     pid: Option<u32>,
-    /// Its processor time at the beginning.
+    /// The processor time at the beginning.
     began: Duration,
 }
 
 impl Victim {
-    /// Starts a server that speaks on its standard input and output.
+    /// Starts a server on pipes.
     pub(crate) fn with_pipes(
         command: &CommandLine,
     ) -> Result<(Self, ChildStdin, ChildStdout), Failure> {
@@ -34,7 +34,7 @@ impl Victim {
         Ok((Self::of(child), stdin, stdout))
     }
 
-    /// Starts a server that prints its URL as its first line. Gives its address and its path.
+    /// Starts a server that prints its URL as its first line. Returns its address and its path.
     pub(crate) async fn behind_http(
         command: &CommandLine,
     ) -> Result<(Self, SocketAddr, String), Failure> {
@@ -53,7 +53,7 @@ impl Victim {
         Ok(Self::of(start(command, Stdio::null(), Stdio::null())?))
     }
 
-    /// A process that somebody else has started, if it is known.
+    /// A process that was started elsewhere, if its id is known.
     pub(crate) fn running(pid: Option<u32>) -> Self {
         pid.into_iter().for_each(usage::reset_peak);
         let mut victim = Self { child: None, pid, began: Duration::ZERO };
@@ -65,33 +65,33 @@ impl Victim {
         Self { pid: child.id(), child: Some(child), began: Duration::ZERO }
     }
 
-    /// Its peak memory in bytes.
+    /// The peak memory in bytes.
     pub(crate) fn memory(&self) -> Option<u64> {
         usage::peak_memory(self.pid?)
     }
 
-    /// The memory in bytes that it has now.
+    /// The current memory in bytes.
     pub(crate) fn memory_now(&self) -> Option<u64> {
         usage::memory(self.pid?)
     }
 
-    /// How many times as long it took as on a machine that has nothing else to do.
+    /// The slowdown by other load on the processors.
     pub(crate) fn slowdown(&self) -> Option<f64> {
         usage::slowdown(self.pid?)
     }
 
-    /// Its processor time until now.
+    /// The processor time until now.
     pub(crate) fn processor_time(&self) -> Option<Duration> {
         Some(usage::processor_time(self.pid?)?.saturating_sub(self.began))
     }
 
-    /// Why it has ended, if it has.
+    /// Describes its end, if it has ended.
     pub(crate) fn end(&mut self) -> Option<String> {
         let status = self.child.as_mut()?.try_wait().ok()??;
         Some(format!("the process has ended: {status}"))
     }
 
-    /// Waits until it has ended by itself. Says whether it has.
+    /// Waits until it has ended by itself. Returns whether it has.
     pub(crate) async fn ends_within(&mut self, time: Duration) -> bool {
         let Some(child) = &mut self.child else { return false };
         timeout(time, child.wait()).await.is_ok()
@@ -101,7 +101,7 @@ impl Victim {
 fn start(command: &CommandLine, stdin: Stdio, stdout: Stdio) -> Result<Child, Failure> {
     let (program, arguments) = command.split_first().ok_or("there is no program to start")?;
     let mut command = Command::new(program);
-    // What a server says of a hostile client would cover the table.
+    // The log of a server about a hostile client would obscure the table.
     command.args(arguments).stdin(stdin).stdout(stdout).stderr(Stdio::null()).kill_on_drop(true);
     let started = command.spawn();
     started.map_err(|error| format!("cannot start {}: {error}", program.display()).into())

@@ -1,4 +1,4 @@
-//! How the work for one message is measured.
+//! Measures the work for one message.
 
 use std::time::Duration;
 
@@ -7,35 +7,36 @@ use tokio::time::{Instant, sleep};
 use crate::Failure;
 use crate::victim::Victim;
 
-/// How much processor time the messages of a round take at least, and how long a round takes at most.
+/// The least processor time that the messages of a round take, and the longest duration of a round.
 const ENOUGH: Duration = Duration::from_millis(40);
 const LONGEST: Duration = Duration::from_millis(600);
 
-/// Of so many rounds the cheapest counts: what else the machine does makes others dearer, and none cheaper.
+/// The number of rounds, of which the cheapest counts: other load on the machine makes rounds more expensive, and
+/// never cheaper.
 const ROUNDS: usize = 3;
 
-/// A multiple of the work before that is measured again, so many times in all: it may be that of something else on the
-/// machine. What is due to the attack stays.
+/// A multiple of the original work that is measured again, and the number of tries: other load on the machine may
+/// cause it once. The effect of the attack stays.
 const LARGE: f64 = 3.0;
 const TRIES: usize = 8;
 
-/// How long a server may be busy with what it was sent, before it counts as busy for ever.
+/// How long a server may stay busy after an attack before that counts as a failure.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// How often to look whether it is.
+/// The interval at which to check that.
 const STEP: Duration = Duration::from_millis(100);
 
-/// What a good client takes beside, or a single tick: too little to take off.
+/// The share of a processor that is too small to subtract: a good client, or a single tick.
 const NOTHING: f64 = 0.1;
 
-/// How long to look what it does by the clock: times of processes are exact to 10 ms.
+/// How long to measure periodic work: processor times are exact to 10 ms.
 const LONG_STEP: Duration = Duration::from_millis(700);
 
-/// How many times as much processor time `now` takes for a message as `before`, of which each measures one round. `None`
-/// if the system does not report processor times.
+/// Returns how many times as much processor time a message takes in `now` as in `before`; each measures one round.
+/// `None` if the system does not report processor times.
 ///
-/// What a message costs depends on what else the machine does, up to five times as much: caches are shared, and threads
-/// that wake one another cost more where processors have to be woken, too. So both are measured in turns.
+/// The cost of a message depends on other load on the machine, by a factor of up to five: caches are shared, and
+/// waking threads costs more when processors have to be woken, too. So both are measured in turns.
 pub(crate) async fn times(
     mut before: impl AsyncFnMut() -> Result<Option<f64>, Failure>,
     mut now: impl AsyncFnMut() -> Result<Option<f64>, Failure>,
@@ -51,12 +52,13 @@ pub(crate) async fn times(
     Ok(Some(least_now / least_before))
 }
 
-/// The processor time in seconds for one of the messages that are sent by `some`, which gives how many they were. What
-/// the victim does by the clock, or for others, does not count. `None` if the system does not report processor times.
+/// Measures the processor time in seconds of one of the messages that `some` sends; `some` returns their number.
+/// Periodic work of the victim, and work for other clients, does not count. `None` if the system does not report
+/// processor times.
 ///
 /// # Errors
 ///
-/// That the messages are not answered.
+/// If the messages get no response.
 pub(crate) async fn round(
     victim: &Victim,
     idle: f64,
@@ -75,16 +77,16 @@ pub(crate) async fn round(
     }
 }
 
-/// Waits until a victim is idle, but for what it does by the clock: gives how much processor time that takes per second.
+/// Waits until a victim is idle except for periodic work. Returns the processor time per second of that work.
 ///
 /// # Errors
 ///
-/// That it does not come to rest.
+/// If the victim does not become idle.
 pub(crate) async fn idle(victim: &Victim) -> Result<Option<f64>, Failure> {
     let (began, mut before) = (Instant::now(), 1.0);
     while began.elapsed() < QUIET {
         let Some(share) = share(victim, STEP).await else { return Ok(None) };
-        // Twice in a row: a victim that does not get a processor looks idle, too.
+        // Twice in a row, because a victim without a processor looks idle, too.
         if share.max(before) <= NOTHING {
             return Ok(Some(0.0));
         }
@@ -96,7 +98,7 @@ pub(crate) async fn idle(victim: &Victim) -> Result<Option<f64>, Failure> {
     Err(format!("the process is still busy {} s after the attack", QUIET.as_secs()).into())
 }
 
-/// How much of a processor a victim takes during this time.
+/// Returns the share of a processor that a victim takes during `time`.
 async fn share(victim: &Victim, time: Duration) -> Option<f64> {
     let (began, before) = (Instant::now(), victim.processor_time()?);
     sleep(time).await;
@@ -108,7 +110,7 @@ async fn share(victim: &Victim, time: Duration) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// The multiple of rounds that take these times, of which the last goes on.
+    /// The multiple for rounds with these times, of which the last repeats.
     fn times_of(before: &[f64], now: &[f64]) -> Option<f64> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let next = |times: &[f64], round: &mut usize| {

@@ -75,11 +75,11 @@ Examples:
   authorization_server --client robot:secret --access-token-seconds 30
   authorization_server --misbehave drops-refresh-tokens";
 
-/// Ten years.
+/// Ten years, the largest accepted lifetime.
 const MOST_SECONDS: u64 = 315_360_000;
 
 impl Arguments {
-    /// Reads the command line, or ends the program and says what is wrong with it.
+    /// Parses the command line. If it is invalid, prints the error and exits.
     pub(crate) fn read() -> Self {
         let arguments = Self::parse();
         for (index, client) in arguments.clients.iter().enumerate() {
@@ -92,7 +92,7 @@ impl Arguments {
         arguments
     }
 
-    /// What the server is like.
+    /// Converts the arguments into the options of the server.
     pub(crate) fn options(self, issuer: String) -> Options {
         let mut options = Options::new(issuer);
         options.metadata = match self.metadata {

@@ -1,4 +1,4 @@
-//! The key that access tokens are signed with. It is a new one each time.
+//! The key that signs access tokens. Each start creates a new one.
 
 use mcp_sansio_http::random_bytes;
 use mcp_sansio_proptests::authorization_server::{Signer, base64url};
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::Failure;
 
-/// Signs with a new key of P-256.
+/// Creates a signer with a new P-256 key.
 pub(crate) fn signer() -> Result<Signer, Failure> {
     let key = new_key()?;
     let point = key.verifying_key().to_sec1_point(false);
@@ -24,7 +24,7 @@ pub(crate) fn signer() -> Result<Signer, Failure> {
     Ok(Signer { kid, jwk, sign: Box::new(sign) })
 }
 
-/// Random bytes are a key, but for a few of them.
+/// Creates a key from random bytes, of which almost all are valid keys.
 fn new_key() -> Result<SigningKey, Failure> {
     for _ in 0..8 {
         if let Ok(key) = SigningKey::from_slice(&random_bytes::<32>()?) {

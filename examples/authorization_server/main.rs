@@ -1,11 +1,11 @@
-//! An OAuth authorization server on this machine, to try MCP clients and servers with.
+//! A local OAuth authorization server, for testing MCP clients and servers.
 //!
-//! Usage: `cargo run --example authorization_server -- --listen 127.0.0.1:9000`; `--help` has the other options. It prints
-//! its issuer when it listens, and ends when it is interrupted.
+//! Usage: `cargo run --example authorization_server -- --listen 127.0.0.1:9000`; `--help` lists the other options.
+//! It prints its issuer when it listens, and ends when it is interrupted.
 //!
-//! It is for tests only: everybody who asks is logged in, and it speaks plain HTTP, so it listens on this machine alone. With
-//! `--misbehave` it does something wrong that a client has to cope with. What it issues is forgotten when it ends, the key
-//! that it signs with included.
+//! It is for tests only. It logs in every user without a password and serves plain HTTP, so it listens on loopback
+//! addresses only. With `--misbehave` it shows a fault that a client has to handle. All state is lost when it ends,
+//! including the signing key.
 
 mod arguments;
 mod key;
@@ -23,7 +23,7 @@ use tokio::net::TcpListener;
 
 use crate::arguments::Arguments;
 
-/// Why something cannot be done.
+/// The reason of a failure.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
@@ -51,7 +51,7 @@ async fn run(arguments: Arguments) -> Result<(), Failure> {
     let options = arguments.options(issuer.clone());
     let server = AuthorizationServer::new(options, key::signer()?, random_bytes()?);
     let server = Arc::new(Mutex::new(server));
-    // It begins to listen for the signal when it is polled, which is before anybody knows that the server runs.
+    // Polling it installs the signal handler, which has to happen before the output announces the server.
     let mut interrupted = pin!(tokio::signal::ctrl_c());
     tokio::select! {
         biased;

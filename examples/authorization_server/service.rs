@@ -1,4 +1,4 @@
-//! Requests of HTTP for a server that knows none.
+//! An HTTP service for the sans-IO authorization server.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,20 +16,20 @@ use mcp_sansio_proptests::authorization_server::{AuthorizationServer, Request as
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// A server that several connections ask.
+/// The server, shared by several connections.
 pub(crate) type Shared = Arc<Mutex<AuthorizationServer>>;
 
-/// The largest body that is read.
+/// The largest accepted body.
 const MOST_BYTES: usize = 64 << 10;
 
-/// Serves everybody who connects, until it is dropped. Then every connection is broken off.
+/// Accepts and serves connections. Dropping the future aborts all connections.
 pub(crate) async fn serve(listener: TcpListener, server: Shared) {
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, _)) => drop(connections.spawn(connection(stream, Arc::clone(&server)))),
-            // Too many open files, for example: later there may be room.
+            // For example too many open files: later there may be room.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
@@ -41,7 +41,7 @@ async fn connection(stream: TcpStream, server: Shared) {
         let server = Arc::clone(&server);
         async move { Ok::<_, Infallible>(answer(request, &server).await) }
     });
-    // A client may go away at any time.
+    // A client may disconnect at any time.
     _ = builder.serve_connection(TokioIo::new(stream), service).await;
 }
 

@@ -1,10 +1,10 @@
-//! A server with something of everything, to try clients with.
+//! A server with examples of every feature, for testing clients.
 //!
-//! Usage: `cargo run --example everything_server`, as a child process of a client. It has the tools,
-//! prompts and resources that the official conformance suite asks a server for, and a few more: `echo`,
-//! `add_numbers`, `slow`, `list_roots`, `announce_changes`, `visit_page`, `needs_visit`. Tools that take
-//! long, such as `slow_compute`, become tasks if the client wants that. Clients with a session and clients
-//! without one are served on the same connection.
+//! Usage: `cargo run --example everything_server`, as a child process of a client. It has the tools, prompts and
+//! resources that the official conformance suite requires of a server, and a few more: `echo`, `add_numbers`,
+//! `slow`, `list_roots`, `announce_changes`, `visit_page`, `needs_visit`. Tools that take long, such as
+//! `slow_compute`, become tasks if the client requests that. Clients of both eras are served on the same
+//! connection.
 
 mod everything;
 
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     match serve_stdio_with(config, &options, everything) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Whoever would read this may be gone, too.
+            // Standard error may be closed, too.
             _ = writeln!(std::io::stderr(), "everything_server: {error}");
             ExitCode::FAILURE
         }

@@ -1,4 +1,4 @@
-//! The command line: what the servers are called, and how they are started.
+//! The command line: the names of the servers and the commands that start them.
 
 use std::process::Command;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     pub(crate) patience: Duration,
 }
 
-/// How an upstream is started.
+/// The name and the start command of an upstream.
 #[derive(Clone, Debug)]
 pub(crate) struct StartOf {
     pub(crate) name: String,
@@ -47,7 +47,7 @@ impl StartOf {
 }
 
 impl Arguments {
-    /// Reads the command line, or ends the program and says what is wrong with it.
+    /// Parses the command line. If it is invalid, prints the error and exits.
     pub(crate) fn read() -> Self {
         let arguments = Self::parse();
         for (index, upstream) in arguments.upstreams.iter().enumerate() {
@@ -75,7 +75,7 @@ fn upstream(text: &str) -> Result<StartOf, String> {
     Ok(StartOf { name: name.into(), program, arguments: words.collect() })
 }
 
-/// Takes a command apart as shells do, without anything beyond quotes and backslashes.
+/// Splits a command into words as shells do, with support for quotes and backslashes only.
 fn words(command: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,7 +1,7 @@
-//! The loop: waits for bytes or for time to pass, and lets the machines deal with it.
+//! The event loop: waits for bytes or deadlines, and passes them to the machines.
 //!
-//! It owns everything but the pipes themselves. A line is what lies between the gateway and somebody else: an
-//! inbox, a thread that reads, a thread that writes, and the process at the other end if that is a child of ours.
+//! It owns everything except the pipes. A line connects the gateway with a peer: an inbox, a reading thread, a
+//! writing thread, and the process at the other end if that is a child process.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -16,18 +16,18 @@ use crate::gateway::{Gateway, Party};
 use crate::pipes::{self, News, Writer};
 use crate::say::say;
 
-/// How long the client may take to read the last of it.
+/// How long the client may take to read the last output.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 struct Line {
     party: Party,
     inbox: Inbox,
-    /// Until it is closed.
+    /// `None` once the line is closed.
     writer: Option<Writer>,
     process: Option<Process>,
 }
 
-/// Why the loop has ended.
+/// The reason why the loop has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     ClientGone,
@@ -41,7 +41,7 @@ pub(crate) struct EventLoop {
     news: Receiver<News>,
     teller: SyncSender<News>,
     clock: Clock,
-    /// Processes that are being ended.
+    /// The threads that end processes.
     ends: Vec<JoinHandle<()>>,
 }
 
@@ -51,12 +51,12 @@ impl EventLoop {
         Self { gateway, starts, lines: Vec::new(), news, teller, clock, ends: Vec::new() }
     }
 
-    /// For whoever else has news.
+    /// Returns a sender for other sources of news.
     pub(crate) fn teller(&self) -> SyncSender<News> {
         self.teller.clone()
     }
 
-    /// Starts every upstream and begins to find out what it is, all at the same time.
+    /// Starts every upstream and connects to it, all concurrently.
     pub(crate) fn start_upstreams(&mut self) -> Result<(), String> {
         for upstream in 0..self.starts.len() {
             self.start(upstream)?;
@@ -87,7 +87,7 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Begins to listen to the client.
+    /// Starts to read from the client.
     pub(crate) fn listen(&mut self) -> io::Result<()> {
         let line = self.lines.len();
         pipes::read(line, io::stdin(), self.teller.clone())?;
@@ -97,7 +97,7 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Runs until the client has gone.
+    /// Runs until the client has disconnected.
     pub(crate) fn run(mut self) -> Ending {
         let mut ending = Ending::ClientGone;
         while !self.gateway.is_over() {
@@ -147,13 +147,13 @@ impl EventLoop {
 
     fn disconnect(&mut self, line: usize, cause: Cause, now: Instant) {
         let party = self.lines[line].party;
-        // There may be another line to the same upstream meanwhile.
+        // A newer line to the same upstream may exist.
         if self.lines.iter().rposition(|other| other.party == party) == Some(line) {
             self.gateway.disconnected(party, cause, now);
         }
     }
 
-    /// Gives bytes to the machine that they are for, frame by frame.
+    /// Passes bytes to their machine, frame by frame.
     fn take(&mut self, line: usize, mut bytes: &[u8], now: Instant) {
         let Self { lines, gateway, .. } = self;
         let Line { party, inbox, .. } = &mut lines[line];
@@ -169,7 +169,7 @@ impl EventLoop {
         }
     }
 
-    /// Starts those again that know nothing but `initialize`: their machine will begin with that.
+    /// Restarts upstreams that support only `initialize`: their machines begin with that request.
     fn restart_upstreams(&mut self, now: Instant) {
         for upstream in 0..self.starts.len() {
             let is_over = !self.gateway.upstreams[upstream].is_alive();
@@ -183,7 +183,7 @@ impl EventLoop {
                 say!("gateway: {error}");
                 self.gateway.disconnected(Party::Upstream(upstream), Cause::ReadFailed, now);
             }
-            // One that has not been started refuses this, and everything that follows.
+            // Without a process, this and all following calls fail.
             _ = self.gateway.upstreams[upstream].connect(now);
             for errand in again {
                 self.gateway.do_again(upstream, errand);
@@ -200,7 +200,7 @@ impl EventLoop {
         }
     }
 
-    /// Ends the processes of upstreams that have ended the connection.
+    /// Ends the processes of upstreams whose connections have ended.
     fn end_lines(&mut self) {
         for upstream in 0..self.starts.len() {
             if !self.gateway.upstreams[upstream].is_alive() {
@@ -209,7 +209,7 @@ impl EventLoop {
         }
     }
 
-    /// Closes the input of an upstream and waits elsewhere for it to end.
+    /// Closes the input of an upstream, and waits for its end on another thread.
     fn end_line_of(&mut self, upstream: usize) {
         for line in self.lines.iter_mut().filter(|line| line.party == Party::Upstream(upstream)) {
             if let Some(mut writer) = line.writer.take() {
@@ -222,7 +222,7 @@ impl EventLoop {
         }
     }
 
-    /// The client has gone: ends the upstreams, and waits until the last answer is written.
+    /// Ends the upstreams after the client has disconnected, and waits until the last response is written.
     fn finish(mut self) {
         let patience = self.clock.now() + PATIENCE;
         for upstream in &mut self.gateway.upstreams {
@@ -238,12 +238,12 @@ impl EventLoop {
             self.write();
         }
         for end in self.ends {
-            // It panics only if the process is gone already.
+            // It panics only if the process has already ended.
             _ = end.join();
         }
     }
 
-    /// Whether there is something that the client has not read.
+    /// Whether the client has not read all output.
     fn is_writing(&self) -> bool {
         let line = self.lines.iter().find(|line| line.party == Party::Client);
         let writer = line.and_then(|line| line.writer.as_ref());

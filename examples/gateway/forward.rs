@@ -1,7 +1,7 @@
-//! Requests of the client that one upstream answers: calls of tools, prompts, resources, completions.
+//! Requests of the client that one upstream serves: calls of tools, prompts, resources, completions.
 //!
-//! The name says which upstream that is. What is passed on is what came, without the prefix of the name and
-//! without what each connection says for itself; the answer goes back as it is, and so does an error.
+//! The name selects the upstream. The request is passed on unchanged, except for the prefix of the name and the
+//! metadata of the connection. Results and errors are passed back unchanged.
 
 use std::time::Duration;
 
@@ -20,29 +20,29 @@ use crate::parking::Need;
 use crate::routing::{Destination, Subject, params};
 use crate::upstream::Errand;
 
-/// What is being done for a request of the client.
+/// The work in progress for a request of the client.
 pub(crate) enum Job {
     Forwarded(Box<Forwarded>),
     List(List),
 }
 
-/// A request that an upstream is to answer.
+/// A request that was forwarded to an upstream.
 pub(crate) struct Forwarded {
     pub(crate) request: Request<'static>,
     pub(crate) upstream: usize,
     pub(crate) call: CallId,
-    /// Nobody has listed the resource, so upstreams are asked one after the other.
+    /// Whether no upstream has listed the resource, so that upstreams are tried one after the other.
     pub(crate) is_search: bool,
-    /// What the upstream needs before it can answer.
+    /// The requests of the upstream that await client input.
     pub(crate) needs: Vec<Need>,
 }
 
-/// How long an upstream may take. Whoever asks knows best how long to wait, and cancels: this is for those who
-/// do not.
+/// How long an upstream may take. A client should know best how long to wait, and cancel; this limit is for clients
+/// that do not.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 impl Gateway {
-    /// A request of the client.
+    /// Serves a request of the client.
     pub(crate) fn serve(&mut self, request: Request<'_>) {
         let id = request.id;
         match &request.kind {
@@ -68,7 +68,7 @@ impl Gateway {
     }
 
     fn deliver(&mut self, request: Request<'static>, upstream: usize, is_search: bool) {
-        // What a client without a session brings back belongs to an upstream that has none, or to us.
+        // The state in a modern request belongs to a modern upstream, or to the parking of this gateway.
         let stands_alone = request.context.era() == Era::Modern;
         if stands_alone && request.state.is_some() && self.upstreams[upstream].has_session() {
             self.come_back(request, upstream);
@@ -77,7 +77,7 @@ impl Gateway {
         }
     }
 
-    /// Asks an upstream what the client has asked.
+    /// Forwards a request of the client to an upstream.
     pub(crate) fn forward(&mut self, request: Request<'static>, upstream: usize, is_search: bool) {
         let options = options(&request.context, self.level);
         let params = params(&request, self.upstreams[upstream].has_session());
@@ -92,7 +92,7 @@ impl Gateway {
         }
     }
 
-    /// A call of an upstream has ended.
+    /// Handles the end of a call to an upstream.
     pub(crate) fn answered(&mut self, from: usize, ended: CallEnded<'_>) {
         let upstream = &mut self.upstreams[from];
         let Some(errand) = upstream.errands.take(ended.call) else { return };
@@ -111,7 +111,7 @@ impl Gateway {
         }
     }
 
-    /// Does what was to be done before an upstream was started again.
+    /// Repeats the work that an upstream had before it was restarted.
     pub(crate) fn do_again(&mut self, upstream: usize, errand: Errand) {
         match errand {
             Errand::Answer(request) => {
@@ -123,17 +123,17 @@ impl Gateway {
                 self.ask_for_part(upstream, request);
                 self.finish_list(request);
             }
-            // What was never sent has asked for nothing.
+            // A call that was never sent has no parked requests.
             Errand::Parked(_) => {}
         }
     }
 
-    /// Answers a request with what an upstream has come to.
+    /// Responds to a request with the outcome of an upstream.
     pub(crate) fn answer(&mut self, forwarded: Forwarded, outcome: Outcome<'_>) {
         let Forwarded { request, upstream, is_search, .. } = forwarded;
         match outcome {
             Outcome::Result(result) => {
-                // Its own machine says whether it is one, where that has to be said.
+                // The machine of the client adds the member where the revision requires it.
                 let result = result.edited(&[("resultType", None)]);
                 self.respond(request.id, upstream, &result);
             }
@@ -153,14 +153,14 @@ impl Gateway {
         if let Err(RespondError::Encode(error)) =
             self.server.respond(request, result, &mut self.outbox)
         {
-            // The client's revision has no word for it, for example.
+            // For example, the client's revision cannot express the result.
             self.fail(request, upstream, &format!("its answer cannot be passed on: {error}"));
         }
     }
 
-    /// Refuses a request as an upstream has.
+    /// Rejects a request with the error of an upstream.
     fn refuse(&mut self, request: IncomingId, error: &ErrorObject<'_>) {
-        // The revision of the client may reserve the code for something else.
+        // The revision of the client may reserve the code for another purpose.
         let mut error = error.clone();
         for code in [error.code, ErrorCode::INTERNAL_ERROR] {
             error.code = code;
@@ -171,13 +171,13 @@ impl Gateway {
         }
     }
 
-    /// Refuses a request because an upstream has not answered it.
+    /// Rejects a request because an upstream has not served it.
     pub(crate) fn fail(&mut self, request: IncomingId, upstream: usize, reason: &str) {
         let message = format!("the server {}: {reason}", self.upstreams[upstream].name);
         self.reject(request, ErrorCode::INTERNAL_ERROR, &message);
     }
 
-    /// Nobody waits for the answer to a request any more.
+    /// Stops the work for a request whose response is no longer wanted.
     pub(crate) fn give_up(&mut self, request: IncomingId, reason: Option<&str>) {
         match self.jobs.take(request) {
             Some(Job::Forwarded(forwarded)) => {
@@ -194,11 +194,11 @@ impl Gateway {
         }
     }
 
-    /// Asks every upstream for log messages of this level, also those that have not said yet what they are.
+    /// Requests log messages of this level from every upstream, also from those that are not connected yet.
     fn set_level(&mut self, request: IncomingId, level: LoggingLevel) {
         self.level = Some(level);
         for upstream in &mut self.upstreams {
-            // One that logs nothing is as quiet as it should be.
+            // An upstream without logging sends no messages anyway.
             _ = upstream.client.set_log_level(level, self.now, &mut upstream.outbox);
         }
         _ = self.server.respond(request, &(), &mut self.outbox);
@@ -217,13 +217,13 @@ fn options(context: &RequestContext, level: Option<LoggingLevel>) -> CallOptions
     if context.wants_progress { options.progress() } else { options }
 }
 
-/// Whether an error may mean that the upstream does not have what was asked for.
+/// Whether an error may mean that another upstream has the resource.
 fn may_be_elsewhere(error: &ErrorObject<'_>) -> bool {
     let unknown = [ErrorCode::INVALID_PARAMS, ErrorCode::METHOD_NOT_FOUND];
     error.is_resource_not_found() || unknown.contains(&error.code)
 }
 
-/// Why there is no answer.
+/// Describes why there is no result.
 pub(crate) fn in_words(outcome: &Outcome<'_>) -> String {
     match outcome {
         Outcome::TimedOut(_) => "no answer came in time".into(),

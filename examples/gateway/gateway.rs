@@ -1,8 +1,8 @@
-//! All machines of the gateway, and what a message of one means for the others.
+//! [`Gateway`]: all machines of the gateway, and the effects of a message on the other machines.
 //!
-//! Everything is in one value that one thread owns, so nothing is locked, and every method runs to its end at
-//! once: it looks at an event of one machine and gives commands to others, which write into outboxes. An event
-//! borrows the bytes it came in, and these belong to the event loop; so all machines can be used meanwhile.
+//! All state is in one value, owned by one thread, so there are no locks. Every method runs to its end without
+//! blocking: it inspects an event of one machine and gives commands to others, which write into outboxes. An event
+//! borrows the bytes of its message, which belong to the event loop; so all machines remain usable in the meantime.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,27 +34,27 @@ pub(crate) enum Party {
 }
 
 pub(crate) struct Gateway {
-    /// What the client sees.
+    /// The machine that the client is connected to.
     pub(crate) server: Server,
     pub(crate) outbox: Outbox,
-    /// They never go away, so their numbers are good for ever.
+    /// Upstreams are never removed, so their numbers stay valid.
     pub(crate) upstreams: Vec<Upstream>,
-    /// The time of what is being dealt with.
+    /// The time of the current event.
     pub(crate) now: Instant,
     /// How long a list waits for an upstream.
     pub(crate) patience: Duration,
-    /// What is being done for each request of the client.
+    /// The work in progress for each request of the client.
     pub(crate) jobs: SideTable<IncomingId, Job>,
-    /// The requests of upstreams that the client has been asked, where it has a session.
+    /// The requests of upstreams that were passed on to a legacy client.
     pub(crate) questions: SideTable<CallId, Question>,
-    /// Requests of the client that have to be answered with what an upstream needs.
+    /// The requests of the client whose response is an input-required result.
     pub(crate) needy: Vec<IncomingId>,
     pub(crate) parking: Parking,
-    /// Who has listed a resource, by its URI, or a template, by its text.
+    /// The upstream that has listed a resource, by its URI, or a template, by its text.
     pub(crate) owners: [BTreeMap<String, usize>; 2],
     pub(crate) watches: Vec<Watch>,
     pub(crate) listeners: Vec<Listener>,
-    /// The log messages that the session wants.
+    /// The log level of the session.
     pub(crate) level: Option<LoggingLevel>,
 }
 
@@ -68,8 +68,7 @@ impl Gateway {
         let config = config(name);
         let limits = config.connection.limits.clone();
         let mut outbox = Outbox::new(Framing::Lines, &limits);
-        // There are only so many requests to answer, and an answer should not be lost to a client that is
-        // slow to read.
+        // The number of requests is limited, and a response must not be lost because the client reads slowly.
         outbox.set_limit(usize::MAX);
         Self {
             server: Server::new(Arc::new(config)),
@@ -88,7 +87,7 @@ impl Gateway {
         }
     }
 
-    /// Somebody has sent a message.
+    /// Handles a message of either side.
     pub(crate) fn receive(&mut self, from: Party, frame: Frame<'_>, now: Instant) {
         self.now = now;
         match from {
@@ -106,7 +105,7 @@ impl Gateway {
         }
     }
 
-    /// A line has ended or is broken.
+    /// Handles the end of a line.
     pub(crate) fn disconnected(&mut self, from: Party, cause: Cause, now: Instant) {
         match from {
             Party::Client => self.server.disconnected(cause, now),
@@ -114,7 +113,7 @@ impl Gateway {
         }
     }
 
-    /// Does what is due on every machine, and what is left to do when all messages have been looked at.
+    /// Handles the timeouts of every machine, and the work that is left when all messages have been handled.
     pub(crate) fn keep_time(&mut self, now: Instant) {
         self.now = now;
         while let Some(event) = self.server.handle_timeout(now, &mut self.outbox) {
@@ -130,13 +129,13 @@ impl Gateway {
         self.settle_needs();
     }
 
-    /// When to keep time next.
+    /// The next deadline.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let upstreams = self.upstreams.iter().filter_map(|upstream| upstream.client.poll_timeout());
         upstreams.chain(self.server.poll_timeout()).min()
     }
 
-    /// Whether the client has gone, and nothing is left to say.
+    /// Whether the client has disconnected, and no work is left.
     pub(crate) fn is_over(&self) -> bool {
         self.server.phase() == Phase::Closed && self.server.poll_timeout().is_none()
     }
@@ -152,7 +151,7 @@ impl Gateway {
             ServerEvent::CallEnded(ended) => self.question_ended(ended),
             ServerEvent::Progress(update) => self.report_to_upstream(&update),
             ServerEvent::Notification(notification) => self.tell_upstreams(&notification),
-            // Most are answered, and the client knows.
+            // Most violations get an error response, so the client knows them.
             ServerEvent::Violation(violation) if !violation.answered => {
                 say!("the client: {}", violation.kind);
             }
@@ -197,7 +196,7 @@ impl Gateway {
         if upstream.wants_restart {
             return;
         }
-        // If it has never been there, it was said why.
+        // If the upstream was never connected, the reason has been printed.
         if upstream.was_there {
             say!("{}: {cause}", upstream.name);
         }
@@ -232,19 +231,19 @@ impl Gateway {
         _ = client.progress(question.request, report, self.now, outbox);
     }
 
-    /// Hands a notification on, unless the client wants no such thing: its machine knows.
+    /// Passes a notification on. The machine of the client suppresses it if the client is not subscribed to it.
     fn tell_client(&mut self, from: usize, notification: &Notification<'_>) {
         if self.outbox.is_congested() {
             return;
         }
         let method = notification.method.to_str();
-        // A log message goes to a request if there is no session, and upstreams do not say to which.
+        // In the modern era a log message belongs to a request, which upstreams do not name.
         let about = self.newest_request(from).filter(|_| *method == *method::Log::NAME);
         let about = about.filter(|request| self.stands_alone(*request));
         _ = self.server.notify_method(&method, &notification.params, about, &mut self.outbox);
     }
 
-    /// The roots of the client have changed, for example.
+    /// Passes a notification of the client on, for example that its roots have changed.
     fn tell_upstreams(&mut self, notification: &Notification<'_>) {
         let method = notification.method.to_str();
         for Upstream { client, outbox, .. } in &mut self.upstreams {
@@ -252,7 +251,7 @@ impl Gateway {
         }
     }
 
-    /// The request of the client for which an upstream was asked something last.
+    /// Returns the request of the client that was last forwarded to an upstream.
     pub(crate) fn newest_request(&self, from: usize) -> Option<IncomingId> {
         let upstream = &self.upstreams[from];
         let answers =
@@ -263,18 +262,19 @@ impl Gateway {
         answers.last()
     }
 
-    /// Whether a request belongs to no session.
+    /// Whether this is a modern request.
     pub(crate) fn stands_alone(&self, request: IncomingId) -> bool {
         self.server.context(request).is_some_and(|context| context.era() == Era::Modern)
     }
 
-    /// Refuses a request of the client. That it is not open any more is no error.
+    /// Rejects a request of the client. Errors are ignored, because the request may no longer be open.
     pub(crate) fn reject(&mut self, request: IncomingId, code: ErrorCode, message: &str) {
         _ = self.server.reject(request, code, message, &mut self.outbox);
     }
 }
 
-/// What the client is told of the gateway: before it is known what the upstreams have, so it is everything.
+/// The configuration for the client. It declares every capability, because those of the upstreams are not known
+/// yet.
 fn config(name: &str) -> ServerConfig {
     let mut config = ServerConfig::new(name, env!("CARGO_PKG_VERSION"));
     config.capabilities.tools = Some(ListChanged::notified());

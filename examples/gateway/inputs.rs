@@ -1,13 +1,13 @@
-//! What upstreams need of the client before they can answer: something the user has to fill in, the answer of a
-//! model, the roots. Each side asks in its own way, so there are four:
+//! Client input for upstreams: a form for the user, an answer of a model, the roots. Each side can be of either
+//! era, so there are four cases:
 //!
-//! | the upstream | a client with a session | a client without one |
+//! | the upstream | a legacy client | a modern client |
 //! |---|---|---|
-//! | ends the call because it needs something | its machine asks the client, and hands the request out again | is told so, and comes back with the answers |
-//! | makes a request of its own | gets that request | is told so; the call is parked until it comes back |
+//! | ends the call because it requires input (modern) | its machine sends the requests and hands the client's request out again | gets an input-required result, and repeats its request with the answers |
+//! | sends a request (legacy) | gets that request | gets an input-required result; the call is parked until the client repeats its request |
 //!
-//! In the first row the call is made again, with the answers and the state that the upstream has given; nothing
-//! of it is kept here meanwhile. The last case is in `parking`.
+//! In the first row the upstream is called again, with the answers and the state that it gave; the gateway stores
+//! nothing in between. The last case is in `parking`.
 
 use crate::forward::in_words;
 use crate::gateway::Gateway;
@@ -22,13 +22,13 @@ use mcp_sansio::{
     ServerRequest,
 };
 
-/// A request of an upstream that the client has been asked.
+/// A request of an upstream that was passed on to the client.
 pub(crate) struct Question {
     pub(crate) upstream: usize,
     pub(crate) request: IncomingId,
 }
 
-/// What an upstream needs, as the client is to be told: the requests as they stand.
+/// Creates the input-required result for the client, with the upstream's requests unchanged.
 pub(crate) fn input_required<'a>(
     requests: impl Iterator<Item = (String, Raw<'a>)>,
     state: Option<String>,
@@ -41,9 +41,9 @@ pub(crate) fn input_required<'a>(
     required
 }
 
-/// # Upstreams without a session
+/// # Modern upstreams
 impl Gateway {
-    /// An upstream has ended a call because it needs something.
+    /// Handles a call that an upstream has ended because it requires input.
     pub(crate) fn require(&mut self, request: &Request<'_>, upstream: usize, needed: &Raw<'_>) {
         let requests = needed.get("inputRequests");
         let requests = requests.iter().flat_map(|requests| requests.members());
@@ -55,7 +55,7 @@ impl Gateway {
         self.explain(request.id, upstream, asked);
     }
 
-    /// Says why the client was not asked, if it was not.
+    /// Handles a failed attempt to require client input: responds with the reason.
     pub(crate) fn explain(
         &mut self,
         request: IncomingId,
@@ -74,21 +74,21 @@ impl Gateway {
                     &format!("what it needs cannot be asked for: {error}"),
                 );
             }
-            // Or the client has gone.
+            // Other errors mean that the client has disconnected.
             _ => {}
         }
     }
 }
 
-/// # Upstreams with a session
+/// # Legacy upstreams
 impl Gateway {
-    /// An upstream makes a request.
+    /// Handles a request of an upstream.
     pub(crate) fn asked(&mut self, from: usize, request: &RequestFromServer<'_>) {
         if matches!(request.kind, ServerRequest::Other | ServerRequest::Task(_)) {
             let (code, message) = (ErrorCode::METHOD_NOT_FOUND, "method not found");
             return self.turn_down(from, request.id, code, message);
         }
-        // In a session an upstream does not say what it needs something for.
+        // A legacy upstream does not say which call its request belongs to. The newest one is the best guess.
         match (self.newest_request(from), self.newest_parked(from)) {
             (Some(newest), _) if self.stands_alone(newest) => self.note_need(from, newest, request),
             (None, Some(number)) => self.note_later(number, request),
@@ -113,7 +113,7 @@ impl Gateway {
         }
     }
 
-    /// The client has answered what an upstream has asked.
+    /// Handles the client's response to a request of an upstream.
     pub(crate) fn question_ended(&mut self, ended: CallEnded<'_>) {
         let Some(Question { upstream, request }) = self.questions.take(ended.call) else { return };
         match ended.outcome {
@@ -129,14 +129,14 @@ impl Gateway {
         }
     }
 
-    /// An upstream does not need any more what it has asked for.
+    /// Handles the cancellation of a request by an upstream.
     pub(crate) fn question_withdrawn(&mut self, from: usize, request: IncomingId) {
         let is_it = |question: &Question| question.upstream == from && question.request == request;
         if let Some(call) = self.questions.find(is_it) {
             self.questions.take(call);
             _ = self.server.cancel(call, None, &mut self.outbox);
         }
-        // What it needs of a client without a session is found to be stale when that comes back.
+        // Requests that await a modern client are found to be stale when the client repeats its request.
     }
 
     pub(crate) fn hand_answer(&mut self, upstream: usize, request: IncomingId, answer: &Raw<'_>) {
@@ -160,7 +160,7 @@ impl Gateway {
     }
 }
 
-/// The params of a request without what the connection says for itself.
+/// The params of a request without the metadata of the connection.
 pub(crate) fn params(request: &RequestFromServer<'_>) -> Option<Raw<'static>> {
     let params = request.params.as_ref()?;
     Some(params.edited(&[("_meta", request.meta_to_pass_on())]))

@@ -1,7 +1,8 @@
-//! Lists: the client gets one list with everything in it, all pages of all upstreams, in the order of these.
+//! Lists: the client gets a single list with all items of all pages of all upstreams, in the order of the
+//! upstreams.
 //!
-//! One that does not answer in time is left out. If it answers after all, the client is told that the lists have
-//! changed.
+//! An upstream that does not respond in time is left out. If it responds later, the client receives list-changed
+//! notifications.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +26,7 @@ use crate::names;
 use crate::say::say;
 use crate::upstream::{Errand, Upstream};
 
-/// What is listed.
+/// The kind of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Tools,
@@ -35,7 +36,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The member of a result that holds the items.
+    /// The member of a result that contains the items.
     const fn items(self) -> &'static str {
         match self {
             Self::Tools => ListTools::ITEMS,
@@ -53,7 +54,7 @@ impl Kind {
         }
     }
 
-    /// The member by which an item is asked for.
+    /// The member that identifies an item in requests.
     const fn key(self) -> &'static str {
         match self {
             Self::Tools | Self::Prompts => "name",
@@ -62,7 +63,7 @@ impl Kind {
         }
     }
 
-    /// Asks an upstream for its list.
+    /// Requests the list of an upstream.
     fn ask(
         self,
         upstream: &mut Upstream,
@@ -79,7 +80,7 @@ impl Kind {
         }
     }
 
-    /// An item as the client is to have it; nothing if it has no name.
+    /// Converts an item for the client; `None` if it has no name.
     fn item(self, upstream: &str, item: &Raw<'_>) -> Option<Raw<'static>> {
         let name = item.get(self.key())?.into_str()?;
         if self.key() != "name" {
@@ -90,7 +91,7 @@ impl Kind {
     }
 }
 
-/// A list that is being put together, with a part for each upstream.
+/// A list in progress, with a part for each upstream.
 pub(crate) struct List {
     kind: Kind,
     parts: Vec<Part>,
@@ -99,12 +100,12 @@ pub(crate) struct List {
 #[derive(Default)]
 struct Part {
     items: Vec<Raw<'static>>,
-    /// What is not answered yet.
+    /// The call that is still open.
     call: Option<CallId>,
 }
 
 impl List {
-    /// What has not been answered yet, and by whom.
+    /// Returns the calls that are still open, with their upstreams.
     pub(crate) fn calls(self) -> impl Iterator<Item = (usize, CallId)> {
         let calls = self.parts.into_iter().enumerate();
         calls.filter_map(|(upstream, part)| Some((upstream, part.call?)))
@@ -119,7 +120,7 @@ impl List {
 }
 
 impl Gateway {
-    /// The client asks for a list.
+    /// Serves a list request of the client.
     pub(crate) fn list(&mut self, request: IncomingId, kind: Kind, page: &Page<'_>) {
         if page.cursor.is_some() {
             return self.reject(request, ErrorCode::INVALID_PARAMS, "there is only one page");
@@ -134,7 +135,7 @@ impl Gateway {
         self.finish_list(request);
     }
 
-    /// Asks an upstream for its part of a list.
+    /// Requests an upstream's part of a list.
     pub(crate) fn ask_for_part(&mut self, from: usize, request: IncomingId) {
         let Some(Job::List(list)) = self.jobs.get_mut(request) else { return };
         list.parts[from].call = None;
@@ -149,7 +150,7 @@ impl Gateway {
         }
     }
 
-    /// A page that is not the last one.
+    /// Handles a page that is not the last one.
     pub(crate) fn page(&mut self, from: usize, page: &ListPage<'_>) {
         let upstream = &self.upstreams[from];
         let Some(Errand::Part(request)) = upstream.errands.get(page.call) else { return };
@@ -158,7 +159,7 @@ impl Gateway {
         }
     }
 
-    /// The list has changed meanwhile, and is read again.
+    /// Handles a list that has changed and is read again.
     pub(crate) fn pages_restarted(&mut self, from: usize, call: CallId) {
         let Some(Errand::Part(request)) = self.upstreams[from].errands.get(call) else { return };
         if let Some(Job::List(list)) = self.jobs.get_mut(*request) {
@@ -166,7 +167,7 @@ impl Gateway {
         }
     }
 
-    /// An upstream has said everything, or nothing.
+    /// Handles the end of a list request to an upstream.
     pub(crate) fn part_ended(&mut self, from: usize, request: IncomingId, outcome: Outcome<'_>) {
         let Some(Job::List(list)) = self.jobs.get_mut(request) else { return };
         let Upstream { name, is_listed, is_missed, .. } = &mut self.upstreams[from];
@@ -176,7 +177,7 @@ impl Gateway {
                 *is_listed = true;
                 list.add(from, name, &last);
             }
-            Outcome::CallError(CallError::NotAllowed(_)) => {} // It has none.
+            Outcome::CallError(CallError::NotAllowed(_)) => {} // The upstream has no such list.
             outcome => {
                 *is_missed = true;
                 say!("{name}: {} not listed: {}", list.kind.items(), in_words(&outcome));
@@ -185,7 +186,7 @@ impl Gateway {
         self.finish_list(request);
     }
 
-    /// Answers with the list if no part of it is missing.
+    /// Responds with the list if no part of it is missing.
     pub(crate) fn finish_list(&mut self, request: IncomingId) {
         let is_complete = |list: &List| list.parts.iter().all(|part| part.call.is_none());
         match self.jobs.get(request) {
@@ -199,8 +200,7 @@ impl Gateway {
         }
     }
 
-    /// Answers with a list; without what one of the upstreams says if the client's revision has no word for
-    /// that.
+    /// Responds with a list. If the client's revision cannot express it, tries to leave one upstream out.
     fn answer_list(&mut self, request: IncomingId, list: &List) -> Result<(), RespondError> {
         let (server, out) = (&mut self.server, &mut self.outbox);
         let result = server.respond(request, &Json(Whole { list, left_out: None }), out);
@@ -225,7 +225,7 @@ impl Gateway {
         for (upstream, part) in list.parts.iter().enumerate() {
             for item in &part.items {
                 if let Some(uri) = item.get(list.kind.key()).and_then(Raw::into_str) {
-                    // Who comes first has it.
+                    // The first upstream wins.
                     owners.entry(uri.to_str().into_owned()).or_insert(upstream);
                 }
             }
@@ -233,7 +233,7 @@ impl Gateway {
     }
 }
 
-/// The result with the whole list, or without a part of it.
+/// The result with the whole list, or without one part of it.
 struct Whole<'l> {
     list: &'l List,
     left_out: Option<usize>,

@@ -11,13 +11,14 @@
 //!                                                         └────────┘─▶ Outbox ──bytes──▶ write
 //! ```
 //!
-//! Shows what a gateway takes when the protocol is a plain value: ids, progress, cancellation and what servers
-//! ask for are mapped from one machine to the other by tables beside them; arguments, results and errors pass as
-//! they came, byte for byte. Client and servers may be of different eras and revisions, each machine speaks that of
-//! its peer. A server that is silent, slow or dead holds up nobody else.
+//! Shows a gateway on top of sans-IO machines. Side tables map ids, progress, cancellation and requests of servers
+//! from one machine to the other; arguments, results and errors pass through byte for byte. Client and servers may
+//! be of different eras and revisions, because each machine speaks the revision of its peer. A server that is
+//! silent, slow or dead delays no other server.
 //!
 //! Usage: `cargo run --example gateway -- --upstream files='npx -y @modelcontextprotocol/server-filesystem /tmp'
-//! --upstream math=./calculator`, as a child process of a client. The tool `add` of the second is `math__add`.
+//! --upstream
+//! math=./calculator`, as a child process of a client. The tool `add` of the second server is `math__add`.
 //!
 //! Not shown: tasks, and capabilities that depend on the client or on the servers.
 #![allow(
@@ -56,7 +57,7 @@ use crate::upstream::Upstream;
 fn main() -> ExitCode {
     match run(Arguments::read()) {
         Ok(Ending::ClientGone) => ExitCode::SUCCESS,
-        // As shells have it for Ctrl-C.
+        // The exit code of shells after Ctrl-C.
         Ok(Ending::Interrupted) => ExitCode::from(130),
         Err(error) => {
             say!("gateway: {error}");
@@ -74,7 +75,7 @@ fn run(arguments: Arguments) -> Result<Ending, String> {
     let gateway = Gateway::new(&name, upstreams.collect(), patience, clock.now());
     let mut event_loop = EventLoop::new(gateway, starts, clock);
     let teller = event_loop.teller();
-    // The upstreams lead groups of their own, so that they do not hear of a Ctrl-C.
+    // The upstreams lead their own process groups, so a Ctrl-C does not reach them.
     let told = ctrlc::set_handler(move || _ = teller.send(News::Interrupted));
     told.map_err(|error| format!("cannot look after signals: {error}"))?;
     event_loop.start_upstreams()?;

@@ -1,30 +1,29 @@
-//! The name of an upstream in front of the names of its tools and prompts.
+//! Prefixes the names of tools and prompts with the name of their upstream.
 //!
-//! Between the two stands `__`: tool names may hold letters, digits, `_`, `-` and `.`, but many clients hand
-//! them to models that take no `.`. An upstream has no `_` in its own name, so that the first `__` always ends
-//! it.
+//! The separator is `__`: tool names may contain letters, digits, `_`, `-` and `.`, but many clients pass them to
+//! models that reject `.`. The name of an upstream contains no `_`, so the first `__` always ends it.
 
 use mcp_sansio::json::{Raw, Str};
 
 const SEPARATOR: &str = "__";
 
-/// Whether an upstream may have this name.
+/// Whether a name is valid for an upstream.
 pub(crate) fn is_valid(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     !name.is_empty() && name.bytes().all(fits)
 }
 
-/// The name by which the client knows something of an upstream.
+/// Returns the name of an upstream's item for the client.
 pub(crate) fn join(upstream: &str, name: &str) -> String {
     format!("{upstream}{SEPARATOR}{name}")
 }
 
-/// The upstream, and the name by which it knows the thing itself.
+/// Splits a name into the upstream and the upstream's own name of the item.
 pub(crate) fn split(name: &str) -> Option<(&str, &str)> {
     name.split_once(SEPARATOR)
 }
 
-/// A string as JSON.
+/// Converts a string to JSON.
 pub(crate) fn text(text: &str) -> Raw<'static> {
     Raw::from(Str::from(text))
 }

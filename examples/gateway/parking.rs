@@ -1,8 +1,8 @@
-//! Calls of upstreams with a session that need something of a client without one.
+//! Calls of legacy upstreams that require input of a modern client.
 //!
-//! The upstream waits for an answer, the client can only be told what is needed, and comes back with another
-//! request when it likes. Meanwhile the call is parked, and the state that the client brings back is the number
-//! under which it is found. A number can be guessed, but there is only one client here.
+//! The upstream waits for a response. The client only gets an input-required result, and repeats its request at any
+//! later time. In between, the call is parked, and the state in the client's request is the number of the call. A
+//! number can be guessed, but there is only one client here.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use crate::gateway::Gateway;
 use crate::inputs::{input_required, params};
 use crate::upstream::Errand;
 
-/// A request of an upstream for which there is no way to ask the client, until the client asks for something.
+/// A request of an upstream that has to wait for the next request of the client.
 pub(crate) struct Need {
     request: IncomingId,
-    /// Its method and params.
+    /// The method and the params.
     asked: Raw<'static>,
 }
 
@@ -42,7 +42,7 @@ struct Asked<'a> {
     params: Option<Raw<'a>>,
 }
 
-/// Calls whose client has been told what they need, and has not come back yet.
+/// The parked calls, whose clients have received the required inputs and have not repeated their requests yet.
 #[derive(Default)]
 pub(crate) struct Parking {
     parked: BTreeMap<u64, Parked>,
@@ -53,11 +53,11 @@ struct Parked {
     upstream: usize,
     call: CallId,
     needs: Vec<Need>,
-    /// The upstream has not waited.
+    /// The outcome, if the upstream has ended the call in the meantime.
     outcome: Option<Outcome<'static>>,
 }
 
-/// Of how many calls that are over the outcome is kept.
+/// The number of ended calls whose outcomes are kept.
 const KEPT: usize = 64;
 
 impl Parking {
@@ -67,7 +67,7 @@ impl Parking {
         self.last
     }
 
-    /// A call has ended while it was parked.
+    /// Stores the outcome of a parked call.
     pub(crate) fn ended(&mut self, number: u64, outcome: Outcome<'static>) {
         if let Some(parked) = self.parked.get_mut(&number) {
             parked.outcome = Some(outcome);
@@ -79,7 +79,7 @@ impl Parking {
         }
     }
 
-    /// What the client comes back to, if it is a call of this upstream.
+    /// Removes the parked call with this state, if it belongs to this upstream.
     fn take(&mut self, state: &str, upstream: usize) -> Option<Parked> {
         let number = state.parse().ok()?;
         self.parked.get(&number).filter(|parked| parked.upstream == upstream)?;
@@ -88,7 +88,7 @@ impl Parking {
 }
 
 impl Gateway {
-    /// An upstream needs something for a request of a client that can only be told so.
+    /// Notes that an upstream requires input for a request of a modern client.
     pub(crate) fn note_need(
         &mut self,
         from: usize,
@@ -100,14 +100,14 @@ impl Gateway {
             && forwarded.upstream == from
         {
             forwarded.needs.push(need);
-            // More may be on its way, and is told with it.
+            // More requests may follow, and are sent in the same result.
             if !self.needy.contains(&newest) {
                 self.needy.push(newest);
             }
         }
     }
 
-    /// The same while the client has something else to answer first.
+    /// As [`note_need`](Self::note_need), for a call that is already parked.
     pub(crate) fn note_later(&mut self, number: u64, request: &RequestFromServer<'_>) {
         if let (Some(parked), Some(need)) =
             (self.parking.parked.get_mut(&number), Need::new(request))
@@ -116,14 +116,14 @@ impl Gateway {
         }
     }
 
-    /// The call that was parked last and goes on, if an upstream has nothing else to do.
+    /// Returns the newest parked call of an upstream that has not ended.
     pub(crate) fn newest_parked(&self, from: usize) -> Option<u64> {
         let is_it = |parked: &Parked| parked.upstream == from && parked.outcome.is_none();
         let mut parked = self.parking.parked.iter().rev();
         parked.find(|(_, parked)| is_it(parked)).map(|(number, _)| *number)
     }
 
-    /// Answers requests with what upstreams need for them.
+    /// Responds to requests with the inputs that upstreams require for them.
     pub(crate) fn settle_needs(&mut self) {
         for id in std::mem::take(&mut self.needy) {
             if let Some(Job::Forwarded(forwarded)) = self.jobs.take(id) {
@@ -149,7 +149,7 @@ impl Gateway {
         self.explain(request.id, upstream, told);
     }
 
-    /// A client has come back, with what an upstream needs.
+    /// Handles a repeated request of a client, with the input for an upstream.
     pub(crate) fn come_back(&mut self, request: Request<'static>, upstream: usize) {
         let state = request.state.as_ref().map(|state| state.to_str()).unwrap_or_default();
         let Some(parked) = self.parking.take(&state, upstream) else {
@@ -177,7 +177,7 @@ impl Gateway {
         }
     }
 
-    /// Nobody will answer these.
+    /// Rejects requests of an upstream that will get no answer.
     pub(crate) fn drop_needs(&mut self, upstream: usize, needs: Vec<Need>) {
         for need in needs {
             let (code, message) = (ErrorCode::INTERNAL_ERROR, "the client cannot be asked");

@@ -1,8 +1,8 @@
-//! Threads that move bytes and do nothing else.
+//! Threads that only move bytes.
 //!
-//! One reads each pipe and hands what comes to the event loop; one writes each pipe and says when it has done so.
-//! The loop gives a writer the next piece when it is done with the one before: so the loop never waits for
-//! somebody who does not read, and what waits is in an `Outbox`, which has a limit.
+//! One thread reads each pipe and sends the bytes to the event loop. Another one writes to each pipe and reports
+//! completion. The loop passes the next piece to a writer when the previous one is written. So the loop never waits
+//! for a peer that does not read, and unsent bytes stay in an `Outbox`, which has a limit.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::mpsc::{self, Sender, SyncSender};
@@ -10,27 +10,27 @@ use std::thread;
 
 use mcp_sansio::Outbox;
 
-/// What the event loop hears of, and of which line.
+/// A message to the event loop, with the number of its line.
 pub(crate) enum News {
-    /// Bytes have come.
+    /// Bytes have arrived.
     Bytes(usize, Vec<u8>),
-    /// Nothing more will come.
+    /// The input has ended.
     Ended(usize),
-    /// What the writer was given has been written.
+    /// The writer has written its piece.
     Written(usize),
-    /// It could not be written.
+    /// The writer could not write its piece.
     Broken(usize),
-    /// The user wants it to end.
+    /// The user has interrupted the program.
     Interrupted,
 }
 
-/// How many pieces of news may wait for the event loop.
+/// The capacity of the channel to the event loop.
 pub(crate) const WAITING: usize = 64;
 
-/// Most bytes that are read at once.
+/// The most bytes of one read.
 const CHUNK: usize = 64 * 1024;
 
-/// Reads to the end, for the line with this number.
+/// Starts a thread that reads to the end, for the line with this number.
 pub(crate) fn read(
     line: usize,
     mut pipe: impl Read + Send + 'static,
@@ -51,21 +51,21 @@ pub(crate) fn read(
                 return;
             }
         }
-        // If nobody listens any more, that is because the program ends.
+        // The channel is closed only when the program ends.
         _ = news.send(News::Ended(line));
     };
     thread::Builder::new().name("reader".into()).spawn(read).map(drop)
 }
 
-/// A thread that writes to a pipe, which is closed when this is dropped.
+/// A thread that writes to a pipe. Dropping this closes the pipe.
 pub(crate) struct Writer {
     pieces: Sender<Vec<u8>>,
-    /// Whether it has not written yet what it was given.
+    /// Whether the last piece has not been written yet.
     is_busy: bool,
 }
 
 impl Writer {
-    /// Writes to the pipe of the line with this number.
+    /// Starts a thread that writes to the pipe of the line with this number.
     pub(crate) fn start(
         line: usize,
         mut pipe: impl Write + Send + 'static,
@@ -85,11 +85,11 @@ impl Writer {
         Ok(Self { pieces, is_busy: false })
     }
 
-    /// Gives the thread what there is to write, if it is not busy.
+    /// Passes the unsent bytes to the thread, if it is not busy.
     pub(crate) fn write(&mut self, outbox: &mut Outbox) {
         if !self.is_busy && !outbox.is_empty() {
             self.is_busy = true;
-            // If the thread has ended, it has said that the pipe is broken.
+            // A thread that has ended has reported that the pipe is broken.
             _ = self.pieces.send(outbox.unsent().to_vec());
             outbox.sent(outbox.unsent().len());
         }

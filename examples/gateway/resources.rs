@@ -1,8 +1,8 @@
-//! Resources: whose they are, and who is told when they change.
+//! Resources: their owners, and the notifications about their changes.
 //!
-//! A subscription of the client, whichever era it has, becomes a subscription at the upstream that has listed the
-//! resource, or at all of them if none has. The machine of the upstream knows how it subscribes to things,
-//! and the machine of the client knows who wants to hear of them.
+//! A subscription of the client, of either era, becomes a subscription at the upstream that has listed the
+//! resource, or at all upstreams if none has. The machine of the upstream knows how to subscribe, and the machine
+//! of the client knows the subscribers.
 
 use mcp_sansio::capability::Capability;
 use mcp_sansio::event::{Notification, Subscribed, SubscriptionNews, SubscriptionUpdate};
@@ -13,30 +13,30 @@ use mcp_sansio::{CallId, ErrorCode, IncomingId};
 
 use crate::gateway::Gateway;
 
-/// A resource that an upstream tells of.
+/// A subscription to a resource at an upstream.
 pub(crate) struct Watch {
     uri: String,
     upstream: usize,
-    /// The subscription.
+    /// The call of the subscription.
     call: CallId,
-    /// The request that is to be answered when the upstream has agreed.
+    /// The request of the client that gets its response when the upstream has granted the subscription.
     asked_by: Option<IncomingId>,
 }
 
-/// A client without a session that keeps a subscription open.
+/// A subscription of a modern client, which it keeps open.
 pub(crate) struct Listener {
     request: IncomingId,
     uris: Vec<String>,
 }
 
 impl Gateway {
-    /// Who has listed a resource or a template.
+    /// Returns the upstream that has listed a resource or a template.
     pub(crate) fn owner(&self, uri: &str) -> Option<usize> {
         let owner = self.owners.iter().find_map(|owners| owners.get(uri).copied());
         owner.filter(|owner| self.upstreams[*owner].is_alive())
     }
 
-    /// The session wants to hear of a resource.
+    /// Subscribes a legacy client to a resource.
     pub(crate) fn subscribe(&mut self, request: IncomingId, uri: &str) {
         if self.is_watched(uri) {
             _ = self.server.respond(request, &(), &mut self.outbox);
@@ -45,13 +45,13 @@ impl Gateway {
         }
     }
 
-    /// The session does not want that any more.
+    /// Ends the subscription of a legacy client.
     pub(crate) fn unsubscribe(&mut self, request: IncomingId) {
         _ = self.server.respond(request, &(), &mut self.outbox);
         self.stop_watching();
     }
 
-    /// A client without a session wants to hear of some things.
+    /// Opens a subscription of a modern client.
     pub(crate) fn listen(&mut self, subscribed: &Subscribed<'_>) {
         let wanted = subscribed.requested.parse::<SubscriptionFilter<'_>>().unwrap_or_default();
         let uris = wanted.resource_subscriptions.into_iter().flatten();
@@ -64,7 +64,7 @@ impl Gateway {
         self.listeners.push(Listener { request: subscribed.id, uris });
     }
 
-    /// A subscription of the client has ended, or a request for one is not to be answered any more.
+    /// Ends a subscription of the client, or the work for a request to subscribe.
     pub(crate) fn stop_listening(&mut self, request: IncomingId) {
         for watch in &mut self.watches {
             watch.asked_by.take_if(|asked_by| *asked_by == request);
@@ -77,7 +77,7 @@ impl Gateway {
         self.watches.iter().any(|watch| watch.uri == uri)
     }
 
-    /// Subscribes to a resource. Says whether there is anybody who may tell of it.
+    /// Subscribes to a resource at the upstreams. Returns whether any upstream may report changes.
     fn watch(&mut self, uri: &str, asked_by: Option<IncomingId>) -> bool {
         let owner = self.owner(uri);
         for index in 0..self.upstreams.len() {
@@ -94,7 +94,7 @@ impl Gateway {
         self.is_watched(uri)
     }
 
-    /// Ends the subscriptions that nobody needs any more.
+    /// Ends the subscriptions that the client no longer needs.
     fn stop_watching(&mut self) {
         let alone = self.listeners.iter().flat_map(|listener| &listener.uris);
         let alone = alone.map(String::as_str);
@@ -109,7 +109,7 @@ impl Gateway {
         });
     }
 
-    /// News of a subscription at an upstream: of a resource, or of its lists, which is always there.
+    /// Handles an event of a subscription at an upstream: to a resource, or to its lists, which always exists.
     pub(crate) fn subscription(&mut self, from: usize, update: &SubscriptionUpdate<'_>) {
         let is_it = |watch: &Watch| watch.upstream == from && watch.call == update.call;
         let watch = self.watches.iter().position(is_it);
@@ -147,7 +147,7 @@ impl Gateway {
         _ = self.server.list_changed(list, &mut self.outbox);
     }
 
-    /// An upstream tells of what it was asked for, or does not.
+    /// Handles the response of an upstream to a subscription, which may grant it or not.
     fn granted(&mut self, watch: usize, granted: &Raw<'_>) {
         let granted = granted.parse::<SubscriptionFilter<'_>>().unwrap_or_default();
         if granted.resource_subscriptions.is_none_or(|uris| uris.is_empty()) {
@@ -163,8 +163,8 @@ impl Gateway {
         }
     }
 
-    /// One of the upstreams that a request asked has agreed or refused. The last one to do so decides: an answer that
-    /// comes before would promise changes that another upstream does not report yet.
+    /// Responds to the request once every upstream has granted or refused the subscription. An earlier response
+    /// would promise changes that another upstream does not report yet.
     fn decided(&mut self, request: IncomingId, uri: &str) {
         if self.watches.iter().any(|watch| watch.asked_by == Some(request)) {
             return;
@@ -176,7 +176,7 @@ impl Gateway {
         }
     }
 
-    /// An upstream tells no more, or has never done so.
+    /// Removes a subscription that an upstream has ended or refused.
     fn unwatched(&mut self, watch: usize) {
         let Watch { uri, asked_by, .. } = self.watches.swap_remove(watch);
         if let Some(request) = asked_by {

@@ -1,5 +1,5 @@
-//! Who is to answer a request of the client, and how it looks there: without the prefix of the name, and without
-//! what each connection says for itself.
+//! Selects the upstream for a request of the client, and converts the request for it: without the prefix of the
+//! name, and without the metadata of the connection.
 
 use std::borrow::Cow;
 
@@ -10,13 +10,13 @@ use mcp_sansio::{ClientRequest, Era, Request};
 use crate::gateway::Gateway;
 use crate::names;
 
-/// Who is asked.
+/// The upstream for a request.
 pub(crate) struct Destination {
     pub(crate) upstream: usize,
     pub(crate) is_search: bool,
 }
 
-/// What a request is about.
+/// The name or the URI in a request.
 pub(crate) enum Subject<'a> {
     Name(Cow<'a, str>),
     Uri(Cow<'a, str>),
@@ -59,13 +59,13 @@ impl Gateway {
         }
     }
 
-    /// The first upstream from this one on that may have resources.
+    /// Returns the first upstream, from this index on, that may have resources.
     pub(crate) fn next_with_resources(&self, first: usize) -> Option<usize> {
         let may_have = |index: &usize| self.may_offer(*index, Capability::Resources);
         (first..self.upstreams.len()).find(may_have)
     }
 
-    /// Whether an upstream offers something, or has not said yet what it offers.
+    /// Whether an upstream has a capability, or is not connected yet.
     pub(crate) fn may_offer(&self, index: usize, capability: Capability) -> bool {
         let upstream = &self.upstreams[index];
         let client = &upstream.client;
@@ -74,9 +74,9 @@ impl Gateway {
     }
 }
 
-/// The params of a request as an upstream is to have them.
+/// Returns the params of a request for an upstream.
 pub(crate) fn params(request: &Request<'_>, in_session: bool) -> Raw<'static> {
-    // Here nothing becomes a task.
+    // The gateway does not support tasks.
     let mut changes = vec![("task", None), ("_meta", request.meta_to_pass_on())];
     if let Some(Subject::Name(name)) = Subject::of(&request.kind)
         && let Some((_, name)) = names::split(&name)
@@ -92,7 +92,7 @@ pub(crate) fn params(request: &Request<'_>, in_session: bool) -> Raw<'static> {
     if in_session {
         changes.extend([("inputResponses", None), ("requestState", None)]);
     } else if request.context.era() == Era::Legacy {
-        // It has them from its own machine, which has asked the client.
+        // The inputs and the state come from the client's machine, which requested them.
         let state = request.state.clone().map(Raw::from);
         let brought = [("inputResponses", request.inputs.clone()), ("requestState", state)];
         changes.extend(brought.into_iter().filter(|(_, value)| value.is_some()));

@@ -1,11 +1,11 @@
-//! What belongs to a handle of a machine.
+//! A table of data for the handles of a machine.
 //!
-//! Handles are dense, so what belongs to them is in a `Vec`, at the place that the handle names. They are never
-//! mistaken for others, either: what is kept is kept with the whole handle, and found by nothing else.
+//! Handles are dense, so the data is in a `Vec`, indexed by the handle. Each entry stores its whole handle, so data
+//! of an old handle is never found under a new one.
 
 use mcp_sansio::{CallId, IncomingId};
 
-/// A handle, and its place in a table.
+/// A handle with an index into the table.
 pub(crate) trait Handle: Copy + Eq {
     fn place(self) -> usize;
 }
@@ -33,7 +33,7 @@ impl<H, T> Default for SideTable<H, T> {
 }
 
 impl<H: Handle, T> SideTable<H, T> {
-    /// Keeps something, instead of what is left of an earlier handle in the same place.
+    /// Inserts a value. It replaces the value of an earlier handle with the same index.
     pub(crate) fn insert(&mut self, handle: H, value: T) {
         if self.rows.len() <= handle.place() {
             self.rows.resize_with(handle.place() + 1, || None);
@@ -58,7 +58,7 @@ impl<H: Handle, T> SideTable<H, T> {
         row.take_if(|(kept, _)| *kept == handle).map(|(_, value)| value)
     }
 
-    /// The handle of the first thing that is as it should be.
+    /// Returns the handle of the first value that matches.
     pub(crate) fn find(&self, mut fits: impl FnMut(&T) -> bool) -> Option<H> {
         self.rows.iter().flatten().find(|(_, value)| fits(value)).map(|(handle, _)| *handle)
     }

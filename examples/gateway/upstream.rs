@@ -1,4 +1,4 @@
-//! One of the servers behind the gateway: its machine, and what each call of that is for.
+//! [`Upstream`]: one of the servers behind the gateway, with its machine and the purposes of its calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use mcp_sansio::{
 
 use crate::side_table::SideTable;
 
-/// What a call of an upstream is for.
+/// The purpose of a call to an upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Errand {
-    /// The request of the client is answered with what it comes to.
+    /// Its outcome becomes the response to this request of the client.
     Answer(IncomingId),
-    /// It is a part of the list that the client has asked for.
+    /// It is a part of the list that this request asks for.
     Part(IncomingId),
-    /// It waits for a client without a session to come back, under this number.
+    /// It is parked under this number until a modern client repeats its request.
     Parked(u64),
 }
 
@@ -31,20 +31,19 @@ pub(crate) struct Upstream {
     pub(crate) client: Client,
     pub(crate) outbox: Outbox,
     pub(crate) errands: SideTable<CallId, Errand>,
-    /// Whether it has ever said what it is.
+    /// Whether it has ever been connected.
     pub(crate) was_there: bool,
-    /// Whether a list has gone out with what it has.
+    /// Whether a list with its items has been sent.
     pub(crate) is_listed: bool,
-    /// Whether a list has gone out without that, because it did not answer in time.
+    /// Whether a list without its items has been sent, because it did not respond in time.
     pub(crate) is_missed: bool,
-    /// It went away when it was asked what it is, as servers do that know nothing but `initialize`.
+    /// Whether it ended on `server/discover`, as servers do that support only `initialize`.
     pub(crate) wants_restart: bool,
-    /// What was to be done before it is started again.
+    /// The work to repeat after a restart.
     pub(crate) again: Vec<Errand>,
 }
 
-/// How long to wait for an answer to `server/discover`: there are servers that do not answer what they do
-/// not know.
+/// How long to wait for a response to `server/discover`: some servers do not respond to unknown methods.
 const PROBE: Duration = Duration::from_secs(3);
 
 impl Upstream {
@@ -68,7 +67,7 @@ impl Upstream {
         self.client.connect(now, &mut self.outbox)
     }
 
-    /// Begins again, with another process, by what was found out about the first one. Gives what was to be done.
+    /// Reconnects to another process, with the knowledge about the first one. Returns the work to repeat.
     pub(crate) fn restart(&mut self, number: ConnectionNumber) -> Vec<Errand> {
         self.client = self.client.reconnect(number);
         self.outbox = Outbox::new(Framing::Lines, &self.client.config().connection.limits);
@@ -76,7 +75,7 @@ impl Upstream {
         std::mem::take(&mut self.again)
     }
 
-    /// Calls a method, for a purpose.
+    /// Calls a method for a purpose.
     pub(crate) fn call<T: Payload>(
         &mut self,
         errand: Errand,
@@ -90,26 +89,26 @@ impl Upstream {
         Ok(call)
     }
 
-    /// Does not want a call any more.
+    /// Cancels a call.
     pub(crate) fn cancel(&mut self, call: CallId, reason: Option<&str>) {
         self.errands.take(call);
-        // One that has just ended need not be cancelled.
+        // The call may have just ended.
         _ = self.client.cancel(call, reason, &mut self.outbox);
     }
 
-    /// Whether it can be asked for something, now or when it has said what it is.
+    /// Whether requests can be sent to it, now or once it is connected.
     pub(crate) fn is_alive(&self) -> bool {
         self.client.phase() != Phase::Closed
     }
 
-    /// Whether it has a session, in which it makes requests of its own.
+    /// Whether it is of the legacy era, in which it sends requests itself.
     pub(crate) fn has_session(&self) -> bool {
         self.client.revision().is_some_and(|revision| revision.era() == Era::Legacy)
     }
 }
 
-/// What upstreams are told of the gateway. Those with a session are told once, before it is known what the client
-/// can do, so it is everything; the others are told with each call what this client can do.
+/// The configuration for upstreams. Legacy upstreams receive the capabilities once, before those of the client are
+/// known, so it declares all. Modern upstreams receive those of the client with each call.
 fn config(name: &str) -> ClientConfig {
     let mut config = ClientConfig::new(name, env!("CARGO_PKG_VERSION"));
     config.capabilities.roots = Some(ListChanged::notified());
@@ -123,7 +122,7 @@ fn config(name: &str) -> ClientConfig {
     config
 }
 
-/// Why there is no connection to an upstream.
+/// Describes why there is no connection to an upstream.
 pub(crate) fn in_words(failure: &ConnectFailure<'_>) -> String {
     match failure {
         ConnectFailure::PeerError(error) => format!("it takes no clients: {}", error.message),

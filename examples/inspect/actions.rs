@@ -1,4 +1,4 @@
-//! What the server is asked for.
+//! The requests that the command line can make.
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
@@ -9,7 +9,7 @@ use mcp_sansio_std::Reply;
 use crate::report;
 use crate::session::Session;
 
-/// One thing to ask for.
+/// One request.
 #[derive(Debug)]
 pub(crate) enum Action {
     Read { uri: String },
@@ -18,19 +18,19 @@ pub(crate) enum Action {
     Call { name: String, arguments: Raw<'static> },
 }
 
-/// What goes to standard output, and whether it is what was hoped for.
+/// The text for standard output, and whether the request succeeded.
 pub(crate) struct Output {
     pub(crate) text: String,
     pub(crate) succeeded: bool,
 }
 
 impl Action {
-    /// Asks, and says what came of it.
+    /// Makes the request, and returns its output.
     pub(crate) fn run(&self, session: &Session, json: bool) -> Result<Output, String> {
         let (reply, render) = self.ask(session)?;
         let mut output = render(&reply)?;
         if json {
-            // On one line, whatever it was before.
+            // On one line, regardless of its original format.
             let line = Raw::from_serialize(reply.raw()).map_err(|error| error.to_string())?;
             output.text = line.to_string();
         }
@@ -69,5 +69,5 @@ impl Action {
     }
 }
 
-/// Makes text of a result.
+/// Converts a result to text.
 type Render = fn(&Reply) -> Result<Output, String>;

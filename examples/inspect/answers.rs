@@ -1,4 +1,4 @@
-//! What the client answers when the server asks, and what it hears beside the protocol.
+//! The client's responses to requests of the server, and its handling of events.
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,11 +20,11 @@ use crate::ending::Ending;
 use crate::say::{say, shown};
 use crate::watch;
 
-/// Why there is a second process: the first one ended without an answer, and legacy servers may do so.
+/// The notice of a restart: the first process ended without a response, as legacy servers may.
 const STARTED_AGAIN: &str = "the server ended when it was asked `server/discover`; \
     it is started again, and asked to `initialize`";
 
-/// Answers the server with what the command line says.
+/// A handler that responds as the command line specifies.
 pub(crate) struct Answers {
     roots: Vec<String>,
     form: Option<Raw<'static>>,
@@ -36,7 +36,7 @@ pub(crate) struct Answers {
     has_begun: AtomicBool,
 }
 
-/// What the server has written that is no message.
+/// The output of the server that is no message.
 #[derive(Default)]
 pub(crate) struct Overheard {
     first: Mutex<Option<String>>,
@@ -50,7 +50,7 @@ impl Overheard {
         }
     }
 
-    /// What may be wrong with a server that wrote such things.
+    /// Returns a hint about a server with such output.
     pub(crate) fn hint(&self) -> String {
         match &*self.first.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(line) => format!("\nIt wrote something that is not MCP: {line}"),
@@ -97,10 +97,10 @@ impl Answers {
         }
     }
 
-    /// Shows a notification: where results go if we are here to watch.
+    /// Prints a notification: to standard output with `--watch`, otherwise to standard error.
     fn show(&self, notification: &Notification<'_>) {
         match watch::change(notification) {
-            // Whoever reads this may have read enough.
+            // Standard output may be closed.
             Some(change) if self.watch => {
                 let mut stdout = std::io::stdout();
                 _ = writeln!(stdout, "{}", shown(&change, stdout.is_terminal()));
@@ -116,7 +116,7 @@ impl Answers {
         params: &ElicitParams<'_>,
     ) -> Result<(), RespondError> {
         if let (ElicitationMode::Url, Some(url)) = (params.mode(), &params.url) {
-            // A person would look at the address and decide; nothing is opened here.
+            // A person would check the address and decide; this client opens nothing.
             say!("the server sends you to {url}: {}", params.message);
             return exchange.respond(&ElicitResult::accept_url());
         }
@@ -140,7 +140,7 @@ impl Answers {
 
 impl Handler<Client> for Answers {
     fn serve(&self, exchange: &Exchange<Client>) {
-        // A server that has cancelled, or has gone, is no error of ours.
+        // A server that has cancelled or disconnected is no error of this side.
         _ = self.answer(exchange);
     }
 
@@ -182,8 +182,8 @@ impl Handler<Client> for Answers {
     }
 }
 
-/// What was printed to the wire, if it was no JSON: which banner it is says where it comes from. Messages that are
-/// wrong in other ways can have secrets.
+/// Quotes output that is no JSON, because it may identify its source. Messages with other violations may contain
+/// secrets.
 fn quoted(violation: &Violation<'_>) -> Option<String> {
     match violation.kind {
         ViolationKind::NotJson | ViolationKind::NotUtf8 | ViolationKind::ContentLength => {
@@ -193,7 +193,7 @@ fn quoted(violation: &Violation<'_>) -> Option<String> {
     }
 }
 
-/// The first of the characters of a line, as text that does nothing to a terminal.
+/// Returns the first characters of a line, with control characters escaped.
 fn beginning(line: &[u8]) -> String {
     const MOST: usize = 60;
     let text = String::from_utf8_lossy(line);
@@ -203,7 +203,7 @@ fn beginning(line: &[u8]) -> String {
     }
 }
 
-/// A form filled in with its defaults, and with something of the right kind where it has none.
+/// Fills in a form with its defaults, and with matching values for fields without a default.
 fn whatever_fits(schema: &ObjectSchema<'_>) -> Map<String, Value> {
     schema.properties.iter().map(|(name, field)| (name.to_string(), fitting(field))).collect()
 }
@@ -252,7 +252,7 @@ fn fitting_text(schema: &StringSchema<'_>) -> String {
     }
 }
 
-/// The URI of a path: its bytes, but for those that mean something in a URI.
+/// Returns the URI of a path, with the reserved characters escaped.
 fn file_uri(path: &[u8]) -> String {
     let mut uri = String::from("file://");
     for byte in path.iter().copied() {

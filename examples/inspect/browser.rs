@@ -1,4 +1,4 @@
-//! Opens the browser of the user.
+//! Opens URLs in the user's browser.
 
 use std::process::Stdio;
 
@@ -6,11 +6,11 @@ use tokio::process::Command;
 
 use crate::say::say;
 
-/// Opens a URL of a server: `http` or `https`. No shell reads it: it is an argument of its own.
+/// Opens an `http` or `https` URL of a server. The URL is a separate argument that no shell interprets.
 pub(crate) fn open(url: &str) {
     let mut command = if cfg!(windows) {
         let mut command = Command::new("rundll32");
-        // `start` would be a command of a shell.
+        // `start` would be a shell command.
         command.arg("url.dll,FileProtocolHandler");
         command
     } else if cfg!(target_os = "macos") {
@@ -28,7 +28,7 @@ pub(crate) fn open(url: &str) {
             Ok(mut child) => child.wait().await,
             Err(error) => Err(error),
         };
-        // The user has the URL, and can open it.
+        // The user has the URL, and can open it by hand.
         if !status.is_ok_and(|status| status.success()) {
             say!("No browser could be opened.");
         }

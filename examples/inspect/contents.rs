@@ -1,4 +1,4 @@
-//! What a server has, all pages of it.
+//! The contents of a server: all pages of all lists.
 
 use mcp_sansio::ErrorCode;
 use mcp_sansio::capability::Capability;
@@ -14,27 +14,27 @@ use crate::say::say;
 use crate::schema::{Argument, arguments};
 use crate::session::{Session, failed};
 
-/// The lists of a server; none where the server did not give one.
+/// The lists of a server; `None` for a list that the server did not return.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     pub(crate) tools: Option<Listing>,
     pub(crate) prompts: Option<Listing>,
     pub(crate) resources: Option<Listing>,
     pub(crate) templates: Option<Listing>,
-    /// Why not.
+    /// The reasons for missing lists.
     pub(crate) failures: Vec<String>,
 }
 
 /// All pages of a list.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
-    /// What could be read of it.
+    /// The entries that could be decoded.
     pub(crate) entries: Vec<Entry>,
-    /// All of it, as the server sent it.
+    /// All entries, as the server sent them.
     pub(crate) sent: Vec<Raw<'static>>,
 }
 
-/// The name or the URI of something, its description, and what it takes.
+/// The name or URI of an entry, its description, and its arguments.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) name: String,
@@ -42,18 +42,18 @@ pub(crate) struct Entry {
     pub(crate) arguments: Vec<Argument>,
 }
 
-/// The entries of a page, and how many could not be read.
+/// The entries of a page, and the number of those that could not be decoded.
 type Entries = (Vec<Entry>, usize);
 
 impl Contents {
-    /// Reads everything that the server says it has, as far as that can be had.
+    /// Reads all lists that the server declares, as far as possible.
     pub(crate) fn read(session: &Session) -> Self {
         let mut failures = Vec::new();
         let mut list = |capability, walk: fn(&Session) -> Result<Listing, String>| {
             if !session.connected().capabilities.contains(capability) {
                 return Some(Listing::default());
             }
-            // Of several lists that nobody answers any more, the first one says why.
+            // If several lists get no response, the first one names the reason.
             if session.is_over() {
                 return None;
             }
@@ -77,7 +77,7 @@ impl Contents {
     }
 }
 
-/// Reads all pages of a list, which is this member of each.
+/// Reads all pages of a list. `member` is its member in each page.
 fn walk<M: PagedMethod>(
     session: &Session,
     member: &str,
@@ -85,7 +85,7 @@ fn walk<M: PagedMethod>(
 ) -> Result<Listing, String> {
     let pages = match session.list::<M>() {
         Ok(pages) => pages,
-        // Servers that have resources and no templates do not always have the method.
+        // Servers with resources and without templates do not always implement the method.
         Err(CallFailure::PeerError(error))
             if M::NAME == "resources/templates/list"
                 && error.code == ErrorCode::METHOD_NOT_FOUND =>
@@ -135,7 +135,7 @@ fn prompts(page: &Reply) -> Result<Entries, ParseError> {
     Ok(entries(&list, describe))
 }
 
-/// The arguments of a prompt are strings, all of them.
+/// All arguments of a prompt are strings.
 fn argument(argument: &PromptArgument<'_>) -> Argument {
     Argument {
         name: argument.name.to_string(),

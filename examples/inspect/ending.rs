@@ -1,4 +1,4 @@
-//! What ends the program before its time: Ctrl-C, a signal, or a server that goes.
+//! Early ends of the program: Ctrl-C, a signal, or a server that disconnects.
 
 use std::future::{Future, poll_fn};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,24 +11,24 @@ use mcp_sansio_std::{Handle, KillSwitch, Waiting};
 
 use crate::say::say;
 
-/// How long the end may take when we are told to end for the second time.
+/// How long the end may take after the second interrupt.
 const MOMENT: Duration = Duration::from_secs(3);
 
-/// Whether the session is over, and how to end it.
+/// The state of the session's end, and the means to end it.
 #[derive(Default)]
 pub(crate) struct Ending {
     state: Mutex<State>,
     change: Condvar,
-    /// Pulled when we are told a second time.
+    /// Pulled at the second interrupt.
     kill_switch: KillSwitch,
 }
 
 #[derive(Default)]
 struct State {
     handle: Option<Handle<Client>>,
-    /// Whoever waits for an answer, and ends the session himself when we are told to end.
+    /// The waker of the future that waits for a response, and ends the session itself at an interrupt.
     asking: Option<Waker>,
-    /// How often we were told to end.
+    /// The number of interrupts.
     told: u32,
     over: bool,
 }
@@ -42,10 +42,9 @@ impl State {
 }
 
 impl Ending {
-    /// Ends the session when this process is told to end, and the server with it, which does not hear of a Ctrl-C
-    /// itself, because it leads a group of its own. Who says so again does not wait for a server that takes its time:
-    /// it is killed, if that is what we wait for. If it is something else we end all the same, a little later or at
-    /// the third time.
+    /// Installs a signal handler that ends the session and the server. A Ctrl-C does not reach the server itself,
+    /// because it leads its own process group. At the second interrupt, a slow server is killed if the program
+    /// waits for it. If the program waits for something else, it exits soon after, or at the third interrupt.
     pub(crate) fn on_signals() -> Arc<Self> {
         let ending = Arc::new(Self::default());
         let told = Arc::clone(&ending);
@@ -55,7 +54,7 @@ impl Ending {
         ending
     }
 
-    /// This is the session.
+    /// Sets the session.
     pub(crate) fn of(&self, handle: &Handle<Client>) {
         let mut state = self.lock();
         state.handle = Some(handle.clone());
@@ -64,7 +63,7 @@ impl Ending {
         }
     }
 
-    /// What ends the patience with the server.
+    /// Returns the switch that ends every wait for the server.
     pub(crate) const fn kill_switch(&self) -> &KillSwitch {
         &self.kill_switch
     }
@@ -92,8 +91,8 @@ impl Ending {
         }
     }
 
-    /// Waits for what the server is asked for, unless this process is told to end meanwhile. Then it is
-    /// cancelled before the session ends: a server does not always look at the end of its input while it works.
+    /// Waits for a response, unless the program is interrupted. Then the call is cancelled before the session ends:
+    /// a busy server does not always notice the end of its input.
     pub(crate) fn unless_told<T>(&self, asked: impl Future<Output = T> + Send) -> Option<T> {
         let mut asked = Box::pin(asked);
         let waiting = poll_fn(|context| {
@@ -115,18 +114,18 @@ impl Ending {
         outcome
     }
 
-    /// Whether this process was told to end.
+    /// Whether the program was interrupted.
     pub(crate) fn was_told(&self) -> bool {
         0 < self.lock().told
     }
 
-    /// The session has ended.
+    /// Notes that the session has ended.
     pub(crate) fn over(&self) {
         self.lock().over = true;
         self.change.notify_all();
     }
 
-    /// Waits until the session has ended, at most so long.
+    /// Waits until the session has ended, at most for `patience`.
     pub(crate) fn wait(&self, patience: Option<Duration>) {
         let state = self.lock();
         let goes_on = |state: &mut State| !state.over;

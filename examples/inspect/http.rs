@@ -1,4 +1,4 @@
-//! Servers behind HTTP, for a program that blocks.
+//! Servers over HTTP, for a blocking program.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::arguments::Arguments;
 use crate::ending::Ending;
 use crate::login;
 
-/// Answers on threads of their own, because some of them wait for somebody.
+/// Runs the blocking handler on separate threads, because some of its responses wait for the user.
 struct OnThreads(Arc<Answers>);
 
 impl Handler<Client> for OnThreads {
     async fn serve(&self, exchange: Exchange<Client>) {
         let answers = Arc::clone(&self.0);
-        // One that panics has its request answered by the exchange that it drops.
+        // After a panic, the dropped exchange responds to the request with an error.
         _ = tokio::task::spawn_blocking(move || answers.serve(&exchange)).await;
     }
 
@@ -33,7 +33,8 @@ impl Handler<Client> for OnThreads {
     }
 }
 
-/// Connects to a server at a URL, with a login if the server asks for one. The connection lives as long as the runtime.
+/// Connects to a server at a URL, with a login if the server requires one. The connection lives as long as the
+/// runtime.
 pub(crate) fn connect(
     config: ClientConfig,
     url: &str,
@@ -65,7 +66,7 @@ pub(crate) fn connect(
     Ok((connection, runtime))
 }
 
-/// Why there is no session, with everything that led to it.
+/// Describes why there is no session, with the chain of causes.
 fn explain(url: &str, error: &OpenError) -> String {
     if let Some(why) = login::explain(error) {
         return format!("{}: {why}", without_secrets(url));
@@ -79,7 +80,7 @@ fn explain(url: &str, error: &OpenError) -> String {
     text
 }
 
-/// A URL without what may hold passwords and tokens: the user in front of the host, and the query.
+/// Removes the parts of a URL that may contain passwords and tokens: the user name before the host, and the query.
 fn without_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return url.into() };

@@ -1,4 +1,4 @@
-//! The login to a server behind HTTP that asks for an access token: its options, and the part of the user.
+//! The login to a server over HTTP that requires an access token: its options, and the interaction with the user.
 
 use std::env;
 use std::error::Error;
@@ -38,11 +38,11 @@ pub(crate) struct LoginOptions {
     pub(crate) logout: bool,
 }
 
-/// The environment variable of the secret: a command line can be read by every user of the machine.
+/// The environment variable of the secret: other users of the machine can read a command line.
 const SECRET: &str = "INSPECT_CLIENT_SECRET";
 
 impl LoginOptions {
-    /// The first option that is given, for messages.
+    /// Returns the first given option, for messages.
     fn given(&self) -> Option<&'static str> {
         let options = [
             (self.logout, "--logout"),
@@ -53,7 +53,7 @@ impl LoginOptions {
         options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
     }
 
-    /// Refuses options that have no effect.
+    /// Refuses options that would have no effect.
     pub(crate) fn check(
         &self,
         url: Option<&str>,
@@ -78,7 +78,7 @@ impl LoginOptions {
         }
     }
 
-    /// Forgets the login to this URL.
+    /// Deletes the stored login to this URL.
     pub(crate) fn log_out(&self, url: &str) -> Result<(), String> {
         let config = AuthorizerConfig::new(url).map_err(|error| error.to_string())?;
         let remembered = Remembered::of(config.server());
@@ -87,7 +87,8 @@ impl LoginOptions {
         Ok(())
     }
 
-    /// What gets tokens for this URL. `None` if the user has a token, or if the URL can have no login.
+    /// Creates the authorization for this URL. `None` if the user has given a token, or if the URL does not permit
+    /// a login.
     pub(crate) fn authorization(
         &self,
         url: &str,
@@ -121,7 +122,7 @@ fn with_secret(client: ConfiguredClient) -> Result<ConfiguredClient, String> {
     }
 }
 
-/// Scopes of the command line. One that cannot be a scope is an error here, and not left out.
+/// Parses scopes from the command line. An invalid scope is an error here, and not left out.
 fn scopes(text: &str) -> Result<Scopes, String> {
     let named = text.split_whitespace();
     match named.clone().find(|name| Scopes::parse(name).is_empty()) {
@@ -131,13 +132,13 @@ fn scopes(text: &str) -> Result<Scopes, String> {
     }
 }
 
-/// The user, at a terminal with a browser beside it.
+/// The user at a terminal, with a browser.
 struct Terminal {
     opens_browser: bool,
     remembered: Remembered,
 }
 
-/// How often is looked whether the user is done.
+/// The interval at which to check whether the user is done.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 impl AuthorizationHost for Terminal {
@@ -147,7 +148,7 @@ impl AuthorizationHost for Terminal {
         authorization: &'a Authorization,
     ) -> HostFuture<'a, ()> {
         Box::pin(async move {
-            // The server is not the one that is waited for.
+            // The wait is for the user and not for the server.
             let _silence = Patience::silence();
             let url = url.as_str();
             say!("The server asks for authorization. Open this URL in a browser: {url}");
@@ -170,14 +171,14 @@ impl AuthorizationHost for Terminal {
     }
 }
 
-/// Where the browser comes back to.
+/// Returns the URI that the browser is redirected to.
 fn redirect_uri(url: &str) -> Option<String> {
     let (_, query) = url.split_once('?')?;
     let mut pairs = form_urlencoded::parse(query.as_bytes());
     pairs.find(|(name, _)| name == "redirect_uri").map(|(_, uri)| uri.into_owned())
 }
 
-/// Why authorization failed and what the user can do, if that is what this error comes from.
+/// Describes why authorization failed and what the user can do, if authorization caused this error.
 pub(crate) fn explain(error: &(dyn Error + 'static)) -> Option<String> {
     match error.downcast_ref::<AuthorizationFailure>() {
         Some(failure) => Some(format!("{failure}\n{}", advice(failure))),
@@ -185,7 +186,7 @@ pub(crate) fn explain(error: &(dyn Error + 'static)) -> Option<String> {
     }
 }
 
-/// What the user can do.
+/// Returns advice for the user.
 fn advice(failure: &AuthorizationFailure) -> &'static str {
     use AuthorizationFailure as Failure;
     match failure {

@@ -1,16 +1,17 @@
-//! A command-line client: starts a server, or goes to one, shows what it has, asks it for things, watches it.
+//! A command-line client: starts a server or connects to one, lists its contents, makes requests, and watches it
+//! for changes.
 //!
-//! Usage: `cargo run --example inspect -- -- SERVER ARGUMENTS…`, for example
-//! `cargo run --example inspect -- -- npx -y @modelcontextprotocol/server-everything stdio`.
-//! A server that is running behind HTTP is named by its URL: `cargo run --example inspect -- http://127.0.0.1:3000/mcp`.
-//! Without a server it inspects a built-in one, in process.
+//! Usage: `cargo run --example inspect -- -- SERVER ARGUMENTS…`, for example `cargo run --example inspect -- -- npx
+//! -y @modelcontextprotocol/server-everything stdio`. For a running server over HTTP, pass its URL: `cargo run
+//! --example inspect -- http://127.0.0.1:3000/mcp`. Without a server it inspects a built-in one, in process.
 //!
-//! If the server at a URL asks for an access token, the user logs in with a browser: the URL of the login is on standard
-//! error, and is opened unless there is `--no-browser`. The client registers itself, or is named with `--client-id`; the
-//! secret of such a client is in the environment variable `INSPECT_CLIENT_SECRET`. The login is remembered in a file that
-//! only its owner can read, one for each URL, in the folder `mcp-sansio/inspect` of `$XDG_STATE_HOME` (`~/.local/state`
-//! without it, `%LOCALAPPDATA%` on Windows). A login that is remembered counts, whatever `--client-id` and `--scope` say.
-//! `cargo run --example inspect -- --logout http://127.0.0.1:3000/mcp` forgets it.
+//! If the server at a URL requires an access token, the user logs in with a browser. The program prints the URL of
+//! the login to standard error, and opens it unless `--no-browser` is given. The client registers itself, or
+//! `--client-id` names it; its secret is then in the environment variable `INSPECT_CLIENT_SECRET`. The login is
+//! stored in a file that only its owner can read, one per URL, in the folder `mcp-sansio/inspect` of
+//! `$XDG_STATE_HOME` (by default `~/.local/state`, on Windows `%LOCALAPPDATA%`). A stored login takes precedence
+//! over `--client-id` and `--scope`. `cargo run --example inspect -- --logout http://127.0.0.1:3000/mcp` deletes
+//! it.
 
 mod actions;
 mod answers;
@@ -47,7 +48,7 @@ use crate::session::Session;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    // Looked at first: a mistake on the command line should not start a server.
+    // Checked first, because an invalid command line should not start a server.
     let actions = arguments.actions().unwrap_or_else(|error| error.exit());
     if let (true, Some(url)) = (arguments.login.logout, &arguments.url) {
         return match arguments.login.log_out(url) {
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
     match inspect(&arguments, &actions, &ending) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        // Whoever has asked for it need not be told how.
+        // A user who has interrupted the program needs no details.
         Err(_) if ending.was_told() => {
             say!("inspect: interrupted");
             ExitCode::from(130)
@@ -74,7 +75,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does everything that was asked for. Says whether all of it worked.
+/// Performs all requests. Returns whether all of them succeeded.
 fn inspect(
     arguments: &Arguments,
     actions: &[Action],
@@ -124,7 +125,7 @@ fn run(session: &Session, arguments: &Arguments, actions: &[Action]) -> Result<b
     Ok(succeeded)
 }
 
-/// Prints, and takes it easy when nobody reads to the end.
+/// Prints a text, and ignores a reader that closes the pipe early.
 fn print(text: &str) -> Result<(), String> {
     let mut stdout = std::io::stdout().lock();
     let text = say::shown(text, stdout.is_terminal());

@@ -1,4 +1,4 @@
-//! Says what is waited for, once that takes long.
+//! Prints a notice if the server takes long to respond.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use crate::say::say;
 
-/// How long nothing is said. A server that runs already answers in less, and one that starts often does.
+/// The delay of the notice. A running server responds faster, and a starting one usually does.
 const SILENCE: Duration = Duration::from_secs(3);
 
-/// Somebody waits for an answer of the server, until this is dropped.
+/// A wait for a response of the server, until this is dropped.
 pub(crate) struct Patience {
     _answered: Sender<()>,
 }
 
-/// How many users are waited for instead.
+/// The number of waits for users, which suppress the notice.
 static SILENCES: AtomicUsize = AtomicUsize::new(0);
 
-/// A user is waited for, until this is dropped.
+/// A wait for a user, until this is dropped.
 pub(crate) struct Silence(());
 
 impl Drop for Silence {
@@ -28,13 +28,14 @@ impl Drop for Silence {
 }
 
 impl Patience {
-    /// The server has answered, and the user is asked: that it takes long is no news.
+    /// Suppresses notices while the user is asked: the server has responded, and a slow user is no news.
     pub(crate) fn silence() -> Silence {
         SILENCES.fetch_add(1, Ordering::Relaxed);
         Silence(())
     }
 
-    /// Also where nobody looks at a terminal: the log of a program that hangs is the first place to look at.
+    /// Starts to wait. The notice is also printed without a terminal, because the log of a hanging program is the
+    /// first place to look.
     pub(crate) fn with(asked: &str) -> Self {
         let (answered, waiting) = mpsc::channel();
         let asked = asked.to_owned();

@@ -1,4 +1,4 @@
-//! Logins that outlive the program: one file for each URL of a server.
+//! Stored logins: one file per server URL.
 
 use std::env;
 use std::fs::DirBuilder;
@@ -9,25 +9,25 @@ use mcp_sansio::auth::{Saved, WebUrl};
 use mcp_sansio_http::{FileStorage, HostFuture, StorageLock, TokenStorage};
 use sha2::{Digest, Sha256};
 
-/// The file of one login. Its folder is made when there is something to remember.
+/// The file of one login. Its folder is created when there is a login to store.
 ///
-/// The folder is `mcp-sansio/inspect` in `$XDG_STATE_HOME`, in `~/.local/state` without that variable, and in
-/// `%LOCALAPPDATA%` on Windows. The name of the file is the SHA-256 of the URL: a URL itself can hold every character
-/// and any number of them, and a name must not lead out of the folder. Only its owner can read the file.
+/// The folder is `mcp-sansio/inspect` in `$XDG_STATE_HOME`, by default in `~/.local/state`, and in `%LOCALAPPDATA%`
+/// on Windows. The name of the file is the SHA-256 of the URL: a URL can contain any characters and be of any
+/// length, and a file name must not lead out of the folder. Only its owner can read the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Remembered {
-    /// `None` if the user has no place for it.
+    /// `None` if no folder is configured.
     file: Option<PathBuf>,
 }
 
 impl Remembered {
-    /// For the server at this URL.
+    /// The stored login of the server at this URL.
     pub(crate) fn of(server: &WebUrl) -> Self {
         let file = folder().map(|folder| folder.join(file_name(server)));
         Self { file }
     }
 
-    /// Removes the file. That there is none is no error.
+    /// Deletes the file. A missing file is no error.
     pub(crate) fn clear(&self) -> io::Result<()> {
         match &self.file {
             Some(file) => FileStorage::new(file).clear(),
@@ -35,7 +35,7 @@ impl Remembered {
         }
     }
 
-    /// The error with the place of the file.
+    /// Adds the path of the file to an error.
     pub(crate) fn explain(&self, error: &io::Error) -> String {
         match &self.file {
             Some(file) => format!("{}: {error}", file.display()),
@@ -43,7 +43,7 @@ impl Remembered {
         }
     }
 
-    /// The storage in a folder that is there.
+    /// Returns the storage, after creating its folder.
     fn storage(&self) -> io::Result<FileStorage> {
         let no_place = || io::Error::other(format!("{} is not set", PLACES.join(" or ")));
         let file = self.file.as_deref().ok_or_else(no_place)?;
@@ -71,11 +71,11 @@ impl TokenStorage for Remembered {
     }
 }
 
-/// The variables that name the place.
+/// The variables that determine the folder.
 const PLACES: &[&str] = if cfg!(windows) { &["LOCALAPPDATA"] } else { &["XDG_STATE_HOME", "HOME"] };
 
 fn folder() -> Option<PathBuf> {
-    // A path that is relative leads elsewhere from every folder, so it does not count.
+    // Relative paths are ignored, because they depend on the working directory.
     let variable = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = match PLACES {
         [state, home] => {
@@ -94,7 +94,7 @@ fn file_name(server: &WebUrl) -> String {
     hex + ".json"
 }
 
-/// Makes a folder that only its owner can look into.
+/// Creates a folder that only its owner can access.
 fn make(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);

@@ -1,4 +1,4 @@
-//! What is printed.
+//! The printed output.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ use crate::actions::Output;
 use crate::contents::{Contents, Entry, Listing};
 use crate::say::say;
 
-/// The one object of `--json`.
+/// The object that `--json` prints.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Json<'a> {
@@ -34,7 +34,7 @@ struct Json<'a> {
     failures: &'a [String],
 }
 
-/// Everything that a server has.
+/// Formats the contents of a server.
 pub(crate) fn contents(connected: &Connected<'_>, contents: &Contents, json: bool) -> String {
     if json { contents_json(connected, contents) } else { contents_text(connected, contents) }
 }
@@ -63,7 +63,7 @@ fn contents_json(connected: &Connected<'_>, contents: &Contents) -> String {
 
 fn contents_text(connected: &Connected<'_>, contents: &Contents) -> String {
     let mut text = String::new();
-    // Writing into a string cannot fail.
+    // Writing to a string cannot fail.
     _ = write_contents(&mut text, connected, contents);
     text.trim_end().to_string()
 }
@@ -121,7 +121,7 @@ fn write_entry(text: &mut String, entry: &Entry) -> std::fmt::Result {
     arguments.iter().try_for_each(|argument| writeln!(text, "    {}", argument.line()))
 }
 
-/// Who the server says it is: in a session once, without one with every result.
+/// The server's info: in the legacy era part of the handshake, in the modern era part of every result.
 fn server_info<'r>(result: &'r Raw<'_>) -> Option<Raw<'r>> {
     const KEY: &str = "/_meta/io.modelcontextprotocol~1serverInfo";
     result.get("serverInfo").or_else(|| result.pointer(KEY))
@@ -134,7 +134,7 @@ fn era(connected: &Connected<'_>) -> &'static str {
     }
 }
 
-/// How it was found out which era it is.
+/// Describes how the era was negotiated.
 fn basis(basis: NegotiationBasis) -> String {
     match basis {
         NegotiationBasis::Discovered => "the server said so".into(),
@@ -147,7 +147,7 @@ fn basis(basis: NegotiationBasis) -> String {
     }
 }
 
-/// A text that fits on a line.
+/// Shortens a text to fit on a line.
 pub(crate) fn shortened(line: &str) -> String {
     const MOST: usize = 100;
     match line.char_indices().nth(MOST) {
@@ -156,7 +156,7 @@ pub(crate) fn shortened(line: &str) -> String {
     }
 }
 
-/// The contents of a resource.
+/// Formats the contents of a resource.
 pub(crate) fn resource(reply: &Reply) -> Result<Output, String> {
     let result = parsed::<method::ReadResource>(reply)?;
     let contents = result.contents.iter().map(|contents| match contents {
@@ -169,7 +169,7 @@ pub(crate) fn resource(reply: &Reply) -> Result<Output, String> {
     Ok(Output { text: lines(contents), succeeded: true })
 }
 
-/// The messages of a prompt.
+/// Formats the messages of a prompt.
 pub(crate) fn prompt(reply: &Reply) -> Result<Output, String> {
     let result = parsed::<method::GetPrompt>(reply)?;
     let messages = result.messages.iter();
@@ -178,7 +178,7 @@ pub(crate) fn prompt(reply: &Reply) -> Result<Output, String> {
     Ok(Output { text: lines(messages), succeeded: true })
 }
 
-/// The values that an argument could have.
+/// Formats the possible values of an argument.
 pub(crate) fn completion(reply: &Reply) -> Result<Output, String> {
     let completion = parsed::<method::Complete>(reply)?.completion;
     if completion.has_more == Some(true) {
@@ -188,7 +188,7 @@ pub(crate) fn completion(reply: &Reply) -> Result<Output, String> {
     Ok(Output { text: lines(values), succeeded: true })
 }
 
-/// The result of a tool, and whether the tool succeeded.
+/// Formats the result of a tool, with whether the tool succeeded.
 pub(crate) fn call(reply: &Reply) -> Result<Output, String> {
     let result = parsed::<method::CallTool>(reply)?;
     let succeeded = !result.failed();

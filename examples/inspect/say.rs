@@ -1,9 +1,9 @@
-//! What goes to a terminal. Whoever would read it may be gone, which is no reason to fail; and what others have
-//! written may hold orders for a terminal, which are shown and not followed.
+//! Output to the terminal. A closed output is no error. Control characters in foreign text are shown and not
+//! executed.
 
 use std::borrow::Cow;
 
-/// Prints a line to standard error, if anybody listens.
+/// Prints a line to standard error, and ignores errors.
 macro_rules! say {
     ($($argument:tt)*) => {{
         use std::io::{IsTerminal, Write};
@@ -16,8 +16,8 @@ macro_rules! say {
 
 pub(crate) use say;
 
-/// The text as a terminal may be shown it: without what moves its cursor, sets its title, rings, or turns the
-/// direction of writing around. ExternalStream it stays what it is.
+/// Returns the text for a terminal: it escapes characters that move the cursor, set the title, ring the bell or
+/// change the direction of writing. For any other output, the text is unchanged.
 pub(crate) fn shown(text: &str, on_terminal: bool) -> Cow<'_, str> {
     if !on_terminal || !text.contains(is_order) {
         return Cow::Borrowed(text);

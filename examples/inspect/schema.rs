@@ -1,31 +1,31 @@
-//! The arguments of a tool, read from its JSON Schema, one line each.
+//! Formats the arguments of a tool from its JSON Schema, one per line.
 
 use mcp_sansio::json::{Kind, Raw};
 
 use crate::report::shortened;
 
-/// How many objects deep arguments are shown. It bounds what a schema that refers to itself costs, too.
+/// The most levels of objects that are shown. The limit also bounds the cost of a recursive schema.
 const DEPTH: usize = 3;
 
-/// How many arguments are shown of one tool.
+/// The most arguments that are shown of one tool.
 const MOST: usize = 50;
 
-/// How many values of an enumeration are shown.
+/// The most values that are shown of an enumeration.
 const VALUES: usize = 10;
 
-/// What somebody who calls a tool, or gets a prompt, has to know of an argument.
+/// An argument, as a caller of a tool or a prompt has to know it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Argument {
-    /// Its name; inside of others their names come first: `order.lines[].price`.
+    /// The name, with the path of the enclosing arguments: `order.lines[].price`.
     pub(crate) name: String,
-    /// Its type in words: `string`, `array of number`, `"a" or "b"`.
+    /// The type in words: `string`, `array of number`, `"a" or "b"`.
     pub(crate) kind: String,
     pub(crate) is_required: bool,
     pub(crate) description: Option<String>,
 }
 
 impl Argument {
-    /// The argument on one line: `price (number, required): What it costs`.
+    /// Formats the argument on one line: `price (number, required): What it costs`.
     pub(crate) fn line(&self) -> String {
         let Self { name, kind, is_required, description } = self;
         let required = if *is_required { ", required" } else { "" };
@@ -35,21 +35,21 @@ impl Argument {
     }
 }
 
-/// The arguments of a tool with this schema, in the order of the schema.
+/// Returns the arguments of a tool with this schema, in the order of the schema.
 pub(crate) fn arguments(schema: &Raw<'_>) -> Vec<Argument> {
     let mut all = Vec::new();
     Reader { root: schema }.members(schema, "", DEPTH, &mut all);
     all
 }
 
-/// Reads a schema, which the server has sent and which may be anything.
+/// A reader of a schema from the server, which may contain anything.
 struct Reader<'r> {
-    /// What references begin at.
+    /// The schema that references are relative to.
     root: &'r Raw<'r>,
 }
 
 impl Reader<'_> {
-    /// The properties of an object.
+    /// Adds the properties of an object.
     fn members(&self, schema: &Raw<'_>, path: &str, depth: usize, all: &mut Vec<Argument>) {
         let Some(depth) = depth.checked_sub(1) else { return };
         let schema = self.resolved(schema);
@@ -70,7 +70,7 @@ impl Reader<'_> {
                 description: self.description(&property),
                 name: name.clone(),
             });
-            // What is in an array is what there is to write, as well.
+            // The elements of an array are arguments, too.
             let property = self.resolved(&property);
             match property.get("items") {
                 Some(items) => self.members(&items, &format!("{name}[]"), depth, all),
@@ -79,7 +79,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The schema that another one refers to, if it does: `{"$ref":"#/$defs/Order"}`.
+    /// Resolves a reference such as `{"$ref":"#/$defs/Order"}`. Other schemas are returned unchanged.
     fn resolved<'s>(&'s self, schema: &'s Raw<'_>) -> Raw<'s> {
         let reference = schema.get("$ref").and_then(Raw::into_str);
         let target = reference.and_then(|reference| {
@@ -99,7 +99,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The type of a value in words.
+    /// Describes the type of a value in words.
     fn kind(&self, schema: &Raw<'_>, depth: usize) -> String {
         let Some(depth) = depth.checked_sub(1) else { return "any".into() };
         let schema = self.resolved(schema);
@@ -130,7 +130,7 @@ impl Reader<'_> {
     }
 }
 
-/// Alternatives, as far as there is room for them.
+/// Joins alternatives, up to a limit.
 fn one_of(kinds: impl Iterator<Item = String>) -> String {
     let mut kinds: Vec<String> = kinds.take(VALUES + 1).collect();
     if VALUES < kinds.len() {

@@ -1,4 +1,4 @@
-//! A session with the server that is inspected.
+//! A session with the inspected server.
 
 use std::future::Future;
 use std::io;
@@ -37,7 +37,7 @@ pub(crate) struct Session {
     /// Whether tools are called as tasks.
     as_tasks: bool,
     ending: Arc<Ending>,
-    /// Where a connection over HTTP is looked after.
+    /// The runtime of a connection over HTTP.
     _runtime: Option<Runtime>,
 }
 
@@ -78,12 +78,12 @@ impl Session {
         Self { connection, timeout, as_tasks, ending, _runtime: runtime }
     }
 
-    /// What the server said of itself.
+    /// Returns the server's description of itself.
     pub(crate) const fn connected(&self) -> &Connected<'static> {
         self.connection.connected()
     }
 
-    /// Calls a method and shows progress meanwhile.
+    /// Calls a method, and prints its progress.
     fn call_with<M: Method>(
         &self,
         params: &M::Params<'_>,
@@ -103,7 +103,7 @@ impl Session {
         })
     }
 
-    /// Waits for an answer, unless this process is told to end.
+    /// Waits for a response, unless the program is interrupted.
     fn wait_for<T>(
         &self,
         asked: impl Future<Output = Result<T, CallFailure>> + Send,
@@ -111,12 +111,12 @@ impl Session {
         self.ending.unless_told(asked).unwrap_or(Err(CallFailure::Cancelled))
     }
 
-    /// The same, with a failure in words.
+    /// Calls a method with the default options. A failure is described in words.
     pub(crate) fn ask<M: Method>(&self, params: &M::Params<'_>) -> Result<Reply, String> {
         self.ask_with::<M>(params, self.options())
     }
 
-    /// The same in another way.
+    /// As [`ask`](Self::ask), with other options.
     pub(crate) fn ask_with<M: Method>(
         &self,
         params: &M::Params<'_>,
@@ -125,14 +125,15 @@ impl Session {
         self.call_with::<M>(params, options).map_err(|failure| failed(M::NAME, &failure))
     }
 
-    /// How to call a tool: as a task if that is wanted and the tool can, or if the tool can do no other.
+    /// Returns the options for the call of a tool: as a task if the user wants that and the tool supports it, or if
+    /// the tool requires it.
     pub(crate) fn tool_options(&self, name: &str) -> Result<CallOptions, String> {
         let Connected { revision, capabilities, .. } = self.connected();
         if !self.as_tasks {
             return Ok(self.options());
         }
         let mut tools = ToolTasks::default();
-        // Where there is no session the server decides.
+        // In the modern era the server decides.
         if revision.era() == Era::Legacy {
             let pages = self.list::<method::ListTools>().map_err(|error| error.to_string())?;
             pages.iter().for_each(|page| tools.page(page.raw()));
@@ -147,7 +148,7 @@ impl Session {
         Ok(options.idle(Timeout::After(self.timeout)).total(Timeout::Never))
     }
 
-    /// All pages of a list.
+    /// Returns all pages of a list.
     pub(crate) fn list<M: PagedMethod>(&self) -> Result<Vec<Reply>, CallFailure> {
         let pages = self.connection.handle().list::<M>(Paging::default(), self.options());
         let patience = Patience::with(&format!("`{}`", M::NAME));
@@ -162,7 +163,7 @@ impl Session {
         Ok(pages.pages.into_iter().map(Reply::by_name).collect())
     }
 
-    /// Asks for log messages of this level and above. Without a session every request does.
+    /// Requests log messages of this level and above. In the modern era every request contains the level.
     pub(crate) fn set_level(&self, level: LoggingLevel) -> Result<(), String> {
         if self.is_modern() {
             return Ok(());
@@ -170,12 +171,12 @@ impl Session {
         self.ask::<method::SetLevel>(&SetLevelParams::new(level)).map(|_| ())
     }
 
-    /// Whether there is no session, so that every request stands alone.
+    /// Whether the connection is of the modern era, without a session.
     pub(crate) fn is_modern(&self) -> bool {
         self.connected().revision.era() == Era::Modern
     }
 
-    /// Asks to be told of changes, where there is no session.
+    /// Subscribes to changes, in the modern era.
     pub(crate) fn subscribe(&self, filter: &SubscriptionFilter<'_>) -> Result<(), String> {
         let subscribed = self.connection.handle().subscribe(filter);
         subscribed.map(|_| ()).map_err(|error| error.to_string())
@@ -186,12 +187,12 @@ impl Session {
         self.connection.handle().phase() == Phase::Closed
     }
 
-    /// Waits until the session has ended, at most so long.
+    /// Waits until the session has ended, at most for `patience`.
     pub(crate) fn wait(&self, patience: Option<Duration>) {
         self.ending.wait(patience);
     }
 
-    /// What has become of the server, if it has ended by itself.
+    /// Describes the end of the server, if it has ended by itself.
     pub(crate) fn fate(&mut self) -> String {
         if self.ending.was_told() {
             return String::new();
@@ -203,18 +204,18 @@ impl Session {
     }
 
     pub(crate) fn close(self, grace: Duration) {
-        // What we came for is there; how the server ends is its own affair.
+        // The output is complete; the exit status of the server does not matter.
         _ = self.connection.close(grace).wait();
     }
 
-    /// As long as there is progress there is hope.
+    /// Calls time out only without progress.
     fn options(&self) -> CallOptions {
         CallOptions::new().idle(Timeout::After(self.timeout)).total(Timeout::Never)
     }
 }
 
-/// How long a server may take to say what it is before it is asked for a session: servers that do not know
-/// the question do not always say so.
+/// How long a server may take to respond to `server/discover` before the client sends `initialize`: servers that do
+/// not know the method do not always respond with an error.
 const PROBE: Duration = Duration::from_secs(10);
 
 fn config(arguments: &Arguments) -> ClientConfig {
@@ -235,7 +236,7 @@ fn config(arguments: &Arguments) -> ClientConfig {
     config
 }
 
-/// What a server is asked first. Which of the two it is at a time the client finds out by itself.
+/// The first request to the server. Without a fixed revision, the client chooses between the two.
 fn opening(revision: Option<Revision>) -> &'static str {
     match revision.map(Revision::era) {
         Some(Era::Legacy) => "`initialize`",
@@ -256,7 +257,7 @@ fn built_in(config: ClientConfig, answers: Answers) -> Result<Connection, OpenEr
     connect(config, from_server, to_server, answers)
 }
 
-/// Why a call failed, and what the user can do about it.
+/// Describes why a call failed, and what the user can do about it.
 pub(crate) fn failed(method: &str, failure: &CallFailure) -> String {
     match login::explain(failure) {
         Some(why) => format!("{method} failed: {why}"),
@@ -264,7 +265,7 @@ pub(crate) fn failed(method: &str, failure: &CallFailure) -> String {
     }
 }
 
-/// Where the user has to go first, if that is why a call failed.
+/// The URLs that the user has to visit first, if that is why a call failed.
 fn urls(failure: &CallFailure) -> String {
     let CallFailure::PeerError(error) = failure else { return String::new() };
     let data = error.data.as_ref().filter(|_| error.code == ErrorCode::URL_ELICITATION_REQUIRED);
@@ -274,7 +275,7 @@ fn urls(failure: &CallFailure) -> String {
     urls.map(|url| format!("\nvisit {url}")).collect()
 }
 
-/// Why there is no session, and what to do about it.
+/// Describes why there is no session, and what the user can do about it.
 fn explain(error: &OpenError, program: &str, overheard: &Overheard) -> String {
     let hint = match error {
         OpenError::Spawn(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! What changes while somebody watches.
+//! Subscriptions to changes, for `--watch`.
 
 use mcp_sansio::capability::Capability;
 use mcp_sansio::event::{Notification, SubscriptionEnd, SubscriptionNews};
@@ -22,7 +22,7 @@ pub(crate) fn subscribe(session: &Session) -> Result<(), String> {
         let params = UriParams::new(resource.name.as_str());
         match session.ask::<method::Subscribe>(&params) {
             Err(error) if session.is_over() => return Err(error),
-            // The others may be watched.
+            // The other resources can still be watched.
             Err(error) => say!("{}: {error}", resource.name),
             Ok(_) => {}
         }
@@ -31,7 +31,7 @@ pub(crate) fn subscribe(session: &Session) -> Result<(), String> {
     Ok(())
 }
 
-/// The same where there is no session: one subscription to everything.
+/// As [`subscribe`], in the modern era: one subscription to everything.
 fn subscribe_alone(session: &Session) -> Result<(), String> {
     let offered = session.connected().capabilities;
     let mut filter = SubscriptionFilter::new().with_tools().with_prompts().with_resources();
@@ -43,7 +43,7 @@ fn subscribe_alone(session: &Session) -> Result<(), String> {
     session.subscribe(&filter)
 }
 
-/// News of a subscription, in words; changes are shown like those of a session.
+/// Describes an event of a subscription. Changes are shown like those of a legacy session.
 pub(crate) fn news(news: &SubscriptionNews<'_>) -> Option<String> {
     Some(match news {
         SubscriptionNews::Granted { refused, .. } if refused.as_json() == "{}" => "watching".into(),
@@ -68,7 +68,7 @@ fn reason(end: &SubscriptionEnd<'_>) -> String {
     }
 }
 
-/// What a notification says has changed, if it is about that.
+/// Describes the change that a notification reports, if it reports one.
 pub(crate) fn change(notification: &Notification<'_>) -> Option<String> {
     Some(if let Some(updated) = notification.parse::<method::ResourceUpdated>() {
         updated.map_or_else(|error| error.to_string(), |updated| format!("updated {}", updated.uri))

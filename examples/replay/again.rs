@@ -1,4 +1,4 @@
-//! Has what was recorded happen again, and draws it.
+//! Replays a recording, and draws it.
 
 use std::fmt;
 
@@ -7,25 +7,25 @@ use mcp_sansio::{Instant, Server};
 
 use crate::tools::{Tools, config};
 
-/// What came of it.
+/// The result of a replay.
 pub(crate) struct Again {
     /// Everything that happened, up to the first difference.
     pub(crate) diagram: Diagram,
     pub(crate) verdict: Result<Same, Difference>,
 }
 
-/// The same was written to the byte.
+/// The output is the same to the byte.
 pub(crate) struct Same {
     messages: usize,
     bytes: usize,
-    /// What would be written after the end of the recording.
+    /// The number of bytes that would be written after the end of the recording.
     beyond: usize,
 }
 
-/// The first message that was another one.
+/// The first message that differs.
 pub(crate) struct Difference(Divergence);
 
-/// Between what was recorded, the drawing has what the application notes.
+/// Replays a recording. The diagram also contains the notes of the application.
 pub(crate) fn again(recording: &Recording) -> Again {
     let config = config();
     let limits = config.connection.limits.clone();
@@ -73,7 +73,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// A message as text that does nothing to a terminal.
+/// Converts a message to text without control characters.
 fn shown(message: &[u8]) -> String {
     if message.is_empty() {
         return "nothing".into();

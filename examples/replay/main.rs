@@ -1,4 +1,4 @@
-//! Records a session of a server, has it happen again, and draws it as a sequence diagram.
+//! Records a session of a server, replays it, and draws it as a sequence diagram.
 //!
 //! ```sh
 //! cargo run --example replay
@@ -6,17 +6,17 @@
 //! cargo run --example replay -- ping.txt
 //! ```
 //!
-//! The first draws the session that is beside this file. The second is a server on standard input and output
-//! (the four tools in `tools.rs`) that any client can start, and writes down what happens to it. The third has
-//! the same happen again and says whether the same was written to the byte: an answer that comes out another
-//! way, because the application or this crate has changed, is shown beside the recorded one.
+//! The first command draws the session that is stored beside this file. The second is a server on standard input
+//! and output (the four tools in `tools.rs`) for any client, and records its session. The third replays a recording
+//! and compares the output byte for byte: a response that differs, because the application or this crate has
+//! changed, is shown beside the recorded one.
 //!
-//! To record a server of your own, take `record.rs` and `again.rs`, and put your application in the place of
-//! `Tools`. **A recording has everything that went over the wire**: arguments, results, and the secrets among
-//! them. Treat it as you treat those; the diagram has methods and ids only.
+//! To record another server, copy `record.rs` and `again.rs`, and replace `Tools` with its application. **A
+//! recording contains everything that was sent and received**: arguments, results, and any secrets in them. Protect
+//! it as you protect those; the diagram contains only methods and ids.
 //!
-//! The exit code is 0 if the same came out, 1 if not or if a file cannot be used, 2 if the command line is
-//! wrong.
+//! The exit code is 0 if the output is the same, 1 if it differs or a file cannot be used, and 2 if the command
+//! line is invalid.
 
 mod again;
 mod record;
@@ -82,14 +82,14 @@ fn parse(text: &str, name: &str) -> Result<Recording, String> {
     Ok(recording)
 }
 
-/// Whether the same came out.
+/// Replays a recording. Returns whether the output is the same.
 fn replay(recording: &Recording) -> Result<bool, String> {
     let Again { diagram, verdict } = again(recording);
     let text = match &verdict {
         Ok(same) => format!("{diagram}\n{same}\n"),
         Err(difference) => format!("{diagram}\n{difference}\n"),
     };
-    // Whoever reads only the beginning has seen enough.
+    // A reader that closes the pipe early is no error.
     match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(format!("cannot print: {error}"))

@@ -1,4 +1,4 @@
-//! Serves standard input and output, and writes down everything that happens.
+//! Serves standard input and output, and records everything that happens.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -14,12 +14,12 @@ use mcp_sansio_std::Clock;
 
 use crate::tools::{GO_ON, Tools, config};
 
-/// How long to wait if nobody has anything to do. Being early is harmless.
+/// The longest wait without a deadline. A spurious wake-up is harmless.
 const A_WHILE: Duration = Duration::from_secs(60);
 
 /// Serves until the session has ended.
 ///
-/// Only what becomes of the file is an error: a client that goes away is part of the recording.
+/// Only the file can cause an error: a client that disconnects is part of the recording.
 pub(crate) fn record(path: &Path) -> io::Result<()> {
     let mut session = Session::new(File::create(path)?);
     let (sender, input) = mpsc::sync_channel(1);
@@ -32,7 +32,7 @@ pub(crate) fn record(path: &Path) -> io::Result<()> {
             Ok(kind) => Some(kind),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
-                // The input has ended, and there is only time to wait for.
+                // The input has ended, and only deadlines remain.
                 thread::sleep(patience);
                 None
             }
@@ -42,7 +42,7 @@ pub(crate) fn record(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads standard input, on a thread of its own because that waits.
+/// Reads standard input, on its own thread because reading blocks.
 fn read(sender: &SyncSender<StepKind>) {
     let mut buffer = vec![0; 64 * 1024];
     let mut stdin = io::stdin().lock();
@@ -60,7 +60,7 @@ fn read(sender: &SyncSender<StepKind>) {
     }
 }
 
-/// The file, and whether it could be written to.
+/// The file, and the result of writing to it.
 struct Journal {
     file: File,
     written: io::Result<()>,
@@ -69,7 +69,7 @@ struct Journal {
 impl Sink for Journal {
     fn note(&mut self, step: &Step) {
         if self.written.is_ok() {
-            // At once, so that a step is there whole or not at all if this process is killed.
+            // Written at once, so that a step is complete or absent if this process is killed.
             self.written = self.file.write_all(format!("{step}\n").as_bytes());
         }
     }
@@ -90,7 +90,7 @@ impl Session {
         Self { recorder, clock: Clock::new() }
     }
 
-    /// One turn of the event loop: something that came in, what is due, and what that had written.
+    /// Runs one turn of the event loop: the input, the due timeouts, and the output that they cause.
     fn turn(&mut self, kind: Option<StepKind>) -> io::Result<()> {
         let now = self.clock.now();
         if let Some(kind) = kind {
@@ -106,7 +106,7 @@ impl Session {
         self.is_written_down()?;
         let mut stdout = io::stdout().lock();
         if !bytes.is_empty() && stdout.write_all(&bytes).and_then(|()| stdout.flush()).is_err() {
-            // Nobody reads any more.
+            // The client does not read any more.
             self.happened(now, StepKind::WriteFailed)?;
         }
         Ok(())
@@ -117,7 +117,7 @@ impl Session {
         self.is_written_down()
     }
 
-    /// Nothing leaves that is not in the file.
+    /// Returns an error if the last step is not in the file. Output leaves only after that check.
     fn is_written_down(&mut self) -> io::Result<()> {
         mem::replace(&mut self.recorder.sink_mut().written, Ok(()))
     }

@@ -1,8 +1,8 @@
-//! The application that is recorded: a server of four tools, as deterministic as the machine that it is on.
+//! The recorded application: a server with four tools, as deterministic as its machine.
 //!
-//! It has no clock, no randomness and no hash order: all it goes by are events, commands, and the time that
-//! comes with them. Whatever else an application needs (the answer of a database, a random number) has to come
-//! in as the text of a command, so that the recording has it.
+//! It has no clock, no randomness and no hash order. It depends only on events, commands, and the time that comes
+//! with them. Any other input of an application (a database result, a random number) has to arrive as the text of a
+//! command, so that the recording contains it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,11 +21,11 @@ use mcp_sansio::{
 };
 use serde::Deserialize;
 
-/// The one command of this application: what is due is done. A recording has it where the timer of the
-/// event loop went off.
+/// The only command of this application: performs the due steps. A recording contains it where the timer of the
+/// event loop fired.
 pub(crate) const GO_ON: &str = "go on";
 
-/// How long each step of the tool `slow` takes.
+/// The duration of each step of the tool `slow`.
 const STEP: Duration = Duration::from_millis(100);
 
 pub(crate) fn config() -> ServerConfig {
@@ -34,7 +34,7 @@ pub(crate) fn config() -> ServerConfig {
     config
 }
 
-/// What is in progress, and what there is to say of it in a diagram.
+/// The calls in progress, and notes for a diagram.
 #[derive(Debug, Default)]
 pub(crate) struct Tools {
     slow: BTreeMap<IncomingId, Slow>,
@@ -50,12 +50,12 @@ struct Slow {
 }
 
 impl Tools {
-    /// When the command [`GO_ON`] should come.
+    /// The time at which the command [`GO_ON`] is due.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.slow.values().map(|slow| slow.next).min()
     }
 
-    /// What the machine has said so far, without any payload.
+    /// Notes about the events of the machine so far, without payloads.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -88,7 +88,7 @@ impl Tools {
         }
     }
 
-    /// Takes each step that is due.
+    /// Performs each step that is due.
     fn go_on(&mut self, server: &mut Server, now: Instant, out: &mut Outbox) {
         self.slow.retain(|id, slow| {
             if now < slow.next {
@@ -96,8 +96,7 @@ impl Tools {
             }
             slow.done += 1;
             slow.next = now + STEP;
-            // A client that wants no progress is told nothing, and what cannot be answered any more need
-            // not be.
+            // Errors are ignored: the client may not have requested progress, or the request may no longer be open.
             let progress = Progress::new(slow.done).total(slow.steps);
             _ = server.progress(*id, progress, now, out);
             let goes_on = slow.done < slow.steps;
@@ -137,7 +136,7 @@ impl Application<Server> for Tools {
             ServerEvent::Ready => self.notes.push("the handshake is complete".into()),
             ServerEvent::Draining { .. } => self.notes.push("draining".into()),
             ServerEvent::Closed { cause } => self.notes.push(format!("closed: {cause}")),
-            // The `Debug` of events shows no payload.
+            // The `Debug` output of events contains no payload.
             other => self.notes.push(format!("{other:?}")),
         }
     }
@@ -171,7 +170,7 @@ const fn some() -> u32 {
     3
 }
 
-/// What a tool comes to, or what is wrong with its arguments.
+/// The result of a tool, or a description of its invalid arguments.
 struct Served(Result<CallToolResult<'static>, String>);
 
 fn arguments<'a, T: Deserialize<'a>>(
@@ -195,7 +194,7 @@ impl Served {
     }
 }
 
-/// Greets the user, who is asked for a name first.
+/// Greets the user, after asking for a name.
 fn ask(
     request: &Request<'_>,
     server: &mut Server,
@@ -218,7 +217,7 @@ fn ask(
     let form = ObjectSchema::new(Map::from([("name".into(), name)]));
     let required = InputRequired::new().elicit("form", ElicitParams::form("Who are you?", form));
     server.require_input(request, &required, now, out).or_else(|error| {
-        // The client cannot ask its user, or this is no place to ask.
+        // The client does not support elicitation, or input cannot be required here.
         server.respond(request.id, &CallToolResult::error(error.to_string()), out)
     })
 }

@@ -1,6 +1,6 @@
 //! A server on smol: on standard input and output, or for many clients on a Unix socket.
 //!
-//! Shows a handler written by hand, and tasks that are begun on a runtime of your choice.
+//! Shows a handler written by hand, and tasks that are started on a runtime of your choice.
 //!
 //! Usage: `cargo run -p mcp-sansio-async-std --example smol_server [PATH]`
 

@@ -1,4 +1,4 @@
-//! Frames from a stream, and an outbox into one, for event loops of your own.
+//! Reads frames from a stream, and writes outboxes to one, for custom event loops.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use mcp_sansio_driver::{FrameReader, OutboxWriter};
 
 use crate::streams::{Reads, Writes};
 
-/// Reads frames from a stream of lines.
+/// A reader of newline-delimited frames from a stream.
 ///
 /// ```
 /// use mcp_sansio::Limits;
@@ -28,7 +28,7 @@ pub struct Reader<R> {
 }
 
 impl<R: AsyncRead + Unpin> Reader<R> {
-    /// A reader at the start of a stream.
+    /// Creates a reader at the start of a stream.
     pub fn new(stream: R, limits: &Limits) -> Self {
         Self { reader: FrameReader::new(Reads(stream), limits) }
     }
@@ -43,20 +43,20 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 }
 
-/// Writes what is in an outbox.
+/// A writer of outboxes to a stream.
 #[derive(Debug)]
 pub struct Writer<W> {
     writer: OutboxWriter<Writes<W>>,
 }
 
 impl<W: AsyncWrite + Unpin> Writer<W> {
-    /// A writer to a stream.
+    /// Creates a writer to a stream.
     pub const fn new(stream: W) -> Self {
         Self { writer: OutboxWriter::new(Writes(stream)) }
     }
 
-    /// Writes everything that is in the outbox and flushes the stream. Dropping this future loses nothing.
-    /// Read meanwhile, in the same loop: if both sides wait for each other, both wait for ever.
+    /// Writes everything in the outbox and flushes the stream. Dropping this future loses nothing. Read in the same
+    /// loop at the same time: if both sides wait for each other, they deadlock.
     ///
     /// # Errors
     ///

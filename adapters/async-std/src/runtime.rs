@@ -1,4 +1,4 @@
-//! Time, on whatever runtime this is.
+//! Timers, on any runtime.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! A server on a stream, with a task for each handler that is running.
+//! A server on a stream, with a task for each running handler.
 
 use std::io;
 use std::sync::Arc;
@@ -11,29 +11,29 @@ use mcp_sansio_driver::{Clock, ConnectionOptions, Drive, Wire};
 use crate::runtime::Sleeps;
 use crate::streams::{Reads, Writes};
 
-/// Serves one client on a pair of streams, until it is gone and every answer has been written. `spawn` begins
-/// tasks: `|work| smol::spawn(work).detach()` those of smol, `|work| drop(async_std::task::spawn(work))`
-/// those of async-std.
+/// Serves one client on a pair of streams, until the client has disconnected and every response has been written.
+/// `spawn` starts tasks: `|work| smol::spawn(work).detach()` for smol, `|work| drop(async_std::task::spawn(work))`
+/// for async-std.
 ///
-/// Handlers run concurrently, at most 64 at a time. Further requests wait, and a cancellation takes them out again. When
-/// what waits has as many bytes as [`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes) allows, no more is
-/// read until requests have been answered; until then reading goes on whatever handlers and writes do, so
-/// cancellations, responses and pings are not delayed. A request is refused with `-32603` only if handlers that do not
-/// return take all the room, or if there will never be any. While a client does not read its answers, no further requests of
-/// it are begun.
+/// Handlers run concurrently, at most 64 at a time. Further requests wait, and a cancellation removes them from the
+/// queue. Reading continues regardless of handlers and writes, so cancellations, responses and pings are not
+/// delayed. It pauses only while the waiting requests take
+/// [`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes). A request is refused with `-32603` only if
+/// handlers that do not return occupy all the room, or if it would never fit. While a client does not read its
+/// responses, no further requests of that client are started.
 ///
-/// When the input ends and every request has a handler, these have [`Timeouts::drain`](mcp_sansio::config::Timeouts::drain) to
-/// finish. Requests that have no handler yet are waited for as long as handlers return, at least one in a quarter of that
-/// time: `server < file` answers everything. What
-/// they have answered is written as long as the client goes on reading; it may pause for the same time. One
-/// that goes on nevertheless finds out ([`Exchange::cancelled`](crate::Exchange::cancelled)).
+/// When the input ends and every request has a handler, the handlers have
+/// [`Timeouts::drain`](mcp_sansio::config::Timeouts::drain) to finish. Requests without a handler keep waiting as
+/// long as at least one handler returns in a quarter of that time: `server < file` responds to every request. The
+/// remaining responses are written as long as the client keeps reading; it may pause for the same time. A handler
+/// that continues after that is cancelled ([`Exchange::cancelled`](crate::Exchange::cancelled)).
 ///
-/// Dropping the future ends the connection at once, in the same way.
+/// Dropping the future ends the connection at once, and cancels the handlers in the same way.
 ///
 /// # Errors
 ///
-/// What the system says if reading or writing fails, or if the client stops reading before it has everything.
-/// A client that goes away is no error.
+/// The error of the operating system if reading or writing fails. It also fails if the client stops reading before
+/// the end of the output. A client that disconnects is no error.
 pub async fn serve(
     config: ServerConfig,
     reader: impl AsyncRead + Unpin,
@@ -44,7 +44,7 @@ pub async fn serve(
     serve_with(config, &ConnectionOptions::new(), reader, writer, handler, spawn).await
 }
 
-/// The same with options: tasks, and how many handlers run at the same time.
+/// As [`serve`], with options, for example tasks and the number of handlers that run at the same time.
 ///
 /// # Errors
 ///
@@ -61,14 +61,15 @@ pub async fn serve_with(
     Drive::new(&wire, Reads(reader), Writes(writer), Sleeps::default()).await
 }
 
-/// Serves one client on standard input and output, as the stdio transport has it.
+/// Serves one client on standard input and output, as the stdio transport defines it.
 ///
-/// Nothing else may be written to standard output meanwhile; standard error is free. Both are read and written
-/// on threads of their own. The one that reads ends when its read does, which may be later than this.
+/// The program must not write anything else to standard output in the meantime; standard error is free. Separate
+/// threads read and write both streams. The reading thread ends when its read returns, which may be later than this
+/// future.
 ///
 /// # Errors
 ///
-/// As for [`serve`], and what the system says if it has no threads.
+/// As for [`serve`], and the error of the operating system if it cannot start a thread.
 pub async fn serve_stdio(
     config: ServerConfig,
     handler: impl Handler<Server>,
@@ -77,7 +78,7 @@ pub async fn serve_stdio(
     serve_stdio_with(config, &ConnectionOptions::new(), handler, spawn).await
 }
 
-/// The same with options: see [`serve_with`].
+/// As [`serve_stdio`], with options: see [`serve_with`].
 ///
 /// # Errors
 ///

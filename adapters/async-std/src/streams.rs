@@ -1,4 +1,4 @@
-//! Streams of futures-io.
+//! Adapters for the streams of futures-io.
 
 use std::io;
 use std::pin::Pin;
@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use futures_io::{AsyncRead, AsyncWrite};
 use mcp_sansio_driver::{Incoming, Outgoing};
 
-/// Something to read from.
+/// An input stream.
 #[derive(Debug)]
 pub(crate) struct Reads<R>(pub(crate) R);
 
@@ -21,7 +21,7 @@ impl<R: AsyncRead + Unpin> Incoming for Reads<R> {
     }
 }
 
-/// Something to write to.
+/// An output stream.
 #[derive(Debug)]
 pub(crate) struct Writes<W>(pub(crate) W);
 

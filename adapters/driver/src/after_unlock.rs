@@ -12,11 +12,11 @@ pub(crate) struct AfterUnlock {
     /// The first waker. Usually it is the only one.
     waker: Option<Waker>,
     more: Option<Box<RareAfterUnlock>>,
-    /// The connection has just ended.
+    /// Whether the connection has just ended.
     pub(crate) ended: bool,
 }
 
-/// The side effects that are rare.
+/// The less frequent side effects.
 #[derive(Default)]
 pub(crate) struct RareAfterUnlock {
     wakers: Vec<Waker>,

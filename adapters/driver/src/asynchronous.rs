@@ -1,4 +1,4 @@
-//! Handlers that are tasks of a runtime.
+//! Handlers that run as tasks of a runtime.
 
 use std::fmt;
 use std::future::Future;
@@ -16,9 +16,9 @@ use crate::machine::Machine;
 use crate::run::{Job, Run};
 use crate::workers::Workers;
 
-/// Serves requests and hears of everything else.
+/// A handler of requests and events.
 ///
-/// A function that takes an [`Exchange`] and gives a future with what answering it gave is a handler:
+/// A function that takes an [`Exchange`] and returns a future of the result of responding is a handler:
 ///
 /// ```
 /// use mcp_sansio::{ErrorCode, RespondError};
@@ -38,20 +38,19 @@ use crate::workers::Workers;
     note = "`Router`, made of tools, prompts and resources, is one too"
 )]
 pub trait Handler<M: Machine = Server>: Send + Sync + 'static {
-    /// Serves a request, in a task of its own. It may take its time, call the other side and await the
-    /// result; other requests are served meanwhile. Work that blocks belongs on a thread, which the exchange
-    /// can be sent to.
+    /// Serves a request, in its own task. The future may take long, call the peer and await the result; other
+    /// requests are served in the meantime. Blocking work belongs on a thread, to which the exchange can be sent.
     fn serve(&self, exchange: Exchange<M>) -> impl Future<Output = ()> + Send;
 
-    /// Told of the connection before anything happens on it: keep the handle to end it from elsewhere.
+    /// Called with the connection before its first event. Keep the handle to end the connection from elsewhere.
     fn begin(&self, handle: &Handle<M>) {
         _ = handle;
     }
 
-    /// Told of everything that is not a request, one after the other in the order it came.
+    /// Called with each event, which excludes requests, one after the other in order of arrival.
     ///
-    /// Events that come while 1024 others wait, or as many bytes as four of the largest frames have,
-    /// are dropped; those that tell of the end are not.
+    /// Events are dropped while 1024 others wait, or events with as many bytes as four frames of the largest size.
+    /// Events that report the end of the connection are never dropped.
     fn event(&self, handle: &Handle<M>, event: M::Event) -> impl Future<Output = ()> + Send {
         _ = (handle, event);
         async {}
@@ -64,8 +63,8 @@ where
     A: Future<Output = Result<(), RespondError>> + Send,
 {
     async fn serve(&self, exchange: Exchange<M>) {
-        // What can go wrong is that nobody wants the answer any more, or that it cannot be written;
-        // in the latter case the exchange answers for itself.
+        // The possible errors are that the response is no longer wanted, or that it cannot be serialised. In the
+        // latter case the dropped exchange responds with an error.
         _ = self(exchange).await;
     }
 }
@@ -76,7 +75,7 @@ where
 pub struct RefuseAll;
 
 impl RefuseAll {
-    /// The handler.
+    /// Creates the handler.
     pub const fn new() -> Self {
         Self
     }
@@ -88,15 +87,15 @@ impl<M: Machine> Handler<M> for RefuseAll {
     }
 }
 
-/// Something to run to its end, in a task of its own.
+/// A future to run to its end, in its own task.
 pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Begins tasks of a runtime. A function that takes [`Work`] is one.
+/// Spawns tasks of a runtime. A function that takes [`Work`] implements it.
 pub trait Spawn: Send + Sync + 'static {
-    /// Runs a future to its end, in a task of its own. It is called on any thread, and returns at once.
+    /// Runs a future to its end, in its own task. It is called on any thread, and returns at once.
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static);
 
-    /// Whether tasks can run at the same time, on several threads.
+    /// Whether tasks can run in parallel, on several threads.
     fn is_parallel(&self) -> bool {
         true
     }
@@ -108,13 +107,13 @@ impl<S: Fn(Work) + Send + Sync + 'static> Spawn for S {
     }
 }
 
-/// Runs a handler as tasks.
+/// Runs a handler as tasks of a runtime.
 pub struct Spawner<M: Machine, H, S> {
     workers: Arc<Workers<M, H, S>>,
 }
 
 impl<M: Machine, H: Handler<M>, S: Spawn> Spawner<M, H, S> {
-    /// Runs this handler as tasks that this begins.
+    /// Creates a runner for this handler, whose tasks `spawn` starts.
     pub fn new(handler: H, spawn: S) -> Self {
         Self { workers: Workers::new(handler, spawn) }
     }
@@ -143,15 +142,15 @@ impl<M: Machine, H, S> fmt::Debug for Spawner<M, H, S> {
 }
 
 pin_project! {
-    /// Keeps a panic to itself. What has panicked is dropped, by which its request is answered; the panic has been
-    /// reported by the panic hook.
+    /// A future that contains a panic. After a panic the inner future is dropped, which responds to its request
+    /// with an error. The panic hook has already reported the panic.
     pub(crate) struct Contained<F> {
         #[pin]
         work: Option<F>,
     }
 }
 
-/// Runs a handler's future so that a panic of it ends nothing else.
+/// Wraps the future of a handler so that its panic ends nothing else.
 pub(crate) const fn contained<F: Future<Output = ()>>(work: F) -> Contained<F> {
     Contained { work: Some(work) }
 }
@@ -166,7 +165,7 @@ impl<F: Future<Output = ()>> Future for Contained<F> {
         if matches!(polled, Ok(Poll::Pending)) {
             return Poll::Pending;
         }
-        // Dropping it can panic as well.
+        // Dropping the future can panic as well.
         _ = catch_unwind(AssertUnwindSafe(|| this.work.set(None)));
         Poll::Ready(())
     }

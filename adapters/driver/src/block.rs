@@ -1,4 +1,4 @@
-//! Waiting for a future on a thread that has nothing else to do.
+//! Blocking waits for a future on the current thread.
 
 use std::future::Future;
 use std::pin::pin;
@@ -8,10 +8,11 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Instant;
 
-/// The thread that waits.
+/// The waker state of a blocked thread.
 struct Parked {
     thread: Thread,
-    /// A thread can have its parking token taken by somebody else who parks on it.
+    /// Whether the thread has been woken. The parking token alone is not enough: other code on the same thread can
+    /// consume it.
     is_woken: AtomicBool,
 }
 
@@ -26,7 +27,7 @@ impl Wake for Parked {
     }
 }
 
-/// This thread, waiting to be woken.
+/// The current thread and a waker that unparks it.
 pub(crate) struct Parker {
     parked: Arc<Parked>,
     waker: Waker,
@@ -44,7 +45,7 @@ impl Parker {
         Context::from_waker(&self.waker)
     }
 
-    /// Waits until somebody has woken it, at most until the deadline. Says whether somebody has.
+    /// Blocks until the waker is called, at most until the deadline. Returns whether the waker was called.
     pub(crate) fn park(&self, deadline: Option<Instant>) -> bool {
         while !self.parked.is_woken.swap(false, Ordering::Acquire) {
             match deadline {
@@ -62,7 +63,7 @@ impl Parker {
     }
 }
 
-/// Waits for a future.
+/// Blocks the current thread until the future is ready.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let (parker, mut future) = (Parker::new(), pin!(future));
     loop {
@@ -73,7 +74,8 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Waits for a future, at most until a deadline. Without one, however long it takes.
+/// Blocks the current thread until the future is ready, at most until the deadline. Without a deadline it waits
+/// without a limit. Returns `None` if the deadline passes first.
 pub(crate) fn block_until<F: Future>(deadline: Option<Instant>, future: F) -> Option<F::Output> {
     let (parker, mut future) = (Parker::new(), pin!(future));
     loop {

@@ -1,4 +1,4 @@
-//! Handlers that block, where handlers are tasks.
+//! [`Blocking`]: blocking handlers where handlers are tasks.
 
 use std::fmt;
 use std::future::Future;
@@ -12,13 +12,13 @@ use crate::machine::Machine;
 use crate::pool::Pool;
 use crate::signal::Signal;
 
-/// A handler that runs a function that may block on threads of its own, where handlers are tasks of a runtime.
+/// A handler that runs a blocking function on its own threads, where handlers are tasks of a runtime.
 ///
-/// There are as many threads as requests are served by it at the same time and block, and those are bounded for each
-/// client: by [`ConnectionOptions::handlers`](crate::ConnectionOptions::handlers) on a stream, and by the options of an
-/// endpoint over HTTP. So no client takes threads from others, and the runtime goes on whatever the function does.
-/// The runtime does not know these threads: a function that needs it, to spawn a task for example, takes a handle of it
-/// along, and time that stands still in a test may go on while they work.
+/// It has as many threads as requests that it serves at the same time and that block. These are limited per client:
+/// by [`ConnectionOptions::handlers`](crate::ConnectionOptions::handlers) on a stream, and by the options of an
+/// endpoint over HTTP. So a client takes no threads from other clients, and the function cannot block the runtime.
+/// The threads are not part of the runtime: a function that needs the runtime, for example to spawn a task, has to
+/// capture a handle of it. A paused clock of a test may also advance while the threads work.
 ///
 /// ```
 /// use std::{thread, time::Duration};
@@ -39,13 +39,13 @@ pub struct Blocking<M: Machine = Server> {
 }
 
 impl<M: Machine> Blocking<M> {
-    /// Runs this function for each request. It has no threads yet.
+    /// Creates a handler that calls this function for each request. It has no threads yet.
     pub fn new(
         serve: impl Fn(&Exchange<M>) -> Result<(), RespondError> + Send + Sync + 'static,
     ) -> Self {
         let run = move |exchange: Exchange<M>| {
-            // What can go wrong is that nobody wants the answer any more, or that it cannot be written; in the latter
-            // case the exchange answers for itself.
+            // The possible errors are that the response is no longer wanted, or that it cannot be serialised. In
+            // the latter case the dropped exchange responds with an error.
             _ = serve(&exchange);
         };
         Self { pool: Pool::new("mcp handler", run) }
@@ -54,7 +54,7 @@ impl<M: Machine> Blocking<M> {
 
 impl<M: Machine> Handler<M> for Blocking<M> {
     async fn serve(&self, exchange: Exchange<M>) {
-        // The request counts among those that are served as long as the exchange is there.
+        // The exchange holds the slot of the request.
         self.pool.push(exchange);
     }
 }
@@ -65,7 +65,7 @@ impl<M: Machine> fmt::Debug for Blocking<M> {
     }
 }
 
-/// Threads for functions of which a task waits for the result.
+/// Threads for blocking functions whose results are awaited.
 pub(crate) struct Threads {
     pool: Pool<Box<dyn FnOnce() + Send>>,
 }
@@ -75,7 +75,8 @@ impl Threads {
         Self { pool: Pool::new("mcp handler", |run: Box<dyn FnOnce() + Send>| run()) }
     }
 
-    /// Runs a function. `None` if it has panicked, or if the system has no thread for it.
+    /// Runs a function. The output is `None` if the function panics, or if the operating system has no thread for
+    /// it.
     pub(crate) fn run<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(
         &self,
         run: F,
@@ -84,7 +85,7 @@ impl Threads {
         let running = Running(Arc::clone(&shared));
         self.pool.push(Box::new(move || {
             let result = run();
-            // It panics nowhere while it is locked.
+            // No code panics while it holds this lock.
             *running.0.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
         }));
         async move {
@@ -95,12 +96,12 @@ impl Threads {
 }
 
 struct Shared<T> {
-    /// It has run, or will not run any more.
+    /// Raised when the function has run, or will not run any more.
     done: Signal,
     result: Mutex<Option<T>>,
 }
 
-/// Dropped, it says that the function is done with, however that came about.
+/// A guard that raises `done` when it is dropped, for whatever reason.
 struct Running<T>(Arc<Shared<T>>);
 
 impl<T> Drop for Running<T> {

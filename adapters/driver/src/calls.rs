@@ -7,13 +7,14 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::progress::ProgressUpdate;
 use mcp_sansio::{CallId, Outcome};
 
-/// How many steps of a call are kept for somebody who does not ask. Then the latest replaces the one before.
+/// The most progress updates that are kept for a call whose caller does not read them. Then the newest replaces the
+/// one before it.
 const KEPT_STEPS: usize = 64;
 
-/// How many bytes their messages have together, unless a single one has more.
+/// The most bytes of the messages of these updates together, unless a single message is longer.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// The calls that somebody will ask about.
+/// The calls whose callers have not taken the outcome yet.
 #[derive(Default)]
 pub(crate) struct Calls {
     calls: BTreeMap<CallId, Entry>,
@@ -28,12 +29,11 @@ pub(crate) struct Entry {
     waker: Option<Waker>,
 }
 
-/// How a call has ended.
+/// The end of a call.
 pub(crate) enum End {
-    /// With this outcome, the pages in front of it, and whether the list that was asked for has changed
-    /// meanwhile.
+    /// An outcome, with the pages before it and whether the list has changed in the meantime.
     Outcome { outcome: Outcome<'static>, pages: Vec<Raw<'static>>, stale: bool },
-    /// Cancelled here: by its number, or with the request that it was made because of.
+    /// Cancelled on this side: by its id, or together with its parent request.
     Cancelled,
 }
 
@@ -42,14 +42,14 @@ impl Calls {
         self.calls.insert(call, Entry::default());
     }
 
-    /// Nobody will ask about it any more. What is left of it is to be dropped without the lock: a waker can be
-    /// the last of a task, which can have calls of its own.
+    /// Removes a call whose caller has gone. The caller drops the entry without the lock: its waker can be the last
+    /// reference to a task that owns calls itself.
     #[must_use]
     pub(crate) fn forget(&mut self, call: CallId) -> Option<Entry> {
         self.calls.remove(&call)
     }
 
-    /// It goes on. Gives whoever waits for that.
+    /// Adds a progress update. Returns the waker of the caller.
     #[must_use]
     pub(crate) fn step(&mut self, update: ProgressUpdate<'static>) -> Option<Waker> {
         let entry = self.calls.get_mut(&update.call)?;
@@ -73,14 +73,14 @@ impl Calls {
         }
     }
 
-    /// The pages so far do not count.
+    /// Discards the pages so far.
     pub(crate) fn restart(&mut self, call: CallId) {
         if let Some(entry) = self.calls.get_mut(&call) {
             entry.pages.clear();
         }
     }
 
-    /// It has ended. Gives whoever waits for that.
+    /// Ends a call. Returns the waker of the caller.
     #[must_use]
     pub(crate) fn end(
         &mut self,
@@ -94,7 +94,7 @@ impl Calls {
         entry.waker.take()
     }
 
-    /// It has been cancelled by somebody else than who waits for it, who is given.
+    /// Ends a call that was cancelled by other code than its caller. Returns the waker of the caller.
     #[must_use]
     pub(crate) fn cancelled(&mut self, call: CallId) -> Option<Waker> {
         let entry = self.calls.get_mut(&call)?;
@@ -102,8 +102,8 @@ impl Calls {
         entry.waker.take()
     }
 
-    /// The next step of a call; `None` if there will be no more. If there is none yet, the waker is kept, and the
-    /// one from before given for it, to be dropped without the lock.
+    /// Returns the next progress update of a call; `None` if there will be no more. While there is none, `waker` is
+    /// stored and exchanged for the previous one, to be dropped without the lock.
     pub(crate) fn poll_step(
         &mut self,
         call: CallId,
@@ -121,7 +121,7 @@ impl Calls {
         Poll::Pending
     }
 
-    /// How a call has ended, told once; `None` if that has been told. The waker is as for
+    /// Returns the end of a call once; `None` if it was returned before. `waker` is as for
     /// [`poll_step`](Self::poll_step).
     pub(crate) fn poll_end(
         &mut self,
@@ -141,7 +141,7 @@ impl Calls {
     }
 }
 
-/// How many bytes the message of a step has.
+/// Returns the size of the message of an update in bytes.
 fn length(update: &ProgressUpdate<'_>) -> usize {
     update.message.as_ref().map_or(0, |message| message.to_str().len())
 }

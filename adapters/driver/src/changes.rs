@@ -1,4 +1,4 @@
-//! Changes that the peer is to be told of.
+//! Change notifications that wait for room in the outbox.
 
 use mcp_sansio::error::NotifyError;
 use mcp_sansio::schema::EncodeError;
@@ -9,14 +9,14 @@ use crate::machine::Machine;
 use crate::out::Out;
 use crate::wire::State;
 
-/// How many changes wait for a peer that does not read. Later ones are not told.
+/// The most changes that wait for a peer that does not read. Later changes are dropped.
 const MOST_WAITING: usize = 1_024;
 
 type Tell<M> = Box<dyn Fn(&mut M, &mut Out) -> Result<Delivery, NotifyError> + Send>;
 
-/// Those for which there was no room yet. That something has changed twice need be told once.
+/// The changes that did not fit into the outbox yet. A change that occurs again while it waits is sent once.
 pub(crate) struct Changes<M: Machine> {
-    /// In the order of their names. They are few, and a list is less code than a tree.
+    /// Sorted by name. The entries are few, and a list is less code than a tree.
     waiting: LazyBox<Vec<(String, Tell<M>)>>,
 }
 
@@ -33,7 +33,7 @@ impl<M: Machine> Default for Changes<M> {
 }
 
 impl<M: Machine> State<M> {
-    /// Tells of a change with this name, now or as soon as there is room.
+    /// Sends the change notification with this name, now or as soon as there is room.
     pub(crate) fn tell_change(&mut self, name: String, tell: Tell<M>) {
         let waiting = self.changes.waiting.needed();
         let place = waiting.binary_search_by(|(known, _)| known.cmp(&name));
@@ -47,14 +47,15 @@ impl<M: Machine> State<M> {
         self.tell_changes();
     }
 
-    /// Tells of what there is room for.
+    /// Sends the waiting notifications, as far as there is room.
     pub(crate) fn tell_changes(&mut self) {
         let Some(waiting) = self.changes.waiting.get_mut() else { return };
         let finds_no_room = |(_, tell): &(String, Tell<M>)| {
             let told = tell(&mut self.machine, &mut self.out);
             told == Err(NotifyError::Encode(EncodeError::Full)) && !self.out.is_empty()
         };
-        // Those who did not ask for it are not told, and one that has ended need not know.
+        // All other outcomes count as sent: a peer without a subscription gets no notification, and an ended
+        // connection needs none.
         let told = waiting.iter().position(finds_no_room).unwrap_or(waiting.len());
         waiting.drain(..told);
     }

@@ -1,4 +1,4 @@
-//! The time for a machine.
+//! [`Clock`]: the time source of a machine.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant as Monotonic, SystemTime};
@@ -7,8 +7,8 @@ use mcp_sansio::Instant;
 
 /// A monotonic clock that counts from the Unix epoch.
 ///
-/// It reads the wall clock once, when it is made, and never goes back, whatever happens to the wall
-/// clock later. Copies of one clock agree.
+/// It reads the wall clock once, when it is created, and never goes back, even if the wall clock changes later.
+/// Copies of a clock show the same time.
 ///
 /// ```
 /// let clock = mcp_sansio_driver::Clock::new();
@@ -19,46 +19,47 @@ pub struct Clock {
     monotonic: fn() -> Monotonic,
     started: Monotonic,
     at: Instant,
-    /// For a clock that can be stopped.
+    /// The stops of a clock that can be stopped.
     stops: Option<Arc<Mutex<Stops>>>,
 }
 
-/// How long a clock has stood still.
+/// The time for which a clock has been stopped.
 #[derive(Debug, Default)]
 struct Stops {
-    /// How many have stopped it and not started it again.
+    /// The number of [`StoppedClock`]s.
     holders: usize,
     since: Option<Monotonic>,
     before: Duration,
 }
 
-/// A clock stands still until this is dropped.
+/// A guard that stops a clock until it is dropped.
 #[derive(Debug)]
 pub struct StoppedClock(Clock);
 
-/// While a clock stands still nobody knows when a time on it will come: it is asked again this much later.
+/// The delay after which a deadline on a stopped clock is checked again. A stopped clock cannot predict when it
+/// reaches the deadline.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 impl Clock {
-    /// A clock that starts now.
+    /// Creates a clock that starts now.
     pub fn new() -> Self {
         Self::with(Monotonic::now)
     }
 
-    /// A clock that takes the time from elsewhere, which has to be where the timers of its runtime have
-    /// theirs: a test may stop it.
+    /// Creates a clock with another time source. The timers of the runtime have to use the same source. A test may
+    /// pause it.
     pub fn with(monotonic: fn() -> Monotonic) -> Self {
         Self { monotonic, started: monotonic(), at: SystemTime::now().into(), stops: None }
     }
 
-    /// The same clock, but it can be stopped. A connection whose clock stands still has no timeouts.
+    /// Makes the clock stoppable. A connection whose clock is stopped has no timeouts.
     #[must_use]
     pub fn stoppable(mut self) -> Self {
         self.stops = Some(Arc::default());
         self
     }
 
-    /// Stops the clock, if it is [stoppable](Self::stoppable), and every copy of it.
+    /// Stops the clock and every copy of it, if it is [stoppable](Self::stoppable).
     #[must_use = "the clock goes on when this is dropped"]
     pub fn stop(&self) -> StoppedClock {
         if let Some(stops) = &self.stops {
@@ -69,7 +70,7 @@ impl Clock {
         StoppedClock(self.clone())
     }
 
-    /// What time it is.
+    /// Returns the current time.
     #[inline]
     pub fn now(&self) -> Instant {
         let Some(stops) = &self.stops else {
@@ -79,7 +80,7 @@ impl Clock {
         self.at + real.now.saturating_duration_since(self.started).saturating_sub(real.stood_still)
     }
 
-    /// The same moment as the operating system counts. `None` if that is further away than it can count.
+    /// Converts a time to the monotonic clock of the operating system. `None` if that clock cannot represent it.
     pub fn monotonic(&self, at: Instant) -> Option<Monotonic> {
         let Some(stops) = &self.stops else { return self.started.checked_add(at - self.at) };
         let real = self.read(stops);
@@ -87,8 +88,8 @@ impl Clock {
         if real.is_stopped { known.max(real.now.checked_add(ASK_AGAIN_AFTER)) } else { known }
     }
 
-    /// Reads the time and how long the clock has stood still until then: together, or it would go back when another
-    /// thread lets it go on in between.
+    /// Reads the time and the total stopped time up to it under one lock. Otherwise the clock could go back if
+    /// another thread restarts it in between.
     fn read(&self, stops: &Mutex<Stops>) -> Reading {
         let stops = stops.lock().unwrap_or_else(PoisonError::into_inner);
         let now = (self.monotonic)();
@@ -98,7 +99,7 @@ impl Clock {
     }
 }
 
-/// What the operating system's clock shows, and what to take off.
+/// The time of the operating system, and the stopped time to subtract.
 struct Reading {
     now: Monotonic,
     stood_still: Duration,

@@ -1,4 +1,4 @@
-//! Everybody who is connected, to be told of changes.
+//! [`ConnectionGroup`]: all connections of a server, for broadcasting changes.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,12 +8,11 @@ use mcp_sansio::subscription::ChangedList;
 
 use crate::handle::{Handle, WeakHandle};
 
-/// The connections of a server: sessions, subscriptions, sockets. A change is announced to all
-/// of them, to each as soon as its outbox has room.
+/// The connections of a server: sessions, subscriptions, sockets. A change is announced to all of them, to each as
+/// soon as its outbox has room.
 ///
-/// Add each connection when it begins ([`Handler::begin`](crate::asynchronous::Handler::begin)); those that
-/// have ended are removed. Clones share the group. A [`Router`](crate::Router) has one of
-/// its own.
+/// Add each connection when it begins ([`Handler::begin`](crate::asynchronous::Handler::begin)); ended connections
+/// are removed. Clones share the group. A [`Router`](crate::Router) has its own group.
 #[derive(Clone, Default)]
 pub struct ConnectionGroup {
     shared: Arc<Mutex<Shared>>,
@@ -22,7 +21,7 @@ pub struct ConnectionGroup {
 #[derive(Default)]
 struct Shared {
     connections: Vec<WeakHandle<Server>>,
-    /// At this many it is worth looking for those that have ended.
+    /// The number of connections at which ended ones are removed next.
     crowded: usize,
 }
 
@@ -37,20 +36,20 @@ impl ConnectionGroup {
         let mut shared = self.lock();
         if shared.crowded <= shared.connections.len() {
             shared.connections.retain(WeakHandle::is_alive);
-            // So looking costs no more than adding did.
+            // So removing costs no more than adding did.
             shared.crowded = 2 * shared.connections.len() + 16;
         }
         shared.connections.push(handle.downgrade());
     }
 
-    /// Says that a list has changed, to those who want to know.
+    /// Announces that a list has changed to the subscribed clients.
     pub fn list_changed(&self, list: ChangedList) {
         for connection in self.connections() {
             connection.tell_list_changed(list);
         }
     }
 
-    /// Says that a resource has changed, to those who have subscribed to it.
+    /// Announces that a resource has changed to the subscribed clients.
     pub fn resource_updated(&self, uri: &str) {
         for connection in self.connections() {
             connection.tell_resource_updated(uri);
@@ -62,7 +61,7 @@ impl ConnectionGroup {
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
-        // Nothing of the application's runs under the lock.
+        // No code of the application runs under the lock.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

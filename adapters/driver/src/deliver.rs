@@ -1,4 +1,4 @@
-//! Delivers the input of a connection to its machine.
+//! Passes the input of a connection to its machine, and the resulting events on.
 
 use std::io;
 use std::sync::Arc;
@@ -14,36 +14,36 @@ use crate::tasks::SharedTasks;
 use crate::trace;
 use crate::wire::{Opening, State, Wire};
 
-/// After how many messages others get their turn with the machine.
+/// The number of messages after which the lock of the machine is released once, for other threads.
 const MOST_AT_ONCE: usize = 64;
 
-/// How long to wait for room that handlers take of which none returns. Then requests are refused: such handlers may wait
-/// for what comes behind, such as an answer of the peer.
+/// The longest wait for room while handlers occupy it and none returns. Then requests are refused: such handlers
+/// may wait for a message further back in the input, such as a response of the peer.
 const HANDLERS_PATIENCE: Duration = Duration::from_millis(250);
 
-/// The part of the time to drain that requests wait for handlers of which none returns. With the default, both together
-/// are less than the 2 s after which the official clients kill their servers.
+/// The fraction of the drain time that requests wait for a handler while none returns. With the default, both times
+/// together are less than the 2 s after which the official clients kill their servers.
 const LAST_REQUESTS: u32 = 4;
 
-/// Somebody who reads, and cannot go on.
+/// The waker of a reader that waits.
 pub(crate) struct Reader {
     waker: Waker,
     waits_for: ReaderWait,
 }
 
-/// What reading waits for.
+/// The condition that a reader waits for.
 #[derive(Clone, Copy)]
 enum ReaderWait {
-    /// Room for the next request: fewer requests, or bytes, than there were. Handlers that run and do not return are
-    /// waited for until then.
+    /// Room for the next request: fewer requests, kept bytes or unsent bytes than these. If only handlers that do
+    /// not return occupy the room, the wait ends at `until`.
     Room { inbound: usize, kept: usize, unsent: usize, until: Option<Instant> },
-    /// That every request has a handler, at most until then.
+    /// Every request has a handler. The wait ends at `until` in any case.
     Handlers { until: Instant },
 }
 
 impl<M: Machine> Wire<M> {
-    /// Hands what is in an inbox to the machine. Pending if a request has to wait there because there is no room for
-    /// it: whoever polls is woken when there may be.
+    /// Passes the messages of an inbox to the machine. Pending if a request has to wait in the inbox for room; the
+    /// waker is called when there may be room.
     pub(crate) fn poll_take(
         self: &Arc<Self>,
         inbox: &mut Inbox,
@@ -68,7 +68,7 @@ impl<M: Machine> Wire<M> {
             if self.wait_for_room(inbox, context) {
                 return Poll::Pending;
             }
-            // The machine refuses it if there is still no room.
+            // If there is still no room, the machine refuses the request.
             self.act(|state| self.take_one(state, inbox, received));
         }
         Poll::Ready(())
@@ -80,14 +80,14 @@ impl<M: Machine> Wire<M> {
         let bytes = frame.bytes().len();
         match state.machine.receive(frame, received, &mut state.out) {
             None => {}
-            // What comes most often is not moved more than it has to be.
+            // Requests are the most frequent event, and this path moves them least.
             Some(DriverEvent::Request(id, request)) => self.ask(state, (id, request), None),
             Some(event) => self.deliver(state, event, bytes),
         }
     }
 
-    /// Whether the next message has to wait, now that everything that could be done has been. Then whoever polls is woken.
-    /// Otherwise there is room, or none can be hoped for.
+    /// Whether the next message has to wait, now that all other work is done; if so, the waker of `context` is
+    /// registered. Otherwise there is room, or waiting longer is pointless.
     fn wait_for_room(self: &Arc<Self>, inbox: &mut Inbox, context: &Context<'_>) -> bool {
         let mut state = self.lock();
         let Some(frame) = inbox.peek() else { return false };
@@ -107,14 +107,15 @@ impl<M: Machine> Wire<M> {
         let waits_for = ReaderWait::Room { inbound, kept, unsent, until };
         let reader = Reader { waker: context.waker().clone(), waits_for };
         let old = state.reader.replace(Box::new(reader));
-        // Whoever keeps the time has to know of it.
+        // The timer task has to learn the new deadline.
         self.release(state);
         drop(old);
         true
     }
 
-    /// Says that the input has ended, once every request has a handler: from then on these have as long as the
-    /// configuration gives them. Pending until then, but not while no handler returns for a quarter of that time.
+    /// Reports the end of the input to the machine, once every request has a handler. From then on, handlers have
+    /// the time that the configuration allows. Pending until then, at most until no handler has returned for a
+    /// quarter of that time.
     pub(crate) fn poll_end_of_input(
         self: &Arc<Self>,
         ended: &mut Option<io::Result<()>>,
@@ -129,7 +130,7 @@ impl<M: Machine> Wire<M> {
             let waits_for = ReaderWait::Handlers { until };
             let reader = Reader { waker: context.waker().clone(), waits_for };
             let old = state.reader.replace(Box::new(reader));
-            // Whoever keeps the time has to know of it.
+            // The timer task has to learn the new deadline.
             self.release(state);
             drop(old);
             return Poll::Pending;
@@ -142,13 +143,13 @@ impl<M: Machine> Wire<M> {
         Poll::Ready(())
     }
 
-    /// The connection is over, or its input is.
+    /// Notes that the connection, or its input, has ended.
     pub(crate) fn disconnected(self: &Arc<Self>, cause: Cause) {
         trace::disconnected(cause);
         self.with(|machine, _, now| machine.disconnected(cause, now));
     }
 
-    /// Passes on what has happened. It holds so many bytes of the peer.
+    /// Passes an event on to its recipient. `bytes` is the size of the peer's data that the event holds.
     pub(crate) fn deliver(
         self: &Arc<Self>,
         state: &mut State<M>,
@@ -184,7 +185,7 @@ impl<M: Machine> Wire<M> {
         }
     }
 
-    /// Has a request served, if it is admitted.
+    /// Queues a request for its handler, if it is admitted.
     #[inline]
     pub(crate) fn ask(
         &self,
@@ -195,7 +196,7 @@ impl<M: Machine> Wire<M> {
         if let Some(host_request) = M::host_request(&request).filter(|_| self.tasks.is_some()) {
             return state.host_requests.push(id, host_request);
         }
-        // A request that comes again with its input has been admitted before.
+        // A request that is repeated with its input was admitted the first time.
         let permit = match (state.requests.input_came(id), admission) {
             (None, Some(admission)) => admission().map(Some),
             (permit, _) => Ok(permit),
@@ -206,7 +207,7 @@ impl<M: Machine> Wire<M> {
         }
     }
 
-    /// How opening the connection went, told once.
+    /// Returns the event that reports how opening the connection went. The event is returned once.
     pub(crate) fn poll_opening(&self, context: &Context<'_>) -> Poll<M::Event> {
         let mut state = self.lock();
         let waiting = Opening::Waited(Some(context.waker().clone()));
@@ -226,7 +227,7 @@ impl<M: Machine> Wire<M> {
 }
 
 impl<M: Machine> State<M> {
-    /// Whether a message can be taken in now. When everything is over, nothing is kept of it.
+    /// Whether the machine can take a message now. A closed machine takes every message, and keeps none.
     fn has_room_for(&self, frame: &Frame<'_>) -> bool {
         self.machine.phase() == Phase::Closed
             || self.machine.has_room_for(frame, self.out.unsent_bytes())
@@ -236,7 +237,7 @@ impl<M: Machine> State<M> {
         !matches!(self.machine.phase(), Phase::Draining | Phase::Closed)
     }
 
-    /// When whoever reads goes on in any case.
+    /// The time at which the reader continues in any case.
     pub(crate) fn reader_deadline(&self) -> Option<Instant> {
         match self.reader.as_ref()?.waits_for {
             ReaderWait::Handlers { until } => Some(until),
@@ -244,7 +245,7 @@ impl<M: Machine> State<M> {
         }
     }
 
-    /// Whoever reads, if that may go on.
+    /// Removes and returns the waker of the reader, if the reader may continue.
     pub(crate) fn take_reader(&mut self, now: Instant) -> Option<Waker> {
         let may_go_on = match self.reader.as_ref()?.waits_for {
             _ if self.machine.phase() == Phase::Closed => true,
@@ -263,8 +264,8 @@ impl<M: Machine> State<M> {
     }
 }
 
-/// The answer to a request is not wanted any more, so neither are those to the calls that were made because
-/// of it.
+/// Handles the cancellation of a request by the peer: signals its handler, and cancels the calls that were made on
+/// behalf of the request.
 fn cancelled<M: Machine>(state: &mut State<M>, id: IncomingId) {
     state.after.more().signals.extend(state.requests.cancel(id));
     let calls: Vec<_> = state.machine.calls_made_for(id).collect();

@@ -1,4 +1,4 @@
-//! Everything that is not a request, told to the application one after the other.
+//! The queue of events for the application, which excludes requests, and their delivery in order.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,18 +9,18 @@ use crate::lazy_box::LazyBox;
 use crate::machine::Machine;
 use crate::wire::Wire;
 
-/// How many events may wait for a handler that takes its time. Later ones are dropped.
+/// The most events that wait for a slow handler. Later ones are dropped.
 const MOST_WAITING: usize = 1024;
 
-/// Events that wait to be told.
+/// The queue of undelivered events.
 pub(crate) struct Events<M: Machine> {
     most_bytes: usize,
-    /// With the bytes of the peer that they hold. In a box, because most connections have one at the beginning and one at
-    /// the end, and there may be many that idle.
+    /// The events, with the bytes of the peer's data that each holds. Boxed, because most connections have one
+    /// event at the beginning and one at the end, and many connections may be idle.
     waiting: LazyBox<VecDeque<(M::Event, usize)>>,
-    /// How many bytes of the peer they hold together.
+    /// The bytes of the peer's data in all events together.
     bytes: usize,
-    /// Somebody tells them, or is about to.
+    /// Whether an [`EventDelivery`] exists.
     is_told: bool,
 }
 
@@ -29,7 +29,7 @@ impl<M: Machine> Events<M> {
         Self { most_bytes, waiting: LazyBox::NONE, bytes: 0, is_told: false }
     }
 
-    /// Takes an event in, unless there are too many and it is not one of those that must be told.
+    /// Adds an event. If the queue is full, the event is dropped, unless it reports the end of the connection.
     pub(crate) fn push(&mut self, event: M::Event, bytes: usize) {
         let together = self.bytes.saturating_add(bytes);
         let waiting = self.waiting.needed();
@@ -40,14 +40,14 @@ impl<M: Machine> Events<M> {
         }
     }
 
-    /// Whether there are events that nobody tells. Whoever asks tells them.
+    /// Claims the delivery. Returns whether the caller has to deliver the events.
     pub(crate) fn begin(&mut self) -> bool {
         let begins = !self.is_told && self.has_waiting();
         self.is_told |= begins;
         begins
     }
 
-    /// Whether everything has been told.
+    /// Whether all events have been delivered.
     pub(crate) fn is_idle(&self) -> bool {
         !self.has_waiting() && !self.is_told
     }
@@ -56,7 +56,7 @@ impl<M: Machine> Events<M> {
         self.waiting.get().is_some_and(|waiting| !waiting.is_empty())
     }
 
-    /// Nobody tells them any more.
+    /// Ends the delivery: the next event starts another one.
     fn end(&mut self) {
         self.is_told = false;
         if !self.has_waiting() {
@@ -71,7 +71,8 @@ impl<M: Machine> Events<M> {
     }
 }
 
-/// Delivers the events of a connection to its handler, in order. A connection has at most one at a time.
+/// An iterator that delivers the events of a connection to its handler, in order. A connection has at most one at a
+/// time.
 pub struct EventDelivery<M: Machine> {
     handle: Handle<M>,
     has_begun: bool,
@@ -82,7 +83,7 @@ impl<M: Machine> EventDelivery<M> {
         Self { handle: Handle::new(wire), has_begun: false }
     }
 
-    /// The connection that they are about.
+    /// Returns the connection of the events.
     pub const fn handle(&self) -> &Handle<M> {
         &self.handle
     }
@@ -91,7 +92,7 @@ impl<M: Machine> EventDelivery<M> {
 impl<M: Machine> Iterator for EventDelivery<M> {
     type Item = M::Event;
 
-    /// The next event to tell. When there is none for now, drop this.
+    /// Returns the next event. After `None`, drop the delivery.
     fn next(&mut self) -> Option<M::Event> {
         self.has_begun = true;
         self.handle.wire().lock().events.next()
@@ -102,10 +103,11 @@ impl<M: Machine> Drop for EventDelivery<M> {
     fn drop(&mut self) {
         let wire = self.handle.wire();
         if self.has_begun {
-            // What has come meanwhile, or was left by a handler that has panicked, is told by another one.
+            // Another delivery takes the events that arrived in the meantime or were left by a handler that
+            // panicked.
             wire.act(|state| state.events.end());
         } else {
-            // There was nobody to tell them, and there will not be anybody this very moment.
+            // The job was dropped before it ran, so starting another one now would be futile.
             wire.lock().events.end();
         }
     }

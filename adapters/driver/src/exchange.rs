@@ -1,4 +1,4 @@
-//! A request that a handler is working on.
+//! [`Exchange`]: an incoming request in its handler.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -27,11 +27,11 @@ use crate::task_handle::TaskHandle;
 use crate::trace;
 use crate::wire::Wire;
 
-/// A request to answer, once.
+/// An incoming request, which gets exactly one response.
 ///
-/// Nothing here waits: an answer is accepted at once and leaves when the peer reads. Clones are of the same
-/// request. If the last of them is dropped without an answer, because the handler forgot or panicked, the
-/// answer is `-32603`.
+/// No method waits for the peer: a response is accepted at once and sent as the peer reads. Clones refer to the
+/// same request. If the last clone is dropped without a response, because the handler forgot it or panicked, the
+/// response is the error `-32603`.
 #[must_use = "an exchange that is dropped is answered with an error"]
 pub struct Exchange<M: Machine = Server> {
     inner: Arc<Inner<M>>,
@@ -43,13 +43,13 @@ struct Inner<M: Machine> {
     signal: Signal,
     handle: Handle<M>,
     answered: AtomicBool,
-    /// How many exchanges there are of it, beside whoever runs its handler.
+    /// The number of clones, not counting the [`Place`]s that runners hold.
     exchanges: AtomicUsize,
-    /// What it has of a bound that connections share.
+    /// The share of the request in a limit that connections share.
     permit: Option<Permit>,
 }
 
-/// Keeps the place of a request among those that are served at the same time, until it is dropped.
+/// The slot of a request among those that are served at the same time. Dropping it frees the slot.
 pub struct Place {
     _inner: Arc<dyn Send + Sync>,
 }
@@ -76,51 +76,51 @@ impl<M: Machine> Exchange<M> {
         Self { inner: Arc::new(inner) }
     }
 
-    /// What finds out that the answer is not wanted any more.
+    /// Returns the signal that is raised when the response is no longer wanted.
     pub(crate) fn signalled(&self) -> Weak<dyn Signalled> {
         Arc::<Inner<M>>::downgrade(&self.inner)
     }
 
-    /// What keeps others from being served in its place, also when this exchange has been given away. It is
-    /// held as long as this exchange is; whoever runs a handler holds it as long as that goes on.
+    /// Returns the slot of the request, which stays taken while a [`Place`] or a clone of the exchange exists. A
+    /// runner holds it until the handler returns, even if the handler gives the exchange away.
     pub fn place(&self) -> Place {
         Place { _inner: Arc::<Inner<M>>::clone(&self.inner) }
     }
 
-    /// The request.
+    /// Returns the request.
     pub fn request(&self) -> &M::Request {
         &self.inner.request
     }
 
-    /// The connection it came on, for calls and notifications.
+    /// Returns the connection of the request, for calls and notifications.
     pub fn handle(&self) -> &Handle<M> {
         &self.inner.handle
     }
 
-    /// Options for a call that is made because of this request.
+    /// Returns options for a call that is made on behalf of this request.
     pub fn call_options(&self) -> CallOptions {
         CallOptions::new().parent(self.inner.id)
     }
 
-    /// Answers it. The result serialises to an object; `()` is an empty one.
+    /// Responds with a result. The result serialises to an object; `()` is an empty one.
     ///
     /// # Errors
     ///
-    /// [`RespondError`] says why the answer was not sent. After [`RespondError::Encode`] and
-    /// [`RespondError::NotAllowed`] another one can be.
+    /// [`RespondError`] if no response was sent. After [`RespondError::Encode`] and [`RespondError::NotAllowed`]
+    /// the handler can still respond.
     pub fn respond<T: Payload + ?Sized>(&self, result: &T) -> Result<(), RespondError> {
         let id = self.inner.id;
         with_buffer(|buffer| {
             if let Ok(result) = M::write_result(self.request(), result, buffer) {
                 return self.answer(|machine, out| machine.respond(id, &result, out));
             }
-            // What is wrong with it may be that nobody waits for it, which the machine knows.
+            // The write may have failed because the request is no longer open. Only the machine can report that.
             let result = Raw::from_payload(result)?;
             self.answer(|machine, out| machine.respond(id, &result, out))
         })
     }
 
-    /// Answers it with an error. The message is one short sentence.
+    /// Responds with an error. The message is one short sentence.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl<M: Machine> Exchange<M> {
         self.answer(|machine, out| machine.reject(self.inner.id, code, message, out))
     }
 
-    /// Answers it with an error and something more to say, any JSON.
+    /// Responds with an error and additional data, any JSON.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl<M: Machine> Exchange<M> {
         self.answer(|machine, out| machine.reject_with(self.inner.id, code, message, &data, out))
     }
 
-    /// Answers it with an error as it came from elsewhere: code, message and data. For gateways.
+    /// Responds with an error from another connection unchanged: code, message and data. For gateways.
     ///
     /// # Errors
     ///
@@ -153,7 +153,7 @@ impl<M: Machine> Exchange<M> {
         self.answer(|machine, out| machine.reject_as(self.inner.id, error, out))
     }
 
-    /// Tells the peer how far the work is, if it asked for that.
+    /// Sends a progress notification, if the peer requested progress.
     ///
     /// # Errors
     ///
@@ -174,7 +174,7 @@ impl<M: Machine> Exchange<M> {
         self.notify_method(N::NAME, params)
     }
 
-    /// Sends a notification that belongs to this request, by name.
+    /// Sends a notification that belongs to this request, with the method as a string.
     ///
     /// # Errors
     ///
@@ -187,27 +187,28 @@ impl<M: Machine> Exchange<M> {
         self.inner.handle.notify_about(method, params, Some(self.inner.id))
     }
 
-    /// Whether the answer is not wanted any more, or has been given. Work should stop.
+    /// Whether the response is no longer wanted, or has been given. The handler should stop then.
     pub fn is_cancelled(&self) -> bool {
         self.inner.signal.is_raised()
     }
 
-    /// Waits, at most so long, until the answer is not wanted any more. Says whether that is so.
+    /// Blocks until the response is no longer wanted or has been given, at most for `patience`. Returns whether
+    /// that is the case.
     ///
-    /// A handler on a thread of its own that has to wait waits here.
+    /// For a handler on its own thread that has to wait.
     pub fn wait_cancelled(&self, patience: Duration) -> bool {
         self.inner.signal.wait(patience)
     }
 
-    /// Waits until the answer is not wanted any more, because the peer has cancelled the request or the
-    /// connection has ended, or has been given.
+    /// Returns a future that is ready once the peer has cancelled the request, the connection has ended, or a
+    /// response has been given.
     pub fn cancelled(&self) -> Notified<'_> {
         self.inner.signal.notified()
     }
 
-    /// Answers it with a task that is worked on from now on, on this thread or on any other; see
-    /// [`new_task`](crate::new_task) for something to begin it with. This exchange is over then, and what
-    /// there is to say is said with the handle. While this handler goes on, others run all the same.
+    /// Responds with a new task, whose work continues on this thread or on any other. [`new_task`](crate::new_task)
+    /// returns a suitable [`NewTask`]. The exchange is finished then; the handle reports the progress and the
+    /// result of the task. While this handler continues, other handlers run all the same.
     ///
     /// ```
     /// use mcp_sansio::model::{CallToolResult, TaskSupport};
@@ -233,8 +234,8 @@ impl<M: Machine> Exchange<M> {
     ///
     /// # Errors
     ///
-    /// [`TaskError`] says why there is no task; [`TaskError::NotWanted`] also if this connection has none
-    /// ([`SharedTasks`](crate::SharedTasks)). The request is still open.
+    /// [`TaskError`] if no task was created; [`TaskError::NotWanted`] also if this connection has no
+    /// [`SharedTasks`](crate::SharedTasks). The request is still open.
     pub fn begin_task(&self, new: NewTask) -> Result<TaskHandle, TaskError> {
         let wire = self.inner.handle.wire();
         let task = wire.begin_task(self.inner.id, new)?;
@@ -246,7 +247,7 @@ impl<M: Machine> Exchange<M> {
         Ok(task)
     }
 
-    /// What tells this run of the handler from others.
+    /// Returns an identity of this run of the handler.
     fn token(&self) -> *const () {
         Arc::as_ptr(&self.inner).cast()
     }
@@ -264,7 +265,7 @@ impl<M: Machine> Exchange<M> {
         self.answer_in(|machine, _, out, _| send(machine, out))
     }
 
-    /// The same with the time, and with what is known of the requests that have handlers.
+    /// As [`answer`](Self::answer), with the time and the table of requests.
     fn answer_in(
         &self,
         send: impl FnOnce(&mut M, Instant, &mut Out, &mut Requests<M>) -> Result<(), RespondError>,
@@ -283,7 +284,7 @@ impl<M: Machine> Exchange<M> {
     }
 }
 
-/// Whether another answer can be given to a request.
+/// Whether the request can still get another response.
 const fn is_open_after(sent: &Result<(), RespondError>) -> bool {
     matches!(
         sent,
@@ -292,8 +293,8 @@ const fn is_open_after(sent: &Result<(), RespondError>) -> bool {
 }
 
 impl Exchange<Server> {
-    /// Sends a log message about this request, if the client wants messages of its level. Says what
-    /// became of it.
+    /// Sends a log message that belongs to this request, if the client enabled its level. Returns whether the
+    /// message was sent.
     ///
     /// # Errors
     ///
@@ -302,8 +303,7 @@ impl Exchange<Server> {
         self.inner.handle.log(&log.about(self.inner.id))
     }
 
-    /// Answers a call of a tool whose arguments do not fit it:
-    /// see [`Server::reject_arguments`].
+    /// Responds to a tool call with invalid arguments: see [`Server::reject_arguments`].
     ///
     /// # Errors
     ///
@@ -312,9 +312,8 @@ impl Exchange<Server> {
         self.answer(|server, out| server.reject_arguments(self.inner.id, text, out))
     }
 
-    /// Ends this exchange because something is needed of the client before the request can be answered. The
-    /// handler gets the request again, in another exchange, with
-    /// [`inputs`](mcp_sansio::Request::inputs) and [`state`](mcp_sansio::Request::state): see
+    /// Ends this exchange with a request for client input. The handler is invoked again with the input, in another
+    /// exchange, with [`inputs`](mcp_sansio::Request::inputs) and [`state`](mcp_sansio::Request::state): see
     /// [`Server::require_input`].
     ///
     /// # Errors
@@ -324,7 +323,7 @@ impl Exchange<Server> {
         let (id, request) = (self.inner.id, &self.inner.request);
         self.answer_in(|server, now, out, requests| {
             server.require_input(request, required, now, out)?;
-            // Without a session the client makes another request, and this one is over.
+            // In the modern era the client sends another request, and this one is finished.
             if server.context(id).is_some() {
                 requests.wait_for_input(id, self.inner.permit.clone());
             }
@@ -332,7 +331,7 @@ impl Exchange<Server> {
         })
     }
 
-    /// Refuses the request because the client has not declared what it takes to serve it: see
+    /// Refuses the request because the client has not declared the capabilities that it needs: see
     /// [`Server::reject_missing`].
     ///
     /// # Errors
@@ -345,8 +344,8 @@ impl Exchange<Server> {
 
 /// # Tasks
 impl Exchange<Server> {
-    /// Says how the call of a tool with this `taskSupport` is to be served; `None` means that it has been
-    /// rejected: see [`Server::task_mode`].
+    /// Returns how to serve the call of a tool with this `taskSupport`; `None` if the call has been rejected: see
+    /// [`Server::task_mode`].
     ///
     /// # Errors
     ///
@@ -377,18 +376,18 @@ impl<M: Machine> Clone for Exchange<M> {
 impl<M: Machine> Drop for Exchange<M> {
     fn drop(&mut self) {
         let inner = &self.inner;
-        // Whoever drops the last one sees what the others have done with theirs.
+        // The last drop has to see the responses that other clones have given.
         if inner.exchanges.fetch_sub(1, Ordering::AcqRel) == 1
             && !inner.answered.load(Ordering::Relaxed)
         {
             trace::unanswered(inner.id);
-            // If it has been cancelled or the connection has ended, nobody waits.
+            // The machine ignores the refusal if the request was cancelled or the connection has ended.
             inner.handle.wire().refuse_unanswered(inner.id);
         }
     }
 }
 
-/// No handler runs any more, and nobody has the exchange.
+/// Frees the slot once no handler runs and no exchange is left.
 impl<M: Machine> Drop for Inner<M> {
     fn drop(&mut self) {
         self.handle.wire().finished(self.id);

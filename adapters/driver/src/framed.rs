@@ -1,4 +1,4 @@
-//! Frames from asynchronous streams, and outboxes into them, for event loops of one's own.
+//! Frames from asynchronous streams, and outboxes into them, for custom event loops.
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
@@ -7,7 +7,7 @@ use mcp_sansio::{Frame, Inbox, Limits, Outbox};
 
 use crate::streams::{Incoming, Outgoing};
 
-/// Reads frames from a stream of lines.
+/// A reader of newline-delimited frames from a stream.
 #[derive(Debug)]
 pub struct FrameReader<R> {
     stream: R,
@@ -15,7 +15,7 @@ pub struct FrameReader<R> {
 }
 
 impl<R: Incoming> FrameReader<R> {
-    /// A reader at the start of a stream.
+    /// Creates a reader at the start of a stream.
     pub fn new(stream: R, limits: &Limits) -> Self {
         Self { stream, inbox: Inbox::new(limits) }
     }
@@ -24,8 +24,8 @@ impl<R: Incoming> FrameReader<R> {
     ///
     /// # Errors
     ///
-    /// What reading gives, except [`ErrorKind::Interrupted`], after which it tries again. No bytes
-    /// are lost: the next call goes on where this one failed.
+    /// Any error of the stream except [`ErrorKind::Interrupted`], after which the read is repeated. No bytes are
+    /// lost: the next call continues after the failed one.
     pub async fn next_frame(&mut self) -> io::Result<Option<Frame<'_>>> {
         while !self.inbox.has_next() && !self.inbox.is_finished() {
             let Self { stream, inbox } = self;
@@ -40,24 +40,24 @@ impl<R: Incoming> FrameReader<R> {
     }
 }
 
-/// Writes what is in an outbox.
+/// A writer of outboxes to a stream.
 #[derive(Debug)]
 pub struct OutboxWriter<W> {
     stream: W,
 }
 
 impl<W: Outgoing> OutboxWriter<W> {
-    /// A writer to a stream.
+    /// Creates a writer to a stream.
     pub const fn new(stream: W) -> Self {
         Self { stream }
     }
 
-    /// Writes everything that is in the outbox and flushes the stream. Dropping this future loses nothing:
-    /// what has been written is gone from the outbox, what has not is still there.
+    /// Writes everything in the outbox and flushes the stream. Dropping this future loses nothing: written bytes
+    /// have left the outbox, all others are still in it.
     ///
     /// # Errors
     ///
-    /// What writing gives, except [`ErrorKind::Interrupted`], after which it tries again.
+    /// Any error of the stream except [`ErrorKind::Interrupted`], after which the write is repeated.
     pub async fn write(&mut self, outbox: &mut Outbox) -> io::Result<()> {
         while !outbox.is_empty() {
             let unsent = outbox.unsent();

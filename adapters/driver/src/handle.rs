@@ -1,4 +1,4 @@
-//! A connection as those see it who ask something of the other side.
+//! [`Handle`]: a connection from the point of view of callers.
 
 use std::fmt;
 use std::future::Future;
@@ -32,7 +32,7 @@ use crate::waiting::Waiting;
 use crate::wakers::Place;
 use crate::wire::Wire;
 
-/// Calls the other side. Clones share the connection.
+/// A handle of a connection, for calls to the peer. Clones share the connection.
 pub struct Handle<M: Machine = Client> {
     wire: Arc<Wire<M>>,
 }
@@ -50,10 +50,10 @@ impl<M: Machine> Handle<M> {
         WeakHandle { wire: Arc::downgrade(&self.wire) }
     }
 
-    /// Calls a method: `await` what this gives, or [`wait`](PendingCall::wait) for it.
+    /// Calls a method: `await` the result, or block with [`wait`](PendingCall::wait).
     ///
-    /// The call is made at once, or not at all, which comes out then. While the peer does not read there may
-    /// be no room for it: see [`room`](Self::room).
+    /// The call is made at once or not at all, and the future reports which. While the peer does not read, there
+    /// may be no room for the call: see [`room`](Self::room).
     ///
     /// ```
     /// use mcp_sansio::model::{PageParams, method};
@@ -94,15 +94,14 @@ impl<M: Machine> Handle<M> {
         self.wire.call(|machine, out, now| machine.call_method(method, &params, options, now, out))
     }
 
-    /// Asks for all pages of a list.
+    /// Requests all pages of a list.
     pub fn list<P: PagedMethod>(&self, paging: Paging, options: CallOptions) -> PendingPages<M, P> {
         let made = self.wire.call(|machine, out, now| machine.list::<P>(paging, options, now, out));
         PendingPages::new(PendingCall::new(made, self))
     }
 
-    /// Goes on with a task that a call on another connection has become: the result is that of the call.
-    /// Tickets come with [`CallFailure::Task`](crate::CallFailure::Task), and with the events that say how
-    /// far a task is.
+    /// Follows a task that a call on another connection has become: the result is that of the call.
+    /// [`CallFailure::Task`](crate::CallFailure::Task) and the events about the status of a task contain tickets.
     pub fn resume_task(&self, ticket: &TaskTicket, options: TaskOptions) -> PendingCall<M> {
         let resume =
             |machine: &mut M, out: &mut Out, now| machine.resume_task(ticket, options, now, out);
@@ -113,7 +112,7 @@ impl<M: Machine> Handle<M> {
     ///
     /// # Errors
     ///
-    /// [`NotifyError`] says why it was not sent.
+    /// [`NotifyError`] if it was not sent.
     pub fn notify<N: Notification>(&self, params: &N::Params<'_>) -> Result<Delivery, NotifyError> {
         self.notify_method(N::NAME, params)
     }
@@ -141,13 +140,13 @@ impl<M: Machine> Handle<M> {
         self.wire.with(|machine, out, _| machine.notify_method(method, &params, related, out))
     }
 
-    /// Ends a call that has been made and whose [`PendingCall`] somebody else waits for, by the
-    /// [id](PendingCall::id) that its events have: see [`Client::cancel`](mcp_sansio::Connection::cancel). Whoever waits is told
+    /// Ends a call whose [`PendingCall`] is owned by other code, by the [id](PendingCall::id) in its events: see
+    /// [`Client::cancel`](mcp_sansio::Connection::cancel). The owner gets
     /// [`CallFailure::Cancelled`](crate::CallFailure::Cancelled).
     ///
     /// # Errors
     ///
-    /// [`CancelError`] if it is over already.
+    /// [`CancelError`] if the call has already ended.
     pub fn cancel(&self, call: CallId, reason: Option<&str>) -> Result<Cancellation, CancelError> {
         self.wire.act(|state| {
             let cancellation = state.machine.cancel(call, reason, &mut state.out)?;
@@ -156,66 +155,67 @@ impl<M: Machine> Handle<M> {
         })
     }
 
-    /// Waits until there is room for more: until the peer has read enough of what is there, or the connection
-    /// has ended. Those who make many large calls wait here in between.
+    /// Returns a future that is ready when there is room for more output, because the peer has read enough, or when
+    /// the connection has ended. Callers that make many large calls await it between them.
     pub fn room(&self) -> Room<M> {
         Room { handle: self.clone(), place: Place::NONE }
     }
 
-    /// Waits until everything is over: the connection has ended, what was left to write has been written, or
-    /// the peer has not read it, and everything has been told.
+    /// Returns a future that is ready when everything has ended: the connection is closed, the remaining output has
+    /// been written or the peer did not read it, and all events have been delivered.
     pub fn ended(&self) -> Notified<'_> {
         self.wire.ended().notified()
     }
 
-    /// Where the connection is in its life.
+    /// Returns the phase of the connection.
     pub fn phase(&self) -> Phase {
         self.wire.phase()
     }
 
-    /// The number of the connection, which every handle carries.
+    /// Returns the number of the connection, which is part of every id.
     pub fn connection(&self) -> ConnectionNumber {
         self.wire.lock().machine.connection_number()
     }
 
-    /// The revision of the session; `None` before there is one.
+    /// Returns the revision of the session; `None` before the session is open.
     pub fn revision(&self) -> Option<Revision> {
         self.wire.lock().machine.revision()
     }
 
-    /// The capabilities of the other side, as far as the revision knows it; empty before the session.
+    /// Returns the capabilities of the peer, as far as the revision defines them; empty before the session is open.
     pub fn peer_capabilities(&self) -> CapabilitySet {
         self.wire.lock().machine.peer_capabilities()
     }
 
-    /// How much is going on, to look for what nobody has answered or awaited.
+    /// Returns the current numbers of requests, calls and bytes, for example to find requests without a response or
+    /// calls that are not awaited.
     pub fn counts(&self) -> Counts {
         self.wire.lock().machine.counts()
     }
 
-    /// Takes no new work and ends when nothing is in flight, at the latest after `grace`.
+    /// Accepts no new work, and ends the connection once nothing is in flight, at the latest after `grace`.
     pub fn shut_down(&self, grace: Duration) {
         self.wire.with(|machine, _, now| machine.shut_down(grace, now));
     }
 }
 
-/// # What a server tells without being asked
+/// # Notifications of a server
 ///
-/// What nobody has asked for is not sent, and that is no error; see [`Delivery`].
+/// A notification that the client has not subscribed to is not sent, which is no error; see [`Delivery`].
 impl Handle<Server> {
-    /// Sends a log message, if the client wants messages of its level. If not, nothing is serialised.
+    /// Sends a log message, if the client enabled its level. If not, the data is not serialised.
     ///
     /// # Errors
     ///
     /// As for [`notify`](Self::notify).
     pub fn log<T: Serialize + ?Sized>(&self, log: &Log<'_, T>) -> Result<Delivery, NotifyError> {
         let wanted = self.wire.with(|server, _, _| server.wants_log(log));
-        // Nothing of the application's runs under the lock.
+        // No code of the application runs under the lock.
         let data = if wanted { Raw::from_serialize(log.data())? } else { Raw::NULL };
         self.wire.with(|server, out, _| server.log(&log.with_data(&data), out))
     }
 
-    /// Says that a resource has changed, if the client has subscribed to it.
+    /// Sends the notification that a resource has changed, if the client is subscribed to it.
     ///
     /// # Errors
     ///
@@ -224,7 +224,8 @@ impl Handle<Server> {
         self.wire.with(|server, out, _| server.resource_updated(uri, out))
     }
 
-    /// Says that a resource has changed, if the client has subscribed to the one it is a part of.
+    /// Sends the notification that a resource has changed, if the client is subscribed to the resource that
+    /// contains it.
     ///
     /// # Errors
     ///
@@ -237,12 +238,12 @@ impl Handle<Server> {
         self.wire.with(|server, out, _| server.resource_updated_below(subscribed, uri, out))
     }
 
-    /// The URIs that the client has subscribed to, in order.
+    /// Returns the URIs that the client is subscribed to, in order.
     pub fn subscriptions(&self) -> Vec<String> {
         self.wire.with(|server, _, _| server.subscriptions().map(String::from).collect())
     }
 
-    /// Says that a list has changed.
+    /// Sends the notification that a list has changed.
     ///
     /// # Errors
     ///
@@ -251,7 +252,7 @@ impl Handle<Server> {
         self.wire.with(|server, out, _| server.list_changed(list, out))
     }
 
-    /// The same, as soon as there is room.
+    /// As [`list_changed`](Self::list_changed), as soon as there is room.
     pub(crate) fn tell_list_changed(&self, list: ChangedList) {
         self.wire.act(|state| {
             let tell = move |server: &mut Server, out: &mut Out| server.list_changed(list, out);
@@ -259,7 +260,7 @@ impl Handle<Server> {
         });
     }
 
-    /// Says that a resource has changed, as soon as there is room.
+    /// As [`resource_updated`](Self::resource_updated), as soon as there is room.
     pub(crate) fn tell_resource_updated(&self, uri: &str) {
         let changed = uri.to_owned();
         self.wire.act(|state| {
@@ -269,7 +270,7 @@ impl Handle<Server> {
         });
     }
 
-    /// Says that what the user had to do at a URL is done.
+    /// Sends the notification that the user has completed a URL elicitation.
     ///
     /// # Errors
     ///
@@ -280,11 +281,11 @@ impl Handle<Server> {
     }
 }
 
-/// # What a client asks to be told
+/// # Subscriptions of a client
 impl Handle<Client> {
-    /// Asks for log messages of this level and above: see [`Client::set_log_level`]. In a session the server is
-    /// asked at once, and this waits until it has said that it does so; where there are no sessions every request
-    /// says it from now on. Who does not wait takes the question back.
+    /// Requests log messages of this level and above: see [`Client::set_log_level`]. In the legacy era this sends a
+    /// request at once, and the future waits for the response. In the modern era every request contains the level
+    /// from now on. Dropping the future cancels the request.
     ///
     /// ```
     /// # use mcp_sansio::model::LoggingLevel;
@@ -297,7 +298,7 @@ impl Handle<Client> {
     ///
     /// # Errors
     ///
-    /// [`CallFailure`] says why the server was not asked, or what it answered.
+    /// [`CallFailure`] if the request was not sent, or the server refused it.
     #[must_use = "dropping it takes the question back"]
     pub fn set_log_level(&self, level: LoggingLevel) -> Waiting<'static, Result<(), CallFailure>> {
         let made = self.wire.act(|state| {
@@ -317,11 +318,11 @@ impl Handle<Client> {
         })
     }
 
-    /// How to call a tool, as a task if `wish` says so: see [`Client::tool_options`].
+    /// Returns the options for the call of a tool, as a task if `wish` requests one: see [`Client::tool_options`].
     ///
     /// # Errors
     ///
-    /// [`CallError::NotAllowed`] if the tool runs as no task and a task is wished for.
+    /// [`CallError::NotAllowed`] if `wish` requests a task for a tool that does not support tasks.
     pub fn tool_options(
         &self,
         tools: &ToolTasks,
@@ -331,33 +332,33 @@ impl Handle<Client> {
         self.wire.lock().machine.tool_options(tools, tool, wish)
     }
 
-    /// Asks to be told of what a filter says, where there are no sessions: see [`Client::subscribe`]. What
-    /// comes of it is told to the handler as an event.
+    /// Subscribes to the changes of a filter, in the modern era: see [`Client::subscribe`]. The handler receives
+    /// its outcome as an event.
     ///
     /// # Errors
     ///
-    /// [`CallError`] says why there is no subscription.
+    /// [`CallError`] if there is no subscription.
     pub fn subscribe(&self, filter: &SubscriptionFilter<'_>) -> Result<CallId, CallError> {
         self.wire.with(|client, out, now| client.subscribe(filter, now, out))
     }
 
-    /// The subscriptions that are open or are being opened, in the order they were made.
+    /// Returns the subscriptions that are open or being opened, in the order of their creation.
     pub fn subscriptions(&self) -> Vec<CallId> {
         self.wire.with(|client, _, _| client.subscriptions().collect())
     }
 
-    /// Ends a subscription. The server is told.
+    /// Ends a subscription, and notifies the server.
     ///
     /// # Errors
     ///
-    /// [`CancelError`] if it is over already.
+    /// [`CancelError`] if the subscription has already ended.
     pub fn unsubscribe(&self, subscription: CallId) -> Result<(), CancelError> {
         self.wire.with(|client, out, _| client.cancel(subscription, None, out)).map(|_| ())
     }
 }
 
-/// Waits for room in the outbox of a connection: `await` it, or [`wait`](Self::wait) for it. See
-/// [`Handle::room`].
+/// A future that is ready when the outbox of a connection has room: `await` it, or block with [`wait`](Self::wait).
+/// See [`Handle::room`].
 #[must_use = "it waits for nothing unless it is awaited"]
 #[derive(Debug)]
 pub struct Room<M: Machine> {
@@ -366,7 +367,7 @@ pub struct Room<M: Machine> {
 }
 
 impl<M: Machine> Room<M> {
-    /// Waits on this thread.
+    /// Blocks the current thread until there is room.
     pub fn wait(self) {
         block_on(self);
     }
@@ -388,7 +389,7 @@ impl<M: Machine> Drop for Room<M> {
     }
 }
 
-/// A handle that does not keep anything of a connection that is over.
+/// A weak handle, which does not keep the memory of an ended connection.
 pub(crate) struct WeakHandle<M: Machine> {
     wire: Weak<Wire<M>>,
 }

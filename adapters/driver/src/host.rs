@@ -1,4 +1,4 @@
-//! The machine as a host of tasks.
+//! [`Host`]: the machine as a host of tasks.
 
 #![allow(unnameable_types, reason = "nobody but this crate has machines")]
 
@@ -11,7 +11,7 @@ use mcp_sansio::{
 use crate::machine::Machine;
 use crate::out::Out;
 
-/// A request that the host of the tasks answers, without a handler.
+/// A request that the task host serves, without a handler.
 #[derive(Debug)]
 pub enum HostRequest {
     /// A request about tasks.
@@ -20,9 +20,9 @@ pub enum HostRequest {
     Listen,
 }
 
-/// A machine whose requests may become tasks.
+/// A machine whose incoming requests may become tasks.
 pub trait Host {
-    /// What no handler sees.
+    /// Returns the task request or subscription that no handler receives.
     fn host_request(request: &Self::Request) -> Option<HostRequest>
     where
         Self: Machine;
@@ -78,7 +78,7 @@ impl Host for Client {
     ) -> Result<Option<TaskNews>, RespondError> {
         match host_request {
             HostRequest::Task(call) => self.serve_task(id, call, tasks, now, out),
-            // Nobody subscribes to a client.
+            // A client has no subscribers.
             HostRequest::Listen => Ok(None),
         }
     }

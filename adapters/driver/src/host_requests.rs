@@ -1,4 +1,4 @@
-//! Requests about tasks, which no handler sees.
+//! The queue of requests about tasks, which no handler receives.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ impl PendingHostRequests {
         self.waiting.get_mut()?.pop_front()
     }
 
-    /// There was no room for its answer: it is the next one again.
+    /// Puts a request back in front, because its response did not fit.
     pub(crate) fn push_back(&mut self, id: IncomingId, host_request: HostRequest) {
         self.waiting.needed().push_front((id, host_request));
     }

@@ -1,4 +1,4 @@
-//! Tasks on a connection: what the peer asks about them is answered here, and what changes is told.
+//! Shared tasks on a connection: serves the peer's requests about tasks and sends task news.
 
 use std::sync::{Arc, Weak};
 
@@ -14,7 +14,7 @@ use crate::tasks::{Link, Shared};
 use crate::wire::{State, UNANSWERED, Wire};
 
 impl<M: Machine> Wire<M> {
-    /// Makes the connection known to those that share its tasks.
+    /// Registers the connection with its [`SharedTasks`](crate::SharedTasks).
     pub(crate) fn link(self: &Arc<Self>) {
         if let Some(tasks) = &self.tasks {
             let connection = self.lock().machine.connection_number();
@@ -26,7 +26,7 @@ impl<M: Machine> Wire<M> {
         Arc::<Self>::downgrade(self)
     }
 
-    /// Begins a task for a request and answers it, as [`answer`](Self::answer) does.
+    /// Begins a task for a request and responds with it, as [`answer`](Self::answer) does.
     pub(crate) fn begin_task(
         self: &Arc<Self>,
         id: IncomingId,
@@ -41,7 +41,7 @@ impl<M: Machine> Wire<M> {
         Ok(TaskHandle::new(key, tasks, self.weak()))
     }
 
-    /// What a task has asked for has been answered, or will not be.
+    /// Passes the answer to a request of a task, or the failure of that request, to the task.
     pub(crate) fn task_answered(&self, answer: &TaskAnswer<'_>) {
         let Some(tasks) = &self.tasks else { return };
         let mut shared = tasks.lock();
@@ -50,8 +50,7 @@ impl<M: Machine> Wire<M> {
         }
     }
 
-    /// Does what is to be done about tasks here, and finds out which other connections have something to
-    /// tell.
+    /// Serves the waiting requests about tasks, and collects the other connections that have task news to send.
     pub(crate) fn settle_tasks(&self, state: &mut State<M>) {
         let Some(tasks) = &self.tasks else { return };
         let (mut shared, now) = (tasks.lock(), self.clock.now());
@@ -60,7 +59,7 @@ impl<M: Machine> Wire<M> {
         let connection = state.machine.connection_number();
         if state.machine.phase() == Phase::Closed {
             shared.unlink(connection);
-            // Nobody can ask for them any more.
+            // The session has ended, so these tasks are no longer reachable.
             shared.forget_tasks_of(state.out.session_requestor());
         }
         let more = state.after.more();
@@ -69,13 +68,13 @@ impl<M: Machine> Wire<M> {
         state.after.wake(shared.woken());
     }
 
-    /// When the time of a task is over.
+    /// The next time at which a task expires.
     pub(crate) fn next_expiry(&self) -> Option<Instant> {
         self.tasks.as_ref()?.lock().tasks.poll_timeout()
     }
 }
 
-/// Answers what was asked about tasks, and tells what there is to tell, as far as there is room.
+/// Serves the waiting requests about tasks and sends task news, as far as there is room.
 fn tell_on<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) {
     while let Some((id, host_request)) = state.host_requests.pop() {
         let State { machine, out, .. } = state;
@@ -85,9 +84,9 @@ fn tell_on<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) 
                 state.host_requests.push_back(id, host_request);
                 break;
             }
-            // It will never fit.
+            // The response will never fit.
             Err(RespondError::Encode(_)) => state.unanswered.push((id, UNANSWERED)),
-            // Nobody wants to know any more.
+            // The request is no longer open.
             Err(_) => {}
         }
     }

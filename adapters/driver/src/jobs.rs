@@ -1,4 +1,4 @@
-//! Jobs for handlers, and who has them run.
+//! The queue of jobs for handlers, and their dispatch to the runner.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, MutexGuard};
@@ -7,13 +7,12 @@ use crate::machine::Machine;
 use crate::run::{Job, Run};
 use crate::wire::{State, Wire};
 
-/// Jobs that wait to be run.
+/// Jobs that wait for the runner.
 pub(crate) struct Jobs<M: Machine> {
-    /// Who runs them, until there is nothing left to run: it has the handler, which may have a handle of the
-    /// connection.
+    /// The runner, until no job is left. It owns the handler, which may own a handle of the connection.
     runner: Option<Arc<dyn Run<M>>>,
     waiting: VecDeque<Job<M>>,
-    /// Somebody has them run.
+    /// Whether a thread is dispatching the jobs.
     is_dispatched: bool,
 }
 
@@ -26,7 +25,7 @@ impl<M: Machine> Jobs<M> {
         self.waiting.push_back(job);
     }
 
-    /// Whether there are jobs that nobody has run. Whoever asks does.
+    /// Claims the dispatch. Returns whether the caller has to dispatch the jobs.
     pub(crate) fn begin(&mut self) -> bool {
         let begins = !self.is_dispatched && !self.waiting.is_empty();
         self.is_dispatched |= begins;
@@ -35,7 +34,7 @@ impl<M: Machine> Jobs<M> {
 }
 
 impl<M: Machine> State<M> {
-    /// The runner, if everything is over and nothing is left to run. It is to be dropped without the lock.
+    /// Returns the runner if the connection has ended and no job is left. The caller drops it without the lock.
     #[must_use]
     pub(crate) fn retired(&mut self) -> Option<Arc<dyn Run<M>>> {
         let has_jobs = self.jobs.is_dispatched || !self.jobs.waiting.is_empty();
@@ -44,8 +43,8 @@ impl<M: Machine> State<M> {
 }
 
 impl<M: Machine> Wire<M> {
-    /// Has all jobs run. One that cannot be run is dropped, which can bring the next one: they are taken one
-    /// after the other, so that no number of them takes more stack than one.
+    /// Passes all jobs to the runner. A job that cannot run is dropped, which can push another job. Jobs are taken
+    /// in a loop rather than recursively, so the stack does not grow with their number.
     pub(crate) fn dispatch(&self) {
         let mut dispatching = Dispatching { wire: self, is_over: false };
         loop {
@@ -64,7 +63,7 @@ impl<M: Machine> Wire<M> {
     }
 }
 
-/// Jobs are being run, until this is dropped: also if whoever runs them panics.
+/// Marks the jobs as dispatched until it is dropped, also if the runner panics.
 struct Dispatching<'w, M: Machine> {
     wire: &'w Wire<M>,
     is_over: bool,
@@ -78,7 +77,7 @@ impl<M: Machine> Drop for Dispatching<'_, M> {
     }
 }
 
-/// From here on, somebody else runs what comes.
+/// Gives up the dispatch: the next push claims it again.
 fn end_dispatch<M: Machine>(mut state: MutexGuard<'_, State<M>>) {
     state.jobs.is_dispatched = false;
     let retired = state.retired();

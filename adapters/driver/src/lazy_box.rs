@@ -1,6 +1,6 @@
-//! What most connections never have.
+//! [`LazyBox`]: state that most connections never need.
 
-/// A value that takes no memory of its own until it is needed, and little room where it stands.
+/// A value that is allocated on first use. Until then it takes the space of a pointer.
 #[derive(Debug)]
 pub(crate) struct LazyBox<T>(Option<Box<T>>);
 
@@ -17,7 +17,7 @@ impl<T> LazyBox<T> {
 }
 
 impl<T: Default> LazyBox<T> {
-    /// The value, made now if there is none.
+    /// Returns the value, which is created if there is none.
     pub(crate) fn needed(&mut self) -> &mut T {
         self.0.get_or_insert_default()
     }

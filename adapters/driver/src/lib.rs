@@ -1,21 +1,21 @@
-//! What the adapters of [`mcp_sansio`] have in common: a connection with its handlers and its callers, without
-//! a runtime.
+//! The shared layer of the adapters of [`mcp_sansio`]: a connection with its handlers and its callers, without a
+//! runtime.
 //!
-//! The protocol is in the core; the adapters, `mcp-sansio-std`, `mcp-sansio-tokio` and
-//! `mcp-sansio-async-std`, read, write, tell the time and run handlers. This is what is between them, and
-//! what they export again: use them, unless you write an adapter for a runtime of your own.
+//! The core implements the protocol. The adapters, `mcp-sansio-std`, `mcp-sansio-tokio` and `mcp-sansio-async-std`,
+//! read, write, supply the time and run handlers. This crate is the layer between the two, and the adapters
+//! re-export it. Depend on an adapter, unless you write one for another runtime.
 //!
 //! - [`Wire`] is a connection without its streams: a machine and its outbox behind a lock. Handlers and callers
-//!   never wait for the peer, nor for each other.
-//! - [`Drive`] is a future that reads, writes and keeps the time, on streams of any kind; a [`Wire`] can do
-//!   the same on threads.
-//! - [`Run`] is what an adapter brings: somebody who runs the [`Job`]s of handlers.
-//! - [`Exchange`] is a request as its handler sees it, [`Handle`] and [`PendingCall`] what callers have. They
-//!   are the same for code that blocks and for code that awaits.
-//! - [`Router`] are tools, prompts and resources as functions, and a handler for servers that need no more.
-//! - [`ConnectionGroup`] are all connections of a server, to be told of changes.
-//! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
-//! - [`Process`] is a server that is a child process, and the bounded end of it.
+//!   never wait for the peer or for each other.
+//! - [`Drive`] is a future that reads, writes and handles timeouts, on streams of any kind. Threads can drive a
+//!   [`Wire`] in the same way.
+//! - [`Run`] is the executor that an adapter supplies: it runs the [`Job`]s of handlers.
+//! - [`Exchange`] is an incoming request in its handler. Callers use [`Handle`] and [`PendingCall`]. All three are
+//!   the same for blocking and for asynchronous code.
+//! - [`Router`] serves tools, prompts and resources from functions. It is the complete handler of a simple server.
+//! - [`ConnectionGroup`] is the set of all connections of a server. It broadcasts changes.
+//! - [`SharedTasks`] stores tasks, which outlive the request that created them and the connection.
+//! - [`Process`] is a server that runs as a child process. Its shutdown takes a bounded time.
 //!
 //! # Features
 //!
@@ -24,11 +24,11 @@
 //! | `client` | yes | [`Connection`] and [`Process`], with crates for signals to child processes |
 //! | `server` | yes | [`Router`] and [`ConnectionGroup`] |
 //! | `http` | no | `Wire::behind_http`, `Connection::open_over_http`, and the feature `http` of the core; turns both roles on |
-//! | `schemars` | no | JSON Schemas of the arguments of tools, from their types; turns `server` on |
-//! | `tracing` | no | events of `tracing` that say what happens on a connection, without payloads |
+//! | `schemars` | no | JSON Schemas of the arguments of tools, derived from their types; turns `server` on |
+//! | `tracing` | no | `tracing` events for the activity of a connection, without payloads |
 //!
-//! [`Wire`], [`Handle`] and [`Exchange`] work in either role without `client` and `server`. An adapter should turn the
-//! default features off, offer `client` and `server` as features of its own, and pass them on.
+//! [`Wire`], [`Handle`] and [`Exchange`] work in either role without `client` and `server`. An adapter should turn
+//! the default features off, offer `client` and `server` as features of its own, and forward them.
 
 #![cfg_attr(
     not(all(feature = "client", feature = "server")),

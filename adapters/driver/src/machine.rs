@@ -16,11 +16,11 @@ use mcp_sansio::{
 use crate::host::Host;
 use crate::out::Out;
 
-/// [`Server`] or [`Client`]. There are no others.
+/// The role of a connection: [`Server`] or [`Client`]. The trait is sealed.
 pub trait Machine: sealed::Role + Host {
-    /// A request that the other side made.
+    /// A request of the peer.
     type Request: Debug + Send + Sync + 'static;
-    /// Everything else that can happen.
+    /// Any other event.
     type Event: Debug + Send + 'static;
 }
 
@@ -32,41 +32,41 @@ pub(crate) mod sealed {
     /// An event, by the part of the driver that handles it.
     #[derive(Debug)]
     pub enum DriverEvent<M: Machine> {
-        /// The other side asks.
+        /// A request of the peer.
         Request(IncomingId, M::Request),
-        /// It does not want the answer any more.
+        /// The peer has cancelled its request.
         Cancelled(IncomingId),
-        /// A call of ours goes on.
+        /// Progress of a call.
         Progress(ProgressUpdate<'static>),
         /// A page of a list that is read page by page.
         Page(ListPage<'static>),
         /// Such a list is read from its beginning again.
         Restarted(ListRestarted),
-        /// A call of ours has ended.
+        /// A call has ended.
         Ended(CallEnded<'static>),
-        /// What came of something that a task has asked for.
+        /// The response to a request of a task, or its failure.
         TaskAnswer(TaskAnswer<'static>),
-        /// This is how opening the connection went.
+        /// Opening the connection has succeeded or failed.
         Opening(M::Event),
-        /// It is for the application.
+        /// An event for the application.
         Event(M::Event),
     }
 
     /// The methods of a role that the driver uses, beside those of [`Connection`].
     pub trait Role: DerefMut<Target = Connection> + Sized + Send + 'static {
-        /// Whether to read on, to no purpose, after the connection has ended. A server that is shut
-        /// down may still be writing, and would die of a broken pipe instead of ending.
+        /// Whether to keep reading and discarding input after the connection has ended. A server that shuts down
+        /// may still be writing, and would die of a broken pipe instead of ending.
         const READS_TO_THE_END: bool;
 
-        /// How long the end of a connection may take in all, once nothing is in flight: a server may read what its client
-        /// has said last, but slowly.
+        /// The total time limit for the last output of a connection, once nothing is in flight: a server may read
+        /// the last messages of its client, but slowly.
         const LAST_WRITE: Option<Duration>;
 
-        /// The method of a request.
+        /// Returns the method of a request.
         fn method(request: &Self::Request) -> &Str<'static>
         where
             Self: Machine;
-        /// Whether an event is one of those that tell of the end.
+        /// Whether the event reports the end of the connection.
         fn is_last_word(event: &Self::Event) -> bool
         where
             Self: Machine;
@@ -162,7 +162,7 @@ macro_rules! machine {
     };
 }
 
-// A server waits for nobody: whoever serves it has no use for the moment it is opened.
+// A server does not wait for its peer: its application needs no notification that the connection is open.
 machine!(
     Server, ServerEvent, Request,
     opening: ServerEvent::Ready, reads to the end: false, last write: None

@@ -1,4 +1,5 @@
-//! The module `http` where the feature `http` is off: no connection has outboxes of HTTP, and nothing waits for them.
+//! The replacement of module `http` without the feature `http`: no connection has HTTP outboxes, and nothing waits
+//! for them.
 
 #![allow(unnameable_types, reason = "nobody but this crate has machines")]
 
@@ -9,7 +10,7 @@ use crate::machine::Machine;
 use crate::out::Watched;
 use crate::wire::State;
 
-/// The outboxes of a connection over HTTP. There are none.
+/// The outboxes of a connection over HTTP. This type has no values.
 #[derive(Debug)]
 pub enum HttpOutboxes {}
 
@@ -65,7 +66,7 @@ impl Outboxes for HttpOutboxes {
     }
 }
 
-/// What a connection over HTTP keeps beside its outboxes: nothing.
+/// The HTTP state of a connection beside its outboxes: nothing.
 #[derive(Default)]
 pub(crate) struct HttpState {}
 

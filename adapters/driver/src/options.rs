@@ -1,4 +1,4 @@
-//! The options of a connection.
+//! [`ConnectionOptions`]: the options of a connection.
 
 use mcp_sansio::config::Listening;
 use mcp_sansio::{ConnectionNumber, Limits, ServerConfig};
@@ -7,7 +7,7 @@ use mcp_sansio::{ConnectionNumber, Limits, ServerConfig};
 use crate::client::ChildOptions;
 use crate::tasks::SharedTasks;
 
-/// How a connection is run, apart from what its configuration says about the protocol.
+/// The options of a connection beside the protocol configuration.
 ///
 /// ```
 /// use mcp_sansio_driver::{ConnectionOptions, SharedTasks};
@@ -20,46 +20,45 @@ use crate::tasks::SharedTasks;
 pub struct ConnectionOptions {
     pub(crate) tasks: Option<SharedTasks>,
     pub(crate) handlers: Option<usize>,
-    /// How a server that is a child process is run and ended: see `client`.
+    /// The options of a server that is a child process: see `client`.
     #[cfg(feature = "client")]
     pub(crate) child: ChildOptions,
 }
 
 impl ConnectionOptions {
-    /// As it is usual.
+    /// Creates the default options.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With tasks, which the other side can have if the configuration says so
+    /// Enables tasks, which the peer can use if the configuration declares them
     /// ([`ServerCapabilities::with_tasks`](mcp_sansio::model::ServerCapabilities::with_tasks),
     /// [`ClientCapabilities::tasks`](mcp_sansio::model::ClientCapabilities::tasks)).
     ///
-    /// What the other side asks about tasks never reaches the handler, nor do subscriptions, which may be
-    /// about them: everything that a server offers is granted, whatever its `listening` says. There is no
-    /// [`Subscribed`](mcp_sansio::ServerEvent::Subscribed) for these.
+    /// Requests about tasks never reach the handler, and neither do subscriptions, which may include tasks. Every
+    /// subscription that the server supports is granted, regardless of `listening` in its configuration, and
+    /// without a [`Subscribed`](mcp_sansio::ServerEvent::Subscribed) event.
     ///
-    /// A handler that goes on after it has [begun a task](crate::Exchange::begin_task) does not count among
-    /// the [`handlers`](Self::handlers), and the work on tasks goes on when the connection has ended.
+    /// A handler that continues after it has [begun a task](crate::Exchange::begin_task) does not count towards the
+    /// limit of [`handlers`](Self::handlers). Work on tasks continues after the connection has ended.
     #[must_use]
     pub fn tasks(mut self, tasks: SharedTasks) -> Self {
         self.tasks = Some(tasks);
         self
     }
 
-    /// How many handlers run at the same time, at least one. By default 64 of a server and 16 of a client.
+    /// Sets how many handlers run at the same time, at least one. By default 64 for a server and 16 for a client.
     ///
-    /// Their answers are taken however much waits to be sent already, so a peer that does not read can make
-    /// this side hold so many of them beyond
-    /// [`Limits::outbox_bytes`](mcp_sansio::Limits::outbox_bytes).
+    /// Their responses are accepted regardless of the unsent output. So a peer that does not read can make this
+    /// side hold as many responses beyond [`Limits::outbox_bytes`](mcp_sansio::Limits::outbox_bytes).
     #[must_use]
     pub const fn handlers(mut self, most: usize) -> Self {
         self.handlers = Some(most);
         self
     }
 
-    /// Says in the configuration of a server what follows from these options: whoever has a machine of its own
-    /// does so before it makes one.
+    /// Applies these options to the configuration of a server. Callers that create the machine themselves do this
+    /// first.
     pub fn adjust(&self, config: &mut ServerConfig) {
         keep_requests(&mut config.connection.limits);
         if self.tasks.is_some() {
@@ -67,16 +66,18 @@ impl ConnectionOptions {
         }
     }
 
-    /// The number of the next connection, if connections share tasks: these tell them apart by it.
+    /// Returns the number of the next connection, if connections share tasks. The number identifies the connection
+    /// among them.
     pub fn next_connection(&self) -> Option<ConnectionNumber> {
         self.tasks.as_ref().map(SharedTasks::next_connection)
     }
 }
 
-/// How many bytes of [`Limits::connection_bytes`] there are at least for each request that waits for a handler.
+/// The least number of bytes of [`Limits::connection_bytes`] per waiting request.
 const WAITING_BYTES: usize = 1 << 10;
 
-/// Lets as many requests be in flight as there are bytes for: they wait for a handler, and are not refused.
+/// Raises the limit of requests in flight to the number that the byte limit allows: they wait for a handler instead
+/// of being refused.
 pub(crate) fn keep_requests(limits: &mut Limits) {
     let most = u32::try_from(limits.connection_bytes / WAITING_BYTES).unwrap_or(u32::MAX);
     limits.inbound_requests = limits.inbound_requests.max(most);

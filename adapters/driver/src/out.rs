@@ -14,12 +14,12 @@ use crate::http::HttpOutboxes;
 pub enum Out {
     /// A stream of messages: stdio, a socket, a pipe.
     Stream(Outbox),
-    /// Requests or responses of HTTP.
+    /// The requests or responses of HTTP.
     Http(HttpOutboxes),
 }
 
 impl Out {
-    /// What waits for a single stream.
+    /// Returns the unsent bytes of the single stream.
     pub(crate) fn unsent(&self) -> &[u8] {
         match self {
             Self::Stream(outbox) => outbox.unsent(),
@@ -27,7 +27,7 @@ impl Out {
         }
     }
 
-    /// Says that so much of it has been sent.
+    /// Notes that this many of these bytes have been sent.
     pub(crate) fn sent(&mut self, bytes: usize) {
         match self {
             Self::Stream(outbox) => outbox.sent(bytes),
@@ -35,7 +35,7 @@ impl Out {
         }
     }
 
-    /// How many bytes wait for a single stream.
+    /// Returns the number of bytes that wait for the single stream.
     pub(crate) const fn len(&self) -> usize {
         match self {
             Self::Stream(outbox) => outbox.len(),
@@ -43,7 +43,7 @@ impl Out {
         }
     }
 
-    /// Whose tasks end with the connection.
+    /// Returns the requestor whose tasks end with the connection.
     pub(crate) fn session_requestor(&self) -> Option<Requestor> {
         match self {
             Self::Stream(_) => None,
@@ -59,7 +59,7 @@ impl Out {
         }
     }
 
-    /// Whether everything that concerns the peer has been done, now that the connection has ended.
+    /// Whether all output for the peer is finished, once the connection has ended.
     pub(crate) fn is_done(&self) -> bool {
         match self {
             Self::Stream(outbox) => outbox.is_empty(),
@@ -67,7 +67,7 @@ impl Out {
         }
     }
 
-    /// How many bytes have not been sent, on all streams together.
+    /// Returns the number of unsent bytes on all streams together.
     pub(crate) fn unsent_bytes(&self) -> usize {
         match self {
             Self::Stream(outbox) => outbox.len(),
@@ -75,7 +75,7 @@ impl Out {
         }
     }
 
-    /// Whether so much waits that no new work should be begun.
+    /// Whether too much output waits to start new work.
     pub(crate) fn is_congested(&self) -> bool {
         match self {
             Self::Stream(outbox) => outbox.is_congested(),
@@ -90,7 +90,7 @@ impl Out {
         }
     }
 
-    /// When something is due about responses.
+    /// Returns the next deadline of the responses.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         match self {
             Self::Stream(_) => None,
@@ -98,7 +98,7 @@ impl Out {
         }
     }
 
-    /// Sees an event of the machine before anybody else does.
+    /// Shows an event of the machine to the outboxes before it is delivered.
     pub(crate) fn watch(&mut self, event: &impl Watched) {
         if let Self::Http(http) = self {
             event.show(http);
@@ -106,9 +106,9 @@ impl Out {
     }
 }
 
-/// An event that outboxes may want to see.
+/// An event that the outboxes may inspect.
 pub(crate) trait Watched {
-    /// Shows it.
+    /// Shows the event to the outboxes.
     fn show(&self, http: &mut HttpOutboxes);
 }
 

@@ -1,4 +1,4 @@
-//! Writes the output of a connection.
+//! Writes the output of a connection to its stream.
 
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, MutexGuard};
@@ -10,24 +10,24 @@ use crate::machine::Machine;
 use crate::streams::Outgoing;
 use crate::wire::{State, Wire};
 
-/// How much is handed to the system in one write. A call that is in there counts as sent.
+/// The most bytes of one write to the stream. A call whose bytes are in that write counts as sent.
 const WRITE_BYTES: usize = 64 << 10;
 
-/// How writing goes.
+/// The state of the output side of a connection.
 #[derive(Default)]
 pub(crate) struct Output {
     pub(crate) writing: Writing,
-    /// What went wrong while reading or writing, if it was more than that the peer has gone.
+    /// The first read or write error, unless it only reports that the peer has disconnected.
     pub(crate) failure: Option<io::Error>,
-    /// When the peer has last taken something.
+    /// The time at which the peer last accepted bytes.
     pub(crate) last_write: Option<Instant>,
-    /// Whoever waits for something to write.
+    /// The waker of the task that waits for output to write.
     pub(crate) writer: Option<Waker>,
-    /// Somebody writes: it is not over before the stream has been closed.
+    /// Whether a writer is attached. With a writer, the connection has ended only once the stream is closed.
     pub(crate) is_attached: bool,
-    /// Nobody wants to know what the peer says after the end.
+    /// Whether reading stops at the end of the connection, because later messages of the peer are of no interest.
     pub(crate) has_stopped_reading: bool,
-    /// Whoever waits for that.
+    /// The waker of the reader that waits for `has_stopped_reading`.
     pub(crate) reader: Option<Waker>,
 }
 
@@ -35,22 +35,22 @@ pub(crate) struct Output {
 pub(crate) enum Writing {
     #[default]
     Idle,
-    /// Bytes that have left the outbox have not arrived yet.
+    /// Bytes have left the outbox and have not been written yet.
     Busy,
-    /// Everything has arrived, and the stream is being closed.
+    /// Everything has been written, and the stream is being closed.
     Closing,
-    /// Writing has failed, or there will be nothing to write any more.
+    /// Writing has failed, or no more output will follow.
     Over,
 }
 
 impl<M: Machine> Wire<M> {
-    /// A stream has failed.
+    /// Handles the failure of a stream.
     pub(crate) fn fail(self: &Arc<Self>, cause: Cause, error: io::Error) {
         let mut state = self.lock();
         if cause == Cause::WriteFailed {
             state.output.writing = Writing::Over;
         }
-        // That the peer has gone is how connections end.
+        // A peer that disconnects is the normal end of a connection.
         let has_gone = matches!(
             error.kind(),
             ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
@@ -62,8 +62,8 @@ impl<M: Machine> Wire<M> {
         self.disconnected(cause);
     }
 
-    /// Waits for output and copies a chunk of it, for somebody who blocks while writing. Says whether there
-    /// was any: if not, there will be none.
+    /// Waits for output and copies a chunk of it, for a writer that blocks. Ready with `false` if there will be no
+    /// more output.
     pub(crate) fn poll_chunk(
         self: &Arc<Self>,
         context: &Context<'_>,
@@ -91,20 +91,20 @@ impl<M: Machine> Wire<M> {
         Poll::Ready(true)
     }
 
-    /// Does what follows from there being more room for output, and gives the lock back.
+    /// Settles the connection after output was sent, and releases the lock.
     fn made_room(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>, now: Instant) {
         if !self.settle_room(&mut state, now) {
             self.release(state);
         }
     }
 
-    /// Does what follows from there being more room for output. Says whether nobody waits for that, so that no more than
-    /// output of the machine can have come of it.
+    /// Settles the connection after output was sent. Returns `true` if nothing waited for room; then at most new
+    /// output of the machine has resulted.
     pub(crate) fn settle_room(self: &Arc<Self>, state: &mut State<M>, now: Instant) -> bool {
         let is_due = state.machine.poll_timeout().is_some_and(|due| due <= now);
         if state.is_open() && !is_due && self.tasks.is_none() && !state.waits_for_room() {
             self.set_limit(state);
-            // What the machine holds back until there is room leaves by this. Nothing else can come of it.
+            // The machine sends the output that it held back for lack of room. Nothing else waits for room.
             match state.machine.handle_timeout(now, &mut state.out) {
                 None => return true,
                 Some(event) => self.deliver(state, event, 0),
@@ -114,7 +114,7 @@ impl<M: Machine> Wire<M> {
         false
     }
 
-    /// The peer has taken something of a chunk. Says whether it is to get more.
+    /// Notes that the peer has accepted a part of a chunk. Returns whether to write the rest.
     #[must_use]
     pub(crate) fn note_write(&self) -> bool {
         let mut state = self.lock();
@@ -122,12 +122,12 @@ impl<M: Machine> Wire<M> {
         state.output.writing != Writing::Over
     }
 
-    /// Whether the peer, or the system for it, has ever taken anything.
+    /// Whether the peer, or the system on its behalf, has ever accepted bytes.
     pub(crate) fn has_written(&self) -> bool {
         self.lock().output.last_write.is_some()
     }
 
-    /// The chunk has been written.
+    /// Notes that the chunk has been written.
     pub(crate) fn wrote(self: &Arc<Self>) {
         let mut state = self.lock();
         let now = self.clock.now();
@@ -135,20 +135,20 @@ impl<M: Machine> Wire<M> {
         if state.output.writing == Writing::Busy {
             state.output.writing = Writing::Idle;
         }
-        // Otherwise it may have been the last thing to do.
+        // In an open connection nothing waits for this write. Otherwise it may have been the last step before the
+        // end.
         if !state.is_open() {
             self.settle(&mut state, now);
             self.release(state);
         }
     }
 
-    /// Nothing will be written any more.
+    /// Stops writing for good.
     pub(crate) fn stop_writing(self: &Arc<Self>) {
         self.act(|state| state.output.writing = Writing::Over);
     }
 
-    /// Writes what there is, and closes the stream when there will be no more. Ready means that the stream is
-    /// done with.
+    /// Writes the output, and closes the stream when no more will follow. Ready once the stream is finished.
     pub(crate) fn poll_write(
         self: &Arc<Self>,
         context: &mut Context<'_>,
@@ -172,17 +172,17 @@ impl<M: Machine> Wire<M> {
                 drop(old);
                 return Poll::Pending;
             }
-            // The other side may wait for this to see the end.
+            // The peer may wait for the end of this stream.
             state.output.writing = Writing::Closing;
             drop(state);
-            // If closing fails the peer has gone, which is as good.
+            // An error while closing means that the peer has disconnected, which has the same effect.
             _ = ready!(stream.poll_close(context));
             self.stop_writing();
             return Poll::Ready(());
         }
     }
 
-    /// Writes until there is nothing left to write, and flushes it.
+    /// Writes until the outbox is empty, and flushes the stream.
     fn poll_empty(
         self: &Arc<Self>,
         context: &mut Context<'_>,
@@ -197,7 +197,8 @@ impl<M: Machine> Wire<M> {
             if unsent.is_empty() {
                 break;
             }
-            // Not copied, so that a call is not sent before the stream has taken it. This does not block.
+            // The bytes are not copied, so that a call counts as sent only once the stream has accepted it. The
+            // write does not block.
             let chunk = unsent.get(..WRITE_BYTES).unwrap_or(unsent);
             match ready!(stream.poll_write(context, chunk)) {
                 Ok(0) => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
@@ -224,7 +225,7 @@ impl<M: Machine> Wire<M> {
 }
 
 impl<M: Machine> State<M> {
-    /// Whether somebody may go on when there is more room for output.
+    /// Whether any task or request waits for room in the outbox.
     pub(crate) fn waits_for_room(&self) -> bool {
         self.requests.has_waiting()
             || self.reader.is_some()

@@ -1,4 +1,4 @@
-//! Lists that are asked for page by page.
+//! [`Pages`] and [`PendingPages`]: lists that are requested page by page.
 
 use std::fmt;
 use std::future::Future;
@@ -17,10 +17,10 @@ use crate::pending::{PendingCall, Reply};
 pub struct Pages<P> {
     /// The results, one per page, at least one.
     pub pages: Vec<Reply<P>>,
-    /// Whether the list has changed since its first page was asked for.
+    /// Whether the list has changed since its first page was requested.
     pub stale: bool,
-    /// Why the list is not whole: it goes on, and may not be followed any further
-    /// ([`Paging::limits`](mcp_sansio::call::Paging)).
+    /// Why the list is incomplete: it has more pages, which were not requested, for example because of
+    /// [`Paging::limits`](mcp_sansio::call::Paging).
     pub cut: Option<PageStop>,
 }
 
@@ -32,8 +32,8 @@ impl<P> fmt::Debug for Pages<P> {
     }
 }
 
-/// A list that has been asked for: `await` it, or [`wait`](Self::wait) for it. Dropping it cancels what has
-/// been asked for.
+/// A list request in progress: `await` it, or block with [`wait`](Self::wait). Dropping it cancels the request for
+/// the current page.
 #[must_use = "a list that is dropped is not asked for any further"]
 pub struct PendingPages<M: Machine, P> {
     call: PendingCall<M, P>,
@@ -44,11 +44,11 @@ impl<M: Machine, P> PendingPages<M, P> {
         Self { call }
     }
 
-    /// Waits for the last page on this thread.
+    /// Blocks the current thread until the last page has arrived.
     ///
     /// # Errors
     ///
-    /// [`CallFailure`] says why there is none.
+    /// [`CallFailure`] if there is no result.
     pub fn wait(self) -> Result<Pages<P>, CallFailure> {
         block_on(self)
     }

@@ -1,4 +1,4 @@
-//! Calls that have been made, and what comes of them.
+//! [`PendingCall`]: a call in progress, and its result.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -21,12 +21,12 @@ use crate::failure::{CallFailure, result_of};
 use crate::handle::Handle;
 use crate::machine::Machine;
 
-/// The method of a call is only known by name.
+/// The method marker of a call that was made by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ByName {}
 
-/// A result, with the text it borrows from.
+/// The result of a call, with the text that it borrows from.
 pub struct Reply<C = ByName> {
     raw: Raw<'static>,
     method: PhantomData<fn() -> C>,
@@ -37,34 +37,34 @@ impl<C> Reply<C> {
         Self { raw, method: PhantomData }
     }
 
-    /// The result as it came.
+    /// Returns the result as received.
     pub const fn raw(&self) -> &Raw<'static> {
         &self.raw
     }
 
-    /// The result, decoded as a type of yours.
+    /// Decodes the result as another type.
     ///
     /// # Errors
     ///
-    /// [`ParseError`] if it does not fit the type.
+    /// [`ParseError`] if the result does not match the type.
     pub fn parse_as<'r, T: Deserialize<'r>>(&'r self) -> Result<T, ParseError> {
         self.raw.parse()
     }
 }
 
 impl<C> Reply<C> {
-    /// The same without its method, to be kept with others.
+    /// Drops the method type, so that replies of different methods can be stored together.
     pub fn by_name(self) -> Reply {
         Reply::new(self.raw)
     }
 }
 
 impl<C: Method> Reply<C> {
-    /// The result, decoded.
+    /// Decodes the result.
     ///
     /// # Errors
     ///
-    /// [`ParseError`] if it does not fit the method: the peer is at fault.
+    /// [`ParseError`] if the result does not match the method, which is a fault of the peer.
     pub fn parse(&self) -> Result<C::Result<'_>, ParseError> {
         self.raw.parse()
     }
@@ -90,12 +90,12 @@ impl<C> fmt::Debug for Reply<C> {
     }
 }
 
-/// A call that has been made: `await` it, or [`wait`](Self::wait) for it. Dropping it cancels the call.
+/// A call in progress: `await` it, or block with [`wait`](Self::wait). Dropping it cancels the call.
 ///
-/// It can be polled by reference and given up for a while without losing anything.
+/// It can be polled by reference, and pausing the polling loses nothing.
 #[must_use = "a call that is dropped is cancelled"]
 pub struct PendingCall<M: Machine = Client, C = ByName> {
-    /// The call, until its end has been told.
+    /// The call, until its end has been returned.
     made: Option<Result<CallId, CallError>>,
     handle: Handle<M>,
     method: PhantomData<fn() -> C>,
@@ -106,22 +106,22 @@ impl<M: Machine, C> PendingCall<M, C> {
         Self { made: Some(made), handle: handle.clone(), method: PhantomData }
     }
 
-    /// The handle that events have which are about this call; an error if it was not made. `None` once it has
-    /// ended.
+    /// Returns the id of this call in events, or an error if the call was not made. `None` once the call has ended.
     pub const fn id(&self) -> Option<Result<CallId, CallError>> {
         self.made
     }
 
-    /// Waits for the result on this thread.
+    /// Blocks the current thread until the call has ended.
     ///
     /// # Errors
     ///
-    /// [`CallFailure`] says why there is none.
+    /// [`CallFailure`] if the call has no result.
     pub fn wait(self) -> Result<Reply<C>, CallFailure> {
         block_on(self)
     }
 
-    /// Waits for the result on this thread, and hears of progress meanwhile if the call asked for it.
+    /// Blocks the current thread until the call has ended, and passes progress updates to `on_progress` if the call
+    /// requested them.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl<M: Machine, C> PendingCall<M, C> {
         self.wait()
     }
 
-    /// Waits for the result on this thread, at most so long. Gives the call back if there is none yet.
+    /// Blocks the current thread until the call has ended, at most for `patience`. After that it returns the call.
     ///
     /// # Errors
     ///
@@ -149,10 +149,10 @@ impl<M: Machine, C> PendingCall<M, C> {
         block_until(deadline, &mut self).ok_or(self)
     }
 
-    /// What is told of its progress, if it asked for that: a stream that ends with the call.
+    /// Returns the progress updates as a stream that ends with the call, if the call requested progress.
     ///
-    /// What nobody takes is kept, up to 64 updates with messages of 1 MiB together; then the latest one
-    /// replaces those before it.
+    /// Unread updates are kept, up to 64 updates with messages of 1 MiB together; then the newest replaces the ones
+    /// before it.
     ///
     /// ```
     /// # use mcp_sansio_driver::{CallFailure, PendingCall};
@@ -168,12 +168,12 @@ impl<M: Machine, C> PendingCall<M, C> {
         ProgressUpdates { call: self }
     }
 
-    /// Asks the other side to cancel the task that the call has become, and goes on waiting: for
-    /// [`CallFailure::TaskCancelled`], or for what the task comes to if that is sooner.
+    /// Asks the peer to cancel the task that the call has become, and keeps waiting: for
+    /// [`CallFailure::TaskCancelled`], or for the end of the task if that is earlier.
     ///
     /// # Errors
     ///
-    /// [`CallError`] says why the other side was not asked.
+    /// [`CallError`] if the peer was not asked.
     pub fn cancel_task(&self) -> Result<(), CallError> {
         match self.made {
             None => Ok(()),
@@ -184,7 +184,7 @@ impl<M: Machine, C> PendingCall<M, C> {
         }
     }
 
-    /// Cancels the call: its result is not wanted any more. This does not wait for anything.
+    /// Cancels the call, whose result is no longer wanted. Returns at once.
     pub fn cancel(mut self, reason: Option<&str>) {
         self.give_up(reason);
     }
@@ -192,7 +192,7 @@ impl<M: Machine, C> PendingCall<M, C> {
     fn give_up(&mut self, reason: Option<&str>) {
         if let Some(Ok(call)) = self.made.take() {
             let left = self.handle.wire().act(|state| {
-                // It may have ended meanwhile, which is as good.
+                // The call may have ended in the meantime, which has the same effect.
                 _ = state.machine.cancel(call, reason, &mut state.out);
                 state.calls.forget(call)
             });
@@ -200,7 +200,7 @@ impl<M: Machine, C> PendingCall<M, C> {
         }
     }
 
-    /// The result, the pages in front of it, and what there is to say of them.
+    /// Returns the result with the pages before it and the state of the list.
     pub(crate) fn poll_end(&mut self, context: &Context<'_>) -> Poll<Result<Ended, CallFailure>> {
         let call = match self.made {
             Some(Ok(call)) => call,
@@ -208,7 +208,7 @@ impl<M: Machine, C> PendingCall<M, C> {
                 self.made = None;
                 return Poll::Ready(Err(error.into()));
             }
-            // Polled once more than it may be.
+            // The future was polled after it was ready.
             None => return Poll::Ready(Err(CallFailure::Closed(Cause::ShutDown))),
         };
         let mut waker = Some(context.waker().clone());
@@ -242,12 +242,12 @@ impl<M: Machine, C> PendingCall<M, C> {
     }
 }
 
-/// The good end of a call.
+/// The successful end of a call.
 pub(crate) struct Ended {
     pub(crate) result: Raw<'static>,
     pub(crate) pages: Vec<Raw<'static>>,
     pub(crate) stale: bool,
-    /// Why its next page was not asked for, if it has one.
+    /// Why the next page was not requested, if there is one.
     pub(crate) cut: Option<PageStop>,
 }
 
@@ -271,14 +271,14 @@ impl<M: Machine, C> fmt::Debug for PendingCall<M, C> {
     }
 }
 
-/// How far a call is, again and again: a stream, see [`PendingCall::progress`].
+/// The progress updates of a call, as a stream: see [`PendingCall::progress`].
 #[must_use = "nothing is told unless it is asked for"]
 pub struct ProgressUpdates<'c, M: Machine = Client, C = ByName> {
     call: &'c mut PendingCall<M, C>,
 }
 
 impl<M: Machine, C> ProgressUpdates<'_, M, C> {
-    /// The next update; `None` if the call has ended. Dropping this future loses nothing.
+    /// Waits for the next update; `None` if the call has ended. Dropping this future loses nothing.
     pub async fn next(&mut self) -> Option<ProgressUpdate<'static>> {
         poll_fn(|context| self.call.poll_step(context)).await
     }

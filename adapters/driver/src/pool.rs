@@ -1,4 +1,4 @@
-//! Threads for work that may block.
+//! [`Pool`]: threads for jobs that may block.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -7,21 +7,21 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How long a job may run before it counts as blocked, so that a job that waits behind it gets a thread of its own.
+/// The running time after which a job counts as blocked, so that a job behind it gets another thread.
 ///
-/// Longer than most handlers take, which are then run one after the other by one thread: to wake another thread costs
-/// more than they do.
+/// It is longer than most handlers take. Those run one after the other on one thread, because waking another thread
+/// costs more than the handlers do.
 const PATIENCE: Duration = Duration::from_micros(500);
 
-/// How long a thread without a job is kept.
+/// How long an idle thread is kept.
 const KEPT: Duration = Duration::from_secs(10);
 
-/// Threads that run jobs. There are as many threads as jobs that block at the same time, and one or two more: whoever
-/// pushes jobs bounds them.
+/// A pool of threads that run jobs. It has as many threads as jobs that block at the same time, and one or two
+/// more. The pool has no limit; the code that pushes jobs limits their number.
 ///
-/// A job starts at once if no other job runs, or if all that run have been running for a while. Otherwise it waits for
-/// the thread of one of them, but not longer than a job may run without counting as blocked. Dropped, its threads end
-/// when nothing is left to run.
+/// A job starts at once if no other job runs, or if all running jobs count as blocked. Otherwise it waits for the
+/// thread of one of them, but no longer than a job may run without counting as blocked. After the pool is dropped,
+/// its threads end once no job is left.
 pub struct Pool<J> {
     shared: Arc<Shared<J>>,
 }
@@ -30,44 +30,45 @@ struct Shared<J> {
     name: &'static str,
     run: Box<dyn Fn(J) + Send + Sync>,
     state: Mutex<State<J>>,
-    /// Wakes a thread that is parked.
+    /// Wakes a parked thread.
     parked: Condvar,
-    /// Wakes the thread that watches.
+    /// Wakes the watching thread.
     watcher: Condvar,
 }
 
-/// Invariant: while jobs wait, a thread that has been woken for that has not looked yet, or one watches, or every job
-/// that runs has been begun by a thread that takes the next one.
+/// Invariant: while jobs wait, a thread woken for them has yet to look, or a thread watches, or every running job
+/// was begun by a thread that takes the next one.
 struct State<J> {
     waiting: VecDeque<J>,
-    /// How many threads there are, how many of these are parked, and how many of the parked ones have been woken.
+    /// The number of threads, the parked ones among them, and the woken ones among the parked.
     threads: usize,
     parked: usize,
     woken: usize,
-    /// How many jobs run, and how many of these count as blocked.
+    /// The number of running jobs, and of those that count as blocked.
     running: usize,
     blocked: usize,
-    /// How many jobs have begun, which is the number of the latest one, and the number of the latest that was blocked.
+    /// The number of jobs begun, which is also the number of the latest one, and the number of the latest blocked
+    /// job.
     begun: u64,
     latest_blocked: u64,
-    /// How many of the threads that have been woken are to take a job, whatever else runs.
+    /// The number of woken threads that have to take a job, regardless of the running jobs.
     called: usize,
     watch: Watch,
     is_over: bool,
 }
 
-/// Whether somebody sees to it that jobs do not wait behind others that block.
+/// The state of the watch over running jobs, which prevents jobs from waiting behind blocked ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Watch {
     Nobody,
-    /// A thread has been woken for it.
+    /// A thread has been woken to watch.
     Called,
     Watching,
 }
 
 impl<J: Send + 'static> Pool<J> {
-    /// No threads yet. Those that come have this name and do this with each job. A job that panics is dropped, and its
-    /// thread goes on.
+    /// Creates a pool without threads. Its threads have this name and pass each job to `run`. A job that panics is
+    /// dropped, and its thread continues.
     pub fn new(name: &'static str, run: impl Fn(J) + Send + Sync + 'static) -> Self {
         let state = State {
             waiting: VecDeque::new(),
@@ -92,7 +93,7 @@ impl<J: Send + 'static> Pool<J> {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Has a job run. Without any thread, because the system has none, all jobs that wait are dropped.
+    /// Queues a job. If the pool has no thread and the system refuses one, all waiting jobs are dropped.
     pub fn push(&self, job: J) {
         let mut state = self.shared.lock();
         state.waiting.push_back(job);
@@ -106,7 +107,7 @@ impl<J: Send + 'static> Pool<J> {
 }
 
 impl<J> State<J> {
-    /// The number of a job that begins.
+    /// Returns the number of a new job.
     const fn begin(&mut self) -> u64 {
         self.begun += 1;
         self.begun
@@ -128,7 +129,7 @@ impl<J> Shared<J> {
 }
 
 impl<J: Send + 'static> Shared<J> {
-    /// Sees to it that one more thread looks for work.
+    /// Wakes or spawns one more thread to look for work.
     fn wake(self: &Arc<Self>, mut state: MutexGuard<'_, State<J>>) {
         if state.woken < state.parked {
             state.woken += 1;
@@ -142,7 +143,7 @@ impl<J: Send + 'static> Shared<J> {
         if spawned.is_err() {
             let mut state = self.lock();
             state.threads -= 1;
-            // The next job tries again.
+            // The next push tries again.
             (state.called, state.watch) = (0, Watch::Nobody);
             let is_lost = state.threads == 0;
             let lost = if is_lost { std::mem::take(&mut state.waiting) } else { VecDeque::new() };
@@ -151,7 +152,7 @@ impl<J: Send + 'static> Shared<J> {
         }
     }
 
-    /// Has a thread watch if jobs wait, and none does.
+    /// Wakes a thread to watch if jobs wait and no thread watches.
     fn call_watch<'s>(
         self: &'s Arc<Self>,
         mut state: MutexGuard<'s, State<J>>,
@@ -164,7 +165,7 @@ impl<J: Send + 'static> Shared<J> {
         self.lock()
     }
 
-    /// What a thread does.
+    /// The main loop of a thread.
     fn work(self: &Arc<Self>) {
         let mut state = self.lock();
         loop {
@@ -191,31 +192,32 @@ impl<J: Send + 'static> Shared<J> {
         state.threads -= 1;
     }
 
-    /// Waits to be woken. Says whether that has not happened for long.
+    /// Parks the thread until it is woken. Returns `true` if it was idle for [`KEPT`] and should end.
     fn park<'s>(&'s self, mut state: MutexGuard<'s, State<J>>) -> (MutexGuard<'s, State<J>>, bool) {
         state.parked += 1;
         let waited = self.parked.wait_timeout(state, KEPT);
         let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         state.parked -= 1;
-        // A thread that wakes by itself at this moment does what the one that was woken would have done.
+        // If this thread times out while another is being woken, it does the work of that one.
         let is_over = timeout.timed_out() && state.woken == 0;
         state.woken = state.woken.saturating_sub(1);
         (state, is_over)
     }
 
-    /// Runs a job, and then others as long as there are any.
+    /// Runs a job, and then waiting jobs until none is left.
     fn run_jobs<'s>(
         self: &'s Arc<Self>,
         mut state: MutexGuard<'s, State<J>>,
         mut job: J,
     ) -> MutexGuard<'s, State<J>> {
-        // Both at once: a thread that watches meanwhile counts this job as blocked, and has to know its number.
+        // Both counters change together: a thread that watches in the meantime counts this job as blocked and needs
+        // its number.
         state.running += 1;
         let mut number = state.begin();
         state = self.call_watch(state);
         loop {
             drop(state);
-            // The panic hook has reported a panic.
+            // The panic hook has already reported the panic.
             _ = catch_unwind(AssertUnwindSafe(|| (self.run)(job)));
             state = self.lock();
             if number <= state.latest_blocked {
@@ -231,8 +233,8 @@ impl<J: Send + 'static> Shared<J> {
         state
     }
 
-    /// Waits until the jobs that run have had their time. If none has ended meanwhile, and others wait for that, they
-    /// are blocked: as many threads more are to take a job.
+    /// Waits until the running jobs have used up their time. If none has ended by then and others wait, the running
+    /// jobs count as blocked, and as many more threads are called.
     fn watch<'s>(
         self: &'s Arc<Self>,
         mut state: MutexGuard<'s, State<J>>,
@@ -291,18 +293,18 @@ mod tests {
         assert!(pool.shared.lock().threads < 210, "{pool:?}");
     }
 
-    /// What takes no time is done by few threads, in order as far as one can see.
+    /// Quick jobs share a few threads, and start in order as far as that is observable.
     #[test]
     fn jobs_that_do_not_block_share_threads() {
         let (sender, done) = channel::<ThreadId>();
         let pool = Pool::new("test", move |_: u32| sender.send(thread::current().id()).unwrap());
         (0..10_000).for_each(|job| pool.push(job));
         (0..10_000).for_each(|_| _ = done.recv().unwrap());
-        // On a machine that is very busy a job can look as if it blocked.
+        // On a very busy machine a quick job can count as blocked.
         assert!(pool.shared.lock().threads < 100, "{pool:?}");
     }
 
-    /// A job that comes while others are blocked is not held up by them, and one that panics harms nobody.
+    /// A job pushed while others are blocked does not wait for them, and a panicking job affects no other.
     #[test]
     fn others_go_on_beside_jobs_that_block_and_panic() {
         let (sender, done) = channel();
@@ -320,7 +322,7 @@ mod tests {
             assert_eq!(done.recv().unwrap(), job);
         }
         drop(release);
-        // Its threads end, and give back what runs the jobs: the sender with it.
+        // The threads end and drop the closure that runs the jobs, and the sender with it.
         drop(pool);
         assert!(done.recv().is_err());
     }

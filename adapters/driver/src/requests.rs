@@ -1,4 +1,4 @@
-//! Requests that wait for their handlers, and how many handlers run.
+//! The requests that wait for a handler, and the limit of running handlers.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -9,49 +9,49 @@ use mcp_sansio::{IncomingId, Instant};
 use crate::machine::Machine;
 use crate::signal::Signalled;
 
-/// How many handlers may run beside those that count.
+/// The most handlers that may run beyond the limit.
 const MOST_LENT: usize = 1_024;
 
-/// One place within a bound that several connections share. A request holds it until it is refused, cancelled, or its
-/// handler has ended; a request that waits for input of its client holds it, too.
+/// A slot of a limit that several connections share. A request holds it until it is refused or cancelled, or its
+/// handler has ended. A request that waits for client input holds it, too.
 pub type Permit = Arc<dyn Send + Sync>;
 
-/// Asks for a permit for one more request. If the bound is reached, it returns the text of the error that refuses the
-/// request.
+/// A function that requests a permit for one more request. If the limit is reached, it returns the text of the
+/// error that refuses the request.
 pub type Admission<'a> = dyn FnMut() -> Result<Permit, &'static str> + 'a;
 
-/// Requests of the peer that have not been answered, as far as handlers are concerned.
+/// The open requests of the peer, from the point of view of their handlers.
 pub(crate) struct Requests<M: Machine> {
     most_running: usize,
-    /// Those that wait, in order. One that was cancelled has left its place.
+    /// The waiting requests in order. A cancelled one leaves an empty slot.
     waiting: VecDeque<Option<Waiting<M>>>,
-    /// The number of the first place in there, and how many of them are empty.
+    /// The number of the first slot in `waiting`, and the number of empty slots.
     first: u64,
     cancelled: usize,
-    /// Those that wait or run, each at the index of its handle.
+    /// The stages of waiting and running requests, indexed by their handles.
     stages: Vec<Option<(IncomingId, Stage)>>,
     running: usize,
-    /// How many handlers have returned.
+    /// The number of handlers that have returned.
     returned: u64,
-    /// What few connections need.
+    /// State that few connections need.
     rest: Option<Box<Rest>>,
 }
 
 #[derive(Default)]
 struct Rest {
-    /// How many handlers had returned when somebody began to wait for the next one, and when that was.
+    /// The number of returned handlers when a wait for the next return began, and the time of that.
     last_return: Option<(u64, Instant)>,
-    /// Those that run and count for nothing, in order.
+    /// The running requests that do not count towards the limit, sorted.
     lent: Vec<IncomingId>,
-    /// The permits of requests that come again when their clients have given the input they need.
+    /// The permits of requests that are repeated once their clients have given the required input.
     without_input: HashMap<IncomingId, Permit>,
 }
 
-/// How far a request is.
+/// The stage of a request.
 enum Stage {
-    /// It waits, at the place with this number.
+    /// The request waits in the slot with this number.
     Waits(u64),
-    /// Its handler runs, and finds out by this that its answer is not wanted any more.
+    /// The handler runs. The signal notifies it that the response is no longer wanted.
     Runs(Weak<dyn Signalled>),
 }
 
@@ -68,11 +68,12 @@ pub(crate) struct Started<M: Machine> {
     pub(crate) permit: Option<Permit>,
 }
 
-/// How many stages are kept while there are none: what one request at a time needs.
+/// The capacity of `stages` that is kept while the table is empty: enough for one request at a time.
 const KEPT_STAGES: usize = 4;
 
 impl<M: Machine> Requests<M> {
-    /// So many run at the same time. How many wait is for the machine to bound.
+    /// Creates a table in which at most `most_running` handlers run at the same time. The machine limits the number
+    /// of waiting requests.
     pub(crate) fn new(most_running: usize) -> Self {
         Self {
             most_running: most_running.max(1),
@@ -86,7 +87,7 @@ impl<M: Machine> Requests<M> {
         }
     }
 
-    /// Takes a request in, and its permit.
+    /// Adds a request and its permit.
     #[inline]
     pub(crate) fn push(&mut self, id: IncomingId, request: M::Request, permit: Option<Permit>) {
         let number = self.first + self.waiting.len() as u64;
@@ -109,13 +110,13 @@ impl<M: Machine> Requests<M> {
         stage.as_ref().is_some_and(|(known, _)| *known == id).then_some(stage)
     }
 
-    /// Whether no handler runs, and none will.
+    /// Whether no handler runs and no request waits for one.
     #[cfg(feature = "http")]
     pub(crate) fn is_idle(&self) -> bool {
         self.counts_none() && self.rest.as_ref().is_none_or(|rest| rest.lent.is_empty())
     }
 
-    /// Gives memory back if no handler runs and nothing waits for one. Returns whether that is so.
+    /// Releases memory if no handler runs and no request waits for one. Returns whether that is the case.
     #[cfg(feature = "http")]
     pub(crate) fn release_if_idle(&mut self) -> bool {
         let is_idle = self.is_idle();
@@ -125,7 +126,7 @@ impl<M: Machine> Requests<M> {
         is_idle
     }
 
-    /// Whether no handler runs that counts, and none will.
+    /// Whether no counted handler runs and no request waits for one.
     fn counts_none(&self) -> bool {
         !self.has_waiting() && self.running == 0
     }
@@ -141,7 +142,7 @@ impl<M: Machine> Requests<M> {
         self.cancelled < self.waiting.len()
     }
 
-    /// Until when to wait for a handler to return. Each one that does gives the others as much time again.
+    /// Returns the time until which to wait for a handler to return. Every return starts the wait anew.
     pub(crate) fn wait_until(&mut self, now: Instant, patience: Duration) -> Instant {
         let last_return = &mut self.rest.get_or_insert_default().last_return;
         let since = match *last_return {
@@ -152,7 +153,7 @@ impl<M: Machine> Requests<M> {
         since + patience
     }
 
-    /// The next request to serve, if another handler may run.
+    /// Returns the next request to serve, if another handler may run.
     #[inline]
     pub(crate) fn start(&mut self) -> Option<Started<M>> {
         if self.most_running <= self.running {
@@ -170,25 +171,26 @@ impl<M: Machine> Requests<M> {
         Some(Started { id, request, permit })
     }
 
-    /// The handler of the request runs, and has this.
+    /// Notes that the handler of the request runs, and stores its signal.
     pub(crate) fn runs(&mut self, id: IncomingId, signalled: Weak<dyn Signalled>) {
         self.set_stage(id, Stage::Runs(signalled));
     }
 
-    /// The request comes again later, and keeps its permit until then: it was admitted, and must not be refused when its
-    /// client has answered.
+    /// Keeps the permit of a request that is repeated later: the request was admitted and must not be refused once
+    /// its client has given the input.
     pub(crate) fn wait_for_input(&mut self, id: IncomingId, permit: Option<Permit>) {
         if let Some(permit) = permit {
             self.rest.get_or_insert_default().without_input.insert(id, permit);
         }
     }
 
-    /// The permit of a request that has come again.
+    /// Returns the permit of a request that is repeated with its input.
     pub(crate) fn input_came(&mut self, id: IncomingId) -> Option<Permit> {
         self.rest.as_mut()?.without_input.remove(&id)
     }
 
-    /// Its answer has been given by the run of its handler that has this. It may run again already, with what it needed.
+    /// Notes the response from the handler run with this signal. Another run for the same request may already have
+    /// started, with the required input.
     pub(crate) fn answered(&mut self, id: IncomingId, signalled: *const ()) {
         if let Some(stage) = self.stage(id)
             && matches!(stage, Some((_, Stage::Runs(known))) if known.as_ptr().cast() == signalled)
@@ -197,7 +199,7 @@ impl<M: Machine> Requests<M> {
         }
     }
 
-    /// Its answer is not wanted any more: it does not run. Gives what tells that, if it does.
+    /// Cancels a request. A waiting request is not run. Returns the signal of a running one.
     pub(crate) fn cancel(&mut self, id: IncomingId) -> Option<Weak<dyn Signalled>> {
         drop(self.input_came(id));
         match self.stage(id)?.take()?.1 {
@@ -215,7 +217,7 @@ impl<M: Machine> Requests<M> {
         }
     }
 
-    /// Drops the places that cancelled requests have left: a peer could make any number of them while no handler
+    /// Removes the empty slots of cancelled requests: a peer could create any number of them while no handler
     /// returns.
     fn close_ranks(&mut self) {
         self.waiting.retain(Option::is_some);
@@ -226,15 +228,15 @@ impl<M: Machine> Requests<M> {
         }
     }
 
-    /// Its handler goes on, but need not be waited for: another one may run beside it, unless there are very
-    /// many of these. It keeps its permit, as that bounds handlers.
+    /// Frees the slot of a request whose handler continues: another handler may run beside it, unless too many have
+    /// done so. The request keeps its permit, which limits handlers.
     pub(crate) fn lend(&mut self, id: IncomingId) {
         let lent = &mut self.rest.get_or_insert_default().lent;
         if lent.len() < MOST_LENT
             && let Err(at) = lent.binary_search(&id)
         {
             lent.insert(at, id);
-            // Whoever lends it holds its slot, so it counts among those that run.
+            // The caller holds the slot, so this handler counts as running.
             self.running -= 1;
         }
     }
@@ -244,16 +246,16 @@ impl<M: Machine> Requests<M> {
         let lent = self.rest.as_mut().map(|rest| &mut rest.lent);
         match lent.and_then(|lent| lent.binary_search(&id).ok().map(|at| lent.remove(at))) {
             Some(_) => {}
-            // Each slot is given back once, and has been counted when it was given out.
+            // Each slot is counted once when taken and freed once.
             None => self.running -= 1,
         }
-        // A burst of requests has taken it.
+        // A burst of requests has grown the table.
         if KEPT_STAGES < self.stages.capacity() && self.counts_none() {
             self.release();
         }
     }
 
-    /// Nobody wants anything any more.
+    /// Drops all waiting requests at the end of the connection.
     pub(crate) fn clear(&mut self) {
         self.first += self.waiting.len() as u64;
         self.waiting.clear();
@@ -279,7 +281,7 @@ mod tests {
         }
     }
 
-    /// So many requests that are open at the same time.
+    /// This number of requests, open at the same time.
     fn requests(many: usize) -> Vec<Request<'static>> {
         let mut config = ServerConfig::new("server", "1");
         config.capabilities.tools = Some(ListChanged::default());
@@ -302,7 +304,7 @@ mod tests {
         open
     }
 
-    /// So many wait.
+    /// A table in which this number of requests wait.
     fn waiting(most_running: usize, many: usize) -> (Requests<Server>, Vec<IncomingId>) {
         let mut waiting = Requests::new(most_running);
         let mut ids = Vec::new();
@@ -324,12 +326,12 @@ mod tests {
         assert_eq!(start(&mut requests), None);
         requests.finished(ids[1]);
         assert_eq!((start(&mut requests), start(&mut requests)), (Some(ids[2]), None));
-        // None at all would be no server.
+        // A limit of zero is raised to one.
         let (mut requests, ids) = waiting(0, 1);
         assert_eq!(start(&mut requests), Some(ids[0]));
     }
 
-    /// However many are cancelled while they wait, little is kept of them, and the others run in order.
+    /// Many cancellations of waiting requests leave few slots, and the other requests run in order.
     #[test]
     fn what_was_cancelled_leaves_no_places() {
         let (mut requests, ids) = waiting(1, 1_000);
@@ -367,15 +369,15 @@ mod tests {
         assert_eq!(start(&mut requests), Some(ids[2]));
     }
 
-    /// A request that has become a task lets another one run beside it, and gives its place back when its
-    /// handler ends, but only so many do.
+    /// A request that has become a task lets another one run beside it and gives its slot back when its handler
+    /// ends, up to a limit.
     #[test]
     fn lending_has_a_bound_and_is_given_back() {
         let (mut requests, ids) = waiting(1, MOST_LENT + 3);
         for id in ids.iter().take(MOST_LENT) {
             assert_eq!(start(&mut requests), Some(*id));
             requests.lend(*id);
-            // Twice is once.
+            // The second call has no effect.
             requests.lend(*id);
         }
         let counts = |requests: &Requests<Server>| {

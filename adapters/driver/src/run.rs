@@ -1,4 +1,4 @@
-//! [`Run`]: runs the handlers of an adapter.
+//! [`Run`]: the executor of handlers that an adapter supplies.
 
 use mcp_sansio::Server;
 
@@ -7,14 +7,14 @@ use crate::exchange::Exchange;
 use crate::handle::Handle;
 use crate::machine::Machine;
 
-/// Runs handlers: on threads, or as tasks of a runtime.
+/// An executor of handlers: on threads, or as tasks of a runtime.
 pub trait Run<M: Machine>: Send + Sync + 'static {
     /// Called with the connection before its first event.
     fn begin(&self, handle: &Handle<M>);
 
     /// Schedules a job on another thread or task. Returns at once.
     ///
-    /// A job that is dropped is over: the request of an exchange is answered with `-32603`.
+    /// A dropped job counts as finished: the request of an exchange gets the error `-32603`.
     fn run(&self, job: Job<M>);
 }
 

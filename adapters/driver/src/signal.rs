@@ -1,4 +1,4 @@
-//! Says that something has come about, once.
+//! A one-shot signal that tasks and threads can wait for.
 
 use std::fmt;
 use std::future::Future;
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use crate::block::{block_on, block_until};
 use crate::wakers::{Place, Wakers};
 
-/// Notified once, by somebody else.
+/// A flag that is raised once, with the wakers of its waiters.
 #[derive(Default)]
 pub(crate) struct Signal {
     is_raised: AtomicBool,
     waiting: Mutex<Wakers>,
 }
 
-/// Something that has a signal in it, so that the two take one allocation.
+/// A value that contains a signal, so that both share one allocation.
 pub(crate) trait Signalled: Send + Sync {
     fn signal(&self) -> &Signal;
 }
@@ -28,7 +28,7 @@ impl Signal {
         self.is_raised.load(Ordering::Acquire)
     }
 
-    /// Waits until it is raised, at most so long. Says whether it is.
+    /// Blocks until the signal is raised, at most for `patience`. Returns whether the signal is raised.
     pub(crate) fn wait(&self, patience: Duration) -> bool {
         block_until(Instant::now().checked_add(patience), self.notified()).is_some()
     }
@@ -46,13 +46,13 @@ impl Signal {
     }
 
     fn waiting(&self) -> MutexGuard<'_, Wakers> {
-        // Wakers are changed as a whole or not at all.
+        // A panic cannot leave the wakers half changed.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Waits until the signal is raised: `await` it, or [`wait`](Self::wait) for it. A signal can be awaited any number of
-/// times, and dropping this is harmless.
+/// A future that is ready once the signal is raised. Use `await`, or [`wait`](Self::wait) to block. Any number of
+/// futures can wait for one signal, and dropping one has no effect on the others.
 #[must_use = "it waits for nothing unless it is awaited"]
 pub struct Notified<'s> {
     signal: &'s Signal,
@@ -60,7 +60,7 @@ pub struct Notified<'s> {
 }
 
 impl Notified<'_> {
-    /// Waits on this thread.
+    /// Blocks the current thread until the signal is raised.
     pub fn wait(self) {
         block_on(self);
     }
@@ -72,7 +72,7 @@ impl Future for Notified<'_> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let Self { signal, place } = &mut *self;
         let mut waiting = signal.waiting();
-        // It is raised under the lock, so nobody registers in vain.
+        // The signal is raised under the same lock, so no registration can miss it.
         if signal.is_raised() {
             return Poll::Ready(());
         }

@@ -1,15 +1,15 @@
-//! Waiting for a time to pass, on whatever runtime this is.
+//! [`Sleep`]: a timer that is independent of the runtime.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-/// Waits, as one runtime or another does.
+/// A timer of a runtime.
 pub trait Sleep: Send + Sync + 'static {
-    /// Waits for so long.
+    /// Returns a future that is ready after `time`.
     fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
-    /// Whether it blocks the thread that polls it.
+    /// Whether the future blocks the thread that polls it.
     fn blocks(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! A connection on asynchronous streams, whichever runtime they are of.
+//! [`Drive`]: a connection on asynchronous streams of any runtime.
 
 use std::fmt;
 use std::future::Future;
@@ -14,17 +14,17 @@ use crate::machine::Machine;
 use crate::timing::Timing;
 use crate::wire::Wire;
 
-/// How often to read before others get their turn.
+/// The most reads of one poll.
 const READS: usize = 32;
 
-/// Something to read from, as one runtime or another has it.
+/// An asynchronous input stream of a runtime.
 pub trait Incoming: Unpin {
-    /// Reads into the buffer what is there, and says how much that was; nothing is the end. Whoever polls is
-    /// woken when there may be more.
+    /// Reads available bytes into the buffer, and returns their number; zero is the end. While there are none, the
+    /// waker is called when there may be more.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The error of the operating system.
     fn poll_read(
         &mut self,
         context: &mut Context<'_>,
@@ -32,36 +32,37 @@ pub trait Incoming: Unpin {
     ) -> Poll<io::Result<usize>>;
 }
 
-/// Something to write to, as one runtime or another has it.
+/// An asynchronous output stream of a runtime.
 ///
-/// It is called while nothing else can happen on the connection. It must not use the connection, and should
-/// wake others rather than do their work.
+/// Its methods are called under the lock of the connection. They must not use the connection, and should wake other
+/// tasks rather than do their work.
 pub trait Outgoing: Unpin {
-    /// Writes as much of the bytes as there is room for, and says how much that was.
+    /// Writes as many bytes as there is room for, and returns their number.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The error of the operating system.
     fn poll_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
 
-    /// Waits until everything has gone out.
+    /// Flushes all written bytes.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The error of the operating system.
     fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Says to the other side that nothing more comes.
+    /// Closes the stream, which the peer sees as the end of its input.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The error of the operating system.
     fn poll_close(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 }
 
-/// Something that can wait, as one runtime or another has it.
+/// A timer of a runtime.
 pub trait Timer: Unpin {
-    /// Whether it is that late. If not, whoever polls is woken then. Without a deadline it never is.
+    /// Ready if the deadline has passed. Otherwise the waker is called at the deadline. Without a deadline it is
+    /// never ready.
     fn poll_until(&mut self, context: &mut Context<'_>, deadline: Option<Instant>) -> Poll<()>;
 }
 
@@ -90,12 +91,13 @@ impl Outgoing for ExternalStream {
     }
 }
 
-/// Reads, writes and keeps the time of a connection. It has to be polled for anything to happen on it.
+/// A future that reads, writes and handles the timeouts of a connection. The connection makes progress only while
+/// it is polled.
 ///
-/// Ends with what [`Wire::wait`] says, when the connection has ended and everything has been written and told;
-/// that of a client goes on reading until the server has ended as well, or until
-/// [`Wire::stop_reading`]. Dropped before, it ends the connection at once: every call ends, and handlers find
-/// out. No lock is held across a suspension, and nothing is lost that was read.
+/// It is ready with the result of [`Wire::wait`] once the connection has ended, all output has been written and all
+/// events have been delivered. For a client it keeps reading until the server has ended as well, or until
+/// [`Wire::stop_reading`]. If it is dropped earlier, the connection ends at once: every call ends, and handlers are
+/// notified. It holds no lock across a suspension, and loses no bytes that it has read.
 #[must_use = "nothing happens on a connection that nobody drives"]
 pub struct Drive<M: Machine, R, W, T> {
     wire: Arc<Wire<M>>,
@@ -103,13 +105,13 @@ pub struct Drive<M: Machine, R, W, T> {
     writer: Option<W>,
     timer: T,
     inbox: Inbox,
-    /// How the input has ended, until that has been said.
+    /// The end of the input, until it has been reported.
     ended: Option<io::Result<()>>,
     is_over: bool,
 }
 
 impl<M: Machine, R: Incoming, W: Outgoing, T: Timer> Drive<M, R, W, T> {
-    /// Drives a connection on streams.
+    /// Creates a driver of a connection on streams.
     pub fn new(wire: &Arc<Wire<M>>, reader: R, writer: W, timer: T) -> Self {
         Self::with(wire, Some(reader), Some(writer), timer)
     }
@@ -122,7 +124,7 @@ impl<M: Machine, R: Incoming, W: Outgoing, T: Timer> Drive<M, R, W, T> {
         Self { wire, reader, writer, timer, inbox, ended: None, is_over: false }
     }
 
-    /// Reads what is there, but not so much that the others would not have their turn.
+    /// Reads available input, up to a limit, so that other tasks get their turn.
     fn read(&mut self, context: &mut Context<'_>) {
         let Some(reader) = &mut self.reader else { return };
         for _ in 0..READS {
@@ -156,12 +158,12 @@ impl<M: Machine, R: Incoming, W: Outgoing, T: Timer> Drive<M, R, W, T> {
         if let Some(writer) = &mut self.writer
             && self.wire.poll_write(context, writer).is_ready()
         {
-            // A pipe is closed by that.
+            // Dropping the writer closes a pipe.
             self.writer = None;
         }
     }
 
-    /// Does what is due. Says whether everything is over.
+    /// Handles the due timeouts. Returns whether the connection has ended.
     fn keep_time(&mut self, context: &mut Context<'_>) -> bool {
         let mut before = None;
         loop {
@@ -173,7 +175,7 @@ impl<M: Machine, R: Incoming, W: Outgoing, T: Timer> Drive<M, R, W, T> {
                 return false;
             }
             if before == Some(deadline) {
-                // The clock stands still while the timer runs: others are to have their turn.
+                // The clock is stopped while the timer runs: other tasks have to get their turn.
                 context.waker().wake_by_ref();
                 return false;
             }
@@ -183,7 +185,7 @@ impl<M: Machine, R: Incoming, W: Outgoing, T: Timer> Drive<M, R, W, T> {
 }
 
 impl<M: Machine, T: Timer> Drive<M, ExternalStream, ExternalStream, T> {
-    /// Keeps the time of a connection that others read and write.
+    /// Creates a driver that only handles the timeouts of a connection.
     pub fn timed(wire: &Arc<Wire<M>>, timer: T) -> Self {
         Self::with(wire, None, None, timer)
     }
@@ -194,7 +196,7 @@ impl<M: Machine, R: Incoming, W: Outgoing, T: Timer> Future for Drive<M, R, W, T
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        // What happens from here on is seen below.
+        // The calls below cover everything that happens from here on.
         this.wire.forget_driver(this.reader.is_some(), this.writer.is_some());
         this.read(context);
         this.write(context);

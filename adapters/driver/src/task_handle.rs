@@ -1,4 +1,4 @@
-//! The work on a task.
+//! [`TaskHandle`]: the work on a task.
 
 use std::fmt;
 use std::future::Future;
@@ -18,20 +18,19 @@ use crate::block::block_until;
 use crate::tasks::{Link, Shared, SharedTasks};
 use crate::wakers::Place;
 
-/// How long to wait at least before looking again whether the time of a task is over.
+/// The shortest delay before checking again whether a task has expired.
 const A_LITTLE: Duration = Duration::from_millis(10);
 
-/// The work on a task that a request has become
-/// ([`Exchange::begin_task`](crate::Exchange::begin_task)). It can be sent to any thread, and goes on
-/// when the connection has ended.
+/// The handle of a task that a request has become ([`Exchange::begin_task`](crate::Exchange::begin_task)). It can
+/// be sent to any thread, and it outlives the connection.
 ///
-/// A handle that is dropped before the task has ended, because the work was forgotten or has panicked,
-/// lets the task fail with `-32603`.
+/// If the handle is dropped before the task has ended, because the work was forgotten or has panicked, the task
+/// fails with `-32603`.
 #[must_use = "a task whose handle is dropped fails"]
 pub struct TaskHandle {
     key: TaskKey,
     tasks: SharedTasks,
-    /// The connection that the request came on.
+    /// The connection of the original request.
     home: Weak<dyn Link>,
 }
 
@@ -40,25 +39,24 @@ impl TaskHandle {
         Self { key, tasks: tasks.clone(), home }
     }
 
-    /// The name of the task among the [`SharedTasks`].
+    /// Returns the key of the task in the [`SharedTasks`].
     pub const fn key(&self) -> TaskKey {
         self.key
     }
 
-    /// The work is done: the task ends with this result, which is what the request would have been
-    /// answered with. A tool that has failed has a result, too.
+    /// Completes the task with the result of the original request. A failed tool has a result, too.
     ///
     /// # Errors
     ///
-    /// [`TaskError::Final`] and [`TaskError::Unknown`] if nobody wants it any more. After
-    /// [`TaskError::Encode`] and [`TaskError::NotAResult`] the task goes on: see [`Tasks::complete`].
+    /// [`TaskError::Final`] and [`TaskError::Unknown`] if the result is no longer wanted. After
+    /// [`TaskError::Encode`] and [`TaskError::NotAResult`] the task continues: see [`Tasks::complete`].
     pub fn complete<T: Payload + ?Sized>(&self, result: &T) -> Result<(), TaskError> {
         let result = Raw::from_payload(result)?;
         self.with(|tasks, now| tasks.complete(self.key, &result, now))
     }
 
-    /// The work has failed, in a way in which the request would have been answered with an error. The
-    /// message tells people why.
+    /// Ends the task with an error that would have been the response to the original request. The message is for
+    /// people.
     ///
     /// # Errors
     ///
@@ -67,7 +65,7 @@ impl TaskHandle {
         self.with(|tasks, now| tasks.fail(self.key, code, message, now))
     }
 
-    /// The same with something more to say, any JSON.
+    /// As [`fail`](Self::fail), with additional data, any JSON.
     ///
     /// # Errors
     ///
@@ -82,7 +80,7 @@ impl TaskHandle {
         self.with(|tasks, now| tasks.fail_with(self.key, code, message, &data, now))
     }
 
-    /// The work has been given up: the task is cancelled.
+    /// Cancels the task, because its work has been given up.
     ///
     /// # Errors
     ///
@@ -91,7 +89,7 @@ impl TaskHandle {
         self.with(|tasks, now| tasks.cancel(self.key, now))
     }
 
-    /// How far the work is, for people who look at the task.
+    /// Sets the status message of the task, for people who look at it.
     ///
     /// # Errors
     ///
@@ -100,8 +98,8 @@ impl TaskHandle {
         self.with(|tasks, now| tasks.set_message(self.key, Some(message), now))
     }
 
-    /// Tells whoever asked for the task how far the work is, if they asked for that in a session which is
-    /// still there. Everybody else looks at the [message](Self::set_message).
+    /// Sends a progress notification to the requestor of the task, if it requested progress in a session that is
+    /// still open. All other peers see only the [message](Self::set_message).
     ///
     /// # Errors
     ///
@@ -115,42 +113,42 @@ impl TaskHandle {
         }
     }
 
-    /// Asks whoever asked for the task for something: `await` the answers, or
-    /// [`wait`](TaskInputs::wait) for them. Each key is used once in the life of a task.
+    /// Requests input from the requestor of the task: `await` the answers, or block with
+    /// [`wait`](TaskInputs::wait). A task uses each key at most once.
     ///
     /// # Errors
     ///
-    /// [`TaskError::Final`], [`TaskError::CancelRequested`] and [`TaskError::Unknown`] if the work is not
-    /// wanted any more, and what [`Tasks::require_input`] says if this may not be asked for.
+    /// [`TaskError::Final`], [`TaskError::CancelRequested`] and [`TaskError::Unknown`] if the work is no longer
+    /// wanted, and the errors of [`Tasks::require_input`] if this input must not be requested.
     pub fn require_input(&self, required: &InputRequired<'_>) -> Result<TaskInputs<'_>, TaskError> {
         self.with(|tasks, now| tasks.require_input(self.key, required, now))?;
         Ok(TaskInputs { task: self, place: Place::NONE })
     }
 
-    /// Whether the work is not wanted any more: the task has been cancelled or is to be, has been kept for as
-    /// long as it was to be, or has ended in another way. Work should stop.
+    /// Whether the work is no longer wanted: the task has been cancelled, its cancellation has been requested, it
+    /// has expired, or it has ended otherwise. The work should stop then.
     pub fn is_cancelled(&self) -> bool {
         self.tasks.change(|shared, _| self.wanted(shared).is_err())
     }
 
-    /// Waits, at most so long, until the work is not wanted any more. Says whether that is so.
+    /// Blocks until the work is no longer wanted, at most for `patience`. Returns whether that is the case.
     ///
-    /// Work on a thread of its own that has to wait waits here.
+    /// For work on its own thread that has to wait.
     pub fn wait_cancelled(&self, patience: Duration) -> bool {
         let deadline = Monotonic::now().checked_add(patience);
         let unwanted = Unwanted { task: self, place: Place::NONE };
         self.block(deadline, unwanted).is_some()
     }
 
-    /// Waits until the work is not wanted any more.
+    /// Waits until the work is no longer wanted.
     ///
-    /// That a task has been kept for as long as it was to be is noticed by the connections that share the
-    /// tasks. While there is none, this goes on waiting.
+    /// The connections that share the tasks detect that a task has expired. Without any connection, this future
+    /// does not notice it.
     pub async fn cancelled(&self) {
         Unwanted { task: self, place: Place::NONE }.await;
     }
 
-    /// Looks at the task, if somebody wants it to go on, and is woken when that may have changed.
+    /// Polls the task as long as it is wanted, and registers the waker for changes.
     fn poll<T>(
         &self,
         place: &mut Place,
@@ -166,7 +164,7 @@ impl TaskHandle {
         seen
     }
 
-    /// Nobody waits there any more.
+    /// Removes the waker of a future that no longer waits.
     fn wait_no_more(&self, place: &Place) {
         let left = self.tasks.lock().wait_no_more(self.key, place);
         drop(left);
@@ -176,11 +174,11 @@ impl TaskHandle {
         self.tasks.change(|shared, now| act(&mut shared.tasks, now))
     }
 
-    /// Waits on this thread, where nobody else need be there to look at the time.
+    /// Blocks the current thread, and checks the expiry of the task itself, so that no connection has to exist.
     fn block<F: Future>(&self, deadline: Option<Monotonic>, future: F) -> Option<F::Output> {
         let mut future = std::pin::pin!(future);
         loop {
-            // A clock that stands still does not bring it about that it is over.
+            // A stopped clock does not reach the expiry, so the wait lasts at least a little.
             let soon = Monotonic::now() + A_LITTLE;
             let expiry = self.expiry().map(|expiry| expiry.max(soon));
             let until = deadline.into_iter().chain(expiry).min();
@@ -192,32 +190,32 @@ impl TaskHandle {
         }
     }
 
-    /// Until when the task is kept, if it still is.
+    /// Returns the expiry of the task, if the task still exists.
     fn expiry(&self) -> Option<Monotonic> {
         let shared = self.tasks.lock();
         let task = shared.tasks.get(self.key)?;
         self.tasks.clock().monotonic(task.created() + task.ttl()?)
     }
 
-    /// The task, if it goes on.
+    /// Returns the task, if it has not ended.
     fn going_on<'s>(&self, shared: &'s Shared) -> Result<TaskView<'s>, TaskError> {
         let task = shared.tasks.get(self.key).ok_or(TaskError::Unknown)?;
         if task.status().is_final() { Err(TaskError::Final(task.status())) } else { Ok(task) }
     }
 
-    /// The task, if somebody wants it to go on.
+    /// Returns the task, if it has not ended and its cancellation has not been requested.
     fn wanted<'s>(&self, shared: &'s Shared) -> Result<TaskView<'s>, TaskError> {
         let task = self.going_on(shared)?;
         if task.is_cancel_requested() { Err(TaskError::CancelRequested) } else { Ok(task) }
     }
 }
 
-/// Waits until everything that a task has asked for has been answered or refused, however long that takes:
-/// `await` it, or [`wait`](Self::wait) for it. Gives an object with an answer under each key; what was refused
-/// is not in it.
+/// A future that is ready when all input that a task has requested has been answered or refused, without a time
+/// limit: `await` it, or block with [`wait`](Self::wait). Its output is an object with an answer under each key;
+/// refused input is absent.
 ///
-/// Ends with [`TaskError::Final`], [`TaskError::CancelRequested`] or [`TaskError::Unknown`] if the work is not
-/// wanted any more; see [`TaskHandle::cancelled`] for when that is noticed.
+/// It fails with [`TaskError::Final`], [`TaskError::CancelRequested`] or [`TaskError::Unknown`] if the work is no
+/// longer wanted; see [`TaskHandle::cancelled`] for when that is detected.
 #[must_use = "it waits for nothing unless it is awaited"]
 #[derive(Debug)]
 pub struct TaskInputs<'t> {
@@ -226,11 +224,11 @@ pub struct TaskInputs<'t> {
 }
 
 impl TaskInputs<'_> {
-    /// Waits on this thread.
+    /// Blocks the current thread until the input has arrived.
     ///
     /// # Errors
     ///
-    /// As the future says.
+    /// As for the future.
     pub fn wait(self) -> Result<Raw<'static>, TaskError> {
         let task = self.task;
         // Without a deadline there is an output.
@@ -257,7 +255,7 @@ impl Drop for TaskInputs<'_> {
     }
 }
 
-/// Waits until the work is not wanted any more.
+/// A future that is ready when the work is no longer wanted.
 struct Unwanted<'t> {
     task: &'t TaskHandle,
     place: Place,
@@ -285,7 +283,7 @@ impl Drop for TaskHandle {
     fn drop(&mut self) {
         let text = "the work has ended without a result";
         self.tasks.change(|shared, now| {
-            // If it has ended already, so much the better.
+            // The task may have ended already; then the call has no effect.
             _ = shared.tasks.fail(self.key, ErrorCode::INTERNAL_ERROR, text, now);
             shared.forget_work(self.key);
         });

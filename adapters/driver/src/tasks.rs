@@ -1,8 +1,7 @@
-//! Tasks that several connections share.
+//! [`SharedTasks`]: tasks that several connections share.
 //!
-//! There are two kinds of locks: that of a connection and that of the tasks. Whoever holds both has taken
-//! that of the connection first, and nobody holds those of two connections. So what changes on one
-//! connection and is to be told on others is told there after both have been given back.
+//! Lock order: the lock of a connection comes before the lock of the tasks, and no thread holds the locks of two
+//! connections. So a change on one connection is sent on the others only after both locks are released.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -18,10 +17,10 @@ use mcp_sansio::{ConnectionNumber, Instant, Principal};
 use crate::clock::Clock;
 use crate::wakers::{Place, Wakers};
 
-/// Work that outlives the connections it was asked for on. Clones share it.
+/// Tasks that outlive the connections on which they began. Clones share the tasks.
 ///
-/// Give it to [as many connections](crate::ConnectionOptions::tasks) as you like: what was begun on one connection can be asked for on every other one of the same
-/// [principal](Self::on_behalf_of).
+/// Pass it to [any number of connections](crate::ConnectionOptions::tasks): a task that began on one connection is
+/// accessible on every other one of the same [principal](Self::on_behalf_of).
 ///
 /// ```
 /// use mcp_sansio::task::TasksConfig;
@@ -44,32 +43,32 @@ struct Hub {
     state: Mutex<Shared>,
 }
 
-/// What the lock guards.
+/// The state behind the lock.
 #[derive(Default)]
 pub(crate) struct Shared {
     pub(crate) tasks: Tasks,
-    /// Those who wait for something about a task.
+    /// The futures that wait for changes of each task.
     waiting: HashMap<TaskKey, Wakers>,
-    /// Those of them who are to be woken where no lock is held.
+    /// The wakers to wake after the lock is released.
     woken: Vec<Waker>,
-    /// The first time at which a task is to be forgotten, as far as the connections know.
+    /// The earliest expiry of a task that the connections know.
     watched: Option<Instant>,
-    /// The connections that have not ended.
+    /// The open connections.
     links: HashMap<ConnectionNumber, Weak<dyn Link>>,
-    /// Those of them that have no room for what they have to tell, and go on when there is some.
+    /// The connections without room for their task news. They continue when they have room.
     stuck: HashSet<ConnectionNumber>,
     next_connection: u32,
 }
 
-/// A connection, whichever role it has.
+/// A connection, in either role.
 pub(crate) trait Link: Send + Sync {
-    /// Sends the news of tasks. The caller holds no lock.
+    /// Sends the news of tasks. The caller must not hold a lock.
     fn send_task_news(self: Arc<Self>);
 
-    /// Reschedules the timers, because a task is due sooner. The caller holds no lock.
+    /// Reschedules the timers, because a task is due earlier. The caller must not hold a lock.
     fn reschedule(self: Arc<Self>);
 
-    /// Tells how far the work on a task is.
+    /// Sends a progress notification for a task.
     fn report(
         self: Arc<Self>,
         key: TaskKey,
@@ -78,52 +77,53 @@ pub(crate) trait Link: Send + Sync {
 }
 
 impl SharedTasks {
-    /// No tasks yet.
+    /// Creates an empty set of tasks.
     ///
-    /// Each handler that goes on with a task runs beside those of other requests as long as there are no more
-    /// than 1,024; further ones count among those. One whose task is forgotten goes on until it looks whether
-    /// anybody wants it ([`TaskHandle::is_cancelled`](crate::TaskHandle::is_cancelled)).
+    /// Up to 1,024 handlers that continue to work on tasks run beyond the handler limit of a connection; further
+    /// ones count towards it. If a task is forgotten, its handler continues until it checks
+    /// [`TaskHandle::is_cancelled`](crate::TaskHandle::is_cancelled).
     ///
-    /// What was saved elsewhere can be brought back with [`with`](Self::with), so that its results can be
-    /// asked for. Work goes on only with tasks that were begun in this process.
+    /// Tasks that were saved elsewhere can be restored with [`with`](Self::with), so that their results are
+    /// accessible. Only tasks that began in this process can continue.
     pub fn new(config: TasksConfig) -> Self {
         Self::with_clock(config, Clock::default())
     }
 
-    /// The same with a clock, which is that of every connection that shares them.
+    /// As [`new`](Self::new), with a clock that all connections share.
     pub fn with_clock(config: TasksConfig, clock: Clock) -> Self {
         let shared = Shared { tasks: Tasks::new(config), ..Shared::default() };
         let hub = Hub { clock, state: Mutex::new(shared) };
         Self { hub: Arc::new(hub), principal: Principal::default() }
     }
 
-    /// The same tasks, for connections of this principal, who sees only those that were begun for it.
-    /// Without this, everybody who knows the id of a task can ask for it, and lists show all of them.
+    /// Returns the same tasks for connections of this principal, which have access only to the tasks that began on
+    /// its behalf. Without a principal, every client that knows the id of a task has access to it, and lists
+    /// contain all tasks.
     ///
-    /// Behind HTTP that makes no difference: each request says who sends it
-    /// ([`RequestSource`](mcp_sansio::http::RequestSource)). There a session without a principal owns its tasks, which
-    /// are forgotten when it ends.
+    /// Over HTTP the principal set here has no effect: each request names its own sender
+    /// ([`RequestSource`](mcp_sansio::http::RequestSource)). There, a session without a principal owns its tasks,
+    /// which are forgotten when it ends.
     #[must_use]
     pub fn on_behalf_of(&self, principal: Principal) -> Self {
         Self { hub: Arc::clone(&self.hub), principal }
     }
 
-    /// Looks at the tasks, or changes them, at this time: to save them, to bring back what was saved
-    /// before the program was started, to cancel one. What has changed is told to whoever has to know.
+    /// Reads or changes the tasks: to save them, to restore saved tasks after a restart, or to cancel one. Changes
+    /// are sent to all affected peers.
     ///
-    /// Everything about tasks waits meanwhile, so do nothing here that takes its time, and nothing with a
-    /// connection or a [`TaskHandle`](crate::TaskHandle): that would wait for ever.
+    /// All operations on tasks wait in the meantime. Do not block in `act`, and do not use a connection or a
+    /// [`TaskHandle`](crate::TaskHandle) in it, which would deadlock.
     pub fn with<T>(&self, act: impl FnOnce(&mut Tasks, Instant) -> T) -> T {
         self.change(|shared, now| {
             let result = act(&mut shared.tasks, now);
-            // It can have been about any of them.
+            // The change may affect any task.
             let Shared { waiting, woken, .. } = shared;
             woken.extend(waiting.values_mut().flat_map(Wakers::take));
             result
         })
     }
 
-    /// Does something with the tasks whose time is not over, and tells what follows from it.
+    /// Runs `act` on the tasks that have not expired, and then all side effects.
     pub(crate) fn change<T>(&self, act: impl FnOnce(&mut Shared, Instant) -> T) -> T {
         let (mut shared, now) = (self.lock(), self.now());
         shared.sweep(now);
@@ -144,7 +144,7 @@ impl SharedTasks {
         self.principal
     }
 
-    /// A number that no other connection has which shares these tasks.
+    /// Returns a number that is unique among the connections that share these tasks.
     pub(crate) fn next_connection(&self) -> ConnectionNumber {
         let mut shared = self.lock();
         let number = shared.next_connection;
@@ -153,11 +153,11 @@ impl SharedTasks {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Shared> {
-        // Nothing panics between two changes that belong together.
+        // A panic cannot separate two changes that belong together.
         self.hub.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the lock back, and tells what there is to tell on every connection.
+    /// Releases the lock, wakes waiting futures, and makes all connections send their news.
     pub(crate) fn release(&self, mut shared: MutexGuard<'_, Shared>) {
         let (links, woken) = (shared.links_with_news(None), std::mem::take(&mut shared.woken));
         let watching = shared.links_to_watch(None);
@@ -168,14 +168,14 @@ impl SharedTasks {
     }
 }
 
-/// Makes connections send their news of tasks. The caller holds no lock.
+/// Makes connections send their news of tasks. The caller must not hold a lock.
 pub(crate) fn send_task_news(links: Vec<Arc<dyn Link>>) {
     for link in links {
         link.send_task_news();
     }
 }
 
-/// Makes connections reschedule their timers. The caller holds no lock.
+/// Makes connections reschedule their timers. The caller must not hold a lock.
 pub(crate) fn watch(links: Vec<Arc<dyn Link>>) {
     for link in links {
         link.reschedule();
@@ -183,21 +183,21 @@ pub(crate) fn watch(links: Vec<Arc<dyn Link>>) {
 }
 
 impl Shared {
-    /// A connection is there.
+    /// Adds a connection.
     pub(crate) fn link(&mut self, connection: ConnectionNumber, link: Weak<dyn Link>) {
         self.links.insert(connection, link);
     }
 
-    /// A connection has ended.
+    /// Removes a connection that has ended.
     pub(crate) fn unlink(&mut self, connection: ConnectionNumber) {
         self.links.remove(&connection);
         self.stuck.remove(&connection);
-        // It may be the one that looked at the time.
+        // This may be the connection whose timer covers the expiry.
         self.watched = None;
         self.tasks.disconnected(connection);
     }
 
-    /// Forgets the tasks of a requestor that has gone for good.
+    /// Removes the tasks of a requestor that no longer exists.
     pub(crate) fn forget_tasks_of(&mut self, requestor: Option<Requestor>) {
         let Some(requestor) = requestor else { return };
         let tasks: Vec<TaskKey> = self.tasks.tasks_of(requestor).collect();
@@ -207,7 +207,7 @@ impl Shared {
         }
     }
 
-    /// Forgets the tasks whose time is over.
+    /// Removes the expired tasks.
     pub(crate) fn sweep(&mut self, now: Instant) {
         while let Some(event) = self.tasks.handle_timeout(now) {
             if let TaskEvent::Expired { key, .. } = event {
@@ -216,7 +216,7 @@ impl Shared {
         }
     }
 
-    /// A connection has told what there was room for.
+    /// Notes that a connection has sent as much news as it has room for.
     pub(crate) fn has_told(&mut self, connection: ConnectionNumber) {
         if self.tasks.has_news_for(connection) {
             self.stuck.insert(connection);
@@ -225,7 +225,7 @@ impl Shared {
         }
     }
 
-    /// The connections that have something to tell and have not tried, but for one.
+    /// Returns the connections with news that they have not tried to send yet, except one.
     pub(crate) fn links_with_news(&mut self, but: Option<ConnectionNumber>) -> Vec<Arc<dyn Link>> {
         let is_other = |one: &_| Some(*one) != but && !self.stuck.contains(one);
         let with_news = self.tasks.connections_with_news().filter(is_other);
@@ -240,8 +240,8 @@ impl Shared {
         links
     }
 
-    /// The connections that have to look at the time because a task is to be forgotten sooner than they know,
-    /// but for one.
+    /// Returns the connections, except one, that have to reschedule their timers because a task expires earlier
+    /// than they know.
     pub(crate) fn links_to_watch(&mut self, but: Option<ConnectionNumber>) -> Vec<Arc<dyn Link>> {
         let expiry = self.tasks.poll_timeout();
         let known = std::mem::replace(&mut self.watched, expiry);
@@ -252,13 +252,12 @@ impl Shared {
         others.filter_map(|(_, link)| link.upgrade()).collect()
     }
 
-    /// Those who are to be woken where no lock is held.
+    /// Returns the wakers to wake after the lock is released.
     pub(crate) fn woken(&mut self) -> impl Iterator<Item = Waker> {
         self.woken.drain(..)
     }
 
-    /// Whoever polls with this context is woken when something about a task that is worked on may have
-    /// changed. Gives back the waker that it had before.
+    /// Registers the waker of `context` for changes of a running task. Returns the waker that it replaces.
     #[must_use = "it is to be dropped without the lock"]
     pub(crate) fn wait(
         &mut self,
@@ -269,20 +268,20 @@ impl Shared {
         self.waiting.entry(key).or_default().register(place, context)
     }
 
-    /// Somebody does not wait any more.
+    /// Removes the waker of a future that no longer waits.
     #[must_use = "it is to be dropped without the lock"]
     pub(crate) fn wait_no_more(&mut self, key: TaskKey, place: &Place) -> Option<Waker> {
         self.waiting.get_mut(&key)?.remove(place)
     }
 
-    /// A task is not worked on any more.
+    /// Removes the waiting futures of a task whose work has ended.
     pub(crate) fn forget_work(&mut self, key: TaskKey) {
         if let Some(mut waiting) = self.waiting.remove(&key) {
             self.woken.extend(waiting.take());
         }
     }
 
-    /// A peer has changed something about a task.
+    /// Wakes the waiting futures of a task that a peer has changed.
     pub(crate) fn on_task_news(&mut self, news: TaskNews) {
         match news {
             TaskNews::Cancelled(key) | TaskNews::CancelRequested(key) | TaskNews::Input(key) => {
@@ -306,18 +305,18 @@ impl fmt::Debug for SharedTasks {
     }
 }
 
-/// Bytes from the operating system that nobody can guess.
+/// Returns unpredictable bytes from the operating system.
 ///
 /// # Errors
 ///
-/// What the system says if it has none.
+/// The error of the operating system if it has no randomness.
 pub fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)?;
     Ok(bytes)
 }
 
-/// A task to begin, with an id that nobody can guess.
+/// Creates a new task with an unguessable id.
 ///
 /// ```
 /// let task = mcp_sansio_driver::new_task()?;
@@ -327,7 +326,7 @@ pub fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
 ///
 /// # Errors
 ///
-/// What the system says if it has no randomness.
+/// The error of the operating system if it has no randomness.
 pub fn new_task() -> io::Result<NewTask> {
     Ok(NewTask::new(NewTask::id_of(random_bytes()?)))
 }

@@ -1,4 +1,4 @@
-//! Threads that read, write and wait for deadlines. None of them ever waits for another.
+//! Threads that read, write and handle timeouts. No thread waits for another.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,22 +14,22 @@ use crate::machine::Machine;
 use crate::timing::Timing;
 use crate::wire::Wire;
 
-/// How much of it is written at a time. It is what a pipe takes as a whole.
+/// The most bytes of one write, which a pipe accepts as a whole.
 const PIECE_BYTES: usize = 4 << 10;
 
-/// How long to leave a stream alone that somebody has set to not block.
+/// The delay before another attempt on a stream in non-blocking mode.
 const WOULD_BLOCK: Duration = Duration::from_millis(5);
 
 /// # On threads
 ///
-/// For transports that block. Each thread ends with the connection, but for the one that reads: it ends when
-/// its read does.
+/// For blocking transports. Each thread ends with the connection, except the reader, which ends when its read
+/// returns.
 impl<M: Machine> Wire<M> {
     /// Starts a thread that reads.
     ///
     /// # Errors
     ///
-    /// What the system says if it has no thread. The connection has ended then.
+    /// The error of the operating system if it cannot start a thread. The connection has ended then.
     pub fn read_on_thread(self: &Arc<Self>, reader: impl Read + Send + 'static) -> io::Result<()> {
         self.spawn("mcp reader", Cause::ReadFailed, move |wire| wire.read(reader))
     }
@@ -47,7 +47,7 @@ impl<M: Machine> Wire<M> {
         self.spawn("mcp writer", Cause::WriteFailed, move |wire| wire.write(writer))
     }
 
-    /// Starts a thread that waits for deadlines.
+    /// Starts a thread that handles timeouts.
     ///
     /// # Errors
     ///
@@ -56,20 +56,19 @@ impl<M: Machine> Wire<M> {
         self.spawn("mcp timer", Cause::WriteFailed, |wire| wire.keep_time())
     }
 
-    /// Waits until the connection has ended and everything has been written and told. Somebody else has to
-    /// read, to write and to keep the time.
+    /// Blocks until the connection has ended, all output has been written and all events have been delivered. Other
+    /// threads have to read, write and handle timeouts.
     ///
     /// # Errors
     ///
-    /// What went wrong while reading or writing, and [`TimedOut`](ErrorKind::TimedOut) if the peer stopped
-    /// reading before it had everything. That it has gone is no error.
+    /// The first read or write error, and [`TimedOut`](ErrorKind::TimedOut) if the peer stopped reading before the
+    /// end of the output. A peer that disconnects is no error.
     pub fn wait(&self) -> io::Result<()> {
         self.ended().notified().wait();
         self.failure()
     }
 
-    /// Starts a thread. Should it panic, because a stream of the application's does, the connection
-    /// has failed.
+    /// Starts a thread. If it panics, because a stream of the application does, the connection has failed.
     fn spawn(
         self: &Arc<Self>,
         name: &str,
@@ -131,19 +130,20 @@ impl<M: Machine> Wire<M> {
                 }
             }
         }
-        // The other side may wait for this to see the end.
+        // The peer may wait for the end of this stream.
         drop(writer);
         self.stop_writing();
     }
 
-    /// Writes everything, also to a stream that somebody has set to not block.
+    /// Writes all bytes, also to a stream in non-blocking mode.
     fn write_all(&self, writer: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
-        // A pipe takes nothing rather than a part, so that a slow peer is seen to read only between pieces.
+        // A pipe accepts a piece as a whole or not at all, so progress of a slow peer is visible only between
+        // pieces.
         let mut is_first = true;
         for mut piece in bytes.chunks(PIECE_BYTES) {
             while !piece.is_empty() {
                 if !is_first && !self.note_write() {
-                    // It has been given up meanwhile.
+                    // The output has been given up in the meantime.
                     return Err(ErrorKind::TimedOut.into());
                 }
                 is_first = false;
@@ -156,14 +156,14 @@ impl<M: Machine> Wire<M> {
         patiently(|| writer.flush())
     }
 
-    /// Hands out what time brings about, until the connection has ended.
+    /// Handles timeouts until the connection has ended.
     fn keep_time(self: &Arc<Self>) {
         let parker = Parker::new();
         let mut before = None;
         while let Timing::Until(deadline) = self.poll_time(&parker.context()) {
             let is_woken = parker.park(deadline);
             if !is_woken && deadline == before {
-                // Nothing was due, so the clock stands still while the time passes.
+                // Nothing was due, so the clock is stopped while the thread's time passes.
                 thread::sleep(WOULD_BLOCK);
             }
             before = deadline.filter(|_| !is_woken);
@@ -171,7 +171,7 @@ impl<M: Machine> Wire<M> {
     }
 }
 
-/// Does something with a stream again and again while it says that it would have to wait.
+/// Repeats an operation while its stream returns `WouldBlock`.
 fn patiently<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match act() {

@@ -1,4 +1,4 @@
-//! When things are due, and when everything is over.
+//! Deadlines, and the end of a connection.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -11,32 +11,33 @@ use crate::machine::Machine;
 use crate::output::Writing;
 use crate::wire::{State, Wire};
 
-/// How long handlers of events that came before the end may take after it.
+/// How long the handlers of events that arrived before the end may take after it.
 const LAST_EVENTS: Duration = Duration::from_secs(2);
 
-/// A connection that has ended and still has something to write or to tell.
+/// The state of a closed connection that still has output to write or events to deliver.
 pub(crate) struct Closing {
-    /// When it has ended.
+    /// The time at which the connection closed.
     since: Instant,
-    /// When everything had been written.
+    /// The time at which all output had been written.
     written: Option<Instant>,
     has_ended: bool,
 }
 
-/// What somebody who waits for deadlines has to do.
+/// The next step of the task that handles timeouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "there is more to do, or there is not")]
 pub enum Timing {
-    /// Ask again at this time, or when woken.
+    /// Poll again at this time, or when woken.
     Until(Option<Monotonic>),
-    /// Nothing: everything is over.
+    /// Nothing: the connection has ended.
     Over,
 }
 
 impl<M: Machine> Wire<M> {
-    /// Does what is due, and says when to ask again. Whoever asks is woken if that is to be sooner.
+    /// Handles the due timeouts, and returns when to poll again. The waker is called if that time moves forward.
     ///
-    /// For adapters that keep the time of many connections in one place; [`Drive`](crate::Drive) keeps that of one.
+    /// For adapters that handle the timeouts of many connections in one place; [`Drive`](crate::Drive) handles
+    /// those of one.
     pub fn poll_time(self: &Arc<Self>, context: &Context<'_>) -> Timing {
         let mut state = self.lock();
         self.settle(&mut state, self.clock.now());
@@ -48,14 +49,14 @@ impl<M: Machine> Wire<M> {
         if is_over {
             return Timing::Over;
         }
-        // One that the clock cannot reach is none.
+        // A deadline that the clock cannot represent is never reached.
         Timing::Until(deadline.and_then(|deadline| self.clock.monotonic(deadline)))
     }
 
-    /// Whoever drives the connection looks at everything now, and need not be woken for it.
+    /// Drops the wakers of the driver, which is about to poll everything itself.
     pub(crate) fn forget_driver(&self, is_reader: bool, is_writer: bool) {
         let mut state = self.lock();
-        // What this one does not do is done by others.
+        // Streams that this driver does not own have other tasks.
         let reader = if is_reader { state.reader.take() } else { None };
         let writer = if is_writer { state.output.writer.take() } else { None };
         let timer = state.timer.take();
@@ -63,8 +64,8 @@ impl<M: Machine> Wire<M> {
         drop((writer, timer, reader));
     }
 
-    /// Reads no further than to the end of the connection. Without this, a client does: a server that is
-    /// shut down may still be writing, and would die of a broken pipe instead of ending.
+    /// Stops reading at the end of the connection. By default a client continues: a server that shuts down may
+    /// still be writing, and would die of a broken pipe instead of ending.
     pub fn stop_reading(self: &Arc<Self>) {
         self.act(|state| {
             state.output.has_stopped_reading = true;
@@ -83,8 +84,8 @@ impl<M: Machine> Wire<M> {
         Poll::Pending
     }
 
-    /// Nobody reads, writes or keeps the time any more: it ends at once, every call ends, and handlers find out.
-    /// Nothing happens if everything is over.
+    /// Ends the connection at once, because no task reads, writes or handles timeouts any more: every call ends,
+    /// and handlers are notified. Has no effect after the end.
     pub fn abandon(self: &Arc<Self>) {
         let mut state = self.lock();
         state.output.writing = Writing::Over;
@@ -109,7 +110,7 @@ impl<M: Machine> Wire<M> {
         deadlines.min()
     }
 
-    /// Until when what is left at the end may take.
+    /// Returns the deadline of the current step of closing.
     fn closing_deadline(&self, state: &State<M>, closing: &Closing) -> Option<Instant> {
         match closing.written {
             _ if closing.has_ended => None,
@@ -122,8 +123,8 @@ impl<M: Machine> Wire<M> {
         }
     }
 
-    /// Finds out whether everything is over. Writing may take as long as the peer goes on reading, and may
-    /// pause for `patience`.
+    /// Advances the end of a closed connection. Writing may take as long as the peer keeps reading with pauses of
+    /// at most `patience`.
     pub(crate) fn check_end(&self, state: &mut State<M>, now: Instant) {
         if state.machine.phase() != Phase::Closed || state.has_ended() {
             return;
@@ -165,20 +166,20 @@ impl<M: Machine> Wire<M> {
         closing
     }
 
-    /// What went wrong while reading or writing, told once; [`TimedOut`](ErrorKind::TimedOut) if the peer
-    /// stopped reading before it had everything. That it has gone is no error.
+    /// Returns the first read or write error, once; [`TimedOut`](ErrorKind::TimedOut) if the peer stopped reading
+    /// before the end of the output. A peer that disconnects is no error.
     pub(crate) fn failure(&self) -> io::Result<()> {
         self.lock().output.failure.take().map_or(Ok(()), Err)
     }
 }
 
 impl<M: Machine> State<M> {
-    /// Whether everything is over.
+    /// Whether the connection has ended completely.
     pub(crate) fn has_ended(&self) -> bool {
         self.closing.as_ref().is_some_and(|closing| closing.has_ended)
     }
 
-    /// Whether there is output that has not been written and still may be, or a stream that has not been closed.
+    /// Whether output may still be written, or a stream has not been closed.
     fn is_unwritten(&self) -> bool {
         match self.output.writing {
             Writing::Idle => self.output.is_attached || !self.out.is_done(),

@@ -1,15 +1,15 @@
-//! Says what happens on a connection to `tracing`, if the feature with that name is on. Methods, ids and
-//! reasons are said, payloads never: the `Debug` of events shows kinds and lengths.
+//! Emits `tracing` events for the activity of a connection, if the feature `tracing` is enabled. The events contain
+//! methods, ids and reasons, but no payloads: the `Debug` output of protocol events shows kinds and lengths only.
 
 use mcp_sansio::{CallId, Cause, IncomingId, Outcome};
 
 use crate::machine::Machine;
 
-/// Where these events come from.
+/// The target of all events.
 #[cfg(feature = "tracing")]
 const TARGET: &str = "mcp";
 
-/// A request goes to its handler.
+/// A request is passed to its handler.
 pub(crate) fn request<M: Machine>(id: IncomingId, request: &M::Request) {
     #[cfg(feature = "tracing")]
     {
@@ -19,14 +19,14 @@ pub(crate) fn request<M: Machine>(id: IncomingId, request: &M::Request) {
     _ = (id, request);
 }
 
-/// A request of the peer has been answered by its handler.
+/// A handler has responded to a request of the peer.
 pub(crate) fn answered(id: IncomingId) {
     #[cfg(feature = "tracing")]
     tracing::debug!(target: TARGET, ?id, "a request has been answered");
     _ = id;
 }
 
-/// A handler has ended without answering its request.
+/// A handler has ended without a response to its request.
 pub(crate) fn unanswered(id: IncomingId) {
     #[cfg(feature = "tracing")]
     tracing::warn!(target: TARGET, ?id, "a handler has not answered its request");
@@ -40,14 +40,14 @@ pub(crate) fn call_ended(call: CallId, outcome: &Outcome<'_>) {
     _ = (call, outcome);
 }
 
-/// Something else has happened.
+/// Another protocol event.
 pub(crate) fn event<M: Machine>(event: &M::Event) {
     #[cfg(feature = "tracing")]
     tracing::debug!(target: TARGET, ?event, "an event");
     _ = event;
 }
 
-/// The connection, or its input, is over.
+/// The connection, or its input, has ended.
 pub(crate) fn disconnected(cause: Cause) {
     #[cfg(feature = "tracing")]
     tracing::debug!(target: TARGET, %cause, "disconnected");

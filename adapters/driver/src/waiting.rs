@@ -1,4 +1,4 @@
-//! Something that takes its time, for code that awaits and for code that blocks.
+//! [`Waiting`]: a boxed future for both asynchronous and blocking code.
 
 use std::fmt;
 use std::future::Future;
@@ -7,19 +7,20 @@ use std::task::{Context, Poll};
 
 use crate::block::block_on;
 
-/// Something that takes its time: `await` it, or [`wait`](Self::wait) for it.
+/// A boxed future: `await` it, or block with [`wait`](Self::wait).
 #[must_use = "it does nothing unless it is awaited"]
 pub struct Waiting<'w, T> {
     future: Pin<Box<dyn Future<Output = T> + Send + 'w>>,
 }
 
 impl<'w, T> Waiting<'w, T> {
-    /// Something that takes as long as this future.
+    /// Boxes a future.
     pub fn new(future: impl Future<Output = T> + Send + 'w) -> Self {
         Self { future: Box::pin(future) }
     }
 
-    /// Waits on this thread. What is of an asynchronous runtime has to be driven by others meanwhile.
+    /// Blocks the current thread until the future is ready. If the future depends on an asynchronous runtime, other
+    /// threads have to drive that runtime in the meantime.
     pub fn wait(self) -> T {
         block_on(self.future)
     }

@@ -1,9 +1,9 @@
-//! Those who wait for something.
+//! [`Wakers`]: a set of registered wakers.
 
 use std::mem::{replace, take};
 use std::task::{Context, Waker};
 
-/// The name of somebody who waits, which is kept by the future that does, and given back when that is dropped.
+/// The registration of a waiting future. The future owns it and removes it when dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Place(Option<u64>);
 
@@ -11,10 +11,10 @@ impl Place {
     pub(crate) const NONE: Self = Self(None);
 }
 
-/// Wakers of those who wait, one for each. Mostly nobody does, which takes no memory.
+/// The wakers of waiting futures, one per future. An empty set allocates no memory.
 ///
-/// Wakers are given back rather than dropped or woken here, because either can run what is somebody else's, and
-/// there is a lock around this.
+/// The set returns wakers instead of waking or dropping them, because either can run foreign code, and the caller
+/// holds a lock around the set.
 #[derive(Debug, Default)]
 pub(crate) struct Wakers {
     waiting: Option<Box<Waiting>>,
@@ -23,12 +23,12 @@ pub(crate) struct Wakers {
 #[derive(Debug, Default)]
 struct Waiting {
     next: u64,
-    /// By their names, which count up: a new one stands last.
+    /// Sorted by registration number. Numbers increase, so a new waker is appended.
     wakers: Vec<(u64, Waker)>,
 }
 
 impl Waiting {
-    /// Where the waker with this name is, or would be.
+    /// Returns the index of the waker with this number, or its insertion point.
     fn find(&self, place: u64) -> Result<usize, usize> {
         self.wakers.binary_search_by_key(&place, |(name, _)| *name)
     }
@@ -39,7 +39,7 @@ impl Wakers {
         Self { waiting: None }
     }
 
-    /// Whoever polls with this context is to be woken. Gives back the waker that it had before.
+    /// Registers the waker of `context`. Returns the waker that it replaces.
     #[must_use = "it is to be dropped without the lock"]
     pub(crate) fn register(&mut self, place: &mut Place, context: &Context<'_>) -> Option<Waker> {
         let waiting = self.waiting.get_or_insert_default();
@@ -58,7 +58,7 @@ impl Wakers {
         }
     }
 
-    /// Somebody does not wait any more.
+    /// Removes the waker of a future that no longer waits.
     #[must_use = "it is to be dropped without the lock"]
     pub(crate) fn remove(&mut self, place: &Place) -> Option<Waker> {
         let waiting = self.waiting.as_mut()?;
@@ -70,9 +70,9 @@ impl Wakers {
         self.waiting.as_ref().is_none_or(|waiting| waiting.wakers.is_empty())
     }
 
-    /// Takes out all of them, to be woken where no lock is held.
+    /// Removes and returns all wakers. The caller wakes them without a lock.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
-        // Their names are not given to others: those who have them may still wait.
+        // The numbers are not reused: their owners may still wait.
         let wakers = self.waiting.as_mut().map(|waiting| take(&mut waiting.wakers));
         wakers.into_iter().flatten().map(|(_, waker)| waker)
     }

@@ -1,8 +1,8 @@
-//! A machine and its outbox behind one lock, and what follows from what happens to them.
+//! [`Wire`]: a machine and its outbox behind one lock, with the side effects of each operation.
 //!
-//! Nobody holds the lock while running a handler, waking a task or dropping what belongs to the application.
-//! What has to be done about these is noted in [`AfterUnlock`] and done when the lock has been given back. What
-//! comes in is in `deliver`, what goes out in `output`, and when things are due in `timing`.
+//! The lock is never held while a handler runs, a task is woken or a value of the application is dropped. Such side
+//! effects are collected in [`AfterUnlock`] and run after the lock is released. Input is in `deliver`, output in
+//! `output`, and deadlines are in `timing`.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,73 +37,74 @@ use crate::timing::Closing;
 use crate::trace;
 use crate::wakers::{Place, Wakers};
 
-/// How many of the largest frames may wait as events.
+/// The number of frames of the largest size whose data may wait as events.
 const WAITING_FRAMES: usize = 4;
 
-/// How many handlers of a server run at the same time unless it is said otherwise.
+/// The default limit of handlers of a server that run at the same time.
 const SERVER_HANDLERS: usize = 64;
 
-/// How many requests of a server a client serves at the same time unless it is said otherwise.
+/// The default limit of a server's requests that a client serves at the same time.
 const CLIENT_HANDLERS: usize = 16;
 
-/// How long a server that does not read may hold up the end of its client.
+/// How long a server that does not read may delay the end of its client.
 const CLIENT_PATIENCE: Duration = Duration::from_millis(500);
 
-/// The text of the error for a request that its handler has not answered.
+/// The error text for a request whose handler gave no response.
 pub(crate) const UNANSWERED: &str = "the request was not answered";
 
-/// A connection, without its streams: what reads, writes, waits and serves shares it.
+/// A connection without its streams, shared by the code that reads, writes, handles timeouts and serves requests.
 ///
-/// It is for adapters. Those who use one see [`Handle`] and [`Exchange`].
+/// This type is for adapters. Applications use [`Handle`] and [`Exchange`].
 pub struct Wire<M: Machine> {
     pub(crate) state: Mutex<State<M>>,
     pub(crate) clock: Clock,
     pub(crate) limits: Arc<Limits>,
     pub(crate) tasks: Option<SharedTasks>,
-    /// How long the peer may pause reading when everything is over but for the last of the output.
+    /// How long the peer may pause reading while only the last output remains.
     pub(crate) patience: Duration,
-    /// Everything is over.
+    /// Raised when everything has ended.
     ended: Signal,
 }
 
 pub(crate) struct State<M: Machine> {
     pub(crate) machine: M,
     pub(crate) out: Out,
-    /// How much of it is beyond its limit, and was let in all the same.
+    /// The length that the outbox has reached because responses are always accepted. It replaces the limit of the
+    /// outbox while it is larger.
     excess: usize,
     pub(crate) output: Output,
     pub(crate) requests: Requests<M>,
     pub(crate) events: Events<M>,
     pub(crate) calls: Calls,
-    /// Requests that nobody has answered and for whose refusal, with this text, there was no room yet.
+    /// Requests without a response whose refusal, with this text, did not fit into the outbox yet.
     pub(crate) unanswered: Vec<(IncomingId, &'static str)>,
     pub(crate) host_requests: PendingHostRequests,
-    /// Changes that the peer is to be told of, and for which there was no room yet.
+    /// The change notifications that did not fit into the outbox yet.
     pub(crate) changes: Changes<M>,
-    /// How opening the connection went.
+    /// The result of opening the connection.
     pub(crate) opening: Opening<M>,
     pub(crate) closing: Option<Box<Closing>>,
     pub(crate) jobs: Jobs<M>,
-    /// Whoever waits for deadlines, and the one that it knows of.
+    /// The waker of the task that handles timeouts, and the deadline that it knows.
     pub(crate) timer: Option<(Waker, Option<Instant>)>,
-    /// Whoever reads, and waits for room for the next request.
+    /// The reader that waits for room for the next request.
     pub(crate) reader: Option<Box<Reader>>,
-    /// Those who wait for room in the outbox.
+    /// The futures that wait for room in the outbox.
     pub(crate) room: Wakers,
     pub(crate) http: HttpState,
     pub(crate) after: AfterUnlock,
 }
 
-/// What opening the connection is waited for.
+/// The state of the event that reports how opening the connection went.
 pub(crate) enum Opening<M: Machine> {
-    /// Nobody waits for it: it is told like any other event.
+    /// No future waits for it: it is delivered like any other event.
     Told,
     Waited(Option<Waker>),
     Done(Box<M::Event>),
 }
 
 impl Wire<Server> {
-    /// A server, whose handlers run there.
+    /// Creates a server whose handlers run on `runner`.
     pub fn server(
         mut config: ServerConfig,
         options: &ConnectionOptions,
@@ -122,7 +123,8 @@ impl Wire<Server> {
         Self::server_on(server, out, limits, options, clock, Arc::new(runner))
     }
 
-    /// The same for a machine that there is, with outboxes of its own. The limits are those of its configuration.
+    /// As [`server`](Self::server), for an existing machine with its own outboxes. `limits` are those of its
+    /// configuration.
     pub(crate) fn server_on(
         server: Server,
         out: Out,
@@ -143,7 +145,7 @@ impl Wire<Server> {
 }
 
 impl Wire<Client> {
-    /// A client, whose handlers run there.
+    /// Creates a client whose handlers run on `runner`.
     pub fn client(
         client: Client,
         options: &ConnectionOptions,
@@ -154,7 +156,7 @@ impl Wire<Client> {
         Self::client_on(client, out, options, clock, runner)
     }
 
-    /// The same with outboxes of its own.
+    /// As [`client`](Self::client), with other outboxes.
     pub(crate) fn client_on(
         client: Client,
         out: Out,
@@ -172,7 +174,7 @@ impl Wire<Client> {
     }
 }
 
-/// What a role has of its own.
+/// The parts of a connection that differ between the roles.
 struct Setup<M: Machine> {
     out: Out,
     limits: Arc<Limits>,
@@ -210,7 +212,7 @@ impl<M: Machine> Wire<M> {
             http: HttpState::default(),
             after: AfterUnlock::default(),
         };
-        // Those who share tasks have to agree on the time.
+        // Connections that share tasks have to use the same clock.
         let clock = tasks.as_ref().map_or(clock, SharedTasks::clock);
         let (state, ended) = (Mutex::new(state), Signal::default());
         let wire = Arc::new(Self { state, clock, limits, tasks, patience, ended });
@@ -218,22 +220,22 @@ impl<M: Machine> Wire<M> {
         wire
     }
 
-    /// The connection as handlers and callers see it.
+    /// Returns a handle of the connection, for handlers and callers.
     pub fn handle(self: &Arc<Self>) -> Handle<M> {
         Handle::new(self)
     }
 
-    /// Does something with the machine, and then all that follows from it.
+    /// Runs `act` on the machine, and then all side effects.
     pub(crate) fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut M, &mut Out, Instant) -> T) -> T {
         self.act_at(|state, now| act(&mut state.machine, &mut state.out, now))
     }
 
-    /// Does something with everything, and then all that follows from it.
+    /// Runs `act` on the whole state, and then all side effects.
     pub(crate) fn act<T>(self: &Arc<Self>, act: impl FnOnce(&mut State<M>) -> T) -> T {
         self.act_at(|state, _| act(state))
     }
 
-    /// The same with the time.
+    /// As [`act`](Self::act), with the time.
     pub(crate) fn act_at<T>(self: &Arc<Self>, act: impl FnOnce(&mut State<M>, Instant) -> T) -> T {
         let mut state = self.lock();
         let now = self.clock.now();
@@ -243,8 +245,8 @@ impl<M: Machine> Wire<M> {
         result
     }
 
-    /// Answers a request. There is always room for that: what the peer has asked for and the handlers have
-    /// done is in memory anyway, and there is a bound on how many of these run.
+    /// Sends a response. A response always has room: the request of the peer and the work of the handler are in
+    /// memory anyway, and the number of running handlers is limited.
     pub(crate) fn answer<T>(
         self: &Arc<Self>,
         act: impl FnOnce(&mut M, Instant, &mut Out) -> T,
@@ -252,7 +254,7 @@ impl<M: Machine> Wire<M> {
         self.answer_in(|machine, now, out, _| act(machine, now, out))
     }
 
-    /// The same with what is known of the requests that have handlers.
+    /// As [`answer`](Self::answer), with the table of requests.
     pub(crate) fn answer_in<T>(
         self: &Arc<Self>,
         act: impl FnOnce(&mut M, Instant, &mut Out, &mut Requests<M>) -> T,
@@ -265,8 +267,8 @@ impl<M: Machine> Wire<M> {
         })
     }
 
-    /// Does something for which there is always room. What it takes up counts for nothing as long as it is there,
-    /// so that there is room for what the machine says by itself, such as the answer to a ping.
+    /// Runs `act` without the limit of the outbox. The bytes beyond the limit do not count while they are in the
+    /// outbox, so that the machine still has room for its own messages, such as the response to a ping.
     fn without_limit<T>(&self, state: &mut State<M>, act: impl FnOnce(&mut State<M>) -> T) -> T {
         let before = state.out.len();
         state.out.set_limit(usize::MAX);
@@ -283,7 +285,7 @@ impl<M: Machine> Wire<M> {
         state.out.set_limit(self.limits.outbox_bytes.max(state.excess));
     }
 
-    /// Makes a call that somebody will ask about.
+    /// Makes a call whose caller will take the outcome.
     pub(crate) fn call<E>(
         self: &Arc<Self>,
         make: impl FnOnce(&mut M, &mut Out, Instant) -> Result<CallId, E>,
@@ -297,12 +299,12 @@ impl<M: Machine> Wire<M> {
         })
     }
 
-    /// Refuses a request that its handler has not answered, now or as soon as there is room.
+    /// Refuses a request whose handler gave no response, now or as soon as there is room.
     pub(crate) fn refuse_unanswered(self: &Arc<Self>, id: IncomingId) {
         self.act(|state| state.unanswered.push((id, UNANSWERED)));
     }
 
-    /// A handler has returned, and nobody has its exchange any more.
+    /// Frees the slot of a handler that has returned and whose exchange is gone.
     pub(crate) fn finished(self: &Arc<Self>, id: IncomingId) {
         let mut state = self.lock();
         state.requests.finished(id);
@@ -319,24 +321,24 @@ impl<M: Machine> Wire<M> {
         self.release_jobs(state);
     }
 
-    /// How many bytes are kept of the peer: by the machine ([`Counts::kept_bytes`](mcp_sansio::event::Counts::kept_bytes)), and
-    /// of what it has not been sent.
+    /// Returns the number of bytes kept for the peer: the kept bytes of the machine
+    /// ([`Counts::kept_bytes`](mcp_sansio::event::Counts::kept_bytes)) and the unsent output.
     pub fn kept_bytes(&self) -> usize {
         self.lock().kept_bytes()
     }
 
-    /// What phase the machine is in.
+    /// Returns the phase of the machine.
     pub fn phase(&self) -> Phase {
         self.lock().machine.phase()
     }
 
-    /// Says that everything is over: the connection has ended, everything has been written or been given up,
-    /// and everything has been told.
+    /// Returns the signal that everything has ended: the connection is closed, all output has been written or given
+    /// up, and all events have been delivered.
     pub(crate) const fn ended(&self) -> &Signal {
         &self.ended
     }
 
-    /// Whether there is room for more output, or will never be any.
+    /// Ready if there is room for more output, or the connection is closed.
     pub(crate) fn poll_room(&self, place: &mut Place, context: &Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         if state.has_room() {
@@ -348,7 +350,7 @@ impl<M: Machine> Wire<M> {
         Poll::Pending
     }
 
-    /// Does everything that can be done now.
+    /// Processes everything that is due.
     pub(crate) fn settle(self: &Arc<Self>, state: &mut State<M>, now: Instant) {
         while let Some(event) = state.machine.handle_timeout(now, &mut state.out) {
             self.deliver(state, event, 0);
@@ -356,7 +358,7 @@ impl<M: Machine> Wire<M> {
         state.settle_responses(now);
         self.set_limit(state);
         if state.machine.phase() == Phase::Draining {
-            // No more can come than the answers to what is in flight, and those are in memory anyway.
+            // Only responses to requests in flight can follow, and those are in memory anyway.
             self.without_limit(state, |state| {
                 self.settle_tasks(state);
                 state.refuse_all();
@@ -370,10 +372,10 @@ impl<M: Machine> Wire<M> {
         self.check_end(state, now);
     }
 
-    /// Has handlers run for what waits for them.
+    /// Starts handlers for waiting requests and events.
     fn start(self: &Arc<Self>, state: &mut State<M>) {
-        // A peer that does not read gets no new work done. When it has said all that it wants, no more can
-        // come of it than what is here.
+        // A peer that does not read gets no new work done. While the connection drains, no requests follow, so the
+        // remaining work is bounded.
         while (!state.out.is_congested() || state.machine.phase() == Phase::Draining)
             && let Some(started) = state.requests.start()
         {
@@ -387,7 +389,7 @@ impl<M: Machine> Wire<M> {
         }
     }
 
-    /// Gives the lock back and does what follows.
+    /// Releases the lock and runs the side effects.
     pub(crate) fn release(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>) {
         self.note_who_waits(&mut state);
         state.count_kept_bytes();
@@ -402,7 +404,7 @@ impl<M: Machine> Wire<M> {
         }
     }
 
-    /// Gives the lock back and has jobs run, when nothing else can have come of what was done.
+    /// Releases the lock and dispatches jobs, if the operation has no other side effects.
     fn release_jobs(&self, mut state: MutexGuard<'_, State<M>>) {
         let dispatches = state.jobs.begin();
         drop(state);
@@ -411,7 +413,7 @@ impl<M: Machine> Wire<M> {
         }
     }
 
-    /// Finds out who may have something to do now.
+    /// Collects the wakers of the tasks that can continue.
     fn note_who_waits(&self, state: &mut State<M>) {
         state.wake_responses();
         state.wake_requests();
@@ -440,14 +442,14 @@ impl<M: Machine> Wire<M> {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State<M>> {
-        // Payloads are serialised before the lock is taken, so nothing of the application's runs
-        // under it and could panic; and a machine survives a panic unchanged.
+        // Payloads are serialised before the lock is taken, so no code of the application runs under the lock and
+        // could panic. A machine remains valid after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<M: Machine> State<M> {
-    /// How many bytes are kept of the peer: by the machine, and of what it has not been sent.
+    /// Returns the bytes kept for the peer: those of the machine, and the unsent output.
     pub(crate) fn kept_bytes(&self) -> usize {
         self.machine.counts().kept_bytes.saturating_add(self.out.unsent_bytes())
     }
@@ -456,7 +458,7 @@ impl<M: Machine> State<M> {
         !self.out.is_congested() || self.machine.phase() == Phase::Closed
     }
 
-    /// Refuses what nobody has answered, as far as there is room for it.
+    /// Refuses requests without a response, as far as there is room.
     pub(crate) fn refuse_all(&mut self) {
         let Self { machine, out, unanswered, .. } = self;
         unanswered.retain(|(id, text)| {
@@ -475,7 +477,7 @@ impl<M: Machine> fmt::Debug for Wire<M> {
 mod tests {
     use super::*;
 
-    /// There may be many that idle, and this is most of what each of them takes.
+    /// There may be many idle connections, and this is most of the memory of each.
     #[test]
     fn a_connection_is_small() {
         let bytes = size_of::<Wire<Server>>();

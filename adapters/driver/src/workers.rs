@@ -1,4 +1,5 @@
-//! Tasks that run one job after the other, so that a handler that does not wait costs no task of its own.
+//! Worker tasks that run the jobs of handlers one after the other, so that a handler that does not wait needs no
+//! task of its own.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -10,30 +11,31 @@ use crate::asynchronous::{Handler, Spawn, contained};
 use crate::machine::Machine;
 use crate::run::Job;
 
-/// How many jobs a task runs before other tasks of its runtime get their turn.
+/// The number of jobs that a worker runs before it yields to other tasks of the runtime.
 const MOST_IN_A_ROW: u32 = 16;
 
-/// Tasks of a runtime that share the jobs of one handler.
+/// Worker tasks of a runtime that share the jobs of one handler.
 ///
-/// On a runtime with several threads a task is called for each job, by whoever brings the job: a task that is called by
-/// another one may have to wait for the thread of that one. On a runtime with one thread nothing runs at the same time, so
-/// a task takes a job, calls another task only then if more jobs wait, and runs its own: few tasks run all jobs that do not
-/// wait. One task is kept while there is nothing to do.
+/// On a runtime with several threads, the code that pushes a job calls a worker for it. A worker that another
+/// worker calls might have to wait for the thread of that worker. On a runtime with one thread nothing runs in
+/// parallel: a worker takes a job, calls another worker only if more jobs wait, and runs its own job. So a few
+/// workers run all jobs that do not wait. One idle worker is kept.
 pub(crate) struct Workers<M: Machine, H, S> {
     pub(crate) handler: H,
     spawn: S,
-    /// The runtime has several threads.
+    /// Whether the runtime has several threads.
     is_parallel: bool,
     state: Mutex<State<M>>,
 }
 
-/// Invariant: while jobs wait, a task has been called that has not looked yet; on several threads, as many as jobs.
+/// Invariant: while jobs wait, a called worker has yet to look for jobs; on several threads, as many called workers
+/// as jobs.
 struct State<M: Machine> {
     jobs: VecDeque<Job<M>>,
     is_called: bool,
-    /// The number of the task that has nothing to do, and what wakes it.
+    /// The number and the waker of the idle worker.
     idle: Option<(u64, Waker)>,
-    /// The number of the latest task.
+    /// The number of the latest worker.
     latest: u64,
     is_over: bool,
 }
@@ -46,14 +48,14 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Workers<M, H, S> {
         Arc::new(Self { handler, spawn, is_parallel, state: Mutex::new(state) })
     }
 
-    /// Has a job run. It is dropped if the runtime has ended.
+    /// Queues a job. The job is dropped if the runtime has ended.
     pub(crate) fn push(self: &Arc<Self>, job: Job<M>) {
         let mut state = self.lock();
         state.jobs.push_back(job);
         self.call(state);
     }
 
-    /// Sees to it that a task looks for jobs.
+    /// Calls a worker: wakes the idle one or spawns another.
     fn call(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>) {
         if state.jobs.is_empty() || state.is_called && !self.is_parallel {
             return;
@@ -67,14 +69,14 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Workers<M, H, S> {
         let (number, worker_state) = (state.latest, WorkerState::Called);
         drop(state);
         let worker = Worker { workers: Arc::clone(self), number, worker_state, in_a_row: 0 };
-        // Where there is no runtime any more it may panic, which drops the worker and with it the jobs. Those who are
-        // here drop an exchange, for example, and are not to blame.
+        // Without a runtime, `spawn` may panic, which drops the worker and with it the jobs. The panic must not
+        // reach the caller, who may only have dropped an exchange.
         _ = catch_unwind(AssertUnwindSafe(|| self.spawn.spawn(worker.run())));
     }
 }
 
 impl<M: Machine, H, S> Workers<M, H, S> {
-    /// No jobs come any more: the task that has nothing to do ends.
+    /// Ends the queue: no more jobs follow, and the idle worker ends.
     pub(crate) fn end(&self) {
         let mut state = self.lock();
         state.is_over = true;
@@ -84,12 +86,12 @@ impl<M: Machine, H, S> Workers<M, H, S> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<M>> {
-        // Nothing of the application's runs under it.
+        // No code of the application runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One of the tasks.
+/// One worker task.
 struct Worker<M: Machine, H, S> {
     workers: Arc<Workers<M, H, S>>,
     number: u64,
@@ -99,10 +101,10 @@ struct Worker<M: Machine, H, S> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WorkerState {
-    /// It is to look for jobs, and has not done so yet.
+    /// Called, and has not looked for jobs yet.
     Called,
     Working,
-    /// It waits to be called.
+    /// Waits to be called.
     Idle,
 }
 
@@ -112,7 +114,7 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
         while let Some(job) = poll_fn(|context| self.poll_next(context)).await {
             match job {
                 Job::Serve(exchange) => {
-                    // It counts until the handler has returned, also if it gives the exchange away.
+                    // The slot is taken until the handler returns, even if the handler gives the exchange away.
                     let place = exchange.place();
                     contained(async { workers.handler.serve(exchange).await }).await;
                     drop(place);
@@ -130,7 +132,7 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
         }
     }
 
-    /// The next job. `None` if this task is not needed any more.
+    /// Returns the next job; `None` if this worker is no longer needed.
     fn poll_next(&mut self, context: &Context<'_>) -> Poll<Option<Job<M>>> {
         if self.in_a_row == MOST_IN_A_ROW {
             self.in_a_row = 0;
@@ -166,13 +168,13 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
 }
 
 impl<M: Machine, H, S> Worker<M, H, S> {
-    /// Whether it has been called, and otherwise the waker by which it could have been.
+    /// Returns whether the worker has been called; if it is still idle, also takes its waker out.
     fn rise(&self, state: &mut State<M>) -> (bool, Option<Waker>) {
         match self.worker_state {
             WorkerState::Called => (true, None),
             WorkerState::Working => (false, None),
             WorkerState::Idle => {
-                // Another task may have become idle meanwhile.
+                // In the meantime another worker may have become idle.
                 let own = state.idle.take_if(|(number, _)| *number == self.number);
                 (own.is_none(), own.map(|(_, waker)| waker))
             }
@@ -188,7 +190,7 @@ impl<M: Machine, H, S> Drop for Worker<M, H, S> {
             drop(state);
             return drop(old);
         }
-        // Its runtime has ended: there is nobody to run them.
+        // The runtime has ended, so no worker is left to run the jobs.
         state.is_called = false;
         let jobs = std::mem::take(&mut state.jobs);
         drop(state);
@@ -208,7 +210,7 @@ mod tests {
     use crate::asynchronous::{Spawner, Work};
     use crate::{Clock, ConnectionOptions, Exchange, Wire};
 
-    /// A server whose tasks are polled by hand.
+    /// A server whose worker tasks are polled by hand.
     struct Served {
         wire: Arc<Wire<Server>>,
         inbox: Inbox,
@@ -231,12 +233,13 @@ mod tests {
     }
 
     impl Served {
-        /// On one thread.
+        /// A server on one thread.
         fn new() -> Self {
             Self::on(false)
         }
 
-        /// Its tool `wait` is answered when it is cancelled, `panic` is not, and the others are at once.
+        /// A server whose tool `wait` responds when it is cancelled, whose tool `panic` panics, and whose other
+        /// tools respond at once.
         fn on(is_parallel: bool) -> Self {
             let mut config = ServerConfig::new("server", "1");
             config.capabilities.tools = Some(ListChanged::default());
@@ -292,7 +295,7 @@ mod tests {
             }
         }
 
-        /// Polls all tasks, those that come meanwhile included.
+        /// Polls all tasks, including those spawned in the meantime.
         fn poll_all(&self) {
             let mut task = 0;
             while task < self.tasks() {
@@ -305,7 +308,7 @@ mod tests {
             self.spawned.lock().unwrap().len()
         }
 
-        /// How many of them have not ended.
+        /// The number of tasks that have not ended.
         fn living(&self) -> usize {
             self.spawned.lock().unwrap().iter().flatten().count()
         }
@@ -314,7 +317,7 @@ mod tests {
             self.begun.load(Ordering::Relaxed)
         }
 
-        /// The ids that have been answered since this was last asked, and whether with an error.
+        /// The ids of the responses since the last call, and whether each is an error.
         fn answered(&self) -> Vec<(u32, bool)> {
             let mut state = self.wire.lock();
             let text = String::from_utf8(state.out.unsent().to_vec()).unwrap();
@@ -335,17 +338,17 @@ mod tests {
         served.poll(0);
         let ids: Vec<_> = (0..10).map(|id| (id, false)).collect();
         assert_eq!(served.answered(), ids);
-        // A second one was called to help, and is not needed.
+        // A second worker was called to help, and is not needed.
         served.poll_all();
         assert_eq!((served.tasks(), served.living()), (2, 1));
-        // The one that is left is called again.
+        // The remaining worker is called again.
         served.call("quick");
         served.poll_all();
         assert_eq!((served.answered(), served.tasks()), (vec![(10, false)], 2));
     }
 
-    /// On several threads no job waits for a task that another one has to call, as that may hold its thread. A task that
-    /// is faster takes what others were called for.
+    /// On several threads no job waits for a worker that another worker has to call, as that one may occupy its
+    /// thread. A faster worker takes jobs that others were called for.
     #[test]
     fn on_several_threads_whoever_brings_a_job_calls_a_task_for_it() {
         let mut served = Served::on(true);
@@ -367,7 +370,7 @@ mod tests {
         assert_eq!(served.living(), 1);
     }
 
-    /// So that others get their turn with the thread.
+    /// The worker yields, so that other tasks get the thread.
     #[test]
     fn a_task_does_not_run_for_ever() {
         let mut served = Served::new();
@@ -400,7 +403,7 @@ mod tests {
         assert_eq!(served.answered(), [(0, false), (1, true), (2, false)]);
     }
 
-    /// While a task that was called has not looked yet, another one may take the job and have nothing to do.
+    /// Before a called worker looks for jobs, another worker may take the job and become idle.
     #[test]
     fn a_task_that_was_called_for_nothing_leaves_another_one_idle() {
         let mut served = Served::new();
@@ -409,7 +412,7 @@ mod tests {
         served.poll(0);
         served.poll(1);
         assert_eq!((served.answered(), served.living()), (vec![(1, false)], 2));
-        // The second one is idle, and is called. The first one is faster.
+        // The second worker is idle, and is called. The first one is faster.
         served.call("quick");
         served.cancel(0);
         served.poll(0);
@@ -421,7 +424,7 @@ mod tests {
         assert_eq!((served.answered(), served.tasks()), (vec![(3, false)], 2));
     }
 
-    /// Requests are answered also when the runtime ends, before or after a task has looked.
+    /// Requests get a response even if the runtime ends, before or after a worker has looked for jobs.
     #[test]
     fn what_nobody_runs_is_refused() {
         let mut served = Served::new();
@@ -432,7 +435,7 @@ mod tests {
         served.call("quick");
         served.poll_all();
         assert_eq!(served.answered(), [(3, false)]);
-        // The task is idle, is called, and ends before it has looked.
+        // The worker is idle, is called, and ends before it has looked for jobs.
         served.call("quick");
         let ended = std::mem::take(&mut *served.spawned.lock().unwrap());
         drop(ended);

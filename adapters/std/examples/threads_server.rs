@@ -1,7 +1,7 @@
-//! A server for many clients on a socket, that blocks: a few threads for each of them, and no runtime.
+//! A blocking server for many clients on a socket: a few threads per client, and no runtime.
 //!
-//! Usage: `cargo run -p mcp-sansio-std --example threads_server [ADDRESS]`, by default `localhost:0`, which
-//! takes any port that is free and says which.
+//! Usage: `cargo run -p mcp-sansio-std --example threads_server [ADDRESS]`. The default address, `localhost:0`,
+//! selects a free port, and the program prints it.
 
 use std::net::{TcpListener, TcpStream};
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! Handlers that run on threads.
+//! [`Handler`]: handlers that run on threads.
 
 use std::future::{Future, ready};
 use std::pin::Pin;
@@ -9,9 +9,9 @@ use std::time::Duration;
 use mcp_sansio::{ErrorCode, RespondError, Server};
 use mcp_sansio_driver::{Exchange, Handle, Job, Machine, Pool, Run, Sleep};
 
-/// Serves requests and hears of everything else.
+/// A handler of requests and events.
 ///
-/// A function that takes an [`Exchange`] and returns what answering it gave is a handler:
+/// A function that takes an [`Exchange`] and returns the result of responding is a handler:
 ///
 /// ```
 /// use mcp_sansio::{ErrorCode, RespondError};
@@ -31,19 +31,19 @@ use mcp_sansio_driver::{Exchange, Handle, Job, Machine, Pool, Run, Sleep};
     note = "`Router`, made of tools, prompts and resources, is one too"
 )]
 pub trait Handler<M: Machine = Server>: Send + Sync + 'static {
-    /// Serves a request, on a thread of a pool. It may take its time, call the other side and wait
-    /// for it; other requests are served meanwhile, by other threads as soon as this one has taken half a millisecond.
+    /// Serves a request, on a thread of a pool. It may take long, call the peer and block for the result. Other
+    /// requests are served in the meantime, by other threads once this one has taken half a millisecond.
     fn serve(&self, exchange: &Exchange<M>);
 
-    /// Told of the connection before anything happens on it: keep the handle to end it from elsewhere.
+    /// Called with the connection before its first event. Keep the handle to end the connection from elsewhere.
     fn begin(&self, handle: &Handle<M>) {
         _ = handle;
     }
 
-    /// Told of everything that is not a request, one after the other in the order it came.
+    /// Called with each event, which excludes requests, one after the other in order of arrival.
     ///
-    /// Events that come while 1024 others wait, or as many bytes as four of the largest frames have,
-    /// are dropped; those that tell of the end are not.
+    /// Events are dropped while 1024 others wait, or events with as many bytes as four frames of the largest size.
+    /// Events that report the end of the connection are never dropped.
     fn event(&self, handle: &Handle<M>, event: M::Event) {
         _ = (handle, event);
     }
@@ -54,19 +54,19 @@ where
     F: Fn(&Exchange<M>) -> Result<(), RespondError> + Send + Sync + 'static,
 {
     fn serve(&self, exchange: &Exchange<M>) {
-        // What can go wrong is that nobody wants the answer any more, or that it cannot be written;
-        // in the latter case the exchange answers for itself.
+        // The possible errors are that the response is no longer wanted, or that it cannot be serialised. In the
+        // latter case the dropped exchange responds with an error.
         _ = self(exchange);
     }
 }
 
-/// A handler that offers nothing.
+/// A handler that rejects every request.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct RefuseAll;
 
 impl RefuseAll {
-    /// The handler.
+    /// Creates the handler.
     pub const fn new() -> Self {
         Self
     }
@@ -78,7 +78,7 @@ impl<M: Machine> Handler<M> for RefuseAll {
     }
 }
 
-/// Runs a handler on threads that are kept for the next request.
+/// Runs a handler on threads, which are reused for further requests.
 pub(crate) struct Threads<M: Machine, H> {
     handler: Arc<H>,
     pool: Pool<Job<M>>,
@@ -88,14 +88,14 @@ impl<M: Machine, H: Handler<M>> Threads<M, H> {
     pub(crate) fn new(handler: H) -> Self {
         let handler = Arc::new(handler);
         let served = Arc::clone(&handler);
-        // What panics drops its job, which has been answered by that.
+        // A panic drops the job, which responds to its request with an error.
         let run = move |job| match job {
             Job::Serve(exchange) => served.serve(&exchange),
             Job::Deliver(mut telling) => {
                 let handle = telling.handle().clone();
                 (&mut telling).for_each(|event| served.event(&handle, event));
             }
-            // There are no others.
+            // No other jobs exist in this version.
             _ => {}
         };
         Self { handler, pool: Pool::new("mcp handler", run) }
@@ -112,13 +112,13 @@ impl<M: Machine, H: Handler<M>> Run<M> for Threads<M, H> {
     }
 }
 
-/// Waits by sleeping: what [`Process::end`](crate::Process::end) waits with in a program without a runtime.
+/// A timer that blocks the thread, for [`Process::end`](crate::Process::end) in a program without a runtime.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Sleeps;
 
 impl Sleeps {
-    /// What sleeps.
+    /// Creates the timer.
     pub const fn new() -> Self {
         Self
     }

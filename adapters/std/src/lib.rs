@@ -1,16 +1,16 @@
 //! Blocking std IO for [`mcp_sansio`]: servers on stdio, clients of child processes.
 //!
-//! The protocol is in the core; this crate moves bytes, tells the time, runs handlers on threads and
-//! looks after child processes.
+//! The core implements the protocol. This crate reads and writes streams, supplies the time, runs handlers on
+//! threads and manages child processes.
 //!
 //! - [`serve_stdio`] and [`serve`] serve a client with a [`Handler`].
-//! - [`connect`] and [`spawn`] give a [`Connection`] to a server; its [`Handle`] calls it. What takes its time
-//!   has a method `wait`.
-//! - [`Router`] are tools, prompts and resources as functions: the shortest way to a server.
-//! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
-//! - [`FrameReader`], [`OutboxWriter`] and [`Clock`] are for event loops of your own.
+//! - [`connect`] and [`spawn`] open a [`Connection`] to a server; its [`Handle`] makes calls. Every future has a
+//!   method `wait` that blocks.
+//! - [`Router`] serves tools, prompts and resources from functions. It is the shortest way to a server.
+//! - [`SharedTasks`] stores tasks, which outlive the request that created them and the connection.
+//! - [`FrameReader`], [`OutboxWriter`] and [`Clock`] are for custom event loops.
 //!
-//! Much of it is in [`mcp_sansio_driver`], which the adapters for asynchronous runtimes share.
+//! Much of the implementation is in [`mcp_sansio_driver`], which the adapters for asynchronous runtimes share.
 //!
 //! # Features
 //!
@@ -18,11 +18,11 @@
 //! |---|---|---|
 //! | `client` | yes | [`connect`], [`spawn`], and a crate for signals to child processes |
 //! | `server` | yes | [`serve`], [`serve_stdio`], [`Router`] and [`ConnectionGroup`] |
-//! | `schemars` | no | JSON Schemas of the arguments of tools, from their types; turns `server` on |
-//! | `tracing` | no | events of `tracing` that say what happens on a connection, without payloads |
+//! | `schemars` | no | JSON Schemas of the arguments of tools, derived from their types; turns `server` on |
+//! | `tracing` | no | `tracing` events for the activity of a connection, without payloads |
 //!
-//! A program with one role is built faster without the other one: `default-features = false, features = ["server"]`.
-//! HTTP is in `mcp-sansio-http`; this crate does not turn it on.
+//! A program with a single role compiles faster without the other:
+//! `default-features = false, features = ["server"]`. HTTP is in `mcp-sansio-http`; this crate does not enable it.
 //!
 //! # Example
 //!

@@ -1,12 +1,12 @@
-//! Frames from anything that can be read.
+//! Reads frames from any [`Read`].
 
 use std::io::{self, ErrorKind, Read};
 
 use mcp_sansio::{Frame, Inbox, Limits};
 
-/// Reads frames, blocking, from a stream of lines.
+/// A blocking reader of newline-delimited frames from a stream.
 ///
-/// For an event loop of your own; [`serve`](crate::serve) and [`connect`](crate::connect) bring theirs.
+/// It is for custom event loops; [`serve`](crate::serve) and [`connect`](crate::connect) have their own.
 ///
 /// ```
 /// use mcp_sansio::Limits;
@@ -25,7 +25,7 @@ pub struct FrameReader<R> {
 }
 
 impl<R: Read> FrameReader<R> {
-    /// A reader at the start of a stream.
+    /// Creates a reader at the start of a stream.
     pub fn new(stream: R, limits: &Limits) -> Self {
         Self { stream, inbox: Inbox::new(limits) }
     }
@@ -34,8 +34,8 @@ impl<R: Read> FrameReader<R> {
     ///
     /// # Errors
     ///
-    /// What reading gives, except [`ErrorKind::Interrupted`], after which it tries again. No bytes
-    /// are lost: the next call goes on where this one failed.
+    /// Any error of the stream except [`ErrorKind::Interrupted`], after which the read is repeated. No bytes are
+    /// lost: the next call continues after the failed one.
     pub fn next_frame(&mut self) -> io::Result<Option<Frame<'_>>> {
         while !self.inbox.has_next() && !self.inbox.is_finished() {
             match self.stream.read(self.inbox.space()) {

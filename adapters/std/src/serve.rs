@@ -7,26 +7,26 @@ use mcp_sansio_driver::{Clock, ConnectionOptions, Exchange, Handle, Router, Wait
 
 use crate::handler::{Handler, Threads};
 
-/// Serves one client on a pair of streams, until it is gone and every answer has been written.
+/// Serves one client on a pair of streams, until the client has disconnected and every response has been written.
 ///
-/// Handlers run concurrently, at most 64 at a time. Further requests wait, and a cancellation takes them out again. When
-/// what waits has as many bytes as [`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes) allows, no more is
-/// read until requests have been answered; until then reading goes on whatever handlers and writes do, so
-/// cancellations, responses and pings are not delayed. A request is refused with `-32603` only if handlers that do not
-/// return take all the room, or if there will never be any. While a client does not read its answers, no further requests of
-/// it are begun.
+/// Handlers run concurrently, at most 64 at a time. Further requests wait, and a cancellation removes them from the
+/// queue. Reading continues regardless of handlers and writes, so cancellations, responses and pings are not
+/// delayed. It pauses only while the waiting requests take
+/// [`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes). A request is refused with `-32603` only if
+/// handlers that do not return occupy all the room, or if it would never fit. While a client does not read its
+/// responses, no further requests of that client are started.
 ///
-/// When the input ends and every request has a handler, these have [`Timeouts::drain`](mcp_sansio::config::Timeouts::drain) to
-/// finish. Requests that have no handler yet are waited for as long as handlers return, at least one in a quarter of that
-/// time: `server < file` answers everything. What
-/// they have answered is written as long as the client goes on reading; it may pause for the same time.
-/// The reading thread ends when its read does, which may be later. On a socket, give the writing half
-/// as a [`SocketWriter`](crate::SocketWriter).
+/// When the input ends and every request has a handler, the handlers have
+/// [`Timeouts::drain`](mcp_sansio::config::Timeouts::drain) to finish. Requests without a handler keep waiting as
+/// long as at least one handler returns in a quarter of that time: `server < file` responds to every request. The
+/// remaining responses are written as long as the client keeps reading; it may pause for the same time. The reading
+/// thread ends when its read returns, which may be later. On a socket, pass the writing half as a
+/// [`SocketWriter`](crate::SocketWriter).
 ///
 /// # Errors
 ///
-/// What the system says if it has no threads, if reading or writing fails, or if the client stops
-/// reading before it has everything. A client that goes away is no error.
+/// The error of the operating system if it cannot start a thread, or if reading or writing fails. It also fails if
+/// the client stops reading before the end of the output. A client that disconnects is no error.
 pub fn serve(
     config: ServerConfig,
     reader: impl Read + Send + 'static,
@@ -36,7 +36,7 @@ pub fn serve(
     serve_with(config, &ConnectionOptions::new(), reader, writer, handler)
 }
 
-/// The same with options: tasks, and how many handlers run at the same time.
+/// As [`serve`], with options, for example tasks and the number of handlers that run at the same time.
 ///
 /// # Errors
 ///
@@ -55,9 +55,9 @@ pub fn serve_with(
     wire.wait()
 }
 
-/// Serves one client on standard input and output, as the stdio transport has it.
+/// Serves one client on standard input and output, as the stdio transport defines it.
 ///
-/// Nothing else may be written to standard output meanwhile; standard error is free.
+/// The program must not write anything else to standard output in the meantime; standard error is free.
 ///
 /// # Errors
 ///
@@ -66,7 +66,7 @@ pub fn serve_stdio(config: ServerConfig, handler: impl Handler<Server>) -> io::R
     serve(config, io::stdin(), io::stdout(), handler)
 }
 
-/// The same with options: see [`serve_with`].
+/// As [`serve_stdio`], with options: see [`serve_with`].
 ///
 /// # Errors
 ///

@@ -1,15 +1,15 @@
-//! Sockets, which have to be told that nothing more will be written.
+//! [`SocketWriter`]: sockets whose output has to be closed explicitly.
 
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
 
 /// A socket of which one direction can be closed while the other stays open.
 pub trait HalfClose: Write + Send + 'static {
-    /// Says to the other side that nothing more comes.
+    /// Closes the output, which the peer sees as the end of its input.
     ///
     /// # Errors
     ///
-    /// What the system says, for example that the connection is gone already.
+    /// The error of the operating system, for example if the connection is already closed.
     fn close_output(&self) -> io::Result<()>;
 }
 
@@ -26,11 +26,11 @@ impl HalfClose for std::os::unix::net::UnixStream {
     }
 }
 
-/// The writing half of a socket, which says that it is done when it is dropped.
+/// The writing half of a socket, which closes the output when it is dropped.
 ///
-/// A pipe is closed by dropping its writing end. A socket is not, because the reading half is the same
-/// socket: without this, neither [`serve`](crate::serve) nor
-/// [`Connection::close`](crate::Connection::close) would ever reach the other side.
+/// A pipe is closed by dropping its writing end. A socket is not, because the reading half is the same socket.
+/// Without this type, the peer would not see the end of [`serve`](crate::serve) or
+/// [`Connection::close`](crate::Connection::close).
 ///
 /// ```no_run
 /// use std::net::TcpStream;
@@ -49,7 +49,7 @@ pub struct SocketWriter<S: HalfClose> {
 }
 
 impl<S: HalfClose> SocketWriter<S> {
-    /// Writes to this socket.
+    /// Creates a writer to this socket.
     pub const fn new(socket: S) -> Self {
         Self { socket }
     }
@@ -67,7 +67,7 @@ impl<S: HalfClose> Write for SocketWriter<S> {
 
 impl<S: HalfClose> Drop for SocketWriter<S> {
     fn drop(&mut self) {
-        // If the connection is gone already, so much the better.
+        // The connection may already be closed, which has the same effect.
         _ = self.socket.close_output();
     }
 }

@@ -1,31 +1,30 @@
-//! An outbox into anything that can be written.
+//! Writes an outbox to any [`Write`].
 
 use std::io::{self, ErrorKind, Write};
 
 use mcp_sansio::Outbox;
 
-/// Writes what is in an outbox, blocking.
+/// A blocking writer of outboxes.
 ///
-/// For an event loop of your own that can afford to wait for its peer to read. If both sides wait
-/// for each other, both wait for ever; [`serve`](crate::serve) and
-/// [`connect`](crate::connect) write from a thread of their own.
+/// It is for custom event loops that can block until the peer reads. If both sides wait for each other, they
+/// deadlock; [`serve`](crate::serve) and [`connect`](crate::connect) write from a separate thread.
 #[derive(Debug)]
 pub struct OutboxWriter<W> {
     stream: W,
 }
 
 impl<W: Write> OutboxWriter<W> {
-    /// A writer to a stream.
+    /// Creates a writer to a stream.
     pub const fn new(stream: W) -> Self {
         Self { stream }
     }
 
-    /// Writes everything that is in the outbox and flushes the stream.
+    /// Writes everything in the outbox and flushes the stream.
     ///
     /// # Errors
     ///
-    /// What writing gives, except [`ErrorKind::Interrupted`], after which it tries again. What has
-    /// been written is gone from the outbox, what has not is still there.
+    /// Any error of the stream except [`ErrorKind::Interrupted`], after which the write is repeated. Written bytes
+    /// have left the outbox, all others are still in it.
     pub fn write(&mut self, outbox: &mut Outbox) -> io::Result<()> {
         while !outbox.is_empty() {
             match self.stream.write(outbox.unsent()) {

@@ -1,10 +1,10 @@
-//! A client on tokio: starts a server, or connects to one, lists its tools and calls them at the same time.
+//! A client on tokio: starts a server or connects to one, lists its tools, and calls them concurrently.
 //!
 //! Shows a handle that several tasks share, progress as a stream, a deadline, and a call that is cancelled by
-//! dropping it. It knows the tools of `tokio_server` and calls those that are there.
+//! dropping it. It knows the tools of `tokio_server` and calls those that the server has.
 //!
-//! Usage: `cargo run -p mcp-sansio-tokio --example tokio_client COMMAND [ARGUMENT]...`, or with
-//! `--connect ADDRESS` instead of a command.
+//! Usage: `cargo run -p mcp-sansio-tokio --example tokio_client COMMAND [ARGUMENT]...`, or with `--connect ADDRESS`
+//! instead of a command.
 
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -34,7 +34,7 @@ async fn open(arguments: &[String]) -> Result<Connection, Error> {
     }
 }
 
-/// Calls a tool, tells how far it is, and gives its text.
+/// Calls a tool, prints its progress, and returns its text.
 async fn call(server: &Handle, name: &str, arguments: Value) -> Result<String, Error> {
     let options = CallOptions::new().progress().total(Timeout::After(Duration::from_secs(10)));
     let params = json!({ "name": name, "arguments": arguments });

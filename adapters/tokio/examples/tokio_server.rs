@@ -1,7 +1,7 @@
 //! A server with three tools on tokio: on standard input and output, or for many clients on a socket.
 //!
-//! Shows [`Router`]: tools as functions over types, one that waits, tells how far it is and can be cancelled,
-//! and one that fails.
+//! Shows [`Router`]: tools as typed functions. One of them waits, reports progress and can be cancelled; another
+//! one fails.
 //!
 //! Usage: `cargo run -p mcp-sansio-tokio --example tokio_server [ADDRESS]`, for example `localhost:4000`.
 
@@ -54,10 +54,10 @@ async fn count_down(countdown: Countdown, exchange: Exchange) -> Result<&'static
     for step in 1..=countdown.steps.min(100) {
         tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(50)) => {}
-            // Nobody wants to know any more.
+            // The response is no longer wanted.
             () = exchange.cancelled() => return Err(Failed::new("cancelled")),
         }
-        // Sent only if the client has asked for it.
+        // Sent only if the client requested progress.
         exchange.progress(Progress::new(step).total(countdown.steps))?;
     }
     Ok("lift-off")

@@ -1,4 +1,4 @@
-//! Clients of servers.
+//! Opens connections of clients to servers.
 
 use std::process::{ChildStdin, ChildStdout, Command};
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use tokio::process;
 use crate::runtime::{Sleeps, clock, sleep, spawner};
 use crate::streams::{Reads, Writes};
 
-/// Connects to a server over a pair of streams, and waits until the session is open.
+/// Connects to a server over a pair of streams, and waits until the connection is open.
 ///
-/// The handler serves what the server asks for: at most 16 requests at a time, each in a task of its own.
+/// The handler serves the requests of the server: at most 16 at a time, each in its own task.
 ///
 /// ```
 /// use mcp_sansio::{ClientConfig, ServerConfig};
@@ -36,7 +36,7 @@ use crate::streams::{Reads, Writes};
 ///
 /// # Errors
 ///
-/// [`OpenError`] says why there is no session. It takes at most
+/// [`OpenError`] if the connection could not be opened, after at most
 /// [`Timeouts::handshake`](mcp_sansio::config::Timeouts::handshake).
 pub async fn connect(
     config: ClientConfig,
@@ -47,8 +47,8 @@ pub async fn connect(
     connect_with(config, &ConnectionOptions::new(), reader, writer, handler).await
 }
 
-/// The same with options: tasks, which the server can ask for in a session, and how many handlers run at the
-/// same time.
+/// As [`connect`], with options, for example tasks, which the server can request in a session, and the number of
+/// handlers that run at the same time.
 ///
 /// # Errors
 ///
@@ -67,13 +67,13 @@ pub async fn connect_with(
     Connection::open(config, options, &parts(handler), attach).await
 }
 
-/// Starts a server as a child process and connects to it. Its standard error goes where the
-/// command says, by default to that of this process.
+/// Starts a server as a child process and connects to it. The command sets the destination of its standard error,
+/// by default that of this process.
 ///
-/// A server that has read `server/discover` and ends without an answer is started once more, and asked to
-/// `initialize`: legacy servers may end at any other first message. The handler's
-/// [`begin`](Handler::begin) is called for each process. On Linux, a server that ended before it read the
-/// question is not started again; elsewhere that is known only if the question could not be written.
+/// A server that has read `server/discover` and ends without a response is started a second time, with `initialize`
+/// as the first message: legacy servers may end on any other first message. The handler's [`begin`](Handler::begin)
+/// is called for each process. On Linux, a server that ended before it read the request is not started again; on
+/// other systems, only a failed write of the request is detected.
 ///
 /// ```no_run
 /// use std::process::Command;
@@ -97,8 +97,7 @@ pub async fn connect_with(
 ///
 /// # Errors
 ///
-/// As for [`connect`]. The process has been ended then, as
-/// [`ProcessOptions`](crate::ProcessOptions) says.
+/// As for [`connect`]. The process has been ended according to [`ProcessOptions`](crate::ProcessOptions).
 pub async fn spawn(
     config: ClientConfig,
     command: Command,
@@ -107,7 +106,7 @@ pub async fn spawn(
     spawn_with(config, &ConnectionOptions::new(), command, handler).await
 }
 
-/// The same with options: also for how the process is run and ended.
+/// As [`spawn`], with options, also for how the process is run and ended.
 ///
 /// # Errors
 ///
@@ -130,7 +129,7 @@ fn parts(handler: impl Handler<Client>) -> ClientParts {
     ClientParts::new(clock(), spawner(handler), sleep())
 }
 
-/// Begins to read, to write and to keep the time.
+/// Starts to read, to write and to handle timeouts.
 fn attach(
     wire: &Arc<Wire<Client>>,
     reader: impl AsyncRead + Send + Unpin + 'static,

@@ -1,20 +1,20 @@
 //! tokio for [`mcp_sansio`]: servers and clients on stdio, child processes, sockets and pipes.
 //!
-//! The protocol is in the core; this crate moves bytes, tells the time, runs handlers as tasks and looks after
-//! child processes.
+//! The core implements the protocol. This crate reads and writes streams, supplies the time, runs handlers as tasks
+//! and manages child processes.
 //!
 //! - [`serve_stdio`] and [`serve`] serve a client with a [`Handler`].
-//! - [`connect`] and [`spawn`] give a [`Connection`] to a server; its [`Handle`] calls it. Handles can be cloned
+//! - [`connect`] and [`spawn`] open a [`Connection`] to a server; its [`Handle`] makes calls. Handles can be cloned
 //!   and used from many tasks.
-//! - [`Router`] are tools, prompts and resources as functions: the shortest way to a server.
-//! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
-//! - [`Reader`], [`Writer`] and [`clock`] are for event loops of your own.
+//! - [`Router`] serves tools, prompts and resources from functions. It is the shortest way to a server.
+//! - [`SharedTasks`] stores tasks, which outlive the request that created them and the connection.
+//! - [`Reader`], [`Writer`] and [`clock`] are for custom event loops.
 //!
-//! Any future may be dropped at any time: no byte is lost by that and nothing is left behind. Dropping any value
-//! needs no runtime. Much of it is in [`mcp_sansio_driver`], which the other adapters share.
+//! Any future may be dropped at any time: no bytes are lost, and nothing is left behind. Values can be dropped
+//! without a runtime. Much of the implementation is in [`mcp_sansio_driver`], which the other adapters share.
 //!
-//! A runtime with timers is needed ([`enable_time`](tokio::runtime::Builder::enable_time)), of either kind, and
-//! one with IO for child processes and sockets.
+//! The crate requires a runtime with timers ([`enable_time`](tokio::runtime::Builder::enable_time)), of either
+//! flavor, and with IO for child processes and sockets.
 //!
 //! # Features
 //!
@@ -22,11 +22,11 @@
 //! |---|---|---|
 //! | `client` | yes | [`connect`], [`spawn`], a crate for signals to child processes, and the feature `process` of tokio |
 //! | `server` | yes | [`serve`], [`serve_stdio`], [`Router`] and [`ConnectionGroup`] |
-//! | `schemars` | no | JSON Schemas of the arguments of tools, from their types; turns `server` on |
-//! | `tracing` | no | events of `tracing` that say what happens on a connection, without payloads |
+//! | `schemars` | no | JSON Schemas of the arguments of tools, derived from their types; turns `server` on |
+//! | `tracing` | no | `tracing` events for the activity of a connection, without payloads |
 //!
-//! A program with one role is built faster without the other one: `default-features = false, features = ["server"]`.
-//! HTTP is in `mcp-sansio-http`; this crate does not turn it on.
+//! A program with a single role compiles faster without the other:
+//! `default-features = false, features = ["server"]`. HTTP is in `mcp-sansio-http`; this crate does not enable it.
 //!
 //! # Example
 //!

@@ -9,23 +9,23 @@ use mcp_sansio_driver::asynchronous::{Handler, Spawn, Spawner};
 use mcp_sansio_driver::{Clock, Machine, Sleep, Timer};
 use tokio::runtime::RuntimeFlavor;
 
-/// A clock that stands still when the time of tokio does (`tokio::time::pause`). Connections have one
-/// of their own; give one to [`SharedTasks::with_clock`](crate::SharedTasks::with_clock) in tests that stop the
-/// time.
+/// Returns a clock that stops while the time of tokio is paused (`tokio::time::pause`). Each connection has its own
+/// clock; pass one to [`SharedTasks::with_clock`](crate::SharedTasks::with_clock) in tests that pause the time.
 ///
-/// Where the time stands still it does so for the threads of the runtime; others see that of the operating
+/// The pause applies to the threads of the runtime; on other threads the clock shows the time of the operating
 /// system.
 pub fn clock() -> Clock {
     Clock::with(|| tokio::time::Instant::now().into_std())
 }
 
-/// Runs a handler as tasks of the runtime that polls this.
+/// Returns a runner of a handler, whose tasks run on the current runtime.
 pub fn spawner<M: Machine, H: Handler<M>>(handler: H) -> Spawner<M, H, RuntimeSpawn> {
-    // By its handle, because whoever answers a request from a thread of its own may make room for the next one.
+    // The runtime is addressed by its handle, because a thread outside the runtime may respond to a request and
+    // thereby start the next one.
     Spawner::new(handler, RuntimeSpawn { runtime: tokio::runtime::Handle::current() })
 }
 
-/// Begins tasks of a runtime.
+/// Spawns tasks on a runtime.
 #[derive(Clone, Debug)]
 pub struct RuntimeSpawn {
     runtime: tokio::runtime::Handle,
@@ -60,7 +60,7 @@ impl Timer for Sleeps {
     }
 }
 
-/// Waits with timers of the runtime that polls this, also for those who wait for it elsewhere.
+/// Returns a timer of the current runtime, which can also be awaited outside of it.
 pub fn sleep() -> impl Sleep {
     RuntimeSleep { runtime: tokio::runtime::Handle::current() }
 }
@@ -74,7 +74,7 @@ impl Sleep for RuntimeSleep {
         let sleep = self.runtime.spawn(async move { tokio::time::sleep(time).await });
         Box::pin(async move {
             if sleep.await.is_err() {
-                // The runtime is gone, so this is no task of it.
+                // The runtime has ended, so this thread is not one of its workers.
                 std::thread::sleep(time);
             }
         })

@@ -1,4 +1,4 @@
-//! Streams of tokio.
+//! Adapters for the streams of tokio.
 
 use std::io;
 use std::pin::Pin;
@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use mcp_sansio_driver::{Incoming, Outgoing};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Something to read from.
+/// An input stream.
 #[derive(Debug)]
 pub(crate) struct Reads<R>(pub(crate) R);
 
@@ -23,7 +23,7 @@ impl<R: AsyncRead + Unpin> Incoming for Reads<R> {
     }
 }
 
-/// Something to write to.
+/// An output stream.
 #[derive(Debug)]
 pub(crate) struct Writes<W>(pub(crate) W);
 

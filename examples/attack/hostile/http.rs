@@ -1,4 +1,4 @@
-//! The hostile server behind HTTP.
+//! The hostile server over HTTP.
 
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
@@ -46,7 +46,7 @@ async fn answer(
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let is_post = request.method() == hyper::Method::POST;
     let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    // Numbers of pages are never used twice, also when two requests come at a time.
+    // A page number is never used twice, even by concurrent requests.
     let mut page = pages.fetch_add(1, Ordering::Relaxed);
     let (status, text) = match pages::answer(&body, &mut page) {
         Some(answer) => (200, answer),

@@ -1,14 +1,14 @@
-//! What the hostile server answers.
+//! The responses of the hostile server.
 
 use serde_json::{Value, json};
 
-/// How many tools a page has, and how long the description of each is.
+/// The number of tools on a page, and the length of each description.
 const TOOLS: usize = 100;
 const DESCRIPTION: usize = 10_000;
 
-/// The answer to a message. `None` if there is none, or for what is no request.
+/// Returns the response to a message. `None` if the message is no request.
 ///
-/// It speaks the legacy era only. Every list has another page, with a cursor that was never seen before.
+/// The server is of the legacy era only. Every list has another page, with a new cursor each time.
 pub(super) fn answer(message: &[u8], pages: &mut u64) -> Option<String> {
     let message: Value = serde_json::from_slice(message).ok()?;
     let id = message.get("id")?;

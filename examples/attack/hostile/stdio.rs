@@ -8,7 +8,7 @@ use crate::hostile::pages;
 ///
 /// # Errors
 ///
-/// Those of the pipes.
+/// The errors of the pipes.
 pub(crate) fn serve() -> io::Result<()> {
     let (stdin, mut stdout) = (io::stdin().lock(), io::stdout().lock());
     let mut pages = 0;

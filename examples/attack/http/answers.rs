@@ -1,4 +1,4 @@
-//! Clients that ask, and do not read the answers.
+//! Clients that send requests, and do not read the responses.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::http::client::{Client, connect, connect_narrow, of_modern_call, raw_c
 use crate::http::crowd::{Siege, Tally, crowd};
 use crate::messages;
 
-/// How long a server may take nothing before a connection counts as full.
+/// How long a server may accept no bytes before a connection counts as full.
 const FULL: Duration = Duration::from_millis(300);
 
-/// Has a large text said, and reads only the head of the response.
+/// Calls `echo` with a large text, and reads only the head of the response.
 pub(super) async fn unread(target: Target) -> Result<Siege, Failure> {
     let arguments = json!({"text": messages::text(3 << 20)});
     let body = bytes::Bytes::from(messages::modern_call("unread", "echo", &arguments));
@@ -40,7 +40,7 @@ pub(super) async fn pipelining(target: Target) -> Result<Siege, Failure> {
         async move {
             let mut stream = connect_narrow(&target).await?;
             let mut rest = &requests[..];
-            // Until all of it is taken, or nothing any more.
+            // Until all of it is accepted, or the server stops accepting.
             while !rest.is_empty() {
                 let Ok(written) = timeout(FULL, stream.write(rest)).await else { break };
                 rest = rest.get(written?..).unwrap_or_default();
@@ -59,7 +59,7 @@ pub(super) async fn half_closed(target: Target) -> Result<Siege, Failure> {
         let (target, request) = (target.clone(), request.clone());
         async move {
             let mut stream = connect(&target).await?;
-            // Every other one ends within its body.
+            // Every other connection ends within its body.
             let length = if number.is_multiple_of(2) { request.len() } else { request.len() - 10 };
             stream.write_all(request.get(..length).unwrap_or_default()).await?;
             stream.shutdown().await?;

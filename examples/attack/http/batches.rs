@@ -10,7 +10,7 @@ use crate::http::client::{Client, of_session};
 use crate::http::crowd::{Probe, Siege, Tally, crowd};
 use crate::messages;
 
-/// Batches whose answers wait for one slow call each.
+/// Sends batches whose responses wait for one slow call each.
 pub(super) async fn open_batches(target: Target) -> Result<Siege, Failure> {
     const SESSIONS: usize = 20;
     const BATCHES: usize = 15;
@@ -32,7 +32,7 @@ pub(super) async fn open_batches(target: Target) -> Result<Siege, Failure> {
     Ok(siege)
 }
 
-/// Calls in flight whose ids collide, and pings with such ids.
+/// Makes calls whose ids collide, and sends pings with such ids.
 pub(super) async fn colliding_ids(target: Target) -> Result<Siege, Failure> {
     const IN_FLIGHT: usize = 300;
     let mut ids = collisions::colliding_ids(2 * IN_FLIGHT);
@@ -52,7 +52,7 @@ pub(super) async fn colliding_ids(target: Target) -> Result<Siege, Failure> {
     Ok(siege)
 }
 
-/// A session of a revision that has batches.
+/// Opens a session of a revision with batches.
 async fn session(target: &Target) -> Result<String, Failure> {
     Client::connect(target).await?.open_session("2025-03-26").await
 }

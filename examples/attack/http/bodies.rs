@@ -12,16 +12,16 @@ use crate::http::client::{connect, raw_post};
 use crate::http::crowd::{Siege, Tally, crowd};
 use crate::messages;
 
-/// Longest body that servers take by default.
+/// The longest body that servers accept by default.
 const BODY: usize = 4 << 20;
 
-/// A client may pause for 30 s in a body.
+/// Servers permit a pause of 30 s within a body.
 const PAUSE: Duration = Duration::from_secs(29);
 
-/// How long a server gets to refuse a body before that counts as taken.
+/// How long a server has to refuse a body before the body counts as accepted.
 const REFUSAL: Duration = Duration::from_millis(200);
 
-/// Sends everything but the last 64 bytes of a body on each connection, and then a byte now and then.
+/// Sends a body except its last 64 bytes on each connection, and then single bytes after pauses.
 pub(super) async fn slow_bodies(target: Target) -> Result<Siege, Failure> {
     let body = bytes::Bytes::from(messages::text(BODY - 64));
     let head = raw_post(&target, &[], BODY, "");

@@ -1,4 +1,4 @@
-//! Calls that make the server hold much for long.
+//! Calls that make the server hold much memory for long.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use crate::http::client::{Client, of_modern_call, of_modern_request, of_session}
 use crate::http::crowd::{Siege, Tally, crowd};
 use crate::messages;
 
-/// Most bytes of a text that fits into a body with everything around it.
+/// The largest text that fits into a body with the rest of the message.
 const LARGE: usize = 3_900_000;
 
-/// A server that has not refused a request by then serves it.
+/// A server that has not refused a request after this time serves it.
 const SOON: Duration = Duration::from_millis(400);
 
-/// Subscriptions to many resources with long URIs.
+/// Subscribes to many resources with long URIs.
 pub(super) async fn listens(target: Target) -> Result<Siege, Failure> {
     let body = bytes::Bytes::from(messages::listen("listen", 1000, LARGE / 1000));
     let attacker = |_, tally: Tally| {
@@ -35,7 +35,7 @@ pub(super) async fn listens(target: Target) -> Result<Siege, Failure> {
     Ok(crowd(120, target.until, attacker).await)
 }
 
-/// Calls that take ten minutes, with large arguments.
+/// Makes calls that take ten minutes, with large arguments.
 pub(super) async fn slow_calls(target: Target) -> Result<Siege, Failure> {
     let arguments = json!({"ms": 600_000, "ballast": messages::text(LARGE)});
     let body = bytes::Bytes::from(messages::modern_call("slow", "slow", &arguments));
@@ -49,7 +49,7 @@ pub(super) async fn slow_calls(target: Target) -> Result<Siege, Failure> {
     Ok(crowd(79, target.until, attacker).await)
 }
 
-/// Calls that ask the user something long, who never answers.
+/// Makes calls that ask the user a long question, which the user never answers.
 pub(super) async fn questions(target: Target) -> Result<Siege, Failure> {
     let arguments = json!({"message": messages::text(3 << 20)});
     let body = bytes::Bytes::from(messages::call("question", "test_elicitation", &arguments));
@@ -66,7 +66,7 @@ pub(super) async fn questions(target: Target) -> Result<Siege, Failure> {
     Ok(crowd(120, target.until, attacker).await)
 }
 
-/// Tasks whose results are large, and are not asked for.
+/// Creates tasks with large results that are never requested.
 pub(super) async fn tasks(target: Target) -> Result<Siege, Failure> {
     const SESSIONS: usize = 30;
     const TASKS: usize = 10;
@@ -87,7 +87,7 @@ pub(super) async fn tasks(target: Target) -> Result<Siege, Failure> {
     Ok(crowd(SESSIONS, target.until, attacker).await)
 }
 
-/// Sends a request that stays open: no response for a while is as good as one.
+/// Sends a request that stays open: no response for a while counts as served.
 pub(super) async fn waiting(
     mut client: Client,
     fields: &[(&str, &str)],

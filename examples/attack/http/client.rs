@@ -1,4 +1,4 @@
-//! A client that does what it is told, on one connection.
+//! A scriptable client, on one connection.
 
 use std::io;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::http::Target;
 use crate::{Failure, messages};
 
-/// Longest answer that is read.
+/// The longest response that is read.
 const ANSWER_BYTES: usize = 64 << 20;
 
 /// How long to try to connect.
@@ -26,14 +26,14 @@ const CONNECT: Duration = Duration::from_secs(20);
 /// The header field with the id of a session.
 const SESSION: &str = "Mcp-Session-Id";
 
-/// A connection of HTTP/1.1, closed when it is dropped.
+/// An HTTP/1.1 connection, closed when it is dropped.
 pub(crate) struct Client {
     sender: SendRequest<Full<Bytes>>,
     path: String,
     _connection: JoinSet<()>,
 }
 
-/// An answer that has been read.
+/// A response that has been read.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -54,7 +54,7 @@ impl Client {
         Self::on(stream, target).await
     }
 
-    /// With a socket that takes in little: what its owner does not read stays with the server.
+    /// Connects with a small receive buffer: unread data stays with the server.
     pub(crate) async fn connect_narrow(target: &Target) -> Result<Self, Failure> {
         Self::on(connect_narrow(target).await?, target).await
     }
@@ -66,7 +66,7 @@ impl Client {
         Ok(Self { sender, path: target.path.clone(), _connection: task })
     }
 
-    /// Sends a body with these header fields beside the usual ones, and waits for the head of the response.
+    /// Sends a body with these header fields in addition to the usual ones, and waits for the head of the response.
     pub(crate) async fn send(
         &mut self,
         fields: &[(&str, &str)],
@@ -83,7 +83,7 @@ impl Client {
         Ok(self.sender.send_request(request.body(Full::new(body.into()))?).await?)
     }
 
-    /// Sends a body, and reads the answer.
+    /// Sends a body, and reads the response.
     pub(crate) async fn ask(
         &mut self,
         fields: &[(&str, &str)],
@@ -97,7 +97,7 @@ impl Client {
         Ok(Answer { status, session })
     }
 
-    /// Opens a session of this version. That the server refuses it is a failure.
+    /// Opens a session of this revision. Fails if the server refuses it.
     pub(crate) async fn open_session(&mut self, version: &str) -> Result<String, Failure> {
         let answer = self.ask(&[], messages::initialize(version)).await?;
         let session = answer.session.filter(|_| answer.status == 200).ok_or("no session")?;
@@ -115,12 +115,12 @@ impl Client {
     }
 }
 
-/// The header fields of a session.
+/// Returns the header fields of a session.
 pub(crate) fn of_session(session: &str) -> [(&str, &str); 1] {
     [(SESSION, session)]
 }
 
-/// The header fields of a call of a tool in the modern era.
+/// Returns the header fields of a tool call in the modern era.
 pub(crate) const fn of_modern_call(tool: &str) -> [(&str, &str); 3] {
     of_modern("tools/call", tool)
 }
@@ -129,12 +129,12 @@ const fn of_modern<'v>(method: &'v str, tool: &'v str) -> [(&'v str, &'v str); 3
     [("MCP-Protocol-Version", messages::MODERN), ("Mcp-Method", method), ("Mcp-Name", tool)]
 }
 
-/// The header fields of a request of the modern era that names nothing.
+/// Returns the header fields of a modern request without a name.
 pub(crate) const fn of_modern_request(method: &str) -> [(&str, &str); 2] {
     [("MCP-Protocol-Version", messages::MODERN), ("Mcp-Method", method)]
 }
 
-/// A request as bytes, for attacks that need them: its head and the beginning of its body.
+/// Returns a raw request, for attacks that need the bytes: its head and the beginning of its body.
 pub(crate) fn raw_post(
     target: &Target,
     fields: &[(&str, &str)],
@@ -154,7 +154,7 @@ pub(crate) fn raw_post(
     text.into_bytes()
 }
 
-/// A small call of the modern era as bytes.
+/// Returns a small modern tool call as raw bytes.
 pub(crate) fn raw_call(target: &Target, id: &str) -> Vec<u8> {
     let arguments: Value = serde_json::json!({"a": 1, "b": 2});
     let body = messages::modern_call(id, "add_numbers", &arguments);
@@ -165,7 +165,7 @@ pub(crate) async fn connect(target: &Target) -> Result<TcpStream, Failure> {
     Ok(timeout(CONNECT, TcpStream::connect(target.address)).await??)
 }
 
-/// Connects a socket whose buffer for what it receives is small.
+/// Connects a socket with a small receive buffer.
 pub(crate) async fn connect_narrow(target: &Target) -> Result<TcpStream, Failure> {
     let socket = narrow_socket(target)?;
     Ok(timeout(CONNECT, socket.connect(target.address)).await??)

@@ -1,4 +1,4 @@
-//! Many attackers at once, who stay when they have done what they came for.
+//! Many concurrent attackers, which keep their resources when they are done.
 
 use std::any::Any;
 use std::future::{Future, pending};
@@ -11,10 +11,10 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::Failure;
 
-/// How long an attack may take to build up what it holds, however short its time is.
+/// How long an attack may take to acquire its resources, however short its time is.
 const BEGIN: Duration = Duration::from_secs(6);
 
-/// How many requests or connections of an attack were served, and how many were refused, so far.
+/// The numbers of served and of refused requests or connections of an attack so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally(Arc<Counts>);
 
@@ -22,35 +22,35 @@ pub(crate) struct Tally(Arc<Counts>);
 struct Counts {
     served: AtomicU64,
     refused: AtomicU64,
-    /// Attackers that have done what they came for.
+    /// The attackers that are done.
     done: AtomicU64,
 }
 
 impl Tally {
-    /// Counts one more.
+    /// Counts one request or connection.
     pub(crate) fn add(&self, is_served: bool) {
         let count = if is_served { &self.0.served } else { &self.0.refused };
         count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many there are.
+    /// Returns the total number.
     pub(crate) fn all(&self) -> u64 {
         self.0.served.load(Ordering::Relaxed) + self.0.refused.load(Ordering::Relaxed)
     }
 }
 
-/// An attack that goes on until this is dropped: what it holds of the server, and what it has counted.
+/// An attack that continues until this is dropped: its resources on the server, and its counts.
 #[derive(Default)]
 pub(crate) struct Siege {
     pub(crate) served: u64,
     pub(crate) refused: u64,
-    /// Where the work for a message is measured; a session of its own otherwise.
+    /// The session in which the work for a message is measured; by default a separate one.
     pub(crate) probe: Option<Probe>,
     /// Connections and tasks.
     pub(crate) held: Vec<Box<dyn Any>>,
 }
 
-/// Pings to measure the work with: in this session, with these ids.
+/// Pings that measure the work: in this session, with these ids.
 #[derive(Clone, Debug)]
 pub(crate) struct Probe {
     pub(crate) session: String,
@@ -58,14 +58,14 @@ pub(crate) struct Probe {
 }
 
 impl Probe {
-    /// With an id that is like any other.
+    /// A probe with an ordinary id.
     pub(crate) fn new(session: String) -> Self {
         Self { session, ids: vec!["probe".into()] }
     }
 }
 
-/// Starts so many attackers. Each counts its requests, and keeps what it gives: connections, for example. That one
-/// fails, because the server has closed its connection, is a refusal.
+/// Starts `count` attackers. Each counts its requests, and its output is kept, for example a connection. An
+/// attacker that fails, because the server has closed its connection, counts as refused.
 pub(crate) async fn crowd<A, T>(
     count: usize,
     until: Instant,

@@ -1,4 +1,4 @@
-//! Much of what is not worth an answer.
+//! Floods of invalid or abandoned messages.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -16,7 +16,7 @@ use crate::http::crowd::{Siege, Tally, crowd};
 use crate::messages;
 use crate::noise::noise;
 
-/// Opens streams of HTTP/2 and resets each before it is answered. A connection that the server ends is opened again.
+/// Opens HTTP/2 streams and resets each before its response. Connections that the server closes are opened again.
 pub(super) async fn rapid_reset(target: Target) -> Result<Siege, Failure> {
     let body = messages::modern_call("reset", "add_numbers", &serde_json::json!({"a": 1, "b": 2}));
     let attacker = |_, tally: Tally| {
@@ -33,7 +33,7 @@ pub(super) async fn rapid_reset(target: Target) -> Result<Siege, Failure> {
     Ok(crowd(4, target.until, attacker).await)
 }
 
-/// Resets streams on one connection until it ends, or the attack.
+/// Resets streams on one connection until the connection or the attack ends.
 async fn resets(target: &Target, body: &Bytes, tally: &Tally) -> Result<(), Failure> {
     let stream = TokioIo::new(connect(target).await?);
     let (mut sender, connection) = http2::handshake(TokioExecutor::new(), stream).await?;
@@ -54,18 +54,18 @@ async fn resets(target: &Target, body: &Bytes, tally: &Tally) -> Result<(), Fail
     Ok(())
 }
 
-/// Bodies with ids that are as long as a body may be.
+/// Sends bodies with ids of the largest size that fits.
 pub(super) async fn huge_ids(target: Target) -> Result<Siege, Failure> {
     let body = messages::ping(&messages::text(3_900_000));
     Ok(bodies(&target, body.into(), 30).await)
 }
 
-/// Bodies of nothing but nesting.
+/// Sends bodies that consist of nested arrays.
 pub(super) async fn deep_nesting(target: Target) -> Result<Siege, Failure> {
     Ok(bodies(&target, messages::nesting(4_000_000), 30).await)
 }
 
-/// Bytes that mean nothing: as bodies, and where HTTP is expected.
+/// Sends random bytes: as bodies, and instead of HTTP.
 pub(super) async fn noise_everywhere(target: Target) -> Result<Siege, Failure> {
     let body = Bytes::from(noise(1 << 20));
     let mut siege = bodies(&target, body.clone(), 30).await;
@@ -87,7 +87,7 @@ pub(super) async fn noise_everywhere(target: Target) -> Result<Siege, Failure> {
     Ok(siege)
 }
 
-/// Sends the same body again and again on so many connections, until the attack ends.
+/// Sends the same body repeatedly on several connections, until the attack ends.
 async fn bodies(target: &Target, body: Bytes, connections: usize) -> Siege {
     let attacker = |_, tally: Tally| {
         let (target, body) = (target.clone(), body.clone());

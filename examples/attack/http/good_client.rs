@@ -1,4 +1,4 @@
-//! A good client beside the attack, and how long it has to wait.
+//! A good client during the attack, which measures its waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,13 +13,13 @@ use crate::http::Target;
 use crate::http::client::{Client, of_modern_call, of_session};
 use crate::messages;
 
-/// How often it asks.
+/// The interval between its requests.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// How long it waits for one answer before it tries again.
+/// How long it waits for one response before it tries again.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// It has a thread and a runtime of its own, so that it does not wait for the attackers.
+/// The good client. It has its own thread and runtime, so that it does not wait for the attackers.
 pub(crate) struct GoodClient {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Duration>,
@@ -34,14 +34,14 @@ impl GoodClient {
         Ok(Self { stop, thread })
     }
 
-    /// Stops it. Gives the longest time that it has waited, without an answer in the end or with one.
+    /// Stops the client. Returns its longest wait, whether or not a response ended it.
     pub(crate) fn stop(self) -> Duration {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or(Duration::MAX)
     }
 }
 
-/// A session on a connection of its own, opened again whenever it is lost.
+/// A session on its own connection, opened again whenever it is lost.
 #[derive(Default)]
 struct Session(Option<(Client, String)>);
 
@@ -58,7 +58,7 @@ async fn longest_wait(target: &Target, stop: &AtomicBool) -> Duration {
                 }
             };
             let is_answered = matches!(timeout(PATIENCE, question).await, Ok(Ok(())));
-            // One answer is waited for also when the attack is over.
+            // One response is awaited even after the end of the attack.
             let is_over = stop.load(Ordering::Relaxed) && PERIOD * 20 < began.elapsed();
             if is_answered || is_over {
                 break;
@@ -75,14 +75,14 @@ async fn longest_wait(target: &Target, stop: &AtomicBool) -> Duration {
 }
 
 impl Session {
-    /// Pings in the session.
+    /// Sends a ping in the session.
     async fn ping(&mut self, target: &Target) -> Result<(), Failure> {
         if self.0.is_none() {
             let mut client = Client::connect(target).await?;
             let session = client.open_session("2025-11-25").await?;
             self.0 = Some((client, session));
         }
-        // A session whose client does not wait for its answer is not used any more.
+        // A session whose client has given up on its response is not reused.
         let (mut client, session) = self.0.take().ok_or("no session")?;
         let answer = client.ask(&of_session(&session), messages::ping("good")).await?;
         if answer.is_served() {
@@ -93,7 +93,7 @@ impl Session {
     }
 }
 
-/// A call of the modern era, on a new connection.
+/// A tool call in the modern era, on a new connection.
 async fn call(target: &Target) -> Result<(), Failure> {
     let mut client = Client::connect(target).await?;
     let body = messages::modern_call("good", "add_numbers", &json!({"a": 1, "b": 2}));
@@ -101,7 +101,7 @@ async fn call(target: &Target) -> Result<(), Failure> {
     if answer.is_served() { Ok(()) } else { Err("not served".into()) }
 }
 
-/// A session that is opened and ended again.
+/// Opens a session and ends it again.
 async fn newcomer(target: &Target) -> Result<(), Failure> {
     let mut client = Client::connect(target).await?;
     let session = client.open_session("2025-11-25").await?;

@@ -10,7 +10,7 @@ use crate::http::Target;
 use crate::http::client::connect;
 use crate::http::crowd::{Siege, Tally, crowd};
 
-/// A byte of a field a second on each connection.
+/// Sends one byte of a header field per second on each connection.
 pub(super) async fn slow_heads(target: Target) -> Result<Siege, Failure> {
     let attacker = |_, tally: Tally| {
         let target = target.clone();
@@ -29,7 +29,7 @@ pub(super) async fn slow_heads(target: Target) -> Result<Siege, Failure> {
     Ok(crowd(300, target.until, attacker).await)
 }
 
-/// A field without an end, as fast as it is taken.
+/// Sends an endless header field as fast as the server accepts it.
 pub(super) async fn endless_heads(target: Target) -> Result<Siege, Failure> {
     let chunk = bytes::Bytes::from(vec![b'x'; 64 << 10]);
     let attacker = |_, tally: Tally| {

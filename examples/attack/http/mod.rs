@@ -22,12 +22,12 @@ use crate::Failure;
 use crate::http::crowd::Siege;
 pub(crate) use crate::http::run::{Control, Server, run};
 
-/// What is attacked, and until when.
+/// The attacked server, and the end of the attack.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) address: SocketAddr,
     pub(crate) path: String,
-    /// When the attack ends.
+    /// The time at which the attack ends.
     pub(crate) until: Instant,
 }
 
@@ -37,14 +37,14 @@ type Running = Pin<Box<dyn Future<Output = Result<Siege, Failure>>>>;
 #[derive(Clone, Copy)]
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
-    /// What it does, in one line.
+    /// Its description, in one line.
     pub(crate) does: &'static str,
     attack: fn(Target) -> Running,
 }
 
 macro_rules! attacks {
     ($($name:literal $does:literal $attack:path,)*) => {
-        /// All attacks over HTTP, in the order in which they are made.
+        /// All attacks over HTTP, in the order of their execution.
         pub(crate) const ATTACKS: &[Attack] = &[$(
             Attack { name: $name, does: $does, attack: |target| Box::pin($attack(target)) },
         )*];

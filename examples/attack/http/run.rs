@@ -1,4 +1,4 @@
-//! How an attack over HTTP is made and measured.
+//! Runs and measures an attack over HTTP.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,21 +16,21 @@ use crate::programs::CommandLine;
 use crate::victim::Victim;
 use crate::work;
 
-/// After how many pings to look how much work they were.
+/// The number of pings after which the work is measured.
 const PINGS: usize = 100;
 
 /// How long a ping may take while the work is measured.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long after an attack its victim has to give memory back before that is measured.
+/// How long a victim has to release memory after an attack before that is measured.
 const REST: Duration = Duration::from_millis(300);
 
-/// Where the server is.
+/// The attacked server.
 #[derive(Clone, Debug)]
 pub(crate) enum Server {
-    /// It is started for each attack.
+    /// A program that is started for each attack.
     Program(CommandLine),
-    /// It runs.
+    /// A running server.
     Running { address: SocketAddr, path: String, pid: Option<u32> },
 }
 
@@ -50,16 +50,16 @@ impl Server {
     }
 }
 
-/// A server that is not attacked, to compare with.
+/// The reference: a server that is not attacked.
 pub(crate) enum Control {
-    /// It runs beside the one that is attacked.
+    /// A server that runs beside the attacked one.
     Other(Box<Victim>, Target),
-    /// There is one server only: the processor time of a ping before the first attack, in seconds.
+    /// The processor time of a ping before the first attack, in seconds, if there is only one server.
     Before(Option<f64>),
 }
 
 impl Control {
-    /// The row of the server, and what others are compared with.
+    /// Starts the reference. Returns its row as well.
     pub(crate) async fn start(server: &Server) -> Result<(Measured, Self), Failure> {
         let (victim, target) = server.victim().await?;
         let good = GoodClient::start(&target)?;
@@ -88,7 +88,7 @@ impl Control {
     }
 }
 
-/// Makes an attack on a server.
+/// Runs an attack on a server.
 pub(crate) async fn run(
     attack: &Attack,
     server: &Server,
@@ -127,15 +127,15 @@ pub(crate) async fn run(
     Ok(measured)
 }
 
-/// A session for pings.
+/// Opens a session for pings.
 async fn probe(target: &Target) -> Result<Probe, Failure> {
     let session = Client::connect(target).await?.open_session("2025-03-26").await;
     let session = session.map_err(|failure| format!("before the attack: {failure}"))?;
     Ok(Probe::new(session))
 }
 
-/// The work for a ping as a multiple of the work without the attack. `None` if it cannot be measured, also because pings
-/// are refused.
+/// Returns the work for a ping as a multiple of the work without the attack. `None` if it cannot be measured, for
+/// example because pings are refused.
 async fn times(
     victim: &Victim,
     target: &Target,
@@ -158,7 +158,7 @@ async fn times(
 struct Pings {
     client: Client,
     probe: Probe,
-    /// At which of the ids to go on.
+    /// The index of the next id.
     used: usize,
 }
 
@@ -167,7 +167,8 @@ impl Pings {
         Ok(Self { client: Client::connect(target).await?, probe, used: 0 })
     }
 
-    /// The processor time of a ping in seconds. `None` if it cannot be measured, also because pings are refused.
+    /// Measures the processor time of a ping in seconds. `None` if it cannot be measured, for example because pings
+    /// are refused.
     async fn round(&mut self, victim: &Victim, idle: f64) -> Result<Option<f64>, Failure> {
         let mut is_refused = false;
         let measured = work::round(victim, idle, async || {
@@ -176,8 +177,8 @@ impl Pings {
                 let answer = self.client.ask(&fields, messages::ping(id));
                 let answer =
                     timeout(PATIENCE, answer).await.map_err(|_| "a ping is not answered")?;
-                // A server that closes the connection refuses the ping as well; how long that lasts the good client
-                // sees.
+                // A server that closes the connection refuses the ping as well; the good client measures how long
+                // that lasts.
                 is_refused |= !answer.is_ok_and(|answer| answer.is_served());
                 if is_refused {
                     break;

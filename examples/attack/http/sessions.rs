@@ -1,4 +1,4 @@
-//! Sessions without number, and what they keep.
+//! Very many sessions, and the memory that they keep.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::http::client::{Client, of_session};
 use crate::http::crowd::{Siege, Tally, crowd};
 use crate::messages;
 
-/// Has the server ask something long on event streams that break off before it is read.
+/// Makes the server send a long request on event streams that break off before it is read.
 pub(super) async fn kept_events(target: Target) -> Result<Siege, Failure> {
     let arguments = json!({"message": messages::text(3 << 20)});
     let body = bytes::Bytes::from(messages::call("kept", "test_elicitation", &arguments));
@@ -35,7 +35,7 @@ pub(super) async fn kept_events(target: Target) -> Result<Siege, Failure> {
 /// How long the flood may take, however short the time of an attack is.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Opens sessions on a few connections, 10,000 in all or as many as there is time for.
+/// Opens sessions on a few connections, 10,000 in total or as many as the time allows.
 pub(super) async fn flood(target: Target) -> Result<Siege, Failure> {
     const CONNECTIONS: usize = 20;
     const SESSIONS: u64 = 10_000;

@@ -8,7 +8,7 @@ use crate::messages;
 use crate::stdio::After;
 use crate::stdio::pipe::Pipe;
 
-/// Batches whose answers wait for one slow call each. Every later ping must be as cheap as the first.
+/// Sends batches whose responses wait for one slow call each. Later pings must be as cheap as the first.
 pub(super) async fn open_batches(pipe: &mut Pipe) -> Result<After, Failure> {
     pipe.initialize("2025-03-26").await?;
     for number in 0..1000 {
@@ -21,7 +21,7 @@ pub(super) async fn open_batches(pipe: &mut Pipe) -> Result<After, Failure> {
     Ok(After::ALIVE)
 }
 
-/// Calls in flight whose ids collide, and then pings with such ids.
+/// Makes calls whose ids collide, and then sends pings with such ids.
 pub(super) async fn colliding_ids(pipe: &mut Pipe) -> Result<After, Failure> {
     pipe.initialize("2025-11-25").await?;
     let mut ids = collisions::colliding_ids(1_100);

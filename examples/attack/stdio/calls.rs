@@ -1,4 +1,4 @@
-//! Calls that make the server hold much for long.
+//! Calls that make the server hold much memory for long.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::messages;
 use crate::stdio::After;
 use crate::stdio::pipe::Pipe;
 
-/// How long a server may take nothing before its input counts as full.
+/// How long a server may accept no bytes before its input counts as full.
 const FULL: Duration = Duration::from_millis(500);
 
-/// Subscriptions to many resources with long URIs.
+/// Subscribes to many resources with long URIs.
 pub(super) async fn listens(pipe: &mut Pipe) -> Result<After, Failure> {
     for number in 0..120 {
         pipe.send(messages::listen(&format!("listen-{number}"), 1000, 3_900)).await?;
@@ -23,7 +23,7 @@ pub(super) async fn listens(pipe: &mut Pipe) -> Result<After, Failure> {
     hold(pipe).await
 }
 
-/// Has large texts said, and reads nothing for a while.
+/// Calls `echo` with large texts, and reads nothing for a while.
 pub(super) async fn unread(pipe: &mut Pipe) -> Result<After, Failure> {
     pipe.initialize("2025-11-25").await?;
     let text = messages::text(3 << 20);
@@ -40,7 +40,7 @@ pub(super) async fn unread(pipe: &mut Pipe) -> Result<After, Failure> {
     drain(pipe).await
 }
 
-/// Calls that take ten minutes, with large arguments.
+/// Makes calls that take ten minutes, with large arguments.
 pub(super) async fn slow_calls(pipe: &mut Pipe) -> Result<After, Failure> {
     pipe.initialize("2025-11-25").await?;
     let ballast = messages::text(15 << 20);
@@ -52,7 +52,7 @@ pub(super) async fn slow_calls(pipe: &mut Pipe) -> Result<After, Failure> {
     hold(pipe).await
 }
 
-/// Calls that ask the user something long, who never answers.
+/// Makes calls that ask the user a long question, which the user never answers.
 pub(super) async fn questions(pipe: &mut Pipe) -> Result<After, Failure> {
     pipe.initialize("2025-11-25").await?;
     let message = messages::text(3 << 20);
@@ -65,7 +65,7 @@ pub(super) async fn questions(pipe: &mut Pipe) -> Result<After, Failure> {
     hold(pipe).await
 }
 
-/// Tasks whose results are large, and are not asked for.
+/// Creates tasks with large results that are never requested.
 pub(super) async fn tasks(pipe: &mut Pipe) -> Result<After, Failure> {
     pipe.initialize("2025-11-25").await?;
     let label = messages::text(3 << 20);
@@ -78,7 +78,7 @@ pub(super) async fn tasks(pipe: &mut Pipe) -> Result<After, Failure> {
     hold(pipe).await
 }
 
-/// Holds what has been built up, with a ping now and then.
+/// Holds the acquired resources, with regular pings.
 async fn hold(pipe: &mut Pipe) -> Result<After, Failure> {
     while pipe.goes_on() {
         sleep_until((Instant::now() + Duration::from_millis(50)).min(pipe.until)).await;
@@ -87,16 +87,16 @@ async fn hold(pipe: &mut Pipe) -> Result<After, Failure> {
     Ok(After::ALIVE)
 }
 
-/// Reads what has waited to be read: until the server answers a ping, whose wait does not count, or has closed.
+/// Reads the delayed output until the server responds to a ping, whose wait does not count, or closes its output.
 async fn drain(pipe: &mut Pipe) -> Result<After, Failure> {
     loop {
         let lines = pipe.lines();
-        // A server that nobody reads may give up.
+        // A server whose output is not read may give up.
         if pipe.pings(1, &[]).await.is_err() {
             return Ok(After::Ends);
         }
         sleep(FULL / 2).await;
-        // No other line than the answer to the ping.
+        // The response to the ping was the only line.
         if pipe.lines() == lines + 1 {
             return Ok(After::ALIVE);
         }

@@ -7,7 +7,7 @@ use crate::messages;
 use crate::stdio::After;
 use crate::stdio::pipe::Pipe;
 
-/// The input ends while calls are being served, in the middle of a line. The server has to end by itself.
+/// Ends the input during calls and in the middle of a line. The server has to end by itself.
 pub(super) async fn half_closed(pipe: &mut Pipe) -> Result<After, Failure> {
     pipe.initialize("2025-11-25").await?;
     for number in 0..500 {

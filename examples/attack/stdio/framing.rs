@@ -1,4 +1,4 @@
-//! Lines that are no messages, or bad ones.
+//! Lines that are no messages, or invalid ones.
 
 use bytes::Bytes;
 
@@ -8,7 +8,7 @@ use crate::noise::noise;
 use crate::stdio::After;
 use crate::stdio::pipe::Pipe;
 
-/// Lines that have no end for long.
+/// Sends very long lines.
 pub(super) async fn endless_line(pipe: &mut Pipe) -> Result<After, Failure> {
     let chunk = Bytes::from(vec![b'x'; 1 << 20]);
     loop {
@@ -23,28 +23,28 @@ pub(super) async fn endless_line(pipe: &mut Pipe) -> Result<After, Failure> {
     }
 }
 
-/// Bytes that mean nothing.
+/// Sends random bytes.
 pub(super) async fn noise_instead(pipe: &mut Pipe) -> Result<After, Failure> {
     repeat(pipe, noise(8 << 20).into()).await
 }
 
-/// Messages of nothing but nesting.
+/// Sends messages that consist of nested arrays.
 pub(super) async fn deep_nesting(pipe: &mut Pipe) -> Result<After, Failure> {
     repeat(pipe, messages::nesting(8_000_000)).await
 }
 
-/// Ids that are as long as a line may be.
+/// Sends ids of the largest size that fits on a line.
 pub(super) async fn huge_ids(pipe: &mut Pipe) -> Result<After, Failure> {
     repeat(pipe, messages::ping(&messages::text(15 << 20)).into()).await
 }
 
-/// Pings without number, and nothing is waited for in between.
+/// Sends very many pings without waiting in between.
 pub(super) async fn pipelining(pipe: &mut Pipe) -> Result<After, Failure> {
     let pings = format!("{}\n", messages::ping("pipelined")).repeat(20_000);
     repeat(pipe, pings.into()).await
 }
 
-/// Sends the same again and again, with a ping of a good client after each.
+/// Sends the same message repeatedly, with a ping of a good client after each.
 async fn repeat(pipe: &mut Pipe, message: Bytes) -> Result<After, Failure> {
     loop {
         pipe.send(message.clone()).await?;

@@ -16,17 +16,17 @@ pub(crate) use crate::stdio::run::{Control, run};
 
 type Running<'p> = Pin<Box<dyn Future<Output = Result<After, Failure>> + 'p>>;
 
-/// What has to hold after an attack.
+/// The expected state after an attack.
 #[derive(Clone, Debug)]
 pub(crate) enum After {
-    /// The server still answers pings. The work for one is measured with these ids.
+    /// The server responds to pings. The work for one is measured with these ids.
     Alive { ids: Vec<String> },
-    /// The server ends by itself, because its input has ended or nobody reads its output.
+    /// The server ends by itself, because its input has ended or its output is not read.
     Ends,
 }
 
 impl After {
-    /// Still there, with ids of no meaning.
+    /// The server responds to pings with ordinary ids.
     pub(crate) const ALIVE: Self = Self::Alive { ids: Vec::new() };
 }
 
@@ -34,14 +34,14 @@ impl After {
 #[derive(Clone, Copy)]
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
-    /// What it does, in one line.
+    /// Its description, in one line.
     pub(crate) does: &'static str,
     attack: fn(&mut Pipe) -> Running<'_>,
 }
 
 macro_rules! attacks {
     ($($name:literal $does:literal $attack:path,)*) => {
-        /// All attacks on standard input and output, in the order in which they are made.
+        /// All attacks on standard input and output, in the order of their execution.
         pub(crate) const ATTACKS: &[Attack] = &[$(
             Attack { name: $name, does: $does, attack: |pipe| Box::pin($attack(pipe)) },
         )*];

@@ -1,4 +1,4 @@
-//! The two pipes of a server, and what has come out of it.
+//! The pipes of a server, and counts of its output.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,37 +14,37 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use crate::held::AbortOnDrop;
 use crate::{Failure, messages};
 
-/// How many bytes of a line are looked at: enough for its id.
+/// The number of bytes of a line that are inspected: enough for its id.
 const BEGINNING: usize = 96;
 
-/// How ids of pings begin.
+/// The prefix of the ids of pings.
 const PROBE: &str = "probe-";
 
-/// How long a server may take for an answer before it counts as dead.
+/// How long a server may take for a response before it counts as dead.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The pipes of a server.
 pub(crate) struct Pipe {
     stdin: Option<ChildStdin>,
-    /// What was not taken yet of a line that the server has stopped reading.
+    /// The rest of a line that the server has stopped reading.
     unsent: Bytes,
     output: Arc<Output>,
     pings: u64,
-    /// When the attack ends.
+    /// The time at which the attack ends.
     pub(crate) until: Instant,
-    /// The longest time that a ping has waited for its answer.
+    /// The longest wait for the response to a ping.
     pub(crate) longest: Duration,
-    /// How many messages were sent.
+    /// The number of sent messages.
     pub(crate) sent: u64,
     _reading: AbortOnDrop,
 }
 
-/// What has been read.
+/// Counts of the output that has been read.
 #[derive(Debug, Default)]
 struct Output {
     pongs: AtomicU64,
     lines: AtomicU64,
-    /// Answers with an error.
+    /// The number of error responses.
     errors: AtomicU64,
     is_over: AtomicBool,
     is_paused: AtomicBool,
@@ -67,22 +67,22 @@ impl Pipe {
         }
     }
 
-    /// Whether the attack goes on.
+    /// Whether the attack continues.
     pub(crate) fn goes_on(&self) -> bool {
         Instant::now() < self.until
     }
 
-    /// How many answers with errors have come.
+    /// The number of error responses.
     pub(crate) fn refused(&self) -> u64 {
         self.output.errors.load(Ordering::Relaxed)
     }
 
-    /// How many lines have come.
+    /// The number of lines.
     pub(crate) fn lines(&self) -> u64 {
         self.output.lines.load(Ordering::Relaxed)
     }
 
-    /// Stops reading what the server says, or goes on with that.
+    /// Stops reading the server's output, or resumes it.
     pub(crate) fn pause(&self, is_paused: bool) {
         self.output.is_paused.store(is_paused, Ordering::Relaxed);
     }
@@ -104,8 +104,8 @@ impl Pipe {
         }
     }
 
-    /// Sends bytes, as far as they are taken by then. The rest goes before what is sent next. Says whether all of
-    /// them were taken.
+    /// Sends bytes, as far as the server accepts them before `latest`. The rest precedes the next bytes. Returns
+    /// whether all of them were accepted.
     pub(crate) async fn write_until(
         &mut self,
         latest: Instant,
@@ -132,19 +132,19 @@ impl Pipe {
         }
     }
 
-    /// Ends the input of the server.
+    /// Closes the input of the server.
     pub(crate) fn close(&mut self) {
         self.stdin = None;
     }
 
-    /// Opens a session of this version.
+    /// Opens a session of this revision.
     pub(crate) async fn initialize(&mut self, version: &str) -> Result<(), Failure> {
         self.send(messages::initialize(version)).await?;
         self.send(messages::INITIALIZED).await?;
         self.ping().await
     }
 
-    /// Pings, and waits for the answer.
+    /// Sends a ping, and waits for the response.
     pub(crate) async fn ping(&mut self) -> Result<(), Failure> {
         let began = Instant::now();
         let answered = self.pings(1, &[]).await;
@@ -152,7 +152,7 @@ impl Pipe {
         answered
     }
 
-    /// Sends so many pings with these ids or others, and waits for as many answers.
+    /// Sends pings with these ids or with new ones, and waits for as many responses.
     pub(crate) async fn pings(&mut self, count: u32, ids: &[String]) -> Result<(), Failure> {
         let (pongs, lines) = (self.output.pongs.load(Ordering::Relaxed), self.lines());
         let mut text = String::new();
@@ -178,7 +178,7 @@ impl Output {
         let waiting = async {
             loop {
                 let mut changed = pin!(self.changed.notified());
-                // Hears of everything from now on.
+                // Registers for all notifications from now on.
                 changed.as_mut().enable();
                 let is_over = self.is_over.load(Ordering::Relaxed);
                 if is_there() {
@@ -193,7 +193,7 @@ impl Output {
         timeout(PATIENCE, waiting).await.map_err(|_| "the server does not answer")?
     }
 
-    /// A line has come, which begins like this.
+    /// Counts a line that begins like this.
     fn line(&self, beginning: &[u8]) {
         let text = String::from_utf8_lossy(beginning);
         if text.contains(&format!(r#""id":"{PROBE}"#)) {
@@ -205,7 +205,7 @@ impl Output {
     }
 }
 
-/// Reads what a server says, and keeps only how much that was.
+/// Reads the output of a server, and counts it.
 async fn read(mut stdout: ChildStdout, output: Arc<Output>) {
     let (mut chunk, mut beginning) = (vec![0; 64 << 10], Vec::new());
     loop {

@@ -1,4 +1,4 @@
-//! How an attack on a child process is made and measured.
+//! Runs and measures an attack on a child process.
 
 use std::time::Duration;
 
@@ -12,20 +12,20 @@ use crate::stdio::{After, Attack};
 use crate::victim::Victim;
 use crate::work;
 
-/// After how many pings to look how much work they were.
+/// The number of pings after which the work is measured.
 const PINGS: u32 = 100;
 
-/// How long a server may take to end by itself: five seconds for the calls of `everything_server`, and a little.
+/// How long a server may take to end by itself: five seconds for the calls of `everything_server`, and some margin.
 const END: Duration = Duration::from_secs(8);
 
-/// A server that is not attacked, to compare with.
+/// The reference: a server that is not attacked.
 pub(crate) struct Control {
     victim: Victim,
     pipe: Pipe,
 }
 
 impl Control {
-    /// Starts the server. Gives its row as well.
+    /// Starts the server. Returns its row as well.
     pub(crate) async fn start(command: &CommandLine) -> Result<(Measured, Self), Failure> {
         let (victim, mut pipe) = start(command)?;
         pipe.ping().await?;
@@ -45,7 +45,7 @@ impl Control {
     }
 }
 
-/// Makes an attack on a server.
+/// Runs an attack on a server.
 pub(crate) async fn run(
     attack: &Attack,
     command: &CommandLine,
@@ -57,7 +57,7 @@ pub(crate) async fn run(
     let mut measured = Measured::default();
     measured.name = attack.name;
     let attacked = (attack.attack)(&mut pipe).await;
-    // A process that has ended has no memory to look at.
+    // The memory of a process that has ended cannot be measured.
     measured.memory = victim.memory();
     measured.processor = victim.processor_time();
     let result = match attacked {
@@ -82,8 +82,7 @@ pub(crate) async fn run(
     Ok(measured)
 }
 
-/// The server has to answer a ping, with no more work than one that was not attacked: gives how many times as much it
-/// is.
+/// Checks that the server responds to a ping, and returns the work as a multiple of the work without an attack.
 async fn after(
     victim: &Victim,
     pipe: &mut Pipe,
@@ -101,7 +100,7 @@ fn start(command: &CommandLine) -> Result<(Victim, Pipe), Failure> {
     Ok((victim, Pipe::new(stdin, stdout)))
 }
 
-/// The processor time of a ping in seconds, with these ids or others.
+/// Measures the processor time of a ping in seconds, with these ids or with new ones.
 async fn pings(
     victim: &Victim,
     pipe: &mut Pipe,
@@ -109,7 +108,7 @@ async fn pings(
     idle: f64,
 ) -> Result<Option<f64>, Failure> {
     let mut own = ids.chunks(1).cycle();
-    // One at a time: how many of them a server reads and answers at once depends on the machine as well.
+    // One at a time, because the number of pings that a server handles at once depends on the machine as well.
     let some = async || {
         for _ in 0..PINGS {
             pipe.pings(1, own.next().unwrap_or_default()).await?;

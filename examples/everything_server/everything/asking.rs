@@ -1,7 +1,8 @@
-//! Tools that need something of the client.
+//! Tools that require client input.
 //!
-//! Each is run once to ask, and again with what the client said: in a session of an older revision the
-//! machine asks in between, without one the client makes the same call again. The tools cannot tell.
+//! Each tool runs once to request the input, and again with the client's answer. In the legacy era the machine
+//! sends the requests in between; in the modern era the client repeats its call. The tools do not see the
+//! difference.
 
 use mcp_sansio::capability::{Capability, CapabilitySet};
 use mcp_sansio::error::NotAllowed;
@@ -16,13 +17,13 @@ use mcp_sansio_std::Exchange;
 
 use super::tools::ToolResult;
 
-/// What a tool here comes to.
+/// The result of a tool in this module.
 pub(super) type Answered = Result<(), RespondError>;
 
-/// The key of the only thing that these tools need.
+/// The key of the only input that these tools require.
 const ANSWER: &str = "answer";
 
-/// Asks the client for what a request needs. A client that cannot give it is told so.
+/// Requires client input for a request. A client without the needed capability gets an error that names it.
 pub(super) fn need(exchange: &Exchange<Server>, required: &InputRequired<'_>) -> Answered {
     match exchange.require_input(required) {
         Err(RespondError::NotAllowed(NotAllowed::Capability(missing))) => {
@@ -40,7 +41,7 @@ pub(super) fn need(exchange: &Exchange<Server>, required: &InputRequired<'_>) ->
     }
 }
 
-/// What the client has said to the request with this key, if it has and makes sense.
+/// Returns the client's answer for this key, if there is a valid one.
 pub(super) fn answer<M: Method>(exchange: &Exchange<Server>, key: &str) -> Option<Raw<'static>> {
     let answer = exchange.request().input(key)?.into_owned();
     let makes_sense = answer.parse::<M::Result<'_>>().is_ok();
@@ -54,19 +55,19 @@ pub(super) fn roots(exchange: &Exchange<Server>) -> Answered {
     exchange.respond(&ToolResult::text(uris(&answer).join("\n")))
 }
 
-/// The URIs of a list of roots.
+/// Returns the URIs of a list of roots.
 pub(super) fn uris(answer: &Raw<'_>) -> Vec<String> {
     let list = answer.parse::<<method::ListRoots as Method>::Result<'_>>();
     let list = list.map(|list| list.roots.iter().map(|root| root.uri.to_string()).collect());
     list.unwrap_or_default()
 }
 
-/// Asks a model something.
+/// Creates a sampling request with this text.
 pub(super) fn question(text: String, most_tokens: i64) -> CreateMessageParams<'static> {
     CreateMessageParams::new([SamplingMessage::new(Role::User, Content::text(text))], most_tokens)
 }
 
-/// What the model said.
+/// Returns the text of the model's answer.
 pub(super) fn said(answer: &Raw<'_>) -> String {
     let answer = answer.parse::<<method::CreateMessage as Method>::Result<'_>>();
     let text = answer
@@ -99,7 +100,7 @@ pub(super) fn elicit(
     exchange.respond(&ToolResult::text(format!("{preface} action={action}, content={content}")))
 }
 
-/// Needs a model, and does nothing with it.
+/// Requires a client with a model, without using the model.
 pub(super) fn missing_capability(exchange: &Exchange<Server>) -> Answered {
     if exchange.request().context.capabilities.contains(Capability::Sampling) {
         return exchange.respond(&ToolResult::text("The client has a model"));

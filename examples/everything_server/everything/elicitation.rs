@@ -40,7 +40,7 @@ pub(super) fn user() -> ObjectSchema<'static> {
     form(fields, &["username", "email"])
 }
 
-/// Every kind of field with a value filled in beforehand.
+/// A form with a default value for every kind of field.
 pub(super) fn defaults() -> ObjectSchema<'static> {
     let mut age = NumberSchema::integer();
     age.default = Some(30_u8.into());
@@ -66,7 +66,7 @@ pub(super) fn defaults() -> ObjectSchema<'static> {
     )
 }
 
-/// Every kind of choice.
+/// A form with every kind of choice.
 pub(super) fn choices() -> ObjectSchema<'static> {
     let plain = ["option1", "option2", "option3"];
     let array = |items| {

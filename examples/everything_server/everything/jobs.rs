@@ -1,6 +1,6 @@
-//! Tools that may take long, and become tasks if the client wants that.
+//! Tools that may take long, and become tasks if the client requests that.
 //!
-//! What each does is said once: how long it takes, what it needs of the client, what it comes to.
+//! Each job is defined once: its duration, its required client input, and its result.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::asking::{Answered, need};
 use super::rounds::{field, flag, said_in, text};
 use super::tools::ToolResult;
 
-/// Whether a tool may run as a task.
+/// Returns whether a tool may run as a task.
 pub(super) fn support(name: &str) -> TaskSupport<'static> {
     match name {
         "slow_compute" | "confirm_delete" | "multi_input" | "test_tool_with_task" => {
@@ -59,7 +59,7 @@ struct Deletion {
     filename: String,
 }
 
-/// Something to do.
+/// A job of one of the tools.
 enum Job {
     Compute(Duration, String),
     Fail,
@@ -70,14 +70,14 @@ enum Job {
 }
 
 impl Job {
-    /// What a call asks for: an inner `None` if the client has to say more first.
+    /// Reads the job from a call. The inner value is `None` if client input is required first.
     fn read(
         exchange: &Exchange<Server>,
         call: &CallTool<'_>,
     ) -> Option<Result<Option<Self>, ParseError>> {
         let job = match &*call.name.to_str() {
             "slow_compute" => call.parse().map(|Computation { seconds, label }| {
-                // What is no time at all, or longer than there is, is not worth an error here.
+                // Negative and excessive times are not worth an error here.
                 let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
                 Self::Compute(time, label)
             }),
@@ -93,18 +93,18 @@ impl Job {
         Some(job.map(Some))
     }
 
-    /// How long it takes.
+    /// The duration of the job.
     const fn time(&self) -> Duration {
         match self {
             Self::Compute(time, _) => *time,
             Self::Fail | Self::Break => Duration::from_secs(1),
-            // Some clients take a question for somebody else's that comes on the heels of the task.
+            // Some clients misattribute a request that follows the creation of its task immediately.
             Self::Delete(_) | Self::Sign => Duration::from_millis(250),
             Self::Greet(_) => Duration::ZERO,
         }
     }
 
-    /// What it needs of the client.
+    /// The client input that the job requires.
     fn needs(&self) -> Option<InputRequired<'static>> {
         let needs = InputRequired::new();
         Some(match self {
@@ -119,7 +119,7 @@ impl Job {
         })
     }
 
-    /// What it comes to with what the client has said, or the error that it ends with.
+    /// The result of the job with the client's input, or its error message.
     fn result(&self, inputs: &Raw<'_>) -> Result<ToolResult, &'static str> {
         let said = |key: &str| said_in(&inputs.get(key)?, key);
         Ok(ToolResult::text(match self {
@@ -168,7 +168,7 @@ impl Job {
             Err(error) => return refuse(&error.to_string()),
         };
         if let Err(error) = self.work(&task) {
-            // Unless that is because nobody wants it any more.
+            // This fails if the task is no longer wanted, which is fine.
             _ = task.fail(ErrorCode::INTERNAL_ERROR, &error.to_string());
         }
         Ok(())

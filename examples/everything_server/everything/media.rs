@@ -1,4 +1,4 @@
-//! The smallest picture and the shortest sound.
+//! A minimal picture and a minimal sound.
 
 /// A red pixel.
 pub(super) const PNG: &str =

@@ -22,13 +22,13 @@ use mcp_sansio::subscription::Log;
 use mcp_sansio::{ClientRequest, ErrorCode, Payload, RespondError, Server, ServerConfig};
 use mcp_sansio_std::{ConnectionGroup, Exchange, Handle, Handler};
 
-/// Everything, and how much of it is on a page.
+/// The handler, with its page size and state.
 #[derive(Debug)]
 pub(crate) struct Everything {
     pager: Pager,
     rounds: rounds::Rounds,
     visits: visits::Visits,
-    /// Everybody who is connected.
+    /// All connected clients.
     audience: ConnectionGroup,
 }
 
@@ -38,7 +38,7 @@ impl Default for Everything {
     }
 }
 
-/// What the server offers. It has to be served with tasks.
+/// The configuration of the server. It has to be served with tasks.
 pub(crate) fn config() -> ServerConfig {
     let mut config = ServerConfig::new("everything", env!("CARGO_PKG_VERSION"));
     config.info.title = Some("Everything".into());
@@ -48,14 +48,14 @@ pub(crate) fn config() -> ServerConfig {
     config.capabilities.completions = Some(EmptyCapability::default());
     config.capabilities.logging = Some(EmptyCapability::default());
     config.capabilities = config.capabilities.with_tasks();
-    // Each client has tasks of its own.
+    // Clients see only their own tasks.
     config.capabilities.tasks = Some(TasksCapability::of_tools().listed());
     config.instructions = Some("Something of everything, to try clients with.".into());
     config.log_level = LoggingLevel::Info;
     config
 }
 
-/// Its tools.
+/// The tools of the server.
 #[allow(dead_code, reason = "only those who serve HTTP need to know")]
 pub(crate) fn tools() -> Vec<mcp_sansio::model::Tool<'static>> {
     tools::list()
@@ -63,7 +63,7 @@ pub(crate) fn tools() -> Vec<mcp_sansio::model::Tool<'static>> {
 
 impl Handler<Server> for Everything {
     fn serve(&self, exchange: &Exchange<Server>) {
-        // A client that has gone, or has cancelled, is no error of ours.
+        // A client that has disconnected or cancelled is no error of this side.
         _ = self.answer(exchange);
     }
 
@@ -73,7 +73,7 @@ impl Handler<Server> for Everything {
 }
 
 impl Everything {
-    /// With so many tools, prompts or resources on each page of their lists.
+    /// Creates a handler whose lists have this many items on each page.
     pub(crate) fn with_pages_of(items: usize) -> Self {
         let (rounds, visits) = (rounds::Rounds::default(), visits::Visits::default());
         Self { pager: Pager::new(items), rounds, visits, audience: ConnectionGroup::new() }
@@ -97,7 +97,7 @@ impl Everything {
             }
             ClientRequest::GetPrompt(prompt) => prompts::get(exchange, prompt),
             ClientRequest::Complete(complete) => prompts::complete(exchange, complete),
-            // The machine keeps the level and the subscriptions.
+            // The machine stores the level and the subscriptions.
             ClientRequest::SetLevel(_)
             | ClientRequest::Subscribe { .. }
             | ClientRequest::Unsubscribe { .. } => exchange.respond(&()),
@@ -105,7 +105,7 @@ impl Everything {
         }
     }
 
-    /// Answers with the page of a list that is asked for.
+    /// Responds with the requested page of a list.
     fn list<M: PagedMethod, T: Payload>(
         &self,
         exchange: &Exchange<Server>,
@@ -119,8 +119,7 @@ impl Everything {
     }
 }
 
-/// Sends a log message. That the client does not want it, or that it cannot be sent, is no reason to
-/// fail.
+/// Sends a log message. Errors are ignored: the client may not want the message, or it cannot be sent.
 fn log(exchange: &Exchange<Server>, level: LoggingLevel, text: &str) {
     _ = exchange.log(&Log::new(level, text).logger("everything"));
 }

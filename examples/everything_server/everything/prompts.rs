@@ -1,4 +1,4 @@
-//! The prompts, and completion of their arguments.
+//! The prompts, and the completion of their arguments.
 
 use mcp_sansio::model::{
     CompleteResult, Completion, Content, EmbeddedResource, GetPromptResult, ImageContent, Map,
@@ -88,7 +88,7 @@ pub(super) fn complete(
         completion.total = Some(150);
         completion.has_more = Some(false);
     }
-    // What the other arguments are does not matter to these values, but it has to be readable.
+    // The other arguments do not affect these values, but they have to be valid.
     let context = complete.context.as_ref().and_then(|context| context.get("arguments"));
     if context.is_some_and(|arguments| arguments.parse::<Map<'_, Text<'_>>>().is_err()) {
         return exchange.reject(ErrorCode::INVALID_PARAMS, "arguments must be strings");

@@ -13,7 +13,7 @@ const TEXT: &str = "test://static-text";
 const BINARY: &str = "test://static-binary";
 pub(super) const WATCHED: &str = "test://watched-resource";
 
-/// The contents of a resource that the template stands for.
+/// The contents of a resource of the template.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Data<'a> {

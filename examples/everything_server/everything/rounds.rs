@@ -1,5 +1,5 @@
-//! Tools that need several things of the client, one after the other or all at once, and keep in between
-//! where they are in a state that the client brings back.
+//! Tools that require several inputs of the client, one after the other or all at once. In between, the client
+//! holds their state.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
@@ -18,21 +18,21 @@ use sha2::Sha256;
 use super::asking::{Answered, answer, need, question, said, uris};
 use super::tools::ToolResult;
 
-/// How long a client may think.
+/// How long a client may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Recognises the states that this process has given out.
+/// Authenticates the states that this process has issued.
 #[derive(Clone)]
 pub(super) struct Rounds {
     key: [u8; 32],
 }
 
 impl Default for Rounds {
-    /// With a key that nobody else knows.
+    /// Creates an authenticator with a random key.
     fn default() -> Self {
         let mut key = [0; 32];
         for (index, bytes) in key.chunks_exact_mut(8).enumerate() {
-            // The standard library seeds it from the system.
+            // The standard library seeds it from the operating system.
             bytes.copy_from_slice(&RandomState::new().hash_one(index).to_ne_bytes());
         }
         Self { key }
@@ -47,7 +47,7 @@ impl std::fmt::Debug for Rounds {
 
 impl Rounds {
     fn mac(&self, message: &[u8]) -> Option<Hmac<Sha256>> {
-        // Every key has a length that HMAC takes.
+        // HMAC accepts keys of any length.
         Hmac::<Sha256>::new_from_slice(&self.key).ok().map(|mac| mac.chain_update(message))
     }
 }
@@ -79,7 +79,7 @@ impl Rounds {
         })
     }
 
-    /// Asks for a confirmation, and believes it only with the state that was given with the question.
+    /// Requires a confirmation, and accepts it only with the state that was issued with the request.
     fn confirm(&self, exchange: &Exchange<Server>, done: &'static str) -> Answered {
         let ask = || {
             let question = ElicitParams::form("Please confirm", flag("ok"));
@@ -96,7 +96,7 @@ impl Rounds {
         }
     }
 
-    /// Asks for everything at once.
+    /// Requires all inputs at once.
     fn several(&self, exchange: &Exchange<Server>) -> Answered {
         if let Some(Err(error)) = self.open(exchange) {
             return refuse(exchange, error);
@@ -117,7 +117,7 @@ impl Rounds {
         need(exchange, &required)
     }
 
-    /// Asks one thing after the other, and keeps the first answer in the state.
+    /// Requires one input after the other, and stores the first answer in the state.
     fn steps(&self, exchange: &Exchange<Server>) -> Answered {
         let state = match self.open(exchange) {
             Some(Err(error)) => return refuse(exchange, error),
@@ -147,12 +147,12 @@ impl Rounds {
     fn seal(&self, exchange: &Exchange<Server>, payload: &str) -> String {
         let binding = Binding::of(exchange.request());
         let expiry = Instant::from(SystemTime::now()) + PATIENCE;
-        // What is sealed here is short.
+        // The sealed payloads are short enough.
         let sealed = StateSealer::new(self).seal(payload.as_bytes(), &binding, expiry);
         sealed.map(|sealed| sealed.into_string()).unwrap_or_default()
     }
 
-    /// The state that the client has brought back, if it has.
+    /// Returns the state that the client has sent, if any.
     fn open(&self, exchange: &Exchange<Server>) -> Option<Result<String, OpenError>> {
         let state = exchange.request().state.as_ref()?;
         let (binding, now) = (Binding::of(exchange.request()), Instant::from(SystemTime::now()));
@@ -195,7 +195,7 @@ fn roots(exchange: &Exchange<Server>) -> Answered {
     }
 }
 
-/// Asks for what the client can give, and for nothing else.
+/// Requires the inputs that the client supports, and no others.
 fn capabilities(exchange: &Exchange<Server>) -> Answered {
     let request = exchange.request();
     if request.inputs.as_ref().is_some_and(|inputs| inputs.members().next().is_some()) {
@@ -215,19 +215,19 @@ fn capabilities(exchange: &Exchange<Server>) -> Answered {
     need(exchange, &required)
 }
 
-/// Says at once that something is going on, and then asks.
+/// Reports progress at once, and then requires input.
 fn streaming(exchange: &Exchange<Server>) -> Answered {
-    // Nobody has to want it.
+    // The client may not have requested progress.
     _ = exchange.progress(mcp_sansio::progress::Progress::new(0_u8).message("asking"));
     greet(exchange)
 }
 
-/// A field of a form that the user has filled in.
+/// Returns a field of a form that the user has filled in.
 pub(super) fn field(exchange: &Exchange<Server>, key: &str, name: &str) -> Option<String> {
     said_in(&answer::<method::Elicit>(exchange, key)?, name)
 }
 
-/// A field of a form that came back, if the user has filled it in.
+/// Returns a field of a form's answer, if the user has filled it in.
 pub(super) fn said_in(answer: &Raw<'_>, name: &str) -> Option<String> {
     let accepted = answer.get("action")?.into_str()? == *"accept";
     let content = answer.get("content").filter(|_| accepted)?;
@@ -236,12 +236,12 @@ pub(super) fn said_in(answer: &Raw<'_>, name: &str) -> Option<String> {
     text.or_else(|| value.as_bool().map(|value| value.to_string()))
 }
 
-/// A form with one text to fill in.
+/// A form with one text field.
 pub(super) fn text(name: &'static str) -> ObjectSchema<'static> {
     form(name, PrimitiveSchema::String(StringSchema::default()))
 }
 
-/// A form with one thing to say yes to.
+/// A form with one checkbox.
 pub(super) fn flag(name: &'static str) -> ObjectSchema<'static> {
     form(name, PrimitiveSchema::Boolean(BooleanSchema::default()))
 }
@@ -252,12 +252,12 @@ fn form(name: &'static str, field: PrimitiveSchema<'static>) -> ObjectSchema<'st
     schema
 }
 
-/// The context that a prompt needs, if the user has given it.
+/// The context that a prompt needs, if the user has entered it.
 pub(super) fn context(exchange: &Exchange<Server>) -> Option<String> {
     field(exchange, "user_context", "context")
 }
 
-/// Asks for it.
+/// Requires the context.
 pub(super) fn ask_for_context(exchange: &Exchange<Server>) -> Answered {
     let question = ElicitParams::form("What context should the prompt use?", text("context"));
     need(exchange, &InputRequired::new().elicit("user_context", question))

@@ -18,7 +18,7 @@ use super::asking::Answered;
 use super::media::{PNG, WAV};
 use super::{Everything, asking, elicitation, jobs, log, resources};
 
-/// How often a tool that takes its time looks up.
+/// How often a slow tool checks for cancellation.
 const TICK: Duration = Duration::from_millis(50);
 
 const NO_ARGUMENTS: &str = r#"{"type":"object","additionalProperties":false}"#;
@@ -43,7 +43,7 @@ const FILENAME: &str = r#"{"type":"object","properties":{"filename":{"type":"str
 
 const DIALECT_2020_12: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}"##;
 
-/// Name, description and schema of each tool.
+/// The name, description and schema of each tool.
 const TOOLS: &[(&str, &str, &str)] = &[
     ("echo", "Says what it is told", TEXT_ARGUMENT),
     ("add_numbers", "Adds two numbers", NUMBERS),
@@ -105,7 +105,7 @@ pub(super) fn list() -> Vec<Tool<'static>> {
     tools.collect()
 }
 
-/// A text argument, under whatever name it has.
+/// A text argument, which has several possible names.
 #[derive(Deserialize)]
 struct Words {
     #[serde(alias = "prompt", alias = "message", alias = "name")]
@@ -132,7 +132,7 @@ impl Everything {
         call: &CallTool<'_>,
     ) -> Result<(), RespondError> {
         let Some(mode) = exchange.task_mode(&jobs::support(&call.name.to_str()))? else {
-            // It has been refused.
+            // The call has been rejected.
             return Ok(());
         };
         let answered = jobs::call(exchange, call, mode);
@@ -146,7 +146,7 @@ impl Everything {
             None => return exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
         };
         match exchange.respond(&result) {
-            // The revision of the session has no word for it.
+            // The revision of the connection cannot express the result.
             Err(RespondError::Encode(error)) => {
                 exchange.respond(&ToolResult::error(error.to_string()))
             }
@@ -154,7 +154,7 @@ impl Everything {
         }
     }
 
-    /// Runs a tool that needs something of the client.
+    /// Runs a tool that requires client input.
     fn with_client(&self, exchange: &Exchange<Server>, call: &CallTool<'_>) -> Option<Answered> {
         let words = || call.parse().map(|Words { text }| text);
         let refuse = |error: ParseError| exchange.reject_arguments(&error.to_string());
@@ -185,7 +185,7 @@ impl Everything {
         })
     }
 
-    /// Runs a tool that has no arguments, or takes any.
+    /// Runs a tool that ignores its arguments or accepts any.
     fn without(&self, exchange: &Exchange<Server>, call: &CallTool<'_>) -> Option<ToolResult> {
         Some(match &*call.name.to_str() {
             "test_trigger_resource_update" => {
@@ -209,7 +209,7 @@ impl Everything {
                 ToolResult::text(format!("Called with {arguments}"))
             }
             "test_reconnection" => {
-                // Where its client can come back for the answer, it has to.
+                // If the client can resume the response, it has to.
                 exchange.close_response();
                 exchange.wait_cancelled(2 * TICK);
                 ToolResult::text("Reconnection test completed")
@@ -234,7 +234,7 @@ impl Everything {
     }
 }
 
-/// Runs a tool that has arguments of a certain shape.
+/// Runs a tool that has typed arguments.
 fn with_arguments(
     exchange: &Exchange<Server>,
     call: &CallTool<'_>,
@@ -281,7 +281,7 @@ fn several() -> ToolResult {
     ])
 }
 
-/// Takes its time, unless it is cancelled.
+/// Works for the given time, unless the call is cancelled.
 fn slow(exchange: &Exchange<Server>, milliseconds: u32) -> ToolResult {
     let total = Duration::from_millis(milliseconds.into());
     let started = Instant::now();
@@ -291,7 +291,7 @@ fn slow(exchange: &Exchange<Server>, milliseconds: u32) -> ToolResult {
             return ToolResult::text(format!("slept {milliseconds} ms"));
         }
         if exchange.wait_cancelled(left.min(TICK)) {
-            // Nobody waits for this any more.
+            // The response is no longer wanted.
             return ToolResult::error("cancelled");
         }
         let passed = u64::try_from(started.elapsed().min(total).as_millis()).unwrap_or(u64::MAX);

@@ -9,10 +9,10 @@ use mcp_sansio_std::Exchange;
 use super::asking::{Answered, answer, need};
 use super::tools::ToolResult;
 
-/// The page that they send users to.
+/// The page that these tools send users to.
 const PAGE: &str = "https://example.com/sign-in";
 
-/// Who has to visit a page, and has.
+/// The state of the user's visits to the page.
 #[derive(Debug, Default)]
 pub(super) struct Visits {
     state: Mutex<VisitState>,
@@ -20,19 +20,19 @@ pub(super) struct Visits {
 
 #[derive(Debug, Default)]
 struct VisitState {
-    /// Every elicitation has an id of its own.
+    /// The number of elicitations, from which each gets its id.
     asked: u64,
-    /// The user has been to the page, as far as this server can pretend to know.
+    /// Whether the user has visited the page. This server only pretends to know.
     visited: bool,
 }
 
 impl Visits {
-    /// Sends the user to the page, and says when it is done: at once, because there is no page.
+    /// Sends the user to the page, and announces the completion at once, because the page does not exist.
     pub(super) fn visit(&self, exchange: &Exchange<Server>) -> Answered {
         if exchange.request().context.era() == Era::Modern {
             return visit_alone(exchange);
         }
-        // In a session the client wants to hear when it is done, so the id matters.
+        // A legacy client receives a notification of the completion, so the id matters.
         let id = self.next_id();
         let params = ElicitParams::url("Please sign in", PAGE, id.as_str());
         let handle = exchange.handle();
@@ -50,7 +50,7 @@ impl Visits {
         })
     }
 
-    /// Fails until the user has been to the page, which happens as soon as the client knows of it.
+    /// Fails until the user has visited the page, which happens once the client has received the URL.
     pub(super) fn need(&self, exchange: &Exchange<Server>) -> Answered {
         if self.state().visited {
             return exchange.respond(&ToolResult::text("Welcome back"));
@@ -83,7 +83,7 @@ impl Visits {
     }
 }
 
-/// The same for a client without a session: it comes back when the user has decided.
+/// As [`Visits::visit`], in the modern era: the client repeats the call when the user has decided.
 fn visit_alone(exchange: &Exchange<Server>) -> Answered {
     const KEY: &str = "visit";
     let Some(answer) = answer::<method::Elicit>(exchange, KEY) else {

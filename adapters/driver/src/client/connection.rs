@@ -1,4 +1,4 @@
-//! A client of a server: connected, or an error that says why not.
+//! [`Connection`]: an open connection of a client to a server.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -26,15 +26,16 @@ use crate::tasks::SharedTasks;
 use crate::waiting::Waiting;
 use crate::wire::Wire;
 
-/// How long a server whose output has ended may take to end itself.
+/// How long a server may take to end after its output has ended.
 const EXIT: Duration = Duration::from_millis(500);
 
-/// A connection to a server, with a session if the server takes one.
+/// A connection to a server, with a session if the server requires one.
 ///
-/// [`handle`](Self::handle) calls it; handles can be cloned and used from many threads and tasks.
+/// [`handle`](Self::handle) returns the handle for calls; handles can be cloned and used from many threads and
+/// tasks.
 ///
-/// Dropping the connection ends it at once. A server that is a child process is killed then, unless this is
-/// code that blocks: that waits until it has ended, as [`close`](Self::close) does without grace.
+/// Dropping the connection ends it at once, and kills a child process. In blocking code, dropping instead waits
+/// until the process has ended, as [`close`](Self::close) does without grace.
 pub struct Connection {
     handle: Handle<Client>,
     connected: Connected<'static>,
@@ -42,7 +43,7 @@ pub struct Connection {
     sleep: Arc<dyn Sleep>,
 }
 
-/// What an adapter brings for a client.
+/// The parts of a client that an adapter supplies.
 pub struct ClientParts {
     clock: Clock,
     runner: Arc<dyn Run<Client>>,
@@ -50,7 +51,7 @@ pub struct ClientParts {
 }
 
 impl ClientParts {
-    /// Somebody who tells the time, who runs handlers, and who waits.
+    /// Combines a clock, an executor of handlers, and a timer.
     pub fn new(clock: Clock, runner: impl Run<Client>, sleep: impl Sleep) -> Self {
         Self { clock, runner: Arc::new(runner), sleep: Arc::new(sleep) }
     }
@@ -62,7 +63,7 @@ impl fmt::Debug for ClientParts {
     }
 }
 
-/// Why there is no connection, and a client that could do better if the server is started again.
+/// The reason why there is no connection, and a client for another attempt with a restarted server.
 struct Failed {
     error: OpenError,
     successor: Option<Client>,
@@ -74,18 +75,18 @@ impl Failed {
     }
 }
 
-/// The number of the next connection to the same server.
+/// Returns the number of the next connection to the same server.
 const fn next_number(number: ConnectionNumber) -> ConnectionNumber {
     ConnectionNumber::new(number.get().wrapping_add(1))
 }
 
 impl Connection {
-    /// Connects, and waits until the connection is open. `attach` begins to read, to write and to keep the
-    /// time. Dropped before it is ready, the connection ends.
+    /// Opens a connection, and waits until it is open. `attach` starts to read, to write and to handle timeouts. If
+    /// this future is dropped before it is ready, the connection ends.
     ///
     /// # Errors
     ///
-    /// [`OpenError`] says why there is none. It takes at most
+    /// [`OpenError`] if there is no connection, after at most
     /// [`Timeouts::handshake`](mcp_sansio::config::Timeouts::handshake).
     pub async fn open(
         config: ClientConfig,
@@ -96,7 +97,7 @@ impl Connection {
         Self::open_on(config, stream, options, parts, attach).await
     }
 
-    /// The same for a client with outboxes of its own.
+    /// As [`open`](Self::open), for a client with other outboxes.
     pub(crate) async fn open_on(
         config: ClientConfig,
         out: impl FnOnce(&Client) -> Out,
@@ -110,12 +111,12 @@ impl Connection {
         opened.map_err(|failed| failed.error)
     }
 
-    /// The same with a server that is a child process. Its standard error goes where the options say. Dropped
-    /// before it is ready, the process is killed.
+    /// As [`open`](Self::open), for a server that is a child process. The options set the destination of its
+    /// standard error. If this future is dropped before it is ready, the process is killed.
     ///
     /// # Errors
     ///
-    /// As for [`open`](Self::open). The process has been ended then, as the options say, or killed if their
+    /// As for [`open`](Self::open). The process has been ended according to the options, or killed if their
     /// [`KillSwitch`](crate::KillSwitch) has been pulled.
     pub async fn spawn(
         config: ClientConfig,
@@ -125,7 +126,7 @@ impl Connection {
         mut attach: impl FnMut(&Arc<Wire<Client>>, ChildStdout, ChildStdin) -> io::Result<()>,
     ) -> Result<Self, OpenError> {
         let mut client = first_client(config, options);
-        // A server that ends when it is asked what it is is started a second time, and not asked.
+        // A server that ends on the discovery request is started a second time, without that request.
         loop {
             let spawned =
                 Self::spawn_client(client, options, &mut command, parts, &mut attach).await;
@@ -165,10 +166,10 @@ impl Connection {
             }
         };
         if question.is_there() {
-            // Nor did it end because of a question that it has not read.
+            // A server did not end because of a request that it has not read.
             failed.successor = None;
         }
-        // The process does not see the end of its input before.
+        // The process does not see the end of its input before this.
         drop(question);
         let has_gone = matches!(
             failed.error,
@@ -180,7 +181,7 @@ impl Connection {
         {
             return Err(Failed::with(OpenError::Ended(status)));
         }
-        // Its input is closed by now. If the system cannot tell what became of it, nobody can.
+        // The input of the process is closed by now. An unknown exit status changes nothing here.
         _ = process.end(&*parts.sleep).await;
         Err(failed)
     }
@@ -206,12 +207,12 @@ impl Connection {
                 return Ok(Self { handle, connected, process: None, sleep });
             }
             ClientEvent::ConnectFailed(failure) => failure,
-            // The machine tells exactly once how the handshake went.
+            // The machine reports the end of the handshake exactly once.
             _ => ConnectFailure::Closed(Cause::ShutDown),
         };
-        // What the server said instead is told before this returns.
+        // Other messages of the server are delivered before this returns.
         wire.ended().notified().await;
-        // A server that was never asked has ended for another reason than the question.
+        // A server that never received the discovery request has ended for another reason.
         let advised = matches!(failure, ConnectFailure::RestartAdvised(_)) && wire.has_written();
         let successor = advised.then(|| {
             let next = options.tasks.as_ref().map(SharedTasks::next_connection);
@@ -222,23 +223,23 @@ impl Connection {
         Err(Box::new(Failed { error: OpenError::Connect(failure), successor }))
     }
 
-    /// What the server said of itself.
+    /// Returns the server's description of itself.
     pub const fn connected(&self) -> &Connected<'static> {
         &self.connected
     }
 
-    /// Calls the server.
+    /// Returns the handle for calls to the server.
     pub const fn handle(&self) -> &Handle<Client> {
         &self.handle
     }
 
-    /// The process of the server, if it is a child of this one.
+    /// Returns the process of the server, if it is a child of this process.
     pub const fn process(&self) -> Option<&Process> {
         self.process.as_ref()
     }
 
-    /// How the process ended, if there is one and it has: a server that is gone has reasons. `await` it, or
-    /// [`wait`](Waiting::wait) for it: it takes at most half a second.
+    /// Returns the exit status of the process, if there is one and it ends within half a second. It helps to
+    /// explain a lost connection. `await` it, or block with [`wait`](Waiting::wait).
     pub fn exit_status(&mut self) -> Waiting<'_, Option<ExitStatus>> {
         Waiting::new(async {
             let process = self.process.as_mut()?;
@@ -246,21 +247,22 @@ impl Connection {
         })
     }
 
-    /// Ends the session when nothing is in flight, at the latest after `grace`, and writes what is left
-    /// to write, as long as the server reads, but no longer than 2 s; then ends the process: its input is closed, it is
-    /// asked to terminate, it is killed, as [`ProcessOptions`](crate::ProcessOptions) says. It is killed at once if
-    /// the [`KillSwitch`](crate::KillSwitch) of the options is pulled. `await` it, or [`wait`](Waiting::wait) for it.
+    /// Ends the connection once nothing is in flight, at the latest after `grace`. It writes the remaining output
+    /// as long as the server reads, but for at most 2 s. Then it ends the process as configured in
+    /// [`ProcessOptions`](crate::ProcessOptions): it closes the input, asks the process to terminate, and kills it.
+    /// If the [`KillSwitch`](crate::KillSwitch) of the options is pulled, it kills the process at once. `await` it,
+    /// or block with [`wait`](Waiting::wait).
     ///
-    /// Gives the exit status of the process, if there is one, or what the system says if it cannot tell
-    /// what became of it.
+    /// The output is the exit status of the process, if there is one, or the error of the operating system if it
+    /// cannot report the status.
     pub fn close(mut self, grace: Duration) -> Waiting<'static, io::Result<Option<ExitStatus>>> {
         Waiting::new(async move { self.end(grace).await })
     }
 
     async fn end(&mut self, grace: Duration) -> io::Result<Option<ExitStatus>> {
         self.handle.shut_down(grace);
-        // The input of the server is closed once everything is written. If that fails, the server is gone,
-        // which is what this is for.
+        // The input of the server is closed once everything is written. If a write fails, the server is already
+        // gone.
         match &self.process {
             Some(process) => _ = process.kill_switch().unless_pulled(self.handle.ended()).await,
             None => self.handle.ended().await,
@@ -277,7 +279,7 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         if self.sleep.blocks() && (self.process.is_some() || self.handle.phase() != Phase::Closed) {
-            // There is nobody to tell.
+            // A destructor cannot return the exit status.
             _ = block_on(self.end(Duration::ZERO));
         }
         self.handle.shut_down(Duration::ZERO);
@@ -292,7 +294,7 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// A connection that nobody may want any more before it is open.
+/// A guard that ends the connection unless it is opened and kept.
 struct Abandoned<'w> {
     wire: &'w Arc<Wire<Client>>,
     is_kept: bool,
@@ -313,7 +315,7 @@ impl Drop for Abandoned<'_> {
     }
 }
 
-/// Outboxes for a single stream.
+/// Creates the outbox for a single stream.
 fn stream(client: &Client) -> Out {
     Out::Stream(Outbox::new(Framing::Lines, &client.config().connection.limits))
 }

@@ -1,4 +1,4 @@
-//! Ends the patience with servers that are child processes.
+//! [`KillSwitch`]: ends the wait for servers that are child processes.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -8,14 +8,14 @@ use std::task::Poll;
 
 use crate::signal::Signal;
 
-/// Ends the patience with a server that is a child process: once it has been pulled, nobody waits for the server any
-/// more, neither to open a connection nor to end. It is killed, with everything that ends with it
-/// ([`own_group`](crate::ProcessOptions::own_group)).
+/// A switch that ends every wait for a server that is a child process. Once it is pulled, neither opening a
+/// connection nor closing one waits for the server any longer. The server is killed, with every process that ends
+/// with it ([`own_group`](crate::ProcessOptions::own_group)).
 ///
-/// For whoever is told to end for the second time. Somebody has to be waiting: [`Connection::close`], or whatever opens
-/// the connection. What is opened afterwards is closed at once, with
-/// [`Cause::ShutDown`](mcp_sansio::Cause::ShutDown). Clones are the same switch, and one switch may be given to any
-/// number of connections.
+/// It is for a program that receives a second termination signal. It acts through the code that waits:
+/// [`Connection::close`], or the future that opens the connection. Connections that are opened later are closed at
+/// once, with [`Cause::ShutDown`](mcp_sansio::Cause::ShutDown). Clones are the same switch, and one switch can
+/// serve any number of connections.
 ///
 /// [`Connection::close`]: crate::Connection::close
 ///
@@ -34,7 +34,7 @@ pub struct KillSwitch {
 }
 
 impl KillSwitch {
-    /// Has every server killed that is waited for, or will be. Returns at once.
+    /// Kills every server that is being waited for, now or later. Returns at once.
     pub fn pull(&self) {
         self.pulled.raise();
     }
@@ -43,7 +43,7 @@ impl KillSwitch {
         self.pulled.is_raised()
     }
 
-    /// What comes of some work, unless the switch is pulled meanwhile. Then the work is dropped.
+    /// Awaits `work`, unless the switch is pulled first. Then `work` is dropped.
     pub(crate) async fn unless_pulled<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let (mut work, mut pulled) = (pin!(work), pin!(self.pulled.notified()));
         poll_fn(|context| match work.as_mut().poll(context) {

@@ -1,4 +1,4 @@
-//! Connections that this side opens: to a server on streams, or to one that is a child process.
+//! Connections that this side opens: to a server on streams, or to a server that is a child process.
 
 mod connection;
 mod kill_switch;

@@ -3,7 +3,7 @@
 use super::{KillSwitch, ProcessOptions};
 use crate::options::ConnectionOptions;
 
-/// What [`ConnectionOptions`] say about a server that is a child process.
+/// The part of [`ConnectionOptions`] for a server that is a child process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChildOptions {
     pub(crate) process: ProcessOptions,
@@ -12,21 +12,21 @@ pub(crate) struct ChildOptions {
 
 /// # Child processes
 impl ConnectionOptions {
-    /// How a server that is a child process is run and ended.
+    /// Sets how a server that is a child process is run and ended.
     #[must_use]
     pub const fn process(mut self, options: ProcessOptions) -> Self {
         self.child.process = options;
         self
     }
 
-    /// What ends the patience with a server that is a child process.
+    /// Sets the switch that ends every wait for a server that is a child process.
     #[must_use]
     pub fn kill_switch(mut self, switch: &KillSwitch) -> Self {
         self.child.kill_switch = switch.clone();
         self
     }
 
-    /// What was said about the process.
+    /// Returns the options of the process.
     pub const fn process_options(&self) -> ProcessOptions {
         self.child.process
     }

@@ -1,4 +1,4 @@
-//! A server that is a child process, and the bounded end of it.
+//! [`Process`]: a server that is a child process, with a bounded shutdown.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,46 +12,45 @@ use super::kill_switch::KillSwitch;
 use super::process_group::ProcessGroup;
 use crate::sleep::Sleep;
 
-/// How often to look whether a process has ended.
+/// The interval at which to check whether a process has ended.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// How a server that is a child process is run and ended
 /// ([shutdown](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#shutdown)), unless a
-/// [`KillSwitch`](crate::KillSwitch) ends the patience with it.
+/// [`KillSwitch`](crate::KillSwitch) ends the wait for it.
 ///
-/// Its arguments, environment and working directory are those of the
-/// [`Command`](std::process::Command) that starts it.
+/// Arguments, environment and working directory are those of the [`Command`](std::process::Command) that starts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProcessOptions {
-    /// From closing its input to asking it to terminate. Default 2 s.
+    /// The time from closing its input to asking it to terminate. Default 2 s.
     pub exit: Duration,
-    /// From asking it to terminate to killing it. Default 2 s. Where there is no way to ask, which is so on
-    /// Windows, it is killed at once.
+    /// The time from asking it to terminate to killing it. Default 2 s. Windows has no way to ask, so there the
+    /// server is killed at once.
     pub terminate: Duration,
-    /// Whether what the server starts ends with it: `npx` and `uvx` start the server as a child of theirs.
+    /// Whether the child processes of the server end with it: `npx` and `uvx` start the server as a child process.
     /// Default true.
     ///
-    /// On Unix the server leads a process group of its own then. A Ctrl-C in the terminal does not reach it:
-    /// end the connection when this process is told to end. And it is in the background, where it cannot
-    /// read from the terminal: set this to false for servers that ask for a password there, as `ssh` and
-    /// `sudo` do. On Windows it is put into a job, which is ended with it.
+    /// On Unix the server then leads its own process group. A Ctrl-C in the terminal does not reach it, so end the
+    /// connection when this process is asked to terminate. The server is also in the background, where it cannot
+    /// read from the terminal. Set this to false for servers that ask for a password there, as `ssh` and `sudo` do.
+    /// On Windows the server is assigned to a job, which ends with it.
     pub own_group: bool,
-    /// Where its standard error goes. Default [`Stderr::Inherit`].
+    /// The destination of its standard error. Default [`Stderr::Inherit`].
     pub stderr: Stderr,
 }
 
-/// Where the standard error of a server goes. It is no sign of an error that there is some: servers log there.
+/// The destination of a server's standard error. Output there does not indicate an error: servers log to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stderr {
-    /// Where the command says, which is to that of this process unless it says something else. A pipe is
-    /// for the caller to read: one that nobody reads fills up, and then the server waits for ever.
+    /// The destination that the command sets, by default that of this process. If it is a pipe, the caller has to
+    /// read it: an unread pipe fills up, and then the server blocks.
     #[default]
     Inherit,
-    /// Nowhere.
+    /// Discarded.
     Discard,
-    /// It is read, so that it never fills up, and as many of its last bytes are kept: see
+    /// A thread reads it, so that the pipe never fills up, and keeps this number of its last bytes: see
     /// [`Process::stderr`].
     Capture(usize),
 }
@@ -64,7 +63,8 @@ impl Default for ProcessOptions {
     }
 }
 
-/// A child process with its standard input and output piped. Dropping it kills it, and what it has started.
+/// A child process with its standard input and output piped. Dropping it kills the process and the processes that
+/// it has started.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -79,7 +79,7 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// What the system says if it cannot be started.
+    /// The error of the operating system if the process cannot be started.
     pub fn spawn(
         command: &mut Command,
         options: ProcessOptions,
@@ -106,7 +106,8 @@ impl Process {
         Ok((process, stdin, stdout))
     }
 
-    /// Keeps the last bytes of what the process says on its standard error, for as long as somebody has it.
+    /// Starts a thread that reads the standard error of the process and keeps its last bytes, until every process
+    /// has closed it.
     fn capture(&self, mut stderr: ChildStderr, most: usize) -> io::Result<()> {
         let tail = Arc::clone(&self.stderr);
         let read = move || {
@@ -123,35 +124,35 @@ impl Process {
         thread::Builder::new().name("mcp stderr".into()).spawn(read).map(|_| ())
     }
 
-    /// What ends the patience with it.
+    /// Returns the switch that ends the wait for the process.
     pub(crate) const fn kill_switch(&self) -> &KillSwitch {
         &self.kill_switch
     }
 
-    /// Has its end waited for no longer once this is pulled.
+    /// Sets the switch that ends the wait for the process.
     pub(crate) fn set_kill_switch(&mut self, switch: &KillSwitch) {
         self.kill_switch = switch.clone();
     }
 
-    /// The number that the system has given it.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// The last bytes of its standard error, if these are [captured](Stderr::Capture).
+    /// Returns the last bytes of the standard error, if it is [captured](Stderr::Capture).
     pub fn stderr(&self) -> Vec<u8> {
         self.stderr.bytes()
     }
 
-    /// Waits for the process to end, its input being closed; asks it to terminate; kills it. In the
-    /// end it is gone and reaped, and so is what it has started and left behind.
+    /// Ends the process, whose input is closed: waits for it, then asks it to terminate, then kills it. Afterwards
+    /// the process is reaped, and the processes that it has left behind are gone.
     ///
     /// # Errors
     ///
-    /// What the system says if it cannot tell what became of it.
+    /// The error of the operating system if it cannot report the exit status.
     pub async fn end(&mut self, sleep: &dyn Sleep) -> io::Result<ExitStatus> {
         let by_itself = self.wait(self.options.exit, sleep).await?;
-        // One that has ended may have left others behind that did not notice.
+        // A process that has ended may have left others behind that did not notice the end of its input.
         let patience = if self.group.terminate() { self.options.terminate } else { Duration::ZERO };
         let status = match by_itself {
             Some(status) => Some(status),
@@ -167,7 +168,7 @@ impl Process {
         self.child.wait()
     }
 
-    /// How the process ended, if it does so in time.
+    /// Returns the exit status, if the process ends within `patience`.
     ///
     /// # Errors
     ///
@@ -191,13 +192,12 @@ impl Process {
 
     fn kill(&mut self) {
         self.group.kill();
-        // If it has ended meanwhile there is nothing to kill.
+        // The process may have ended in the meantime.
         _ = self.child.kill();
     }
 }
 
-/// Looks again and again whether something has come about, at most so long, and no longer than anybody wants to
-/// wait. Says whether it has.
+/// Polls a condition until it holds, `patience` is over, or the switch is pulled. Returns whether it holds.
 async fn within(
     patience: Duration,
     sleep: &dyn Sleep,
@@ -218,10 +218,10 @@ async fn within(
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Its input may still be open, so there is no point in waiting for it to notice.
+        // Its input may still be open, so waiting for the process to notice is pointless.
         if !matches!(self.child.try_wait(), Ok(Some(_))) || self.group.is_alive() {
             self.kill();
-            // One that has been killed does not take long.
+            // A killed process ends soon.
             _ = self.child.wait();
         }
     }

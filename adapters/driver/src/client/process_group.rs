@@ -1,4 +1,4 @@
-//! A process with everything that it has started.
+//! A process with all processes that it has started.
 
 use std::process::{Child, Command};
 
@@ -19,7 +19,8 @@ mod unix {
     pub(crate) struct ProcessGroup {
         has_group: bool,
         number: Option<Pid>,
-        /// It has ended and its number may be used again, unless others of its group are still there.
+        /// Whether the process has been reaped. Its id may be reused then, unless other processes of its group
+        /// still run.
         is_reaped: bool,
     }
 
@@ -35,37 +36,37 @@ mod unix {
             Self { has_group: own_group, number, is_reaped: false }
         }
 
-        /// The process itself has ended.
+        /// Notes that the process has been reaped.
         pub(crate) fn reaped(&mut self) {
             self.is_reaped = true;
             self.is_alive();
         }
 
-        /// Whether anything that the process has started is still running, once it has ended itself.
+        /// Whether any process that the process has started is still running, once the process itself has ended.
         pub(crate) fn is_alive(&mut self) -> bool {
             let is_alive = self.has_group
                 && self.number.is_some_and(|group| test_kill_process_group(group).is_ok());
             if self.is_reaped && !is_alive {
-                // From here on the number may be that of others.
+                // From here on the id may belong to another group.
                 self.number = None;
             }
             is_alive
         }
 
-        /// Asks all of them to end. Says whether that is possible here.
+        /// Asks all processes to terminate. Returns whether the platform supports that.
         pub(crate) fn terminate(&self) -> bool {
             self.signal(Signal::TERM);
             true
         }
 
-        /// Ends all of them.
+        /// Kills all processes.
         #[allow(clippy::needless_pass_by_ref_mut, reason = "Windows needs it")]
         pub(crate) fn kill(&mut self) {
             self.signal(Signal::KILL);
         }
 
         fn signal(&self, signal: Signal) {
-            // What has ended meanwhile is what we want.
+            // An error means that the process has already ended.
             _ = match (self.number, self.has_group) {
                 (Some(group), true) => kill_process_group(group, signal),
                 (Some(process), false) if !self.is_reaped => kill_process(process, signal),
@@ -84,13 +85,13 @@ mod windows {
 
     use win32job::{ExtendedLimitInfo, Job};
 
-    /// `CREATE_NEW_PROCESS_GROUP`: a Ctrl-C in the console is for this process alone.
+    /// `CREATE_NEW_PROCESS_GROUP`: a Ctrl-C in the console reaches this process only.
     const NEW_GROUP: u32 = 0x0000_0200;
 
-    /// A process, and the job that it is in: everything that it starts is in it too.
+    /// A process and its job, which includes all processes that it starts.
     #[derive(Debug)]
     pub(crate) struct ProcessGroup {
-        /// Dropping it ends everything that is left in it.
+        /// Dropping the job kills all remaining processes in it.
         job: Option<Job>,
     }
 
@@ -101,7 +102,8 @@ mod windows {
             }
         }
 
-        /// What the process starts before this is not in the job, and ends only if it notices.
+        /// Processes that the process starts before this call are not in the job, and end only if they notice the
+        /// end of their input.
         pub(crate) fn of(child: &Child, own_group: bool) -> Self {
             let job = || {
                 let mut limits = ExtendedLimitInfo::new();
@@ -115,18 +117,18 @@ mod windows {
 
         pub(crate) const fn reaped(&mut self) {}
 
-        /// Whether anything that the process has started is still running, once it has ended itself.
+        /// Whether any process that the process has started is still running, once the process itself has ended.
         pub(crate) fn is_alive(&mut self) -> bool {
             let processes = self.job.as_ref().map(Job::query_process_id_list);
             processes.is_some_and(|processes| processes.is_ok_and(|ids| !ids.is_empty()))
         }
 
-        /// Windows has no way to ask; the closed input was it.
+        /// Windows has no way to ask, beyond the closed input.
         pub(crate) const fn terminate(&self) -> bool {
             false
         }
 
-        /// Ends all of them.
+        /// Kills all processes.
         pub(crate) fn kill(&mut self) {
             self.job = None;
         }
@@ -138,7 +140,7 @@ mod windows {
 mod other {
     use super::*;
 
-    /// A process alone.
+    /// A process without a group.
     #[derive(Debug)]
     pub(crate) struct ProcessGroup;
 

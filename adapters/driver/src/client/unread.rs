@@ -1,19 +1,19 @@
-//! The input that a child process has not read.
+//! Detects input that a child process has not read.
 
 use std::process::ChildStdin;
 
-/// The input of a process, held to look for bytes that the process has not read. The process does not see the end
-/// of its input while this exists.
+/// The standard input of a process, held to count its unread bytes. The process does not see the end of its input
+/// while this exists.
 ///
-/// Linux counts the bytes in a pipe, also when the process that was to read them has ended. Other systems may count
-/// none, and Windows is not asked: then nothing is known to be unread.
+/// Linux counts the bytes in a pipe even after its reader has ended. Other systems may report none, and on Windows
+/// they are not counted; then no bytes count as unread.
 pub(crate) struct Unread {
     #[cfg(unix)]
     input: Option<std::os::fd::OwnedFd>,
 }
 
 impl Unread {
-    /// Holds the input of a process.
+    /// Duplicates the standard input of a process.
     #[cfg_attr(not(unix), allow(unused_variables, reason = "only Unix counts"))]
     pub(crate) fn in_input(stdin: &ChildStdin) -> Self {
         Self {
@@ -22,14 +22,14 @@ impl Unread {
         }
     }
 
-    /// Whether bytes were written that the process has not read.
+    /// Whether the process has left bytes unread.
     #[cfg(unix)]
     pub(crate) fn is_there(&self) -> bool {
         let count = |input| rustix::io::ioctl_fionread(input).ok();
         self.input.as_ref().and_then(count).is_some_and(|bytes| 0 < bytes)
     }
 
-    /// Whether bytes were written that the process has not read.
+    /// Whether the process has left bytes unread.
     #[cfg(not(unix))]
     pub(crate) const fn is_there(&self) -> bool {
         false

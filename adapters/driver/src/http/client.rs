@@ -1,4 +1,4 @@
-//! A client of a server behind HTTP: each message goes out in a request of its own.
+//! A client connection over HTTP: each message is sent in its own HTTP request.
 
 use std::io;
 use std::sync::Arc;
@@ -23,18 +23,18 @@ use crate::output::Writing;
 use crate::tasks::SharedTasks;
 use crate::wire::{State, Wire};
 
-/// Whoever makes the requests of HTTP.
+/// The state of the task that makes the HTTP requests.
 #[derive(Default)]
 pub(super) struct Requests {
-    /// With the time at which it asks again anyway.
+    /// Its waker, and the time at which it polls again in any case.
     waiting: Option<Box<(Waker, Option<Instant>)>>,
-    /// The server has ended a session, and another one is being asked for.
+    /// Whether the server has ended a session and the client is opening another one.
     is_renewing: bool,
 }
 
 impl Connection {
-    /// The same as [`open`](Self::open) for a server behind HTTP. `attach` begins to make requests and to keep the
-    /// time.
+    /// Opens a connection to a server over HTTP, as [`open`](Self::open) does over streams. `attach` starts the
+    /// task that makes requests and handles timeouts.
     ///
     /// # Errors
     ///
@@ -57,10 +57,10 @@ impl Connection {
 
 /// # Over HTTP
 ///
-/// For adapters that make requests of HTTP: see [`mcp_sansio::http`].
+/// For adapters that make HTTP requests: see [`mcp_sansio::http`].
 impl Wire<Client> {
-    /// The next thing to do with HTTP; `None` if there will be nothing more. Whoever asks is woken when there is
-    /// something, or asks again at [`next_action`](Self::next_action).
+    /// Returns the next HTTP action; `None` if no more will follow. While there is none, the waker is called when
+    /// there is one; the caller also has to poll again at [`next_action`](Self::next_action).
     pub fn poll_action(self: &Arc<Self>, context: &Context<'_>) -> Poll<Option<Action>> {
         self.act(|state| {
             loop {
@@ -86,13 +86,13 @@ impl Wire<Client> {
         })
     }
 
-    /// When to ask for the next action although nobody has been woken.
+    /// Returns the time at which to poll for the next action even without a wake-up.
     pub fn next_action(&self) -> Option<Monotonic> {
         let deadline = self.lock().transport().and_then(|transport| transport.poll_timeout());
         deadline.and_then(|deadline| self.clock.monotonic(deadline))
     }
 
-    /// The head of a response has come: see [`ClientTransport::head`].
+    /// Handles the head of a response: see [`ClientTransport::head`].
     pub fn response_head(
         self: &Arc<Self>,
         exchange: ExchangeNumber,
@@ -103,7 +103,7 @@ impl Wire<Client> {
         self.act(|state| state.transport()?.head(exchange, status, headers, now))
     }
 
-    /// A part of the body of a response has come.
+    /// Handles a chunk of a response body.
     pub fn response_chunk(self: &Arc<Self>, reader: &mut ResponseReader, mut chunk: &[u8]) {
         loop {
             let before = chunk.len();
@@ -124,7 +124,7 @@ impl Wire<Client> {
         }
     }
 
-    /// The body of a response has come to its end.
+    /// Handles the end of a response body.
     pub fn response_end(self: &Arc<Self>, reader: &mut ResponseReader) {
         let now = self.clock.now();
         self.act(|state| {
@@ -136,7 +136,7 @@ impl Wire<Client> {
         });
     }
 
-    /// A request could not be made: see [`ClientTransport::failed`].
+    /// Handles a request that could not be made: see [`ClientTransport::failed`].
     pub fn response_failed(self: &Arc<Self>, exchange: ExchangeNumber, error: TransportError) {
         let now = self.clock.now();
         self.act(|state| {
@@ -147,7 +147,7 @@ impl Wire<Client> {
         });
     }
 
-    /// An exchange has broken off: see [`ClientTransport::broken`].
+    /// Handles an exchange that broke off: see [`ClientTransport::broken`].
     pub fn response_broken(self: &Arc<Self>, exchange: ExchangeNumber, error: TransportError) {
         let now = self.clock.now();
         self.act(|state| {
@@ -167,7 +167,7 @@ impl Wire<Client> {
             }
             Arrived::SessionLost => self.renew(state, now),
             Arrived::ConnectionLost => state.machine.disconnected(Cause::EndOfInput, now),
-            // Whether it matters shows in what the server does next.
+            // The next action of the server shows whether it matters.
             _ => {}
         }
     }
@@ -192,16 +192,16 @@ impl Wire<Client> {
         self.deliver(state, DriverEvent::from(event), bytes);
     }
 
-    /// The server has ended the session. Everything in it ends, and another one is asked for under the same handles;
-    /// the application is told by a second [`Connected`](ClientEvent::Connected).
+    /// Handles a session that the server has ended. Everything in the session ends, and another session is opened
+    /// under the same handles. The application receives a second [`Connected`](ClientEvent::Connected) event.
     fn renew(self: &Arc<Self>, state: &mut State<Client>, now: Instant) {
         let is_ending = matches!(state.machine.phase(), Phase::Draining | Phase::Closed);
         let has_worked = state.transport().is_some_and(|transport| transport.session_has_worked());
-        // Once is enough, unless there was something to be had of it.
+        // One attempt is enough, unless the last session has worked.
         let is_vain = state.http.requests.is_renewing && !has_worked;
         state.machine.disconnected(Cause::SessionLost, now);
         if is_ending || is_vain || !state.machine.was_connected() {
-            // There is no session to take leave of.
+            // No session is left to terminate.
             return state.transport().into_iter().for_each(ClientTransport::renew);
         }
         while let Some(event) = state.machine.handle_timeout(now, &mut state.out) {
@@ -219,7 +219,7 @@ impl Wire<Client> {
         if let Some(transport) = state.transport() {
             transport.renew();
         }
-        // If it cannot be said the machine has ended, and that is told like any other end.
+        // If the request cannot be sent, the machine ends, with the same events as for any other end.
         if state.machine.connect(now, &mut state.out).is_err() {
             state.machine.disconnected(Cause::SessionLost, now);
         }
@@ -241,7 +241,7 @@ impl State<Client> {
 }
 
 impl<M: Machine> State<M> {
-    /// Finds out whether there is something to do with HTTP.
+    /// Wakes the task that makes HTTP requests, if it has an action or an earlier deadline.
     pub(crate) fn wake_requests(&mut self) {
         let Out::Http(HttpOutboxes::Requests(transport)) = &self.out else { return };
         let Some((_, known)) = self.http.requests.waiting.as_deref() else { return };

@@ -1,6 +1,6 @@
-//! Connections over HTTP: each message goes on a request or a response.
+//! Connections over HTTP: each message is part of an HTTP request or response.
 //!
-//! Without the feature `http` this module is `no_http.rs`, which has the same names.
+//! Without the feature `http`, this module is `no_http.rs`, which has the same names.
 
 #![allow(unnameable_types, reason = "nobody but this crate has machines")]
 
@@ -23,20 +23,20 @@ use self::server::Responses;
 use crate::machine::Machine;
 use crate::out::Watched;
 
-/// What a connection over HTTP keeps beside its outboxes. A connection on a stream has it, too, and it stays empty.
+/// The HTTP state of a connection beside its outboxes. For a connection on a stream it stays empty.
 #[derive(Default)]
 pub(crate) struct HttpState {
     requests: Requests,
     responses: Responses,
-    /// In a box, because most sessions always have room.
+    /// Boxed, because most sessions always have room.
     transport: Option<Box<PostQueue>>,
     kept: KeptBytes,
-    /// When a session that does nothing gives memory back.
+    /// The time at which an idle session releases memory.
     release_at: Option<Instant>,
 }
 
 impl HttpState {
-    /// Whether the application knows that the connection ends, so that this event need not be delivered.
+    /// Whether the application already knows that the connection ends, so that this event need not be delivered.
     pub(crate) fn is_last_word_known<M: Machine>(&self, event: &M::Event) -> bool {
         self.responses.is_last_word_known::<M>(event)
     }
@@ -55,14 +55,14 @@ impl HttpState {
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one to a connection")]
 pub enum HttpOutboxes {
-    /// Of a server.
+    /// The response streams of a server.
     Responses(Streams),
-    /// Of a client.
+    /// The requests of a client.
     Requests(Box<ClientTransport>),
 }
 
 impl HttpOutboxes {
-    /// How many bytes wait that are on no stream of their own yet.
+    /// Returns the number of queued bytes that are not assigned to a stream yet.
     pub(crate) const fn len(&self) -> usize {
         match self {
             Self::Responses(_) => 0,
@@ -70,7 +70,7 @@ impl HttpOutboxes {
         }
     }
 
-    /// Whose tasks end with the connection.
+    /// Returns the requestor whose tasks end with the connection.
     pub(crate) fn session_requestor(&self) -> Option<Requestor> {
         match self {
             Self::Responses(streams) => streams.session_requestor(),
@@ -86,8 +86,8 @@ impl HttpOutboxes {
         }
     }
 
-    /// Whether everything that concerns the peer has been done, now that the connection has ended. A response can be
-    /// sent to its end without it.
+    /// Whether all output for the peer is finished, once the connection has ended. A response can be sent to its
+    /// end without the connection.
     pub(crate) fn is_done(&self) -> bool {
         match self {
             Self::Responses(_) => true,
@@ -95,7 +95,7 @@ impl HttpOutboxes {
         }
     }
 
-    /// How many bytes have not been sent, on all streams together.
+    /// Returns the number of unsent bytes on all streams together.
     pub(crate) fn unsent_bytes(&self) -> usize {
         match self {
             Self::Responses(streams) => streams.unsent_bytes(),
@@ -103,7 +103,7 @@ impl HttpOutboxes {
         }
     }
 
-    /// Whether so much waits that no new work should be begun. A response that is not read holds up its own
+    /// Whether too much output waits to start new work. A response that the peer does not read delays its own
     /// request only.
     pub(crate) fn is_congested(&self) -> bool {
         match self {
@@ -119,7 +119,7 @@ impl HttpOutboxes {
         }
     }
 
-    /// When something is due about responses. Requests have deadlines of their own: see
+    /// Returns the next deadline of the responses. The requests have their own: see
     /// [`Wire::next_action`](crate::Wire::next_action).
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         match self {

@@ -1,4 +1,4 @@
-//! POSTs of a session that wait until its machine has room for them.
+//! The queue of POSTs of a session that wait until its machine has room.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,7 +12,7 @@ use mcp_sansio::{Frames, Limits, Phase, Server};
 use crate::machine::Machine;
 use crate::wire::{State, Wire};
 
-/// Whether a POST is taken in although the machine would refuse its request.
+/// The condition on which a POST is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PostEntry {
@@ -20,26 +20,26 @@ pub enum PostEntry {
     Always,
     /// If there is room and no other POST waits.
     IfRoom,
-    /// If there is room: it has waited, and has this [place](PostRoom::place).
+    /// If there is room: the POST has waited, at this [place](PostRoom::place).
     Waited(u64),
 }
 
-/// Why a POST was not taken in.
+/// The reason why a POST was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PostRefused {
     /// The connection has ended.
     Closed,
-    /// There is no room for it now: wait for [`Wire::post_room`].
+    /// There is no room at the moment: wait for [`Wire::post_room`].
     NoRoom,
 }
 
-/// POSTs that wait, in the order in which they came.
+/// The POSTs that wait, in order of arrival.
 #[derive(Default)]
 pub(super) struct PostQueue {
     waiting: VecDeque<(u64, Waker)>,
     next_place: u64,
-    /// How many requests and bytes there were when the first one found no room.
+    /// The number of requests and kept bytes when the first POST last found no room.
     seen: (usize, usize),
 }
 
@@ -57,7 +57,7 @@ impl PostQueue {
     }
 }
 
-/// Waits until there is room for a POST, and keeps its place until it is dropped.
+/// A future that is ready when there is room for a POST. It keeps the place in the queue until it is dropped.
 #[must_use = "it waits for nothing unless it is awaited"]
 pub struct PostRoom<'b> {
     wire: Arc<Wire<Server>>,
@@ -66,15 +66,16 @@ pub struct PostRoom<'b> {
 }
 
 impl PostRoom<'_> {
-    /// The place of the POST among those that wait.
+    /// Returns the place of the POST in the queue.
     pub fn place(&self) -> Option<u64> {
         self.place
     }
 }
 
 impl Wire<Server> {
-    /// Waits until there is room for a POST that was refused for [want of it](PostRefused::NoRoom): those that came first
-    /// go first. Hand it over before this is dropped.
+    /// Returns a future that is ready when there is room for a POST that was refused with
+    /// [`NoRoom`](PostRefused::NoRoom). POSTs are accepted in order of arrival. Pass the POST to
+    /// [`post`](Self::post) before this future is dropped.
     pub fn post_room<'b>(self: &Arc<Self>, body: &'b [u8]) -> PostRoom<'b> {
         PostRoom { wire: Arc::clone(self), body, place: None }
     }
@@ -114,7 +115,7 @@ impl Drop for PostRoom<'_> {
         let mut state = self.wire.lock();
         let Some(queue) = &mut state.http.transport else { return };
         let own = queue.position(place).and_then(|at| queue.waiting.remove(at));
-        // There may be room for the next one as well.
+        // There may be room for the next POST as well.
         let next = queue.waiting.front().map(|(_, waker)| waker.clone());
         if queue.waiting.is_empty() {
             state.http.transport = None;
@@ -132,12 +133,13 @@ impl fmt::Debug for PostRoom<'_> {
 }
 
 impl State<Server> {
-    /// Whether a POST with this place, or none, is the next one, and the machine takes its request.
+    /// Whether a POST with this place, or without one, is next in the queue, and the machine has room for its
+    /// request.
     pub(super) fn may_enter(&self, body: &[u8], limits: &Limits, place: Option<u64>) -> bool {
         if self.machine.phase() == Phase::Closed {
             return true;
         }
-        // What waits to be sent is bounded by the endpoint; the machine does not count it either.
+        // The endpoint limits unsent output; the machine does not count it either.
         let has_room = |frame| self.machine.has_room_for(&frame, 0);
         let is_next = self.http.transport.as_ref().is_none_or(|queue| queue.is_next(place));
         is_next && Frames::of(body, limits).next().is_none_or(has_room)
@@ -145,7 +147,7 @@ impl State<Server> {
 }
 
 impl<M: Machine> State<M> {
-    /// Finds out whether the first POST that waits may have room now.
+    /// Wakes the first POST of the queue if it may have room now.
     pub(super) fn wake_posts(&mut self) {
         let Some(queue) = &mut self.http.transport else { return };
         let Some((_, waker)) = queue.waiting.front() else { return };

@@ -1,4 +1,4 @@
-//! A connection that serves one message after the other, each of which stands alone.
+//! Reuse of one connection for several modern requests.
 
 use std::sync::{Arc, PoisonError};
 
@@ -8,11 +8,11 @@ use mcp_sansio::event::Counts;
 use crate::wire::{State, Wire};
 
 impl Wire<Server> {
-    /// Whether a connection that was made for a message that stands alone can serve another one.
+    /// Whether a connection that was created for a modern request can serve another one.
     ///
-    /// It can if nobody else has it, not even weakly, if nothing is left of what it has served, and if nothing has been
-    /// wrong with that. Between messages that stand alone the machine knows nothing of its client, and its handles are
-    /// never used twice.
+    /// That requires that no other reference to the connection exists, not even a weak one, that no state is left
+    /// of the earlier requests, and that none of them caused an error. Between modern requests the machine has no
+    /// state of its client, and it never reuses a handle.
     pub fn is_reusable(self: &mut Arc<Self>) -> bool {
         let Some(wire) = Arc::get_mut(self) else { return false };
         let state = wire.state.get_mut().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! A server behind HTTP: messages come in bodies, and what goes out does so on one response or another.
+//! A server connection over HTTP: messages arrive in request bodies and leave on responses.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,17 +27,16 @@ use crate::requests::Admission;
 use crate::run::Run;
 use crate::wire::{State, Wire};
 
-/// How long a session keeps its memory when it has answered a request: another one may after.
+/// How long a session keeps its memory after a response, as another request may follow.
 const KEPT: Duration = Duration::from_secs(5);
 
-/// Whoever waits for something to send.
+/// The wakers of the tasks that send responses.
 #[derive(Default)]
 pub(super) struct Responses {
-    ///
-    /// The first one takes no memory of its own: mostly it is the only one.
+    /// The first waker. It is stored inline, because it is usually the only one.
     first: Option<(ResponseId, Waker)>,
     others: LazyBox<BTreeMap<u32, Vec<(ResponseId, Waker)>>>,
-    /// It serves one message, so that its end is nothing to be told.
+    /// Whether the connection serves one modern request, so that its end is not reported.
     is_alone: bool,
 }
 
@@ -55,12 +54,12 @@ impl Responses {
 ///
 /// For adapters that serve HTTP: see [`mcp_sansio::http`].
 impl Wire<Server> {
-    /// A server whose output goes to these streams, and whose handlers run there. If connections share tasks its
-    /// number is [one of theirs](ConnectionOptions::next_connection).
+    /// Creates a server whose output goes to `streams` and whose handlers run on `runner`. If connections share
+    /// tasks, the number of the server is [one of theirs](ConnectionOptions::next_connection).
     ///
-    /// `kept` is a total over several connections. What this one keeps ([`kept_bytes`](Self::kept_bytes)) is part of it
-    /// from now on; for a message that stands alone only what has not been sent. The limits are those of the server's
-    /// configuration, which all connections share.
+    /// `kept` is a total over several connections. It includes the [`kept_bytes`](Self::kept_bytes) of this
+    /// connection from now on; for a modern request only the unsent bytes. `limits` are those of the server's
+    /// configuration, shared by all connections.
     pub fn behind_http(
         (server, streams): (Server, Streams),
         limits: Arc<Limits>,
@@ -73,7 +72,7 @@ impl Wire<Server> {
         let out = Out::Http(HttpOutboxes::Responses(streams));
         let wire = Self::server_on(server, out, limits, options, clock, runner);
         let mut state = wire.lock();
-        // Nothing is written on a single stream.
+        // The output goes to responses, not to a single stream.
         state.output.writing = Writing::Over;
         state.http.responses.is_alone = is_alone;
         state.http.kept = KeptBytes::in_total(kept);
@@ -81,16 +80,17 @@ impl Wire<Server> {
         wire
     }
 
-    /// A POST has come from this client: a principal or a [`RequestSource`]. Gives the response to it. `scanned` is what
-    /// [`RequestValidator::post_scanned`](mcp_sansio::http::RequestValidator::post_scanned) has left of the same body; any other value is fine.
+    /// Accepts a POST from `source`, a principal or a [`RequestSource`], and returns the response to it. `scanned`
+    /// is the value that [`RequestValidator::post_scanned`](mcp_sansio::http::RequestValidator::post_scanned) left
+    /// for the same body; any other value is also valid.
     ///
-    /// `admission` is asked for a permit for each request that has to have a handler. A request without a permit is
-    /// answered with `-32603`. Everything else is taken in without one: notifications, responses, and what the machine
+    /// `admission` is called for a permit for each request that needs a handler. A request without a permit gets
+    /// the error `-32603`. Everything else needs no permit: notifications, responses, and requests that the machine
     /// answers itself.
     ///
     /// # Errors
     ///
-    /// [`PostRefused`] says why it was not taken in; nothing has happened.
+    /// [`PostRefused`] if the POST was not accepted; the connection is unchanged.
     pub fn post<'b>(
         self: &Arc<Self>,
         body: &'b [u8],
@@ -117,7 +117,7 @@ impl Wire<Server> {
         })
     }
 
-    /// Hands the messages of a body to the machine.
+    /// Passes the messages of a body to the machine.
     fn receive_body<'b>(
         self: &Arc<Self>,
         state: &mut State<Server>,
@@ -131,7 +131,7 @@ impl Wire<Server> {
             if let Some(event) = event {
                 state.out.watch(&event);
                 match event {
-                    // What comes most often is not moved more than it has to be.
+                    // Requests are the most frequent event, and this path moves them least.
                     ServerEvent::Request(request) => {
                         let asked = (request.id, request.into_owned());
                         self.ask(state, asked, Some(admission));
@@ -142,11 +142,11 @@ impl Wire<Server> {
         }
     }
 
-    /// A client asks for an event stream: see [`Streams::listen`].
+    /// Opens an event stream for the client: see [`Streams::listen`].
     ///
     /// # Errors
     ///
-    /// The [`Reply`] that refuses it.
+    /// The [`Reply`] that refuses the event stream.
     pub fn listen(self: &Arc<Self>, last_event: Option<&str>) -> Result<ResponseId, Reply> {
         let now = self.clock.now();
         self.act(|state| match state.streams() {
@@ -155,7 +155,7 @@ impl Wire<Server> {
         })
     }
 
-    /// The next part of a response: see [`Streams::next`]. Ready unless there is nothing for now.
+    /// Returns the next part of a response: see [`Streams::next`]. Pending while there is none.
     pub fn poll_response(
         self: &Arc<Self>,
         response: ResponseId,
@@ -174,8 +174,8 @@ impl Wire<Server> {
         })
     }
 
-    /// The head of a response. Unless its body is an event stream, all of that is appended to the buffer, and the
-    /// response has ended. `None` if the response ends without a head.
+    /// Returns the head of a response. If the body is no event stream, the whole body is appended to the buffer,
+    /// and the response has ended. `None` if the response ends without a head.
     pub fn poll_head(
         self: &Arc<Self>,
         response: ResponseId,
@@ -186,12 +186,12 @@ impl Wire<Server> {
         let now = self.clock.now();
         let head = state.next_head((response, now), context, buffer);
         self.settle_room(&mut state, now);
-        // A response that begins later than others may have set a deadline, or given another stream something to say.
+        // A new response may have set a deadline, or produced output on another stream.
         self.release(state);
         head
     }
 
-    /// The client has gone before the end of a response: see [`Streams::disconnected`].
+    /// Handles a client that disconnects before the end of a response: see [`Streams::disconnected`].
     pub fn response_dropped(self: &Arc<Self>, response: ResponseId) {
         self.act(|state| {
             let now = self.clock.now();
@@ -203,7 +203,8 @@ impl Wire<Server> {
         });
     }
 
-    /// Ends it at once, and every response with it: the client has ended the session, or its time is over.
+    /// Ends the connection and all its responses at once, because the client has terminated the session or the
+    /// session has expired.
     pub fn end_now(self: &Arc<Self>) {
         self.act(|state| {
             if let Some(streams) = state.streams() {
@@ -213,7 +214,7 @@ impl Wire<Server> {
         });
     }
 
-    /// When the client or this side was about something last: see [`Streams::used_until`].
+    /// Returns the time of the last use of the connection: see [`Streams::used_until`].
     pub fn used_until(&self, now: Instant) -> Option<Instant> {
         match &self.lock().out {
             Out::Http(HttpOutboxes::Responses(streams)) => streams.used_until(now),
@@ -223,8 +224,9 @@ impl Wire<Server> {
 }
 
 impl Exchange<Server> {
-    /// Ends the response that carries this request, and has its client come back for the rest: so that work
-    /// that takes long holds no connection. Says whether that can be: only in a session of 2025-11-25 over HTTP.
+    /// Ends the response that carries this request, so that long work occupies no HTTP connection. The client
+    /// resumes the stream for the rest. Returns whether that is possible: only in a session of 2025-11-25 over
+    /// HTTP.
     pub fn close_response(&self) -> bool {
         let id = self.request().id;
         let close = |state: &mut State<Server>| {
@@ -268,7 +270,7 @@ impl State<Server> {
 }
 
 impl Responses {
-    /// Whoever asks for this response is to be woken when there is something to send.
+    /// Stores the waker of the task that sends this response.
     fn wait(&mut self, response: ResponseId, waker: &Waker) {
         let first = self.first.get_or_insert_with(|| (response, waker.clone()));
         let known = if first.0 == response {
@@ -300,7 +302,7 @@ impl Responses {
         }
     }
 
-    /// Takes out those who wait for a stream.
+    /// Removes the wakers that wait for a stream.
     fn take(&mut self, stream: u32) -> impl Iterator<Item = Waker> + use<> {
         let first = self.first.take_if(|(one, _)| one.stream() == stream);
         let others = self.others.get_mut().and_then(|others| others.remove(&stream));
@@ -309,7 +311,7 @@ impl Responses {
 }
 
 impl<M: Machine> State<M> {
-    /// Does what is due about responses.
+    /// Handles the timeouts of responses and the end of the connection.
     pub(crate) fn settle_responses(&mut self, now: Instant) {
         let is_closed = self.machine.phase() == Phase::Closed;
         if let Out::Http(HttpOutboxes::Responses(streams)) = &mut self.out {
@@ -324,10 +326,10 @@ impl<M: Machine> State<M> {
         }
     }
 
-    /// Gives memory back while a session has nothing to do: most of them idle most of the time.
+    /// Releases memory while a session is idle, as most sessions are most of the time.
     fn release_if_idle(&mut self) {
         if self.machine.counts().inbound == 0
-            // A handler that still runs may be told how its request has ended, which is forgotten by this.
+            // A running handler may still receive the end of its request, and releasing memory would lose it.
             && self.requests.release_if_idle()
         {
             self.machine.release();
@@ -337,7 +339,7 @@ impl<M: Machine> State<M> {
         }
     }
 
-    /// Finds out which responses have something to send.
+    /// Wakes the tasks of the responses that have output.
     pub(crate) fn wake_responses(&mut self) {
         if let Out::Http(HttpOutboxes::Responses(streams)) = &mut self.out {
             let woken = streams.woken().flat_map(|stream| self.http.responses.take(stream));

@@ -1,4 +1,4 @@
-//! The functions behind what is offered, all of one kind.
+//! The functions behind the entries of a router, with a uniform signature.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,12 +13,12 @@ use super::output::Failed;
 use crate::blocking::Threads;
 use crate::exchange::Exchange;
 
-/// The result of a request, or why there is none.
+/// The result of a request, or the reason why there is none.
 pub(super) type Answer = Result<Raw<'static>, Failed>;
 
 type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
-/// Serves a request for one thing.
+/// A function that serves requests for one entry.
 #[derive(Clone)]
 pub(super) enum Function {
     Blocking(Arc<dyn Fn(&Exchange) -> Answer + Send + Sync>),
@@ -36,7 +36,7 @@ impl Function {
         Self::Asynchronous(Arc::new(move |exchange| Box::pin(run(exchange))))
     }
 
-    /// Runs it; what blocks on these threads, or here if there are none.
+    /// Runs the function. A blocking function runs on `threads`, or on the current thread without them.
     pub(super) async fn run(&self, exchange: Exchange, threads: Option<&Threads>) -> Answer {
         match (self, threads) {
             (Self::Asynchronous(run), _) => run(exchange).await,

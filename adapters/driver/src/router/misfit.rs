@@ -1,10 +1,11 @@
-//! Where arguments do not fit.
+//! Describes invalid arguments and their position.
 
 use std::error::Error;
 
 use mcp_sansio::json::ParseError;
 
-/// What is wrong with arguments, and where: mostly it is a model that reads this, and tries again.
+/// Returns a description of invalid arguments with the path of the error. The usual reader is a model that tries
+/// again.
 pub(super) fn misfit(arguments: &str, error: &ParseError) -> String {
     let Some(cause) = error.source().and_then(|source| source.downcast_ref::<serde_json::Error>())
     else {
@@ -12,7 +13,7 @@ pub(super) fn misfit(arguments: &str, error: &ParseError) -> String {
     };
     let (line, column) = (cause.line(), cause.column());
     let text = cause.to_string();
-    // The caller has written them in a line of its own, so that a path says more.
+    // The caller wrote the arguments on one line of its own, so a path is more useful than line and column.
     let text = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
     let before = arguments.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len);
     let path = path_at(arguments, before.sum::<usize>() + column);
@@ -22,18 +23,18 @@ pub(super) fn misfit(arguments: &str, error: &ParseError) -> String {
     }
 }
 
-/// Where in a value a decoder is.
+/// The position of a decoder within one level of nesting.
 enum Place<'a> {
-    /// In an object or an array as such.
+    /// The object or array as a whole.
     Whole,
     Member(&'a str),
     Element(usize),
 }
 
-/// The path of the value in which a decoder stopped that had read so many bytes: `orders[2].price`.
+/// Returns the path of the value at which a decoder stopped after `read` bytes: `orders[2].price`.
 fn path_at(text: &str, read: usize) -> String {
     let mut places = Vec::new();
-    // The last string, with which a member may begin.
+    // The last string, which may be the name of a member.
     let mut string = "";
     let mut string_start = None;
     let mut is_escaped = false;
@@ -57,7 +58,7 @@ fn path_at(text: &str, read: usize) -> String {
             (b':', Some(place)) => *place = Place::Member(string),
             (b',', Some(Place::Element(index))) => *index += 1,
             (b',', Some(place)) => *place = Place::Whole,
-            // What is noticed at its very end is about all of it.
+            // An error at the end of a value concerns the whole value.
             (b'}' | b']', Some(place)) if at + 1 == read => *place = Place::Whole,
             (b'}' | b']', _) => _ = places.pop(),
             _ => {}

@@ -28,15 +28,14 @@ pub use output::Typed;
 pub use output::{Failed, PromptOutput, ResourceOutput, ToolOutput};
 use registry::{Registrations, Registry};
 
-/// Tools, prompts and resources, each with a function: a handler for servers that need no more.
+/// Tools, prompts and resources, each with a function. It is the complete handler of a simple server.
 ///
-/// Lists, their pages, the notifications that they have changed and the errors for names that nothing has come
-/// by themselves. The functions block or give futures, whichever suits them. Where handlers are tasks, functions that
-/// block run on threads of their own, which are no threads of the runtime: see [`Blocking`](crate::Blocking).
+/// The router provides the lists, their pages, the change notifications and the errors for unknown names. A
+/// function either blocks or returns a future. Where handlers are tasks, blocking functions run on separate threads
+/// outside the runtime: see [`Blocking`](crate::Blocking).
 ///
-/// Clones share everything, and what is added or removed while clients are connected is told to them. A function that
-/// holds a clone keeps everything alive for as long as it
-/// is offered.
+/// Clones share everything. Entries that are added or removed while clients are connected are announced to them. A
+/// function that captures a clone keeps the router alive as long as the function is registered.
 ///
 /// ```
 /// use mcp_sansio_driver::Router;
@@ -64,12 +63,12 @@ use registry::{Registrations, Registry};
 /// # _ = Router::new();
 /// ```
 ///
-/// `serve_stdio(config, router)` of an adapter is all that is missing.
+/// To serve it, pass it to `serve_stdio(config, router)` of an adapter.
 #[derive(Clone, Default)]
 pub struct Router {
     shared: Arc<Mutex<Shared>>,
     group: ConnectionGroup,
-    /// For functions that block where handlers are tasks.
+    /// For blocking functions where handlers are tasks.
     threads: Arc<OnceLock<Threads>>,
 }
 
@@ -79,13 +78,13 @@ struct Shared {
 }
 
 impl Router {
-    /// Nothing yet.
+    /// Creates an empty router.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The configuration of a server that has what is here now: add things first. What a server does not have
-    /// when a client connects it cannot tell of later.
+    /// Returns the configuration of a server with the current entries: add entries first. A server cannot announce
+    /// changes of a kind of entry that it lacks when a client connects.
     pub fn config(&self, name: &str, version: &str) -> ServerConfig {
         let mut config = ServerConfig::new(name, version);
         let registry = &self.lock().registry;
@@ -97,14 +96,14 @@ impl Router {
         config
     }
 
-    /// With so many things on each page of a list. By default there is one page.
+    /// Sets the number of entries on each page of a list. By default a list has one page.
     pub fn pages_of(&self, items: usize) -> &Self {
         self.lock().registry.set_page(items);
         self
     }
 
-    /// Adds a tool, or replaces the one of this name. The schema of its arguments comes from their type, and so
-    /// does that of what it gives if that is `Typed`.
+    /// Adds a tool, or replaces the one with this name. The schema of the arguments is derived from their type. So
+    /// is the schema of the output if that is `Typed`.
     #[cfg(feature = "schemars")]
     pub fn tool<A, O>(
         &self,
@@ -119,7 +118,7 @@ impl Router {
         self.tool_with(described::<A, O>(name, description), run)
     }
 
-    /// The same with a function that gives a future.
+    /// As `tool`, with a function that returns a future.
     #[cfg(feature = "schemars")]
     pub fn async_tool<A, F>(
         &self,
@@ -134,25 +133,25 @@ impl Router {
         self.async_tool_with(described::<A, F::Output>(name, description), run)
     }
 
-    /// Only here to say what is missing, instead of that there is no such method.
+    /// Exists only for a compiler error that names the missing feature instead of a missing method.
     #[cfg(not(feature = "schemars"))]
     #[doc(hidden)]
     pub fn tool<A: needs_schemars::Schema>(&self, _: &str, _: &str, _: A) -> &Self {
         self
     }
 
-    /// See there.
+    /// As `tool`.
     #[cfg(not(feature = "schemars"))]
     #[doc(hidden)]
     pub fn async_tool<A: needs_schemars::Schema>(&self, _: &str, _: &str, _: A) -> &Self {
         self
     }
 
-    /// Adds a tool that is described by hand, or replaces the one of this name.
+    /// Adds a tool with a description by hand, or replaces the one with this name.
     ///
-    /// Arguments that do not fit their type are refused as
-    /// [`reject_arguments`](mcp_sansio::Server::reject_arguments) says, with a text that names the place in
-    /// them; they are not checked against the schema.
+    /// Arguments that do not match their type are refused with
+    /// [`reject_arguments`](mcp_sansio::Server::reject_arguments) and a text that contains the path of the error.
+    /// They are not validated against the schema.
     pub fn tool_with<A, O>(
         &self,
         tool: Tool<'static>,
@@ -167,7 +166,7 @@ impl Router {
         self.add(ChangedList::Tools, tool, Function::blocking(run))
     }
 
-    /// The same with a function that gives a future.
+    /// As [`tool_with`](Self::tool_with), with a function that returns a future.
     pub fn async_tool_with<A, F>(
         &self,
         tool: Tool<'static>,
@@ -184,7 +183,7 @@ impl Router {
         self.add(ChangedList::Tools, tool, Function::asynchronous(run))
     }
 
-    /// Adds a prompt, or replaces the one of this name.
+    /// Adds a prompt, or replaces the one with this name.
     pub fn prompt<A, O>(
         &self,
         prompt: Prompt<'static>,
@@ -199,7 +198,7 @@ impl Router {
         self.add(ChangedList::Prompts, prompt, Function::blocking(run))
     }
 
-    /// The same with a function that gives a future.
+    /// As [`prompt`](Self::prompt), with a function that returns a future.
     pub fn async_prompt<A, F>(
         &self,
         prompt: Prompt<'static>,
@@ -216,7 +215,7 @@ impl Router {
         self.add(ChangedList::Prompts, prompt, Function::asynchronous(run))
     }
 
-    /// Adds a resource, or replaces the one of this URI. The function reads it.
+    /// Adds a resource, or replaces the one with this URI. The function reads it.
     pub fn resource<O: ResourceOutput>(
         &self,
         resource: Resource<'static>,
@@ -228,7 +227,7 @@ impl Router {
         self.add(ChangedList::Resources, resource, Function::blocking(read))
     }
 
-    /// The same with a function that gives a future.
+    /// As [`resource`](Self::resource), with a function that returns a future.
     pub fn async_resource<F>(
         &self,
         resource: Resource<'static>,
@@ -245,8 +244,8 @@ impl Router {
         self.add(ChangedList::Resources, resource, Function::asynchronous(read))
     }
 
-    /// Adds a template of resources, or replaces the same one. Its function gets every URI that no resource
-    /// has, and gives `None` for those that are not of the template.
+    /// Adds a resource template, or replaces the same one. Its function is called with every URI that no resource
+    /// has, and returns `None` for URIs that do not match the template.
     pub fn template<O: ResourceOutput>(
         &self,
         template: ResourceTemplate<'static>,
@@ -261,27 +260,27 @@ impl Router {
         self.add(ChangedList::Resources, template, Function::blocking(read))
     }
 
-    /// Removes a tool. Says whether there was one of this name.
+    /// Removes a tool. Returns whether it existed.
     pub fn remove_tool(&self, name: &str) -> bool {
         self.remove(ChangedList::Tools, |registry| registry.tools.remove(name))
     }
 
-    /// Removes a prompt. Says whether there was one of this name.
+    /// Removes a prompt. Returns whether it existed.
     pub fn remove_prompt(&self, name: &str) -> bool {
         self.remove(ChangedList::Prompts, |registry| registry.prompts.remove(name))
     }
 
-    /// Removes a resource. Says whether there was one of this URI.
+    /// Removes a resource. Returns whether it existed.
     pub fn remove_resource(&self, uri: &str) -> bool {
         self.remove(ChangedList::Resources, |registry| registry.resources.remove(uri))
     }
 
-    /// Removes a template. Says whether there was this one.
+    /// Removes a template. Returns whether it existed.
     pub fn remove_template(&self, uri_template: &str) -> bool {
         self.remove(ChangedList::Resources, |registry| registry.templates.remove(uri_template))
     }
 
-    /// Says that a resource has changed, to those who have subscribed to it.
+    /// Sends the notification that a resource has changed to the clients that are subscribed to it.
     pub fn resource_updated(&self, uri: &str) {
         self.group.resource_updated(uri);
     }
@@ -295,14 +294,14 @@ impl Router {
         self
     }
 
-    /// Changes something, and tells everybody.
+    /// Changes the registry, and announces the change to all connections.
     fn change<T>(&self, list: ChangedList, change: impl FnOnce(&mut Registry) -> T) -> T {
         let changed = change(&mut self.lock().registry);
         self.group.list_changed(list);
         changed
     }
 
-    /// Removes something, and tells everybody if it was there.
+    /// Removes an entry, and announces the removal if the entry existed.
     fn remove<T>(
         &self,
         list: ChangedList,
@@ -312,7 +311,7 @@ impl Router {
         if removed.is_some() {
             self.change(list, |_| ());
         }
-        // What it holds is dropped here, without the lock.
+        // The entries are dropped here, without the lock.
         removed.is_some()
     }
 
@@ -321,12 +320,12 @@ impl Router {
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
-        // No function of the application's runs under the lock.
+        // No function of the application runs under the lock.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A tool whose arguments have the schema of this type, and that gives this.
+/// Describes a tool with the schemas of its argument and output types.
 #[cfg(feature = "schemars")]
 fn described<A: schemars::JsonSchema, O: ToolOutput>(
     name: &str,
@@ -334,7 +333,7 @@ fn described<A: schemars::JsonSchema, O: ToolOutput>(
 ) -> Tool<'static> {
     let schema =
         Raw::from_serialize(&schemars::SchemaGenerator::default().into_root_schema_for::<A>());
-    // What schemars gives is an object of JSON; any object would do.
+    // `schemars` returns a JSON object; the fallback accepts any object.
     let mut tool = Tool::new(name.to_owned(), schema.unwrap_or(Raw::EMPTY_OBJECT));
     tool.description = Some(description.to_owned().into());
     tool.output_schema = O::output_schema();
@@ -345,7 +344,7 @@ fn described<A: schemars::JsonSchema, O: ToolOutput>(
 mod needs_schemars {
     #![allow(unnameable_types, reason = "nothing implements it")]
 
-    /// Nothing has one.
+    /// No type implements this trait.
     #[diagnostic::on_unimplemented(
         message = "the schema of the arguments of a tool needs the feature `schemars`",
         label = "the type of its first argument has no schema",

@@ -1,4 +1,4 @@
-//! What the functions give.
+//! The outputs of router functions: [`ToolOutput`], [`PromptOutput`], [`ResourceOutput`] and [`Failed`].
 
 use std::fmt;
 
@@ -13,23 +13,23 @@ use serde::Serialize;
 
 use super::function::Answer;
 
-/// Why a function has no result. Every error becomes one with `?`; what it says is told to the client.
+/// The reason why a function has no result. `?` converts every error into it; the client receives the error's text.
 pub struct Failed {
     pub(super) reason: Reason,
 }
 
 pub(super) enum Reason {
-    /// The arguments do not fit.
+    /// The arguments are invalid.
     Arguments(String),
-    /// The thing itself has failed, which a model may want to know.
+    /// The function itself has failed; for a tool, the model should know.
     Failed(String),
     /// The request is refused.
     Refused(ErrorCode, String),
-    /// Something is needed of the client first.
+    /// Client input is required first.
     Needs(Box<InputRequired<'static>>),
-    /// The URI is not of the template.
+    /// The URI does not match the template.
     NotMine,
-    /// There is no result, nor will there be one.
+    /// There is no result, and none will follow.
     Panicked,
 }
 
@@ -38,20 +38,19 @@ impl Failed {
         Self { reason: Reason::Panicked }
     }
 
-    /// With a text that says what has gone wrong: a tool gives a result that tells so to the model, everything
-    /// else the error `-32603`.
+    /// Creates a failure with a text that describes it. A tool call gets a result that shows the text to the model;
+    /// every other request gets the error `-32603`.
     pub fn new(text: impl Into<String>) -> Self {
         Self { reason: Reason::Failed(text.into()) }
     }
 
-    /// The request is refused with an error of the protocol.
+    /// Refuses the request with a protocol error.
     pub fn refused(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { reason: Reason::Refused(code, message.into()) }
     }
 
-    /// Something is needed of the client first. The function is called again with the
-    /// [`inputs`](mcp_sansio::Request::inputs) in the request of its exchange: see
-    /// [`Server::require_input`](mcp_sansio::Server::require_input).
+    /// Requires client input first. The function is called again with the [`inputs`](mcp_sansio::Request::inputs)
+    /// in the request of its exchange: see [`Server::require_input`](mcp_sansio::Server::require_input).
     pub fn needs(required: InputRequired<'static>) -> Self {
         Self { reason: Reason::Needs(Box::new(required)) }
     }
@@ -85,16 +84,17 @@ impl fmt::Debug for Failed {
     }
 }
 
-/// A value of a type that has a schema, given as structured content as [`Json`] is: [`Router::tool`](super::Router::tool) describes the tool with it, so that
-/// clients know what they get. Only objects have one, and in sessions only they can be structured content: of
-/// anything else clients get the text there, and nothing more.
+/// A value of a type with a schema, returned as structured content like [`Json`].
+/// [`Router::tool`](super::Router::tool) adds the schema to the tool's description, so that clients know the type.
+/// Only objects get a schema, and in the legacy era only objects can be structured content: for any other value,
+/// legacy clients get the text alone.
 #[cfg(feature = "schemars")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "it is a mark and will have no second field")]
 pub struct Typed<T>(pub T);
 
-/// What a tool may give: a text, a [`CallToolResult`], [`Json`], with the feature `schemars` `Typed`, or one of
-/// these or [`Failed`].
+/// A possible output of a tool: a text, a [`CallToolResult`], [`Json`], with the feature `schemars` `Typed`, or a
+/// `Result` of one of these and [`Failed`].
 #[diagnostic::on_unimplemented(
     message = "a tool cannot give `{Self}`",
     label = "the function of a tool gives this",
@@ -103,16 +103,16 @@ pub struct Typed<T>(pub T);
             texts with `Failed::new`"
 )]
 pub trait ToolOutput {
-    /// The schema of what is given, for the description of the tool. By default there is none.
+    /// Returns the schema of the output, for the description of the tool. By default there is none.
     fn output_schema() -> Option<Raw<'static>> {
         None
     }
 
-    /// The result of the call.
+    /// Converts the output into the result of the call.
     ///
     /// # Errors
     ///
-    /// [`Failed`] says why there is none.
+    /// [`Failed`] if there is no result.
     fn into_tool_result(self) -> Answer;
 }
 
@@ -134,11 +134,11 @@ impl ToolOutput for &str {
     }
 }
 
-/// Given as structured content, an object, and as text for clients that do not know it.
+/// Returned as structured content, an object, and as text for clients without support for structured content.
 ///
-/// The tool gets no `outputSchema` from it, because not every type that can be serialised has a schema: with the
-/// feature `schemars` those of `Typed` do. Otherwise say it by hand, in the
-/// [`output_schema`](mcp_sansio::model::Tool::output_schema) of the tool.
+/// The tool gets no `outputSchema` from this type, because not every serialisable type has a schema; with the
+/// feature `schemars`, those of `Typed` do. Otherwise set [`output_schema`](mcp_sansio::model::Tool::output_schema)
+/// of the tool by hand.
 impl<T: Serialize> ToolOutput for Json<T> {
     fn into_tool_result(self) -> Answer {
         CallToolResult::structured(Raw::from_serialize(&self.0)?).into_tool_result()
@@ -148,7 +148,7 @@ impl<T: Serialize> ToolOutput for Json<T> {
 #[cfg(feature = "schemars")]
 impl<T: Serialize + schemars::JsonSchema> ToolOutput for Typed<T> {
     fn output_schema() -> Option<Raw<'static>> {
-        // Of what is written, which is not always what is read.
+        // The schema of the serialised form, which can differ from the deserialised one.
         let settings = schemars::generate::SchemaSettings::default().for_serialize();
         let schema = settings.into_generator().into_root_schema_for::<T>();
         let is_object = schema.get("type").is_some_and(|kind| kind == "object");
@@ -170,7 +170,8 @@ impl<T: ToolOutput> ToolOutput for Result<T, Failed> {
     }
 }
 
-/// What a prompt may give: a text of the user, a [`GetPromptResult`], or one of these or [`Failed`].
+/// A possible output of a prompt: a text as a user message, a [`GetPromptResult`], or a `Result` of one of these
+/// and [`Failed`].
 #[diagnostic::on_unimplemented(
     message = "a prompt cannot give `{Self}`",
     label = "the function of a prompt gives this",
@@ -179,11 +180,11 @@ impl<T: ToolOutput> ToolOutput for Result<T, Failed> {
             texts with `Failed::new`"
 )]
 pub trait PromptOutput {
-    /// The result of the request.
+    /// Converts the output into the result of the request.
     ///
     /// # Errors
     ///
-    /// [`Failed`] says why there is none.
+    /// [`Failed`] if there is no result.
     fn into_prompt_result(self) -> Answer;
 }
 
@@ -211,8 +212,8 @@ impl<T: PromptOutput> PromptOutput for Result<T, Failed> {
     }
 }
 
-/// What a resource may give: a text, [`ResourceContents`], a [`ReadResourceResult`], or one of these or
-/// [`Failed`].
+/// A possible output of a resource: a text, [`ResourceContents`], a [`ReadResourceResult`], or a `Result` of one of
+/// these and [`Failed`].
 #[diagnostic::on_unimplemented(
     message = "a resource cannot give `{Self}`",
     label = "the function of a resource gives this",
@@ -221,11 +222,11 @@ impl<T: PromptOutput> PromptOutput for Result<T, Failed> {
             texts with `Failed::new`"
 )]
 pub trait ResourceOutput {
-    /// The result of reading the resource of this URI and type.
+    /// Converts the output into the result of reading the resource with this URI and MIME type.
     ///
     /// # Errors
     ///
-    /// [`Failed`] says why there is none.
+    /// [`Failed`] if there is no result.
     fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Answer;
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Registry {
 
 /// The entries of one kind, in the order in which they were added.
 pub(super) struct Registrations<T> {
-    /// A list that is being answered is not held up by one that changes.
+    /// Shared, so that a list can be sent while another thread changes it.
     things: Arc<Entries<T>>,
     pager: Pager,
     version: u64,
@@ -35,7 +35,7 @@ struct Entries<T> {
     functions: Vec<Function>,
 }
 
-/// The entries before a change, dropped after the lock is free.
+/// The entries before a change, to be dropped after the lock is released.
 pub(super) struct ReplacedEntries<T> {
     _things: Arc<Entries<T>>,
 }
@@ -50,7 +50,7 @@ impl<T: Named> Registrations<T> {
         self.things.items.is_empty()
     }
 
-    /// Adds a thing, or puts it in the place of one. What was there before is to be dropped without the lock.
+    /// Adds an entry, or replaces the one with the same key. The caller drops the old entries without the lock.
     #[must_use = "dropping it can do anything"]
     pub(super) fn put(&mut self, item: T, function: Function) -> ReplacedEntries<T> {
         self.version += 1;
@@ -69,29 +69,29 @@ impl<T: Named> Registrations<T> {
         ReplacedEntries { _things: old }
     }
 
-    /// Removes a thing, if it is there. What was there before is to be dropped without the lock.
+    /// Removes an entry, if it exists. The caller drops the old entries without the lock.
     pub(super) fn remove(&mut self, name: &str) -> Option<ReplacedEntries<T>> {
         let place = self.place(name)?;
         self.version += 1;
         let old = Arc::clone(&self.things);
         let things = Arc::make_mut(&mut self.things);
-        // Both have as many, and this is the place of one.
+        // Both lists have the same length, and the index is in range.
         things.items.remove(place);
         things.functions.remove(place);
         Some(ReplacedEntries { _things: old })
     }
 
-    /// The function of a thing.
+    /// Returns the function of an entry.
     pub(super) fn function(&self, name: &str) -> Option<Function> {
         self.things.functions.get(self.place(name)?).cloned()
     }
 
-    /// All functions, in order.
+    /// Returns all functions, in order.
     pub(super) fn functions(&self) -> Vec<Function> {
         self.things.functions.clone()
     }
 
-    /// What it takes to answer for a page of the list, without the registry.
+    /// Returns a snapshot from which pages of the list can be sent without the registry.
     pub(super) fn list(&self) -> Listing<T> {
         Listing { things: Arc::clone(&self.things), pager: self.pager.version(self.version) }
     }
@@ -101,14 +101,14 @@ impl<T: Named> Registrations<T> {
     }
 }
 
-/// A list as it was when it was asked for.
+/// A snapshot of a list.
 pub(super) struct Listing<T> {
     things: Arc<Entries<T>>,
     pager: Pager,
 }
 
 impl<T: Named> Listing<T> {
-    /// Answers with a page of the list.
+    /// Responds with a page of the list.
     pub(super) fn answer<M: PagedMethod>(
         &self,
         exchange: &Exchange,

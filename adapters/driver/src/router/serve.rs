@@ -1,4 +1,4 @@
-//! Answers requests with what is offered.
+//! Serves requests from the entries of a router.
 
 use mcp_sansio::json::{Raw, Str};
 use mcp_sansio::model::method::{
@@ -17,18 +17,18 @@ use crate::exchange::Exchange;
 use crate::handle::Handle;
 
 impl Router {
-    /// Serves a request: what a [`Handler`] does with it. Functions that block run on threads of their own.
+    /// Serves a request, for use in a [`Handler`]. Blocking functions run on their own threads.
     pub async fn serve(&self, exchange: Exchange) {
-        // What can go wrong is that nobody wants the answer any more.
+        // The only possible error is that the response is no longer wanted.
         _ = self.answer(exchange, Some(self.threads())).await;
     }
 
-    /// The same where functions may block: they run on the thread that polls this.
+    /// As [`serve`](Self::serve), for callers that may block: blocking functions run on the thread that polls this.
     pub async fn serve_here(&self, exchange: Exchange) {
         _ = self.answer(exchange, None).await;
     }
 
-    /// Takes a connection in that is to be told of changes: what a [`Handler`] does when it begins.
+    /// Adds a connection that receives change notifications, for use in [`Handler::begin`].
     pub fn begin(&self, handle: &Handle<Server>) {
         self.group.add(handle);
     }
@@ -73,7 +73,7 @@ impl Router {
             ClientRequest::ReadResource { uri } => {
                 self.read(&exchange, &uri.to_str(), threads).await
             }
-            // The machine keeps the subscriptions.
+            // The machine stores the subscriptions.
             ClientRequest::Subscribe { .. } | ClientRequest::Unsubscribe { .. } => {
                 exchange.respond(&())
             }
@@ -117,8 +117,8 @@ async fn run(
     }
 }
 
-/// Answers with what a function has given. If that is nothing that the revision allows, the function is at fault,
-/// and whoever has asked is told.
+/// Responds with the output of a function. If the revision does not allow the output, the function is at fault, and
+/// the client receives an error.
 fn give(exchange: &Exchange, result: &Raw<'_>) -> Result<(), RespondError> {
     match exchange.respond(result) {
         Err(RespondError::Encode(error)) => {
@@ -150,7 +150,7 @@ fn fail(exchange: &Exchange, reason: Reason) -> Result<(), RespondError> {
         Reason::Failed(text) => exchange.reject(ErrorCode::INTERNAL_ERROR, &text),
         Reason::Refused(code, message) => exchange.reject(code, &message),
         Reason::Needs(required) => exchange.require_input(&required),
-        // The exchange is dropped, and answers for itself.
+        // The dropped exchange responds with an error.
         Reason::Panicked => Ok(()),
         Reason::NotMine => {
             exchange.reject(ErrorCode::RESOURCE_NOT_FOUND, "there is no such resource")
@@ -158,7 +158,7 @@ fn fail(exchange: &Exchange, reason: Reason) -> Result<(), RespondError> {
     }
 }
 
-/// The URI that a request is about.
+/// Returns the URI of the request.
 pub(super) fn uri_of(exchange: &Exchange) -> Option<String> {
     match &exchange.request().kind {
         ClientRequest::ReadResource { uri } => Some(uri.to_str().into_owned()),
