@@ -93,7 +93,7 @@ pub enum ConnectFailure<'a> {
     #[error("the server does not offer {0}")]
     MissingCapabilities(CapabilitySet),
     /// The server sent a response that is not a result of the request.
-    #[error("the server answered with nonsense when it was asked what it is: {kind}")]
+    #[error("the response to the first request is invalid: {kind}")]
     Malformed {
         /// The defect of the response.
         kind: ViolationKind,
@@ -106,7 +106,7 @@ pub enum ConnectFailure<'a> {
     TimedOut,
     /// The server closed the connection on the probe, as servers do that know only `initialize`. Start the server
     /// again: a [`Client::reconnect`](crate::Client::reconnect) begins with `initialize`.
-    #[error("the server ended when it was asked what it is: {0}")]
+    #[error("the server closed the connection when it was probed: {0}")]
     RestartAdvised(Cause),
     /// The transport failed: the server is unreachable, does not speak MCP, or demands authorization first.
     #[error(transparent)]

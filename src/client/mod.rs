@@ -169,7 +169,7 @@ impl Client {
     ///
     /// Call it at the time of [`poll_timeout`](crate::Connection::poll_timeout), until it returns `None`. A call that
     /// is early or late is harmless.
-    #[must_use = "the event is the only word of it"]
+    #[must_use = "an event that is dropped is lost; it is not delivered again"]
     pub fn handle_timeout(
         &mut self,
         now: Instant,
@@ -197,7 +197,7 @@ impl Client {
 
     /// Ends the call whose exchange ended without a response that names it, unless its request is sent again. For
     /// transports with one exchange for each call: see the module `http`.
-    #[must_use = "the event is the only word of it"]
+    #[must_use = "an event that is dropped is lost; it is not delivered again"]
     pub fn exchange_ended<'f>(
         &mut self,
         call: CallId,

@@ -44,7 +44,7 @@ impl Empty for News {
 
 /// A request of the peer that has left the table. The caller must end all work on its behalf.
 #[derive(Debug)]
-#[must_use = "what was begun on behalf of the request goes on"]
+#[must_use = "work that was begun for the request must be ended with it"]
 pub(super) struct Taken {
     pub(super) id: IncomingId,
     /// The batch that contains the request, which may be complete now.

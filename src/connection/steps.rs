@@ -30,7 +30,7 @@ use crate::rpc::{Ending, GivenUp, Wait};
 const LATE: Duration = Duration::from_secs(600);
 
 /// A request that has left the table. Only this type makes the last event of a call.
-#[must_use = "the application has to be told of the end of a call"]
+#[must_use = "the application must receive the outcome of the call"]
 pub(super) struct Left {
     call: CallId,
     owner: Owner,

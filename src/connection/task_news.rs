@@ -313,7 +313,7 @@ impl Tasks {
     /// Handles the outcome of a request for the input of a task in a session (the event `TaskAnswer`). Returns news
     /// if the task can continue. An input that was refused, or timed out, is not requested again: the task continues
     /// without it.
-    #[must_use = "the task goes on only if its worker is told the news"]
+    #[must_use = "the task goes on only if its worker gets the news"]
     pub fn answered(&mut self, answer: &TaskAnswer<'_>, now: Instant) -> Option<TaskNews> {
         let TaskAnswer { task, call, outcome } = answer;
         let given = match outcome {

@@ -173,7 +173,7 @@ impl Server {
     ///
     /// Call it at the time of [`poll_timeout`](crate::Connection::poll_timeout), until it returns `None`. A call that
     /// is early or late is harmless.
-    #[must_use = "the event is the only word of it"]
+    #[must_use = "an event that is dropped is lost; it is not delivered again"]
     pub fn handle_timeout(
         &mut self,
         now: Instant,

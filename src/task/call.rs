@@ -73,7 +73,7 @@ impl<'a> TaskCall<'a> {
 /// The effect of a request about a task, for the application to act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-#[must_use = "the work waits for it"]
+#[must_use = "the work waits for this value"]
 pub enum TaskNews {
     /// A task has been cancelled: stop the work. Its outcome is discarded.
     Cancelled(super::TaskKey),

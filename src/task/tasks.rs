@@ -34,7 +34,7 @@ pub struct Tasks {
 /// An event of the tasks that time has caused.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-#[must_use = "the work goes on until it is told"]
+#[must_use = "the work goes on until it is notified"]
 pub enum TaskEvent {
     /// A task has expired and is forgotten: its key is invalid, and open requests for its result are answered with an
     /// error. If the work was still going on, stop it.
@@ -182,7 +182,7 @@ impl Tasks {
 
     /// Forgets the next task that has expired. Call it until it returns `None`. A call that is early or late is
     /// harmless.
-    #[must_use = "the event is the only word of a task that is forgotten"]
+    #[must_use = "the event is the only notice that a task was removed"]
     pub fn handle_timeout(&mut self, now: Instant) -> Option<TaskEvent> {
         let key = self.records.expired(now)?;
         let was_going_on = self.get(key).is_some_and(|task| !task.status().is_final());

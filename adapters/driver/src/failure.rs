@@ -17,17 +17,17 @@ pub enum CallFailure {
     #[error("the peer answered with error {0}")]
     PeerError(ErrorObject<'static>),
     /// The peer responded with an invalid message, or with a result of the wrong type.
-    #[error("the peer answered with nonsense: {0}")]
+    #[error("the response is invalid: {0}")]
     Malformed(ViolationKind),
     /// The server requires input before it responds, and the caller has to supply it: an
     /// [`InputRequired`](mcp_sansio::model::InputRequired).
-    #[error("the server needs something before it answers")]
+    #[error("the server requires input before it responds")]
     InputRequired(Raw<'static>),
     /// The input that the server required was refused with this code.
-    #[error("what the server needed was refused with error {0}")]
+    #[error("the input that the server required was refused with error {0}")]
     InputRefused(ErrorCode),
     /// The server required input in too many rounds.
-    #[error("the server needs something again and again")]
+    #[error("the server required input too many times")]
     TooManyRounds,
     /// The call has become a task, which the connection does not follow: the caller follows it by hand, or the
     /// connection has ended. The task continues.

@@ -299,7 +299,7 @@ impl Handle<Client> {
     /// # Errors
     ///
     /// [`CallFailure`] if the request was not sent, or the server refused it.
-    #[must_use = "dropping it takes the question back"]
+    #[must_use = "dropping it withdraws the request"]
     pub fn set_log_level(&self, level: LoggingLevel) -> Waiting<'static, Result<(), CallFailure>> {
         let made = self.wire.act(|state| {
             let now = self.wire.clock.now();
@@ -359,7 +359,7 @@ impl Handle<Client> {
 
 /// A future that is ready when the outbox of a connection has room: `await` it, or block with [`wait`](Self::wait).
 /// See [`Handle::room`].
-#[must_use = "it waits for nothing unless it is awaited"]
+#[must_use = "a future does nothing unless it is awaited"]
 #[derive(Debug)]
 pub struct Room<M: Machine> {
     handle: Handle<M>,

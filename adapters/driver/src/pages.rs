@@ -34,7 +34,7 @@ impl<P> fmt::Debug for Pages<P> {
 
 /// A list request in progress: `await` it, or block with [`wait`](Self::wait). Dropping it cancels the request for
 /// the current page.
-#[must_use = "a list that is dropped is not asked for any further"]
+#[must_use = "a list that is dropped requests no further page"]
 pub struct PendingPages<M: Machine, P> {
     call: PendingCall<M, P>,
 }

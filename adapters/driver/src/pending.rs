@@ -272,7 +272,7 @@ impl<M: Machine, C> fmt::Debug for PendingCall<M, C> {
 }
 
 /// The progress updates of a call, as a stream: see [`PendingCall::progress`].
-#[must_use = "nothing is told unless it is asked for"]
+#[must_use = "events are delivered only if they are taken"]
 pub struct ProgressUpdates<'c, M: Machine = Client, C = ByName> {
     call: &'c mut PendingCall<M, C>,
 }

@@ -53,7 +53,7 @@ impl Signal {
 
 /// A future that is ready once the signal is raised. Use `await`, or [`wait`](Self::wait) to block. Any number of
 /// futures can wait for one signal, and dropping one has no effect on the others.
-#[must_use = "it waits for nothing unless it is awaited"]
+#[must_use = "a future does nothing unless it is awaited"]
 pub struct Notified<'s> {
     signal: &'s Signal,
     place: Place,

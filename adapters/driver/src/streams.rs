@@ -98,7 +98,7 @@ impl Outgoing for ExternalStream {
 /// events have been delivered. For a client it keeps reading until the server has ended as well, or until
 /// [`Wire::stop_reading`]. If it is dropped earlier, the connection ends at once: every call ends, and handlers are
 /// notified. It holds no lock across a suspension, and loses no bytes that it has read.
-#[must_use = "nothing happens on a connection that nobody drives"]
+#[must_use = "a connection makes no progress unless it is driven"]
 pub struct Drive<M: Machine, R, W, T> {
     wire: Arc<Wire<M>>,
     reader: Option<R>,

@@ -216,7 +216,7 @@ impl TaskHandle {
 ///
 /// It fails with [`TaskError::Final`], [`TaskError::CancelRequested`] or [`TaskError::Unknown`] if the work is no
 /// longer wanted; see [`TaskHandle::cancelled`] for when that is detected.
-#[must_use = "it waits for nothing unless it is awaited"]
+#[must_use = "a future does nothing unless it is awaited"]
 #[derive(Debug)]
 pub struct TaskInputs<'t> {
     task: &'t TaskHandle,

@@ -258,7 +258,7 @@ impl Shared {
     }
 
     /// Registers the waker of `context` for changes of a running task. Returns the waker that it replaces.
-    #[must_use = "it is to be dropped without the lock"]
+    #[must_use = "drop it after the lock is released"]
     pub(crate) fn wait(
         &mut self,
         key: TaskKey,
@@ -269,7 +269,7 @@ impl Shared {
     }
 
     /// Removes the waker of a future that no longer waits.
-    #[must_use = "it is to be dropped without the lock"]
+    #[must_use = "drop it after the lock is released"]
     pub(crate) fn wait_no_more(&mut self, key: TaskKey, place: &Place) -> Option<Waker> {
         self.waiting.get_mut(&key)?.remove(place)
     }

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use crate::block::block_on;
 
 /// A boxed future: `await` it, or block with [`wait`](Self::wait).
-#[must_use = "it does nothing unless it is awaited"]
+#[must_use = "a future does nothing unless it is awaited"]
 pub struct Waiting<'w, T> {
     future: Pin<Box<dyn Future<Output = T> + Send + 'w>>,
 }

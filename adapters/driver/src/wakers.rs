@@ -40,7 +40,7 @@ impl Wakers {
     }
 
     /// Registers the waker of `context`. Returns the waker that it replaces.
-    #[must_use = "it is to be dropped without the lock"]
+    #[must_use = "drop it after the lock is released"]
     pub(crate) fn register(&mut self, place: &mut Place, context: &Context<'_>) -> Option<Waker> {
         let waiting = self.waiting.get_or_insert_default();
         let place = *place.0.get_or_insert_with(|| {
@@ -59,7 +59,7 @@ impl Wakers {
     }
 
     /// Removes the waker of a future that no longer waits.
-    #[must_use = "it is to be dropped without the lock"]
+    #[must_use = "drop it after the lock is released"]
     pub(crate) fn remove(&mut self, place: &Place) -> Option<Waker> {
         let waiting = self.waiting.as_mut()?;
         let at = waiting.find(place.0?).ok()?;

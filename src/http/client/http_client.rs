@@ -123,7 +123,7 @@ impl HttpClient {
     /// Returns the next HTTP operation to perform. Call the method until it returns `None`, after every input and at
     /// the time of [`poll_timeout`](Self::poll_timeout). The operation is never [`Action::Fail`]:
     /// [`handle_timeout`](Self::handle_timeout) returns the event instead.
-    #[must_use = "an action that is dropped is never done, and what it carried is lost"]
+    #[must_use = "an action that is dropped is never done, and its message is lost"]
     pub fn poll_action(&mut self, now: Instant) -> Option<Action> {
         loop {
             match self.transport.poll_action(now)? {
@@ -150,7 +150,7 @@ impl HttpClient {
 
     /// Reports a part of the body. Processes at most one message of it: call it again while the reader
     /// [has more](ResponseReader::has_more).
-    #[must_use = "the event is the only word of it, and a request in it must be answered"]
+    #[must_use = "an event that is dropped is lost, and a request in it must be answered"]
     pub fn chunk<'r>(
         &mut self,
         reader: &'r mut ResponseReader,
@@ -174,7 +174,7 @@ impl HttpClient {
 
     /// Reports the end of the body, complete or not. Processes at most one message: call it again while the reader
     /// [has more](ResponseReader::has_more).
-    #[must_use = "the event is the only word of it, and a request in it must be answered"]
+    #[must_use = "an event that is dropped is lost, and a request in it must be answered"]
     pub fn end<'r>(
         &mut self,
         reader: &'r mut ResponseReader,
@@ -189,7 +189,7 @@ impl HttpClient {
     }
 
     /// Reports that a request could not be sent: see [`ClientTransport::failed`].
-    #[must_use = "the event is the only word of it"]
+    #[must_use = "an event that is dropped is lost; it is not delivered again"]
     pub fn failed(
         &mut self,
         exchange: ExchangeNumber,
@@ -201,7 +201,7 @@ impl HttpClient {
     }
 
     /// Reports that the exchange has broken off: see [`ClientTransport::broken`].
-    #[must_use = "the event is the only word of it"]
+    #[must_use = "an event that is dropped is lost; it is not delivered again"]
     pub fn broken(
         &mut self,
         exchange: ExchangeNumber,
@@ -288,7 +288,7 @@ impl HttpClient {
     }
 
     /// Returns the next event that is due to time or to the end of the connection. Call it until it returns `None`.
-    #[must_use = "the event is the only word of it"]
+    #[must_use = "an event that is dropped is lost; it is not delivered again"]
     pub fn handle_timeout(&mut self, now: Instant) -> Option<ClientEvent<'static>> {
         while let Some((call, failure)) = self.failed.pop_front() {
             let end = ExchangeEnd::Failure(failure);

@@ -64,7 +64,7 @@ impl ClientTransport {
     }
 
     /// Processes a part of the body, up to the next result. Call it until it returns `None`.
-    #[must_use = "what has arrived is lost unless the machine receives it"]
+    #[must_use = "messages that the machine does not receive are lost"]
     pub fn chunk<'r>(
         &mut self,
         reader: &'r mut ResponseReader,
@@ -76,7 +76,7 @@ impl ClientTransport {
     }
 
     /// Processes the end of the body, regular or because the connection has broken off.
-    #[must_use = "what has arrived is lost unless the machine receives it"]
+    #[must_use = "messages that the machine does not receive are lost"]
     pub fn end<'r>(&mut self, reader: &'r mut ResponseReader, now: Instant) -> Option<Arrived<'r>> {
         let step = self.take_end(reader, now)?;
         step.arrived(&reader.message, &self.limits)
@@ -87,7 +87,7 @@ impl ClientTransport {
 impl ClientTransport {
     /// Reports that the request could not be sent: no part of it can have reached the server. The error is the
     /// [`cause`](TransportFailure::cause) of the failure of the call, if the transport knows it.
-    #[must_use = "what has arrived is lost unless the machine receives it"]
+    #[must_use = "messages that the machine does not receive are lost"]
     pub fn failed(
         &mut self,
         exchange: ExchangeNumber,
@@ -99,7 +99,7 @@ impl ClientTransport {
 
     /// Reports that the exchange has broken off, before or after the head of the response. The server may have
     /// processed the request. The error has the same role as for [`failed`](Self::failed).
-    #[must_use = "what has arrived is lost unless the machine receives it"]
+    #[must_use = "messages that the machine does not receive are lost"]
     pub fn broken(
         &mut self,
         exchange: ExchangeNumber,

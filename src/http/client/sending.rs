@@ -19,7 +19,7 @@ use crate::version::Revision;
 impl ClientTransport {
     /// Returns the next HTTP operation to perform. Call it until it returns `None`, after every input and at the time
     /// of [`poll_timeout`](Self::poll_timeout).
-    #[must_use = "an action that is dropped is never done, and what it carried is lost"]
+    #[must_use = "an action that is dropped is never done, and its message is lost"]
     pub fn poll_action(&mut self, now: Instant) -> Option<Action> {
         loop {
             if let Some(action) = self.requests.pop_action() {

@@ -345,7 +345,7 @@ impl HttpServer {
     }
 
     /// Returns the next part of a response: see [`Streams::next`].
-    #[must_use = "the head comes once, and only this says when to end the response"]
+    #[must_use = "the head is returned once, and the response ends only by this value"]
     pub fn next(
         &mut self,
         exchange: HttpExchange,
@@ -386,7 +386,7 @@ impl HttpServer {
 
     /// Returns the next event that is due to time or to the end of a connection, with its connection. Call it until
     /// it returns `None`.
-    #[must_use = "the event is the only word of it"]
+    #[must_use = "an event that is dropped is lost; it is not delivered again"]
     pub fn handle_timeout(
         &mut self,
         now: Instant,

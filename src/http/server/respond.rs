@@ -75,7 +75,7 @@ impl<E: EventStore> Streams<E> {
     ///
     /// Call the method until it returns [`Nothing`](ResponsePart::Nothing) or [`End`](ResponsePart::End), only as
     /// fast as the client reads: data that was not taken waits here, within its limit.
-    #[must_use = "the head comes once, and only this says when to end the response"]
+    #[must_use = "the head is returned once, and the response ends only by this value"]
     pub fn next(
         &mut self,
         response: ResponseId,

@@ -21,7 +21,7 @@ impl<E: EventStore> Streams<E> {
     /// In the modern era a disconnect cancels the request
     /// ([cancellation](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation)). In a
     /// session it does not: later messages wait for the client, if it can resume the stream.
-    #[must_use = "the machine has to be told"]
+    #[must_use = "the machine must be notified"]
     pub fn disconnected(&mut self, response: ResponseId, now: Instant) -> bool {
         if self.table.carried(response).is_none() {
             return false;

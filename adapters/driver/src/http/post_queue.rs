@@ -58,7 +58,7 @@ impl PostQueue {
 }
 
 /// A future that is ready when there is room for a POST. It keeps the place in the queue until it is dropped.
-#[must_use = "it waits for nothing unless it is awaited"]
+#[must_use = "a future does nothing unless it is awaited"]
 pub struct PostRoom<'b> {
     wire: Arc<Wire<Server>>,
     body: &'b [u8],

@@ -51,7 +51,7 @@ impl<T: Named> Registrations<T> {
     }
 
     /// Adds an entry, or replaces the one with the same key. The caller drops the old entries without the lock.
-    #[must_use = "dropping it can do anything"]
+    #[must_use = "the drop may run code of the application"]
     pub(super) fn put(&mut self, item: T, function: Function) -> ReplacedEntries<T> {
         self.version += 1;
         let place = self.place(item.key());

@@ -185,7 +185,7 @@ fn refusals_are_told_in_words() {
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"result":[]}"#,
-            "the server answered with nonsense when it was asked what it is: malformed response",
+            "the response to the first request is invalid: malformed response",
         ),
     ];
     for (answer, text) in answers {
