@@ -206,14 +206,14 @@ pub(crate) fn section() -> String {
     let both = chart(BOTH);
     format!(
         "## The negotiation of a client\n\n\
-         How a client finds out which era a server belongs to. What has no session ends in \
-         [`Connected`](crate::ClientEvent::Connected) with that [`NegotiationBasis`](crate::event::NegotiationBasis), what fails in \
-         [`ConnectFailed`](crate::ClientEvent::ConnectFailed); whoever asks for a session and is given one is \
-         connected, too, and that is not in the tables.\n\n\
+         The client negotiates the era with the server. In the modern era the negotiation ends in \
+         [`Connected`](crate::ClientEvent::Connected) with the [`NegotiationBasis`](crate::event::NegotiationBasis) in the table. A \
+         failure ends in [`ConnectFailed`](crate::ClientEvent::ConnectFailed). A client whose `initialize` succeeds is \
+         connected as well, which is not in the tables.\n\n\
          {}\n\
          A client that speaks both eras:\n\n{}\n{}\n\
-         One that speaks revisions without sessions only:\n\n{}\n\
-         One that speaks revisions with sessions only:\n\n{}",
+         A client of the modern era only:\n\n{}\n\
+         A client of the legacy era only:\n\n{}",
         first_moves(),
         both.table(),
         both.diagram(),

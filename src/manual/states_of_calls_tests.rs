@@ -377,13 +377,12 @@ pub(super) fn section() -> String {
     }
     format!(
         "## Calls\n\n\
-         What becomes of a call of a client, with the [`Outcome`](crate::Outcome)s at its end. A call that is \
-         cancelled has no event: cancelling says what has come of it \
-         ([`Cancellation`](crate::call::Cancellation)). The first three states are the same in a session, where \
-         what a server needs is a request of its own. Not in the table: `Truncated` is for lists in pages, \
-         `InputRequired` for calls whose input is given by hand, `TooManyRounds` for those that never have \
-         enough of it, `CallError` for those that were held and then found to be not allowed, `TransportFailed` for \
-         transports on which each call can fail by itself.\n\n\
+         The states of a call of a client in the modern era, with the [`Outcome`](crate::Outcome)s at its end. A call that \
+         the application cancels has no event: `cancel` returns its [`Cancellation`](crate::call::Cancellation). The first \
+         three states are the same in a session, where a server sends a request for the input that it requires. Not in \
+         the table: `Truncated` ends a list in pages, `InputRequired` a call whose input is given by hand, \
+         `TooManyRounds` a call that requires input without end, `CallError` a queued call that is not allowed in the \
+         session, `TransportFailed` a call whose HTTP exchange fails.\n\n\
          {}\n{}",
         chart.table(),
         chart.diagram()

@@ -22,23 +22,21 @@ const fn next(step: Option<Step>) -> Option<Step> {
 /// What it is, at a client and at a server.
 const fn meaning(step: Step) -> (&'static str, &'static str, &'static str) {
     match step {
-        Step::Begin => (
-            "begin",
-            "sends `initialize`, or asks with `server/discover` whether it has to",
-            "has answered `initialize`",
-        ),
+        Step::Begin => {
+            ("begin", "sends `initialize` or `server/discover`", "has answered `initialize`")
+        }
         Step::Complete => (
             "complete",
-            "sends `notifications/initialized`, or has found out that it needs no session",
+            "sends `notifications/initialized`, or negotiated the modern era",
             "receives `notifications/initialized`, or a request that shows it was lost",
         ),
         Step::Reopen => {
-            ("reopen", "took it for granted that there are no sessions, and there are", "never")
+            ("reopen", "assumed the modern era, and the server needs a session", "never")
         }
-        Step::Drain => ("drain", "is to shut down", "is to shut down, or its input has ended"),
+        Step::Drain => ("drain", "shuts down", "shuts down, or its input has ended"),
         Step::Close => (
             "close",
-            "has nothing in flight any more, has waited long enough, or has lost its transport",
+            "nothing is in flight any more, the deadline passed, or the transport failed",
             "the same",
         ),
     }

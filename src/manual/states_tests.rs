@@ -81,8 +81,8 @@ impl Chart {
 
 fn chapter() -> String {
     let head = "\
-What is here has been written down by the test `the_chapter_is_what_the_code_does`, which takes every step in
-every state and looks at what comes of it. The drawing below a table has the same, for what draws
+The test `the_chapter_is_what_the_code_does` writes this chapter: it takes every step in every state and records the
+next state. The drawing below a table shows the same transitions, for viewers that draw
 [Mermaid](https://mermaid.js.org).
 ";
     [head, &connections::section(), &negotiation::section(), &calls::section(), &tasks::section()]

@@ -180,7 +180,7 @@ impl ElicitationCapability {
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct TasksCapability<R> {
-    /// Support for `tasks/list`. Leave it out if requestors cannot be told apart.
+    /// Support for `tasks/list`. Leave it out if requestors cannot be distinguished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list: Option<EmptyCapability>,
     /// Support for `tasks/cancel`.

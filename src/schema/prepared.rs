@@ -46,7 +46,7 @@ use crate::json::raw::{MemberTexts, RAW_VALUE};
 ///     if let ServerEvent::Request(request) = event
 ///         && let ClientRequest::ListTools(_) = request.kind
 ///     {
-///         // Whoever asked may have given up meanwhile.
+///         // The caller may have cancelled the call meanwhile.
 ///         _ = server.respond(request.id, list, outbox);
 ///     }
 /// }

@@ -11,7 +11,7 @@ use crate::version::Revision;
 
 /// The options of a new task.
 ///
-/// The id of a task gives access to its result, unless requestors can be told apart
+/// The id of a task gives access to its result, unless requestors can be distinguished
 /// ([`Requestor`](crate::request::Requestor)). Make it of at least 128 random bits, and never reuse it.
 /// [`id_of`](Self::id_of) does that.
 ///

@@ -111,7 +111,7 @@ impl EndpointOptions {
     /// let options = EndpointOptions::new().identify(|head| {
     ///     let field = head.headers.get("authorization").and_then(|value| value.to_str().ok());
     ///     let token = field.and_then(|field| field.strip_prefix("Bearer "));
-    ///     // Users are numbered from 1 on: 0 is nobody who is known.
+    ///     // Users are numbered from 1 on; 0 stands for every unknown user.
     ///     let user = token.and_then(user_of).ok_or_else(|| Reply::unauthorized("Bearer"))?;
     ///     Ok(Principal::new(user))
     /// });

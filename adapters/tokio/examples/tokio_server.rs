@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 
 #[derive(Deserialize, JsonSchema)]
 struct Sum {
-    /// What to add up.
+    /// The numbers to add.
     numbers: Vec<f64>,
 }
 

@@ -46,7 +46,7 @@ use registry::{Registrations, Registry};
 ///
 /// #[derive(Deserialize, JsonSchema)]
 /// struct Sum {
-///     /// What to add up.
+///     /// The numbers to add.
 ///     numbers: Vec<f64>,
 /// }
 ///
