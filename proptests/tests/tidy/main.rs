@@ -9,6 +9,7 @@ mod fuzzing;
 mod layers;
 mod mutants;
 mod style;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;
