@@ -82,3 +82,8 @@ pub use mcp_sansio_driver::{
 pub use mcp_sansio_driver::{Typed, schemars};
 #[cfg(feature = "server")]
 pub use serve::{serve, serve_stdio, serve_stdio_with, serve_with};
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -63,3 +63,8 @@ pub use protect::{JwtVerifier, KeySource};
 #[cfg(feature = "auth")]
 pub use protect::{Protection, TokenVerifier, Verification, VerificationFuture};
 pub use serve::{serve, serve_stream, serve_stream_from};
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

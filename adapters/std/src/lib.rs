@@ -80,3 +80,8 @@ pub use reader::FrameReader;
 pub use serve::{serve, serve_stdio, serve_stdio_with, serve_with};
 pub use socket::{HalfClose, SocketWriter};
 pub use writer::OutboxWriter;
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
