@@ -157,7 +157,7 @@ impl Server {
     /// Receives a frame like [`receive`](Self::receive), with the result of an earlier scan.
     ///
     /// Event and output are those of `receive` for any content of `scanned`; only the work differs. Over HTTP,
-    /// `Gate::post_scanned` scans a body that is a single message.
+    /// `RequestValidator::post_scanned` scans a body that is a single message.
     #[must_use = "a request in the event must be answered"]
     pub fn receive_scanned<'f>(
         &mut self,
