@@ -216,7 +216,7 @@ pub(crate) fn section() -> String {
          A client of the legacy era only:\n\n{}",
         first_moves(),
         both.table(),
-        both.diagram(),
+        both.drawing("The negotiation of a client of both eras", ""),
         chart(able(RevisionSet::MODERN)).table(),
         chart(able(RevisionSet::LEGACY)).table(),
     )

@@ -385,6 +385,6 @@ pub(super) fn section() -> String {
          session, `TransportFailed` a call whose HTTP exchange fails.\n\n\
          {}\n{}",
         chart.table(),
-        chart.diagram()
+        chart.drawing("The states of a call", "")
     )
 }

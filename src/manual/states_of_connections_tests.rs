@@ -77,7 +77,7 @@ pub(super) fn section() -> String {
          {}\n{}\n\
          | step | a client | a server |\n|---|---|---|\n",
         chart.table(),
-        chart.diagram()
+        chart.drawing("The phases of a connection", "")
     );
     for step in steps() {
         let (name, client, server) = meaning(step);

@@ -206,6 +206,6 @@ pub(super) fn section() -> String {
          command for what has ended fails with [`TaskError::Final`](crate::task::TaskError::Final).\n\n\
          {}\n{}",
         chart.table(),
-        chart.diagram()
+        chart.drawing("The states of a task", "")
     )
 }

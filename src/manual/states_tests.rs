@@ -6,6 +6,8 @@
 mod calls;
 #[path = "states_of_connections_tests.rs"]
 mod connections;
+#[path = "drawing_tests.rs"]
+mod drawings;
 #[path = "states_of_tasks_tests.rs"]
 mod tasks;
 
@@ -13,9 +15,14 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use drawings::{drawing, ranges};
+
 use crate::client::negotiation_states as negotiation;
 
-/// What leads from which state to which.
+/// The first state, the second one, and the rows that lead from one to the other.
+type Edge = (usize, usize, Vec<usize>);
+
+/// The transitions of a state machine.
 #[derive(Default)]
 pub(crate) struct Chart {
     rows: Vec<[String; 3]>,
@@ -29,25 +36,58 @@ impl Chart {
         self.rows.insert(place, [from, step, to].map(ToString::to_string));
     }
 
-    /// As text, which can be read anywhere.
+    /// Returns the rows as a Markdown table, with numbers if the drawing refers to them.
     pub(crate) fn table(&self) -> String {
-        let mut text = String::from("| from | step | to |\n|---|---|---|\n");
-        for [from, step, to] in &self.rows {
+        let is_numbered = self.is_numbered();
+        let (number, line) = if is_numbered { ("| # ", "|---:") } else { ("", "") };
+        let mut text = format!("{number}| from | step | to |\n{line}|---|---|---|\n");
+        for (index, [from, step, to]) in self.rows.iter().enumerate() {
+            if is_numbered {
+                text += &format!("| {} ", index + 1);
+            }
             text += &format!("| {from} | {step} | {to} |\n");
         }
         text
     }
 
-    /// As a drawing, for whatever draws Mermaid. What stands behind a state, in brackets or with a comma and an
-    /// "and", is left to the table.
-    pub(crate) fn diagram(&self) -> String {
+    /// Returns the rows as an SVG. A state is drawn without its remarks in brackets or behind a comma and an "and".
+    /// Long labels are replaced by the numbers of the rows.
+    ///
+    /// Arrows that lead to the state `except` are left out.
+    pub(crate) fn drawing(&self, title: &str, except: &str) -> String {
+        let (states, mut edges) = self.graph();
+        edges.retain(|(_, to, _)| states[*to] != except);
+        let is_numbered = self.is_numbered();
+        let label = |rows: &[usize]| {
+            if is_numbered {
+                ranges(&rows.iter().map(|row| row + 1).collect::<Vec<_>>())
+            } else {
+                self.steps(rows)
+            }
+        };
+        let edges: Vec<_> =
+            edges.iter().map(|(from, to, rows)| (*from, *to, label(rows))).collect();
+        drawing(title, &states, &edges)
+    }
+
+    /// Whether a label of the drawing would be too long.
+    fn is_numbered(&self) -> bool {
+        self.graph().1.iter().any(|(_, _, rows)| 24 < self.steps(rows).chars().count())
+    }
+
+    fn steps(&self, rows: &[usize]) -> String {
+        rows.iter().map(|row| self.rows[*row][1].replace('`', "")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the states, and the rows of each pair of states.
+    fn graph(&self) -> (Vec<String>, Vec<Edge>) {
         let plain = |text: &str| {
             let state = text.split(" (").next().unwrap_or_default();
             state.split(", and ").next().unwrap_or_default().replace('`', "")
         };
         let mut states: Vec<String> = Vec::new();
-        let mut edges: Vec<(usize, usize, String)> = Vec::new();
-        for [from, step, to] in &self.rows {
+        let mut edges: Vec<Edge> = Vec::new();
+        for (row, [from, _, to]) in self.rows.iter().enumerate() {
             let [from, to] = [from, to].map(|name| {
                 let name = plain(name);
                 states.iter().position(|state| *state == name).unwrap_or_else(|| {
@@ -55,35 +95,20 @@ impl Chart {
                     states.len() - 1
                 })
             });
-            let step = step.replace('`', "");
-            assert!(!step.contains([':', ';']), "{step} would end early");
             match edges.iter_mut().find(|edge| (edge.0, edge.1) == (from, to)) {
-                Some((_, _, steps)) => *steps += &format!(" / {step}"),
-                None => edges.push((from, to, step)),
+                Some((_, _, rows)) => rows.push(row),
+                None => edges.push((from, to, Vec::from([row]))),
             }
         }
-        let mut text = String::from("```mermaid\nstateDiagram-v2\n");
-        for (number, state) in states.iter().enumerate() {
-            text += &format!("    state \"{state}\" as s{number}\n");
-        }
-        text += "    [*] --> s0\n";
-        for (from, to, step) in &edges {
-            text += &format!("    s{from} --> s{to}: {step}\n");
-        }
-        for number in 0..states.len() {
-            if edges.iter().all(|(from, to, _)| *from != number || to == from) {
-                text += &format!("    s{number} --> [*]\n");
-            }
-        }
-        text + "```\n"
+        (states, edges)
     }
 }
 
 fn chapter() -> String {
     let head = "\
 The test `the_chapter_is_what_the_code_does` writes this chapter: it takes every step in every state and records the
-next state. The drawing below a table shows the same transitions, for viewers that draw
-[Mermaid](https://mermaid.js.org).
+next state. The drawing below a table shows the same transitions. Its numbers are those of the rows; a step that stays in
+its state is only in the table.
 ";
     [head, &connections::section(), &negotiation::section(), &calls::section(), &tasks::section()]
         .join("\n")

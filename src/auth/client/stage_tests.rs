@@ -335,25 +335,19 @@ pub(crate) fn section() -> String {
         let all: Vec<String> = stage.next().iter().map(|stage| name(*stage)).collect();
         next += &format!("| {} | {} |\n", name(stage), all.join(", "));
     }
-    let (mut chart, mut rows) = (Chart::default(), Vec::<(String, String)>::new());
+    let mut chart = Chart::default();
     for (from, step, to) in explored() {
-        let step = steps(from)[step].0;
-        chart.row(&name(from), step, &name(to));
-        let start = format!("| {} | {step} |", name(from));
-        match rows.last_mut().filter(|(known, _)| *known == start) {
-            Some((_, all)) => *all += &format!(", {}", name(to)),
-            None => rows.push((start, name(to))),
-        }
+        chart.row(&name(from), steps(from)[step].0, &name(to));
     }
-    let rows: String = rows.iter().map(|(start, to)| format!("{start} {to} |\n")).collect();
     format!(
         "## Authorization\n\n\
          The [`Stage`](crate::auth::Stage)s of an [`Authorizer`](crate::auth::Authorizer), with the answer of \
          [`Stage::next`](crate::auth::Stage::next).\n\n{next}\n\
          The steps between them. Where one step leads to several stages, the next stage depends on the flow, \
          on the client id that is known, and on the tokens that are stored. A step that is not in the table \
-         does not change the stage.\n\n| stage | step | next |\n|---|---|---|\n{rows}\n{}",
-        chart.diagram()
+         does not change the stage. The drawing leaves out the steps that lead back to `Idle`.\n\n{}\n{}",
+        chart.table(),
+        chart.drawing("The stages of an authorization", "Idle")
     )
 }
 
