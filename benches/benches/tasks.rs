@@ -1,4 +1,4 @@
-//! Tasks by number: what one costs among one, a thousand and a million.
+//! Benchmarks of tasks: the cost of one task operation beside one, a thousand and a million stored tasks.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use mcp_sansio::{
     ServerEvent,
 };
 
-/// Tasks of a thousand owners each, and a server to begin and show them.
+/// A server and its store of tasks. The tasks are spread over a thousand owners.
 struct Bench {
     server: Server,
     out: Outbox,
@@ -45,7 +45,7 @@ impl Bench {
         bench
     }
 
-    /// Every task lives an hour from when it was begun, a millisecond after the one before.
+    /// The current time: one millisecond per task begun. Every task lives for an hour.
     fn now(&self) -> Instant {
         Instant::from_millis(self.next)
     }
@@ -68,7 +68,7 @@ impl Bench {
         key
     }
 
-    /// Shows a task to its owner.
+    /// Serves a `tasks/get` of the task's owner.
     fn show(&mut self, number: u64) {
         let received = Received::from(self.now()).principal(Principal::new(number % 1_000));
         let get = format!(
@@ -104,7 +104,7 @@ fn by_number(criterion: &mut Criterion) {
         let mut number = 0;
         group.bench_function(BenchmarkId::new("show", count), |bencher| {
             bencher.iter(|| {
-                // Far from one another, so that the cache is no help.
+                // Scatter the accesses, so that the processor cache does not help.
                 number = (number + 7_919) % count;
                 bench.show(number + 1);
             });

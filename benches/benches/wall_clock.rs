@@ -1,11 +1,11 @@
-//! The time that every piece of work takes everybody.
+//! Wall-clock time of every case, for every contender.
 
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mcp_sansio_benches::{Case, Contender, Rounds, messages, output, rounds};
 
-/// How many bytes come in in one round.
+/// Returns the number of bytes that one round receives.
 fn received(case: Case) -> usize {
     let mut line = Vec::new();
     match case {
@@ -24,12 +24,12 @@ fn received(case: Case) -> usize {
             messages::report(1, 1, &mut line);
             line.len()
         }
-        // What one side sends is what the other one receives. Nothing else comes in.
+        // The remaining cases receive only bytes of their own other side.
         _ => 0,
     }
 }
 
-/// How long some rounds take, measured on as many as can be.
+/// Returns the time of `iterations` rounds, scaled from the next multiple of the case's batch size.
 fn time(work: &mut Rounds, iterations: u64, case: Case) -> Duration {
     let rounds = iterations.next_multiple_of(case.batch() as u64);
     let start = Instant::now();
@@ -43,7 +43,7 @@ fn every_case(criterion: &mut Criterion) {
         group.warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(2));
         group.sample_size(50);
         let sent = output(case, Contender::Core).map_or(0, |sent| sent.len() / case.batch());
-        // Of everybody the same bytes, although the official SDK sends a few more.
+        // The throughput of all contenders is based on the same bytes, although the official SDK sends a few more.
         group.throughput(Throughput::Bytes((received(case) + sent) as u64));
         for &contender in Contender::ALL {
             let Some(mut work) = rounds(case, contender) else { continue };

@@ -1,12 +1,12 @@
-//! Reads what callgrind has found.
+//! A parser of callgrind profiles.
 //!
-//! Of its format only this matters: `fn=` names the function that lines are about, `cfn=` one that
-//! it calls, and the line after `calls=` ends with what these calls cost, with all they called. A
-//! name is written once, `(12) name`, and is `(12)` from then on.
+//! Besides the total, it reads three kinds of lines. `fn=` names the function that the following lines describe;
+//! `cfn=` names a function that it calls. The line after `calls=` ends with the inclusive cost of these calls. A name
+//! is written out once, as `(12) name`, and later abbreviated to `(12)`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a run of a program has cost, function by function.
+/// The costs of one run of a program, per function.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Profile {
@@ -15,7 +15,7 @@ pub struct Profile {
     calls: Vec<Call>,
 }
 
-/// What one function's calls of another have cost.
+/// The inclusive cost of one function's calls of another.
 #[derive(Debug)]
 struct Call {
     by: u32,
@@ -28,7 +28,7 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// The line that is none of this format, or that there is no total.
+    /// Fails with the first malformed line, or if the profile has no total.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut profile = Self::default();
         let (mut total, mut by, mut of) = (None, None, None);
@@ -51,7 +51,7 @@ impl Profile {
         Ok(profile)
     }
 
-    /// The number of a function, from `(12) name` or `(12)`.
+    /// Returns the number of a function, from `(12) name` or `(12)`.
     fn function(&mut self, name: &str) -> Option<u32> {
         let (number, name) = name.strip_prefix('(')?.split_once(')')?;
         let number = number.parse().ok()?;
@@ -61,18 +61,18 @@ impl Profile {
         self.names.contains_key(&number).then_some(number)
     }
 
-    /// What everything has cost.
+    /// Returns the total cost of the run.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// What the functions have cost whose names hold this, with all that they called. They must not
-    /// call one another.
+    /// Returns the inclusive cost of all functions whose names contain `name`. These functions must not call one
+    /// another.
     pub fn inclusive(&self, name: &str) -> u64 {
         self.cost(name, |_| true)
     }
 
-    /// The same, as far as somebody called them for the function named first.
+    /// Returns the inclusive cost of the functions named `inner`, as far as their callers are reachable from `outer`.
     pub fn inside(&self, outer: &str, inner: &str) -> u64 {
         let mut reached = BTreeSet::new();
         let mut new: Vec<u32> = self.named(outer).collect();

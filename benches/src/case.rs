@@ -1,4 +1,4 @@
-//! The pieces of work, and who does them.
+//! The measured pieces of work and the contenders that do them.
 
 use crate::hello::HelloServer;
 use crate::hello::client::Transport;
@@ -17,10 +17,10 @@ macro_rules! named {
         pub enum $type { $($(#[$doc])* $variant,)* }
 
         impl $type {
-            /// All of them.
+            /// All variants.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// As tables and command lines have it.
+            /// Returns the name used in tables and on command lines.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
@@ -46,63 +46,63 @@ macro_rules! named {
 pub(crate) use named;
 
 named! {
-    /// A piece of work.
+    /// A measured piece of work.
     Case {
         /// Scanning a ping.
         ScanPing = "scan ping",
-        /// Scanning a small call of a tool.
+        /// Scanning a small tool call.
         ScanCall = "scan call",
-        /// Scanning a call of a tool with an argument of 1 MB.
+        /// Scanning a tool call with an argument of 1 MB.
         ScanLargeCall = "scan large call",
-        /// A server takes a ping in and answers.
+        /// A server receives a ping and responds.
         Ping = "ping",
-        /// A server takes in a call of a tool, with a nested argument of 100 bytes, and answers.
+        /// A server receives a tool call with a nested argument of 100 bytes, and responds.
         Call = "call",
-        /// The same, answered with a value of the model, as README's server does.
+        /// [`Self::Call`] with a typed result of the model, as in README's server.
         TypedCall = "typed call",
-        /// A server without sessions takes in such a call, with everything in `_meta` that can be there, and answers.
+        /// A modern server receives such a call with every field that `_meta` can contain, and responds.
         StatelessCall = "stateless call",
-        /// The same, answered with a value of the model.
+        /// [`Self::StatelessCall`] with a typed result of the model.
         TypedStatelessCall = "typed stateless call",
-        /// A server lists 50 tools, each a value of the model.
+        /// A server lists 50 tools, each a typed value of the model.
         ListTools = "list tools",
-        /// A server lists 50 tools that have been checked and written beforehand.
+        /// A server lists 50 tools that were validated and serialized beforehand.
         ListPreparedTools = "list prepared tools",
-        /// A server takes in a call of a tool with an argument of 1 MB, and answers with it.
+        /// A server receives a tool call with an argument of 1 MB, and returns the argument.
         LargeCall = "large call",
-        /// A server reports progress.
+        /// A server sends progress notifications.
         Progress = "progress",
-        /// A client calls a tool and takes in the answer.
+        /// A client calls a tool and receives the response.
         ClientCall = "client call",
-        /// A client takes in a report of progress.
+        /// A client receives a progress notification.
         ClientProgress = "client progress",
-        /// A client calls a tool of a server, one call after the other.
+        /// A client calls a tool of a server, one call at a time.
         RoundTrip = "round trip",
-        /// One call of 64 that are made at once.
+        /// One call of 64 concurrent ones.
         RoundTripOf64 = "round trip of 64",
-        /// README's server on threads is called, one call after the other.
+        /// Calls of README's server on threads, one at a time.
         Std1 = "std, 1 in flight",
-        /// 64 calls at once.
+        /// [`Self::Std1`] with 64 concurrent calls.
         Std64 = "std, 64 in flight",
-        /// README's server on a runtime of tokio with one thread is called, one call after the other.
+        /// Calls of README's server on a single-threaded tokio runtime, one at a time.
         Tokio1 = "tokio, 1 in flight",
-        /// 64 calls at once.
+        /// [`Self::Tokio1`] with 64 concurrent calls.
         Tokio64 = "tokio, 64 in flight",
-        /// README's server behind HTTP is called without a session, one call after the other.
+        /// Calls of README's server over HTTP without a session, one at a time.
         HttpStateless = "HTTP, stateless",
-        /// The same in a session.
+        /// [`Self::HttpStateless`] in a session.
         HttpSession = "HTTP, in a session",
     }
 }
 
 named! {
-    /// Somebody who does the work.
+    /// An implementation that does the work.
     Contender {
         /// mcp-sansio.
         Core = "mcp-sansio",
-        /// The floor: serde_json reads what comes in and writes what goes out.
+        /// The floor: serde_json parses the input and serializes the output.
         SerdeJson = "serde_json",
-        /// The same by sonic-rs.
+        /// The same floor with sonic-rs.
         Sonic = "sonic-rs",
         /// The official SDK.
         Rmcp = "rmcp",
@@ -110,7 +110,7 @@ named! {
 }
 
 impl Case {
-    /// How many rounds are done at once: no number of rounds is possible but multiples of this.
+    /// The number of concurrent rounds. The number of rounds must be a multiple of this number.
     pub const fn batch(self) -> usize {
         match self {
             Self::RoundTripOf64 => 64,
@@ -118,12 +118,12 @@ impl Case {
         }
     }
 
-    /// Those that are done in the process that measures them, by a machine without an adapter.
+    /// Returns the cases without an adapter, which run in the measuring process.
     pub fn of_machines() -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(|case| case.served().is_none())
     }
 
-    /// How often it is done to be measured.
+    /// The number of rounds of a measurement.
     pub const fn rounds(self) -> usize {
         match self {
             Self::ScanLargeCall | Self::LargeCall => 4,
@@ -132,7 +132,7 @@ impl Case {
         }
     }
 
-    /// How a server that does the work as a process of its own is called. `None` if the work is done here.
+    /// Describes the calls of a server in its own process. `None` if the work runs in the measuring process.
     pub const fn served(self) -> Option<Served> {
         let (server, transport, in_flight) = match self {
             Self::Std1 => (HelloServer::Std, Transport::Stdio, 1),
@@ -147,20 +147,20 @@ impl Case {
     }
 }
 
-/// How a server in a process of its own is called.
+/// A server in its own process, and the way it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Served {
-    /// Ours.
+    /// The server on mcp-sansio.
     pub server: HelloServer,
-    /// How calls reach it.
+    /// The transport of the calls.
     pub transport: Transport,
-    /// How many calls are made at once.
+    /// The number of concurrent calls.
     pub in_flight: usize,
 }
 
 impl Served {
-    /// The server of a contender. `None` if it has no server.
+    /// Returns the server of a contender. `None` if the contender has no server.
     pub const fn by(self, contender: Contender) -> Option<HelloServer> {
         match (contender, self.transport) {
             (Contender::Core, _) => Some(self.server),

@@ -1,4 +1,4 @@
-//! The work of a client, done by mcp-sansio.
+//! The client cases on mcp-sansio.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::messages::{self, CallParams};
 use crate::stage::{stage_driving, stage_framing, stage_receiving, stage_sending, stage_writing};
 use crate::{Case, Rounds, sent};
 
-/// The work of a case that is the client's.
+/// Returns the work of a client case.
 pub(crate) fn rounds(case: Case) -> Option<Rounds> {
     match case {
         Case::ClientCall => Some(calls()),
@@ -27,7 +27,7 @@ pub(crate) struct Asking {
     pub(crate) client: Client,
     pub(crate) inbox: Inbox,
     pub(crate) outbox: Outbox,
-    /// How many calls have been made.
+    /// The number of requests so far, including `initialize`.
     made: u64,
 }
 
@@ -58,7 +58,7 @@ impl Asking {
         stage_writing(call).unwrap()
     }
 
-    /// Takes bytes in, and gives how many calls have ended.
+    /// Feeds bytes to the client and returns the number of calls that ended.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> usize {
         let Self { client, inbox, outbox, .. } = self;
         let mut ended = 0;
@@ -84,7 +84,7 @@ impl Asking {
 
 fn calls() -> Rounds {
     let mut asking = Asking::new();
-    // Ids count up, so the answers are there before the calls are.
+    // Ids count up, so the id of the next call is known before the call.
     let mut answer = Vec::with_capacity(1_000);
     Box::new(move |rounds| {
         for _ in 0..rounds {

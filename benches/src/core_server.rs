@@ -1,4 +1,4 @@
-//! The work of a server, done by mcp-sansio.
+//! The server cases on mcp-sansio.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::messages::{self, Echo};
 use crate::stage::{stage_framing, stage_handling, stage_receiving, stage_sending, stage_writing};
 use crate::{Case, Rounds, sent};
 
-/// The depth to which messages may nest.
+/// The maximum nesting depth of a message.
 const DEPTH: u8 = 128;
 
-/// The work of a case that is the server's.
+/// Returns the work of a server case.
 pub(crate) fn rounds(case: Case) -> Option<Rounds> {
     let large = || messages::call(&messages::large_text());
     let rounds = match case {
@@ -56,7 +56,7 @@ fn scans(message: &str) -> Rounds {
     })
 }
 
-/// A server in a session, with its buffers, as an event loop has them.
+/// A server in a session, with its buffers, as in an event loop.
 pub(crate) struct Serving {
     pub(crate) server: Server,
     pub(crate) inbox: Inbox,
@@ -72,7 +72,7 @@ impl Serving {
         Self::opened_by(messages::INITIALIZE, limits)
     }
 
-    /// In a session that this request opens.
+    /// Creates a server in a session that `initialize` opens.
     pub(crate) fn opened_by(initialize: &str, limits: Limits) -> Self {
         let mut config = ServerConfig::new("bench", "1");
         config.capabilities.tools = Some(ListChanged::default());
@@ -92,7 +92,7 @@ impl Serving {
         serving
     }
 
-    /// Feeds bytes and has the events that come of them handled.
+    /// Feeds bytes to the server and passes the resulting events to `handle`.
     pub(crate) fn feed<H>(&mut self, mut bytes: &[u8], handle: &mut H)
     where
         H: FnMut(&mut Server, &ServerEvent<'_>, &mut Outbox),
@@ -110,7 +110,7 @@ impl Serving {
         }
     }
 
-    /// Sends everything. Gives its length.
+    /// Sends the contents of the outbox and returns their length.
     pub(crate) fn send(&mut self) -> usize {
         stage_sending(|| {
             let length = sent::send(self.outbox.unsent());
@@ -120,12 +120,12 @@ impl Serving {
     }
 }
 
-/// Answers a call with what it was called with.
+/// Responds to a tool call with its text.
 pub(crate) fn echo(server: &mut Server, event: &ServerEvent<'_>, out: &mut Outbox) {
     echo_with(event, |id, text| server.respond(id, &Json(&Echo::of(text)), out));
 }
 
-/// Answers a call of a tool with its text, in a value of the model.
+/// Responds to a tool call with its text, as a typed value of the model.
 fn typed_echo(server: &mut Server, event: &ServerEvent<'_>, out: &mut Outbox) {
     echo_with(event, |id, text| server.respond(id, &CallToolResult::text(text), out));
 }
@@ -156,7 +156,7 @@ fn answers(
     })
 }
 
-/// Tools, as values of the model.
+/// Returns the tools as typed values of the model.
 fn tools() -> Vec<Tool<'static>> {
     let tools = (0..messages::TOOLS).map(|index| {
         let mut tool = Tool::new(messages::tool_name(index), Raw::new(messages::SCHEMA).unwrap());
@@ -166,7 +166,7 @@ fn tools() -> Vec<Tool<'static>> {
     tools.collect()
 }
 
-/// Tools, written beforehand.
+/// Returns the tools, serialized beforehand.
 fn prepared_tools() -> Prepared {
     let tools = ListToolsResult::new(tools());
     Prepared::result::<ListTools>(Revision::V2025_11_25, &tools).unwrap()
@@ -190,7 +190,7 @@ where
     })
 }
 
-/// Reports of the progress of one request, which goes on and on.
+/// Sends progress notifications for one request that never ends.
 fn reports() -> Rounds {
     let mut serving = Serving::new();
     let call = messages::call(messages::TEXT)

@@ -1,8 +1,7 @@
-//! The floor: what the same bytes cost whoever reads and writes JSON, and does nothing else.
+//! The floor: the cost of only parsing and serializing the JSON of the same messages.
 //!
-//! Every message is read once, into a struct that borrows, and typed structs are written behind one
-//! another into a buffer that has its size. Nobody looks for the ends of messages, at what is in
-//! them, or for whom they are: the answers are known beforehand.
+//! Every message is parsed once, into a borrowing struct. Typed structs are serialized one after another into a
+//! preallocated buffer. The floor does no framing, no validation and no routing: the responses are known beforehand.
 
 mod json;
 mod written;
@@ -19,12 +18,12 @@ use crate::messages::{self, CallParams, Echo};
 use crate::stage::{stage_driving, stage_reading, stage_writing};
 use crate::{Case, Rounds, sent};
 
-/// The work of a case by serde_json.
+/// Returns the work of a case on serde_json.
 pub(crate) fn serde_json(case: Case) -> Option<Rounds> {
     rounds::<SerdeJson>(case)
 }
 
-/// The work of a case by sonic-rs.
+/// Returns the work of a case on sonic-rs.
 pub(crate) fn sonic(case: Case) -> Option<Rounds> {
     rounds::<Sonic>(case)
 }
@@ -52,13 +51,13 @@ fn rounds<J: Json>(case: Case) -> Option<Rounds> {
     Some(rounds)
 }
 
-/// Reads a message and gives it to a function.
+/// Parses a message and passes it to `with`.
 fn read<J: Json, R>(message: &[u8], with: impl FnOnce(&json::Envelope<'_, J::Lazy<'_>>) -> R) -> R {
     let envelope = stage_reading(|| J::read(black_box(message)));
     with(black_box(&envelope))
 }
 
-/// Writes a message as a line.
+/// Serializes a message as a line.
 fn write<J: Json, T: Serialize>(message: &T, out: &mut Vec<u8>) {
     stage_writing(|| {
         J::write(black_box(message), out);
@@ -66,14 +65,14 @@ fn write<J: Json, T: Serialize>(message: &T, out: &mut Vec<u8>) {
     });
 }
 
-/// Reads a request and answers it.
+/// Parses a request and writes the response.
 fn answer<J: Json, R: Serialize>(request: &[u8], result: &R, out: &mut Vec<u8>) {
     read::<J, _>(request, |request| {
         write::<J, _>(&Response { jsonrpc: "2.0", id: request.id.as_ref(), result }, out);
     });
 }
 
-/// Sends everything.
+/// Sends the contents of the buffer.
 fn send(out: &mut Vec<u8>) {
     assert_ne!(sent::send(out), 0);
     out.clear();
@@ -138,14 +137,14 @@ fn reports<J: Json>() -> Rounds {
     })
 }
 
-/// Writes the call with this id.
+/// Writes the tool call with this id.
 fn call<J: Json>(id: u64, out: &mut Vec<u8>) {
     let (method, params) = ("tools/call", CallParams::of(messages::TEXT));
     write::<J, _>(&Request { jsonrpc: "2.0", id: Some(id), method, params }, out);
 }
 
 fn calls<J: Json>() -> Rounds {
-    // The first request of a session is none of these.
+    // Id 1 belongs to the first request of the session.
     let (mut id, mut out, mut response) = (1, Vec::new(), Vec::new());
     Box::new(move |rounds| {
         for _ in 0..rounds {

@@ -1,4 +1,4 @@
-//! Sessions in which nothing happens.
+//! Idle sessions.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ pub struct IdleServer {
 }
 
 impl IdleServer {
-    /// What all sessions share.
+    /// Returns the configuration that all sessions share.
     pub fn config() -> Arc<ServerConfig> {
         let mut config = ServerConfig::new("bench", "1");
         config.capabilities.tools = Some(ListChanged::default());
         Arc::new(config)
     }
 
-    /// A session that has been opened, over its buffers, as a client does it.
+    /// Opens a session through its buffers, with the messages of a client.
     pub fn new(config: &Arc<ServerConfig>) -> Self {
         let limits = &config.connection.limits;
         let (mut inbox, mut outbox) = (Inbox::new(limits), Outbox::new(Framing::Lines, limits));
@@ -42,7 +42,7 @@ impl IdleServer {
         Self { server, inbox, outbox }
     }
 
-    /// Gives back memory, as one does who expects nothing for some time.
+    /// Releases memory, like an event loop that expects no messages soon.
     pub fn release(&mut self) {
         assert!(self.server.poll_timeout().is_none());
         self.server.release();
@@ -60,14 +60,14 @@ pub struct IdleClient {
 }
 
 impl IdleClient {
-    /// What all sessions share.
+    /// Returns the configuration that all sessions share.
     pub fn config() -> Arc<ClientConfig> {
         let mut config = ClientConfig::new("bench", "1");
         config.revisions = RevisionSet::LEGACY;
         Arc::new(config)
     }
 
-    /// A session that has been opened, over its buffers, as a server does it.
+    /// Opens a session through its buffers, with the messages of a server.
     pub fn new(config: &Arc<ClientConfig>) -> Self {
         let limits: &Limits = &config.connection.limits;
         let (mut inbox, mut outbox) = (Inbox::new(limits), Outbox::new(Framing::Lines, limits));
@@ -83,7 +83,7 @@ impl IdleClient {
         Self { client, inbox, outbox }
     }
 
-    /// Gives back memory, as one does who expects nothing for some time.
+    /// Releases memory, like an event loop that expects no messages soon.
     pub fn release(&mut self) {
         assert!(self.client.pending_calls().next().is_none());
         self.client.release();

@@ -1,13 +1,13 @@
-//! An idle session takes next to nothing.
+//! Tests that bound the memory of an idle session.
 
 use crate::allocations::held;
 use crate::footprint::{IdleClient, IdleServer};
 use crate::http_endpoint::HttpEndpoint;
 
-/// What an idle session may take in all, of itself and on the heap.
+/// The maximum size of an idle session in bytes: the struct and its heap.
 const MOST: usize = 1_024;
 
-/// The same over HTTP, with what the endpoint and the runtime keep of it.
+/// The maximum size of an idle session over HTTP in bytes, including the state of the endpoint and the runtime.
 const MOST_OVER_HTTP: usize = 2_000;
 
 #[test]
@@ -47,7 +47,7 @@ fn an_idle_session_over_http_is_small() {
     let open_all = || {
         let sessions: Vec<String> = (0..100).map(|_| open()).collect();
         endpoint.idle();
-        // They give it back again and again.
+        // The second round checks that sessions release their memory repeatedly.
         sessions.iter().for_each(|session| endpoint.call(Some(session), 1));
         endpoint.idle();
     };

@@ -1,4 +1,4 @@
-//! What mcp-sansio may cost: no more than it did, and no more than the promises allow.
+//! The cost bounds of mcp-sansio: the recorded costs, and the promises relative to the other contenders.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,20 +10,21 @@ use crate::hello::client::Transport;
 use crate::measure::Costs;
 use crate::{Case, Contender};
 
-/// By how many percent more instructions than recorded a case may take. Another compiler, or the
-/// `memcpy` of another system, moves them by less; what is worth noticing moves them by more.
+/// The tolerated excess of instructions over the record, in percent. Another compiler or another system's `memcpy`
+/// moves the count by less; a relevant change moves it by more.
 pub const TOLERANCE: u64 = 5;
 
-/// The same for servers that are called through pipes. Their threads wait for each other now and then, and how often
-/// is for the scheduler to say: with 64 calls in flight, a dozen runs lay between 22,400 and 25,000, 11 % apart, and a
-/// record may be any of them. Over HTTP, one thread does everything; runs were within 1 %, and [`TOLERANCE`] holds.
+/// The tolerated excess for servers that are called through pipes. Their threads occasionally wait for each other,
+/// and the scheduler decides how often. With 64 calls in flight, a dozen runs lay between 22,400 and 25,000
+/// instructions, 11 % apart, and any of them may be the record. Over HTTP, one thread does everything; runs were
+/// within 1 %, and [`TOLERANCE`] holds.
 pub const TOLERANCE_OF_THREADS: u64 = 15;
 
-/// How many allocations more than recorded a call may take through an adapter. With threads, runs were within 0.2
-/// of each other; one more for each call is noticed. A machine may take none more.
+/// The tolerated excess of allocations per call through an adapter. With threads, runs were within 0.2 of each other;
+/// one more allocation per call is detected. Without an adapter, no excess is tolerated.
 pub const ALLOCATIONS_TOLERATED: f64 = 0.5;
 
-/// By how many percent more instructions than recorded this case may take.
+/// Returns the tolerated excess of instructions of this case, in percent.
 pub const fn tolerance(case: Case) -> u64 {
     match case.served() {
         Some(Served { transport: Transport::Stdio, .. }) => TOLERANCE_OF_THREADS,
@@ -31,15 +32,15 @@ pub const fn tolerance(case: Case) -> u64 {
     }
 }
 
-/// By how many percent less a case has to take for the guard to say that the record is too loose.
+/// The improvement over the record, in percent, from which the guard reports the record as too loose.
 pub const LOOSE: u64 = 10;
 
-/// How many times the instructions the official SDK takes at least for these. The aim is 15 for both, which a
-/// ping has reached.
+/// The minimum ratio of the official SDK's instructions to those of mcp-sansio, per case. The aim is 15 for both; a
+/// ping has reached it.
 pub const AHEAD_OF_RMCP: [(Case, u64); 2] = [(Case::Ping, 15), (Case::Call, 9)];
 
-/// Cases that are not below the floor yet. None is to stay here, and none is to come in: a case that is
-/// below the floor after all fails until it is taken out.
+/// The cases that are not below the floor yet. The list may only shrink: a listed case that falls below the floor
+/// fails until it is removed from the list.
 pub const ABOVE_THE_FLOOR: [Case; 7] = [
     Case::Call,
     Case::TypedCall,
@@ -50,31 +51,31 @@ pub const ABOVE_THE_FLOOR: [Case; 7] = [
     Case::RoundTripOf64,
 ];
 
-/// How the record is made, and made anew.
+/// The commands that create or update the record.
 pub const HOW_TO_WRITE: &str = "\
 cargo build --release --package mcp-sansio-benches --bins
 cargo run --release --package mcp-sansio-benches --bin count -- --write";
 
-/// What is recorded of a case.
+/// The recorded costs of a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Count {
-    /// Instructions of one round.
+    /// The instructions of one round.
     pub instructions: u64,
-    /// Allocations of one round.
+    /// The allocations of one round.
     pub allocations: f64,
 }
 
-/// The record: what each case costs mcp-sansio.
+/// The record: the costs of mcp-sansio in each case.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Record {
-    /// Case by case.
+    /// The recorded costs by case.
     pub counts: BTreeMap<Case, Count>,
 }
 
 impl Record {
-    /// The record of what has been measured.
+    /// Returns the record of the measured costs.
     pub fn of(costs: &Costs) -> Self {
         let ours = costs.iter().filter(|((_, contender), _)| *contender == Contender::Core);
         let counts = ours.map(|((case, _), cost)| {
@@ -88,7 +89,7 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// That the file cannot be read, and how to make it; or the first line that is wrong.
+    /// Fails with the instructions to create the file if it cannot be read, or with the first malformed line.
     pub fn read(file: &Path) -> Result<Self, String> {
         match fs::read_to_string(file) {
             Ok(text) => Self::parse(&text),
@@ -100,11 +101,11 @@ impl Record {
         }
     }
 
-    /// Reads a record.
+    /// Parses a record.
     ///
     /// # Errors
     ///
-    /// The first line that is wrong.
+    /// Fails with the first malformed line.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut counts = BTreeMap::new();
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -120,7 +121,7 @@ impl Record {
         Ok(Self { counts })
     }
 
-    /// The text of a record, with how to move it.
+    /// Returns the text of the record, with the instructions to update it.
     pub fn write(&self) -> String {
         let mut text = format!(
             "# What one round of each case costs mcp-sansio: its name, instructions, allocations, \
@@ -146,17 +147,17 @@ impl Record {
     }
 }
 
-/// What the guard says.
+/// The result of the guard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// What has to change.
+    /// Problems that must be fixed.
     pub failures: Vec<String>,
-    /// What may be of interest.
+    /// Observations that do not fail the check.
     pub notes: Vec<String>,
 }
 
-/// Compares what has been measured with the record and with what the others take.
+/// Compares the measured costs with the record and with the costs of the other contenders.
 pub fn judge(record: &Record, costs: &Costs) -> Verdict {
     let mut verdict = Verdict::default();
     for (&case, count) in &Record::of(costs).counts {

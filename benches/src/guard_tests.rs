@@ -1,4 +1,4 @@
-//! The guard says no when it should, and why.
+//! Tests that the guard fails when it must, with the right explanation.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::{Case, Contender};
 const RECORD: &str = "# a comment\n\nping\t1000\t0\ntyped call\t1000\t0\nlarge call\t1000\t0\n\
                       progress\t2000\t0.5\n";
 
-/// What a ping costs everybody, and the report of progress us.
+/// Sample costs: of a ping for every contender, and of a progress notification for mcp-sansio.
 fn costs() -> Costs {
     let cost = |instructions, allocations| {
         let mut cost = Cost::default();
@@ -32,14 +32,14 @@ fn costs() -> Costs {
     ])
 }
 
-/// The verdict after something has become different.
+/// Returns the verdict after a change of one cost.
 fn verdict(case: Case, contender: Contender, change: impl FnOnce(&mut Cost)) -> Verdict {
     let mut costs = costs();
     change(costs.get_mut(&(case, contender)).unwrap());
     judge(&Record::parse(RECORD).unwrap(), &costs)
 }
 
-/// What there is to object to it: one thing.
+/// Returns the only failure of the verdict.
 fn failure(case: Case, contender: Contender, change: impl FnOnce(&mut Cost)) -> String {
     let verdict = verdict(case, contender, change);
     assert_eq!((verdict.failures.len(), verdict.notes.len()), (1, 0), "{verdict:?}");
@@ -68,11 +68,11 @@ fn more_instructions_fail() {
 fn one_more_allocation_fails() {
     let said = failure(Case::Ping, Contender::Core, |cost| cost.allocations = 1.0);
     assert_eq!(said, "ping: 1 allocations, where 0 are recorded; not one more is tolerated");
-    // Also one in many rounds.
+    // A fraction, one allocation in many rounds, also counts.
     failure(Case::Progress, Contender::Core, |cost| cost.allocations = 0.508);
 }
 
-/// What the guard says if a call through an adapter has been recorded with 1000 instructions and 15 allocations.
+/// Returns the verdict on a call through an adapter whose record is 1000 instructions and 15 allocations.
 fn verdict_of_call(case: Case, instructions: u64, allocations: f64) -> Verdict {
     let mut cost = Cost::default();
     (cost.instructions, cost.allocations) = (instructions, allocations);
@@ -164,8 +164,8 @@ fn a_wrong_record_is_none() {
     assert!(Record::parse("ping\t1\t0\nping\t1\t0").is_err());
 }
 
-/// Two rounds: 20 instructions beside the stages, 30 of framing, 100 of writing, 60 of them for the
-/// application, which takes 10 by itself, and 40 to make what came in.
+/// A profile of two rounds: 20 instructions outside the stages, 30 of framing, and 100 of writing. Of the writing, 60
+/// are for the application, which takes 10 by itself. 40 prepare the input.
 const PROFILE: &str = "\
 positions: line
 events: Ir
@@ -220,7 +220,7 @@ fn what_is_no_profile_is_refused() {
     }
 }
 
-/// The chapter on performance says what is recorded.
+/// The chapter on performance contains the recorded numbers.
 #[test]
 fn the_documentation_has_the_recorded_numbers() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

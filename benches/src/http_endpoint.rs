@@ -21,7 +21,7 @@ struct Greeting {
 /// The call of the tool in a session.
 const CALL: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"hello","arguments":{"name":"you"}}}"#;
 
-/// The same as a request that stands alone.
+/// The same call as a modern request.
 const STATELESS_CALL: &str = concat!(
     r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"hello","arguments":{"name":"you"},"#,
     r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
@@ -29,7 +29,7 @@ const STATELESS_CALL: &str = concat!(
     r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
 );
 
-/// The handler that the README writes.
+/// The handler of the README.
 async fn serve(exchange: Exchange) -> Result<(), RespondError> {
     match &exchange.request().kind {
         ClientRequest::CallTool(call) if call.name == "hello" => {
@@ -42,7 +42,7 @@ async fn serve(exchange: Exchange) -> Result<(), RespondError> {
     }
 }
 
-/// An endpoint and its runtime, which has one thread.
+/// An endpoint and its single-threaded runtime.
 #[derive(Debug)]
 pub struct HttpEndpoint {
     runtime: Runtime,
@@ -56,7 +56,7 @@ impl Default for HttpEndpoint {
 }
 
 impl HttpEndpoint {
-    /// An endpoint without sessions.
+    /// Creates an endpoint without open sessions.
     pub fn new() -> Self {
         let runtime = Builder::new_current_thread().enable_time().build().unwrap();
         let mut config = ServerConfig::new("bench", "1");
@@ -65,7 +65,7 @@ impl HttpEndpoint {
         Self { runtime, endpoint }
     }
 
-    /// Opens a session, as a client does it. Returns its id.
+    /// Opens a session like a client, and returns its id.
     pub fn open(&self) -> String {
         let response = self.post(request(messages::INITIALIZE));
         let id = response.headers().get("mcp-session-id").unwrap().to_str().unwrap().to_owned();
@@ -74,7 +74,7 @@ impl HttpEndpoint {
         id
     }
 
-    /// Calls the tool so many times, in this session, or with requests that stand alone.
+    /// Calls the tool `rounds` times, in this session or with modern requests.
     pub fn call(&self, session: Option<&str>, rounds: usize) {
         self.runtime.block_on(async {
             for _ in 0..rounds {
@@ -89,7 +89,7 @@ impl HttpEndpoint {
         });
     }
 
-    /// Runs everything that is due.
+    /// Runs all ready tasks.
     pub fn settle(&self) {
         self.runtime.block_on(async {
             for _ in 0..64 {
@@ -98,7 +98,7 @@ impl HttpEndpoint {
         });
     }
 
-    /// Waits until sessions have given back what they keep for a while after each request.
+    /// Waits until sessions have released the memory that they retain for a while after each request.
     pub fn idle(&self) {
         self.runtime.block_on(async {
             #[cfg(test)]
@@ -117,7 +117,7 @@ impl HttpEndpoint {
 
 async fn send(endpoint: &Endpoint, request: Request<Full<Bytes>>) -> Response<Bytes> {
     let (parts, mut body) = endpoint.handle(request).await.into_parts();
-    // JSON comes in one piece.
+    // A JSON body is a single frame.
     let data = match body.frame().await {
         Some(Ok(frame)) => frame.into_data().unwrap(),
         None => Bytes::new(),
@@ -154,7 +154,7 @@ fn stateless_request() -> Request<Full<Bytes>> {
     request
 }
 
-/// Builds the requests and drops them: what [`HttpEndpoint::call`] spends on the benchmark itself.
+/// Builds the requests and drops them: the share of [`HttpEndpoint::call`] that is the benchmark's own cost.
 pub fn build_requests(session: Option<&str>, rounds: usize) {
     for _ in 0..rounds {
         std::hint::black_box(match session {

@@ -1,12 +1,12 @@
-//! What is measured of mcp-sansio, and what it is compared with.
+//! Measurements of mcp-sansio, and of the implementations that it is compared with.
 //!
-//! A [`Case`] is a piece of work, a [`Contender`] is somebody who does it, and [`rounds`] gives the
-//! two together as something that can be run again and again. The programs in `src/bin` count
-//! instructions and allocations of it, the benchmarks in `benches` take the time.
+//! A [`Case`] is a piece of work, a [`Contender`] is an implementation that does it, and [`rounds`] combines the two
+//! into a repeatable closure. The programs in `src/bin` count its instructions and allocations; the benchmarks in
+//! `benches` measure its time.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark fails by panicking")]
 
-// Taken as a file: the rest of the test kit would take longer to build than everything here.
+// Included as a file: the rest of the test kit would take longer to build than this package.
 #[path = "../../proptests/kit/allocations.rs"]
 pub mod allocations;
 pub mod callgrind;
@@ -44,11 +44,11 @@ pub use case::{Case, Contender};
 #[global_allocator]
 static ALLOCATOR: allocations::Counting = allocations::Counting::new();
 
-/// Runs a piece of work so many times.
+/// A piece of work that runs the given number of times.
 pub type Rounds = Box<dyn FnMut(usize)>;
 
-/// A piece of work done by somebody, warm: every buffer has grown. `None` if the contender has
-/// nothing to do with it.
+/// Returns a contender's work on a case after a warm-up, so that every buffer has grown. `None` if the contender does
+/// not take part in the case.
 pub fn rounds(case: Case, contender: Contender) -> Option<Rounds> {
     let mut rounds = match contender {
         Contender::Core => core_rounds(case)?,
@@ -60,7 +60,8 @@ pub fn rounds(case: Case, contender: Contender) -> Option<Rounds> {
     Some(rounds)
 }
 
-/// What a contender sends in one round, warm. `None` if it has nothing to do with the case.
+/// Returns the bytes that a contender sends in one batch of rounds, after a warm-up. `None` if the contender does not
+/// take part in the case.
 pub fn output(case: Case, contender: Contender) -> Option<Vec<u8>> {
     let mut rounds = rounds(case, contender)?;
     Some(sent::listen(|| rounds(case.batch())))

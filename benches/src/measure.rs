@@ -1,4 +1,4 @@
-//! Has others do the work, and looks at what it costs them.
+//! Runs the contenders in other processes and measures their costs.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,36 +13,36 @@ use crate::case::Served;
 use crate::hello::client::{Driven, Pace};
 use crate::{Case, Contender};
 
-/// How many run at once.
+/// The number of concurrent measurements.
 const AT_ONCE: usize = 2;
 
-/// Has glibc copy and fill with instructions of vectors only. Otherwise it uses one instruction for
-/// everything long if the processor is good at that, which callgrind counts once per byte.
+/// Makes glibc copy and fill with vector instructions only. Otherwise, on processors where it is fast, glibc uses a
+/// single instruction for long ranges, which callgrind counts once per byte.
 const TUNABLES: &str = "glibc.cpu.x86_rep_movsb_threshold=1000000000:\
                         glibc.cpu.x86_rep_stosb_threshold=1000000000";
 
-/// The stages that are told from one another, as their functions are named behind `stage_`.
+/// The measured stages, named like their functions without `stage_`.
 pub const STAGES: [&str; 6] = ["framing", "receiving", "handling", "writing", "sending", "reading"];
 
-/// What one round costs a contender.
+/// The cost of one round for a contender.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Cost {
-    /// Instructions, without those that made the bytes that came in.
+    /// The instructions, without those that generate the input.
     pub instructions: u64,
-    /// Allocations.
+    /// The allocations.
     pub allocations: f64,
     stages: BTreeMap<&'static str, u64>,
 }
 
 impl Cost {
-    /// What one round costs, going by a profile of so many.
+    /// Returns the cost of one round, from a profile of `rounds` rounds.
     pub fn of(profile: &Profile, rounds: usize) -> Self {
         let rounds = rounds as u64;
         let each = |cost: u64| (cost + rounds / 2) / rounds;
         let inclusive = |name: &str| profile.inclusive(&format!("stage_{name}"));
         let stage = |name| match name {
-            // The application writes its answer while it handles the request.
+            // The application writes its response while it handles the request.
             "handling" => {
                 inclusive(name).saturating_sub(profile.inside("stage_handling", "stage_writing"))
             }
@@ -55,20 +55,20 @@ impl Cost {
         }
     }
 
-    /// Instructions of one of the [`STAGES`], without those of another one inside it.
+    /// Returns the instructions of one of the [`STAGES`], without those of another stage inside it.
     pub fn stage(&self, name: &str) -> u64 {
         self.stages.get(name).copied().unwrap_or_default()
     }
 }
 
-/// What rounds cost those who have something to do with them.
+/// The costs of one round, by case and contender.
 pub type Costs = BTreeMap<(Case, Contender), Cost>;
 
-/// Measures everybody at these pieces of work.
+/// Measures all contenders on these cases.
 ///
 /// # Errors
 ///
-/// What is missing, and how to get it; or what has gone wrong.
+/// Fails if a program is missing, with instructions to get it, or if a measurement fails.
 pub fn measure(cases: &[Case]) -> Result<Costs, String> {
     let directory = Directory::new()?;
     let every = |&case| Contender::ALL.iter().map(move |&contender| (case, contender));
@@ -101,7 +101,7 @@ pub fn measure(cases: &[Case]) -> Result<Costs, String> {
     Ok(costs)
 }
 
-/// What a contender needs for one round, or `None` if it has nothing to do with it.
+/// Measures the cost of one round for a contender, or returns `None` if the contender does not take part.
 fn profile(case: Case, contender: Contender, directory: &Path) -> Result<Option<Cost>, String> {
     let file = directory.join(format!("{case} {contender}"));
     let mut command = valgrind(&file);
@@ -128,11 +128,11 @@ fn read_profile(file: &Path) -> Result<Profile, String> {
     Profile::parse(&text)
 }
 
-/// How many calls a server takes in its two runs. What the second one costs more is the price of the calls that it has
-/// more: starting, connecting and ending are in both.
+/// The number of calls in the two runs of a server. The difference of their costs is the cost of the additional
+/// calls: startup, connection and shutdown are in both.
 const CALLS: [usize; 2] = [512, 1_536];
 
-/// What one call costs a server that is a process of its own, in all its threads.
+/// Measures the cost of one call of a server in its own process, in all its threads.
 fn measure_served(
     served: Served,
     contender: Contender,
@@ -165,13 +165,13 @@ fn measure_served(
         |[fewer, more]: [u64; 2]| more.saturating_sub(fewer) as f64 / (CALLS[1] - CALLS[0]) as f64;
     Ok(Some(Cost {
         instructions: each(instructions).round() as u64,
-        // Buffers that grow now and then are not worth more digits.
+        // Buffers grow occasionally, so more digits mean nothing.
         allocations: (each(allocations) * 100.0).round() / 100.0,
         ..Cost::default()
     }))
 }
 
-/// How `work` exits if a contender has nothing to do with a case.
+/// The exit code of `work` if a contender does not take part in a case.
 pub const NOTHING_TO_DO: i32 = 3;
 
 fn count_allocations(costs: &mut Costs) -> Result<(), String> {
@@ -190,7 +190,7 @@ fn count_allocations(costs: &mut Costs) -> Result<(), String> {
     Ok(())
 }
 
-/// A program of this package, which is where this one is.
+/// Returns the path of another program of this package, in the directory of this program.
 fn beside(name: &str) -> Result<PathBuf, String> {
     let here = env::current_exe().map_err(|error| error.to_string())?;
     let program = here.with_file_name(name).with_extension(env::consts::EXE_EXTENSION);
@@ -224,7 +224,7 @@ fn succeed(command: &Command, output: &Output) -> Result<(), String> {
     Err(format!("{command:?} has failed with {}:\n{said}", output.status))
 }
 
-/// A directory that is removed when it is dropped.
+/// A directory that is removed on drop.
 struct Directory {
     path: PathBuf,
 }
@@ -239,7 +239,7 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // Whoever cannot remove it has no use for another failure.
+        // A failed removal does not matter to the measurement.
         _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -1,37 +1,37 @@
-//! What goes over the wire in each case.
+//! The messages of each case.
 
 use std::io::Write;
 
 use serde::Serialize;
 
-/// What opens a session with a server.
+/// The request that opens a session with a server.
 pub const INITIALIZE: &str = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
     r#""capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#
 );
 
-/// What the server answers to that, if a client of the core has asked.
+/// The server's response to the `initialize` of a client of the core.
 pub const INITIALIZE_RESULT: &str = concat!(
     r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","#,
     r#""capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}}"#
 );
 
-/// What opens it for the client.
+/// The client's notification that the session is open.
 pub const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// The text that is called with, and answered with.
+/// The text that the tool receives and returns.
 pub const TEXT: &str = "The quick brown fox jumps over it";
 
 /// A ping.
 pub const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
-/// A list of tools is asked for.
+/// A request for the list of tools.
 pub const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 
-/// How many tools there are.
+/// The number of tools.
 pub const TOOLS: usize = 50;
 
-/// A call of a tool that echoes a text, with something nested beside it.
+/// Returns a call of a tool that echoes a text, with a nested argument beside it.
 pub fn call(text: &str) -> String {
     format!(
         concat!(
@@ -42,14 +42,14 @@ pub fn call(text: &str) -> String {
     )
 }
 
-/// The same where there are no sessions.
+/// Returns the same call as a modern request.
 pub fn stateless_call(text: &str) -> String {
     let call = call(text);
     let call = call.strip_suffix("}}").unwrap();
     format!("{call},{STATELESS_META}}}}}")
 }
 
-/// A call of the tool of `examples/hello_server.rs`.
+/// Returns a call of the tool of `examples/hello_server.rs`.
 pub fn hello_call(id: u64) -> String {
     format!(
         concat!(
@@ -60,7 +60,7 @@ pub fn hello_call(id: u64) -> String {
     )
 }
 
-/// The same where there are no sessions, with what `_meta` must hold.
+/// Returns the same call as a modern request, with the required fields of `_meta`.
 pub fn stateless_hello_call(id: u64) -> String {
     let call = hello_call(id);
     let call = call.strip_suffix("}}").unwrap();
@@ -74,7 +74,7 @@ pub fn stateless_hello_call(id: u64) -> String {
     )
 }
 
-/// Everything that `_meta` of such a call can hold.
+/// All fields that the `_meta` of a modern call can contain.
 const STATELESS_META: &str = concat!(
     r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
     r#""io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"#,
@@ -83,12 +83,12 @@ const STATELESS_META: &str = concat!(
     r#""traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}"#
 );
 
-/// A text of 1 MB.
+/// Returns a text of 1 MB.
 pub fn large_text() -> String {
     "x".repeat(1_000_000)
 }
 
-/// The line that a message is.
+/// Returns a message as a line.
 pub fn line(message: &str) -> Vec<u8> {
     let mut line = message.as_bytes().to_vec();
     line.push(b'\n');
@@ -99,11 +99,11 @@ pub fn line(message: &str) -> Vec<u8> {
 #[derive(Serialize)]
 #[non_exhaustive]
 pub struct Echo<'a> {
-    /// One text.
+    /// The only block of content.
     pub content: [Text<'a>; 1],
 }
 
-/// A block of content.
+/// A text block of content.
 #[derive(Serialize)]
 pub struct Text<'a> {
     r#type: &'static str,
@@ -111,7 +111,7 @@ pub struct Text<'a> {
 }
 
 impl<'a> Echo<'a> {
-    /// The echo of a text.
+    /// Returns the echo of a text.
     pub fn of(text: &'a str) -> Self {
         Self { content: [Text { r#type: "text", text }] }
     }
@@ -142,7 +142,7 @@ struct Deep {
 }
 
 impl<'a> CallParams<'a> {
-    /// As [`call`] has them.
+    /// Returns the params of [`call`].
     pub fn of(text: &'a str) -> Self {
         let nested = Nested { list: (1, (2, Deep { deep: true })), unit: "cm" };
         Self { name: "echo", arguments: Arguments { nested, text } }
@@ -155,17 +155,17 @@ pub const SCHEMA: &str = concat!(
     r#""count":{"type":"integer"}},"required":["text"]}"#
 );
 
-/// The name of a tool.
+/// Returns the name of a tool.
 pub fn tool_name(index: usize) -> String {
     format!("tool_{index:02}")
 }
 
-/// What a tool is said to do.
+/// Returns the description of a tool.
 pub fn tool_description(index: usize) -> String {
     format!("Does what tool {index:02} is there for, and says so")
 }
 
-/// Makes a line of the answer to a call of the client.
+/// Writes the line of the response to a call of the client.
 pub fn answer(id: u64, line: &mut Vec<u8>) {
     line.clear();
     line.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
@@ -178,7 +178,7 @@ const ANSWER_END: &str = concat!(
     "\n"
 );
 
-/// Makes a line of a report of progress.
+/// Writes the line of a progress notification.
 pub fn report(token: u64, progress: u64, line: &mut Vec<u8>) {
     line.clear();
     writeln!(

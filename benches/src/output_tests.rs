@@ -1,9 +1,9 @@
-//! Everybody sends the same.
+//! Tests that all contenders send the same messages.
 
 use crate::{Case, Contender, output};
 use serde_json::{Value, json};
 
-/// Cases in which nothing is sent.
+/// Cases that send nothing.
 const SILENT: [Case; 4] =
     [Case::ScanPing, Case::ScanCall, Case::ScanLargeCall, Case::ClientProgress];
 
@@ -22,8 +22,8 @@ fn the_floor_sends_the_same_bytes() {
     }
 }
 
-/// A message without what a peer may do as it likes: count its requests, say who it is, ask for
-/// progress, and write a whole number with a point.
+/// Returns a message without its implementation-defined parts: the id, `_meta`, and the format of the progress
+/// number.
 fn essence(message: &str) -> Value {
     let mut message: Value = serde_json::from_str(message).unwrap();
     message["id"].take();
@@ -38,7 +38,7 @@ fn essence(message: &str) -> Value {
     message
 }
 
-/// Between its client and its server nobody listens.
+/// The traffic between the client and the server of the official SDK is not captured.
 #[test]
 fn the_official_sdk_sends_the_same_messages() {
     let mut compared = 0;

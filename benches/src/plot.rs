@@ -1,13 +1,13 @@
-//! Plots of what has been measured, as SVG that is made to stand in the documentation.
+//! Plots of the measurements, as SVG that can be embedded in the documentation.
 //!
-//! Text and axes have the colour of the text around them, so that they can be read on light and on dark pages.
-//! There is no empty line in a plot: one would end it, in Markdown.
+//! Text and axes inherit the colour of the surrounding text, so that they are readable on light and dark pages. A
+//! plot has no empty line: in Markdown, an empty line would end it.
 
 use std::fmt::Write;
 
 use crate::growth::{Axis, Bound, Table, Work};
 
-/// What is drawn of what is in flight. More could not be told apart.
+/// The series of the plot by requests in flight. More would be indistinguishable.
 const IN_FLIGHT: &[&str] = &[
     "server: call and answer",
     "client: call and answer",
@@ -24,15 +24,15 @@ const COLOURS: &[&str] =
 
 const WIDTH: f64 = 790.0;
 const HEIGHT: f64 = 380.0;
-/// Where the axes meet, and where they end. To the right there are the names.
+/// The position of the axes, and their ends. The names are to the right.
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 515.0;
 const TOP: f64 = 28.0;
 const BOTTOM: f64 = 330.0;
-/// From one name to the next.
+/// The distance between two names.
 const LINE: f64 = 18.0;
 
-/// The plots with the names of their files, as far as everything in them has been measured.
+/// Returns the plots whose series are all measured, with the names of their files.
 pub fn all(table: &Table) -> Vec<(&'static str, String)> {
     let of_bytes = Work::all().filter(|work| work.axis() == Axis::Bytes);
     let in_flight = Plot {
@@ -65,14 +65,14 @@ struct Plot {
 struct Series {
     name: &'static str,
     colour: &'static str,
-    /// It may grow.
+    /// Whether the bound of the work permits growth.
     dashed: bool,
     /// Sizes and costs.
     points: Vec<(f64, f64)>,
 }
 
 impl Series {
-    /// Nothing unless all of it has been measured.
+    /// Returns the series, or none if one of them has no measurements.
     fn of(table: &Table, works: impl Iterator<Item = Work>) -> Vec<Self> {
         let series: Vec<_> = works
             .zip(COLOURS)
@@ -86,7 +86,7 @@ impl Series {
         if series.iter().any(|one| one.points.is_empty()) { Vec::new() } else { series }
     }
 
-    /// What it costs at the end, where its name stands.
+    /// Returns the cost at the largest size, which is the position of the name.
     fn last(&self) -> f64 {
         self.points.last().map_or(1.0, |point| point.1)
     }
@@ -94,7 +94,7 @@ impl Series {
 
 /// A logarithmic axis.
 struct Scale {
-    /// The decades that it begins and ends with.
+    /// The decades at the start and the end of the axis.
     decades: (i32, i32),
     ends: (f64, f64),
 }
@@ -113,7 +113,7 @@ impl Scale {
         self.ends.0 + share * (self.ends.1 - self.ends.0)
     }
 
-    /// Where each decade is, and what it is called.
+    /// Returns the position and the label of each decade.
     fn ticks(&self) -> impl Iterator<Item = (f64, String)> {
         (self.decades.0..=self.decades.1).map(|decade| {
             let value = 10.0_f64.powi(decade);
@@ -122,7 +122,7 @@ impl Scale {
     }
 }
 
-/// A power of ten as people write it.
+/// Formats a power of ten with separators.
 fn grouped(value: f64) -> String {
     if value < 1.0 {
         return value.to_string();
@@ -204,7 +204,7 @@ impl Plot {
         }
     }
 
-    /// Each name beside the end of its line, or below the one above it if there is no room.
+    /// Draws each name beside the end of its line, or below the previous name if they would overlap.
     fn draw_names(&self, svg: &mut String, upwards: &Scale) {
         let mut series: Vec<_> = self.series.iter().collect();
         series.sort_by(|one, other| other.last().total_cmp(&one.last()));
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::growth::Row;
 
-    /// As Markdown wants it: one tag opens the first line, and no line is empty.
+    /// In Markdown, one tag must open the first line, and no line may be empty.
     #[test]
     fn a_plot_can_stand_in_markdown() {
         let mut table = Table::default();

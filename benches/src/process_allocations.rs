@@ -1,21 +1,21 @@
-//! Counts the allocations of a whole process. The allocator of the test kit counts by thread.
+//! Counts the allocations of a whole process. The allocator of the test kit counts per thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The system's allocator, which counts what it is asked for. Use it with `#[global_allocator]`.
+/// The system allocator with a counter of its allocations. Use it with `#[global_allocator]`.
 #[derive(Debug, Default)]
 pub struct ProcessAllocations {
     count: AtomicU64,
 }
 
 impl ProcessAllocations {
-    /// The allocator.
+    /// Creates the allocator.
     pub const fn new() -> Self {
         Self { count: AtomicU64::new(0) }
     }
 
-    /// Allocations and reallocations of all threads so far.
+    /// Returns the number of allocations and reallocations of all threads so far.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
@@ -25,7 +25,7 @@ impl ProcessAllocations {
     }
 }
 
-// SAFETY: every method does what the system's allocator does, with the same arguments.
+// SAFETY: every method forwards to the system allocator with the same arguments.
 unsafe impl GlobalAlloc for ProcessAllocations {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.note();

@@ -1,4 +1,4 @@
-//! The work of a client, done by the official SDK, and its client together with its server.
+//! The client cases on the official SDK, and its client together with its server.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::stage::stage_driving;
 use crate::wire::{Wire, connection, runtime};
 use crate::{Case, Rounds, messages, sent};
 
-/// The work of a case that is the client's, or both sides'.
+/// Returns the work of a client case, or of a case of both sides.
 pub(crate) fn rounds(case: Case) -> Option<Rounds> {
     match case {
         Case::ClientCall => Some(calls()),
@@ -30,7 +30,7 @@ pub(crate) fn rounds(case: Case) -> Option<Rounds> {
     }
 }
 
-/// A client that says when it has heard of progress.
+/// A client that signals each progress notification.
 #[derive(Clone, Default)]
 struct Hearing {
     heard: Arc<Notify>,
@@ -66,27 +66,27 @@ fn arguments() -> JsonObject {
     params["arguments"].as_object().unwrap().clone()
 }
 
-/// Calls a tool, without going on if the server asks for more.
+/// Calls a tool, and stops if the server requires input.
 async fn call(client: &Client, arguments: &JsonObject) {
     let params = CallToolRequestParams::new("echo").with_arguments(arguments.clone());
     let response = client.call_tool_once(params).await.unwrap();
     assert!(matches!(black_box(response), CallToolResponse::Complete(_)));
 }
 
-/// What a server answers to `initialize`.
+/// The server's response to `initialize`.
 const INITIALIZED: &str = concat!(
     r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","#,
     r#""capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}}"#
 );
 
-/// Opens the session of a client, from the other side.
+/// Opens the session of a client, as its server.
 async fn open(wire: &mut Wire) {
     wire.read().await;
     wire.write(&messages::line(INITIALIZED)).await;
     wire.read().await;
 }
 
-/// Answers every call. Its ids count up.
+/// Responds to every call. The ids count up.
 async fn answer(mut wire: Wire) {
     open(&mut wire).await;
     let mut response = Vec::new();
@@ -107,7 +107,7 @@ fn calls() -> Rounds {
     rounds_of(1, runtime, client)
 }
 
-/// Calls, so many at once. A round is one call.
+/// Makes `at_once` concurrent calls. A round is one call.
 fn rounds_of(at_once: usize, runtime: Runtime, client: Client) -> Rounds {
     let arguments = arguments();
     Box::new(move |rounds| {

@@ -1,4 +1,4 @@
-//! The work of a server, done by the official SDK.
+//! The server cases on the official SDK.
 
 use std::hint::black_box;
 
@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use crate::wire::{Wire, runtime};
 use crate::{Case, Rounds, messages, sent};
 
-/// The work of a case that is the server's. It has no scanner for itself, and no lists as JSON.
+/// Returns the work of a server case. The official SDK has no separate scanner and no prepared lists.
 pub(crate) fn rounds(case: Case) -> Option<Rounds> {
     let rounds = match case {
         Case::Ping => answers(messages::PING),
@@ -72,13 +72,13 @@ impl ServerHandler for Echoing {
         let text = request.arguments.as_mut().and_then(|arguments| arguments.remove("text"));
         let Some(Value::String(text)) = text else { panic!("{request:?}") };
         let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-        // It is what nobody says is true, and the others do not write it.
+        // `false` is the default; the other contenders omit the field.
         result.is_error = None;
         Ok(CallToolResponse::Complete(result))
     }
 }
 
-/// A server at work, and the client's end of its connection.
+/// A running server, and the client's end of its connection.
 struct Serving {
     runtime: Runtime,
     server: RunningService<RoleServer, Echoing>,
@@ -86,7 +86,7 @@ struct Serving {
 }
 
 impl Serving {
-    /// A server that has been sent these messages, and has answered the first.
+    /// Creates a server that has received these messages and has responded to the first one.
     fn after(messages: &[&str]) -> Self {
         let runtime = runtime();
         let (mut wire, theirs) = Wire::new();
@@ -102,12 +102,12 @@ impl Serving {
         Self { runtime, server, wire }
     }
 
-    /// A server in a session.
+    /// Creates a server in a session.
     fn in_session() -> Self {
         Self::after(&[messages::INITIALIZE, messages::INITIALIZED])
     }
 
-    /// Sends it a message again and again.
+    /// Sends a message to the server repeatedly.
     fn answer(self, message: &str) -> Rounds {
         let Self { runtime, server, mut wire } = self;
         let line = messages::line(message);
@@ -118,7 +118,7 @@ impl Serving {
                     assert_ne!(sent::send(wire.read().await), 0);
                 }
             });
-            // It ends when it is dropped.
+            // Keeps the server alive: a drop would end it.
             black_box(&server);
         })
     }
@@ -132,7 +132,7 @@ fn answers(message: &str) -> Rounds {
     Serving::in_session().answer(message)
 }
 
-/// Without a session, the first request is one like all others.
+/// Without a session, the first request is like all others.
 fn stateless_answers(message: &str) -> Rounds {
     Serving::after(&[message]).answer(message)
 }

@@ -1,4 +1,4 @@
-//! A client and a server, and nothing between them but their bytes.
+//! A client and a server that exchange bytes directly.
 
 use mcp_sansio::CallOptions;
 
@@ -6,7 +6,7 @@ use crate::core_client::Asking;
 use crate::core_server::{Serving, echo};
 use crate::{Case, Rounds};
 
-/// The work of a case that needs both.
+/// Returns the work of a case that needs both sides.
 pub(crate) fn rounds(case: Case) -> Option<Rounds> {
     match case {
         Case::RoundTrip | Case::RoundTripOf64 => Some(round_trips(case.batch())),
@@ -14,7 +14,7 @@ pub(crate) fn rounds(case: Case) -> Option<Rounds> {
     }
 }
 
-/// Calls, so many at once. A round is one call.
+/// Makes `at_once` concurrent calls. A round is one call.
 fn round_trips(at_once: usize) -> Rounds {
     let (mut asking, mut serving) = (Asking::new(), Serving::new());
     Box::new(move |rounds| {

@@ -1,15 +1,15 @@
-//! Where bytes go that are sent: nowhere, unless somebody listens.
+//! The destination of sent bytes: they are discarded unless [`listen`] records them.
 
 use std::cell::{Cell, RefCell};
 use std::hint::black_box;
 
 thread_local! {
-    // Apart from what is kept, because looking at it has to cost next to nothing.
+    // Separate from `KEPT`, because the check must cost almost nothing.
     static LISTENING: Cell<bool> = const { Cell::new(false) };
     static KEPT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Sends bytes. Gives how many there are.
+/// Sends bytes and returns their number.
 #[inline(always)]
 pub(crate) fn send(bytes: &[u8]) -> usize {
     let bytes = black_box(bytes);
@@ -24,7 +24,7 @@ fn keep(bytes: &[u8]) {
     KEPT.with_borrow_mut(|kept| kept.extend_from_slice(bytes));
 }
 
-/// Gives what is sent on this thread while something runs.
+/// Returns the bytes that this thread sends during `run`.
 pub(crate) fn listen(run: impl FnOnce()) -> Vec<u8> {
     LISTENING.set(true);
     run();

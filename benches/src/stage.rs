@@ -1,6 +1,6 @@
-//! The stages of the work, each a function that stays one, so that a profile shows what it costs.
+//! The stages of the work. Each is a function that is never inlined, so that a profile shows its cost.
 
-/// Defines functions that are never inlined and do what they are given.
+/// Defines functions that are never inlined and call their argument.
 macro_rules! stages {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
@@ -12,20 +12,20 @@ macro_rules! stages {
 }
 
 stages! {
-    /// Bytes become frames.
+    /// Splits bytes into frames.
     stage_framing
-    /// A frame becomes an event.
+    /// Turns a frame into an event.
     stage_receiving
-    /// The application looks at the event.
+    /// Handles the event in the application.
     stage_handling
-    /// The answer, or the call, is written.
+    /// Writes the response or the call.
     stage_writing
-    /// Bytes leave the outbox.
+    /// Takes bytes out of the outbox.
     stage_sending
-    /// Somebody who knows JSON and nothing else reads a message.
+    /// Parses a message with a plain JSON library.
     stage_reading
-    /// The benchmark itself makes the bytes that come in. This is nobody's work.
+    /// Generates the input in the benchmark itself. It is attributed to no contender.
     stage_driving
-    /// Everything together.
+    /// Covers all stages.
     stage_everything
 }

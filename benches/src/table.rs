@@ -1,11 +1,11 @@
-//! Tables, of numbers that are easy to compare.
+//! Tables of the measured numbers.
 
 use std::fmt::Write;
 
 use crate::measure::Costs;
 use crate::{Case, Contender};
 
-/// Cells in rows below a row of names. The first column has names as well.
+/// Rows of cells below a row of names. The first column also contains names.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Table {
@@ -13,12 +13,12 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without numbers.
+    /// Creates a table without numbers.
     fn new(names: &[&str]) -> Self {
         Self { rows: vec![names.iter().map(ToString::to_string).collect()] }
     }
 
-    /// Instructions of one round, in all and by stages, and how much more others take.
+    /// Returns the instructions of one round, in total and by stage, and the ratios of other contenders.
     pub fn of_instructions(cases: &[Case], costs: &Costs) -> Self {
         let mut table = Self::new(&[
             "case",
@@ -59,7 +59,7 @@ impl Table {
         table
     }
 
-    /// Allocations of one round.
+    /// Returns the allocations of one round.
     pub fn of_allocations(cases: &[Case], costs: &Costs) -> Self {
         let mut names = vec!["case"];
         names.extend(Contender::ALL.iter().map(|contender| contender.name()));
@@ -75,7 +75,7 @@ impl Table {
         table
     }
 
-    /// Instructions and allocations of one call through an adapter, and how many more the official SDK takes.
+    /// Returns the instructions and allocations of one call through an adapter, and the ratio of the official SDK.
     pub fn of_calls(cases: &[Case], costs: &Costs) -> Self {
         let mut table = Self::new(&[
             "case",
@@ -103,7 +103,7 @@ impl Table {
         table
     }
 
-    /// In columns.
+    /// Formats the table in columns.
     pub fn plain(&self) -> String {
         let mut text = String::new();
         for row in &self.rows {
@@ -120,7 +120,7 @@ impl Table {
         text
     }
 
-    /// As Markdown.
+    /// Formats the table as Markdown.
     pub fn markdown(&self) -> String {
         let mut text = String::new();
         for (index, row) in self.rows.iter().enumerate() {
@@ -146,7 +146,7 @@ fn whole(number: Option<u64>) -> String {
     or_nothing(number.map(|number| number.to_string()))
 }
 
-/// A cell of somebody who has nothing to do with it says so.
+/// Returns the text, or a dash for a contender that does not take part.
 fn or_nothing(text: Option<String>) -> String {
     text.unwrap_or_else(|| "–".to_owned())
 }

@@ -1,4 +1,5 @@
-//! Any world of clients that need tokens: servers, users, processes and failures by the bytes. The promises hold.
+//! Arbitrary worlds of clients that need tokens: the bytes choose servers, users, processes and failures. The
+//! promises hold.
 
 #![no_main]
 

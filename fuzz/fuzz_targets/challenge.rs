@@ -1,4 +1,4 @@
-//! Any fields of `WWW-Authenticate`: the parser and the grammar agree on those that the grammar allows.
+//! Arbitrary `WWW-Authenticate` fields: the parser and the grammar agree on all fields that the grammar allows.
 
 #![no_main]
 

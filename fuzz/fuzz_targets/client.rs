@@ -1,5 +1,5 @@
-//! Any bytes from a peer, and anything that the application does between them, into a client: nothing panics,
-//! every call has one outcome, every request one end, and the end leaves nothing.
+//! Arbitrary bytes from a peer, interleaved with arbitrary operations of the application, on a client. Nothing
+//! panics, every call has one outcome, every request ends once, and the close leaves nothing open.
 
 #![no_main]
 

@@ -1,7 +1,7 @@
-//! A handler under fuzzing, to copy for your own: any calls of its tools, under any limits, cut, late, cancelled
-//! and mixed with noise, and nothing it promises is broken.
+//! A template for fuzzing your own handler. It makes arbitrary calls of the tools under arbitrary limits; the bytes
+//! are split, delayed, cancelled and mixed with noise. The promises of the handler hold throughout.
 //!
-//! To fuzz a handler of your own, say `cargo fuzz init` in its project, add
+//! To fuzz your own handler, run `cargo fuzz init` in its project, add
 //!
 //! ```toml
 //! arbitrary = { version = "1", features = ["derive"] }
@@ -10,16 +10,16 @@
 //!
 //! to the dependencies of `fuzz/Cargo.toml`, and copy this file. Then replace, from the top to the bottom:
 //!
-//! 1. [`Handler`] by yours. It has to take the time and the server as arguments, as this one does: one that
-//!    looks at a clock, a thread or a random number cannot be run again the same way.
-//! 2. The calls in [`Step`]: one with typed arguments for each tool, so that the fuzzer need not guess JSON
-//!    before it gets to what your tool does with it. [`Step::Any`] is for the guesses.
-//! 3. What you expect of an answer, in [`Expected`]. Whatever else your handler promises is checked in
-//!    [`Run::check`], after every step.
+//! 1. [`Handler`] with yours. It must take the time and the server as arguments, like this one. A handler that reads
+//!    a clock, a thread or a random number is not reproducible.
+//! 2. The calls in [`Step`]: one with typed arguments for each tool, so that the fuzzer does not have to guess the
+//!    JSON before it reaches your tool. [`Step::Any`] is for the guesses.
+//! 3. The expected response, in [`Expected`]. [`Run::check`] verifies the other promises of your handler after every
+//!    step.
 //!
-//! The rest stays: [`Monitor`] knows what every handler promises, that each call ends once and that no request
-//! is answered twice or after it was cancelled. To see how a failure looks, take the line with
-//! `remove` out of [`Handler::event`].
+//! The rest stays: [`Monitor`] knows the promises of every handler. Each call ends once, and no request gets two
+//! responses or a response after its cancellation. To see a failure, remove the line with `remove` in
+//! [`Handler::event`].
 
 #![no_main]
 
@@ -38,7 +38,7 @@ use mcp_sansio::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The handler under test. It answers `add` and `reverse` at once, and `wait` when the time has come.
+/// The handler under test. It responds to `add` and `reverse` immediately, and to `wait` when its time has come.
 #[derive(Debug, Default)]
 struct Handler {
     waiting: BTreeMap<IncomingId, Instant>,
@@ -61,7 +61,7 @@ struct Wait {
 }
 
 impl Handler {
-    /// Says which request it has answered, if it has.
+    /// Handles an event. Returns the request that it has responded to, if any.
     fn event(
         &mut self,
         event: &ServerEvent<'_>,
@@ -73,7 +73,8 @@ impl Handler {
             ServerEvent::Request(request) => {
                 let answered = self.request(request, server, now, out);
                 let is_open = self.waiting.contains_key(&request.id);
-                // What cannot be answered any more need not be. What cannot be written can still be refused.
+                // A request that is already over needs no response. A result that cannot be written is replaced by an
+                // error.
                 let answered = match answered {
                     Err(RespondError::Encode(_) | RespondError::NotAllowed(_)) => {
                         server.reject(request.id, ErrorCode::INTERNAL_ERROR, "too long", out)
@@ -131,7 +132,7 @@ impl Handler {
         self.waiting.values().min().copied()
     }
 
-    /// Does one thing that is due. Says whether there was one, and which request it has answered.
+    /// Responds to one due request. Returns its id, or `None` if no request is due.
     fn handle_timeout(
         &mut self,
         server: &mut Server,
@@ -145,7 +146,7 @@ impl Handler {
     }
 }
 
-/// What the fuzzer makes up. Everything in it comes from the feature `arbitrary`.
+/// The fuzzer's input. The feature `arbitrary` generates all of it.
 #[derive(Arbitrary, Debug)]
 struct Input<'a> {
     /// Limits, timeouts and policies of both sides.
@@ -155,35 +156,35 @@ struct Input<'a> {
     steps: Vec<Step<'a>>,
 }
 
-/// What happens next.
+/// The next step.
 #[derive(Arbitrary, Debug)]
 enum Step<'a> {
     Add(i64, i64),
     Reverse(&'a str),
     Wait(u16),
-    /// A call of anything, with anything.
+    /// A call of any tool, with any arguments.
     Any(CallToolParams<'a>),
-    /// One of the calls is cancelled.
+    /// A cancellation of one of the calls.
     Cancel(u8),
-    /// Some bytes arrive.
+    /// Some bytes arrive at the server.
     ToServer(u16),
     ToClient(u16),
     Everything,
     Milliseconds(u16),
-    /// Somebody prints to the wire.
+    /// A stray line on the wire.
     Noise(&'a [u8]),
 }
 
-/// What an answer has to be.
+/// The expected result of a call.
 #[derive(Debug)]
 enum Expected {
     Text(String),
-    /// Anything, but not before this.
+    /// Any result, but not before this time.
     NotBefore(Instant),
     Anything,
 }
 
-/// Both sides, and those who watch them.
+/// Both sides, and their monitors.
 struct Run {
     pair: Pair,
     handler: Handler,
@@ -208,7 +209,7 @@ fn run(input: Input<'_>) -> Result<(), Broken> {
     pair.now = input.start;
     let (handler, calls) = (Handler::default(), BTreeMap::new());
     let mut run = Run { pair, handler, calls, client: Monitor::new(), server: Monitor::new() };
-    // Two that speak no revision at all never begin.
+    // Two sides without a common revision never connect.
     let Ok(seen) = run.pair.connect() else { return Ok(()) };
     run.saw(seen)?;
     for step in input.steps {
@@ -264,7 +265,7 @@ impl Run {
                 self.wait_until(now)
             }
             Step::Noise(noise) => {
-                // It never looks like a message: a false one would be answered, rightly.
+                // The line never looks like a message: an invalid message would rightly get an error response.
                 if !noise.contains(&b'\n') {
                     self.pair.upstream.add_noise(&[b"#", noise].concat());
                 }
@@ -286,7 +287,7 @@ impl Run {
     fn make(&mut self, params: &CallToolParams<'_>, expected: Expected) -> Result<(), Broken> {
         let Pair { client, client_out, now, .. } = &mut self.pair;
         let options = CallOptions::new();
-        // There may be no room for it, or no connection any more.
+        // The call may fail for lack of space or because the connection is closed.
         let Ok(call) = client.call::<method::CallTool>(params, options, *now, client_out) else {
             return Ok(());
         };
@@ -306,7 +307,7 @@ impl Run {
         self.saw(seen)
     }
 
-    /// Everything that either side has seen is checked, and the handler is told of what is its own.
+    /// Checks the events of both sides, and passes those of the server to the handler.
     fn saw(&mut self, seen: Vec<Seen>) -> Result<(), Broken> {
         for event in seen {
             match event {
@@ -329,7 +330,7 @@ impl Run {
         Ok(())
     }
 
-    /// A call may fail for many reasons: time, room, the end. But a result is right.
+    /// Checks the result of a call. A call may also fail: by timeout, for lack of space, or at the close.
     fn check_outcome(&self, expected: &Expected, outcome: &Outcome<'_>) {
         let Outcome::Result(result) = outcome else { return };
         match expected {
@@ -344,7 +345,7 @@ impl Run {
         }
     }
 
-    /// What holds at any time.
+    /// Checks the invariants that hold after every step.
     fn check(&self) -> Result<(), Broken> {
         let Self { pair, handler, .. } = self;
         self.client.check(&pair.client, pair.now)?;
@@ -355,7 +356,7 @@ impl Run {
         Ok(())
     }
 
-    /// Time goes on until there is nothing to wait for, or for long enough, and then the connection ends.
+    /// Advances time until nothing is due, or 50 times, and then closes the connection.
     fn end(mut self) -> Result<(), Broken> {
         for _ in 0..50 {
             let seen = self.pair.settle();

@@ -1,4 +1,4 @@
-//! A client and a server with HTTP between them, and whatever can happen to that: see `http_world`.
+//! A client and a server connected by HTTP, with arbitrary failures between them: see `http_world`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any responses of HTTP to a client: every call ends once.
+//! Arbitrary HTTP responses to a client: every call ends once.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any requests of HTTP to a server: responses in good order, and nothing left behind.
+//! Arbitrary HTTP requests to a server: responses come in order, and no state remains.
 
 #![no_main]
 

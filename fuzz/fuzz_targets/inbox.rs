@@ -1,4 +1,4 @@
-//! Any bytes: chunks make no difference, and every line comes out once and whole.
+//! Arbitrary bytes: the chunking makes no difference, and every line comes out once and whole.
 
 #![no_main]
 

@@ -1,6 +1,6 @@
-//! Any text: as whatever type of MCP it is decoded, it is encoded, decoded again, and is the same. So is any
-//! value that the bytes are taken for. A result that writes itself is, in every revision, what its `Serialize` says when
-//! it is compared with the tables.
+//! Arbitrary text: if it decodes as a type of MCP, it round-trips through encoding and decoding unchanged. So does
+//! any value that the bytes generate. A result that writes itself matches its `Serialize` implementation in every
+//! revision, as compared through the tables.
 
 #![no_main]
 
@@ -32,14 +32,14 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// A value of this type survives what any text does.
+/// Checks that a generated value of this type passes the same round trip as any text.
 fn built<'b, T: Arbitrary<'b> + Serialize>(bytes: &'b [u8]) {
     if let Ok(value) = T::arbitrary(&mut Unstructured::new(bytes)) {
         check_model(&serde_json::to_string(&value).expect("a value that was built is encoded"));
     }
 }
 
-/// So does a result of this method, which writes itself as it is serialized.
+/// Checks also that a generated result of this method writes itself as it is serialized.
 fn written<'b, M: Method, T: Arbitrary<'b> + Payload + Serialize>(bytes: &'b [u8]) {
     built::<T>(bytes);
     if let Ok(value) = T::arbitrary(&mut Unstructured::new(bytes)) {

@@ -1,5 +1,5 @@
-//! Any operations of both applications, of the wire and of a hostile peer, on a client and a server of any
-//! eras: every promise is kept at each step.
+//! Arbitrary operations of both applications, of the wire and of a hostile peer, on a client and a server of any
+//! eras: every promise holds at each step.
 
 #![no_main]
 

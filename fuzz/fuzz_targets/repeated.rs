@@ -1,4 +1,4 @@
-//! Requests that say again and again who sends them: what a server remembers of that changes nothing but its work.
+//! Requests that repeat their sender's identity: the server's memory of the identity changes only the amount of work.
 
 #![no_main]
 

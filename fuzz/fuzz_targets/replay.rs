@@ -1,4 +1,4 @@
-//! Whatever happens to a server happens again in the same way, from a recording that has been text.
+//! A replay of a recording, after a round trip through text, repeats everything that happened to the server.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any bytes: what is JSON for serde_json is JSON for us, an object is one for both, and its members are in
-//! the same places, also if the object is the arguments of a call. Values are decoded as serde_json decodes them.
+//! Arbitrary bytes: serde_json and this crate accept the same JSON. Both agree on objects and on the positions of
+//! their members, also if the object is the arguments of a call. Values are decoded as by serde_json.
 
 #![no_main]
 
@@ -11,7 +11,7 @@ use mcp_sansio_proptests::oracles::json::{
 };
 
 fuzz_target!(|bytes: &[u8]| {
-    // Deeper than this is JSON for serde_json alone, and may be.
+    // Beyond this depth, only serde_json accepts JSON, and the difference is permitted.
     if 100 < bytes.iter().filter(|byte| b"[{".contains(byte)).count() {
         _ = Envelope::scan(bytes, 128);
         return;

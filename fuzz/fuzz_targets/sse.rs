@@ -1,4 +1,4 @@
-//! Any bytes as server-sent events, cut anywhere: the decoder and the rules of the standard agree.
+//! Arbitrary bytes as server-sent events, split anywhere: the decoder and the rules of the standard agree.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any work on tasks, and any questions about them: they are what a small model says.
+//! Arbitrary operations on tasks, and arbitrary queries: the tasks match a small model.
 
 #![no_main]
 

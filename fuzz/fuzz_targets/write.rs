@@ -1,4 +1,4 @@
-//! Any value: we write the text that serde_json writes, and a raw value as one line.
+//! Arbitrary values: this crate writes the same text as serde_json, and a raw value as one line.
 
 #![no_main]
 

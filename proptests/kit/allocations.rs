@@ -1,32 +1,31 @@
-//! Counts allocations, one thread at a time, and refuses them.
+//! An allocator that counts the allocations of each thread, and can refuse them.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
-    /// Bytes allocated less bytes freed, wrapping: a thread may free what another one allocated.
+    /// The bytes allocated minus the bytes freed, wrapping: a thread may free another thread's memory.
     static LIVE: Cell<usize> = const { Cell::new(0) };
-    /// Nothing is to be allocated.
+    /// Whether allocations are refused.
     static REFUSED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The system's allocator, which counts what the current thread asks it for.
+/// The system allocator with a counter of the current thread's allocations.
 ///
-/// Use it with `#[global_allocator]` in a test, and [`count`] around what is to be counted.
+/// Use it with `#[global_allocator]` in a test, and [`count`] around the measured code.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Counting;
 
 impl Counting {
-    /// The allocator.
+    /// Creates the allocator.
     pub const fn new() -> Self {
         Self
     }
 }
 
-/// Whether an allocation is to fail. A thread that is being torn down has no counters any more, and nobody
-/// who reads them.
+/// Whether an allocation must fail. A thread in teardown no longer has its counters, and allocations succeed.
 fn is_refused() -> bool {
     REFUSED.try_with(Cell::get).unwrap_or(false)
 }
@@ -40,7 +39,7 @@ fn note_freed(bytes: usize) {
     _ = LIVE.try_with(|live| live.set(live.get().wrapping_sub(bytes)));
 }
 
-// SAFETY: every method does what the system's allocator does, with the same arguments, or fails as it may.
+// SAFETY: every method forwards to the system allocator with the same arguments, or fails as permitted.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_refused() {
@@ -73,8 +72,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Runs something that may not allocate on this thread. If it does, the process aborts, as it does when there
-/// is no memory: what the system would say of a machine that has to do without.
+/// Runs a closure that must not allocate on this thread. An allocation fails, so the process aborts as if memory were
+/// exhausted.
 pub fn refuse<R>(run: impl FnOnce() -> R) -> R {
     REFUSED.with(|refused| refused.set(true));
     let result = run();
@@ -82,14 +81,14 @@ pub fn refuse<R>(run: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Runs something and gives its result, with how many bytes more this thread holds afterwards.
+/// Runs a closure and returns its result, with the number of additional bytes that this thread holds afterwards.
 pub fn held<R>(run: impl FnOnce() -> R) -> (R, usize) {
     let before = LIVE.with(Cell::get);
     let result = run();
     (result, LIVE.with(Cell::get).wrapping_sub(before))
 }
 
-/// Runs something and gives its result, with the number of allocations it made on this thread.
+/// Runs a closure and returns its result, with the number of allocations on this thread.
 pub fn count<R>(run: impl FnOnce() -> R) -> (R, u64) {
     let before = COUNT.with(Cell::get);
     let result = run();

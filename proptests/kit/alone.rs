@@ -1,4 +1,4 @@
-//! One machine, an application that does anything at any time, and a peer that sends anything.
+//! A single machine, with an application that does anything at any time and a peer that sends anything.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -17,31 +17,31 @@ use serde::ser::{SerializeMap, Serializer};
 
 use crate::Machine;
 
-/// One thing that the application, the peer, the transport or time does.
+/// One operation of the application, the peer, the transport or the clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, clippy::exhaustive_enums, reason = "the names of the fields say it")]
 pub enum Act {
-    /// Bytes come in.
+    /// Bytes arrive.
     Bytes(Vec<u8>),
-    /// A call is made.
+    /// The application makes a call.
     Call { method: &'static str, text: u16, idle: Option<u8>, progress: bool },
-    /// The params of a call panic.
+    /// The application makes a call whose params panic.
     CallThatPanics,
-    /// A call is given up.
+    /// The application cancels a call.
     Cancel(u16),
-    /// A request is answered.
+    /// The application responds to a request.
     Respond { which: u16, text: u16 },
-    /// The answer panics.
+    /// The application responds with a result that panics.
     RespondThatPanics(u16),
-    /// It is said how far a request is.
+    /// The application reports progress of a request.
     Progress(u16, u8),
-    /// Something is told.
+    /// The application sends a notification.
     Notify,
     /// The connection is opened.
     Begin,
-    /// So many bytes are sent, or messages.
+    /// The transport sends so many bytes or messages.
     Send(u16),
-    /// What is due is done.
+    /// All due work is done.
     Settle,
     /// Time passes.
     Wait(u32),
@@ -50,7 +50,7 @@ pub enum Act {
 }
 
 impl Act {
-    /// Any of them but bytes, which come from elsewhere.
+    /// Returns a random operation other than bytes, which have their own source.
     pub fn choose(choices: &mut Choices) -> Self {
         const METHODS: [&str; 3] = ["ping", "tools/list", "x"];
         let which = |choices: &mut Choices| choices.below(1 << 16) as u16;
@@ -76,7 +76,7 @@ impl Act {
     }
 }
 
-/// What can be configured, in small numbers so that limits are met.
+/// Returns a random configuration. Its limits are small, so that they are reached.
 pub fn connection(choices: &mut Choices) -> ConnectionConfig {
     let mut connection = ConnectionConfig::default();
     let limits = &mut connection.limits;
@@ -108,18 +108,18 @@ pub fn connection(choices: &mut Choices) -> ConnectionConfig {
 
 const METHOD: &[u8] = b"\"notifications/cancelled\"";
 
-/// How many bytes say how a machine is configured that [`survive`]s.
+/// The number of bytes that configure the machine of [`survive`].
 pub const CONFIGURATION: usize = 24;
 
-/// What begins a line of what the application does, among those of the peer.
+/// The first byte of a line that encodes operations of the application.
 pub const APPLICATION: u8 = 0x01;
 
-/// A machine survives these bytes. The first ones configure it. Then come lines; in one that begins with
-/// [`APPLICATION`] the other bytes say what the application does, and all others come from the peer.
+/// Checks that a machine survives these bytes. The first bytes configure it. Lines follow: those that begin with
+/// [`APPLICATION`] encode operations of the application, and all others come from the peer.
 ///
 /// # Errors
 ///
-/// The promise that was broken.
+/// Returns the broken promise.
 pub fn survive<M: Machine>(bytes: &[u8]) -> Result<(), Broken> {
     let (head, rest) = bytes.split_at(bytes.len().min(CONFIGURATION));
     let mut choices = Choices::from_bytes(head);
@@ -139,7 +139,7 @@ pub fn survive<M: Machine>(bytes: &[u8]) -> Result<(), Broken> {
     Alone::<M>::new(connection, framing).run(acts)
 }
 
-/// A machine with what surrounds it, and what has to be true of it.
+/// A machine with its environment and its invariants.
 #[derive(Debug)]
 pub struct Alone<M> {
     machine: M,
@@ -151,12 +151,12 @@ pub struct Alone<M> {
     monitor: Monitor,
     calls: Vec<CallId>,
     requests: Vec<IncomingId>,
-    /// What has been sent of a message that has not been sent to its end.
+    /// The sent part of a message that is not completely sent.
     line: Vec<u8>,
 }
 
 impl<M: Machine> Alone<M> {
-    /// Nothing has happened yet.
+    /// Creates a machine before its first operation.
     pub fn new(connection: ConnectionConfig, framing: Framing) -> Self {
         let limits = connection.limits.clone();
         let serves = connection.duplicate_ids == DuplicateIds::Serve;
@@ -174,11 +174,11 @@ impl<M: Machine> Alone<M> {
         }
     }
 
-    /// Everything happens, and then the end.
+    /// Runs all operations, and then the end of the connection.
     ///
     /// # Errors
     ///
-    /// The promise that was broken.
+    /// Returns the broken promise.
     pub fn run(mut self, acts: impl IntoIterator<Item = Act>) -> Result<(), Broken> {
         for act in acts {
             self.step(&act)?;
@@ -192,11 +192,11 @@ impl<M: Machine> Alone<M> {
         Err(Broken::new(Promise::OneOutcome, "a connection that is broken has not ended"))
     }
 
-    /// One thing happens.
+    /// Runs one operation.
     ///
     /// # Errors
     ///
-    /// The promise that was broken.
+    /// Returns the broken promise.
     pub fn step(&mut self, act: &Act) -> Result<(), Broken> {
         let Self { machine, out, monitor, now, .. } = self;
         match act {
@@ -295,7 +295,7 @@ impl<M: Machine> Alone<M> {
         let is_wrong = match self.machine.respond(request, &result, &mut self.out) {
             Ok(()) => return self.monitor.answered(request),
             Err(RespondError::Encode(_)) => !is_open,
-            // Together with another one of the same id; the event is still to come.
+            // The request was cancelled together with another one of the same id; the event is still due.
             Err(RespondError::Cancelled) => false,
             Err(_) => is_open && self.machine.phase() != Phase::Closed,
         };
@@ -305,7 +305,7 @@ impl<M: Machine> Alone<M> {
         Ok(())
     }
 
-    /// Something that panics in the middle changes nothing.
+    /// Checks that a payload that panics while it is written changes nothing.
     fn panic_in(
         &mut self,
         act: impl FnOnce(&mut M, Instant, &mut Outbox) -> bool,
@@ -327,7 +327,7 @@ impl<M: Machine> Alone<M> {
         monitor.settled(machine, *now)
     }
 
-    /// Whole messages leave, each of them JSON-RPC.
+    /// Checks that complete messages are sent, each of them JSON-RPC.
     fn send(&mut self, count: usize) -> Result<(), Broken> {
         let mut messages = Vec::new();
         if self.framing == Framing::Lines {
@@ -348,7 +348,7 @@ fn pick<T: Copy>(things: &[T], which: u16) -> Option<T> {
     things.get(usize::from(which).checked_rem(things.len())?).copied()
 }
 
-/// A payload that gives up halfway.
+/// A payload that panics halfway.
 struct Panics;
 
 impl Serialize for Panics {

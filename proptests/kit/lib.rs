@@ -1,5 +1,4 @@
-//! The test kit: one side of a connection under test, two sides linked by a wire, and an allocator
-//! that counts.
+//! The test kit: one side of a connection under test, two sides linked by a wire, and a counting allocator.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test kit fails by panicking")]
 
@@ -22,7 +21,7 @@ pub use mcp_sansio::testing::{Pair, Seen};
 pub use shared::shared;
 pub use side::{ClientSide, ServerSide, config};
 
-/// Both in the middle of a connection.
+/// Returns a client and a server that are connected.
 pub fn ready(client: mcp_sansio::ClientConfig, server: mcp_sansio::ServerConfig) -> Pair {
     let mut pair = Pair::new(client, server);
     pair.connect().unwrap();

@@ -1,4 +1,4 @@
-//! What the tests of both roles need beside [`testing::Machine`](mcp_sansio::testing::Machine).
+//! Additions to [`testing::Machine`](mcp_sansio::testing::Machine) for tests of both roles.
 
 use mcp_sansio::{
     CallId, Client, ClientEvent, ConnectionConfig, IncomingId, Instant, Outbox, Outcome, Server,
@@ -7,29 +7,29 @@ use mcp_sansio::{
 
 use crate::config;
 
-/// What an event says, whichever role it comes from, with the outcome if it is one.
+/// The meaning of an event of either role, with the outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::exhaustive_enums, reason = "a test wants to know of everything new")]
 pub enum Meaning {
-    /// The peer asks.
+    /// The peer has sent a request.
     Request(IncomingId),
-    /// A request is not to be answered any more.
+    /// A request has ended and gets no response.
     RequestEnded(IncomingId),
-    /// A call has its outcome.
+    /// A call has ended with its outcome.
     CallEnded(CallId, Outcome<'static>),
     /// The connection has ended.
     Closed,
-    /// Anything else.
+    /// Any other event.
     Other,
 }
 
-/// [`Client`] or [`Server`].
+/// A [`Client`] or a [`Server`].
 pub trait Machine: testing::Machine {
-    /// One that offers everything and is configured like this.
+    /// Creates a machine with all capabilities and this configuration.
     fn with(connection: ConnectionConfig) -> Self;
-    /// Does what this role does first: a client connects.
+    /// Performs the first operation of the role: a client connects.
     fn begin(&mut self, now: Instant, out: &mut Outbox);
-    /// What an event says.
+    /// Returns the meaning of an event.
     fn said(event: &Self::Event<'_>) -> Meaning;
 }
 
@@ -62,7 +62,7 @@ macro_rules! machine {
 }
 
 machine!(Client, ClientEvent, config::client, |client: &mut Self, now, out| {
-    // It fails if the client has begun already, which tests do on purpose.
+    // Connecting fails if the client has already connected, which some tests do on purpose.
     _ = client.connect(now, out);
 });
 machine!(Server, ServerEvent, config::server, |_: &mut Self, _, _| {});

@@ -1,8 +1,8 @@
-//! The least that every method of MCP asks for.
+//! Minimal payloads of every MCP method.
 
 use mcp_sansio::json::Raw;
 
-/// Params that fit a method in every revision that has it.
+/// Returns params that are valid in every revision with this method.
 pub fn params(method: &str) -> Raw<'static> {
     let text = match method {
         "tools/call" | "prompts/get" => r#"{"name":"n"}"#,
@@ -23,7 +23,7 @@ pub fn params(method: &str) -> Raw<'static> {
     Raw::new(text).unwrap()
 }
 
-/// A result that fits a method in every revision that has it.
+/// Returns a result that is valid in every revision with this method.
 pub fn result(method: &str) -> Raw<'static> {
     let text = match method {
         "tools/list" => r#"{"tools":[]}"#,

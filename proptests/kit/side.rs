@@ -12,39 +12,39 @@ use mcp_sansio::{
     RevisionSet, Server, ServerConfig, ServerEvent,
 };
 
-/// Configurations to begin with.
+/// Base configurations.
 pub mod config {
     use super::*;
 
-    /// A server of sessions that offers nothing.
+    /// A legacy server without capabilities.
     pub fn bare_server() -> ServerConfig {
         let mut config = ServerConfig::new("s", "1");
         config.revisions = RevisionSet::LEGACY;
         config
     }
 
-    /// A client of sessions that offers nothing.
+    /// A legacy client without capabilities.
     pub fn bare_client() -> ClientConfig {
         let mut config = ClientConfig::new("c", "1");
         config.revisions = RevisionSet::LEGACY;
         config
     }
 
-    /// A server of sessions that offers everything.
+    /// A legacy server with all capabilities.
     pub fn server() -> ServerConfig {
         let mut config = server_of_both_eras();
         config.revisions = RevisionSet::LEGACY;
         config
     }
 
-    /// A client of sessions that offers everything.
+    /// A legacy client with all capabilities.
     pub fn client() -> ClientConfig {
         let mut config = client_of_both_eras();
         config.revisions = RevisionSet::LEGACY;
         config
     }
 
-    /// A server that offers everything, in every revision.
+    /// A server with all capabilities, in every revision.
     pub fn server_of_both_eras() -> ServerConfig {
         let mut config = ServerConfig::new("server", "1");
         config.capabilities.tools = Some(ListChanged::notified());
@@ -55,7 +55,7 @@ pub mod config {
         config
     }
 
-    /// A client that offers everything, in every revision.
+    /// A client with all capabilities, in every revision.
     pub fn client_of_both_eras() -> ClientConfig {
         let mut config = ClientConfig::new("client", "1");
         config.capabilities.roots = Some(ListChanged::notified());
@@ -79,31 +79,31 @@ macro_rules! side {
         pub struct $side {
             /// The machine.
             pub $machine: $Machine,
-            /// Its output.
+            /// The outbox of the machine.
             pub out: Outbox,
-            /// What time it is.
+            /// The current time.
             pub now: Instant,
         }
 
         impl $side {
-            /// At the start of a connection.
+            /// Creates a machine before it connects.
             pub fn with(config: $Config) -> Self {
                 let out = Outbox::new(Framing::Messages, &config.connection.limits);
                 let now = Instant::from_millis(1_000_000);
                 Self { $machine: $Machine::new(Arc::new(config)), out, now }
             }
 
-            /// Takes a frame in and gives its event.
+            /// Receives a frame and returns its event.
             pub fn receive(&mut self, frame: &str) -> Option<$Event<'static>> {
                 self.receive_bytes(frame.as_bytes())
             }
 
-            /// Takes a frame in that need not be text.
+            /// Receives a frame that need not be UTF-8.
             pub fn receive_bytes(&mut self, frame: &[u8]) -> Option<$Event<'static>> {
                 self.$machine.receive(frame, self.now, &mut self.out).map($Event::into_owned)
             }
 
-            /// Takes a request in that must reach the application.
+            /// Receives a request that must reach the application.
             #[track_caller]
             pub fn request(&mut self, frame: &str) -> IncomingId {
                 match self.receive(frame) {
@@ -112,7 +112,7 @@ macro_rules! side {
                 }
             }
 
-            /// The messages sent since the last time.
+            /// Returns the messages sent since the last call of this method.
             pub fn sent(&mut self) -> Vec<String> {
                 self.out
                     .messages()
@@ -120,7 +120,7 @@ macro_rules! side {
                     .collect()
             }
 
-            /// The outcomes that are due, until there are none.
+            /// Handles all due timeouts and returns their events.
             pub fn outcomes(&mut self) -> Vec<$Event<'static>> {
                 let events: Vec<_> = std::iter::from_fn(|| {
                     self.$machine.handle_timeout(self.now, &mut self.out)
@@ -131,13 +131,13 @@ macro_rules! side {
                 events
             }
 
-            /// Lets time pass and gives the outcomes.
+            /// Advances time and returns the events of the due timeouts.
             pub fn elapse(&mut self, milliseconds: u64) -> Vec<$Event<'static>> {
                 self.now = self.now + Duration::from_millis(milliseconds);
                 self.outcomes()
             }
 
-            /// Makes a call of a method by name, with the least params that fit it.
+            /// Makes a call of a method by name, with minimal params.
             #[track_caller]
             pub fn call(&mut self, method: &str) -> CallId {
                 let (params, options) = (payload::params(method), mcp_sansio::CallOptions::new());
@@ -146,7 +146,7 @@ macro_rules! side {
                     .unwrap()
             }
 
-            /// Answers a request with a result, a JSON text.
+            /// Responds to a request with a result in JSON.
             #[track_caller]
             pub fn respond(&mut self, request: IncomingId, result: &str) {
                 let result = mcp_sansio::json::Raw::new(result).unwrap();
@@ -167,17 +167,17 @@ side! {
 }
 
 impl ServerSide {
-    /// A server that offers everything, at the start of a connection.
+    /// Creates a server with all capabilities, before a session.
     pub fn fresh() -> Self {
         Self::with(config::server())
     }
 
-    /// A server in the middle of a session, with a client that offers everything.
+    /// Creates a server in a session with a client of all capabilities.
     pub fn ready(revision: Revision) -> Self {
         Self::ready_with(config::server(), revision)
     }
 
-    /// The same with another configuration.
+    /// [`Self::ready`] with another configuration.
     pub fn ready_with(config: ServerConfig, revision: Revision) -> Self {
         let mut side = Self::with(config);
         let initialize = format!(
@@ -193,17 +193,17 @@ impl ServerSide {
 }
 
 impl ClientSide {
-    /// A client that offers everything, at the start of a connection.
+    /// Creates a client with all capabilities, before it connects.
     pub fn fresh() -> Self {
         Self::with(config::client())
     }
 
-    /// A client in the middle of a session, with a server that offers everything.
+    /// Creates a client in a session with a server of all capabilities.
     pub fn ready(revision: Revision) -> Self {
         Self::ready_with(config::client(), revision)
     }
 
-    /// The same with another configuration.
+    /// [`Self::ready`] with another configuration.
     pub fn ready_with(config: ClientConfig, revision: Revision) -> Self {
         let first = config.connection.first_call_id;
         let mut side = Self::with(config);

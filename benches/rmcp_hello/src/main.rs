@@ -1,4 +1,4 @@
-//! What `examples/hello_server.rs` does, with the official SDK: one tool, on standard input and output.
+//! The server of `examples/hello_server.rs` on the official SDK: one tool, on standard input and output.
 
 use std::sync::Arc;
 

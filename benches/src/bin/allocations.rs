@@ -1,4 +1,4 @@
-//! Counts the allocations of every case and contender: a line each, with tabs between its case, its
+//! Counts the allocations of every case and contender. Prints one line for each, separated by tabs: the case, the
 //! contender, and the allocations of one round.
 
 use mcp_sansio_benches::allocations::{Counting, count};
@@ -13,7 +13,7 @@ fn main() {
             let Some(mut work) = rounds(case, contender) else { continue };
             let ((), counted) = count(|| work(case.rounds()));
             let each = counted as f64 / case.rounds() as f64;
-            // Buffers of the official SDK grow now and then.
+            // The buffers of the official SDK grow occasionally.
             let each = (each * 1_000.0).round() / 1_000.0;
             println!("{case}\t{contender}\t{each}");
         }

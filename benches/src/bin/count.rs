@@ -1,6 +1,6 @@
-//! Counts what every case costs every contender: instructions, with callgrind, and allocations.
+//! Counts the cost of every case for every contender: instructions, with callgrind, and allocations.
 //!
-//! It runs the other programs of this package, so they have to be built, and built anew, before it:
+//! It runs the other programs of this package. Rebuild them before each run:
 //!
 //! ```text
 //! cargo build --release --package mcp-sansio-benches --bins
@@ -17,22 +17,22 @@ use mcp_sansio_benches::guard::{HOW_TO_WRITE, Record, judge};
 use mcp_sansio_benches::measure::{Costs, measure};
 use mcp_sansio_benches::table::Table;
 
-/// What mcp-sansio is recorded to cost.
+/// The file with the recorded costs of mcp-sansio.
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/counts.txt");
 
 /// Counts instructions and allocations of one round.
 #[derive(Parser)]
 struct Arguments {
-    /// Fails if mcp-sansio costs more than recorded, or more than the others allow.
+    /// Fails if mcp-sansio costs more than recorded, or exceeds the bounds relative to the other contenders.
     #[arg(long)]
     check: bool,
-    /// Records what mcp-sansio costs.
+    /// Records the costs of mcp-sansio.
     #[arg(long, conflicts_with_all = ["check", "only"])]
     write: bool,
     /// Prints the tables as Markdown.
     #[arg(long)]
     markdown: bool,
-    /// Counts one case, and no other.
+    /// Counts only this case.
     #[arg(long, value_name = "CASE")]
     only: Option<Case>,
 }

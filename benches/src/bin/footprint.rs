@@ -1,4 +1,4 @@
-//! How much memory idle sessions take.
+//! Measures the memory of idle sessions.
 //!
 //! ```text
 //! cargo run --release --package mcp-sansio-benches --bin footprint
@@ -16,15 +16,15 @@ static ALLOCATOR: Counting = Counting::new();
 
 #[derive(Parser)]
 struct Arguments {
-    /// How many sessions there are at once.
+    /// The number of concurrent sessions.
     #[arg(long, default_value_t = 1_000_000)]
     sessions: usize,
-    /// How many there are over HTTP.
+    /// The number of concurrent HTTP sessions.
     #[arg(long, default_value_t = 1_000)]
     http_sessions: usize,
 }
 
-/// What the kernel says is in memory of this process, in bytes.
+/// Returns the resident memory of this process in bytes, as reported by the kernel.
 fn resident() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -45,7 +45,7 @@ fn print_sizes() {
     println!("Streams\t{}", size_of::<Streams>());
 }
 
-/// What is shared by all sessions has been made before.
+/// Prints the memory per session. The shared configuration is allocated before the measurement.
 fn print_sessions() {
     println!("\nidle session\tof itself\ton the heap\ttogether");
     let (server, client) = (IdleServer::config(), IdleClient::config());
@@ -59,7 +59,7 @@ fn print_sessions() {
     print_session("client, released", size_of_val(&session), heap.wrapping_add(released));
 }
 
-/// Sessions of an HTTP endpoint, with all that the endpoint and its runtime keep for each.
+/// Prints the memory of idle sessions of an HTTP endpoint, including the state of the endpoint and its runtime.
 fn print_http(count: usize) {
     let endpoint = HttpEndpoint::new();
     let open = || {
@@ -67,7 +67,7 @@ fn print_http(count: usize) {
         endpoint.call(Some(&session), 1);
         endpoint.settle();
     };
-    // What all sessions share.
+    // Allocate the state that all sessions share.
     open();
     endpoint.idle();
     let open_all = || {

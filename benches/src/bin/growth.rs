@@ -1,10 +1,10 @@
-//! Counts the instructions of everything at several sizes, under valgrind.
+//! Counts the instructions of every piece of work at several sizes, under valgrind.
 //!
 //! ```text
 //! cargo run --release --package mcp-sansio-benches --bin growth -- --check
 //! ```
 //!
-//! With `--svg` it draws what it has found; with `--from` it takes what it has found before.
+//! `--svg` draws the results; `--from` reads the results of an earlier run.
 
 #![allow(clippy::unwrap_used, reason = "a program that measures fails by panicking")]
 
@@ -17,30 +17,30 @@ use mcp_sansio_benches::plot;
 
 #[derive(Parser)]
 struct Arguments {
-    /// Fail if something costs more than it may.
+    /// Fail if a piece of work exceeds its bound.
     #[arg(long)]
     check: bool,
     /// Draw the plots into this directory.
     #[arg(long)]
     svg: Option<PathBuf>,
-    /// Do not measure, but take the table that was written before.
+    /// Read the table of an earlier run instead of measuring.
     #[arg(long)]
     from: Option<PathBuf>,
-    /// Measure only what has this in its name.
+    /// Measure only the work whose name contains this text.
     #[arg(long, default_value = "")]
     only: String,
-    /// Measure at no larger size.
+    /// Skip sizes larger than this one.
     #[arg(long, default_value_t = usize::MAX, hide_default_value = true)]
     most: usize,
-    /// Do the work with this name, for a profiler to watch.
+    /// Run the work with this name, for a profiler to watch.
     #[arg(long, requires = "at")]
     work: Option<String>,
-    /// The size to do it at.
+    /// The size of the work to run.
     #[arg(long)]
     at: Option<usize>,
 }
 
-/// The instructions per message, timeout or byte.
+/// Measures the instructions per message, timeout or byte.
 fn measure(work: Work, size: usize) -> f64 {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--toggle-collect=*stage_everything*"])

@@ -1,5 +1,4 @@
-//! The program `hello` with an allocator that counts: in the end it prints the allocations of all threads on standard
-//! error.
+//! The program `hello` with a counting allocator: at exit it prints the allocations of all threads on standard error.
 
 use std::error::Error;
 

@@ -1,11 +1,12 @@
-//! Counts what a request to an HTTP endpoint costs without its socket: instructions, with callgrind, and allocations.
+//! Counts the cost of a request to an HTTP endpoint without its socket: instructions, with callgrind, and
+//! allocations.
 //!
 //! ```text
 //! cargo run --release --package mcp-sansio-benches --bin http
 //! ```
 //!
-//! The figures are the difference of two runs, one with twice as many requests as the other. What it costs to build
-//! the request is taken off.
+//! The figures are the difference of two runs, one with twice as many requests as the other. The cost of building the
+//! requests is subtracted.
 
 use std::env;
 use std::process::Command;
@@ -17,7 +18,7 @@ use mcp_sansio_benches::http_endpoint::{HttpEndpoint, build_requests};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting::new();
 
-/// How many requests the shorter run has.
+/// The number of requests in the shorter run.
 const ROUNDS: usize = 500;
 
 /// Counts instructions and allocations of one request.
@@ -29,13 +30,13 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Work {
-    /// Does the work that is measured.
+    /// Runs the measured work.
     Work {
-        /// Which requests.
+        /// The kind of the requests.
         kind: Kind,
-        /// How many.
+        /// The number of requests.
         rounds: usize,
-        /// Builds the requests and sends none.
+        /// Builds the requests without sending them.
         #[arg(long)]
         unsent: bool,
     },
@@ -43,7 +44,7 @@ enum Work {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
-    /// Requests that stand alone.
+    /// Modern requests, without a session.
     Stateless,
     /// Requests in one session.
     Session,
@@ -65,7 +66,7 @@ fn work(kind: Kind, rounds: usize, unsent: bool) {
     if unsent { build_requests(session, rounds) } else { endpoint.call(session, rounds) }
 }
 
-/// Allocations of one request.
+/// Counts the allocations of one request.
 fn allocations(kind: Kind) -> f64 {
     let endpoint = HttpEndpoint::new();
     let session = endpoint.open();
@@ -76,7 +77,7 @@ fn allocations(kind: Kind) -> f64 {
     (all - own) as f64 / ROUNDS as f64
 }
 
-/// Instructions of a run of this program under callgrind.
+/// Counts the instructions of a run of this program under callgrind.
 fn instructions(kind: Kind, rounds: usize, unsent: bool) -> Result<u64, String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new("valgrind");

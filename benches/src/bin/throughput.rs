@@ -1,7 +1,7 @@
 //! Compares the throughput of README's server through the adapters with that of the same server on the official SDK.
 //!
-//! Each server is a process of its own, and they run in turns. It prints medians and says nothing about what is
-//! enough: times differ from machine to machine. Needs `/proc` as Linux has it.
+//! Each server runs in its own process, and the servers take turns. The program prints medians and judges none of
+//! them: times differ from machine to machine. It requires the `/proc` of Linux.
 
 use std::env;
 use std::process::ExitCode;
@@ -14,10 +14,10 @@ use mcp_sansio_benches::hello::pairs::{Comparison, Round, median, ratio};
 /// Measures calls per second and processor time per call.
 #[derive(Parser)]
 struct Arguments {
-    /// How often each server runs
+    /// The number of runs of each server
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: u16,
-    /// How long it is called each time
+    /// The duration of each run
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 500)]
     within: u64,
 }

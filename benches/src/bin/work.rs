@@ -1,4 +1,4 @@
-//! Does one piece of work, for a profiler to watch.
+//! Runs one piece of work, for a profiler to watch.
 //!
 //! ```text
 //! valgrind --tool=callgrind --toggle-collect='*stage_everything*' work call mcp-sansio
@@ -13,7 +13,7 @@ use mcp_sansio_benches::{Case, Contender, rounds};
 struct Arguments {
     case: Case,
     contender: Contender,
-    /// How often; as often as the case is measured with unless said.
+    /// The number of rounds; by default that of the measurement.
     #[arg(long)]
     rounds: Option<usize>,
 }

@@ -1,10 +1,10 @@
-//! Libraries that know JSON, and nothing of what is in it.
+//! The JSON libraries of the floor.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sonic_rs::{LazyValue, OwnedLazyValue};
 
-/// What every message can have. Payloads stay the bytes that they came in as.
+/// The members of any message. Payloads remain unparsed bytes.
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "it is read into, as anybody would who goes on from here")]
 pub(super) struct Envelope<'a, L> {
@@ -16,24 +16,24 @@ pub(super) struct Envelope<'a, L> {
     pub(super) error: Option<L>,
 }
 
-/// A library.
+/// A JSON library.
 pub(super) trait Json: 'static {
-    /// A value that stays the bytes it came in as.
+    /// A value that remains in its received bytes.
     type Lazy<'a>: Serialize;
 
-    /// The same, and kept.
+    /// The owned form of [`Self::Lazy`].
     type Kept: Serialize + 'static;
 
-    /// Reads a message, in one pass.
+    /// Parses a message in one pass.
     fn read(message: &[u8]) -> Envelope<'_, Self::Lazy<'_>>;
 
-    /// Writes a message behind what is there.
+    /// Appends a serialized message to `out`.
     fn write<T: Serialize>(message: &T, out: &mut Vec<u8>);
 
-    /// Keeps a value as JSON.
+    /// Serializes a value into an owned one.
     fn keep<T: Serialize>(value: &T) -> Self::Kept;
 
-    /// Keeps what is JSON.
+    /// Stores JSON text as an owned value.
     fn keep_raw(json: &'static str) -> Self::Kept;
 }
 
@@ -61,7 +61,7 @@ impl Json for SerdeJson {
     }
 }
 
-/// sonic-rs, with what instructions every processor of the target has: as mcp-sansio is built.
+/// sonic-rs, with the baseline instruction set of the target, like mcp-sansio.
 pub(super) struct Sonic;
 
 impl Json for Sonic {

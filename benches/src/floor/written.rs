@@ -1,4 +1,4 @@
-//! What goes out.
+//! The messages that the floor writes.
 
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ pub(super) struct Response<I, R> {
 #[derive(Serialize)]
 pub(super) struct Empty {}
 
-/// The result of a call where there are no sessions.
+/// The result of a tool call in the modern era.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StatelessEcho<'a> {
@@ -36,7 +36,7 @@ pub(super) struct StatelessEcho<'a> {
     pub(super) meta: Meta,
 }
 
-/// What the server says of itself.
+/// The `_meta` of a result: the server's description of itself.
 #[derive(Serialize)]
 pub(super) struct Meta {
     #[serde(rename = "io.modelcontextprotocol/serverInfo")]
@@ -65,7 +65,7 @@ pub(super) struct Tool<K> {
     pub(super) input_schema: K,
 }
 
-/// How far a request is.
+/// The parameters of a progress notification.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Progress {

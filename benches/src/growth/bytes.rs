@@ -1,4 +1,4 @@
-//! Messages of any size, in pieces of any size.
+//! Messages of any size, in chunks of any size.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ use super::{Meter, Round, Work};
 use crate::core_server::Serving;
 use crate::messages::{self, Echo};
 
-/// Of the largest size, byte by byte, there would be nothing to learn for minutes.
+/// Larger sizes would take minutes byte by byte and show nothing more.
 const IN_PIECES: &[usize] = &[10_000, 100_000];
 
 pub(super) const ALL: &[Work] = &[
@@ -23,12 +23,12 @@ pub(super) const ALL: &[Work] = &[
     Work::of_bytes("framing: byte by byte", IN_PIECES, |size| frames(size, 1)),
 ];
 
-/// The line of a call with an argument of so many bytes.
+/// Returns the line of a call with an argument of `size` bytes.
 fn line_of(size: usize) -> Vec<u8> {
     messages::line(&messages::call(&"x".repeat(size)))
 }
 
-/// A call is taken in and answered with a few words.
+/// Receives a large call and responds with a short text.
 fn calls(size: usize) -> Round {
     let line = line_of(size);
     let mut serving = Serving::new();
@@ -45,7 +45,7 @@ fn calls(size: usize) -> Round {
     })
 }
 
-/// A line is fed in pieces, and after each of them the frame is asked for.
+/// Feeds a line in chunks and asks for a frame after each of them.
 fn frames(size: usize, piece: usize) -> Round {
     let line = line_of(size);
     let mut inbox = Inbox::new(&Limits::default());

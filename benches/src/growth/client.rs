@@ -26,12 +26,12 @@ pub(super) const ALL: &[Work] = &[
     Work::in_flight("client: change of a list taken in", changes),
 ];
 
-/// A client that has made calls which have not been answered.
+/// A client with pending calls.
 pub(super) struct Busy {
     pub(super) asking: Asking,
-    /// The calls, each with its id on the wire.
+    /// The calls, each with its wire id.
     pub(super) open: Vec<(u64, CallId)>,
-    /// The latest id on the wire. The first is that of `initialize`.
+    /// The latest wire id. The first one belongs to `initialize`.
     latest: u64,
     pub(super) now: Instant,
     options: CallOptions,
@@ -39,7 +39,7 @@ pub(super) struct Busy {
 }
 
 impl Busy {
-    /// Calls that time out when the configuration says so.
+    /// Calls with the timeouts of the configuration.
     pub(super) fn timed(in_flight: usize) -> Self {
         Self::with(in_flight, CallOptions::new().progress())
     }
@@ -67,7 +67,7 @@ impl Busy {
         }
     }
 
-    /// Makes so many calls that wait.
+    /// Makes `count` calls that remain pending.
     pub(super) fn call_many(&mut self, count: usize) {
         for _ in 0..count {
             let call = self.call(self.options);
@@ -89,7 +89,7 @@ impl Busy {
         client.call_method("tools/call", &Json(&params), options, self.now, outbox)
     }
 
-    /// Takes a line in, and gives which call it was about.
+    /// Receives a line and returns the call of its event.
     fn feed(&mut self, line: &[u8]) -> Option<CallId> {
         let Asking { client, inbox, outbox, .. } = &mut self.asking;
         assert_eq!(inbox.feed(line), line.len());
@@ -102,20 +102,20 @@ impl Busy {
         }
     }
 
-    /// Takes in the answer to a call.
+    /// Receives the response to a call.
     pub(super) fn answer(&mut self, (id, call): (u64, CallId)) {
         let mut answer = Vec::new();
         messages::answer(id, &mut answer);
         assert_eq!(self.feed(&answer), Some(call));
     }
 
-    /// A moment passes.
+    /// Advances the clock by a millisecond.
     fn wait(&mut self) {
         self.now = self.now + Duration::from_millis(1);
     }
 }
 
-/// A call is made, and one of those that wait is answered.
+/// Makes a call and receives the response to one of the pending calls.
 fn answers(mut busy: Busy) -> Round {
     let mut answer = Vec::new();
     Box::new(move |meter: &Meter| {
@@ -131,7 +131,7 @@ fn answers(mut busy: Busy) -> Round {
     })
 }
 
-/// There are as many calls as there may be.
+/// Makes a call at the limit of pending calls.
 fn refusals(in_flight: usize) -> Round {
     let mut limits = limits();
     limits.outbound_calls = u32::try_from(in_flight).unwrap();
@@ -144,9 +144,9 @@ fn refusals(in_flight: usize) -> Round {
     })
 }
 
-/// One of the calls that wait to be sent is given up. What was written lies in one piece, so that the bytes
-/// on one side of it move up: those in front of it or those behind it, whichever are fewer. A driver that
-/// sends has few of them; one that does not can bound them with `Limits::outbox_bytes`.
+/// Cancels one of the unsent calls. The outbox is contiguous, so the withdrawal moves the bytes before or after the
+/// call, whichever are fewer. A driver that keeps sending has few of them; a driver that does not can bound them with
+/// `Limits::outbox_bytes`.
 fn withdrawals(in_flight: usize) -> Round {
     let mut busy = Busy::timed(0);
     let call = |busy: &mut Busy| busy.try_call(busy.options).unwrap();
@@ -162,7 +162,7 @@ fn withdrawals(in_flight: usize) -> Round {
     })
 }
 
-/// One of the calls that wait is given up.
+/// Cancels one of the pending calls.
 fn cancellations(in_flight: usize) -> Round {
     let mut busy = Busy::timed(in_flight);
     Box::new(move |meter: &Meter| {
@@ -180,7 +180,7 @@ fn cancellations(in_flight: usize) -> Round {
     })
 }
 
-/// Progress with one of the calls that wait, which may take longer because of that.
+/// Receives progress of one of the pending calls, which extends its idle deadline.
 fn reports(mut busy: Busy) -> Round {
     let mut done = 100_000_u64;
     Box::new(move |meter: &Meter| {
@@ -196,7 +196,7 @@ fn reports(mut busy: Busy) -> Round {
     })
 }
 
-/// The server says that its tools are others now.
+/// Receives a notification that the tool list changed.
 fn changes(in_flight: usize) -> Round {
     let mut busy = Busy::timed(in_flight);
     let line = messages::line(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);

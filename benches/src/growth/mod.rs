@@ -1,8 +1,7 @@
-//! How the cost of one piece of work grows with what is in flight, and with the size of messages.
+//! Growth of the cost of one piece of work with the number of requests in flight and with the size of messages.
 //!
-//! A [`Work`] is done at several sizes. What leads up to it is done outside of
-//! [`stage_everything`], so a profiler that watches that function alone counts the work and nothing
-//! else.
+//! A [`Work`] is measured at several sizes. Its preparation runs outside of [`stage_everything`], so a profiler that
+//! watches only that function counts only the work.
 
 mod bytes;
 mod client;
@@ -18,50 +17,50 @@ use mcp_sansio::Limits;
 
 use crate::stage::stage_everything;
 
-/// Does the work once, and gives how many messages, timeouts or bytes that were.
+/// Runs the work once and returns the number of messages, timeouts or bytes.
 type Round = Box<dyn FnMut(&Meter) -> u64>;
 
-/// A piece of work, and how its cost may grow.
+/// A piece of work, and the bound of its growth.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
     name: &'static str,
     axis: Axis,
     sizes: &'static [usize],
     bound: Bound,
-    /// How often it is done at a size to be measured.
+    /// The number of measured rounds at a size.
     rounds: fn(usize) -> usize,
-    /// Gets it ready at a size.
+    /// Prepares the work at a size.
     begin: fn(usize) -> Round,
 }
 
-/// What the size of a piece of work is.
+/// The meaning of the size of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Axis {
-    /// How many requests wait meanwhile. The cost is that of one message, or of one timeout.
+    /// The number of pending requests. The cost is per message or per timeout.
     InFlight,
-    /// How many bytes a message has. The cost is that of one byte.
+    /// The number of bytes of a message. The cost is per byte.
     Bytes,
 }
 
-/// How much more than at the smallest size something may cost at a larger one.
+/// The maximum growth of a cost, relative to the smallest size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Bound {
-    /// No more, give or take three tenths.
+    /// Constant, with a tolerance of 30 %.
     Flat,
-    /// As many instructions more as it takes to pass that many levels of a heap.
+    /// [`Self::Flat`], plus the instructions for the levels of a timer heap of that size.
     Logarithmic,
-    /// As much as it likes: it is measured, and nothing is promised of it.
+    /// Unbounded: measured without a promise.
     Open,
 }
 
-/// What twice as many timers may cost: half a level of a heap in which each timer has four below it. That
-/// is two comparisons, and half a timer that is moved and told where it is.
+/// The additional instructions allowed when the number of timers doubles: half a level of a four-ary heap. That is
+/// two comparisons, and half a move of a timer with the update of its stored position.
 const LEVEL: f64 = 35.0;
 
 impl Axis {
-    /// As tables have it.
+    /// Returns the name used in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::InFlight => "in flight",
@@ -71,7 +70,7 @@ impl Axis {
 }
 
 impl Bound {
-    /// What something may cost at a size that costs `cost` at the smallest one.
+    /// Returns the maximum cost at a size, if the cost at the smallest size is `cost`.
     pub fn most(self, cost: f64, size: usize) -> f64 {
         let levels = match self {
             Self::Flat => 0.0,
@@ -81,7 +80,7 @@ impl Bound {
         1.3 * cost + levels * LEVEL
     }
 
-    /// As tables have it.
+    /// Returns the name used in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Flat => "flat",
@@ -91,7 +90,7 @@ impl Bound {
     }
 }
 
-/// Everything that is measured.
+/// All measured work.
 pub const ALL: &[&[Work]] =
     &[server::ALL, piled_server::ALL, client::ALL, piled_client::ALL, timers::ALL, bytes::ALL];
 
@@ -101,18 +100,18 @@ impl Work {
         Self { name, axis: Axis::InFlight, sizes, bound: Bound::Flat, rounds: |_| 128, begin }
     }
 
-    /// What a message costs beside something that a peer can pile up. A larger pile takes long to get ready.
+    /// The cost of a message beside state that a peer can pile up. Larger piles take too long to prepare.
     const fn piled(name: &'static str, begin: fn(usize) -> Round) -> Self {
         let sizes = &[1, 1_000];
         Self { name, axis: Axis::InFlight, sizes, bound: Bound::Flat, rounds: |_| 8, begin }
     }
 
-    /// At other sizes.
+    /// Replaces the sizes.
     const fn at(self, sizes: &'static [usize]) -> Self {
         Self { sizes, ..self }
     }
 
-    /// The same of something that is looked through, because there are so few of it: as many as limits say.
+    /// [`Self::piled`] for state that is searched linearly, because the limits keep it small.
     const fn few(name: &'static str, begin: fn(usize) -> Round) -> Self {
         Self { sizes: &[1, 64], ..Self::piled(name, begin) }
     }
@@ -126,7 +125,7 @@ impl Work {
         Self { name, axis: Axis::Bytes, sizes, bound: Bound::Flat, rounds, begin }
     }
 
-    /// A round is about everything that is in flight.
+    /// Each round handles all requests in flight.
     const fn all_at_once(self) -> Self {
         Self { rounds: |size| (128 / size).max(1), ..self }
     }
@@ -139,37 +138,37 @@ impl Work {
         Self { bound: Bound::Open, ..self }
     }
 
-    /// All of them.
+    /// Returns all measured work.
     pub fn all() -> impl Iterator<Item = Self> {
         ALL.iter().copied().flatten().copied()
     }
 
-    /// The one with this name.
+    /// Returns the work with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|work| work.name == name)
     }
 
-    /// As tables and command lines have it.
+    /// Returns the name used in tables and on command lines.
     pub const fn name(self) -> &'static str {
         self.name
     }
 
-    /// What grows.
+    /// Returns the axis of the growth.
     pub const fn axis(self) -> Axis {
         self.axis
     }
 
-    /// The sizes at which it is measured.
+    /// Returns the sizes of the measurements.
     pub const fn sizes(self) -> &'static [usize] {
         self.sizes
     }
 
-    /// How much it may grow.
+    /// Returns the bound of the growth.
     pub const fn bound(self) -> Bound {
         self.bound
     }
 
-    /// Does it at a size, warm. Gives how many messages, timeouts or bytes were counted.
+    /// Runs the work at a size, after a warm-up. Returns the number of measured messages, timeouts or bytes.
     pub fn run(self, size: usize) -> u64 {
         let rounds = (self.rounds)(size);
         let mut round = (self.begin)(size);
@@ -180,21 +179,21 @@ impl Work {
     }
 }
 
-/// Tells the work from what leads up to it.
+/// Separates the measured work from its preparation.
 #[derive(Debug)]
 pub struct Meter {
-    /// It is not to get warm any more.
+    /// Whether the warm-up is over.
     counts: bool,
 }
 
 impl Meter {
-    /// Does what is to be counted.
+    /// Runs the measured part of a round.
     fn count<R>(&self, work: impl FnOnce() -> R) -> R {
         if self.counts { stage_everything(work) } else { work() }
     }
 }
 
-/// Room for everything that is in flight at the largest size.
+/// Limits that admit the largest number of requests in flight.
 fn limits() -> Limits {
     let mut limits = Limits::default();
     (limits.inbound_requests, limits.outbound_calls) = (1_000_000, 1_000_000);
@@ -203,7 +202,7 @@ fn limits() -> Limits {
     limits
 }
 
-/// Picks among what is in flight, each time the same.
+/// A deterministic generator that picks among the requests in flight.
 struct Dice(u64);
 
 impl Dice {
@@ -211,14 +210,14 @@ impl Dice {
         Self(12_345)
     }
 
-    /// A number below `sides`.
+    /// Returns a number below `sides`.
     fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.0 >> 33) as usize % sides
     }
 }
 
-/// The id of the nth request on the wire: far from its neighbours, and as long as every other.
+/// Returns the wire id of the nth request: scattered, and always of the same length.
 const fn spread(number: u64) -> u64 {
     1_000_000_000_000 + (number.reverse_bits() >> 24)
 }

@@ -1,4 +1,4 @@
-//! A client with everything that its server can pile up, and what a message costs beside it.
+//! The cost of a message to a client beside all state that a server can pile up.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(super) const ALL: &[Work] = &[
 const SESSION: &str = r#""protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}},"serverInfo":{"name":"s","version":"1"}"#;
 const DISCOVERY: &str = r#""resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"extensions":{"io.modelcontextprotocol/tasks":{}}},"ttlMs":0,"cacheScope":"private""#;
 
-/// What every server sends. Nothing stays of it.
+/// Messages that any server can send and that leave no state behind.
 const MESSAGES: [&str; 9] = [
     r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#,
     r#"{"jsonrpc":"2.0","id":"c","method":"roots/list"}"#,
@@ -101,7 +101,7 @@ impl Asked {
         self.out.sent(usize::MAX);
     }
 
-    /// Takes in what every server sends.
+    /// Receives the messages that any server can send.
     fn round(self) -> Round {
         self.round_of(MESSAGES.map(String::from).to_vec())
     }
@@ -187,7 +187,7 @@ fn resources(count: usize) -> Round {
     });
     asked.subscribe(&filter);
     for id in 0..count {
-        // The subscription itself has the id before those of its requests.
+        // The id before those of its requests belongs to the subscription itself.
         _ = asked.receive(&result(3 + id, ""));
     }
     while asked.client.handle_timeout(Instant::EPOCH, &mut asked.out).is_some() {}
@@ -220,13 +220,13 @@ fn tasks(count: usize) -> Round {
     asked.round()
 }
 
-/// The application has not asked for what came, and one more call needs something and does not need it any more.
+/// Pending calls need input, and the application has not taken the remaining input requests.
 fn needs(count: usize) -> Round {
     let mut asked = Asked::without_session();
     let needs = r#""resultType":"input_required","inputRequests":{"a":{"method":"roots/list"},"b":{"method":"roots/list"}}"#;
     for number in 0..count {
         asked.call();
-        // A call gets another id when it has been answered.
+        // A call gets a new id after each response.
         assert!(asked.receive(&result(2 + 2 * number, needs)).is_some());
     }
     asked.round()

@@ -1,4 +1,4 @@
-//! A server with everything that its client can pile up, and what a message costs beside it.
+//! The cost of a message to a server beside all state that a client can pile up.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -27,14 +27,14 @@ pub(super) const ALL: &[Work] = &[
     Work::piled("server: beside messages that wait for the session", held),
 ];
 
-/// What a client can do, and the revision of its session.
+/// The request that opens a session, with a revision and the client's capabilities.
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{},"elicitation":{"form":{},"url":{}}},"clientInfo":{"name":"c","version":"1"}}}"#;
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// What a message without a session says of itself.
+/// The `_meta` of a modern request.
 const ALONE: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
-/// What every client sends. Nothing stays of it.
+/// Messages that any client can send and that leave no state behind.
 const MESSAGES: [&str; 5] = [
     r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#,
     r#"{"jsonrpc":"2.0","id":"c","method":"tools/list"}"#,
@@ -81,7 +81,7 @@ impl Served {
         self.server.receive(message, Instant::EPOCH, &mut self.out)
     }
 
-    /// Takes in what every client sends.
+    /// Receives the messages that any client can send.
     fn round(self) -> Round {
         self.round_of(MESSAGES.map(String::from).to_vec())
     }
@@ -103,7 +103,8 @@ impl Served {
     }
 }
 
-/// A hash of the text of an id, as `src/rpc/id.rs` and `src/rpc/index.rs` have it. Anybody can compute it.
+/// The hash of the text of an id, as in `src/rpc/id.rs` and `src/rpc/index.rs`. The hash has no secret, so a peer can
+/// compute it.
 fn spread(id: u64) -> u64 {
     let hash = id.to_string().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -112,14 +113,14 @@ fn spread(id: u64) -> u64 {
     folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }
 
-/// Numbers that fill as few homes as they can, to the end of each chain, if there are so many of them: at least one
-/// chain.
+/// Returns ids that occupy as few home slots of the index as possible. Their chains are full, and there is at least
+/// one.
 pub(super) fn colliding_ids(count: usize) -> impl Iterator<Item = u64> {
     let full = (count as u64).div_ceil(16);
     (1_000_000_000_u64..).filter(move |id| home(*id, count) < full)
 }
 
-/// Numbers for the first home, which is full: more than a chain may have, and some for later.
+/// Returns ids for the first home slot: more than its full chain accepts, and some for the measured rounds.
 pub(super) fn refused_ids(count: usize) -> (Vec<u64>, impl Iterator<Item = u64>) {
     let mut ids = (2_000_000_000_u64..).filter(move |id| home(*id, count) == 0);
     (ids.by_ref().take(200).collect(), ids.take(16))
@@ -134,7 +135,7 @@ fn colliding(count: usize) -> Round {
     let mut taken = 0;
     for id in colliding_ids(count) {
         let message = request(&id.to_string(), "tools/list", "");
-        // Some come when their chain is full, and are refused.
+        // Ids whose chain is already full are refused.
         taken += usize::from(matches!(served.receive(&message), Some(ServerEvent::Request(_))));
         if taken == count {
             break;
@@ -205,7 +206,7 @@ fn inputs(count: usize) -> Round {
     served.round()
 }
 
-/// What every client sends, and a question about the first task.
+/// Receives the messages that any client can send, and a `tasks/get` of the first task.
 fn tasks(count: usize) -> Round {
     let mut served = Served::new();
     let mut config = TasksConfig::default();
@@ -280,7 +281,8 @@ fn elicitations(count: usize) -> Round {
     served.round()
 }
 
-/// What every client sends, and a request that is cancelled when something about it waits to be sent.
+/// Receives the messages that any client can send, and a subscription that is cancelled while messages about it are
+/// unsent.
 fn unsent(count: usize) -> Round {
     let mut served = Served::new();
     for _ in 0..count {

@@ -19,12 +19,12 @@ pub(super) const ALL: &[Work] = &[
     Work::in_flight("server: ping beside batches that wait", pings),
 ];
 
-/// A server that has taken requests in and not answered them.
+/// A server with pending requests.
 struct Busy {
     serving: Serving,
-    /// The requests, each with the number that its id was made of.
+    /// The pending requests, each with the number that its id is derived from.
     open: Vec<(u64, IncomingId)>,
-    /// How many requests there have been.
+    /// The number of received requests.
     taken: u64,
     dice: Dice,
 }
@@ -41,7 +41,7 @@ impl Busy {
         busy
     }
 
-    /// What the next request will be.
+    /// Returns the line of the next request.
     fn next_line(&self) -> Vec<u8> {
         let id = spread(self.taken);
         let call = messages::call(messages::TEXT)
@@ -62,7 +62,7 @@ impl Busy {
     }
 }
 
-/// A request is taken in, and one of those that wait is answered.
+/// Receives a request and responds to one of the pending requests.
 fn calls(in_flight: usize) -> Round {
     let mut busy = Busy::with(in_flight);
     Box::new(move |meter: &Meter| {
@@ -79,7 +79,7 @@ fn calls(in_flight: usize) -> Round {
     })
 }
 
-/// One of the requests that wait is cancelled.
+/// Receives the cancellation of one of the pending requests.
 fn cancellations(in_flight: usize) -> Round {
     let mut busy = Busy::with(in_flight);
     Box::new(move |meter: &Meter| {
@@ -103,7 +103,7 @@ fn cancellations(in_flight: usize) -> Round {
     })
 }
 
-/// Progress with one of the requests that wait.
+/// Sends progress of one of the pending requests.
 fn reports(in_flight: usize) -> Round {
     let mut busy = Busy::with(in_flight);
     let mut done = 100_000_u64;
@@ -120,7 +120,7 @@ fn reports(in_flight: usize) -> Round {
     })
 }
 
-/// A subscription to a resource is taken in and granted, beside requests that are none.
+/// Receives and grants a subscription to a resource, beside pending tool calls.
 fn subscriptions(in_flight: usize) -> Round {
     let mut busy = Busy::with(in_flight);
     Box::new(move |meter: &Meter| {
@@ -138,7 +138,7 @@ fn subscriptions(in_flight: usize) -> Round {
     })
 }
 
-/// Looks for what is due.
+/// Polls for timeouts when none is due.
 fn polls(in_flight: usize) -> Round {
     let mut busy = Busy::with(in_flight);
     Box::new(move |meter: &Meter| {
@@ -151,7 +151,7 @@ fn polls(in_flight: usize) -> Round {
     })
 }
 
-/// A ping beside batches of which one request each is not answered, so that the answers to the others wait.
+/// Receives a ping beside batches whose responses wait for one unanswered request each.
 fn pings(batches: usize) -> Round {
     let initialize = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
     let mut serving = Serving::opened_by(initialize, limits());

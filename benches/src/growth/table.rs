@@ -1,11 +1,11 @@
-//! What has been measured.
+//! The results of the measurements.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{Axis, Work};
 
-/// What one piece of work costs at one size.
+/// The cost of one piece of work at one size.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Row {
@@ -13,42 +13,42 @@ pub struct Row {
     pub work: Work,
     /// The size.
     pub size: usize,
-    /// Instructions per message, timeout or byte.
+    /// The instructions per message, timeout or byte.
     pub cost: f64,
 }
 
-/// What everything costs at every size, as text with tabs.
+/// The costs of all work at every size. The text form is separated by tabs.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Table {
-    /// By work, and then by size.
+    /// The rows, ordered by work and then by size.
     pub rows: Vec<Row>,
 }
 
 const HEAD: &str = "work\tgrows with\tat\tinstructions\ttimes the first\tat most";
 
 impl Row {
-    /// A row of the table.
+    /// Creates a row of the table.
     pub const fn new(work: Work, size: usize, cost: f64) -> Self {
         Self { work, size, cost }
     }
 }
 
 impl Table {
-    /// The rows of one piece of work.
+    /// Returns the rows of one piece of work.
     pub fn of(&self, work: Work) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(move |row| row.work.name() == work.name())
     }
 
-    /// What the work of a row costs at the smallest size.
+    /// Returns the cost of the row's work at the smallest size.
     fn first(&self, row: &Row) -> f64 {
         self.of(row.work).next().map_or(row.cost, |first| first.cost)
     }
 
-    /// What a row may cost.
+    /// Returns the maximum cost of a row.
     ///
-    /// A byte of a small message bears a large part of what the message costs as such. It is the cheapest
-    /// byte that a byte of a larger message has to compare with.
+    /// The fixed cost of a message weighs heavily on each byte of a small one. So a byte of a larger message is
+    /// compared with the cheapest byte of the smaller ones.
     fn most(&self, row: &Row) -> f64 {
         let smaller = self.of(row.work).filter(|other| other.size <= row.size);
         let cost = match row.work.axis() {
@@ -58,7 +58,7 @@ impl Table {
         row.work.bound().most(cost, row.size)
     }
 
-    /// What costs more than it may.
+    /// Returns a description of each row that exceeds its maximum.
     pub fn excesses(&self) -> impl Iterator<Item = String> {
         self.rows.iter().filter(|row| self.most(row) < row.cost).map(|row| {
             format!(
@@ -72,7 +72,7 @@ impl Table {
     }
 }
 
-/// With two digits behind the point, because a byte costs less than one instruction.
+/// Costs have two decimals, because a byte costs less than one instruction.
 impl fmt::Display for Table {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(formatter, "{HEAD}")?;

@@ -20,7 +20,7 @@ pub(super) const ALL: &[Work] = &[
     Work::in_flight("client: timeout, all at once", expiries).logarithmic().all_at_once(),
 ];
 
-/// Looks for what is due.
+/// Polls for timeouts when none is due.
 fn polls(mut busy: Busy) -> Round {
     Box::new(move |meter: &Meter| {
         meter.count(|| {
@@ -32,14 +32,14 @@ fn polls(mut busy: Busy) -> Round {
     })
 }
 
-/// Looks for what is due where only the call that was made last ever will be.
+/// Polls for timeouts when only the latest call has a timer.
 fn late_polls(in_flight: usize) -> Round {
     let mut busy = Busy::untimed(in_flight - 1);
     busy.call(CallOptions::new());
     polls(busy)
 }
 
-/// A call is made whose timer comes before those of all others, which is the most that it takes.
+/// Makes a call whose timer precedes all others: the most expensive insertion into the heap.
 fn settings(in_flight: usize) -> Round {
     let mut busy = Busy::timed(in_flight);
     let options = CallOptions::new().total(Timeout::After(Duration::from_secs(1)));

@@ -1,5 +1,5 @@
-//! A client that drives a server in a process of its own, and costs little itself: it writes the bytes of a call by
-//! hand, and of the answers it only looks for the end.
+//! A lightweight client that drives a server in its own process. It writes the bytes of a call by hand, and searches
+//! the responses only for their ends.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -10,34 +10,34 @@ use std::{fs, io};
 use super::http_client::Connection;
 use crate::messages;
 
-/// How calls reach the server.
+/// The transport of the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "a new one is to be told where it counts")]
 pub enum Transport {
     /// Standard input and output, in a session of 2025-11-25.
     Stdio,
-    /// POSTs of 2026-07-28, each without a session.
+    /// POST requests of 2026-07-28, without a session.
     HttpStateless,
-    /// POSTs in a session of 2025-11-25, one for each connection.
+    /// POST requests in a session of 2025-11-25, one session per connection.
     HttpSession,
 }
 
-/// When the client makes the next calls.
+/// The time at which the client makes the next calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "there is nothing between the two")]
 pub enum Pace {
-    /// As soon as any answer has come in: as many are in flight as may be.
+    /// After each response: the number of calls in flight stays at its maximum.
     Sliding,
-    /// When every answer has come in. The server gets the same bytes at once each time, so that what it costs depends
+    /// After the last response of a burst. The server always receives the same bytes at once, so its cost depends
     /// less on the scheduler.
     Bursts,
 }
 
-/// A server in a process of its own, and the client.
+/// A server in its own process, and its client.
 #[derive(Debug)]
 pub struct Driven {
     child: Child,
-    // Taken before the child is waited for, which ends the server.
+    // Taken before the wait for the child: its end stops the server.
     stdin: Option<ChildStdin>,
     calls: Calls,
     /// The id of the next call.
@@ -50,16 +50,16 @@ enum Calls {
     Http(Vec<Connection>),
 }
 
-/// How many clock ticks of `/proc` a second has, on every architecture of Linux that Rust knows.
+/// The number of clock ticks of `/proc` per second, on every Linux architecture that Rust supports.
 const TICKS: u64 = 100;
 
 impl Driven {
-    /// Starts a server with standard input and output piped. So many calls will be in flight: over HTTP, one on each
-    /// connection.
+    /// Starts a server with piped standard input and output. The client keeps `in_flight` calls in flight: over HTTP,
+    /// one on each connection.
     ///
     /// # Errors
     ///
-    /// That the program does not start, or does not answer as it should.
+    /// Fails if the program does not start, or does not respond as expected.
     pub fn start(
         command: &mut Command,
         transport: Transport,
@@ -75,7 +75,7 @@ impl Driven {
         let mut driven = match calls {
             Ok(calls) => Self { child, stdin: Some(stdin), calls, next: 1 },
             Err(error) => {
-                // What it fails for says more than how it ends.
+                // The error of the session explains more than the exit status.
                 _ = child.kill();
                 _ = child.wait();
                 return Err(error);
@@ -85,11 +85,11 @@ impl Driven {
         Ok(driven)
     }
 
-    /// Calls the tool so many times.
+    /// Calls the tool `calls` times.
     ///
     /// # Errors
     ///
-    /// That the server is gone, or answers something else.
+    /// Fails if the server has ended, or responds otherwise.
     pub fn call(&mut self, calls: usize, pace: Pace) -> io::Result<()> {
         let Self { stdin, next, .. } = self;
         match &mut self.calls {
@@ -102,25 +102,24 @@ impl Driven {
         }
     }
 
-    /// The time of processors that the server has had so far, in steps of 10 ms.
+    /// Returns the processor time of the server so far, with a resolution of 10 ms.
     ///
     /// # Errors
     ///
-    /// That there is no `/proc` as Linux has it.
+    /// Fails without the `/proc` of Linux.
     pub fn processor_time(&self) -> io::Result<Duration> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
         processor_time(&stat).ok_or_else(|| io::Error::other(format!("no times in {stat}")))
     }
 
-    /// Closes standard input and waits until the server has ended. Gives what it has said on standard error, if that is
-    /// a pipe.
+    /// Closes standard input and waits for the end of the server. Returns its standard error, if that is a pipe.
     ///
     /// # Errors
     ///
-    /// That it cannot be waited for, or has failed.
+    /// Fails if waiting fails, or if the server exits with an error.
     pub fn end(mut self) -> io::Result<String> {
         drop(self.stdin.take());
-        // A server may wait until its connections have ended.
+        // A server may wait for its connections to close.
         drop(self.calls);
         let mut said = String::new();
         if let Some(stderr) = &mut self.child.stderr {
@@ -133,7 +132,7 @@ impl Driven {
         Err(io::Error::other(format!("the server has ended with {status}:\n{said}")))
     }
 
-    /// The server does what is to be measured.
+    /// Checks that the server responds with the expected greeting.
     fn check(&mut self) -> io::Result<()> {
         let answer = match &mut self.calls {
             Calls::Lines { stdout, .. } => {
@@ -156,7 +155,7 @@ impl Driven {
     }
 }
 
-/// The times of the process in a text of `/proc/PID/stat`, in which the name of the program may hold anything.
+/// Parses the processor times in the text of `/proc/PID/stat`. The name of the program may contain any character.
 pub(super) fn processor_time(stat: &str) -> Option<Duration> {
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
     let user: u64 = fields.next()?.parse().ok()?;
@@ -186,7 +185,7 @@ fn connect(stdout: ChildStdout, transport: Transport, connections: usize) -> io:
     Ok(Calls::Http((0..connections).map(connect).collect::<io::Result<_>>()?))
 }
 
-/// The only line that comes.
+/// Reads a line, when only one line is expected.
 fn read_line(stdout: &mut ChildStdout) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     let mut chunk = [0; 4_096];
@@ -203,7 +202,7 @@ fn read_some<'a>(from: &mut impl Read, chunk: &'a mut [u8]) -> io::Result<&'a [u
     }
 }
 
-/// Writes whenever there is room for so many as `step`, or for all that are left.
+/// Writes calls whenever `step` calls fit, or all remaining ones.
 fn call_by_lines(
     stdin: &mut ChildStdin,
     stdout: &mut ChildStdout,
@@ -233,7 +232,7 @@ fn call_by_lines(
     Ok(())
 }
 
-/// Takes the answers in turns, so that one thread keeps all connections busy.
+/// Reads the responses of the connections in turn, so that one thread keeps all of them busy.
 fn call_by_http(connections: &mut [Connection], calls: usize, next: &mut u64) -> io::Result<()> {
     let (mut posted, mut answered) = (0, 0);
     while answered < calls {

@@ -1,4 +1,4 @@
-//! One connection of a client of HTTP, by hand.
+//! One connection of a hand-written HTTP client.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -6,15 +6,15 @@ use std::net::TcpStream;
 use super::client::Transport;
 use crate::messages;
 
-/// The head of every request, up to what differs.
+/// The common fields of every request.
 const HEAD: &str = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
                     accept: application/json, text/event-stream\r\n";
 
-/// A connection, in a session or without one.
+/// A connection, with or without a session.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
-    /// The fields that its requests have beside those of [`HEAD`].
+    /// The fields of its requests besides those of [`HEAD`].
     fields: String,
     transport: Transport,
     request: Vec<u8>,
@@ -23,7 +23,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Opens a session if there is to be one.
+    /// Opens a session if the transport has sessions.
     pub(super) fn open(stream: TcpStream, transport: Transport) -> io::Result<Self> {
         let mut connection = Self {
             stream,
@@ -54,7 +54,7 @@ impl Connection {
         Ok(())
     }
 
-    /// A response is on its way.
+    /// Whether a response is outstanding.
     pub(super) fn is_waiting(&self) -> bool {
         self.is_waiting
     }
@@ -95,13 +95,13 @@ impl Connection {
     }
 }
 
-/// The value of a line of a head, if it is the field of that name.
+/// Returns the value of a header line if it contains the named field.
 fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let (field, value) = line.split_once(':')?;
     field.eq_ignore_ascii_case(name).then(|| value.trim())
 }
 
-/// Nothing of the response is missing: its body has its length, or its last chunk has come.
+/// Whether the response is complete: its body has the declared length, or its last chunk has arrived.
 pub(super) fn is_whole(response: &[u8]) -> bool {
     let Some(head) = response.windows(4).position(|end| end == b"\r\n\r\n") else { return false };
     let (head, body) = response.split_at(head + 4);
@@ -112,7 +112,7 @@ pub(super) fn is_whole(response: &[u8]) -> bool {
         None if head.lines().any(|line| field(line, "transfer-encoding").is_some()) => {
             body.ends_with(b"0\r\n\r\n")
         }
-        // As 202 has it.
+        // A response without a body, such as a 202.
         None => true,
     }
 }

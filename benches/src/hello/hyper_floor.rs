@@ -1,4 +1,4 @@
-//! The floor over HTTP: what the same requests cost a server of hyper that does nothing of MCP.
+//! The floor over HTTP: the cost of the same requests for a hyper server without MCP.
 
 use std::convert::Infallible;
 use std::io;
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::until_closed::{listen, runtime, until_closed};
 
-/// What is read of a message.
+/// The parsed members of a message.
 #[derive(serde::Deserialize)]
 struct Message<'a> {
     #[serde(borrow)]
@@ -34,7 +34,7 @@ struct Greeting<'a> {
     name: &'a str,
 }
 
-/// Serves on a socket, with the kind of hyper's server that the adapter has, and its timeout for heads.
+/// Serves on a socket, with the same kind of hyper server as the adapter, and its timeout for request heads.
 pub(super) fn serve() -> io::Result<()> {
     runtime()?.block_on(async {
         let listener = listen().await?;
@@ -48,14 +48,14 @@ pub(super) fn serve() -> io::Result<()> {
             tokio::spawn(async move {
                 let mut builder = Builder::new(TokioExecutor::new());
                 builder.http1().timer(TokioTimer::new());
-                // A client that breaks off is no failure of the server.
+                // A client that disconnects is no error of the server.
                 _ = builder.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
             });
         }
     })
 }
 
-/// Answers whatever it is as the tool does, in a session if somebody wants one.
+/// Responds to every request like the tool. Every response to a request contains a session id.
 async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let Ok(Message { id: Some(id), params }) = serde_json::from_slice(&body) else {

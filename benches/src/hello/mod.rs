@@ -1,5 +1,5 @@
-//! The server of README (`examples/hello_server.rs`) behind each adapter, the same server written with the official
-//! SDK, and a client that drives any of them in a process of its own.
+//! The server of README (`examples/hello_server.rs`) behind each adapter, the same server on the official SDK, and a
+//! client that drives any of them in its own process.
 
 pub mod client;
 mod http_client;
@@ -7,7 +7,7 @@ mod hyper_floor;
 mod ours;
 pub mod pairs;
 mod rmcp_http;
-// Its program is measured as it is built on its own.
+// Measured as it is built for its own binary.
 #[path = "../../rmcp_hello/src/main.rs"]
 mod rmcp_hello;
 mod until_closed;
@@ -20,29 +20,29 @@ use crate::case::named;
 mod tests;
 
 named! {
-    /// A server with one tool, and what carries it.
+    /// A server with one tool, and its transport.
     HelloServer {
         /// mcp-sansio-std: threads, on standard input and output.
         Std = "std",
-        /// mcp-sansio-tokio: a runtime of one thread, on standard input and output.
+        /// mcp-sansio-tokio: a single-threaded runtime, on standard input and output.
         Tokio = "tokio",
-        /// mcp-sansio-http: a runtime of one thread, on a socket.
+        /// mcp-sansio-http: a single-threaded runtime, on a socket.
         Http = "http",
-        /// The official SDK: a runtime of one thread, on standard input and output.
+        /// The official SDK: a single-threaded runtime, on standard input and output.
         Rmcp = "rmcp",
-        /// The official SDK: a runtime of one thread, on a socket.
+        /// The official SDK: a single-threaded runtime, on a socket.
         RmcpHttp = "rmcp-http",
-        /// Hyper and serde_json, and nothing of MCP: a runtime of one thread, on a socket.
+        /// Hyper and serde_json without MCP: a single-threaded runtime, on a socket.
         Hyper = "hyper",
     }
 }
 
 impl HelloServer {
-    /// Serves until standard input ends. A server of HTTP prints its address first.
+    /// Serves until standard input ends. An HTTP server prints its address first.
     ///
     /// # Errors
     ///
-    /// What the library says.
+    /// Returns the error of the library.
     pub fn run(self) -> Result<(), Box<dyn Error>> {
         match self {
             Self::Std => Ok(ours::std()?),

@@ -1,4 +1,4 @@
-//! Compares servers that run in turns, so that whatever else the machine does falls upon all of them.
+//! Compares servers that run in turns, so that other load on the machine affects all of them.
 
 use std::io;
 use std::path::Path;
@@ -8,30 +8,30 @@ use std::time::{Duration, Instant};
 use super::HelloServer;
 use super::client::{Driven, Pace, Transport};
 
-/// How a server has done in one round.
+/// The results of a server in one round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Round {
-    /// Calls in a second.
+    /// The calls per second.
     pub calls_per_second: f64,
-    /// Microseconds of the server's processor time for each call.
+    /// The server's processor time per call, in microseconds.
     pub processor_micros: f64,
 }
 
-/// What is compared.
+/// Servers that are compared with each other.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// How calls reach the servers.
+    /// The transport of the calls.
     pub transport: Transport,
-    /// How many are in flight; over HTTP, the number of connections.
+    /// The number of calls in flight; over HTTP, the number of connections.
     pub in_flight: usize,
-    /// In turns. The last one is what the others are compared with.
+    /// The servers, in the order of their turns. The last one is the reference.
     pub servers: &'static [HelloServer],
 }
 
 impl Comparison {
-    /// Everything that is compared.
+    /// Returns all comparisons.
     pub fn all() -> impl Iterator<Item = Self> {
         const STDIO: &[HelloServer] = &[HelloServer::Std, HelloServer::Tokio, HelloServer::Rmcp];
         const HTTP: &[HelloServer] =
@@ -43,11 +43,11 @@ impl Comparison {
         pipes.into_iter().chain(stateless).chain(sessions)
     }
 
-    /// Runs the servers in turns. Gives the rounds of each, in their order.
+    /// Runs the servers in turns. Returns the rounds of each server, in the order of the servers.
     ///
     /// # Errors
     ///
-    /// That a server does not start, or does not answer as it should.
+    /// Fails if a server does not start, or does not respond as expected.
     pub fn run(
         &self,
         program: &Path,
@@ -64,7 +64,7 @@ impl Comparison {
     }
 
     fn round(&self, program: &Path, server: HelloServer, at_least: Duration) -> io::Result<Round> {
-        /// So many that the ends, where fewer are in flight, do not count.
+        /// Large enough that the start and the end, with fewer calls in flight, are negligible.
         const CALLS: usize = 2_048;
         let mut command = Command::new(program);
         command.arg(server.name());
@@ -85,7 +85,7 @@ impl Comparison {
     }
 }
 
-/// The median, of at least one number. Of an even number of them, the mean of the two in the middle.
+/// Returns the median of at least one number. For an even count, it is the mean of the two middle numbers.
 pub fn median(numbers: impl IntoIterator<Item = f64>) -> f64 {
     let mut numbers: Vec<f64> = numbers.into_iter().collect();
     numbers.sort_by(f64::total_cmp);
@@ -93,7 +93,7 @@ pub fn median(numbers: impl IntoIterator<Item = f64>) -> f64 {
     (numbers[lower] + numbers[upper]) / 2.0
 }
 
-/// The median of what a quantity of a round is, divided by the same of the other server in the same turn.
+/// Returns the median of the ratios of a quantity, each between the rounds of the two servers in the same turn.
 pub fn ratio(ours: &[Round], theirs: &[Round], of: impl Fn(&Round) -> f64) -> f64 {
     median(ours.iter().zip(theirs).map(|(ours, theirs)| of(ours) / of(theirs)))
 }

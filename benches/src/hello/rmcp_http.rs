@@ -13,8 +13,8 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use super::rmcp_hello::Hello;
 use super::until_closed::{listen, runtime, until_closed};
 
-/// Serves on a socket, with the kind of hyper's server that the adapter has. A response is JSON where the SDK can
-/// do that, as ours is; its default is an event stream.
+/// Serves on a socket, with the same kind of hyper server as the adapter. Responses are JSON where the SDK supports
+/// that, like those of mcp-sansio; the default of the SDK is an event stream.
 pub(super) fn serve() -> io::Result<()> {
     runtime()?.block_on(async {
         let listener = listen().await?;
@@ -35,7 +35,7 @@ pub(super) fn serve() -> io::Result<()> {
                     async move { Ok::<_, std::convert::Infallible>(service.handle(request).await) }
                 });
                 let builder = Builder::new(TokioExecutor::new());
-                // A client that breaks off is no failure of the server.
+                // A client that disconnects is no error of the server.
                 _ = builder.serve_connection(TokioIo::new(stream), answer).await;
             });
         }

@@ -1,4 +1,4 @@
-//! What is measured is README's server, and the client knows where answers end.
+//! Tests that README's server is measured, and that the client finds the ends of responses.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::client::processor_time;
 use super::http_client::is_whole;
 use super::pairs::{Round, median, ratio};
 
-/// A function of a source file, or the lines up to the next one without indentation.
+/// Returns a function of a source file, or the lines up to the next unindented closing brace.
 fn item<'a>(source: &'a str, begins: &str) -> &'a str {
     let start = source.find(begins).unwrap();
     let end = source[start..].find("\n}\n").unwrap();
@@ -51,7 +51,7 @@ fn rounds_are_compared_in_pairs() {
     let rounds = |calls: [f64; 3]| {
         calls.map(|calls_per_second| Round { calls_per_second, processor_micros: 1.0 })
     };
-    // The medians alone would be equal.
+    // The ratio of the medians would hide the difference.
     let (ours, theirs) = (rounds([2.0, 4.0, 6.0]), rounds([1.0, 4.0, 6.0]));
     assert_eq!(ratio(&ours, &theirs, |round| round.calls_per_second), 1.0);
     let theirs = rounds([4.0, 8.0, 3.0]);

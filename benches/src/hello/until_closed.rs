@@ -1,4 +1,4 @@
-//! What the servers of HTTP have in common: a runtime, a socket, and an end.
+//! Shared parts of the HTTP servers: the runtime, the socket and the shutdown.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
-/// A runtime of one thread.
+/// Creates a single-threaded runtime.
 pub(super) fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
@@ -19,7 +19,7 @@ pub(super) async fn listen() -> io::Result<TcpListener> {
     Ok(listener)
 }
 
-/// Waits for the end of standard input, which is read on a thread: the runtime is left to what is measured.
+/// Waits for the end of standard input. A separate thread reads it, so that the runtime does only the measured work.
 pub(super) async fn until_closed() {
     let (closed, wait) = oneshot::channel::<()>();
     std::thread::spawn(move || {

@@ -5,14 +5,14 @@ use super::grants::{CODE_SECONDS, Code, Grant, scopes};
 use super::refusal::Refusal;
 use super::{AuthorizationServer, Consent, Form, Misbehaviour, Request, Response};
 
-/// The parts of a request that everything else depends on.
+/// The parameters of a request that determine where its response goes.
 struct Asked<'a> {
     client_id: &'a str,
     redirect_uri: &'a str,
     state: Option<&'a str>,
 }
 
-/// The user of this server.
+/// The only user of this server.
 const USER: &str = "user";
 
 impl AuthorizationServer {
@@ -26,7 +26,7 @@ impl AuthorizationServer {
         let Some(redirect_uri) = form.find("redirect_uri") else {
             return refused("no redirect_uri");
         };
-        // The browser goes nowhere that the client has not named before.
+        // The browser is redirected only to registered URIs.
         match self.allows_redirect(client_id, redirect_uri) {
             Ok(true) => {}
             Ok(false) => return refused("the client has not registered this redirect_uri"),
@@ -44,7 +44,7 @@ impl AuthorizationServer {
         }
     }
 
-    /// The code; `None` if the user has to be asked.
+    /// Returns the code, or `None` if the user must be asked.
     fn agreed(
         &mut self,
         asked: &Asked<'_>,
@@ -86,14 +86,14 @@ impl AuthorizationServer {
         Ok(Some(text))
     }
 
-    /// The scopes of these that can be granted.
+    /// Returns those of the requested scopes that can be granted.
     pub(super) fn granted(&self, requested: &[String]) -> Vec<String> {
         let grantable = self.options.grantable.as_ref();
         let can = |scope: &&String| grantable.is_none_or(|grantable| grantable.contains(scope));
         requested.iter().filter(can).cloned().collect()
     }
 
-    /// Sends the browser back with these parameters.
+    /// Redirects the browser back to the client with these parameters.
     fn back(&self, asked: &Asked<'_>, parameters: &[(&str, &str)]) -> Response {
         let mut all = parameters.to_vec();
         all.extend(asked.state.map(|state| ("state", state)));
@@ -105,7 +105,7 @@ impl AuthorizationServer {
         Response::redirect(302, with_query(asked.redirect_uri, &all))
     }
 
-    /// Asks the user. The links are the request itself, with the answer added.
+    /// Asks the user for a decision. Each link is the request itself, with the decision added.
     fn page(&self, request: &Request) -> Response {
         let link = |decision: &str, text: &str| {
             let url = with_query(&request.target, &[("decision", decision)]);

@@ -1,4 +1,4 @@
-//! Which clients there are, and how they show who they are.
+//! The clients of the server, and their authentication.
 
 use mcp_sansio::auth::ClientAuthentication;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::jwt::decode_base64;
 use super::refusal::Refusal;
 use super::{AuthorizationServer, Form, Request, Response};
 
-/// A client that has registered.
+/// A registered client.
 #[derive(Clone, Debug)]
 pub(super) struct Registration {
     secret: Option<String>,
@@ -15,14 +15,14 @@ pub(super) struct Registration {
     redirect_uris: Vec<String>,
 }
 
-/// How a client says who it is.
+/// The credentials that a client presents.
 struct Presented {
     id: String,
     secret: Option<String>,
     method: ClientAuthentication,
 }
 
-/// A client that has shown who it is.
+/// An authenticated client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Authenticated {
     pub(super) id: String,
@@ -34,7 +34,7 @@ const UNKNOWN: Refusal = Refusal::new("invalid_client", "the client is not known
 const SECRET: Refusal = Refusal::new("invalid_client", "the secret is missing or wrong");
 
 impl AuthorizationServer {
-    /// Whether a client may have the browser sent to this URI. `Err` if there is no such client.
+    /// Whether a client may redirect the browser to this URI. Fails if the client is unknown.
     pub(super) fn allows_redirect(&self, client_id: &str, uri: &str) -> Result<bool, Refusal> {
         if let Some(client) = self.registered.get(client_id) {
             return Ok(client.redirect_uris.iter().any(|known| is_same(known, uri)));
@@ -50,7 +50,7 @@ impl AuthorizationServer {
         self.options.takes_metadata_documents && client_id.starts_with("https://")
     }
 
-    /// The client of a request to the token endpoint.
+    /// Authenticates the client of a request to the token endpoint.
     pub(super) fn authenticate(
         &self,
         request: &Request,
@@ -116,7 +116,7 @@ impl AuthorizationServer {
     }
 }
 
-/// Who a client says that it is, in one way and not in two (RFC 6749, section 2.3).
+/// Returns the credentials of a client. It must present them in exactly one way (RFC 6749, section 2.3).
 fn presented(request: &Request, form: &Form) -> Result<Presented, Refusal> {
     const TWICE: Refusal = Refusal::new("invalid_request", "the client authenticates in two ways");
     const MISSING: Refusal = Refusal::new("invalid_client", "there is no client_id");
@@ -136,7 +136,7 @@ fn presented(request: &Request, form: &Form) -> Result<Presented, Refusal> {
     Ok(Presented { id: user, secret: Some(password), method: ClientAuthentication::SecretBasic })
 }
 
-/// The client ID and the secret, each of which is encoded as in a form (RFC 6749, section 2.3.1).
+/// Decodes the client id and the secret, each of which is form-encoded (RFC 6749, section 2.3.1).
 fn basic(field: &str) -> Option<(String, String)> {
     let (scheme, credentials) = field.split_once(' ')?;
     let credentials =
@@ -150,7 +150,7 @@ fn basic(field: &str) -> Option<(String, String)> {
     Some((decoded(id)?, decoded(secret)?))
 }
 
-/// Whether a URI is one that was registered, but for the port of a loopback address (RFC 8252, section 7.3).
+/// Whether a URI equals a registered one, apart from the port of a loopback address (RFC 8252, section 7.3).
 fn is_same(registered: &str, uri: &str) -> bool {
     let without_port = |uri: &str| {
         let rest = uri.strip_prefix("http://")?;

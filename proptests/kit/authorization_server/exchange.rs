@@ -1,10 +1,10 @@
-//! Requests and responses of HTTP, as far as an authorization server looks at them.
+//! HTTP requests and responses, reduced to the parts that an authorization server uses.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-/// A request of HTTP.
+/// An HTTP request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Request {
@@ -21,12 +21,12 @@ pub struct Request {
 }
 
 impl Request {
-    /// A `GET` of this path and query.
+    /// Creates a `GET` request for this path and query.
     pub fn get(target: impl Into<String>) -> Self {
         Self { method: "GET".into(), target: target.into(), ..Self::default() }
     }
 
-    /// A `POST` of this body to this path.
+    /// Creates a `POST` request with this body to this path.
     pub fn post(
         target: impl Into<String>,
         content_type: impl Into<String>,
@@ -41,14 +41,14 @@ impl Request {
         }
     }
 
-    /// With another method.
+    /// Sets the method.
     #[must_use]
     pub fn method(mut self, method: impl Into<String>) -> Self {
         self.method = method.into();
         self
     }
 
-    /// With this value of `Authorization`.
+    /// Sets the value of `Authorization`.
     #[must_use]
     pub fn authorization(mut self, value: Option<impl Into<String>>) -> Self {
         self.authorization = value.map(Into::into);
@@ -63,14 +63,14 @@ impl Request {
         self.target.split_once('?').map_or("", |(_, query)| query)
     }
 
-    /// Whether the body is of this media type, whatever its parameters are.
+    /// Whether the body has this media type, with any parameters.
     pub(super) fn is_of_type(&self, media_type: &str) -> bool {
         let named = self.content_type.as_deref().unwrap_or_default();
         named.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
     }
 }
 
-/// A response of HTTP.
+/// An HTTP response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Response {
@@ -80,13 +80,13 @@ pub struct Response {
     pub fields: Vec<(&'static str, String)>,
     /// The body.
     pub body: Vec<u8>,
-    /// How long whoever sends it waits before.
+    /// The delay before the response is sent.
     pub delay: Option<Duration>,
 }
 
 impl Response {
     fn new(status: u16, media_type: &str, body: impl Into<Vec<u8>>) -> Self {
-        // RFC 6749, section 5.1: nothing of this is kept by anybody between.
+        // RFC 6749, section 5.1: intermediaries must not cache these responses.
         let fields =
             vec![("content-type", media_type.into()), ("cache-control", "no-store".into())];
         Self { status, fields, body: body.into(), delay: None }
@@ -114,7 +114,7 @@ impl Response {
         self
     }
 
-    /// The value of a field; the name is in lower case.
+    /// Returns the value of a field by its lower-case name.
     pub fn find(&self, name: &str) -> Option<&str> {
         let field = self.fields.iter().find(|(known, _)| *known == name);
         field.map(|(_, value)| value.as_str())

@@ -7,20 +7,19 @@ use form_urlencoded::{byte_serialize, parse};
 pub struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// Reads a form; there is none that cannot be read. Parameters without a value count as absent
-    /// (RFC 6749, section 3.1).
+    /// Parses a form; no input is invalid. Parameters without a value count as absent (RFC 6749, section 3.1).
     pub fn read(text: &[u8]) -> Self {
         let pairs = parse(text).filter(|(_, value)| !value.is_empty());
         Self(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
     }
 
-    /// A parameter. `None` if it is not there.
+    /// Returns the value of a parameter, or `None` if it is absent.
     pub fn find(&self, name: &str) -> Option<&str> {
         let pair = self.0.iter().find(|(known, _)| known == name);
         pair.map(|(_, value)| value.as_str())
     }
 
-    /// Whether a parameter is there twice, which makes a request invalid.
+    /// Whether a parameter is repeated, which makes a request invalid.
     pub(super) fn is_ambiguous(&self) -> bool {
         let mut names: Vec<&String> = self.0.iter().map(|(name, _)| name).collect();
         names.sort_unstable();
@@ -28,12 +27,12 @@ impl Form {
     }
 }
 
-/// A value as it stands in a form.
+/// Encodes a value for a form.
 pub fn form_encode(text: &str) -> String {
     byte_serialize(text.as_bytes()).collect()
 }
 
-/// A URL with more parameters in its query.
+/// Appends parameters to the query of a URL.
 pub(super) fn with_query(url: &str, parameters: &[(&str, &str)]) -> String {
     let mut url = url.to_owned();
     for (name, value) in parameters {

@@ -1,6 +1,6 @@
-//! What a server remembers of the grants that it has made.
+//! The grants of the server and their codes and tokens.
 
-/// What a user has agreed to, or a client may do for itself.
+/// The permissions that a user has granted, or that a client has for itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Grant {
     pub(super) client_id: String,
@@ -9,36 +9,36 @@ pub(super) struct Grant {
     pub(super) scopes: Vec<String>,
 }
 
-/// A code that was not exchanged yet, or was.
+/// An authorization code, before or after its exchange.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
     pub(super) grant: Grant,
     pub(super) redirect_uri: String,
     pub(super) challenge: String,
     pub(super) expires_at: u64,
-    /// The tokens that it was exchanged for.
+    /// The family of tokens that the code was exchanged for.
     pub(super) family: Option<usize>,
 }
 
-/// All the tokens that come from one grant.
+/// All tokens of one grant.
 #[derive(Clone, Debug)]
 pub(super) struct Family {
     pub(super) grant: Grant,
-    /// Something was used twice, so somebody has stolen it: nothing of this is good any more.
+    /// Whether a code or refresh token was used twice. That indicates theft and invalidates the whole family.
     pub(super) is_revoked: bool,
 }
 
-/// A refresh token. It is remembered after its use, to notice that it comes again.
+/// A refresh token. It is kept after its use, to detect a second use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RefreshToken {
     pub(super) family: usize,
     pub(super) is_used: bool,
 }
 
-/// How long a code is good, in seconds.
+/// The lifetime of a code in seconds.
 pub(super) const CODE_SECONDS: u64 = 60;
 
-/// The scopes in a parameter.
+/// Splits a parameter into scopes.
 pub(super) fn scopes(text: Option<&str>) -> Vec<String> {
     let words = text.unwrap_or_default().split(' ').filter(|scope| !scope.is_empty());
     words.map(String::from).collect()

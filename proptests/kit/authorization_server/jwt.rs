@@ -1,23 +1,23 @@
-//! Access tokens that are JSON Web Tokens (RFC 9068), signed by whoever has the key.
+//! Access tokens as JSON Web Tokens (RFC 9068), signed by the holder of the key.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Signs access tokens. The key is the caller's.
+/// A signer of access tokens. The caller supplies the key.
 #[allow(clippy::exhaustive_structs, reason = "a caller gives all three")]
 pub struct Signer {
     /// The ID of the key.
     pub kid: String,
     /// The public key as a JSON Web Key of P-256: `kty`, `crv`, `x` and `y`.
     pub jwk: Value,
-    /// Signs with ES256: 64 bytes.
+    /// Creates an ES256 signature of 64 bytes.
     pub sign: Sign,
 }
 
-/// Makes a signature.
+/// A function that creates a signature.
 pub type Sign = Box<dyn Fn(&[u8]) -> Vec<u8> + Send>;
 
-/// What an access token says.
+/// The claims of an access token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Claims {
@@ -27,13 +27,13 @@ pub struct Claims {
     pub sub: String,
     /// The resource that the token is for.
     pub aud: String,
-    /// When it ends to be valid, in seconds since the Unix epoch.
+    /// The expiry time, in seconds since the Unix epoch.
     pub exp: u64,
-    /// When it was issued.
+    /// The time of issue, in seconds since the Unix epoch.
     pub iat: u64,
-    /// The client that it was issued to.
+    /// The client that received the token.
     pub client_id: String,
-    /// The scopes, with spaces between.
+    /// The scopes, separated by spaces.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub scope: String,
     /// The ID of the token.
@@ -41,14 +41,14 @@ pub struct Claims {
 }
 
 impl Signer {
-    /// A signer whose signatures prove nothing, for servers whose tokens nobody verifies but they themselves.
+    /// Creates a signer with worthless signatures, for servers that only verify their own tokens.
     pub fn worthless() -> Self {
         let zero = base64url(&[0; 32]);
         let jwk = json!({ "kty": "EC", "crv": "P-256", "x": zero, "y": zero });
         Self { kid: "none".into(), jwk, sign: Box::new(|_| vec![0; 64]) }
     }
 
-    /// The public key as it stands in a key set.
+    /// Returns the public key in the format of a key set.
     pub(super) fn public_key(&self) -> Value {
         let mut key = self.jwk.clone();
         key["kid"] = self.kid.as_str().into();
@@ -66,7 +66,7 @@ impl Signer {
     }
 }
 
-/// Base64 with the alphabet of URLs and without padding (RFC 4648, section 5).
+/// Encodes base64url without padding (RFC 4648, section 5).
 pub fn base64url(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
@@ -81,7 +81,7 @@ pub fn base64url(bytes: &[u8]) -> String {
     text
 }
 
-/// Decodes base64 with the usual alphabet (RFC 4648, section 4), with padding or without.
+/// Decodes base64 with the standard alphabet (RFC 4648, section 4), with or without padding.
 pub(super) fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let (mut bytes, mut group, mut bits) = (Vec::new(), 0_u32, 0_u32);
     for byte in text.trim_end_matches('=').bytes() {

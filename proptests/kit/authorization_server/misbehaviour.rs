@@ -1,8 +1,8 @@
-//! What a server can do wrong.
+//! Deliberate faults of a server.
 
 macro_rules! misbehaviours {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What a server does wrong. It does one thing wrong at a time.
+        /// A deliberate fault of a server. A server has at most one fault at a time.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(clippy::exhaustive_enums, reason = "a test wants to know of everything new")]
         pub enum Misbehaviour {
@@ -10,10 +10,10 @@ macro_rules! misbehaviours {
         }
 
         impl Misbehaviour {
-            /// All there are.
+            /// All faults.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// The name on a command line.
+            /// Returns the name used on command lines.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*
@@ -26,31 +26,31 @@ macro_rules! misbehaviours {
 misbehaviours! {
     /// The authorization response names another issuer.
     WrongIssuer = "wrong-iss",
-    /// The authorization response names no issuer although the metadata promise it.
+    /// The authorization response names no issuer although the metadata promise one.
     MissingIssuer = "missing-iss",
-    /// The metadata are those of another issuer.
+    /// The metadata belong to another issuer.
     OtherIssuer = "other-issuer",
-    /// The metadata do not say that there is PKCE.
+    /// The metadata do not advertise PKCE.
     NoPkce = "no-pkce",
-    /// Every response is late, by [`Options::delay`](super::Options::delay).
+    /// Every response is delayed by [`Options::delay`](super::Options::delay).
     Slow = "slow",
-    /// The first request to the token endpoint is answered with 503.
+    /// The first request to the token endpoint fails with 503.
     TokenUnavailable = "token-unavailable",
-    /// At the first request to the token endpoint every registration is lost: `invalid_client`.
+    /// The first request to the token endpoint deletes every registration: `invalid_client`.
     ForgetsClients = "forgets-clients",
-    /// Every refresh is refused: `invalid_grant`.
+    /// Every refresh fails: `invalid_grant`.
     DropsRefreshTokens = "drops-refresh-tokens",
-    /// A refresh gives no new refresh token, and the old one stays good.
+    /// A refresh returns no new refresh token, and the old one stays valid.
     NoRotation = "no-rotation",
     /// The token endpoint redirects.
     RedirectsToken = "redirects-token",
-    /// The metadata are no JSON.
+    /// The metadata are not JSON.
     GarbageMetadata = "garbage-metadata",
-    /// The token endpoint answers with what is no JSON.
+    /// The response of the token endpoint is not JSON.
     GarbageToken = "garbage-token",
-    /// The metadata are larger than a client takes.
+    /// The metadata exceed the size limit of a client.
     HugeMetadata = "huge-metadata",
-    /// The response of the token endpoint is larger than a client takes.
+    /// The response of the token endpoint exceeds the size limit of a client.
     HugeToken = "huge-token",
 }
 
@@ -66,8 +66,8 @@ impl std::str::FromStr for Misbehaviour {
     }
 }
 
-/// What is no JSON.
+/// A text that is not JSON.
 pub(super) const GARBAGE: &str = "<html>\u{fffd}{]\0";
 
-/// Larger than any sensible limit.
+/// A size above any sensible limit.
 pub(super) const HUGE: usize = 4 << 20;

@@ -1,12 +1,12 @@
 //! An OAuth authorization server for tests: a value without sockets, clock and randomness.
 //!
-//! [`AuthorizationServer::handle`] takes a request and the time, and gives a response. Whoever has it served over HTTP sends
-//! the response on, after its [delay](Response::delay). Tokens, codes and secrets are made from a seed and a counter: who
-//! does not know the seed cannot guess them, which is enough for a test and for nothing else. Anybody who asks is logged
-//! in, so it must not protect anything of worth.
+//! [`AuthorizationServer::handle`] takes a request and the time, and returns a response. An HTTP driver sends the
+//! response after its [delay](Response::delay). Tokens, codes and secrets derive from a seed and a counter, so they
+//! are unguessable without the seed. That suffices for tests only. Every user is logged in without proof, so the
+//! server must not protect anything of value.
 //!
-//! It has the code grant with PKCE, refresh tokens that rotate, client credentials, dynamic registration (RFC 7591), client
-//! ID metadata documents, access tokens that are JWTs (RFC 9068), and a [`Misbehaviour`] if one is wanted.
+//! It supports the code grant with PKCE, rotating refresh tokens, client credentials, dynamic registration
+//! (RFC 7591), client ID metadata documents, access tokens as JWTs (RFC 9068), and optionally a [`Misbehaviour`].
 
 mod authorize;
 mod clients;
@@ -35,46 +35,46 @@ use self::grants::{Code, Family, RefreshToken};
 
 /// An OAuth authorization server for tests. It owns every code and token that it has issued.
 pub struct AuthorizationServer {
-    /// What it is like. It may be changed between two requests.
+    /// The options. They may change between two requests.
     pub options: Options,
-    /// What it was asked for.
+    /// The number of requests so far.
     pub counts: Counts,
     signer: Signer,
     seed: [u8; 32],
-    /// How many texts were made from the seed.
+    /// The number of texts derived from the seed.
     drawn: u64,
     registered: HashMap<String, Registration>,
     codes: HashMap<String, Code>,
     families: Vec<Family>,
     refresh_tokens: HashMap<String, RefreshToken>,
-    /// Access tokens that have not expired, with the family that each belongs to.
+    /// The access tokens that have not expired, each with its family.
     access_tokens: HashMap<String, (Claims, usize)>,
-    /// A misbehaviour that happens once has happened.
+    /// Whether a one-time misbehaviour has already happened.
     has_misbehaved: bool,
 }
 
-/// How many requests came to each endpoint.
+/// The number of requests per endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// For metadata, wherever they were looked for.
+    /// Requests for metadata, at any path.
     pub metadata: u64,
-    /// To the authorization endpoint.
+    /// Requests to the authorization endpoint.
     pub authorize: u64,
-    /// To the token endpoint.
+    /// Requests to the token endpoint.
     pub token: u64,
-    /// Those of them that were refreshes.
+    /// Refresh requests to the token endpoint.
     pub refresh: u64,
-    /// To the registration endpoint.
+    /// Requests to the registration endpoint.
     pub register: u64,
-    /// For the keys.
+    /// Requests for the key set.
     pub jwks: u64,
-    /// Anywhere else.
+    /// All other requests.
     pub other: u64,
 }
 
 impl AuthorizationServer {
-    /// A server that is like this, signs with this key, and makes its tokens from this seed.
+    /// Creates a server with these options. It signs with this key and derives its tokens from this seed.
     pub fn new(options: Options, signer: Signer, seed: [u8; 32]) -> Self {
         Self {
             options,
@@ -91,7 +91,7 @@ impl AuthorizationServer {
         }
     }
 
-    /// Answers a request at this time, in seconds since the Unix epoch.
+    /// Handles a request at this time, in seconds since the Unix epoch.
     pub fn handle(&mut self, request: &Request, now: u64) -> Response {
         let mut response = self.route(request, now);
         if self.options.misbehaviour == Some(Misbehaviour::Slow) {
@@ -135,29 +135,29 @@ impl AuthorizationServer {
         }
     }
 
-    /// The claims of an access token that this server has issued, if it is still good at this time.
+    /// Returns the claims of an access token that this server has issued, if it is still valid.
     pub fn introspect(&self, token: &str, now: u64) -> Option<&Claims> {
         let (claims, family) = self.access_tokens.get(token)?;
         let is_revoked = self.families.get(*family).is_none_or(|family| family.is_revoked);
         (now < claims.exp && !is_revoked).then_some(claims)
     }
 
-    /// Makes every access token invalid, as an administrator can. Refresh tokens stay.
+    /// Invalidates every access token, like an administrator. Refresh tokens stay valid.
     pub fn revoke_access_tokens(&mut self) {
         self.access_tokens.clear();
     }
 
-    /// Forgets every client that has registered.
+    /// Deletes every registered client.
     pub fn forget_clients(&mut self) {
         self.registered.clear();
     }
 
-    /// How many grants were revoked because a code or a refresh token came a second time.
+    /// Returns the number of grants that were revoked because a code or a refresh token was used twice.
     pub fn revoked_grants(&self) -> usize {
         self.families.iter().filter(|family| family.is_revoked).count()
     }
 
-    /// A text that nobody guesses who does not know the seed. It is another one each time.
+    /// Returns a new text that is unguessable without the seed.
     fn unguessable(&mut self) -> String {
         self.drawn += 1;
         let mut hash = Sha256::new();
@@ -166,12 +166,12 @@ impl AuthorizationServer {
         base64url(&hash.finalize())
     }
 
-    /// Whether this misbehaviour is wanted.
+    /// Whether this misbehaviour is configured.
     fn is(&self, misbehaviour: Misbehaviour) -> bool {
         self.options.misbehaviour == Some(misbehaviour)
     }
 
-    /// Whether this misbehaviour is wanted and has not happened yet.
+    /// Whether this misbehaviour is configured and has not happened yet.
     fn is_once(&mut self, misbehaviour: Misbehaviour) -> bool {
         let is_due = self.is(misbehaviour) && !self.has_misbehaved;
         self.has_misbehaved |= is_due;
@@ -179,7 +179,7 @@ impl AuthorizationServer {
     }
 }
 
-/// Without tokens and keys.
+/// Omits tokens and keys.
 impl std::fmt::Debug for AuthorizationServer {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter

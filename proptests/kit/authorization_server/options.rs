@@ -1,4 +1,4 @@
-//! What a server is like.
+//! The options of a server.
 
 use std::time::Duration;
 
@@ -6,40 +6,40 @@ use mcp_sansio::auth::ClientAuthentication;
 
 use super::Misbehaviour;
 
-/// What a server is like.
+/// The options of a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// The issuer: a URL, with a path or without. The endpoints are below it.
+    /// The issuer: a URL with an optional path. The endpoints are below it.
     pub issuer: String,
-    /// Where the metadata are. Default: at the place of OAuth.
+    /// The location of the metadata. Default: the location of OAuth.
     pub metadata: MetadataPlace,
-    /// Whether the user is asked. Default: they agree without.
+    /// The user's consent. Default: automatic.
     pub consent: Consent,
-    /// Clients that are known beforehand. Default: none.
+    /// The preconfigured clients. Default: none.
     pub clients: Vec<Client>,
-    /// How clients may show who they are. Default: not at all, or by a secret in either way.
+    /// The supported client authentication methods. Default: none, and a secret by either method.
     pub authentication: Vec<ClientAuthentication>,
     /// Whether clients can register. Default true.
     pub registers: bool,
-    /// Whether a client ID can be the URL of a metadata document. The document is not fetched: any `https` URL will do.
-    /// Default true.
+    /// Whether a client id can be the URL of a metadata document. The document is not fetched: any `https` URL is
+    /// accepted. Default true.
     pub takes_metadata_documents: bool,
-    /// The scopes that the metadata name. Default: none.
+    /// The scopes in the metadata. Default: none.
     pub scopes: Vec<String>,
-    /// The scopes that can be granted, `None` if all can.
+    /// The scopes that can be granted; `None` for all.
     pub grantable: Option<Vec<String>>,
-    /// How long access tokens are valid, in seconds. Default 3600.
+    /// The lifetime of access tokens in seconds. Default 3600.
     pub access_token_seconds: u64,
-    /// Whether the code grant gives refresh tokens. Default true.
+    /// Whether the code grant returns refresh tokens. Default true.
     pub issues_refresh_tokens: bool,
-    /// How late responses are with [`Misbehaviour::Slow`]. Default 60 s, which is longer than clients wait.
+    /// The delay of responses with [`Misbehaviour::Slow`]. Default 60 s, which is longer than clients wait.
     pub delay: Duration,
-    /// What the server does wrong. Default: nothing.
+    /// The fault of the server. Default: none.
     pub misbehaviour: Option<Misbehaviour>,
 }
 
-/// Where the metadata of a server are.
+/// The location of a server's metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "these are all places that there are")]
 pub enum MetadataPlace {
@@ -49,41 +49,41 @@ pub enum MetadataPlace {
     OpenId,
     /// `/.well-known/openid-configuration`, after the path of the issuer (OpenID Connect Discovery).
     OpenIdAppended,
-    /// Nowhere.
+    /// No metadata.
     None,
 }
 
-/// Whether the user of a server is asked.
+/// The consent of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "there is nothing else that a user can say")]
 pub enum Consent {
-    /// The user agrees without being asked.
+    /// The user agrees without a question.
     Automatic,
-    /// There is a page with a link for each answer.
+    /// A page contains one link per decision.
     Ask,
-    /// The user denies without being asked.
+    /// The user denies without a question.
     Deny,
 }
 
-/// A client that is known beforehand. It may use every redirect URI that is `https` or leads to this machine.
+/// A preconfigured client. It may use every redirect URI that is `https` or a loopback address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Client {
     /// The client ID.
     pub id: String,
-    /// The secret, for a client that is not public.
+    /// The secret of a confidential client.
     pub secret: Option<String>,
 }
 
 impl Client {
-    /// A client with this ID, and with this secret if it has one.
+    /// Creates a client with this id, and a secret if it has one.
     pub fn new(id: impl Into<String>, secret: Option<&str>) -> Self {
         Self { id: id.into(), secret: secret.map(String::from) }
     }
 }
 
 impl Options {
-    /// A server that does nothing wrong. The issuer is an absolute URL without query and fragment.
+    /// Creates the options of a correct server. The issuer is an absolute URL without query and fragment.
     pub fn new(issuer: impl Into<String>) -> Self {
         Self {
             issuer: issuer.into(),
@@ -106,18 +106,18 @@ impl Options {
         }
     }
 
-    /// The path of the issuer, without a slash at the end.
+    /// Returns the path of the issuer, without a trailing slash.
     pub(super) fn path(&self) -> &str {
         let authority = self.issuer.split_once("://").map_or("", |(_, rest)| rest);
         authority.find('/').map_or("", |at| authority[at..].trim_end_matches('/'))
     }
 
-    /// The URL of an endpoint.
+    /// Returns the URL of an endpoint.
     pub(super) fn endpoint(&self, name: &str) -> String {
         format!("{}/{name}", self.issuer.trim_end_matches('/'))
     }
 
-    /// Whether the metadata are at this path.
+    /// Whether this path is the location of the metadata.
     pub(super) fn is_metadata(&self, path: &str) -> bool {
         let own = self.path();
         let place = match self.metadata {

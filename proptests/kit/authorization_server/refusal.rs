@@ -1,10 +1,10 @@
-//! Errors of OAuth as responses.
+//! OAuth errors as responses.
 
 use serde_json::json;
 
 use super::Response;
 
-/// Why a request is refused (RFC 6749, section 5.2).
+/// An error response to a request (RFC 6749, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     code: &'static str,
@@ -24,7 +24,7 @@ impl Refusal {
         self.description
     }
 
-    /// As an answer to a client itself.
+    /// Converts the error to a direct response to the client.
     pub(super) fn response(self) -> Response {
         let body = json!({ "error": self.code, "error_description": self.description });
         if self.code == "invalid_client" {

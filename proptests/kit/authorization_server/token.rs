@@ -61,7 +61,7 @@ impl AuthorizationServer {
     fn exchange_code(&mut self, client: &Authenticated, form: &Form, now: u64) -> Outcome {
         let code = form.find("code").and_then(|code| self.codes.get_mut(code)).ok_or(NO_CODE)?;
         if let Some(family) = code.family {
-            // Somebody else has seen the code (RFC 6749, section 4.1.2).
+            // A second use means that another party has seen the code (RFC 6749, section 4.1.2).
             self.families[family].is_revoked = true;
             return Err(NO_CODE);
         }
@@ -83,7 +83,8 @@ impl AuthorizationServer {
         Ok(self.issue(family, &grant, self.options.issues_refresh_tokens, now))
     }
 
-    /// A refresh token is good once. One that comes again was stolen, or its thief was first: the family ends.
+    /// Handles a refresh. A refresh token is valid once. A second use means that the token was stolen, so the family
+    /// is revoked.
     fn refresh(&mut self, client: &Authenticated, form: &Form, now: u64) -> Outcome {
         const NO_SCOPE: Refusal = Refusal::new("invalid_scope", "more than was granted");
         let rotates = !self.is(Misbehaviour::NoRotation);
@@ -116,7 +117,7 @@ impl AuthorizationServer {
         Ok(self.issue(family, &grant, rotates, now))
     }
 
-    /// A client acts for itself (RFC 6749, section 4.4).
+    /// Grants a token to a client for itself (RFC 6749, section 4.4).
     fn for_itself(&mut self, client: &Authenticated, form: &Form, now: u64) -> Outcome {
         const PUBLIC: Refusal =
             Refusal::new("unauthorized_client", "a public client cannot do that");

@@ -1,4 +1,4 @@
-//! What must hold at every step.
+//! The invariants of every step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,20 +6,20 @@ use mcp_sansio::auth::{Effect, Fetch, FetchPurpose};
 
 use super::World;
 
-/// What must not get to everybody.
+/// Secrets that must not leak.
 #[derive(Default)]
 pub(super) struct Secrets {
     access: Vec<String>,
-    /// Refresh tokens, each with the endpoint that has issued it.
+    /// Refresh tokens, each with the endpoint that issued it.
     refresh: BTreeMap<String, String>,
-    /// Refresh tokens that a process has replaced by newer ones.
+    /// Refresh tokens that a process has replaced with newer ones.
     replaced: BTreeSet<String>,
     /// States of logins.
     hidden: Vec<String>,
 }
 
-/// An authorization makes at most so many requests: two and three to find the servers, three for registrations and six for
-/// tokens.
+/// The maximum number of requests of one authorization: two and three for discovery, three for registrations and six
+/// for tokens.
 const MOST_REQUESTS: u32 = 14;
 
 impl Secrets {
@@ -31,8 +31,8 @@ impl Secrets {
         self.refresh.insert(token.into(), endpoint.into());
     }
 
-    /// A refresh was answered with this body, and this is what the process has to store now. If the process has taken the
-    /// tokens of the body, and a refresh token is among them, the one that was sent is replaced.
+    /// Records the response body of a refresh, and the state that the process must store afterwards. If the process
+    /// has adopted the tokens of the body, and a refresh token is among them, the sent refresh token is replaced.
     pub(super) fn refreshed(&mut self, fetch: &Fetch, body: &str, saved: &str) {
         let is_taken =
             self.access.iter().any(|token| ends_in(body, token) && ends_in(saved, token));
@@ -48,7 +48,7 @@ impl Secrets {
 }
 
 impl World<'_> {
-    /// What an effect says, and to whom.
+    /// Checks that an effect reveals secrets only to their recipients.
     pub(super) fn check_effect(&self, at: usize, effect: &Effect) {
         let shown = format!("{effect:?}");
         assert!(!shown.contains("SECRET"), "{shown}");
@@ -86,8 +86,9 @@ impl World<'_> {
         }
     }
 
-    /// A refresh token is used by one process at a time. That process has read it under the lock: until then, another one
-    /// may have used it. A login or a logout that another process saves later, without the lock, uses no refresh token.
+    /// Checks that only one process at a time uses a refresh token. The process must have read it under the lock,
+    /// because another one may have used it before. A login or a logout that another process saves later, without the
+    /// lock, uses no refresh token.
     fn check_refresh(&self, at: usize, said: &str) {
         let Some((holder, stored)) = &self.holder else {
             panic!("a refresh token is used without the lock")
@@ -101,7 +102,7 @@ impl World<'_> {
         assert!(!self.secrets.replaced.contains(used), "a refresh token is used again");
     }
 
-    /// What a machine shows, and how long it goes on.
+    /// Checks the debug output of a machine, and that it always makes progress.
     pub(super) fn check(&mut self, at: usize) {
         let busy = self.is_busy(at);
         let process = &mut self.processes[at];
@@ -122,7 +123,7 @@ impl World<'_> {
 }
 
 impl World<'_> {
-    /// Who waits, when a step is over.
+    /// Checks the waiting requests after a step.
     pub(super) fn check_waiting(&self) {
         for (at, process) in self.processes.iter().enumerate() {
             assert_eq!(process.authorizer.waiting(), process.waiting.len());
@@ -132,7 +133,7 @@ impl World<'_> {
     }
 }
 
-/// Whether a text names a token: not as the beginning of another one.
+/// Whether a text contains a token, but not as a prefix of a longer one.
 fn ends_in(text: &str, token: &str) -> bool {
     text.match_indices(token)
         .any(|(at, _)| !text[at + token.len()..].starts_with(|next: char| next.is_ascii_digit()))

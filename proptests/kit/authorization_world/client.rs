@@ -1,4 +1,4 @@
-//! The processes: what they do, and how the world answers.
+//! The client processes: their operations, and the responses of the world.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,20 +17,20 @@ use super::documents::SERVER;
 pub(super) struct Process {
     kind: u64,
     pub(super) authorizer: Authorizer,
-    /// Requests that wait.
+    /// The requests that wait for a permit.
     pub(super) waiting: BTreeSet<RequestKey>,
-    /// Requests to servers that have not been answered.
+    /// The requests to servers without a response.
     fetches: Vec<Fetch>,
     jobs: Vec<Job>,
-    /// The state of the login that is under way.
+    /// The state of the current login.
     state: Option<String>,
-    /// The newest generation that is in the storage for certain.
+    /// The newest generation that is certainly in the storage.
     pub(super) stored: u64,
-    /// How many requests the authorization that is under way has made.
+    /// The number of requests of the current authorization.
     pub(super) asked: u32,
 }
 
-/// Something that the host was asked to do.
+/// A pending request to the host.
 #[derive(Clone)]
 enum Job {
     Prepare(JobId),
@@ -92,7 +92,8 @@ impl Process {
 }
 
 impl World<'_> {
-    /// Does something with a machine, and carries out what it wants. A copy of the machine does the same.
+    /// Performs an operation on a machine and carries out its effects. A copy of the machine must reach the same
+    /// state.
     pub(super) fn act<T>(&mut self, at: usize, act: impl Fn(&mut Authorizer, Instant) -> T) -> T {
         let before = self.processes[at].authorizer.stage();
         let mut copy = self.processes[at].authorizer.clone();
@@ -131,7 +132,8 @@ impl World<'_> {
             Effect::Sign(signing) => process.jobs.push(Job::Sign(signing.job)),
             Effect::Claim { job } => process.jobs.push(Job::Claim(job)),
             Effect::Save(saved) => {
-                // Also while another process holds the lock: a host writes a storage that it cannot lock.
+                // A save happens even while another process holds the lock: a host also writes a storage that it
+                // cannot lock.
                 let stored = self.storage.take().filter(|stored| stored.is_newer_than(&saved));
                 let stored = stored.unwrap_or(saved);
                 process.stored = stored.generation();
@@ -152,7 +154,7 @@ impl World<'_> {
         }
     }
 
-    /// A request to the MCP server.
+    /// Asks for a permit to send a request to the MCP server.
     pub(super) fn ask(&mut self, at: usize) {
         let key = RequestKey(self.number());
         self.processes[at].waiting.insert(key);
@@ -194,7 +196,7 @@ impl World<'_> {
         self.act(at, |authorizer, now| authorizer.challenged(key, challenged, now));
     }
 
-    /// A server, or the host, answers.
+    /// A server or the host responds.
     pub(super) fn serve(&mut self, at: usize) {
         if let Some(job) = self.processes[at].jobs.pop() {
             return self.do_job(at, job);
@@ -211,7 +213,7 @@ impl World<'_> {
             self.secrets.refreshed(&fetch, &body, saved.expose());
         }
         if self.choices.one_in(8) {
-            // An answer that comes twice.
+            // A duplicate response.
             self.act(at, |authorizer, now| {
                 authorizer.fetched(fetch.job, FetchedResponse::new(200, b"{}"), now);
             });
@@ -262,7 +264,7 @@ impl World<'_> {
         });
     }
 
-    /// The browser comes back, or something that says that it is the browser.
+    /// The browser returns, or an impostor does.
     pub(super) fn come_back(&mut self, at: usize) {
         let Some(state) = self.processes[at].state.clone() else { return };
         let code = format!("SECRET-code-{}", self.number());
@@ -283,7 +285,7 @@ impl World<'_> {
         assert!(!is_evil || redirected != Redirected::Accepted, "another issuer is believed");
     }
 
-    /// A request to a server comes to nothing.
+    /// A request to a server fails.
     pub(super) fn fail(&mut self, at: usize) {
         let Some(fetch) = self.processes[at].fetches.pop() else { return };
         let all =
@@ -300,20 +302,20 @@ impl World<'_> {
         }
     }
 
-    /// The process ends at once, and another one begins with what is stored.
+    /// The process dies, and a new one starts from the storage.
     pub(super) fn restart(&mut self, at: usize) {
         if !self.choices.one_in(4) {
             return;
         }
         if self.is_holder(at) {
-            // The system lets go for it.
+            // The operating system releases the lock.
             self.holder = None;
         }
         self.processes[at] = Process::new(self.processes[at].kind);
         self.look_into_storage(at);
     }
 
-    /// What another process has stored is taken over.
+    /// Restores the state that another process has stored.
     pub(super) fn look_into_storage(&mut self, at: usize) {
         let Some(stored) = self.storage.clone() else { return };
         self.processes[at].stored = self.processes[at].stored.max(stored.generation());
@@ -324,7 +326,7 @@ impl World<'_> {
         self.holder.as_ref().is_some_and(|(holder, _)| *holder == at)
     }
 
-    /// Whether an authorization is under way.
+    /// Whether an authorization is in progress.
     pub(super) fn is_busy(&self, at: usize) -> bool {
         self.processes[at].authorizer.stage() != Stage::Idle
     }

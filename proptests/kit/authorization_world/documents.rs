@@ -1,4 +1,4 @@
-//! What servers answer: mostly what they should.
+//! The responses of the servers, most of them correct.
 
 use mcp_sansio::auth::{Fetch, FetchPurpose};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ const EVIL: &str = "https://evil.example";
 const ISSUERS: [&str; 2] = ["https://as.example", "https://two.example"];
 
 impl World<'_> {
-    /// The response to a request: in one of six cases it is not what it should be.
+    /// Returns the response to a request. One in six is wrong.
     pub(super) fn response(&mut self, fetch: &Fetch) -> (u16, String) {
         if self.choices.one_in(6) {
             return self.nonsense(fetch.purpose);
@@ -48,7 +48,7 @@ impl World<'_> {
         json!({ "resource": SERVER, "authorization_servers": [issuer], "scopes_supported": scopes })
     }
 
-    /// The metadata of the issuer whose place this is. It does not always take registrations.
+    /// Returns the metadata of the issuer of this URL. Only some servers offer registration.
     fn server(&mut self, url: &str) -> Value {
         let origin = url.split("/.well-known").next().unwrap_or_default();
         let mut server = json!({
@@ -81,7 +81,7 @@ impl World<'_> {
         tokens
     }
 
-    /// What a server answers that is out of order, or means harm.
+    /// Returns an invalid or malicious response.
     fn nonsense(&mut self, purpose: FetchPurpose) -> (u16, String) {
         let evil = [
             json!({ "resource": EVIL, "authorization_servers": [EVIL] }),

@@ -1,6 +1,5 @@
-//! Clients that need tokens, in one world with servers that are flaky, slow, lying or hostile, with users who come back
-//! or do not, with a storage that the clients share, and with restarts at any moment. What must hold at every step is in
-//! the file `checks.rs`.
+//! A world of clients that need tokens. Its servers are flaky, slow, lying or hostile, and its users may not return.
+//! The clients share a storage and restart at any moment. The file `checks.rs` contains the invariants of every step.
 
 mod checks;
 mod client;
@@ -16,16 +15,16 @@ use mcp_sansio::testing::Choices;
 use checks::Secrets;
 use client::Process;
 
-/// What has been seen in worlds: every move from stage to stage.
+/// The transitions between stages that occurred in worlds.
 pub type Moves = BTreeSet<(Stage, Stage)>;
 
-/// Everything in a world.
+/// The whole world.
 pub struct World<'c> {
     choices: &'c mut Choices,
     now: Instant,
     processes: Vec<Process>,
     storage: Option<Saved>,
-    /// The process that holds the storage, and what it has read there.
+    /// The process that holds the storage lock, and the state that it has read there.
     holder: Option<(usize, Option<Saved>)>,
     secrets: Secrets,
     numbers: u64,
@@ -33,11 +32,11 @@ pub struct World<'c> {
 }
 
 impl<'c> World<'c> {
-    /// Plays a world out, and gives what has been seen.
+    /// Runs a world and returns its transitions.
     ///
     /// # Panics
     ///
-    /// If a promise is broken.
+    /// Panics if a promise is broken.
     pub fn play(choices: &'c mut Choices) -> Moves {
         let count = 1 + choices.below(2);
         let kind = choices.below(12);
@@ -63,7 +62,7 @@ impl<'c> World<'c> {
         world.moves
     }
 
-    /// A number that has not been given before.
+    /// Returns a new number.
     fn number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
@@ -94,7 +93,7 @@ impl<'c> World<'c> {
         }
     }
 
-    /// Nothing comes any more: everything ends by itself.
+    /// Without further input, everything must end through timeouts.
     fn end(&mut self) {
         for _ in 0..50 {
             let due = |process: &Process| process.authorizer.poll_timeout();

@@ -1,4 +1,4 @@
-//! What can be done between a client and a server, and how it is done.
+//! The operations between a client and a server, and their execution.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use serde_json::json;
 
 use super::small::Small;
 
-/// How often something may be done, by its kind.
+/// The maximum number of operations of each kind.
 pub(super) type Budget = &'static [(&'static str, u8)];
 
-/// Something that somebody does on its own account.
+/// An operation of an application, the transport or the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(
     missing_docs,
@@ -47,7 +47,7 @@ pub(super) enum Deed {
 }
 
 impl Deed {
-    /// Which deed of the budget this is.
+    /// Returns the kind of the operation, for the budget.
     pub(super) const fn kind(&self) -> &'static str {
         match self {
             Self::Connect => "connect",
@@ -75,7 +75,7 @@ impl Deed {
 }
 
 impl Small {
-    /// Does it.
+    /// Performs an operation.
     pub(super) fn act_out(&mut self, deed: Deed) -> Result<(), Broken> {
         match deed {
             Deed::Connect
@@ -171,7 +171,7 @@ impl Small {
                 let result = json!({"content": []});
                 server.respond(id, &result, out).map_or(Ok(()), |()| theirs.answered(id))
             }
-            // A subscription is ended by an answer without anything in it.
+            // An empty result ends a subscription.
             Deed::Answer(id) => {
                 server.respond(id, &(), out).map_or(Ok(()), |()| theirs.answered(id))
             }

@@ -1,4 +1,4 @@
-//! Small worlds, everything that can happen in them, in every order, on the real machines.
+//! Exhaustive exploration of small worlds on the real machines: every possible event, in every order.
 
 mod deeds;
 mod negotiation;
@@ -14,24 +14,24 @@ use deeds::Budget;
 use negotiation::Negotiating;
 use small::Small;
 
-/// How many states a world may have.
+/// The maximum number of states of a world.
 const MOST: usize = 5_000_000;
 
 /// A small world.
 pub struct Scenario {
-    /// What can happen in it.
+    /// A description of its possible events.
     pub name: String,
-    /// Whether it has so few states that a build without optimisations goes through them in seconds.
+    /// Whether an unoptimized build explores all states in seconds.
     pub is_quick: bool,
     explore: Box<dyn Fn() -> Result<Explored, String>>,
 }
 
 impl Scenario {
-    /// Goes through all of it.
+    /// Explores all states.
     ///
     /// # Errors
     ///
-    /// A shortest way to something that should not be.
+    /// Returns a shortest path to a violation.
     pub fn explore(&self) -> Result<Explored, String> {
         (self.explore)()
     }
@@ -53,7 +53,7 @@ impl fmt::Debug for Scenario {
     }
 }
 
-/// What can happen between a client and a server that are connected, and how often.
+/// The possible operations between a connected client and server, with their budgets.
 const WORLDS: [(&str, bool, Budget); 8] = [
     (
         "a request with progress, cancellation, timeout and a break",
@@ -137,21 +137,21 @@ const WORLDS: [(&str, bool, Budget); 8] = [
     ),
 ];
 
-/// Requests with one id, one of them no message, and its cancellation.
+/// Two requests with the same id, the second of them invalid, and the cancellation of that id.
 const TWINS: [&str; 3] = [
     r#"{"jsonrpc":"2.0","id":"a","method":"tools/list"}"#,
     r#"{"jsonrpc":"2.0","id":"a","method":3}"#,
     r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}"#,
 ];
 
-/// The same without a session.
+/// The same messages in the modern era.
 const TWINS_ALONE: [&str; 3] = [
     r#"{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#,
     TWINS[1],
     TWINS[2],
 ];
 
-/// Every small world there is.
+/// Returns all small worlds.
 pub fn scenarios() -> Vec<Scenario> {
     let eras = [
         ("sessions", RevisionSet::LEGACY, &TWINS),
@@ -180,7 +180,7 @@ fn connected(revisions: RevisionSet, budget: Budget, forged: &'static [&'static 
     Small::new(client, server, budget, forged).connected()
 }
 
-/// A client that opens a connection, to a server that answers in every way or not at all.
+/// A connecting client, and a server that responds in every way or not at all.
 fn negotiations() -> impl Iterator<Item = Scenario> {
     let (legacy, modern) = (Revision::V2025_11_25, Revision::V2026_07_28);
     let clients = [

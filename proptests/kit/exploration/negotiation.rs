@@ -1,4 +1,4 @@
-//! A client that opens a connection, to a server that answers in every way, at any time, or not at all.
+//! A connecting client, and a server that responds in every way, at any time, or not at all.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use mcp_sansio::{
 
 use crate::config;
 
-/// What a server can say to `server/discover`; the id goes in front.
+/// The responses to `server/discover`, without their id.
 const DISCOVERIES: [&str; 8] = [
     r#""result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#,
     r#""result":{"resultType":"complete","supportedVersions":["2999-01-01"],"capabilities":{}}"#,
@@ -23,7 +23,7 @@ const DISCOVERIES: [&str; 8] = [
     r#""error":{"code":-32022,"message":"m","data":{"supported":["2025-11-25"],"requested":"x"}}"#,
 ];
 
-/// What it can say to `initialize`.
+/// The responses to `initialize`, without their id.
 const OPENINGS: [&str; 5] = [
     r#""result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#,
     r#""result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#,
@@ -32,7 +32,7 @@ const OPENINGS: [&str; 5] = [
     r#""error":{"code":-32600,"message":"m"}"#,
 ];
 
-/// What can happen.
+/// A possible event.
 #[derive(Clone, Debug)]
 pub(super) enum Action {
     Send,
@@ -43,14 +43,14 @@ pub(super) enum Action {
     Break,
 }
 
-/// A client, and what is known of it.
+/// A client and its observed history.
 #[derive(Clone, Debug)]
 pub(super) struct Negotiating {
     client: Client,
     out: Outbox,
     now: Instant,
     monitor: Monitor,
-    /// What the server has been asked: the id, and whether it is the probe.
+    /// The requests to the server: the id, and whether the request is the probe.
     asked: Vec<(String, bool)>,
     answers: u8,
     waits: u8,
@@ -61,7 +61,7 @@ pub(super) struct Negotiating {
 }
 
 impl Negotiating {
-    /// One that has begun.
+    /// Creates a client that has begun to connect.
     pub(super) fn new(revisions: RevisionSet, known: Option<Revision>, probe: bool) -> Self {
         let mut config = config::client_of_both_eras();
         (config.revisions, config.known, config.probe) = (revisions, known, probe);
@@ -173,7 +173,7 @@ impl World for Negotiating {
         self.monitor.check(&self.client, self.now).map_err(|broken| broken.to_string())
     }
 
-    /// Everything is over, because the connection is broken; one of both has been said.
+    /// Checks that the broken connection is closed, and that the client has reported success or failure.
     fn end(&self) -> Result<(), String> {
         self.monitor.settled(&self.client, self.now).map_err(|broken| broken.to_string())?;
         if !self.monitor.is_closed() {

@@ -1,4 +1,4 @@
-//! A client and a server between which little can happen, but all of that.
+//! A client and a server with few possible events, all of which are explored.
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -15,29 +15,29 @@ use mcp_sansio::{
 
 use super::deeds::{Budget, Deed};
 
-/// What can happen next.
+/// A possible event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Somebody does something.
+    /// An operation from the budget.
     Do(Deed),
-    /// What a side has written leaves it.
+    /// The messages of an outbox enter the link.
     Send {
-        /// Towards the server.
+        /// Whether the messages go to the server.
         up: bool,
     },
     /// The next message arrives.
     Deliver {
-        /// Towards the server.
+        /// Whether the message goes to the server.
         up: bool,
     },
-    /// A side does the next thing that is due.
+    /// A side handles its next due timeout.
     Settle {
-        /// The client.
+        /// Whether the client handles it, rather than the server.
         client: bool,
     },
 }
 
-/// Both sides.
+/// Both sides, and the links between them.
 #[derive(Clone, Debug)]
 pub(super) struct Small {
     pub(super) client: Client,
@@ -52,13 +52,13 @@ pub(super) struct Small {
     pub(super) requests: BTreeMap<IncomingId, Request<'static>>,
     pub(super) tasks: Tasks,
     pub(super) begun: u32,
-    /// How often each deed of the budget may still be done.
+    /// The remaining budget of each kind of operation.
     left: Vec<(&'static str, u8)>,
     forged: &'static [&'static str],
 }
 
 impl Small {
-    /// Both at the start of a connection. What may be forged goes to the server.
+    /// Creates both sides before they connect. The forged messages go to the server.
     pub(super) fn new(
         client: ClientConfig,
         server: ServerConfig,
@@ -85,7 +85,7 @@ impl Small {
         }
     }
 
-    /// The connection is open, and nothing is on the way.
+    /// Opens the connection and delivers all messages.
     pub(super) fn connected(mut self) -> Self {
         self.client.connect(self.now, &mut self.client_out).unwrap();
         for _ in 0..10 {
@@ -103,7 +103,7 @@ impl Small {
         self
     }
 
-    /// Everything that could be done, whatever the budget says.
+    /// Returns all possible operations, regardless of the budget.
     fn deeds(&self) -> Vec<Deed> {
         let mut deeds = vec![Deed::Connect, Deed::Call, Deed::CallForTask, Deed::Subscribe];
         deeds.extend(self.ours.calls().map(Deed::Cancel));
@@ -240,7 +240,7 @@ impl Small {
         Ok(())
     }
 
-    /// Subscriptions that the machine has made by itself.
+    /// Registers the subscriptions that the machine has made by itself.
     fn adopt(&mut self) -> Result<(), Broken> {
         let Self { client, ours, .. } = self;
         client.subscriptions().try_for_each(|call| {
@@ -248,7 +248,7 @@ impl Small {
         })
     }
 
-    /// Requests that the machine has answered for its tasks.
+    /// Registers the responses that the machine has sent for its tasks.
     fn catch_up(&mut self) -> Result<(), Broken> {
         let Self { server, server_out: out, theirs, requests, .. } = self;
         let open: Vec<IncomingId> = server.open_requests().collect();
@@ -262,11 +262,11 @@ impl Small {
         Ok(())
     }
 
-    /// What is wrong with an end, if something is.
+    /// Checks that everything has ended properly.
     fn is_well_ended(&self) -> Result<(), Broken> {
         self.ours.settled(&self.client, self.now)?;
         self.theirs.settled(&self.server, self.now)?;
-        // With a broken transport, whatever has not ended does.
+        // A broken transport must end everything that is still open.
         let mut last = self.clone();
         last.act_out(Deed::Break)?;
         for client in [true, false] {
@@ -286,7 +286,7 @@ impl testing::World for Small {
 
     fn actions(&self) -> Vec<Action> {
         let mut actions = Vec::new();
-        // What is due is done before anything else is begun, in either order.
+        // Due timeouts are explored first, in either order.
         for client in [true, false] {
             if self.is_due(client) {
                 actions.push(Action::Settle { client });

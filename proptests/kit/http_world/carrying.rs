@@ -1,4 +1,4 @@
-//! What is between the two: requests on their way, and responses.
+//! The requests and responses in transit between the client and the server.
 
 use mcp_sansio::Frames;
 use mcp_sansio::http::{
@@ -10,24 +10,24 @@ use mcp_sansio::testing::WorkMeter;
 use super::HttpWorld;
 use super::checks::Spoken;
 
-/// A request of HTTP and its response.
+/// An HTTP request and its response.
 pub(super) struct Carried {
     pub(super) number: ExchangeNumber,
-    /// Until it reaches the server.
+    /// The request until it reaches the server.
     request: Option<HttpRequest>,
     exchange: Option<HttpExchange>,
-    /// The head of the response, until the client has it.
+    /// The head of the response until it reaches the client.
     head: Option<(u16, Vec<(String, String)>)>,
-    /// Bytes of the body on their way.
+    /// The bytes of the body in transit.
     bytes: Vec<u8>,
-    /// The server has said everything.
+    /// Whether the server has sent the complete response.
     is_complete: bool,
     reader: Option<ResponseReader>,
     spoken: Spoken,
 }
 
 impl HttpWorld {
-    /// Does what the client wants to do with HTTP.
+    /// Carries out the HTTP actions of the client.
     pub(super) fn act(&mut self) -> Result<(), String> {
         while let Some(action) = self.transport.poll_action(self.now) {
             match action {
@@ -78,7 +78,7 @@ impl HttpWorld {
         Ok(())
     }
 
-    /// The client does not read any more.
+    /// Removes an exchange that the client no longer reads.
     fn drop_carried(&mut self, at: usize) -> Result<(), String> {
         let carried = self.carried.remove(at);
         if let Some(exchange) = carried.exchange {
@@ -207,7 +207,7 @@ impl HttpWorld {
             return Ok(());
         };
         if reader.is_done() {
-            // What else comes is nobody's business, and the end of it is the end of the exchange.
+            // The rest of the body is ignored, and its end ends the exchange.
             _ = self.transport.end(&mut reader, self.now);
             return self.drop_carried(at);
         }
@@ -229,7 +229,7 @@ impl HttpWorld {
         arrived.map_or(Ok(()), |arrived| Self::arrived(arrived, self))
     }
 
-    /// Has everything arrive that is on its way, until nothing happens any more.
+    /// Delivers everything in transit until nothing changes.
     pub(super) fn settle(&mut self) -> Result<(), String> {
         for _ in 0..10_000 {
             let before = (self.trace.len(), self.carried.len());
@@ -266,7 +266,7 @@ impl Carried {
         self.head = Some((reply.status, fields.collect()));
         self.bytes = reply.body;
         self.is_complete = true;
-        // Even what is empty has an end to be told of.
+        // The end of an empty body must also be delivered.
     }
 }
 

@@ -1,13 +1,13 @@
-//! What has to hold of what goes over the wire.
+//! The invariants of the traffic on the wire.
 
 use mcp_sansio::http::{Content, HttpRequest, ResponsePart, SseDecoder};
 use serde_json::Value;
 
 use super::HttpWorld;
 
-/// What a response has said so far.
+/// The response so far.
 pub(super) struct Spoken {
-    /// The id of the request that it answers.
+    /// The id of the request of this response.
     id: Option<Value>,
     stands_alone: bool,
     is_get: bool,
@@ -36,7 +36,7 @@ impl Spoken {
         }
     }
 
-    /// A part of the response: once a head, then a body, then the end.
+    /// Checks a part of the response: one head, then a body, then the end.
     pub(super) fn part(&mut self, part: ResponsePart, said: &str) -> Result<(), String> {
         if self.is_over {
             return Err("order: something comes after the end".into());
@@ -99,7 +99,7 @@ impl Spoken {
 }
 
 impl HttpWorld {
-    /// What a client sends has what it needs and nothing that does not belong there.
+    /// Checks that a client's request has the required fields and no misplaced ones.
     pub(super) fn check_request(&self, request: &HttpRequest) -> Result<(), String> {
         let has =
             |name: &str| request.headers.iter().any(|(one, _)| one.eq_ignore_ascii_case(name));

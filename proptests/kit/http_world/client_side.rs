@@ -55,7 +55,7 @@ impl HttpWorld {
                 let Some(index) = which.checked_rem(self.asked.len() as u64) else { return Ok(()) };
                 let id = self.asked.remove(index as usize);
                 let answer = ElicitResult::accept(Raw::from_serialize(&json!({})).unwrap());
-                // It may not be wanted any more.
+                // The request may already be over.
                 _ = self.client.respond(id, &answer, transport);
             }
             _ => {}
@@ -63,7 +63,7 @@ impl HttpWorld {
         Ok(())
     }
 
-    /// A call has its outcome, which is the only one.
+    /// Records the outcome of a call, which must be its only one.
     pub(super) fn ended(&mut self, call: CallId) -> Result<(), String> {
         match self.calls.get_mut(&call) {
             Some(ended) if !*ended => *ended = true,
@@ -81,7 +81,7 @@ impl HttpWorld {
             ClientEvent::CallEnded(ended) => self.ended(ended.call),
             ClientEvent::Subscription(update) => match update.news {
                 SubscriptionNews::Ended(_) => self.ended(update.call),
-                // Nobody asked for it again but the client, in the session that came after the lost one.
+                // The client has resubscribed by itself in the session that replaces the lost one.
                 SubscriptionNews::Granted { .. } if update.call.connection().get() != 0 => {
                     self.calls.entry(update.call).or_insert(false);
                     Ok(())
@@ -100,7 +100,7 @@ impl HttpWorld {
         }
     }
 
-    /// Hands what has come of an exchange to the machine.
+    /// Passes the received parts of an exchange to the machine.
     pub(super) fn arrived(arrived: Arrived<'_>, world: &mut Self) -> Result<(), String> {
         let now = world.now;
         match arrived {
@@ -124,7 +124,7 @@ impl HttpWorld {
         Ok(())
     }
 
-    /// Another session is asked for in place of the one that was lost.
+    /// Opens a new session in place of the lost one.
     fn renew(&mut self) -> Result<(), String> {
         self.note(format_args!("session lost"));
         let was_connected = self.client.was_connected();
@@ -144,7 +144,7 @@ impl HttpWorld {
         self.client.connect(self.now, &mut self.transport).map_err(|error| error.to_string())
     }
 
-    /// Does what time has brought about, on both sides.
+    /// Handles the due timeouts of both sides.
     pub(super) fn elapse(&mut self) -> Result<(), String> {
         while let Some(event) = self.client.handle_timeout(self.now, &mut self.transport) {
             self.client_saw(Some(event))?;
@@ -158,7 +158,7 @@ impl HttpWorld {
         Err("endless: time never passes".into())
     }
 
-    /// Everything ends, and nothing is left behind.
+    /// Ends everything, and checks that nothing is left.
     pub(super) fn finish(&mut self) -> Result<(), String> {
         self.client.shut_down(std::time::Duration::ZERO, self.now);
         self.elapse()?;
@@ -168,7 +168,7 @@ impl HttpWorld {
         }
         for (number, request) in std::mem::take(&mut self.open) {
             self.http.with(number, self.now, |server, out| {
-                // It may not be wanted any more.
+                // The request may already be over.
                 _ = server.respond(request.id, &json!({ "content": [] }), out);
             });
         }

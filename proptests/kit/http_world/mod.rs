@@ -1,5 +1,5 @@
-//! A client and a server with HTTP between them: requests and responses that are delivered late, in pieces, in any
-//! order or not at all, and what has to hold whatever happens.
+//! A client and a server connected by HTTP. Requests and responses are delayed, split, reordered or lost. The
+//! invariants must hold throughout.
 
 mod carrying;
 mod checks;
@@ -28,32 +28,32 @@ use mcp_sansio::{
 use carrying::Carried;
 use strangers::PRINCIPALS;
 
-/// Something that happens. The numbers say to which of those that there are.
+/// A step of a schedule. Each number selects one of the candidates modulo their count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
     /// The client calls a tool.
     Call {
-        /// It wants to hear how far that is.
+        /// Whether the call asks for progress notifications.
         progress: bool,
     },
     /// The client lists tools.
     List,
-    /// The client asks to be told of changes.
+    /// The client subscribes to changes.
     Subscribe,
-    /// The client takes a call back.
+    /// The client cancels a call.
     Cancel(u64),
-    /// The client answers what it was asked.
+    /// The client responds to a request of the server.
     Give(u64),
-    /// The server answers.
+    /// The server responds.
     Answer(u64),
-    /// The server refuses.
+    /// The server responds with an error.
     Reject(u64),
     /// The server reports progress.
     Report(u64),
-    /// The server asks the client something before it answers.
+    /// The server asks the client for input before it responds.
     Ask(u64),
-    /// The server says that a list has changed, on every connection.
+    /// The server announces a changed list on every connection.
     Change,
     /// The server ends a response early.
     Close(u64),
@@ -61,15 +61,15 @@ pub enum Step {
     Request(u64),
     /// The server sends the next part of a response.
     Respond(u64),
-    /// So many bytes of a response reach the client.
+    /// Some bytes of a response reach the client.
     Deliver(u64, u64),
     /// A connection breaks.
     Break(u64),
     /// Time passes, in milliseconds.
     Pass(u64),
-    /// Somebody else sends what the client has sent in its session.
+    /// A stranger replays a request of the client's session.
     Intrude(u64),
-    /// Everything on the way arrives.
+    /// Everything in transit arrives.
     Settle,
 }
 
@@ -100,14 +100,14 @@ impl Step {
     }
 }
 
-/// How both sides are configured.
+/// The configuration of both sides.
 #[derive(Clone, Debug)]
 pub struct Setup {
     client: ClientConfig,
     server: ServerConfig,
     http: HttpServerConfig,
     one_stream: OneStream,
-    /// Who the client is.
+    /// The principal of the client.
     principal: Principal,
 }
 
@@ -115,7 +115,7 @@ impl Setup {
     fn choose(choices: &mut Choices) -> Self {
         let mut client = ClientConfig::new("client", "1");
         let one = Revision::ALL.get(choices.below(5) as usize).copied().unwrap();
-        // The first revision has a transport of its own, which is for other tests.
+        // The first revision has its own transport, which other tests cover.
         let one = if one == Revision::V2024_11_05 { Revision::V2025_11_25 } else { one };
         client.revisions = match choices.below(3) {
             0 => RevisionSet::ALL,
@@ -144,7 +144,7 @@ impl Setup {
     }
 }
 
-/// Both sides, and everything between them.
+/// Both sides, and the traffic between them.
 pub struct HttpWorld {
     pub(self) http: HttpServer,
     pub(self) client: Client,
@@ -156,9 +156,9 @@ pub struct HttpWorld {
     pub(self) carried: Vec<Carried>,
     /// The calls of the client, and whether each has ended.
     pub(self) calls: BTreeMap<CallId, bool>,
-    /// What the client was asked and has not answered.
+    /// The open requests of the server to the client.
     pub(self) asked: Vec<IncomingId>,
-    /// What the server was asked and has not answered.
+    /// The open requests of the client to the server.
     pub(self) open: Vec<(ConnectionNumber, mcp_sansio::Request<'static>)>,
     pub(self) sessions: u64,
     pub(self) trace: Vec<String>,
@@ -166,17 +166,17 @@ pub struct HttpWorld {
     events: u64,
 }
 
-/// A run that kept every promise.
+/// A run without a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpTrial {
-    /// How many events there were.
+    /// The number of events.
     pub events: u64,
-    /// What happened.
+    /// The digest of the run.
     pub digest: Digest,
 }
 
-/// A run that did not.
+/// A run with a violation.
 #[derive(Clone, Debug)]
 pub struct HttpFailure {
     setup: String,
@@ -186,11 +186,11 @@ pub struct HttpFailure {
 }
 
 impl HttpTrial {
-    /// Has happen what these choices stand for, in so many steps.
+    /// Runs a random schedule of at most `steps` steps.
     ///
     /// # Errors
     ///
-    /// Something does not hold. The schedule has been made shorter.
+    /// Returns the broken invariant with a minimized schedule.
     pub fn run(choices: &mut Choices, steps: usize) -> Result<Self, Box<HttpFailure>> {
         let setup = Setup::choose(choices);
         let mut schedule = Vec::new();
@@ -204,7 +204,7 @@ impl HttpTrial {
     }
 }
 
-/// What these choices have happen, a line each.
+/// Runs a random schedule and returns its trace, one line per event.
 pub fn trace(choices: &mut Choices, steps: usize) -> Vec<String> {
     let setup = Setup::choose(choices);
     let schedule: Vec<Step> = (0..steps).map(|_| Step::choose(choices)).collect();
@@ -227,7 +227,7 @@ fn once(setup: &Setup, steps: &[Step]) -> (Vec<String>, Result<HttpTrial, String
     (world.trace, done.map(|()| trial))
 }
 
-/// Leaves out steps for as long as the same thing is broken.
+/// Removes steps as long as the same invariant is broken.
 fn shrink(setup: &Setup, mut steps: Vec<Step>, mut broken: String) -> Box<HttpFailure> {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
@@ -277,14 +277,15 @@ impl HttpWorld {
         }
     }
 
-    /// Notes a line, in which there are no names of this crate.
+    /// Records a line without identifiers of this crate.
     pub(self) fn note(&mut self, what: fmt::Arguments<'_>) {
         let line = what.to_string();
         self.digest.write(line.as_bytes());
         self.noted(line);
     }
 
-    /// Notes a line about something of this crate. The digest takes in the hash of that, of which no name is a part.
+    /// Records a line about a value of this crate. The digest covers the value's hash, which does not depend on
+    /// identifiers.
     pub(self) fn note_value(&mut self, line: fmt::Arguments<'_>, value: &impl Hash) {
         value.hash(&mut self.digest);
         self.noted(line.to_string());

@@ -38,7 +38,7 @@ impl HttpWorld {
             let numbers: Vec<ConnectionNumber> = self.http.connections().collect();
             for number in numbers {
                 self.http.with(number, now, |server, out| {
-                    // Not everybody wants to know.
+                    // Some clients are not subscribed to the change.
                     _ = server.list_changed(ChangedList::Tools, out);
                 });
             }

@@ -1,4 +1,4 @@
-//! Who the client is, and those who would like to be.
+//! The identity of the client, and impostors.
 
 use mcp_sansio::http::{Accepted, Headers, HttpRequest, RequestHead, RequestSource, name};
 use mcp_sansio::request::Requestor;
@@ -6,16 +6,16 @@ use mcp_sansio::{Era, Principal, Request};
 
 use super::HttpWorld;
 
-/// How many principals there are, nobody who is known among them.
+/// The number of principals, including the unknown one.
 pub(super) const PRINCIPALS: u64 = 3;
 
 impl HttpWorld {
-    /// Who sends the requests of the client.
+    /// Returns the source of the client's requests.
     pub(super) fn source(&self) -> RequestSource {
         RequestSource::from(self.principal)
     }
 
-    /// Notes a request that names a session, for strangers to try.
+    /// Keeps a request that names a session, for strangers to replay.
     pub(super) fn overheard(&mut self, request: &HttpRequest) {
         let mut names = request.headers.iter().map(|(name, _)| name);
         if names.any(|one| one.eq_ignore_ascii_case(name::SESSION_ID)) {
@@ -23,7 +23,7 @@ impl HttpWorld {
         }
     }
 
-    /// A request that reaches the application is that of its sender.
+    /// Checks that a request at the application carries the identity of its sender.
     pub(super) fn check_owner(&self, request: &Request<'_>) -> Result<(), String> {
         let context = request.context;
         let is_known = self.principal != Principal::default();
@@ -39,7 +39,7 @@ impl HttpWorld {
         Err(format!("owner: {:?} came from {:?}", self.principal, context.requestor))
     }
 
-    /// Somebody else sends what the client has sent in its session.
+    /// A stranger replays a request of the client's session.
     pub(super) fn intrude(&mut self, which: u64) -> Result<(), String> {
         let Some(request) = self.named.clone() else { return Ok(()) };
         let stranger =
@@ -59,7 +59,7 @@ impl HttpWorld {
             }
             Ok(Accepted::End { session }) => self.http.end(session, stranger, now).map(|_| ()),
             Ok(_) => return Err("unknown admission".into()),
-            // So is the client itself.
+            // The client's own request would be refused as well.
             Err(_) => return Ok(()),
         };
         self.note_value(

@@ -1,5 +1,5 @@
-//! The value of `WWW-Authenticate`, read by its grammar, every way that the grammar allows
-//! ([RFC 9110, section 11.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1)).
+//! A reference parser of `WWW-Authenticate` that tries every reading that the grammar allows ([RFC 9110, section
+//! 11.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1)).
 
 mod check;
 mod written;
@@ -9,50 +9,50 @@ use std::collections::BTreeMap;
 pub use self::check::check;
 pub use self::written::written;
 
-/// A challenge. It has either a `token68` or parameters, or neither.
+/// A challenge. It has a `token68`, parameters, or neither.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Challenge {
-    /// The scheme as it was written.
+    /// The scheme in its original case.
     pub scheme: String,
-    /// The one value of schemes such as Negotiate, with its padding.
+    /// The single value of schemes such as Negotiate, with its padding.
     pub token68: Option<String>,
-    /// Names in lower case, and values without quotes and escapes, in the order of the text.
+    /// Lower-case names, and values without quotes and escapes, in the order of the text.
     pub params: Vec<(String, String)>,
 }
 
 impl Challenge {
-    /// A scheme alone.
+    /// Creates a challenge that is only a scheme.
     pub fn new(scheme: &str) -> Self {
         Self { scheme: scheme.into(), token68: None, params: Vec::new() }
     }
 
-    /// A scheme with its only value.
+    /// Creates a challenge with a single value.
     pub fn with_token68(scheme: &str, token68: &str) -> Self {
         Self { token68: Some(token68.into()), ..Self::new(scheme) }
     }
 
-    /// A scheme with parameters.
+    /// Creates a challenge with parameters.
     pub fn with_params(scheme: &str, params: &[(&str, &str)]) -> Self {
         let params = params.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         Self { params: params.collect(), ..Self::new(scheme) }
     }
 }
 
-/// The challenges of all fields of a response, in their order. `None` if the grammar does not allow the text.
+/// Returns the challenges of all fields of a response, in order. `None` if the grammar does not allow the text.
 ///
-/// Several fields are one list, as if their values stood in one field with commas between them.
+/// Several fields form one list, as if their values were joined with commas.
 ///
 /// # Panics
 ///
-/// If the grammar allows two readings that differ, which would be an error of this function.
+/// Panics if the grammar allows two different readings, which would be a bug of this function.
 pub fn challenges(fields: &[&str]) -> Option<Vec<Challenge>> {
     let values: Vec<&str> = fields.iter().map(|value| value.trim_matches([' ', '\t'])).collect();
     let text: Vec<char> = values.join(", ").chars().collect();
     element(&text, 0, &mut BTreeMap::new())
 }
 
-/// What the list is from here to its end, if it is a list. Known answers are kept.
+/// The memoized parse results of the rest of the list, by start position.
 type Rest = BTreeMap<usize, Option<Vec<Challenge>>>;
 
 /// `[ challenge ] *( OWS "," OWS [ challenge ] )`: an element may be empty.
@@ -71,7 +71,7 @@ fn element(text: &[char], at: usize, known: &mut Rest) -> Option<Vec<Challenge>>
     answer
 }
 
-/// The end, or a comma and the next element.
+/// Parses the end of the list, or a comma and the next element.
 fn after_element(text: &[char], at: usize, known: &mut Rest) -> Option<Vec<Challenge>> {
     if at == text.len() {
         return Some(Vec::new());
@@ -79,7 +79,7 @@ fn after_element(text: &[char], at: usize, known: &mut Rest) -> Option<Vec<Chall
     element(text, comma(text, at)?, known)
 }
 
-/// `auth-scheme [ 1*SP ( token68 / #auth-param ) ]`: every challenge that begins here, and where it ends.
+/// `auth-scheme [ 1*SP ( token68 / #auth-param ) ]`: returns every challenge that starts here, with its end.
 fn challenge(text: &[char], at: usize) -> Vec<(Challenge, usize)> {
     let Some(end) = token(text, at) else { return Vec::new() };
     let alone = Challenge::new(&string(&text[at..end]));
@@ -92,7 +92,7 @@ fn challenge(text: &[char], at: usize) -> Vec<(Challenge, usize)> {
         let token68 = Some(string(&text[start..end]));
         readings.push((Challenge { token68, ..alone.clone() }, end));
     }
-    // The list of parameters may end after each of its elements, which may be empty.
+    // The parameter list may end after each of its elements, which may be empty.
     let (mut params, mut place) = (Vec::new(), Some(start));
     while let Some(start) = place {
         let mut end = start;
@@ -122,7 +122,7 @@ fn param(text: &[char], at: usize) -> Option<((String, String), usize)> {
     Some(((name, value), end))
 }
 
-/// `DQUOTE *( qdtext / quoted-pair ) DQUOTE`, without quotes and escapes.
+/// `DQUOTE *( qdtext / quoted-pair ) DQUOTE`: returns the value without quotes and escapes.
 fn quoted(text: &[char], at: usize) -> Option<(String, usize)> {
     let mut value = String::new();
     let mut rest = text.get(at..)?.iter().copied().enumerate();
@@ -140,20 +140,20 @@ fn quoted(text: &[char], at: usize) -> Option<(String, usize)> {
     None
 }
 
-/// `1*( ALPHA / DIGIT / "-" / "." / "_" / "~" / "+" / "/" ) *"="`: where it ends.
+/// `1*( ALPHA / DIGIT / "-" / "." / "_" / "~" / "+" / "/" ) *"="`: returns its end.
 fn token68(text: &[char], at: usize) -> Option<usize> {
     let end = skip(text, at, |next| next.is_ascii_alphanumeric() || "-._~+/".contains(next));
     (at < end).then(|| skip(text, end, |next| next == '='))
 }
 
-/// `1*tchar`: where it ends. A shorter one is never followed by anything that the grammar allows.
+/// `1*tchar`: returns its end. The grammar never allows a tchar after a token, so the longest match suffices.
 fn token(text: &[char], at: usize) -> Option<usize> {
     let end =
         skip(text, at, |next| next.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(next));
     (at < end).then_some(end)
 }
 
-/// `OWS "," OWS`: where it ends.
+/// `OWS "," OWS`: returns its end.
 fn comma(text: &[char], at: usize) -> Option<usize> {
     let at = skip(text, at, is_space);
     (text.get(at) == Some(&',')).then(|| skip(text, at + 1, is_space))

@@ -1,9 +1,9 @@
-//! An inbox beside a parser of lines that is slow and obviously right.
+//! Compares an inbox with a slow and simple line parser.
 
 use mcp_sansio::testing::{Choices, WorkMeter};
 use mcp_sansio::{Inbox, Limits};
 
-/// What comes out of an inbox: the bytes of each frame, none of what was too long.
+/// Returns the bytes of each frame of an inbox; those of overlong frames are empty.
 fn frames(bytes: &[u8], limits: &Limits, chunk: &mut dyn FnMut() -> usize) -> Vec<Vec<u8>> {
     let mut inbox = Inbox::new(limits);
     let mut frames = Vec::new();
@@ -25,7 +25,7 @@ fn frames(bytes: &[u8], limits: &Limits, chunk: &mut dyn FnMut() -> usize) -> Ve
     }
 }
 
-/// The lines that are no array, which an inbox takes apart.
+/// Returns the lines. Lines with an array are not supported, because an inbox splits them.
 fn lines<'b>(bytes: &'b [u8], limits: &Limits) -> Vec<&'b [u8]> {
     let mut lines = Vec::new();
     let without_mark = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -35,7 +35,7 @@ fn lines<'b>(bytes: &'b [u8], limits: &Limits) -> Vec<&'b [u8]> {
         let begin = line.iter().position(|byte| !is_space(byte)).unwrap_or(line.len());
         let end = line.iter().rposition(|byte| !is_space(byte)).map_or(begin, |last| last + 1);
         if limits.frame_bytes < unended.len() {
-            // It is reported, and none of it is handed out.
+            // An overlong line is reported without its bytes.
             lines.push(&line[..0]);
         } else if begin < end {
             lines.push(&line[begin..end]);
@@ -44,7 +44,7 @@ fn lines<'b>(bytes: &'b [u8], limits: &Limits) -> Vec<&'b [u8]> {
     lines
 }
 
-/// Chunks make no difference, and every line comes out once and whole.
+/// Checks that the chunking makes no difference, and that every line comes out once and whole.
 pub fn check_frames(choices: &mut Choices, bytes: &[u8]) {
     let mut limits = Limits::default();
     limits.frame_bytes = 1 + choices.below(200) as usize;

@@ -1,5 +1,4 @@
-//! Anything at all over HTTP: requests to a server and responses to a client that nobody would send, among them some
-//! that somebody would.
+//! Arbitrary HTTP traffic: mostly invalid requests to a server and responses to a client, among some valid ones.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +52,7 @@ const BODIES: &[&str] = &[
     "",
 ];
 
-/// One of these texts, mostly as it is.
+/// Returns one of these texts, usually unchanged.
 fn text(choices: &mut Choices, texts: &[&str]) -> Vec<u8> {
     let mut text = choices.pick(texts).unwrap_or_default().replace("CLAIM", CLAIM).into_bytes();
     if choices.one_in(6) {
@@ -68,12 +67,12 @@ fn text(choices: &mut Choices, texts: &[&str]) -> Vec<u8> {
     text
 }
 
-/// Sends a server what these choices stand for.
+/// Sends arbitrary requests to a server.
 ///
 /// # Panics
 ///
-/// If the server does, if its responses do not come in their parts, or if a body that is scanned once is not dealt with
-/// like one that is scanned twice.
+/// Panics if the server panics, if the parts of a response are out of order, or if a single scan of a body changes
+/// the result compared with two scans.
 pub fn ask_anything(choices: &mut Choices) {
     let mut config = ServerConfig::new("server", "1");
     config.capabilities.tools = Some(ListChanged::notified());
@@ -112,7 +111,7 @@ pub fn ask_anything(choices: &mut Choices) {
     assert_eq!((http.connections().count(), http.sessions()), (0, 0), "nothing is left");
 }
 
-/// A session is in use for as long as the application owes it something.
+/// Responds to the open requests. A session stays in use as long as one is open.
 #[allow(clippy::needless_collect, reason = "what is answered is not there any more")]
 fn answer_the_rest(http: &mut HttpServer, now: Instant) {
     let connections: Vec<_> = http.connections().collect();
@@ -130,7 +129,7 @@ fn ask(http: &mut HttpServer, choices: &mut Choices, now: Instant) -> Option<Htt
     let method = choices.pick(METHODS)?;
     let mut fields: Vec<(&str, Vec<u8>)> = Vec::new();
     for (name, values) in FIELDS {
-        // Mostly as it should be, so that something comes of it.
+        // Fields are usually valid, so that the request reaches the server.
         match choices.below(8) {
             0 => {}
             1 => fields.push((name, text(choices, values))),
@@ -177,11 +176,11 @@ fn ask(http: &mut HttpServer, choices: &mut Choices, now: Instant) -> Option<Htt
     }
 }
 
-/// Answers a client what these choices stand for.
+/// Sends arbitrary responses to a client.
 ///
 /// # Panics
 ///
-/// If the client does, or if a call has no outcome, or two.
+/// Panics if the client panics, or if a call has no outcome or two.
 pub fn answer_anything(choices: &mut Choices) {
     let mut client = Client::new(Arc::new(ClientConfig::new("client", "1")));
     let limits = client.config().connection.limits.clone();

@@ -1,4 +1,4 @@
-//! Our JSON beside serde_json: what has to be the same.
+//! Compares the JSON of this crate with serde_json, where both must agree.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use serde_json::value::RawValue;
 
 use crate::config;
 
-/// Whether serde_json takes it for JSON.
+/// Whether serde_json accepts the text as JSON.
 pub fn serde_accepts(text: &[u8]) -> bool {
     std::str::from_utf8(text).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
 }
 
-/// Whether we do.
+/// Whether this crate accepts the text as JSON.
 pub fn we_accept(text: &[u8]) -> bool {
     std::str::from_utf8(text).is_ok_and(|text| Raw::new(text).is_ok())
 }
 
-/// The members of an object, by a parser that is slow and obviously right.
+/// The members of an object, from a slow and simple parser.
 struct Slow(Vec<(String, Box<RawValue>)>);
 
 impl<'de> serde::Deserialize<'de> for Slow {
@@ -55,18 +55,18 @@ impl Slow {
     }
 }
 
-/// Both see an object in it, or neither does.
+/// Checks that both parsers accept the text as an object, or neither does.
 pub fn check_object(text: &[u8]) {
     let object = std::str::from_utf8(text).is_ok_and(|text| {
         serde_json::from_str::<BTreeMap<String, IgnoredAny>>(text).is_ok()
             || serde_json::from_str::<Slow>(text).is_ok()
     });
     let sound = Envelope::scan(text, 128).defect().is_none();
-    // serde_json decodes keys and so refuses lone surrogates in them, which are JSON.
+    // serde_json decodes keys and so rejects lone surrogates in them, which are valid JSON.
     assert!(sound == object || (sound && serde_accepts(text)), "{}", text.escape_ascii());
 }
 
-/// The members of an envelope, an object, are where serde_json finds them.
+/// Checks that both parsers find the same members in an envelope, which must be an object.
 pub fn check_envelope(text: &str) {
     let fast = Envelope::scan(text.as_bytes(), 128);
     assert_eq!(fast.defect(), None, "{text}");
@@ -96,7 +96,7 @@ pub fn check_envelope(text: &str) {
     }
 }
 
-/// A value has the same text, and as a raw value it fits one line.
+/// Checks that both serializers write the same text, and that a raw value is written as one line.
 pub fn check_text<T: Serialize + ?Sized>(value: &T) {
     let text = serde_json::to_string(value).expect("JSON");
     assert_eq!(Raw::from_serialize(value).expect("JSON").as_json(), text);
@@ -108,8 +108,8 @@ pub fn check_text<T: Serialize + ?Sized>(value: &T) {
     }
 }
 
-/// The elements of a list, which are decoded out of text that has been scanned, are those that serde_json decodes: as any
-/// value, as text, and as a type with members of its own.
+/// Checks that the elements of a list, decoded from scanned text, equal those of serde_json: as any value, as text,
+/// and as typed members.
 pub fn check_elements(text: &str) {
     fn compare<'t, T: serde::Deserialize<'t> + std::fmt::Debug>(list: &'t str, text: &'t str) {
         let elements = serde_json::from_str::<List<'_, T>>(list).expect("it is an array");
@@ -126,14 +126,15 @@ pub fn check_elements(text: &str) {
     compare::<Content<'_>>(&list, text);
 }
 
-/// A value is read as serde_json reads it.
+/// Checks that a value is decoded as by serde_json.
 pub fn check_value(text: &str) {
     let raw = Raw::new(text).expect("JSON");
-    // Printed and read again, because serde_json reads some numbers a little off.
+    // serde_json cannot decode every valid JSON text as a `Value`. It also parses some numbers inexactly, so numbers
+    // are compared with the parser of `f64` below.
     let Ok(value) = serde_json::from_str::<Value>(text) else { return };
     match &value {
         Value::Object(map) => {
-            // Of members with the same name the last one counts for both.
+            // For both parsers, the last of several members with the same name counts.
             let members: BTreeMap<String, Value> = raw
                 .members()
                 .map(|(key, value)| (key.to_string(), value.parse().expect("JSON")))
@@ -158,12 +159,12 @@ pub fn check_value(text: &str) {
     }
 }
 
-/// The members of the arguments of a call, an object, are found where serde_json finds them, and no others.
+/// Checks that lookups in the arguments of a call, an object, find exactly the members that serde_json finds.
 pub fn check_arguments(object: &str) {
     if object.contains(['\n', '\r']) {
         return;
     }
-    // Of several arguments the last count, and a key with escapes has the same name.
+    // The last of several `arguments` counts, and an escaped key has the same name.
     check_arguments_of(object, &format!(r#""arguments":{object}"#));
     check_arguments_of(object, &format!(r#""arguments":{{"q":0,"r":[1]}},"arguments":{object}"#));
     check_arguments_of(
@@ -185,7 +186,7 @@ fn check_arguments_of(object: &str, member: &str) {
     let arguments = call.arguments.as_ref().expect("these");
     let members = Slow::of(object);
     for (key, value) in &members.0 {
-        // The second is what a key would have to be that goes on into the value.
+        // The second name simulates a lookup that runs past the key into the value.
         let beyond: String = value.get().chars().take(4).collect();
         for name in [key.clone(), format!("{key}\":{beyond}")] {
             let found = arguments.get(&name);
@@ -195,5 +196,5 @@ fn check_arguments_of(object: &str, member: &str) {
     }
 }
 
-/// What a request must say of its sender.
+/// The required `_meta` of a modern request.
 const META: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;

@@ -1,5 +1,5 @@
-//! Checks that a fuzz target, a property and the simulation share: each takes bytes or steps and panics where the
-//! code under test differs from a slow, obviously right answer.
+//! Oracles that fuzz targets, properties and the simulation share. Each takes bytes or steps, and panics if the code
+//! under test differs from a slow and simple reference.
 
 pub mod challenges;
 pub mod frames;

@@ -1,4 +1,4 @@
-//! The types of MCP: what has been decoded and encoded is decoded again, and is the same.
+//! Round trips of the MCP types: a decoded and encoded value decodes to the same value.
 
 use mcp_sansio::model::{self, method::Method};
 use mcp_sansio::schema::{Json, Prepared};
@@ -17,8 +17,8 @@ macro_rules! check_types {
     )*};
 }
 
-/// Checks that the result of a method is written, in every revision, as it is where it stands inside [`Json`]: by the
-/// serializer, which compares it with the tables member by member.
+/// Checks that the result of a method is written identically in every revision, directly and inside [`Json`]. For
+/// [`Json`], the serializer compares the result with the tables member by member.
 pub fn check_written<M: Method>(result: &(impl Payload + Serialize)) {
     for revision in Revision::ALL {
         let straight = Prepared::result::<M>(revision, result);
@@ -32,7 +32,7 @@ pub fn check_written<M: Method>(result: &(impl Payload + Serialize)) {
     }
 }
 
-/// Checks a text as every type that it fits.
+/// Checks a text as every type that accepts it.
 pub fn check_model(text: &str) {
     check_types! {
         text:

@@ -1,4 +1,4 @@
-//! Several requestors over HTTP, and the tasks of each, beside a small model of whose they are.
+//! Several requestors over HTTP with their tasks, compared with a small model of the ownership.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use serde_json::{Value, json};
 
 use crate::config;
 
-/// How many tasks an owner may have.
+/// The maximum number of tasks of an owner.
 const MOST: usize = 3;
 
 /// An id that no task ever has.
 const MISSING: &str = "task-missing";
 
-/// Somebody who sends requests.
+/// A sender of requests.
 struct Client {
     source: RequestSource,
     session: Option<String>,
-    /// Clients with the same owner reach the same tasks.
+    /// The owner of the client's tasks. Clients with the same owner reach the same tasks.
     owner: &'static str,
-    /// Clients with the same one share a bound.
+    /// The account of the client. Clients with the same account share a limit.
     account: &'static str,
 }
 
-/// What a task ought to be.
+/// The expected state of a task.
 struct Expected {
     owner: &'static str,
     account: &'static str,
@@ -49,11 +49,12 @@ struct Run {
     sessions: u8,
 }
 
-/// Has several clients do so many things with tasks, and compares what each is told with what it may be told.
+/// Lets several clients operate on tasks, and compares their responses with their permissions.
 ///
 /// # Panics
 ///
-/// If a client reaches what is not its own, or does not reach what is, or can tell a foreign task from a missing one.
+/// Panics if a client reaches a foreign task, cannot reach its own, or can distinguish a foreign task from a missing
+/// one.
 pub fn check_owners(choices: &mut Choices, steps: usize) {
     let mut run = Run::new();
     for _ in 0..steps {
@@ -115,7 +116,7 @@ impl Run {
         }
     }
 
-    /// Opens a session, and gives its id.
+    /// Opens a session and returns its id.
     fn open(&mut self, source: RequestSource) -> String {
         let info = json!({"name": "c", "version": "1"});
         let params =
@@ -156,7 +157,7 @@ impl Run {
         self.expected.get_mut(&task).unwrap().is_over = true;
     }
 
-    /// A session lists what it reaches, and nothing else.
+    /// Checks that a session lists exactly the tasks that it can reach.
     fn list(&mut self, which: usize) {
         let Client { owner, session: Some(_), .. } = &self.clients[which] else { return };
         let own = self.expected.iter().filter(|(_, one)| one.owner == *owner);
@@ -168,7 +169,7 @@ impl Run {
         assert_eq!(listed, own);
     }
 
-    /// A client asks for a task, which is its own or not.
+    /// Sends a client's request about a task that is its own or a foreign one.
     fn try_one(&mut self, which: usize, kind: u64, task: &str) {
         let is_session = self.clients[which].session.is_some();
         let Expected { owner, is_over, is_of_session, .. } = self.expected[task];
@@ -182,7 +183,7 @@ impl Run {
             _ => ("subscriptions/listen", &|id| json!({"notifications": {"taskIds": [id]}})),
         };
         if is_own && method == "tasks/result" && !is_over {
-            return; // the answer would wait
+            return; // the response would wait for the end of the task
         }
         let said = self.ask(which, method, params(task), task);
         let of_missing = self.ask(which, method, params(MISSING), MISSING);
@@ -202,7 +203,7 @@ impl Run {
         }
     }
 
-    /// Sends a request of a client, serves it, and gives what it is told at once.
+    /// Sends and serves a request of a client, and returns the immediate response.
     fn ask(&mut self, which: usize, method: &str, mut params: Value, name: &str) -> String {
         let Client { source, session, .. } = &self.clients[which];
         let (source, session) = (*source, session.clone());
@@ -229,7 +230,7 @@ impl Run {
         text
     }
 
-    /// Hands in a POST and serves what it asks for.
+    /// Passes a POST request to the server and serves its messages.
     fn post(
         &mut self,
         source: RequestSource,
@@ -285,7 +286,7 @@ impl Run {
         assert!(served.is_some(), "the connection has gone");
     }
 
-    /// The id of a session that a response opens, and all that it says now.
+    /// Returns the id of a session that the response opens, and the available body.
     fn read(&mut self, exchange: HttpExchange) -> (Option<String>, String) {
         let (mut session, mut body) = (None, Vec::new());
         loop {

@@ -1,11 +1,11 @@
-//! Requests that say again and again who sends them: what a server remembers of that changes nothing but its work.
+//! Requests that repeat their sender's identity: the server's memory of the identity changes only the amount of work.
 
 use mcp_sansio::testing::Choices;
 use mcp_sansio::{ErrorCode, Framing, Instant, Outbox, Server, ServerConfig, ServerEvent};
 
 use crate::config;
 
-/// Members of a `_meta`, some with nearly the same text.
+/// Members of a `_meta`, some with nearly identical text.
 const MEMBERS: &[&str] = &[
     r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#,
     r#""io.modelcontextprotocol/protocolVersion":"2099-01-01""#,
@@ -27,18 +27,18 @@ const MEMBERS: &[&str] = &[
     r#""traceparent":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#,
 ];
 
-/// What a client says.
+/// The usual members of a client.
 const USUAL: &[&str] = &[
     r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#,
     r#""io.modelcontextprotocol/clientCapabilities":{"sampling":{}}"#,
     r#""io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}"#,
 ];
 
-/// Sends frames to a server, and each to a copy of it that has forgotten what it need not know.
+/// Sends each frame to a server, and to a copy of the server that has released its memory.
 ///
 /// # Panics
 ///
-/// If the two differ in what they report or send.
+/// Panics if the two differ in their events or output.
 pub fn check_repeated(choices: &mut Choices) {
     let config: ServerConfig = config::server_of_both_eras();
     let limits = config.connection.limits.clone();
@@ -50,7 +50,7 @@ pub fn check_repeated(choices: &mut Choices) {
         if choices.is_exhausted() {
             break;
         }
-        // Two in a row are the same, or nearly so.
+        // Consecutive frames are identical, or nearly so.
         let mut members = usual.clone();
         for _ in 0..choices.below(3) {
             change(choices, &mut members);
@@ -68,7 +68,7 @@ pub fn check_repeated(choices: &mut Choices) {
         assert_eq!(event, expected, "{}", String::from_utf8_lossy(&frame));
         assert_eq!(out.unsent(), expected_out.unsent());
         if let Some(ServerEvent::Request(request)) = event {
-            // What is in flight would keep the copy from forgetting.
+            // A request in flight would keep the copy from releasing its memory.
             let answered =
                 server.reject(request.id, ErrorCode::INTERNAL_ERROR, "no such tool", &mut out);
             assert!(answered.is_ok(), "{answered:?}");
@@ -90,7 +90,7 @@ fn frame(number: u64, meta: &[&str]) -> Vec<u8> {
     format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{params}}}"#).into()
 }
 
-/// Mostly as it is.
+/// Returns the frame, usually unchanged.
 fn mutated(choices: &mut Choices, mut frame: Vec<u8>) -> Vec<u8> {
     if choices.one_in(4) {
         let at = choices.below(frame.len() as u64) as usize;

@@ -1,4 +1,4 @@
-//! A recording of a server, and what becomes of it when it is replayed.
+//! A recording of a server, and its replay.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use mcp_sansio::{IncomingId, Instant, Outbox, Server, ServerEvent};
 
 use crate::config;
 
-/// An application that answers every second request at once, and the others when it is told to.
+/// An application that responds to every second request immediately, and to the others on command.
 #[derive(Debug, Default, PartialEq)]
 struct Sometimes {
     waiting: Vec<IncomingId>,
@@ -35,7 +35,7 @@ impl Application<Server> for Sometimes {
     }
 }
 
-/// Whatever happens, it happens again in the same way; and what is written down is read as it was.
+/// Checks that a replay repeats everything, and that a recording round-trips through text.
 pub fn check_replay(choices: &mut Choices, mut bytes: impl FnMut(&mut Choices) -> Vec<u8>) {
     let config = config::server_of_both_eras();
     let limits = config.connection.limits.clone();

@@ -1,4 +1,4 @@
-//! A body that is scanned once: the validator and the machine do the same as if each had scanned it.
+//! A body that is scanned once: the validator and the machine behave as if each had scanned it.
 
 use std::sync::Arc;
 
@@ -8,28 +8,27 @@ use mcp_sansio::http::{
 use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::{Frame, Instant, ServerConfig, ServerEvent};
 
-/// A body, and what several gates have left of it: none, the validator that it is for, and one with another limit of the
-/// depth.
+/// A body, and its scans: an unused one, one by its own validator, and one by a validator with another depth limit.
 #[derive(Debug)]
 pub struct Scans<'b> {
     body: &'b [u8],
     scans: [ScannedFrame<'b>; 3],
 }
 
-/// Like the argument of [`RequestValidator::post`].
+/// The type of the `tools` argument of [`RequestValidator::post`].
 pub type Tools<'t> = &'t dyn Fn(&str) -> Option<Arc<ParamHeaders>>;
 
 impl<'b> Scans<'b> {
-    /// Of this body, which nobody has scanned.
+    /// Creates unused scans of this body.
     pub const fn new(body: &'b [u8]) -> Self {
         Self { body, scans: [const { ScannedFrame::new() }; 3] }
     }
 
-    /// Has a body of a POST looked at in each way.
+    /// Validates the body of a POST request with each kind of scan.
     ///
     /// # Panics
     ///
-    /// If the ways differ.
+    /// Panics if the results differ.
     pub fn check_post(
         &mut self,
         validator: &RequestValidator,
@@ -43,11 +42,11 @@ impl<'b> Scans<'b> {
         self.scans = looked_at(validator, &mut post, &expected);
     }
 
-    /// Has a body of a client of 2024-11-05 looked at in each way.
+    /// Validates the body of a client of 2024-11-05 with each kind of scan.
     ///
     /// # Panics
     ///
-    /// If the ways differ.
+    /// Panics if the results differ.
     pub fn check_message(&mut self, validator: &RequestValidator) {
         let expected = validator.message(self.body);
         let mut look =
@@ -55,11 +54,11 @@ impl<'b> Scans<'b> {
         self.scans = looked_at(validator, &mut look, &expected);
     }
 
-    /// Has copies of a machine take a frame of the body in, in each way, and once as if nobody had scanned it.
+    /// Lets copies of a machine receive a frame of the body with each scan, and once without a scan.
     ///
     /// # Panics
     ///
-    /// If the events, the output, or the machines differ.
+    /// Panics if the events, the output or the machines differ.
     pub fn check_frame(
         &mut self,
         http: &mut HttpServer,
@@ -82,7 +81,7 @@ impl<'b> Scans<'b> {
     }
 }
 
-/// What is left of a body that was looked at in each way.
+/// Validates a body with each kind of scan, and returns the scans.
 fn looked_at<'b, T: std::fmt::Debug + PartialEq>(
     validator: &RequestValidator,
     look: &mut dyn FnMut(&RequestValidator, &mut ScannedFrame<'b>) -> T,
@@ -90,7 +89,7 @@ fn looked_at<'b, T: std::fmt::Debug + PartialEq>(
 ) -> [ScannedFrame<'b>; 3] {
     let mut scans = [const { ScannedFrame::new() }; 3];
     let [_, usual, shallow] = &mut scans;
-    // The second time nothing is scanned, and then everything is.
+    // The second pass reuses the scan; each later one scans again, because the limit has changed.
     for validator in [validator, validator, &shallow_validator(), validator] {
         let found = look(validator, usual);
         let fresh = look(validator, &mut ScannedFrame::new());
@@ -101,7 +100,7 @@ fn looked_at<'b, T: std::fmt::Debug + PartialEq>(
     scans
 }
 
-/// A validator that lets nothing nest.
+/// Creates a validator that permits no nesting.
 fn shallow_validator() -> RequestValidator {
     let mut config = ServerConfig::new("shallow", "1");
     config.connection.limits.depth = 1;

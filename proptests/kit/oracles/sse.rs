@@ -1,18 +1,19 @@
-//! Server-sent events, read twice: by the decoder, in pieces, and by the rules of the standard, all at once
-//! ([the standard](https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation)).
+//! Compares two parsers of server-sent events: the decoder, fed in chunks, and the rules of [the
+//! standard](https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation), applied to
+//! the whole text.
 
 use std::time::Duration;
 
 use mcp_sansio::http::{SseDecoder, SseError};
 
-/// An event: its type, its data, the last id, and how long to wait before coming back.
+/// An event: its type, its data, the last id, and the reconnection delay.
 type Event = (String, Option<Vec<u8>>, String, Option<Duration>);
 
-/// Compares the two, for a text that is cut after so many bytes each time, again and again.
+/// Compares both parsers on a text. `cuts` contains the chunk lengths, which repeat.
 ///
 /// # Panics
 ///
-/// If they do not agree.
+/// Panics if the parsers differ.
 pub fn check(text: &[u8], cuts: &[u8]) {
     let mut decoder = SseDecoder::new(usize::MAX);
     let (mut events, mut rest, mut cuts) = (Vec::new(), text, cuts.iter().cycle());
@@ -38,7 +39,7 @@ pub fn check(text: &[u8], cuts: &[u8]) {
     assert_eq!(events, model(text), "{:?}", String::from_utf8_lossy(text));
 }
 
-/// All events of a text. What stands behind the last blank line is none.
+/// Returns all events of a text. The text after the last blank line is not an event.
 fn model(text: &[u8]) -> Vec<Event> {
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
     let (mut events, mut id) = (Vec::new(), String::new());
@@ -57,7 +58,7 @@ fn model(text: &[u8]) -> Vec<Event> {
         let (name, value) = line.split_at(at);
         let value = value.strip_prefix(b":").unwrap_or(value);
         let value = value.strip_prefix(b" ").unwrap_or(value);
-        // What is no text is replaced by what stands for that.
+        // Invalid UTF-8 is replaced with U+FFFD.
         let text = String::from_utf8_lossy(value);
         match name {
             b"data" => {
@@ -88,7 +89,7 @@ fn model(text: &[u8]) -> Vec<Event> {
     events
 }
 
-/// The lines that have an end, whichever of the three it is.
+/// Returns the terminated lines, with any of the three line endings.
 fn lines(mut text: &[u8]) -> Vec<&[u8]> {
     let mut lines = Vec::new();
     while let Some(end) = text.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {

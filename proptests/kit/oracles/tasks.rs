@@ -1,4 +1,4 @@
-//! Tasks of a server, worked on in any order, beside a small model of what each has to be.
+//! A server's tasks under operations in any order, compared with a small model.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,15 +13,15 @@ use serde_json::json;
 
 use crate::{ServerSide, config};
 
-/// What a task ought to be.
+/// The expected state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Expected {
     status: Status,
-    /// When it is forgotten.
+    /// The time at which the task expires.
     until: Option<Instant>,
 }
 
-/// The tasks and the model of them.
+/// The tasks and their model.
 struct Run {
     side: ServerSide,
     tasks: Tasks,
@@ -29,7 +29,7 @@ struct Run {
     begun: u32,
 }
 
-/// Does so many things and compares after each.
+/// Runs `steps` operations and compares the tasks with the model after each.
 pub fn check_tasks(choices: &mut Choices, steps: usize) {
     let mut of_server = config::server_of_both_eras();
     of_server.capabilities = of_server.capabilities.with_tasks();
@@ -95,7 +95,7 @@ impl Run {
         }
     }
 
-    /// A task is worked on. One that has ended does not change.
+    /// Performs an operation on a task. A final task must not change.
     fn work(&mut self, choices: &mut Choices) {
         let keys: Vec<TaskKey> = self.tasks.iter().map(|(key, _)| key).collect();
         let Some(key) = choices.pick(&keys) else { return };
@@ -126,7 +126,7 @@ impl Run {
                 expected.status = status;
             }
             Err(TaskError::Final(_)) => assert!(expected.status.is_final(), "{id} {expected:?}"),
-            // It asks for the same thing twice.
+            // The same input was already required.
             Err(_) => assert_eq!(status, Status::InputRequired),
         }
     }
@@ -145,7 +145,7 @@ impl Run {
         _ = self.side.outcomes();
     }
 
-    /// Everything is written down, and read by another process.
+    /// Checks that saved tasks can be restored by another process.
     fn keep(&self) {
         let records: Vec<_> = self.tasks.save_all().collect();
         let mut tasks = Tasks::new(config());
@@ -155,7 +155,7 @@ impl Run {
         assert_eq!(tasks.save_all().collect::<Vec<_>>(), records);
     }
 
-    /// The client asks about a task, or something that it makes up.
+    /// Sends a client's request about an existing or invented task.
     fn ask(&mut self, choices: &mut Choices) {
         let methods = ["tasks/get", "tasks/cancel", "tasks/list", "tasks/result", "tasks/update"];
         let method = choices.pick(&methods).unwrap_or("ping");

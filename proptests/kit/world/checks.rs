@@ -1,4 +1,4 @@
-//! What has to hold.
+//! The invariants of the world.
 
 use std::hash::Hash;
 
@@ -9,17 +9,17 @@ use mcp_sansio::{Cause, Instant, Limits, Outbox};
 use super::client_side::{Leaving, leaving};
 use super::{SECRET, Way, World};
 
-/// How many bytes a side of these worlds says of itself in each request without a session.
+/// The bytes of a side's identity in each modern request of these worlds.
 const IDENTITY: usize = 600;
 
 impl World {
-    /// Calls leave in the order in which they were made.
+    /// Checks that calls are sent in the order in which they were made.
     pub(super) fn check_order(&mut self, message: &[u8]) -> Result<(), Broken> {
         let Some(Leaving { id, serial, may_overtake }) = leaving(message) else { return Ok(()) };
         if let Some((call, _)) = self.serials.iter().find(|(_, made)| **made == serial) {
             self.asked.insert(id, *call);
         }
-        // A call that is made again, with what was needed for it, has left before.
+        // A call that is sent again, with the required input, was sent before.
         if self.left.insert(serial) && !may_overtake {
             if serial < self.latest {
                 return Err(Broken::new(Promise::Order, format!("call {serial} leaves late")));
@@ -29,8 +29,8 @@ impl World {
         Ok(())
     }
 
-    /// Notes an event, and that it is quiet. The digest takes in the hash of the event, of which no name is a part: that a
-    /// type or a field gets another name makes no difference to it, a variant that moves does.
+    /// Records an event, and checks that its debug output reveals no secret. The digest covers the hash of the event,
+    /// which does not depend on identifiers: it survives a renamed type or field, but not a reordered variant.
     pub(super) fn note(
         &mut self,
         way: Way,
@@ -60,15 +60,15 @@ impl World {
         let (of_client, of_server) = (&self.setup.client.connection, &self.setup.server.connection);
         is_bounded(client, &self.client_out, &of_client.limits)?;
         is_bounded(server, &self.server_out, &of_server.limits)?;
-        // Whoever is not told that there is something to do finds nothing.
+        // Unless `poll_timeout` announces a due timeout, `handle_timeout` must do nothing.
         is_honest(client, (&self.client_out, &of_client.limits), *now)?;
         is_honest(server, (&self.server_out, &of_server.limits), *now)
     }
 
-    /// With nothing but time, and nobody who reads, every call with a timeout ends.
+    /// Checks that time alone ends every call with a timeout, although neither side reads.
     fn calm_down(&mut self) -> Result<(), Broken> {
         self.client.resume(self.now);
-        // What leaves now is seen by nobody.
+        // Messages sent from here on are not observed.
         self.is_deceived = true;
         for _ in 0..20_000 {
             let (client, server) = (self.client.pending_calls(), self.server.pending_calls());
@@ -94,11 +94,11 @@ impl World {
         Ok(())
     }
 
-    /// Everything ends, and nothing is left.
+    /// Ends everything, and checks that nothing is left.
     ///
     /// # Errors
     ///
-    /// Something is, or does not end.
+    /// Fails if a call or a connection does not end.
     pub fn finish(&mut self) -> Result<(), Broken> {
         self.calm_down()?;
         self.client.disconnected(Cause::WriteFailed, self.now);
@@ -112,7 +112,7 @@ impl World {
     }
 }
 
-/// A command that fails has changed nothing: neither what is in flight nor what is to be sent.
+/// Checks that a failed command has changed neither the requests in flight nor the outbox.
 pub(super) fn unchanged<M: Machine, E: std::fmt::Debug>(
     before: (Counts, usize),
     (machine, out): (&M, &Outbox),
@@ -128,11 +128,11 @@ pub(super) fn unchanged<M: Machine, E: std::fmt::Debug>(
 
 fn is_bounded<M: Machine>(machine: &M, out: &Outbox, limits: &Limits) -> Result<(), Broken> {
     let counts = machine.counts();
-    // As the formula in `Limits` has it, without what vectors take to grow.
+    // The formula in `Limits`, without the spare capacity of vectors.
     let identities = limits.outbound_calls as usize * IDENTITY;
     let held = limits.reserve_bytes + limits.held_bytes + identities;
     let most = limits.outbox_bytes.saturating_add(held);
-    // What is asked about tasks comes on top, and so does what opens the connection.
+    // Calls about tasks, and those that open the connection, come on top.
     let most_calls = limits.outbound_calls as usize;
     let calls = 4 * most_calls + 8;
     let is_bounded = counts.inbound <= limits.inbound_requests as usize
@@ -158,7 +158,7 @@ fn is_honest<M: Machine>(
     let mut after = out.clone();
     match machine.clone().handle_timeout(now, &mut after) {
         Some(event) => Err(Broken::new(Promise::NothingWaits, format!("not announced: {event:?}"))),
-        // What waits for room is sent when there is some, of which a machine is not told.
+        // A message that waits for space is sent when there is some. The machine does not announce that time.
         None if after != *out && has_room => {
             Err(Broken::new(Promise::NothingWaits, "something is sent that was not announced"))
         }

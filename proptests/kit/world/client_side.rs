@@ -14,7 +14,7 @@ use super::setup::filter;
 use super::{SECRET, Step, World, unchanged};
 
 impl World {
-    /// What it does on its own account.
+    /// Performs the client's operation of a step.
     pub(super) fn by_client(&mut self, step: &Step) -> Result<(), Broken> {
         let Self { client, client_out: out, ours, now, .. } = self;
         let (now, before) = (*now, (client.counts(), out.len()));
@@ -105,8 +105,8 @@ impl World {
         ours.made(made)
     }
 
-    /// A call of which nothing has left is taken back, whoever does not read. Not if the peer may have
-    /// answered what it cannot have seen: then there can be more than one message of it, or a task.
+    /// Checks that the cancellation of an unsent call withdraws it, even if the peer does not read. After forged
+    /// messages the check is skipped: a response to an unsent call may have created further messages, or a task.
     fn check_withdrawn(
         &self,
         call: CallId,
@@ -126,7 +126,8 @@ impl World {
         Ok(())
     }
 
-    /// A call that the server has heard of is cancelled there, unless there is no room left to say so.
+    /// Checks that the server is notified of the cancellation of a call that it has received, unless there is no
+    /// space for the notification.
     fn check_told(&self, call: CallId, cancellation: Cancellation) -> Result<(), Broken> {
         let Some(id) = self.asked.iter().rev().find(|(_, asked)| **asked == call) else {
             return Ok(());
@@ -141,7 +142,7 @@ impl World {
         Err(Broken::new(Promise::NothingWaits, format!("{call} is cancelled and nobody is told")))
     }
 
-    /// What the server needs.
+    /// Responds to a server's request for input.
     fn give(&mut self, which: u16, answer: u8) -> Result<(), Broken> {
         let Self { client, client_out: out, ours, .. } = self;
         let Some(id) = ours.a_request(which) else { return Ok(()) };
@@ -163,7 +164,7 @@ impl World {
         }
     }
 
-    /// A frame arrives.
+    /// Receives a frame.
     pub(super) fn at_client(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
         let bytes = frame.bytes();
         self.ours.monitor.delivered(bytes);
@@ -178,7 +179,7 @@ impl World {
                 self.ours.monitor.cancelled_by(bytes);
             }
         }
-        // At the end of the connection the outcomes come later.
+        // At the end of the connection, the outcomes follow later.
         let is_over = self.client.poll_timeout().is_some_and(|due| due <= self.now);
         let goes_on = |call: &CallId| self.ours.monitor.calls().any(|open| open == *call);
         if let Some(call) = answered.filter(|call| !is_over && goes_on(call)) {
@@ -188,7 +189,7 @@ impl World {
         self.adopt()
     }
 
-    /// The pending call that a message, the first answer to its id and an error of the server, is the end of.
+    /// Returns the pending call that a message must end: the first response to its id, with an error of the server.
     fn answered_by(&mut self, message: &[u8]) -> Option<CallId> {
         let message = Raw::new(std::str::from_utf8(message).ok()?).ok()?;
         if message.get("method").is_some() {
@@ -215,7 +216,7 @@ impl World {
         if let ClientEvent::Subscription(update) = event
             && !self.ours.known.contains(&update.call)
         {
-            // One that the machine has made by itself, and that ends before it could be looked at.
+            // The machine made this subscription by itself, and it ended before `adopt` could register it.
             self.ours.made::<()>(Ok(update.call))?;
         }
         self.note(true, event)?;
@@ -225,7 +226,8 @@ impl World {
         self.ours.event::<mcp_sansio::Client>(event)
     }
 
-    /// The outcome is that of this call: its own answer, and at the end of the connection whether it has left.
+    /// Checks that an outcome belongs to its call. At the end of the connection, it must reflect whether the call was
+    /// sent.
     fn check_outcome(&self, ended: &CallEnded<'_>) -> Result<(), Broken> {
         let Some(serial) = self.serials.get(&ended.call).filter(|_| !self.is_deceived) else {
             return Ok(());
@@ -246,7 +248,7 @@ impl World {
         Ok(())
     }
 
-    /// Subscriptions that the machine has made by itself.
+    /// Registers the subscriptions that the machine has made by itself.
     fn adopt(&mut self) -> Result<(), Broken> {
         let Self { client, ours, .. } = self;
         let new = client.subscriptions().filter(|call| !ours.known.contains(call));
@@ -254,22 +256,22 @@ impl World {
     }
 }
 
-/// How many messages hold this.
+/// Returns the number of occurrences of a text among the unsent messages.
 fn copies(out: &Outbox, mark: Option<&str>) -> usize {
     let Some(mark) = mark else { return 0 };
     out.unsent().windows(mark.len()).filter(|window| *window == mark.as_bytes()).count()
 }
 
-/// A call as it leaves.
+/// A call that is being sent.
 pub(super) struct Leaving {
     pub(super) id: u64,
-    /// The number that it carries.
+    /// The serial number in the call.
     pub(super) serial: u32,
-    /// A ping need not wait for the handshake.
+    /// Whether the call need not wait for the handshake, because it is a ping.
     pub(super) may_overtake: bool,
 }
 
-/// What a message says of itself, if it is a call of the application.
+/// Parses a message as a call of the application.
 pub(super) fn leaving(message: &[u8]) -> Option<Leaving> {
     let message = Raw::new(std::str::from_utf8(message).ok()?).ok()?;
     let may_overtake = message.get("method")?.as_json() == "\"ping\"";

@@ -1,10 +1,10 @@
-//! Messages that are not of the peer, or not of a good one.
+//! Messages of a hostile peer, and noise.
 
 use mcp_sansio::testing::Choices;
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}},"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
 
-/// Something for a server to survive.
+/// Returns a hostile message for a server.
 pub fn to_server(choices: &mut Choices) -> String {
     let id = choices.pick(&["1", "2", "3", "\"1\"", "\"a\"", "null", "1.5"]).unwrap_or("1");
     let task = choices.below(4);
@@ -38,7 +38,7 @@ pub fn to_server(choices: &mut Choices) -> String {
     }
 }
 
-/// Something for a client to survive.
+/// Returns a hostile message for a client.
 pub fn to_client(choices: &mut Choices) -> String {
     let methods = ["subscriptions/acknowledged", "tools/list_changed", "resources/updated"];
     let method = choices.pick(&methods).unwrap_or("x");
@@ -82,7 +82,7 @@ pub fn to_client(choices: &mut Choices) -> String {
     }
 }
 
-/// Noise.
+/// Returns noise for either side.
 fn to_either(choices: &mut Choices) -> String {
     let id = choices.below(4);
     match choices.below(9) {

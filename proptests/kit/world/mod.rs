@@ -1,9 +1,9 @@
-//! A client and a server of any eras, what is between them, and two applications that do anything at any
-//! time. Everything that can be checked at each step is.
+//! A client and a server of any eras, the transport between them, and two applications that do anything at any time.
+//! Every step checks all invariants.
 //!
-//! A run is determined by its [`Setup`] and its [`Step`]s, and both are made from
-//! [`Choices`](mcp_sansio::testing::Choices): the simulation makes them from a seed, the fuzzer from bytes,
-//! proptest from what it shrinks.
+//! A run is determined by its [`Setup`] and its [`Step`]s. Both are generated from
+//! [`Choices`](mcp_sansio::testing::Choices): the simulation derives them from a seed, the fuzzer from bytes, and
+//! proptest from shrinkable values.
 
 mod checks;
 mod client_side;
@@ -33,13 +33,13 @@ pub use step::{Step, Way};
 use transport::Transport;
 pub use trial::{Failure, Trial, draw, schedule};
 
-/// What may not show in the `Debug` of anything. Every payload holds it.
+/// A text in every payload. It must not appear in any `Debug` output.
 const SECRET: &str = "s3cret";
 
-/// How many handles of each kind an application remembers, stale ones among them.
+/// The number of handles of each kind that an application remembers, including stale ones.
 const REMEMBERED: usize = 24;
 
-/// Both sides, and everything around them.
+/// Both sides and their environment.
 #[derive(Debug)]
 pub struct World {
     setup: Setup,
@@ -52,36 +52,36 @@ pub struct World {
     now: Instant,
     ours: Side,
     theirs: Side,
-    /// Requests that the server can ask for input for.
+    /// The requests for which the server can require input.
     requests: BTreeMap<IncomingId, Request<'static>>,
     tasks: Tasks,
-    /// Requests that the tasks answer.
+    /// The requests whose response comes from the tasks.
     lent: BTreeSet<IncomingId>,
     begun: u32,
     connections: u32,
-    /// The number that each call of the client carries, those that have left, and the latest of them.
+    /// The serial number of each call of the client.
     serials: BTreeMap<CallId, u32>,
-    /// The ids under which they have left.
+    /// The ids under which the calls were sent.
     asked: BTreeMap<u64, CallId>,
     made: u32,
     left: BTreeSet<u32>,
     latest: u32,
-    /// Somebody else has sent something to the client.
+    /// Whether a forged message was sent to the client.
     is_deceived: bool,
     digest: Digest,
     events: u64,
     diagram: Option<Diagram>,
-    /// Every message that has left, and which way.
+    /// Every sent message with its direction.
     messages: Vec<(Way, Vec<u8>)>,
 }
 
-/// One application, as far as both are alike.
+/// The common state of an application on either side.
 #[derive(Debug, Default)]
 struct Side {
     monitor: Monitor,
     calls: Vec<CallId>,
     ids: Vec<IncomingId>,
-    /// Every call there has been.
+    /// All calls so far.
     known: BTreeSet<CallId>,
 }
 
@@ -91,7 +91,7 @@ impl Side {
         Self { monitor: Monitor::new().serving_duplicates(serves), ..Self::default() }
     }
 
-    /// Notes a call that has been made, if it has.
+    /// Registers a call if it was made.
     fn made<E>(&mut self, made: Result<CallId, E>) -> Result<(), Broken> {
         let Ok(call) = made else { return Ok(()) };
         remember(&mut self.calls, call);
@@ -127,7 +127,7 @@ fn pick<T: Copy>(things: &[T], which: u16) -> Option<T> {
 }
 
 impl World {
-    /// Nothing has happened yet.
+    /// Creates a world before its first step.
     pub fn new(setup: Setup) -> Self {
         let number = ConnectionNumber::new(0);
         let (client, server) = (Arc::new(setup.client.clone()), Arc::new(setup.server.clone()));
@@ -172,36 +172,36 @@ impl World {
         }
     }
 
-    /// Draws what happens from now on.
+    /// Starts a diagram of the following events.
     pub fn draw(&mut self) {
         self.diagram = Some(Diagram::new("client", "server", self.now));
     }
 
-    /// The drawing.
+    /// Returns the diagram.
     pub const fn diagram(&self) -> Option<&Diagram> {
         self.diagram.as_ref()
     }
 
-    /// What has happened so far, as a number: the same for the same, on every machine.
+    /// Returns the digest of all events so far. Equal runs have equal digests on every machine.
     pub const fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// The messages that have left on this connection, and which way.
+    /// Returns the sent messages of this connection with their directions.
     pub fn messages(&self) -> &[(Way, Vec<u8>)] {
         &self.messages
     }
 
-    /// How many events there have been.
+    /// Returns the number of events so far.
     pub const fn events(&self) -> u64 {
         self.events
     }
 
-    /// Has a step happen, and checks everything.
+    /// Runs a step and checks all invariants.
     ///
     /// # Errors
     ///
-    /// A promise does not hold any more.
+    /// Returns the broken promise.
     pub fn step(&mut self, step: &Step) -> Result<(), Broken> {
         let was_over = (self.ours.monitor.is_closed(), self.theirs.monitor.is_closed());
         let lengths = (self.client_out.len(), self.server_out.len());
@@ -219,7 +219,7 @@ impl World {
         self.check()
     }
 
-    /// What the wire, time and the hosts do.
+    /// Performs a step of the wire, the clock or the hosts.
     fn around(&mut self, step: &Step) -> Result<(), Broken> {
         match step {
             Step::Write { way, bytes, delay } => {
@@ -301,7 +301,7 @@ impl World {
         Ok(count)
     }
 
-    /// The first byte of a message has left.
+    /// Records a message whose first byte has been sent.
     fn sent(&mut self, way: Way, message: &[u8]) -> Result<(), Broken> {
         self.digest.write_u8(u8::from(way));
         self.digest.write_u64(self.now.since_epoch().as_nanos() as u64);
@@ -323,7 +323,7 @@ impl World {
 
     fn read(&mut self, way: Way, bytes: usize) -> Result<bool, Broken> {
         let now = self.now;
-        // Frames borrow the transport, so it is not part of the world while they are taken in.
+        // Frames borrow the transport, so it is moved out of the world while they are received.
         let mut transport = std::mem::take(self.transport(way));
         let has_read = transport.read(bytes, now);
         let message = transport.message();
@@ -343,7 +343,7 @@ impl World {
         if way { self.at_server(frame) } else { self.at_client(frame) }
     }
 
-    /// Everything moves until nothing does.
+    /// Writes and reads until nothing moves.
     fn flow(&mut self) -> Result<(), Broken> {
         for _ in 0..100_000 {
             let mut moves = false;
@@ -358,7 +358,7 @@ impl World {
         Err(Broken::new(Promise::Bounded, "both talk without end"))
     }
 
-    /// A side reads what has arrived, half a message at the end of it included, and then nothing more.
+    /// A side reads everything that has arrived, including a trailing partial message, and then the end of input.
     fn end_of_input(&mut self, of_client: Way) -> Result<(), Broken> {
         let mut transport = std::mem::take(self.transport(!of_client));
         transport.finish();
@@ -387,7 +387,7 @@ impl World {
         }
     }
 
-    /// Both machines anew, if the client has ended.
+    /// Replaces both machines if the client's connection has ended.
     fn reconnect(&mut self) -> Result<(), Broken> {
         if !self.ours.monitor.is_closed() {
             return Ok(());
@@ -407,7 +407,7 @@ impl World {
         Ok(())
     }
 
-    /// Both do everything that is due.
+    /// Handles all due timeouts of both sides.
     fn settle(&mut self) -> Result<(), Broken> {
         for _ in 0..1_000 {
             if !self.client_is_due()? && !self.server_is_due()? {
@@ -418,7 +418,7 @@ impl World {
         Err(Broken::new(Promise::Total, "there is always something due"))
     }
 
-    /// When something will be.
+    /// Returns the time of the next timeout or arrival.
     fn due(&self) -> Option<Instant> {
         let Self { client, server, tasks, upstream, downstream, .. } = self;
         let machines = [client.poll_timeout(), server.poll_timeout(), tasks.poll_timeout()];

@@ -18,7 +18,7 @@ use super::setup::filter;
 use super::{SECRET, Step, World, unchanged};
 
 impl World {
-    /// What it does on its own account.
+    /// Performs the server's operation of a step.
     pub(super) fn by_server(&mut self, step: &Step) -> Result<(), Broken> {
         let Self { server, server_out: out, theirs, now, .. } = self;
         let (now, before) = (*now, (server.counts(), out.len()));
@@ -79,7 +79,7 @@ impl World {
             return Ok(());
         };
         let before = (server.counts(), out.len());
-        // Whoever asked finds its own number again.
+        // The response repeats the serial number of the call.
         let params = requests.get(&id).and_then(|request| request.params.as_ref());
         let serial = params.and_then(|params| params.get("arguments")?.get("serial")?.parse().ok());
         let serial: Option<u32> = serial;
@@ -122,7 +122,7 @@ impl World {
         }
     }
 
-    /// What is done about tasks.
+    /// Performs the operation of a step on tasks.
     pub(super) fn by_tasks(&mut self, step: &Step) -> Result<(), Broken> {
         let Self { server, server_out: out, theirs, tasks, lent, requests, begun, now, .. } = self;
         match *step {
@@ -149,7 +149,7 @@ impl World {
                 let keys: Vec<TaskKey> = tasks.iter().map(|(key, _)| key).collect();
                 let Some(key) = super::pick(&keys, which) else { return Ok(()) };
                 let result = json!({"content": [], "text": SECRET});
-                // A task that has ended does not change any more, which `tasks` of the tests looks at.
+                // `oracles::tasks` checks that a final task does not change.
                 _ = match what % 6 {
                     0 | 1 => tasks.complete(key, &result, *now),
                     2 => tasks.fail(key, ErrorCode::new(-7), "broken", *now),
@@ -164,14 +164,15 @@ impl World {
         self.catch_up()
     }
 
-    /// Notes requests that the machine has answered by itself: for its tasks, or because they may be no task.
+    /// Registers requests that the machine has responded to by itself: for its tasks, or because they must not become
+    /// tasks.
     fn catch_up(&mut self) -> Result<(), Broken> {
         let Self { server, server_out: out, theirs, lent, .. } = self;
         let open: Vec<IncomingId> = server.open_requests().collect();
         let known = theirs.monitor.requests().chain(theirs.monitor.to_come_again());
         let over: Vec<IncomingId> = known.filter(|id| !open.contains(id)).collect();
         for id in over {
-            // Of others that have ended the event is still to come.
+            // For other ended requests, the event is still due.
             match server.reject(id, ErrorCode::INTERNAL_ERROR, "", out) {
                 Err(RespondError::Answered) => {
                     lent.remove(&id);
@@ -186,7 +187,7 @@ impl World {
         Ok(())
     }
 
-    /// A frame arrives.
+    /// Receives a frame.
     pub(super) fn at_server(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
         let bytes = frame.bytes();
         self.theirs.monitor.delivered(bytes);
@@ -235,14 +236,14 @@ impl World {
         }
     }
 
-    /// Requests about tasks are answered at once, all others by later steps.
+    /// Serves a request about a task immediately; later steps serve all others.
     fn serve(&mut self, request: Request<'static>) -> Result<(), Broken> {
         let Self { server, server_out: out, tasks, lent, requests, now, .. } = self;
         let id = request.id;
         if let ClientRequest::Task(call) = &request.kind {
             lent.insert(id);
             if server.serve_task(id, call, tasks, *now, out).is_err() {
-                // There was no room for the answer.
+                // There was no space for the response.
                 lent.remove(&id);
             }
             return self.catch_up();

@@ -1,4 +1,4 @@
-//! How a world can be.
+//! The setup of a world.
 
 use std::time::Duration;
 
@@ -9,22 +9,22 @@ use mcp_sansio::{ClientConfig, ConnectionConfig, Revision, RevisionSet, ServerCo
 
 use crate::config;
 
-/// What two sides are, and what is between them.
+/// The configurations of both sides and of the transport.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Setup {
-    /// How the client is configured.
+    /// The configuration of the client.
     pub client: ClientConfig,
-    /// How the server is configured.
+    /// The configuration of the server.
     pub server: ServerConfig,
-    /// How much a byte stream between them holds; nothing for a transport of messages.
+    /// The capacity of the byte stream between the sides; `None` for a message transport.
     pub stream: Option<usize>,
-    /// Which calls of tools the server answers with a task by itself.
+    /// The server's task support for tool calls.
     pub tasks: TaskSupport<'static>,
 }
 
 impl Setup {
-    /// Any, with limits small enough to be met.
+    /// Returns a random setup, with limits small enough to be reached.
     pub fn choose(choices: &mut Choices) -> Self {
         let mut client = config::client_of_both_eras();
         client.connection = connection(choices);
@@ -92,7 +92,7 @@ fn connection(choices: &mut Choices) -> ConnectionConfig {
     connection
 }
 
-/// One of a few things to subscribe to.
+/// Returns one of a few subscription filters.
 pub(super) fn filter(which: u8) -> SubscriptionFilter<'static> {
     let mut filter = SubscriptionFilter::new();
     filter.tools_list_changed = (which & 1 != 0).then_some(true);

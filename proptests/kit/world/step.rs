@@ -1,16 +1,16 @@
-//! What can happen.
+//! The steps of a world.
 
 use mcp_sansio::testing::Choices;
 
 use super::hostile;
 
-/// Which way, or which side: `true` is towards the server, or the client's side.
+/// A direction or a side: `true` is towards the server, or the client's side.
 pub type Way = bool;
 
-/// One thing that an application, the wire, a hostile peer or time does.
+/// A step of an application, the wire, a hostile peer or the clock.
 ///
-/// `which` picks one of what there is at that time, so a step means something wherever it stands in a
-/// schedule, and nothing if there is nothing to pick.
+/// `which` selects one of the current candidates. So a step is meaningful at any position of a schedule, and does
+/// nothing without candidates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, clippy::exhaustive_enums, reason = "the names of the fields say it")]
 pub enum Step {
@@ -18,68 +18,68 @@ pub enum Step {
     Connect,
     /// The client calls a method.
     Call { method: &'static str, size: u16, options: u8 },
-    /// It reads a list page by page.
+    /// The client lists tools page by page.
     List,
-    /// It subscribes to something.
+    /// The client subscribes to changes.
     Subscribe(u8),
-    /// It gives up a call.
+    /// The client cancels a call.
     CancelByClient { which: u16 },
-    /// It gives up a call, and the task that the call has become.
+    /// The client cancels a call, and the task that the call has become.
     CancelTask { which: u16 },
-    /// It answers what a server needs.
+    /// The client responds to a request for input.
     Give { which: u16, answer: u8 },
-    /// Its user is being asked, or has answered.
+    /// The client pauses while its user is asked, or resumes.
     Pause(bool),
     /// The server calls the client.
     CallByServer { method: &'static str },
-    /// It gives up a call.
+    /// The server cancels a call.
     CancelByServer { which: u16 },
-    /// It answers a request.
+    /// The server responds to a request.
     Answer { which: u16, answer: u8 },
-    /// It says what it needs first.
+    /// The server requires input for a request.
     Require { which: u16, what: u8 },
-    /// It grants a subscription.
+    /// The server grants a subscription.
     Grant { which: u16, filter: u8 },
-    /// It says how far a request is.
+    /// The server reports progress of a request.
     Report { which: u16, progress: u8 },
-    /// It tells something, because of a request or not.
+    /// The server sends a notification, related to a request or not.
     Tell { what: u8, about: Option<u16> },
-    /// It answers a request with a task.
+    /// The server responds to a request with a task.
     BeginTask { which: u16, ttl: Option<u16> },
-    /// A task goes on, or ends.
+    /// A task advances or ends.
     Work { which: u16, what: u8 },
-    /// Bytes are written: at most so many.
+    /// At most `bytes` bytes are written.
     Write { way: Way, bytes: u16, delay: u8 },
-    /// Bytes are read: at most so many. On a transport of messages, one message.
+    /// At most `bytes` bytes are read, or one message on a message transport.
     Read { way: Way, bytes: u16 },
     /// Everything is written and read.
     Flow,
-    /// A message is lost, on transports that lose whole ones.
+    /// A message is lost, on transports that can lose whole messages.
     Lose { way: Way, which: u16 },
-    /// A message comes twice.
+    /// A message is duplicated.
     Repeat { way: Way, which: u16 },
     /// A message overtakes others.
     Hurry { way: Way, which: u16 },
-    /// Something else arrives: noise, or a message that is not of the peer.
+    /// Noise or a forged message arrives.
     Forge { way: Way, text: String },
-    /// Both do what is due.
+    /// Both sides handle their due timeouts.
     Settle,
     /// Time passes.
     Wait { milliseconds: u32 },
-    /// Time passes until something is due.
+    /// Time passes until the next timeout.
     WaitUntilDue,
     /// A side ends in some way.
     End { way: Way, how: u8 },
     /// The transport breaks.
     Break,
-    /// There is another connection, if this one has ended.
+    /// A new connection replaces one that has ended.
     Reconnect,
-    /// A side gives back the memory that it does not need.
+    /// A side releases unused memory.
     Release { way: Way },
 }
 
 impl Step {
-    /// Any step, frequent ones more often.
+    /// Returns a random step, weighted by frequency.
     pub fn choose(choices: &mut Choices) -> Self {
         const METHODS: [&str; 7] =
             ["tools/call", "tools/call", "tools/call", "prompts/get", "tools/list", "x/y", "ping"];
@@ -90,7 +90,7 @@ impl Step {
             let most = if choices.one_in(2) { 20 } else { 2000 };
             1 + choices.below(most) as u16
         };
-        // Ordered so that a fuzzer that has run out of bytes lets things flow.
+        // Ordered so that a fuzzer without remaining bytes chooses `Flow`.
         match choices.below(100) {
             0..12 => Self::Flow,
             12..20 => Self::Settle,

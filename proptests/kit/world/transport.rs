@@ -1,15 +1,15 @@
-//! What is between two sides.
+//! The transport between the two sides.
 
 use mcp_sansio::testing::{Link, MessageLink};
 use mcp_sansio::{Frame, Framing, Inbox, Instant, Limits, Outbox};
 
-/// One way of it.
+/// One direction of the transport.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there are two of them in a world")]
 pub(super) enum Transport {
-    /// A stream of bytes. A message may have left in part.
+    /// A byte stream. A message may be partly sent.
     Bytes { link: Link, inbox: Inbox, has_begun: bool },
-    /// Whole messages, and the one that arrives next.
+    /// Whole messages, and the next one to arrive.
     Messages { link: MessageLink, next: Option<Vec<u8>> },
 }
 
@@ -20,7 +20,7 @@ impl Default for Transport {
 }
 
 impl Transport {
-    /// With a stream that holds so much, or with messages, to somebody with these limits.
+    /// Creates a byte stream with this capacity, or a message transport, to a receiver with these limits.
     pub(super) fn new(stream: Option<usize>, limits: &Limits) -> Self {
         match stream {
             Some(capacity) => Self::Bytes {
@@ -36,7 +36,7 @@ impl Transport {
         if stream.is_some() { Framing::Lines } else { Framing::Messages }
     }
 
-    /// Takes bytes, or all messages. Gives the messages of which the first byte has left by that.
+    /// Takes bytes, or all messages, from the outbox. Returns the messages whose first byte is sent by this call.
     pub(super) fn write(
         &mut self,
         outbox: &mut Outbox,
@@ -47,7 +47,7 @@ impl Transport {
             Self::Bytes { link, has_begun, .. } => {
                 let unsent = outbox.unsent();
                 let count = link.room().min(bytes).min(unsent.len());
-                // What is begun now will be finished, whatever becomes of it: so it counts as it stands.
+                // A partly sent message is always completed, so it counts now in its current form.
                 let mut messages = Vec::new();
                 let mut at = 0;
                 while at < count {
@@ -70,7 +70,7 @@ impl Transport {
         }
     }
 
-    /// Has bytes arrive, or one message. Says whether anything has.
+    /// Delivers bytes or one message. Returns whether anything was delivered.
     pub(super) fn read(&mut self, bytes: usize, now: Instant) -> bool {
         match self {
             Self::Bytes { link, inbox, .. } => 0 < link.give(inbox, bytes, now),
@@ -81,7 +81,7 @@ impl Transport {
         }
     }
 
-    /// The next frame of what has arrived. Messages are taken apart before.
+    /// Returns the next frame that has arrived. Messages are split into frames beforehand.
     pub(super) fn next(&mut self) -> Option<Frame<'_>> {
         match self {
             Self::Bytes { inbox, .. } => inbox.next(),
@@ -89,7 +89,7 @@ impl Transport {
         }
     }
 
-    /// Nothing more arrives.
+    /// Ends the input.
     pub(super) fn finish(&mut self) {
         match self {
             Self::Bytes { inbox, .. } => inbox.finish(),
@@ -97,7 +97,7 @@ impl Transport {
         }
     }
 
-    /// The message that has arrived.
+    /// Takes the message that has arrived.
     pub(super) const fn message(&mut self) -> Option<Vec<u8>> {
         match self {
             Self::Bytes { .. } => None,
@@ -129,7 +129,7 @@ impl Transport {
         }
     }
 
-    /// When something on the way arrives.
+    /// Returns the time of the next arrival.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         match self {
             Self::Bytes { link, .. } => link.poll_timeout(),

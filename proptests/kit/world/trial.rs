@@ -1,4 +1,4 @@
-//! A run from its beginning to its end, and the shortest one that fails like it.
+//! A complete run, and the minimization of a failing one.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,27 +11,27 @@ use super::{Setup, Step, World};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Trial {
-    /// How many events there were.
+    /// The number of events.
     pub events: u64,
-    /// What happened.
+    /// The digest of the run.
     pub digest: Digest,
 }
 
-/// A run that broke one, made as short as it gets.
+/// A minimized run that broke a promise.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Failure {
-    /// How both sides were configured.
+    /// The configuration of both sides.
     pub setup: Setup,
-    /// What happened.
+    /// The steps of the run.
     pub steps: Vec<Step>,
-    /// What is wrong.
+    /// The broken promise.
     pub broken: Broken,
-    /// What went over the wire.
+    /// A diagram of the traffic on the wire.
     pub diagram: String,
 }
 
-/// What a seed stands for: a setup, and so many steps.
+/// Generates a setup and a schedule of at most `steps` steps.
 pub fn schedule(choices: &mut Choices, steps: usize) -> (Setup, Vec<Step>) {
     let setup = Setup::choose(choices);
     let mut schedule = vec![Step::Connect];
@@ -42,20 +42,20 @@ pub fn schedule(choices: &mut Choices, steps: usize) -> (Setup, Vec<Step>) {
 }
 
 impl Trial {
-    /// Has all of it happen.
+    /// Runs the whole schedule.
     ///
     /// # Errors
     ///
-    /// A promise was broken; the schedule has been made shorter, as long as the same promise is broken.
+    /// Returns the broken promise, with a schedule that is minimized as long as the same promise is broken.
     pub fn run(setup: &Setup, steps: &[Step]) -> Result<Self, Box<Failure>> {
         Self::once(setup, steps).map_err(|broken| shrink(setup, steps, broken))
     }
 
-    /// The same without looking for a shorter schedule.
+    /// Runs the whole schedule without minimization.
     ///
     /// # Errors
     ///
-    /// A promise was broken.
+    /// Returns the broken promise.
     pub fn once(setup: &Setup, steps: &[Step]) -> Result<Self, Broken> {
         let mut world = World::new(setup.clone());
         happen(&mut world, steps)?;
@@ -63,7 +63,7 @@ impl Trial {
     }
 }
 
-/// What goes over the wire in a run, and the promise that it breaks if it does.
+/// Returns a diagram of the traffic of a run, and the promise that it breaks, if any.
 pub fn draw(setup: &Setup, steps: &[Step]) -> (String, Option<Broken>) {
     let mut world = World::new(setup.clone());
     world.draw();
@@ -71,7 +71,7 @@ pub fn draw(setup: &Setup, steps: &[Step]) -> (String, Option<Broken>) {
     (world.diagram().map(ToString::to_string).unwrap_or_default(), broken)
 }
 
-/// A panic is a broken promise as well.
+/// Runs all steps and the end. A panic counts as a broken promise.
 fn happen(world: &mut World, steps: &[Step]) -> Result<(), Broken> {
     let all = AssertUnwindSafe(|| {
         steps.iter().try_for_each(|step| world.step(step))?;
@@ -84,7 +84,7 @@ fn happen(world: &mut World, steps: &[Step]) -> Result<(), Broken> {
     })
 }
 
-/// Leaves out steps, many at a time and then fewer, for as long as the same promise is broken.
+/// Removes steps, in ever smaller groups, as long as the same promise is broken.
 fn shrink(setup: &Setup, steps: &[Step], broken: Broken) -> Box<Failure> {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));

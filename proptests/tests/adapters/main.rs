@@ -1,4 +1,4 @@
-//! The adapters: one suite for all of them, what each has alone, and the official Rust SDK at the other end.
+//! The adapters: one suite for all of them, tests of each adapter, and interoperability with the official Rust SDK.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -15,6 +15,6 @@ mod traced;
 
 use mcp_sansio_proptests::allocations::Counting;
 
-// The tests of load count what a thread holds.
+// The load tests count the bytes that a thread holds.
 #[global_allocator]
 static ALLOCATOR: Counting = Counting::new();

@@ -1,4 +1,4 @@
-//! What the suite does not see: futures that are dropped, and sockets, on async-std and on smol.
+//! Dropped futures, and sockets, on async-std and on smol: cases that the suite does not cover.
 
 use std::future::Future;
 use std::io;
@@ -22,7 +22,7 @@ use smol::channel::{Receiver, unbounded};
 use smol::future::{FutureExt, or};
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 
-/// A runtime: what begins a task, and what waits for one.
+/// A runtime: its functions to spawn a task and to block on a future.
 #[derive(Clone, Copy)]
 struct Runtime {
     spawn: fn(Work),
@@ -46,7 +46,7 @@ fn client_config() -> ClientConfig {
     config
 }
 
-/// Gives a future up after it has been polled a few times; `None` if it was not ready by then.
+/// Drops a future after a few polls; returns `None` if it was not ready by then.
 async fn a_little<T>(future: impl Future<Output = T>) -> Option<T> {
     let give_up = async {
         for _ in 0..3 {
@@ -57,7 +57,7 @@ async fn a_little<T>(future: impl Future<Output = T>) -> Option<T> {
     or(async { Some(future.await) }, give_up).await
 }
 
-/// Serves with a handler that waits for its cancellation, and says so.
+/// Serves with a handler that waits for its cancellation, and logs it.
 fn serving(
     runtime: Runtime,
     reader: impl AsyncRead + Unpin + Send + 'static,
@@ -84,7 +84,7 @@ async fn open(
     connect(client_config(), reader, writer, RefuseAll::new(), runtime.spawn).await.unwrap()
 }
 
-/// Pain 46: a read that is given up loses nothing, nor does a write.
+/// Pain 46: a dropped read or write loses no bytes.
 #[test]
 fn reads_and_writes_that_are_given_up() {
     smol::block_on(async {
@@ -119,7 +119,7 @@ fn reads_and_writes_that_are_given_up() {
     });
 }
 
-/// A server that is dropped ends at once, and its handlers find out.
+/// Dropping a server ends it at once, and cancels its handlers.
 #[test]
 fn a_server_that_is_dropped() {
     for runtime in RUNTIMES {
@@ -142,7 +142,7 @@ fn a_server_that_is_dropped() {
     }
 }
 
-/// Connecting that is given up leaves nothing behind: the other side sees the end.
+/// Dropping a connection attempt leaves nothing behind: the peer sees the end of the stream.
 #[test]
 fn connecting_that_is_given_up() {
     for runtime in RUNTIMES {
@@ -157,7 +157,7 @@ fn connecting_that_is_given_up() {
     }
 }
 
-/// Sockets of either runtime, of which each half is told when nothing more comes.
+/// Sockets of both runtimes, each half of which is shut down at the end.
 #[test]
 fn sockets() {
     let done = async {
@@ -187,7 +187,7 @@ fn sockets() {
     assert!(smol::block_on(done.or(late)));
 }
 
-/// A stream that takes its time to say goodbye.
+/// A stream that takes its time to close.
 struct SaysGoodbye<W> {
     stream: W,
     has_to_wait: u32,
@@ -219,7 +219,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for SaysGoodbye<W> {
     }
 }
 
-/// A stream is closed to the end, as TLS needs it, before it is dropped.
+/// A stream is closed completely, as TLS needs it, before it is dropped.
 #[test]
 fn closing_a_stream_takes_its_time() {
     for runtime in RUNTIMES {
@@ -237,7 +237,7 @@ fn closing_a_stream_takes_its_time() {
     }
 }
 
-/// Starting a server, and ending one, can be given up: the process goes with it.
+/// Starting and ending a server process can be dropped: the process ends with the future.
 #[cfg(target_os = "linux")]
 #[test]
 fn processes_that_are_given_up() {

@@ -1,4 +1,4 @@
-//! What is of tokio alone: time that stands still, futures that are dropped, runtimes that are gone.
+//! Cases of tokio: paused time, dropped futures, and runtimes that have ended.
 
 use std::future::pending;
 use std::pin::pin;
@@ -37,7 +37,7 @@ fn client_config() -> ClientConfig {
     config
 }
 
-/// Waits until its calls are cancelled, and says so.
+/// A handler that waits until its calls are cancelled, and logs it.
 #[derive(Clone)]
 struct Waits(UnboundedSender<&'static str>);
 
@@ -65,7 +65,7 @@ async fn open() -> (Connection, JoinHandle<std::io::Result<()>>, UnboundedReceiv
     (connection, server, said)
 }
 
-/// A call of ten minutes is over at once where the time is that of a test.
+/// With paused time, a call of ten minutes ends at once.
 #[tokio::test(start_paused = true)]
 async fn time_that_stands_still() {
     let (connection, server, mut said) = open().await;
@@ -87,7 +87,7 @@ async fn time_that_stands_still() {
     server.await.unwrap().unwrap();
 }
 
-/// Pain 46: a read that is given up loses nothing, nor does a write.
+/// Pain 46: a dropped read or write loses no bytes.
 #[tokio::test]
 async fn reads_and_writes_that_are_given_up() {
     let (ours, mut theirs) = duplex(8);
@@ -126,7 +126,7 @@ async fn reads_and_writes_that_are_given_up() {
     assert_eq!(received + std::str::from_utf8(&rest).unwrap(), expected);
 }
 
-/// A server that is dropped ends at once, and its handlers find out.
+/// Dropping a server ends it at once, and cancels its handlers.
 #[tokio::test]
 async fn a_server_that_is_dropped() {
     let (connection, server, mut said) = open().await;
@@ -141,7 +141,7 @@ async fn a_server_that_is_dropped() {
     assert_eq!(said.recv().await, None, "the handler is gone");
 }
 
-/// Connecting that is given up leaves nothing behind: the other side sees the end.
+/// Dropping a connection attempt leaves nothing behind: the peer sees the end of the stream.
 #[tokio::test]
 async fn connecting_that_is_given_up() {
     let (ours, mut theirs) = duplex(1024);
@@ -156,7 +156,7 @@ async fn connecting_that_is_given_up() {
     assert!(sent.is_empty() || sent.contains("initialize"), "{sent}");
 }
 
-/// One that nobody answers fails when it should, and the server may end whenever it likes.
+/// A connection attempt without a response fails at the handshake timeout.
 #[tokio::test(start_paused = true)]
 async fn connecting_that_nobody_answers() {
     let (ours, _theirs) = duplex(1024);
@@ -169,7 +169,7 @@ async fn connecting_that_nobody_answers() {
     assert!(began.elapsed() < Duration::from_secs(32));
 }
 
-/// Closing that is given up closes.
+/// Dropping the future of `close` closes the connection at once.
 #[tokio::test]
 async fn closing_that_is_given_up() {
     let (connection, server, mut said) = open().await;
@@ -182,7 +182,7 @@ async fn closing_that_is_given_up() {
     server.abort();
 }
 
-/// A request can be answered from a thread that knows nothing of the runtime, also when that is gone.
+/// A request can be served on a thread outside the runtime, also after the runtime has ended.
 #[test]
 fn answers_from_elsewhere() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -217,7 +217,7 @@ fn answers_from_elsewhere() {
     drop(connection);
 }
 
-/// No more handlers run than may, whatever they do with their exchanges.
+/// The limit on handlers applies even if handlers move their exchanges elsewhere.
 #[tokio::test]
 async fn exchanges_that_are_given_away_count() {
     let (ours, theirs) = duplex(64);
@@ -228,7 +228,7 @@ async fn exchanges_that_are_given_away_count() {
         let (sender, running) = (sender.clone(), Arc::clone(&counted));
         async move {
             running.fetch_add(1, Ordering::SeqCst);
-            // The exchange goes elsewhere, and the handler goes on.
+            // The exchange moves to the test, and the handler continues.
             sender.send(exchange).unwrap();
             pending::<Result<(), RespondError>>().await
         }
@@ -255,7 +255,8 @@ async fn exchanges_that_are_given_away_count() {
     drop(third);
 }
 
-/// Handlers that wait for one another, on a runtime with one thread; one that panics is answered as ever.
+/// Blocking handlers that wait for one another, on a runtime with one thread; a panic gets an error response as
+/// usual.
 #[tokio::test]
 async fn functions_that_block() {
     const CALLS: usize = 10;
@@ -291,7 +292,7 @@ async fn functions_that_block() {
     server.await.unwrap().unwrap();
 }
 
-/// Handlers that block their thread although they should not, where the runtime has others.
+/// Async handlers that block their thread although they should not, on a runtime with other threads.
 #[test]
 fn handlers_that_block_their_thread() {
     let runtime =

@@ -1,4 +1,4 @@
-//! Those who run handlers, and those who do not.
+//! Implementations of `Run`, including ones that do not run their jobs.
 
 use std::io::{self, Cursor, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,10 +14,10 @@ use mcp_sansio::schema::Prepared;
 use mcp_sansio::{ErrorCode, Phase, Revision, RevisionSet, Server, ServerConfig, ServerEvent};
 use mcp_sansio_driver::{Clock, ConnectionOptions, Handle, Job, Run, Wire};
 
-/// Longer than anything takes here, however busy the machine is.
+/// A timeout longer than any operation of these tests takes, even on a busy machine.
 const A_LONG_TIME: Duration = Duration::from_secs(120);
 
-/// So many calls.
+/// The number of calls.
 const MANY: usize = 20_000;
 
 #[derive(Clone, Default)]
@@ -38,7 +38,7 @@ fn config() -> ServerConfig {
     let mut config = ServerConfig::new("server", "1");
     config.capabilities.tools = Some(ListChanged::default());
     config.connection.limits.inbound_requests = u32::MAX;
-    // The input ends long before the last request is answered.
+    // The input ends long before the last request gets its response.
     config.connection.timeouts.drain = A_LONG_TIME;
     config
 }
@@ -52,7 +52,7 @@ fn calls(many: usize) -> Cursor<Vec<u8>> {
     Cursor::new((0..many).map(call).collect::<String>().into_bytes())
 }
 
-/// Runs jobs in some way, but not the first two, behind which all others wait.
+/// Runs jobs with a given function, except the first two, which hold all others back.
 struct Holds {
     first: Arc<Mutex<Vec<Job<Server>>>>,
     held: AtomicUsize,
@@ -71,8 +71,8 @@ impl Run<Server> for Holds {
     }
 }
 
-/// Lets so many wait, then all of them run in this way. Gives how many answers have each of these texts in
-/// them.
+/// Queues this many calls behind the first two, then runs all of them with `run`. Returns the number of responses
+/// that contain each of these texts.
 fn serve(run: fn(Job<Server>), many: usize, texts: [&str; 2]) -> [usize; 2] {
     let first = Arc::<Mutex<Vec<_>>>::default();
     let runner = Holds { first: Arc::clone(&first), held: AtomicUsize::new(0), run };
@@ -93,7 +93,7 @@ fn serve(run: fn(Job<Server>), many: usize, texts: [&str; 2]) -> [usize; 2] {
     texts.map(|text| written.lines().filter(|line| line.contains(text)).count())
 }
 
-/// Without threads, for example, every request is refused, and none of them takes the stack of another.
+/// A runner that drops its jobs, for example for lack of threads: every request is refused, without recursion.
 #[test]
 fn one_that_runs_nothing() {
     assert_eq!(serve(drop, MANY, ["-32603", "result"]), [MANY, 0]);
@@ -107,7 +107,7 @@ fn answer(job: Job<Server>) {
     }
 }
 
-/// One that does everything at once, on the thread that it is called on, does not use up the stack either.
+/// A runner that executes every job at once, on the calling thread, does not overflow the stack either.
 #[test]
 fn one_that_runs_everything_at_once() {
     assert_eq!(serve(answer, MANY, ["-32603", "result"]), [0, MANY]);
@@ -126,7 +126,7 @@ fn pass_on(job: Job<Server>) {
     exchange.reject_as(&error.with_data(Raw::new(r#"{"new":1e2}"#).unwrap())).unwrap();
 }
 
-/// What has been written already is sent as it is: a result, and an error that came from elsewhere.
+/// Serialized results and errors from other sources are sent unchanged.
 #[test]
 fn one_that_answers_with_what_there_is() {
     assert_eq!(serve(answer_prepared, 100, ["error", "done beforehand"]), [0, 100]);
@@ -134,7 +134,7 @@ fn one_that_answers_with_what_there_is() {
     assert_eq!(serve(pass_on, 100, texts), [100, 100]);
 }
 
-/// What panics loses its own request, and no other.
+/// A panic loses only its own request.
 #[test]
 fn one_that_panics_now_and_then() {
     static JOBS: AtomicUsize = AtomicUsize::new(0);
@@ -154,7 +154,7 @@ fn one_that_panics_now_and_then() {
     assert!((45..=55).contains(&refused), "{refused}");
 }
 
-/// Events that nobody takes are kept up to a bound, and those that tell of the end are always.
+/// Unread events are kept up to a limit; the events about the end are always kept.
 #[test]
 fn one_that_takes_its_time_with_events() {
     #[derive(Default)]

@@ -1,4 +1,4 @@
-//! What is said to `tracing`: what happens, and nothing of what is in it.
+//! The `tracing` output: events without payloads.
 #![cfg(feature = "tracing")]
 use std::io::{self, Write, pipe};
 use std::sync::{Arc, Mutex};

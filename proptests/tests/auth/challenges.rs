@@ -1,4 +1,4 @@
-//! Challenges of `WWW-Authenticate`: a table of values, and values that are written in every form.
+//! `WWW-Authenticate` challenges: a table of values, and generated values in every form.
 
 mod table;
 
@@ -7,7 +7,7 @@ use mcp_sansio_proptests::oracles::challenges::{challenges, check, written};
 
 use table::{MALFORMED, table};
 
-/// The oracle reads the table, which is written by hand.
+/// The oracle parses the hand-written table.
 #[test]
 fn the_oracle_reads_the_table() {
     for (fields, expected) in table() {
@@ -18,7 +18,7 @@ fn the_oracle_reads_the_table() {
     }
 }
 
-/// Proves A-CHAL-12 for the table. Malformed values come to an end without a panic.
+/// Proves A-CHAL-12 for the table. Malformed values do not cause a panic or an endless loop.
 #[test]
 fn the_parser_agrees_on_the_table() {
     let table = table().into_iter().map(|(fields, _)| fields);
@@ -29,7 +29,7 @@ fn the_parser_agrees_on_the_table() {
 }
 
 proptest::proptest! {
-    /// The oracle reads whatever the grammar allows to be written.
+    /// The oracle parses every value that the grammar allows.
     #[test]
     fn the_oracle_reads_every_form(
         choices in proptest::collection::vec(proptest::num::u8::ANY, 0..400),

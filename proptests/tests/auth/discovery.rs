@@ -1,4 +1,4 @@
-//! Finding the authorization server.
+//! Discovery of the authorization server.
 
 use mcp_sansio::Revision;
 use mcp_sansio::auth::{
@@ -11,7 +11,7 @@ use crate::kit::{
     ISSUER, Lab, PRM_PLACE, SERVER, config, resource_metadata, server_metadata, tokens,
 };
 
-/// The places at which the metadata of the resource are asked for, if there are none.
+/// Returns the URLs that the client tries for the metadata of the resource, if each responds with 404.
 fn resource_places(server: &str, challenge: &str) -> Vec<String> {
     let mut config = AuthorizerConfig::new(server).unwrap();
     config.fallback = Fallback::Never;
@@ -60,7 +60,7 @@ fn discovery_carries_the_version_and_no_credentials() {
     assert_eq!(fetch.protocol_version, Some("2026-07-28"));
     assert_eq!((fetch.authorization.clone(), fetch.body.expose()), (None, ""));
     assert_eq!(fetch.most_bytes, 64 << 10);
-    // A host that reads more all the same is not believed.
+    // The authorizer checks the limit even if the host reads more.
     let long = format!("{{\"x\":\"{}\"}}", "x".repeat(64 << 10));
     lab.answer_text(&fetch, 200, &long);
     let place = "the metadata of the server";
@@ -71,7 +71,7 @@ fn discovery_carries_the_version_and_no_credentials() {
     assert_eq!(lab.failure(), AuthorizationFailure::TooLarge { place });
 }
 
-/// Proves A-PRM-10, A-TOK-12 for documents: a server that is out of order is not one without metadata.
+/// Proves A-PRM-10, A-TOK-12 for documents: a server that is temporarily unavailable is not one without metadata.
 #[test]
 fn what_is_out_of_order_is_not_absent() {
     for (status, after) in [(503, Some("7")), (429, None), (500, None)] {
@@ -84,7 +84,7 @@ fn what_is_out_of_order_is_not_absent() {
         let place = "the metadata of the server";
         let failure = AuthorizationFailure::Transient { place, status: Some(status), retry_after };
         assert_eq!(lab.failure(), failure);
-        // As long as the server asks for, nothing is asked of it.
+        // The client sends no request to the server before `Retry-After` has passed.
         lab.refused(401, "Bearer");
         if after.is_some() {
             assert_eq!(lab.failure(), failure);
@@ -102,7 +102,7 @@ fn what_is_out_of_order_is_not_absent() {
     assert_eq!(lab.failure(), failure);
 }
 
-/// What becomes of a discovery with this document of the resource: the failure, or the next request.
+/// Runs a discovery with this metadata document of the resource. Returns the failure, or the URL of the next request.
 fn with_resource(document: &Value) -> Result<String, AuthorizationFailure> {
     let mut lab = Lab::new(config());
     lab.refused(401, "Bearer");
@@ -125,14 +125,14 @@ fn metadata_of_the_resource_are_checked_before_anything_is_done_with_them() {
         }
         with_resource(&document)
     };
-    // These are no documents, so the next place is asked.
+    // These documents are invalid, so the next URL is tried.
     assert_eq!(with_resource(&json!([])), Ok(root.clone()));
     assert_eq!(with_resource(&json!("x")), Ok(root.clone()));
     assert_eq!(with_resource(&json!({ "authorization_servers": [ISSUER] })), Ok(root.clone()));
     assert_eq!(with(json!({ "authorization_servers": ISSUER })), Ok(root.clone()));
     assert_eq!(with(json!({ "resource": 1 })), Ok(root.clone()));
     assert_eq!(with(json!({ "resource": "/mcp" })), Ok(root));
-    // The resource is another one.
+    // The document describes another resource.
     for other in ["https://evil.example/mcp", "https://mcp.example/mcp2", "http://mcp.example/mcp"]
     {
         let failure = AuthorizationFailure::ResourceMismatch(other.into());
@@ -165,7 +165,7 @@ fn the_issuer_that_knows_the_client_is_chosen() {
     assert_eq!(lab.fetch().url, second);
 }
 
-/// The places at which the metadata of an issuer are asked for.
+/// Returns the URLs that the client tries for the metadata of an issuer.
 fn server_places(issuer: &str) -> Vec<String> {
     let mut lab = Lab::new(config());
     lab.refused(401, "Bearer");
@@ -197,7 +197,7 @@ fn an_issuer_is_asked_at_each_place_in_order() {
     assert_eq!(server_places("https://as.example/"), without);
 }
 
-/// What becomes of a login with this document of the authorization server.
+/// Runs a login with this metadata document of the authorization server.
 fn with_server(document: &Value) -> Result<(), AuthorizationFailure> {
     let mut lab = Lab::new(config());
     lab.refused(401, "Bearer");
@@ -276,7 +276,7 @@ fn a_document_without_what_is_needed_is_refused_by_the_name_of_the_member() {
     }
 }
 
-/// Proves A-DISC-27: the host follows no redirect, and one is no document.
+/// Proves A-DISC-27: the host follows no redirect, and a redirect is no document.
 #[test]
 fn a_redirect_is_no_document() {
     let mut lab = Lab::new(config());
@@ -288,7 +288,7 @@ fn a_redirect_is_no_document() {
     assert_eq!(lab.fetch().url, "https://as.example/.well-known/openid-configuration");
 }
 
-/// A page of a server that knows every path is no document either.
+/// An HTML page from a server that responds to every path is no document either.
 #[test]
 fn a_page_is_no_document() {
     let mut lab = Lab::new(config());
@@ -302,7 +302,7 @@ fn a_page_is_no_document() {
     lab.prepare();
 }
 
-/// A client that has found no metadata of the resource, up to the next request.
+/// Returns a client that has found no metadata of the resource, up to the next request.
 fn without_resource(mut lab: Lab) -> Lab {
     lab.refused(401, "Bearer");
     lab.serve(404, &json!({}));

@@ -1,4 +1,4 @@
-//! Clients that act for themselves, or for an organisation.
+//! Clients that act on their own behalf, or for an organisation.
 
 use mcp_sansio::auth::{
     AuthorizationFailure, AuthorizerConfig, ConfiguredClient, Effect, FetchPurpose, Flow,
@@ -24,7 +24,7 @@ fn for_itself(client: ConfiguredClient) -> AuthorizerConfig {
     config
 }
 
-/// Proves A-EXT-02, A-EXT-04, A-EXT-01: only because it is configured.
+/// Proves A-EXT-02, A-EXT-04, A-EXT-01: the extension is used only if it is configured.
 #[test]
 fn a_client_with_a_secret_acts_for_itself() {
     let mut lab = Lab::new(for_itself(ConfiguredClient::new("c").secret("s")));
@@ -48,7 +48,7 @@ fn a_client_with_a_secret_acts_for_itself() {
     assert_eq!(config().flow, Flow::AuthorizationCode);
 }
 
-/// The parts of a signed text.
+/// Decodes the parts of a signed text.
 fn decoded(input: &str) -> Vec<Value> {
     let decode = |part: &str| {
         let symbols = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -114,7 +114,7 @@ fn a_client_with_a_key_signs() {
     assert_eq!(refused(code, ConfiguredClient::new("c").secret("s")), unusable);
 }
 
-/// Proves A-EXT-02: a client that acts for itself is not registered.
+/// Proves A-EXT-02: a client that acts on its own behalf is not registered.
 #[test]
 fn a_client_that_acts_for_itself_is_not_registered() {
     let mut config = config();
@@ -176,7 +176,7 @@ fn an_organisation_agrees_for_its_user() {
     assert!(!saved.to_text().expose().contains("jag"), "assertions are not kept");
 }
 
-/// Proves A-EXT-05: what is issued has to be what was asked for.
+/// Proves A-EXT-05: the issued token must have the requested type.
 #[test]
 fn another_token_than_the_assertion_is_refused() {
     let mut lab = enterprise();
@@ -190,7 +190,7 @@ fn another_token_than_the_assertion_is_refused() {
     assert_eq!(lab.failure(), AuthorizationFailure::InvalidToken("issued_token_type"));
 }
 
-/// Proves A-EXT-07: support shows in the profiles, if there are any.
+/// Proves A-EXT-07: if the metadata list profiles, the list shows the support.
 #[test]
 fn a_server_that_has_other_profiles_does_not_support_it() {
     let with = |profiles: Value| {

@@ -1,10 +1,10 @@
-//! Inputs that somebody has made to do harm, and events in the order that does most of it.
+//! Hostile inputs, and events in the most harmful order.
 
 use mcp_sansio::auth::{FetchPolicy, Redirected, Scopes, UrlError, WebUrl};
 
 use crate::kit::{Lab, config, tokens};
 
-/// Proves A-REF-08: a refresh that is under way does not bring back the tokens of a user who has logged out.
+/// Proves A-REF-08: a refresh that is under way does not restore the tokens of a user who has logged out.
 #[test]
 fn a_logout_during_a_refresh_lasts() {
     let mut lab = Lab::new(config());
@@ -20,7 +20,7 @@ fn a_logout_during_a_refresh_lasts() {
     assert_eq!(lab.saved.as_ref().and_then(|saved| saved.scopes()), None);
 }
 
-/// Proves A-AUTHZ-01: a query may have question marks in it (RFC 3986, section 3.4).
+/// Proves A-AUTHZ-01: a query may contain question marks (RFC 3986, section 3.4).
 #[test]
 fn a_question_mark_in_a_query_is_part_of_a_value() {
     for url in ["", "?", "http://127.0.0.1:4000/callback?"] {
@@ -32,7 +32,7 @@ fn a_question_mark_in_a_query_is_part_of_a_value() {
     }
 }
 
-/// The error code of a server does not control a terminal, and begins no line of a log.
+/// The error code of a server cannot control a terminal, nor begin a new line of a log.
 #[test]
 fn an_error_code_is_shown_without_its_control_characters() {
     let mut lab = Lab::new(config());
@@ -42,7 +42,7 @@ fn an_error_code_is_shown_without_its_control_characters() {
     assert_eq!(text, r"authorization was denied: \u{1b}[2J\nok");
 }
 
-/// Proves A-SEC-05: a name of this machine that ends with a dot is not clear.
+/// Proves A-SEC-05: a host name of this machine with a trailing dot is rejected.
 #[test]
 fn this_machine_has_no_second_name() {
     for url in ["https://localhost./", "http://localhost.:3000", "https://a.LOCALHOST."] {
@@ -51,7 +51,7 @@ fn this_machine_has_no_second_name() {
     assert!(WebUrl::parse("https://mcp.example./mcp").is_ok());
 }
 
-/// Proves A-SEC-05: an address of IPv6 that leads to one of IPv4 is judged by that one.
+/// Proves A-SEC-05: an IPv6 address that embeds an IPv4 address is judged by that one.
 #[test]
 fn an_address_in_an_address_is_found() {
     let policy = FetchPolicy::default();
@@ -66,7 +66,7 @@ fn an_address_in_an_address_is_found() {
     }
 }
 
-/// Proves A-SEC-06: a list of scopes that fills a header is read in a moment.
+/// Proves A-SEC-06: a list of scopes that fills a header field is parsed quickly.
 #[test]
 fn a_very_long_list_of_scopes_is_read() {
     let text: Vec<String> = (0..300_000).map(|number| format!("{number:x}")).collect();

@@ -1,4 +1,4 @@
-//! A host of an authorizer that does everything by hand, and documents for it to read.
+//! A host that drives an authorizer by hand, and documents for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) const ISSUER: &str = "https://as.example";
 pub(crate) const REDIRECT: &str = "http://127.0.0.1:4000/callback";
 pub(crate) const PRM_PLACE: &str = "https://mcp.example/.well-known/oauth-protected-resource/mcp";
 
-/// A configuration that can register.
+/// Returns a configuration with dynamic registration.
 pub(crate) fn config() -> AuthorizerConfig {
     let mut config = AuthorizerConfig::new(SERVER).unwrap();
     config.registration = Some(ClientMetadata::native("Example"));
@@ -38,7 +38,7 @@ pub(crate) fn server_metadata() -> Value {
     })
 }
 
-/// An authorizer with a host.
+/// An authorizer and its host.
 #[derive(Clone)]
 pub(crate) struct Lab {
     pub(crate) authorizer: Authorizer,
@@ -60,7 +60,7 @@ impl Lab {
         self.authorizer.handle_timeout(self.now);
     }
 
-    /// A request was answered with this status and this challenge.
+    /// Reports a response with this status and this challenge.
     pub(crate) fn refused(&mut self, status: u16, challenge: &str) -> RequestKey {
         self.refused_for(status, challenge, "")
     }
@@ -95,7 +95,7 @@ impl Lab {
         RequestKey(self.requests)
     }
 
-    /// The generation of the token that a request would be sent with.
+    /// Returns the generation of the token that a request would be sent with.
     pub(crate) fn generation(&self) -> Option<u64> {
         let mut other = self.authorizer.clone();
         match other.permit(RequestKey(0), SERVER, self.now) {
@@ -104,7 +104,7 @@ impl Lab {
         }
     }
 
-    /// The field that a request would be sent with.
+    /// Returns the `Authorization` field that a request would be sent with.
     pub(crate) fn field(&self) -> Option<String> {
         let mut other = self.authorizer.clone();
         match other.permit(RequestKey(0), SERVER, self.now) {
@@ -113,7 +113,7 @@ impl Lab {
         }
     }
 
-    /// The next effect but those that save, which are kept.
+    /// Returns the next effect other than `Save`, whose value is kept.
     pub(crate) fn effect(&mut self) -> Option<Effect> {
         loop {
             match self.authorizer.poll_effect()? {
@@ -144,7 +144,7 @@ impl Lab {
         self.authorizer.fetch_failed(fetch.job, error, self.now);
     }
 
-    /// Answers the next request.
+    /// Responds to the next HTTP request.
     #[track_caller]
     pub(crate) fn serve(&mut self, status: u16, body: &Value) -> Fetch {
         let fetch = self.fetch();
@@ -152,7 +152,7 @@ impl Lab {
         fetch
     }
 
-    /// Answers the two requests of a discovery.
+    /// Responds to the two requests of a discovery.
     #[track_caller]
     pub(crate) fn discover(&mut self, resource: &Value, server: &Value) {
         self.serve(200, resource);
@@ -167,7 +167,7 @@ impl Lab {
         }
     }
 
-    /// Makes ready for a login.
+    /// Prepares a login.
     #[track_caller]
     pub(crate) fn prepared(&mut self) -> Option<String> {
         let (job, registered) = self.prepare();
@@ -177,7 +177,7 @@ impl Lab {
         registered
     }
 
-    /// The parameters of the URL that the browser opens.
+    /// Returns the parameters of the URL that the browser opens.
     #[track_caller]
     pub(crate) fn opened(&mut self) -> Opened {
         match self.effect() {
@@ -190,7 +190,7 @@ impl Lab {
         self.authorizer.redirected(&format!("{REDIRECT}?{query}"), self.now)
     }
 
-    /// From a challenge to the browser, with a registration if there is none.
+    /// Runs from a challenge to the browser, with a registration if there is none.
     #[track_caller]
     pub(crate) fn until_browser(&mut self, challenge: &str) -> Opened {
         self.refused(401, challenge);
@@ -202,7 +202,7 @@ impl Lab {
         self.opened()
     }
 
-    /// From the browser to the token request.
+    /// Runs from the browser to the token request.
     #[track_caller]
     pub(crate) fn agree(&mut self, opened: &Opened) -> Fetch {
         let query = format!("code=the-code&state={}", opened.get("state"));
@@ -210,7 +210,7 @@ impl Lab {
         self.fetch()
     }
 
-    /// A whole login, which ends with this token response.
+    /// Runs a complete login, which ends with this token response.
     #[track_caller]
     pub(crate) fn log_in(&mut self, tokens: &Value) {
         let opened = self.until_browser("Bearer");
@@ -221,7 +221,7 @@ impl Lab {
         self.authorizer.accepted(generation, None);
     }
 
-    /// The requests that are released now; nothing else may be wanted.
+    /// Returns the requests that are released now; any other effect fails the test.
     #[track_caller]
     pub(crate) fn released(&mut self) -> Vec<(RequestKey, Verdict)> {
         let mut released = Vec::new();
@@ -235,7 +235,7 @@ impl Lab {
         released
     }
 
-    /// The failure with which all requests are released.
+    /// Returns the failure with which all requests are released.
     #[track_caller]
     pub(crate) fn failure(&mut self) -> AuthorizationFailure {
         let mut released = self.released();
@@ -245,7 +245,7 @@ impl Lab {
         }
     }
 
-    /// Gives the storage to the authorizer, with what is in it.
+    /// Hands the storage with its content to the authorizer.
     #[track_caller]
     pub(crate) fn claim(&mut self, stored: Option<Saved>) {
         match self.effect() {
@@ -279,7 +279,7 @@ impl Opened {
     }
 }
 
-/// Reads a form.
+/// Parses a form.
 pub(crate) fn form(text: &str) -> Vec<(String, String)> {
     let decoded = |text: &str| {
         let text = text.replace('+', " ");
@@ -299,12 +299,12 @@ pub(crate) fn form(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The members of a form in their order.
+/// Returns the members of a form in their order.
 pub(crate) fn pairs(fetch: &Fetch) -> Vec<(String, String)> {
     form(fetch.body.expose())
 }
 
-/// One member of a form.
+/// Returns one member of a form.
 pub(crate) fn field(fetch: &Fetch, name: &str) -> Option<String> {
     pairs(fetch).into_iter().find(|(known, _)| known == name).map(|(_, value)| value)
 }

@@ -1,4 +1,4 @@
-//! The authorization request and its answer.
+//! The authorization request and its response.
 
 use mcp_sansio::auth::{
     AuthorizationFailure, ConfiguredClient, Effect, IssuerPlace, OAuthErrorCode, Redirected, Stage,
@@ -9,7 +9,7 @@ use crate::kit::{
     ISSUER, Lab, Opened, REDIRECT, SERVER, config, pairs, resource_metadata, server_metadata,
 };
 
-/// The authorization request with these documents, and with this challenge.
+/// Returns the authorization request for these documents and this challenge.
 fn opened(challenge: &str, resource: &Value, server: &Value) -> Opened {
     opened_by(Lab::new(config()), challenge, resource, server)
 }
@@ -125,7 +125,7 @@ fn offline_access_is_requested_where_the_server_has_it() {
     assert_eq!(scope(true, true, true).1.as_deref(), Some("consent"));
     assert_eq!(scope(false, true, true), ("read".into(), None));
     assert_eq!(scope(true, false, false), ("read".into(), None));
-    // A resource that names it all the same does not change that.
+    // The `scopes_supported` of a resource does not change that.
     let mut resource = resource_metadata();
     resource["scopes_supported"] = json!(["read", "offline_access"]);
     assert_eq!(opened("Bearer", &resource, &server_metadata()).get("scope"), "read");
@@ -157,7 +157,7 @@ fn an_answer_to_another_login_changes_nothing() {
     assert_eq!(lab.effect(), None);
 }
 
-/// Proves A-AUTHZ-21: issuer, verifier and state are one record, which a copy of the machine has, too.
+/// Proves A-AUTHZ-21: issuer, verifier and state are one record, which a copy of the authorizer has, too.
 #[test]
 fn a_copy_of_the_machine_finishes_the_login() {
     let mut lab = Lab::new(config());
@@ -183,7 +183,7 @@ fn a_user_has_a_bounded_time() {
     assert_eq!(lab.failure(), AuthorizationFailure::Abandoned);
 }
 
-/// What becomes of an answer with these parameters; without a failure the code is sent.
+/// Runs a login with these response parameters; without a failure the code is sent.
 fn answered(advertised: Value, query: &str) -> Result<(), AuthorizationFailure> {
     let mut server = server_metadata();
     server["authorization_response_iss_parameter_supported"] = advertised;
@@ -201,7 +201,7 @@ fn answered(advertised: Value, query: &str) -> Result<(), AuthorizationFailure> 
         }
         redirected => {
             assert_eq!(redirected, Redirected::Failed);
-            // Nothing is asked of anybody: `failure` would not let it pass.
+            // No request is sent: `failure` would reject it.
             Err(lab.failure())
         }
     }

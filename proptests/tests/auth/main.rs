@@ -1,4 +1,4 @@
-//! Authorization: the machine of a client, and what goes over the wire.
+//! Authorization: the authorizer of a client, and its messages on the wire.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Refreshing tokens, and what is stored.
+//! Refreshing and storing tokens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ fn second() -> Value {
     json!({ "access_token": "t2", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "r2" })
 }
 
-/// A client that is logged in, at the moment at which its token is refreshed.
+/// Returns a client that is logged in, at the time of its refresh.
 fn due() -> Lab {
     let mut lab = Lab::new(config());
     lab.log_in(&tokens());
@@ -54,7 +54,7 @@ fn a_token_is_refreshed_before_its_end_and_saved_before_it_is_used() {
     assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
 }
 
-/// Proves A-REF-05: a refresh token that is not replaced stays good.
+/// Proves A-REF-05: a refresh token that is not replaced remains valid.
 #[test]
 fn a_refresh_token_that_is_not_replaced_is_kept() {
     let mut lab = due();
@@ -67,15 +67,15 @@ fn a_refresh_token_that_is_not_replaced_is_kept() {
     assert_eq!(field(&lab.fetch(), "refresh_token").as_deref(), Some("r1"));
 }
 
-/// Proves A-REF-04, A-REF-07, A-CHAL-17, A-PRM-15: at 401 the servers are found anew, and then the token is refreshed
-/// once for all who wait.
+/// Proves A-REF-04, A-REF-07, A-CHAL-17, A-PRM-15: after a 401 the client repeats discovery, then refreshes the token
+/// once for all waiting requests.
 #[test]
 fn all_who_wait_share_one_refresh() {
     let mut lab = Lab::new(config());
     lab.log_in(&tokens());
     let mut keys: Vec<_> = (0..10).map(|_| lab.refused_with(401, "Bearer", "", Some(1))).collect();
     lab.discover(&resource_metadata(), &server_metadata());
-    // Others wait instead of sending a token that was refused.
+    // Further requests wait instead of being sent with a refused token.
     let key = lab.key();
     assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Wait);
     keys.push(key);
@@ -83,7 +83,7 @@ fn all_who_wait_share_one_refresh() {
     lab.serve(200, &second());
     let expected: Vec<_> = keys.into_iter().map(|key| (key, Verdict::Send)).collect();
     assert_eq!(lab.released(), expected);
-    // A refusal of the old token that comes late is no reason for another one.
+    // A late refusal of the old token causes no other refresh.
     let late = lab.refused_with(401, "Bearer", "", Some(1));
     assert_eq!(lab.released(), [(late, Verdict::Send)]);
 }
@@ -108,7 +108,7 @@ fn a_token_that_ran_out_before_a_restart_is_refreshed_before_the_first_request()
     assert_eq!(later.released(), [(key, Verdict::Send)]);
     assert_eq!(later.field().as_deref(), Some("Bearer t2"));
 
-    // One that is still good is used as it is, and refreshed as before.
+    // A token that is still valid is used, and refreshed at the same time as before.
     let mut soon = Lab::new(config());
     soon.authorizer.restore(Saved::from_text(text.expose()).unwrap());
     assert_eq!(soon.field().as_deref(), Some("Bearer t1"));
@@ -130,7 +130,7 @@ fn what_another_process_has_stored_is_taken_instead() {
     assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
     assert_eq!(lab.authorizer.stage(), Stage::Idle);
 
-    // It may be told at any other time, too; what is older is not taken.
+    // The host may restore stored tokens at any other time, too; older ones are ignored.
     let mut lab = due();
     let old = lab.saved.clone().expect("it is saved");
     lab.authorizer.restore(stored.expect("it is saved"));
@@ -139,7 +139,7 @@ fn what_another_process_has_stored_is_taken_instead() {
     assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
 }
 
-/// What is stored after another process has logged in again, at another authorization server.
+/// Returns the stored state after another process has logged in at another authorization server.
 fn logged_in_elsewhere(lab: &Lab) -> Saved {
     let moved = |document: Value| -> Value {
         serde_json::from_str(&document.to_string().replace("as.example", "two.example")).unwrap()
@@ -158,8 +158,8 @@ fn logged_in_elsewhere(lab: &Lab) -> Saved {
     other.saved.expect("it is saved")
 }
 
-/// Proves A-REF-08, A-REF-12: the response to a refresh does not change tokens that were restored meanwhile. Those of two
-/// authorization servers are not mixed.
+/// Proves A-REF-08, A-REF-12: the response to a refresh does not change tokens that were restored meanwhile. Tokens
+/// of two authorization servers are not mixed.
 #[test]
 fn tokens_that_are_restored_during_a_refresh_stay() {
     let responses = [
@@ -201,7 +201,7 @@ fn tokens_that_are_restored_before_a_refresh_are_taken_instead() {
     assert_eq!(lab.authorizer.poll_effect(), None);
 }
 
-/// Proves A-REF-08, A-REF-12: an assertion that was signed for one authorization server does not go to another one.
+/// Proves A-REF-08, A-REF-12: an assertion that was signed for one authorization server is not sent to another one.
 #[test]
 fn an_assertion_goes_with_the_token_that_it_was_signed_for() {
     let mut config = config();
@@ -222,7 +222,7 @@ fn an_assertion_goes_with_the_token_that_it_was_signed_for() {
     lab.wait(3540);
     lab.claim(lab.saved.clone());
     let Some(Effect::Sign(signing)) = lab.effect() else { panic!("nothing to sign") };
-    // The times of this text are whole seconds. The tokens are the same, so the refresh goes on.
+    // The times of this text are whole seconds. The tokens are the same, so the refresh continues.
     let text = lab.saved.as_ref().expect("it is saved").to_text();
     let mut same = lab.clone();
     same.authorizer.restore(Saved::from_text(text.expose()).unwrap());
@@ -236,7 +236,7 @@ fn an_assertion_goes_with_the_token_that_it_was_signed_for() {
     assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
 }
 
-/// A storage that is given too late is given back.
+/// A claim that arrives too late is released.
 #[test]
 fn a_claim_that_comes_too_late_is_given_back() {
     let mut lab = due();
@@ -246,7 +246,7 @@ fn a_claim_that_comes_too_late_is_given_back() {
     lab.authorizer.claimed(job, None, lab.now);
     assert_eq!(lab.authorizer.poll_effect(), Some(Effect::Unclaim));
     assert_eq!(lab.authorizer.poll_effect(), None);
-    // It is tried again, and not at once.
+    // The refresh is retried, but not at once.
     let again = lab.authorizer.poll_timeout().expect("it is tried again");
     assert!(again - lab.now <= Duration::from_secs(30));
 }
@@ -261,11 +261,11 @@ fn a_refresh_that_is_refused_leaves_the_access_token() {
     assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
     assert_eq!(lab.authorizer.poll_timeout(), None, "there is nothing to refresh with");
     assert!(!lab.saved.clone().unwrap().to_text().expose().contains("r1"));
-    // At its end a request begins anew.
+    // After the end of the token, a request has to wait again.
     lab.wait(60);
     assert_eq!(lab.field(), None);
 
-    // One that was needed at once leads to a login, with the scopes that there were.
+    // A refused refresh of an expired token leads to a login, with the same scopes.
     let mut lab = Lab::new(config());
     let opened = lab.until_browser(r#"Bearer scope="a b""#);
     let fetch = lab.agree(&opened);
@@ -282,7 +282,7 @@ fn a_refresh_that_is_refused_leaves_the_access_token() {
     assert_eq!(lab.opened().get("scope"), "a b");
 }
 
-/// Proves A-TOK-12, A-TOK-13: nothing is lost when a server is out of order, or an answer is lost.
+/// Proves A-TOK-12, A-TOK-13: a temporary failure of the server, or a lost response, loses nothing.
 #[test]
 fn a_refresh_that_goes_wrong_for_now_forgets_nothing() {
     for broken in [true, false] {
@@ -303,7 +303,7 @@ fn a_refresh_that_goes_wrong_for_now_forgets_nothing() {
         lab.claim(None);
         assert_eq!(field(&lab.fetch(), "refresh_token").as_deref(), Some("r1"));
     }
-    // After the end of the token the requests that wait are told.
+    // After the end of the token, the waiting requests fail.
     let mut lab = due();
     lab.claim(None);
     let fetch = lab.fetch();
@@ -330,7 +330,7 @@ fn a_refresh_of_a_forgotten_client_registers_it_again() {
     assert_eq!(lab.fetch().purpose, FetchPurpose::Registration);
 }
 
-/// Proves A-REF-12, A-SEC-04: what is stored is one value, which only its text shows.
+/// Proves A-REF-12, A-SEC-04: the stored state is one value, which only its text shows.
 #[test]
 fn what_is_stored_is_one_value() {
     let mut lab = Lab::new(config());
@@ -360,7 +360,7 @@ fn what_is_stored_is_one_value() {
     assert!(lab.prepared().is_some());
 }
 
-/// Proves A-GEN-01: a machine that nobody challenges wants nothing.
+/// Proves A-GEN-01: an authorizer without a challenge has no effects.
 #[test]
 fn without_a_challenge_nothing_is_wanted() {
     let mut authorizer = Authorizer::new(Arc::new(config()));
@@ -373,7 +373,8 @@ fn without_a_challenge_nothing_is_wanted() {
     assert_eq!((authorizer.poll_effect(), authorizer.poll_timeout()), (None, None));
 }
 
-/// Proves A-REG-01, A-REF-08: another process has lost the client id, and the server takes no registrations any more.
+/// Proves A-REG-01, A-REF-08: another process has dropped the client id, and the server accepts no more
+/// registrations.
 #[test]
 fn a_client_id_that_another_process_has_dropped_is_asked_for() {
     let mut config = config();

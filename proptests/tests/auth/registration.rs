@@ -1,4 +1,4 @@
-//! Getting a client id.
+//! Obtaining a client id.
 
 use mcp_sansio::auth::{
     AuthorizationFailure, AuthorizerConfig, ClientMetadata, ConfiguredClient, Effect, FetchPurpose,
@@ -116,7 +116,7 @@ fn a_refused_registration_is_told_with_its_code() {
     }
 }
 
-/// Proves A-REG-14: a secret has an end, and then the client is registered again.
+/// Proves A-REG-14: a client whose secret has expired is registered again.
 #[test]
 fn a_client_whose_secret_has_run_out_is_registered_again() {
     let mut lab = Lab::new(config());
@@ -174,15 +174,15 @@ fn what_the_server_has_changed_in_a_registration_counts() {
     assert_eq!((field(&fetch, "client_secret"), fetch.authorization), (None, None));
 }
 
-/// Proves A-AUTHZ-22, A-REG-14: an authorization server that has forgotten a client sends no user back. The login after one
-/// that was not finished registers anew, but not if the registration was as new as the login.
+/// Proves A-AUTHZ-22, A-REG-14: an authorization server that has forgotten a client redirects no user back. The login
+/// after an unfinished one registers again, unless the registration was as new as that login.
 #[test]
 fn a_registration_that_no_user_comes_back_from_is_not_used_again() {
     let mut lab = Lab::new(config());
     let _opened = lab.until_browser("Bearer");
     lab.authorizer.abandoned(lab.now);
     lab.released();
-    // The registration was new. It is used for the next login.
+    // The registration was new, so the next login uses it.
     for gives_up in [true, false] {
         let key = lab.refused(401, "Bearer");
         lab.discover(&resource_metadata(), &server_metadata());
@@ -194,7 +194,7 @@ fn a_registration_that_no_user_comes_back_from_is_not_used_again() {
         }
         let failed = Verdict::Fail(AuthorizationFailure::Abandoned);
         assert_eq!(lab.released(), [(key, failed)]);
-        // It was not new any more.
+        // The registration was no longer new.
         lab.refused(401, "Bearer");
         lab.discover(&resource_metadata(), &server_metadata());
         lab.prepared();
@@ -247,7 +247,7 @@ fn a_configured_client_of_another_issuer_is_an_error() {
     lab.discover(&resource_metadata(), &server_metadata());
     assert_eq!(lab.failure(), mismatch);
 
-    // Without an issuer it belongs to the first one that it was used with.
+    // A client id without an issuer belongs to the first issuer that it is used with.
     config.clients = vec![ConfiguredClient::new("c")];
     let mut lab = Lab::new(config);
     lab.log_in(&tokens());
@@ -323,7 +323,7 @@ fn the_client_is_registered_once_although_several_requests_wait() {
     lab.answer(&fetch, 200, &tokens());
     let expected: Vec<_> = keys.into_iter().map(|key| (key, Verdict::Send)).collect();
     assert_eq!(lab.released(), expected);
-    // One that was sent before the token was there is sent again with it.
+    // A request that was sent before there was a token is sent again with it.
     let late = lab.refused_with(401, "Bearer", "", None);
     assert_eq!(lab.released(), [(late, Verdict::Send)]);
 }
@@ -346,7 +346,7 @@ fn a_redirect_uri_is_loopback_or_https_and_as_it_was_registered() {
         let mut lab = prepared(uri);
         assert!(lab.fetch().body.expose().contains(&format!(r#""redirect_uris":["{uri}"]"#)));
     }
-    // A known client uses the URI that it was registered with; only the port of a loopback address may be another.
+    // A registered client uses its registered URI; only the port of a loopback address may differ.
     let reused = |first: &str, second: &str| {
         let mut lab = prepared(first);
         lab.serve(201, &json!({ "client_id": "c1" }));

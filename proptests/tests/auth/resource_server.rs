@@ -64,8 +64,8 @@ fn a_token_is_in_one_field() {
     assert_eq!(bearer_token(Headers::from(&query[..])), Err(AccessError::MissingToken));
 }
 
-/// Proves A-CHAL-01, A-CHAL-02, A-CHAL-03, A-CHAL-04, A-CHAL-05, A-CHAL-06, A-CHAL-08, A-CHAL-09, A-RS-07, A-RS-08, A-RS-15:
-/// the status and the challenge of each refusal, letter by letter, without a body.
+/// Proves A-CHAL-01, A-CHAL-02, A-CHAL-03, A-CHAL-04, A-CHAL-05, A-CHAL-06, A-CHAL-08, A-CHAL-09, A-RS-07, A-RS-08,
+/// A-RS-15: the exact status and challenge of each refusal, without a body.
 #[test]
 fn each_refusal_has_its_status_and_its_challenge() {
     let place = format!(r#"resource_metadata="{METADATA}""#);
@@ -107,7 +107,7 @@ fn a_challenge_without_scopes_has_no_scope() {
     assert_eq!(reply.challenge, Some(format!(r#"Bearer resource_metadata="{METADATA}""#)));
 }
 
-/// Proves A-RS-14: texts are quoted, and control characters are left out.
+/// Proves A-RS-14: texts are quoted, and control characters are removed.
 #[test]
 fn texts_in_a_challenge_are_quoted() {
     let reply =
@@ -133,7 +133,7 @@ fn offline_access_is_not_named() {
     assert!(!reply.challenge.unwrap().contains("offline"));
 }
 
-/// Proves A-PRM-02, A-PRM-05: the document is made of the configuration.
+/// Proves A-PRM-02, A-PRM-05: the document is built from the configuration.
 #[test]
 fn the_metadata_name_the_resource_and_its_issuers() {
     let resource = resource()
@@ -151,7 +151,7 @@ fn the_metadata_name_the_resource_and_its_issuers() {
     assert_eq!(String::from_utf8(resource.metadata()).unwrap(), expected);
 }
 
-/// Proves A-PRM-03: below the well-known path with the path of the endpoint, and at that path alone.
+/// Proves A-PRM-03: at the well-known path followed by the path of the endpoint, and at the well-known path alone.
 #[test]
 fn the_metadata_are_at_both_places() {
     let paths = |url| {
@@ -165,7 +165,7 @@ fn the_metadata_are_at_both_places() {
     assert_eq!(resource().metadata_url(), METADATA);
 }
 
-/// Proves A-PRM-02, A-SEC-01: what cannot be is not taken.
+/// Proves A-PRM-02, A-SEC-01: invalid URLs are rejected.
 #[test]
 fn a_resource_has_usable_urls() {
     let error = |url, issuer| ProtectedResource::new(url, issuer).unwrap_err();
@@ -176,7 +176,7 @@ fn a_resource_has_usable_urls() {
     assert!(ProtectedResource::new("http://127.0.0.1:1/mcp", "http://localhost:2").is_ok());
 }
 
-/// Proves A-RS-04: only tokens for this server, whatever else they are for.
+/// Proves A-RS-04: a token is valid only if its audience contains this server, possibly beside others.
 #[test]
 fn the_audience_is_this_server() {
     let check = |audience: &[&str]| {
@@ -220,7 +220,7 @@ fn the_issuer_is_known() {
     assert_eq!(resource.check(&second, now()), Ok(()));
 }
 
-/// Proves A-RS-05: expiry and beginning with a bounded leeway, to the nanosecond.
+/// Proves A-RS-05: expiry and start with a bounded leeway, to the nanosecond.
 #[test]
 fn a_token_has_its_time() {
     let seconds = Duration::from_secs;
@@ -249,7 +249,7 @@ fn a_token_has_its_time() {
     assert_eq!(check(&usual, Some(nanos(u64::MAX)), None), Ok(()));
 }
 
-/// Proves A-CHAL-07, A-STEP-09: all scopes that are needed are named at once, and a scope can include others.
+/// Proves A-CHAL-07, A-STEP-09: all required scopes are named at once, and a scope can include others.
 #[test]
 fn scopes_are_compared_all_at_once() {
     let (granted, needed) = (Scopes::parse("read"), Scopes::parse("read write delete"));
@@ -262,7 +262,7 @@ fn scopes_are_compared_all_at_once() {
     assert_eq!(check_scopes(&Scopes::none(), &Scopes::none(), equal), Ok(()));
 }
 
-/// Proves A-RS-11: issuer, subject and client make the principal, and nothing else does.
+/// Proves A-RS-11: issuer, subject and client determine the principal, and nothing else does.
 #[test]
 fn the_principal_is_who_the_token_is_about() {
     let principal = |issuer: &str, subject: &str, client: Option<&str>| {
@@ -285,20 +285,20 @@ fn the_principal_is_who_the_token_is_about() {
         assert_ne!(alice, *other);
         assert!(!others[..index].contains(other));
     }
-    // The same on every machine.
+    // The value is the same on every platform.
     assert_eq!(alice.get(), ALICE);
 }
 
-/// The first 8 bytes of the SHA-256 of each part behind its length in 8 bytes.
+/// The first 8 bytes of the SHA-256 of each part, preceded by its length in 8 bytes.
 const ALICE: u64 = 7_257_098_528_026_927_734;
 
-/// Proves A-SEC-03: claims do not show whom they are about.
+/// Proves A-SEC-03: `Debug` of claims does not show the subject.
 #[test]
 fn claims_do_not_show_the_subject() {
     assert!(!format!("{:?}", claims()).contains("alice"));
 }
 
-/// Proves A-RS-13: what a body asks for, also in a batch.
+/// Proves A-RS-13: the operations of a body, also of a batch.
 #[test]
 fn a_body_is_a_list_of_operations() {
     let all = |body: &str| {
@@ -329,6 +329,6 @@ fn a_body_is_a_list_of_operations() {
     for nothing in [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "[]", "{", "", "1"] {
         assert_eq!(all(nothing), [], "{nothing}");
     }
-    // A version that no request has makes it no less a request.
+    // A request with a wrong JSON-RPC version still counts as a request.
     assert_eq!(all(&call.replace("2.0", "1.0")), [one("tools/call", "delete")]);
 }

@@ -1,4 +1,4 @@
-//! More scopes for some operations.
+//! Additional scopes for some operations.
 
 use mcp_sansio::Revision;
 use mcp_sansio::auth::{AuthorizationFailure, Redirected, Stage, Verdict};
@@ -8,7 +8,7 @@ use crate::kit::{Lab, Opened, config, resource_metadata, server_metadata, tokens
 
 const MORE: &str = r#"Bearer error="insufficient_scope", scope="write""#;
 
-/// A client that is logged in with the scope `read`.
+/// Returns a client that is logged in with the scope `read`.
 fn logged_in(config: mcp_sansio::auth::AuthorizerConfig) -> Lab {
     let mut lab = Lab::new(config);
     let opened = lab.until_browser(r#"Bearer scope="read""#);
@@ -20,7 +20,7 @@ fn logged_in(config: mcp_sansio::auth::AuthorizerConfig) -> Lab {
     lab
 }
 
-/// The login that a challenge leads to.
+/// Returns the authorization request after a challenge.
 fn stepped(lab: &mut Lab, challenge: &str, operation: &str) -> Opened {
     lab.refused_for(403, challenge, operation);
     lab.discover(&resource_metadata(), &server_metadata());
@@ -41,7 +41,7 @@ fn more_scopes_are_asked_of_the_user() {
         lab.authorizer.accepted(Some(1), revision);
         let opened = stepped(&mut lab, challenge, "tools/call x");
         assert_eq!(opened.get("scope"), scopes, "{revision:?}");
-        // Other requests go on with the token that there is.
+        // Other requests are still sent with the existing token.
         assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
         let fetch = lab.agree(&opened);
         lab.answer(&fetch, 200, &json!({ "access_token": "t2", "token_type": "Bearer" }));
@@ -50,7 +50,8 @@ fn more_scopes_are_asked_of_the_user() {
     }
 }
 
-/// Proves A-STEP-04, A-STEP-05: with the first login there are three in all, and another operation has its own.
+/// Proves A-STEP-04, A-STEP-05: an operation has three attempts, including the first login; another operation has its
+/// own.
 #[test]
 fn an_operation_has_a_bounded_number_of_tries() {
     let mut lab = logged_in(config());
@@ -68,7 +69,7 @@ fn an_operation_has_a_bounded_number_of_tries() {
     stepped(&mut lab, MORE, "tools/call y");
 }
 
-/// Proves A-STEP-04: what was granted already cannot be had once more.
+/// Proves A-STEP-04: a scope that was granted already is not requested again.
 #[test]
 fn what_was_granted_already_is_not_asked_for() {
     let mut lab = logged_in(config());

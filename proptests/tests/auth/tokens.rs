@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::kit::{ISSUER, Lab, SERVER, config, field, resource_metadata, server_metadata, tokens};
 
-/// The token request of a client with these methods, as one that the server has registered with this method.
+/// Returns the authentication of a token request, for a server with these methods and this registration response.
 fn authenticated(
     methods: Value,
     registered: Value,
@@ -48,7 +48,7 @@ fn a_client_authenticates_as_it_was_registered_or_as_the_server_wants_it() {
     assert_eq!(authenticated(json!(["none"]), with), (None, id, None));
 }
 
-/// A token request that was answered in this way.
+/// Returns a client whose token request got this response.
 fn answered(status: u16, body: &Value) -> Lab {
     let mut lab = Lab::new(config());
     let opened = lab.until_browser(r#"Bearer scope="a b""#);
@@ -73,7 +73,7 @@ fn a_token_of_another_type_is_refused() {
     );
 }
 
-/// Proves A-TOK-08, A-TOK-10: a token without an end is used until it is refused.
+/// Proves A-TOK-08, A-TOK-10: a token without an expiry is used until it is refused.
 #[test]
 fn a_lifetime_that_is_not_known_is_neither_zero_nor_everything() {
     let mut lab = answered(200, &json!({ "access_token": "t", "token_type": "bearer" }));
@@ -165,7 +165,7 @@ fn a_code_is_used_once() {
     assert_eq!(lab.failure(), AuthorizationFailure::TooLarge { place });
 }
 
-/// Proves A-USE-02, A-USE-03, A-USE-04: the token goes to the origin of the server and nowhere else.
+/// Proves A-USE-02, A-USE-03, A-USE-04: the token is sent to the origin of the server and to no other.
 #[test]
 fn the_token_goes_to_its_server_only() {
     let mut lab = Lab::new(config());
@@ -196,7 +196,7 @@ fn a_fresh_token_that_is_refused_ends_the_request() {
     lab.released();
     lab.refused(401, "Bearer");
     assert_eq!(lab.failure(), AuthorizationFailure::FreshTokenRefused);
-    // The next request does not open a browser at once, but after a while it does.
+    // The next request does not open a browser at once, but a later one does.
     lab.refused(401, "Bearer");
     assert_eq!(lab.failure(), AuthorizationFailure::FreshTokenRefused);
     lab.wait(60);
@@ -216,7 +216,7 @@ fn a_forbidden_request_is_final() {
     assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
 }
 
-/// So many requests wait at most.
+/// The number of waiting requests is limited.
 #[test]
 fn requests_that_wait_are_bounded() {
     let mut config = config();
@@ -230,7 +230,7 @@ fn requests_that_wait_are_bounded() {
     let failure = Verdict::Fail(AuthorizationFailure::TooManyWaiting);
     let Some(effect) = lab.effect() else { panic!("nothing") };
     let released = mcp_sansio::auth::Effect::Release { request: late, verdict: failure };
-    // It is told before the browser opens.
+    // The request fails before the browser opens.
     assert_eq!(effect, released);
     lab.opened();
     lab.authorizer.forget(keys[0]);

@@ -1,4 +1,4 @@
-//! Whatever servers, users and other processes do.
+//! Random behaviour of servers, users and other processes.
 
 use std::collections::BTreeSet;
 
@@ -6,22 +6,23 @@ use mcp_sansio::auth::Stage;
 use mcp_sansio::testing::Choices;
 use mcp_sansio_proptests::authorization_world::{Moves, World};
 
-/// How many worlds are played out at least: so many show every move of the table but the rarest.
+/// The minimum number of worlds: enough to show every transition of the table but the rarest.
 const SEEDS: u64 = 3000;
 
-/// This move needs two processes and a server that stops to take registrations: a test of `refreshing` has it.
+/// This transition needs two processes and a server that stops accepting registrations: a test of `refreshing` covers
+/// it.
 const RAREST: (Stage, Stage) = (Stage::Claiming, Stage::NamingClient);
 
-/// How many worlds are played out: a tenth of `SIMULATED_SEEDS`, which counts faster ones.
+/// Returns the number of worlds: a tenth of `SIMULATED_SEEDS`, which counts faster simulations.
 fn seeds() -> u64 {
     let given = std::env::var("SIMULATED_SEEDS").ok();
     let given = given.map_or(0, |seeds| seeds.parse().expect("SIMULATED_SEEDS is a number"));
     SEEDS.max(given / 10)
 }
 
-/// Proves A-SEC-03, A-SEC-07, A-SEC-11, A-SEC-12, A-REF-06, A-REF-07, A-REF-12, A-USE-02, A-DISC-28, A-AUTHZ-22: every
-/// request that waits is released once, every authorization ends after a bounded number of requests, no secret goes where
-/// it does not belong, tokens are saved before they are used. Each move of the table of stages is seen.
+/// Proves A-SEC-03, A-SEC-07, A-SEC-11, A-SEC-12, A-REF-06, A-REF-07, A-REF-12, A-USE-02, A-DISC-28, A-AUTHZ-22:
+/// every waiting request is released once, every authorization ends after a bounded number of requests, no secret is
+/// sent to a wrong place, and tokens are saved before they are used. Each transition of the table of stages occurs.
 #[test]
 fn whatever_happens_the_promises_hold() {
     let mut seen = Moves::new();

@@ -1,4 +1,4 @@
-//! The cache of a client against a small model of it, and against the memory that it says it takes.
+//! The cache of a client, compared with a small model and with the memory that its limits promise.
 
 use mcp_sansio::cache::{Asker, Cache, CacheKey, CacheLimits, Change, Ticket, Verdict};
 use mcp_sansio::json::Raw;
@@ -13,7 +13,7 @@ fn cases() -> u32 {
 const LISTS: [&str; 4] =
     ["tools/list", "prompts/list", "resources/list", "resources/templates/list"];
 
-/// How many different requests there are in one run, at most.
+/// The number of different requests in one run, at most.
 const REQUESTS: usize = 6;
 
 const URIS: [&str; 7] = ["a:/d", "a:/d/", "a:/d/x", "a:/d/x/y", "a:/dx", "a:/e", "/"];
@@ -24,7 +24,7 @@ const CHANGES: [(&str, &[&str]); 3] = [
     ("notifications/resources/list_changed", &["resources/list", "resources/templates/list"]),
 ];
 
-/// A request, in the words of the model.
+/// A request in the model.
 #[derive(Clone, Debug, PartialEq)]
 struct Asked {
     method: &'static str,
@@ -34,7 +34,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// The key, made from the params as they go over the wire.
+    /// Runs with the cache key, which contains the params in their wire form.
     fn with_key<R>(&self, run: impl FnOnce(CacheKey<'_>) -> R) -> R {
         let name = if self.method == "resources/read" { "uri" } else { "cursor" };
         let params = match self.param {
@@ -47,7 +47,7 @@ impl Asked {
     }
 }
 
-/// Something that has happened to what the server has.
+/// A change of the server's data.
 #[derive(Clone, Debug)]
 enum Happened {
     Lists(usize),
@@ -73,7 +73,7 @@ impl Happened {
     }
 }
 
-/// What is done. Requests are named by their place among the few that there are, so that they meet.
+/// An operation. Requests are named by an index among a few, so that operations often meet.
 #[derive(Clone, Debug)]
 enum Operation {
     Get(usize),
@@ -87,7 +87,7 @@ enum Operation {
     Wait(u64),
 }
 
-/// A result that is kept, in the words of the model.
+/// A stored result in the model.
 #[derive(Clone, Debug)]
 struct Held {
     asked: Asked,
@@ -111,22 +111,22 @@ impl Held {
     }
 }
 
-/// The same as a cache, in one list that is searched from one end to the other.
+/// The model of the cache: a list with a linear search.
 struct Model {
     entries: usize,
     bytes: usize,
-    /// What was used last comes last.
+    /// The stored results; the most recently used one is last.
     held: Vec<Held>,
-    /// Everything that has ever changed, and when.
+    /// All changes so far, each with its time.
     changes: Vec<(usize, Happened)>,
-    /// Lists whose cursors have died, and when.
+    /// The lists whose cursors became invalid, each with its time.
     died: Vec<(usize, &'static str)>,
 }
 
 impl Model {
     fn get(&mut self, asked: &Asked, now: Option<u64>) -> Option<String> {
         let is_good = |held: &Held| now.is_none_or(|now| now < held.fresh_until);
-        // One's own comes before everybody's.
+        // A private result takes precedence over a public one.
         let index = [false, true].into_iter().find_map(|is_public| {
             let wanted =
                 |held: &Held| held.is_for(asked) && held.is_public == is_public && is_good(held);
@@ -237,7 +237,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Both of them, and what they have been through.
+/// The cache and its model.
 struct World {
     cache: Cache,
     model: Model,
@@ -334,8 +334,8 @@ impl World {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
-    /// Proves M-CACHE-07, M-CACHE-08, M-CACHE-09, M-CACHE-12, M-CACHE-13, M-CACHE-14, M-CACHE-15,
-    /// M-CACHE-22, M-R-11, M-R-42: whatever happens, in whatever order.
+    /// Proves M-CACHE-07, M-CACHE-08, M-CACHE-09, M-CACHE-12, M-CACHE-13, M-CACHE-14, M-CACHE-15, M-CACHE-22,
+    /// M-R-11, M-R-42: the cache agrees with its model for any operations in any order.
     #[test]
     fn a_cache_does_what_its_model_does(
         entries in 0..8_usize,
@@ -347,7 +347,7 @@ proptest! {
         for (step, operation) in operations.iter().enumerate() {
             world.step(step, operation, &requests);
         }
-        // The same again gives the same value.
+        // The same operations lead to an equal value.
         let mut again = World::new(entries, bytes);
         for (step, operation) in operations.iter().enumerate() {
             again.step(step, operation, &requests);
@@ -356,7 +356,7 @@ proptest! {
     }
 }
 
-/// Proves M-CACHE-22: what the documentation of the limits says is true.
+/// Proves M-CACHE-22: the memory of a cache agrees with the documentation of its limits.
 #[test]
 fn a_cache_takes_what_its_limits_say() {
     let asker = Asker::new(Principal::new(1), Revision::V2026_07_28);

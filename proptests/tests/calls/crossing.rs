@@ -1,4 +1,4 @@
-//! Races on a wire with both machines at its ends: whoever calls, and whatever arrives first.
+//! Races between a client and a server on one wire, for both callers and both orders of arrival.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use mcp_sansio::progress::Progress;
 use mcp_sansio::{CallId, CallOptions, Cause, Client, IncomingId, Outcome, RespondError, Server};
 use mcp_sansio_proptests::{Machine, Meaning, Pair, Seen, config, ready};
 
-/// Who calls.
+/// The side that calls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Caller {
     Client,
@@ -17,10 +17,10 @@ enum Caller {
 
 const BOTH: [Caller; 2] = [Caller::Client, Caller::Server];
 
-/// What a call gets if its answer comes in time.
+/// The result of a call that is answered in time.
 const ANSWER: &str = r#"{"_meta":{"answer":1}}"#;
 
-/// A pair in the middle of a session, seen from whoever calls.
+/// A pair in a session, from the perspective of the caller.
 struct Link {
     pair: Pair,
     caller: Caller,
@@ -31,7 +31,7 @@ impl Link {
         Self { pair: ready(config::client(), config::server()), caller }
     }
 
-    /// Calls a method that the application of the other side answers.
+    /// Calls a method that the application of the peer answers.
     fn call(&mut self) -> CallId {
         let options = CallOptions::new().progress().total(Timeout::After(Duration::from_secs(1)));
         let Pair { client, server, client_out, server_out, now, .. } = &mut self.pair;
@@ -67,7 +67,7 @@ impl Link {
         }
     }
 
-    /// What the caller has written arrives.
+    /// Delivers the output of the caller.
     fn there(&mut self) -> Vec<Meaning> {
         let seen = match self.caller {
             Caller::Client => self.pair.to_server(usize::MAX),
@@ -76,7 +76,7 @@ impl Link {
         seen.iter().map(meaning).collect()
     }
 
-    /// What the other side has written arrives.
+    /// Delivers the output of the peer.
     fn back(&mut self) -> Vec<Meaning> {
         let seen = match self.caller {
             Caller::Client => self.pair.to_client(usize::MAX),
@@ -85,7 +85,7 @@ impl Link {
         seen.iter().map(meaning).collect()
     }
 
-    /// A request that has arrived.
+    /// Delivers the output of the caller, which must be one request.
     fn asked(&mut self) -> IncomingId {
         match self.there()[..] {
             [Meaning::Request(request)] => request,
@@ -93,7 +93,7 @@ impl Link {
         }
     }
 
-    /// Time passes for the caller.
+    /// Advances the time of the caller.
     fn elapse(&mut self) -> Vec<Meaning> {
         let Pair { client, server, client_out, server_out, now, .. } = &mut self.pair;
         *now = *now + Duration::from_secs(1);
@@ -113,7 +113,7 @@ impl Link {
         seen
     }
 
-    /// The connection ends for the caller.
+    /// Ends the connection of the caller.
     fn end(&mut self) -> Vec<Meaning> {
         let Pair { client, server, client_out, server_out, now, .. } = &mut self.pair;
         let mut seen = Vec::new();
@@ -184,7 +184,7 @@ fn a_cancellation_and_an_answer_cross_in_both_directions() {
     }
 }
 
-/// Proves L-RACE-07: an answer that has arrived counts, unless the call was over before.
+/// Proves L-RACE-07: a response that has arrived counts, unless the call was over before.
 #[test]
 fn a_timeout_and_an_answer_cross_in_both_directions() {
     for caller in BOTH {
@@ -224,7 +224,7 @@ fn progress_and_the_end_of_its_call_cross_in_both_directions() {
         let request = link.asked();
         assert!(link.progress(request));
         link.cancel(call);
-        // It is late, and nobody is told a thing that could be taken for progress of another call.
+        // The progress is late and produces no event that belongs to another call.
         let late = link.back();
         assert!(late.iter().all(|meaning| *meaning == Meaning::Other), "{late:?}");
         assert_eq!(link.there(), [Meaning::RequestEnded(request)]);
@@ -232,13 +232,13 @@ fn progress_and_the_end_of_its_call_cross_in_both_directions() {
     }
 }
 
-/// Proves L-RACE-13: each side cancels and answers its own, whoever is first.
+/// Proves L-RACE-13: each side cancels and answers only its own request, in both orders.
 #[test]
 fn calls_of_the_same_id_cross() {
     for caller in BOTH {
         let mut link = Link::ready(caller);
         let other = if caller == Caller::Client { Caller::Server } else { Caller::Client };
-        // The client has called `initialize` already. From then on their ids are the same.
+        // The client has called `initialize` already. From then on the ids of both sides are equal.
         link.caller = Caller::Server;
         let call = link.call();
         let request = link.asked();

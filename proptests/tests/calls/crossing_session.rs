@@ -1,5 +1,5 @@
-//! Races on a wire with both machines at its ends, of what only one role says: the end of the handshake,
-//! subscriptions, levels of log messages.
+//! Races between a client and a server on one wire, for messages of one role: the end of the handshake,
+//! subscriptions, and log levels.
 
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::subscription::{ChangedList, Delivery, Log};
@@ -10,14 +10,14 @@ fn ready() -> Pair {
     mcp_sansio_proptests::ready(config::client(), config::server())
 }
 
-/// The client calls a method.
+/// Calls a method from the client.
 fn ask(pair: &mut Pair, method: &str) {
     let (params, options) = (payload::params(method), CallOptions::new());
     let Pair { client, client_out, now, .. } = pair;
     client.call_method(method, &params, options, *now, client_out).unwrap();
 }
 
-/// What the client has written arrives, and is one request.
+/// Delivers the output of the client, which must be one request.
 #[track_caller]
 fn asked(pair: &mut Pair) -> IncomingId {
     match &pair.to_server(usize::MAX)[..] {
@@ -30,7 +30,7 @@ fn grant(pair: &mut Pair, request: IncomingId) {
     pair.server.respond(request, &(), &mut pair.server_out).unwrap();
 }
 
-/// What the server has written arrives: how each event of the client begins.
+/// Delivers the output of the server. Returns a short name of each event of the client.
 fn heard(pair: &mut Pair) -> Vec<String> {
     let seen = pair.to_client(usize::MAX);
     let name = |seen: &Seen| match seen {
@@ -57,11 +57,11 @@ fn an_update_and_the_end_of_its_subscription_cross() {
     grant(&mut pair, request);
     assert_eq!(heard(&mut pair), ["ended"]);
 
-    // The update is first.
+    // The update arrives first.
     ask(&mut pair, "resources/unsubscribe");
     assert_eq!(update(&mut pair), Delivery::Sent);
     assert_eq!(heard(&mut pair), [UPDATED], "after it was asked to stop, and no fault");
-    // The end is first.
+    // The end of the subscription arrives first.
     let request = asked(&mut pair);
     grant(&mut pair, request);
     assert_eq!(update(&mut pair), Delivery::NotWanted);
@@ -93,8 +93,8 @@ fn a_log_message_and_a_level_cross() {
     assert_eq!(pair.client.counts().violations, 0);
 }
 
-/// Proves L-RACE-17, L-RACE-18, L-RACE-20: what a server says before `initialized` waits for it, and
-/// what a client asks does not.
+/// Proves L-RACE-17, L-RACE-18, L-RACE-20: messages of a server before `initialized` are held until it arrives, and
+/// messages of a client are not.
 #[test]
 fn the_end_of_the_handshake_and_everything_else_cross() {
     let mut pair = Pair::new(config::client(), config::server());
@@ -110,7 +110,7 @@ fn the_end_of_the_handshake_and_everything_else_cross() {
     let seen = pair.to_client(usize::MAX);
     assert!(matches!(&seen[..], [Seen::Client(ClientEvent::Connected(_))]), "{seen:?}");
 
-    // `initialized` is on its way, and a request behind it. Only a part of that arrives.
+    // `initialized` and a request are in flight. Only a part of them arrives.
     ask(&mut pair, "tools/list");
     assert_eq!(pair.to_server(1), []);
     assert_eq!(pair.to_client(usize::MAX), [], "all of it waits");

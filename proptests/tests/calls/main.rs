@@ -15,6 +15,6 @@ mod waiting;
 
 use mcp_sansio_proptests::allocations::Counting;
 
-// Some of these tests count what a thread allocates.
+// Some of these tests count the allocations of a thread.
 #[global_allocator]
 static ALLOCATOR: Counting = Counting::new();

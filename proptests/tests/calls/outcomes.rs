@@ -1,4 +1,4 @@
-//! Calls of ours: correlation, cancellation, progress and timeouts, and their one outcome.
+//! Calls of this side: correlation, cancellation, progress and timeouts, and their one outcome.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn ready() -> ClientSide {
     ClientSide::ready(Revision::V2025_11_25)
 }
 
-/// The first call of a session has id 2: `initialize` was 1.
+/// The result of the call with this id. The first call of a session has id 2, because `initialize` has id 1.
 fn result(id: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"n":{id}}}}}"#)
 }
@@ -143,7 +143,7 @@ trait RequestZero {
 }
 
 impl RequestZero for ClientSide {
-    /// A request with id 0 and token 0, which is progressed and then still open.
+    /// Receives a request with id 0 and token 0 and reports progress. The request stays open.
     fn request_zero(&mut self) -> mcp_sansio::IncomingId {
         self.client.connect(self.now, &mut self.out).unwrap();
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}"#;
@@ -207,7 +207,7 @@ fn a_broken_answer_ends_its_call() {
         let Outcome::Malformed { kind, message } = outcome else { panic!("{frame}: {outcome:?}") };
         assert_eq!((ended, kind, &*message.to_text()), (call, expected, frame));
         assert_eq!(side.sent(), [""; 0], "no answer to an answer: {frame}");
-        // Without a call to end, the same is a violation.
+        // Without a call to end, the same response is a violation.
         let again = side.receive(frame);
         assert!(
             matches!(again, Some(ClientEvent::Violation(_) | ClientEvent::UnmatchedResponse(_))),
@@ -278,7 +278,7 @@ fn an_error_without_an_id_settles_nothing() {
     }
 }
 
-/// A transport that knows which call an error answers says so by the route.
+/// A transport that knows the call of an error names it by the route.
 #[test]
 fn an_error_without_an_id_ends_the_call_of_its_route() {
     let mut side = ready();
@@ -321,7 +321,7 @@ fn cancelling_is_over_at_once() {
     assert_eq!(stray(side.receive(&result("2"))), UnmatchedCause::Cancelled);
     let error = r#"{"jsonrpc":"2.0","id":2,"error":{"code":0,"message":"cancelled"}}"#;
     assert_eq!(stray(side.receive(error)), UnmatchedCause::Cancelled);
-    // The other order: the answer was first.
+    // The other order: the response arrives first.
     let call = side.call("b");
     _ = side.sent();
     assert_eq!(ended(side.receive(&result("3"))).0, call);
@@ -353,7 +353,7 @@ fn a_held_call_is_withdrawn_too() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Pain 63: the token is the machine's, so that two calls never share one.
+/// Pain 63: the machine chooses the token, so that two calls never share one.
 #[test]
 fn a_token_belongs_to_one_call() {
     let mut side = ready();
@@ -378,8 +378,7 @@ fn a_token_belongs_to_one_call() {
     assert!(matches!(event, Some(ClientEvent::Violation(violation)) if violation.kind == unknown));
 }
 
-/// Both connections have the same history, so that nothing but the number of the connection tells their
-/// handles apart.
+/// Both connections have the same history, so that only the connection number distinguishes their handles.
 ///
 /// Proves L-CANCEL-01: only calls of this connection can be named.
 #[test]
@@ -398,7 +397,7 @@ fn handles_of_another_connection_are_strangers() {
         (side, call)
     };
     let ((mut side, call), (_, theirs)) = (open(0), open(1));
-    // The number aside the handles are equal.
+    // Apart from the number the handles are equal.
     let (_, same) = open(0);
     assert_eq!(same, call);
     assert_eq!((theirs.index(), theirs.connection().get()), (call.index(), 1));
@@ -429,7 +428,7 @@ fn a_call_that_is_not_answered_times_out() {
         ]
     );
     assert_eq!(stray(side.receive(&result("2"))), UnmatchedCause::TimedOut);
-    // An answer that is fed first wins, whatever the time.
+    // A response that is fed first wins, at any time.
     let call = side.call("b");
     side.now = side.now + idle;
     assert_eq!(ended(side.receive(&result("3"))).0, call);
@@ -545,7 +544,7 @@ fn progress_begins_the_idle_time_anew_and_the_total_never() {
         let event = side.receive(&progress("2", &step.to_string()));
         assert!(matches!(event, Some(ClientEvent::Progress(_))));
     }
-    // Not increasing is no progress: 4.5 s have passed, 1 s later the total of 5 s is over.
+    // Progress that does not increase is ignored: 4.5 s have passed, and 1 s later the total of 5 s is over.
     assert!(matches!(side.receive(&progress("2", "5")), Some(ClientEvent::Violation(_))));
     assert_eq!(ended(side.elapse(500).pop()), (call, Outcome::TimedOut(Expiry::Total)));
 
@@ -578,7 +577,7 @@ fn calls_have_bounds_and_reserved_names() {
     }
 }
 
-/// Proves L-JSONRPC-02: what goes out is what was meant, or nothing.
+/// Proves L-JSONRPC-02: a call that cannot be encoded is not sent.
 #[test]
 fn a_call_that_cannot_be_written_was_never_made() {
     struct Fails;
@@ -611,7 +610,7 @@ fn a_call_that_cannot_be_written_was_never_made() {
     assert_eq!(side.client.poll_timeout(), None);
     side.call("b");
     assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":2,"method":"b"}"#]);
-    // The same for answers.
+    // The same for responses.
     let id = side.request(r#"{"jsonrpc":"2.0","id":1,"method":"x/work"}"#);
     assert!(side.client.respond(id, &Json(&Fails), &mut side.out).is_err());
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -622,7 +621,7 @@ fn a_call_that_cannot_be_written_was_never_made() {
     assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
 }
 
-/// Proves L-PING-02: either side, any phase.
+/// Proves L-PING-02: either side can ping in any phase.
 #[test]
 fn pings_go_out_in_every_phase() {
     let mut side = ClientSide::fresh();

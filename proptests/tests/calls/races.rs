@@ -1,5 +1,5 @@
-//! Races: whatever overtakes what, each call has one outcome and each request at most one answer. Every
-//! order, for both roles.
+//! Races: in every order of messages, each call has one outcome and each request at most one response. All orders,
+//! for both roles.
 
 use mcp_sansio::call::Cancellation;
 use mcp_sansio::error::CancelError;
@@ -11,7 +11,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::Machine;
 
-/// One machine in the middle of a session, whose next call has the id 2.
+/// A machine in a session, whose next call has id 2.
 #[derive(Clone)]
 struct Side<M> {
     machine: M,
@@ -46,19 +46,19 @@ impl<M: Machine> Side<M> {
         self.out.messages().map(|message| String::from_utf8(message.to_vec()).unwrap()).collect()
     }
 
-    /// Takes a frame in. Gives what the event is, and how a call has ended or why none did.
+    /// Receives a frame. Returns the kind of the event, and the kind of its outcome or cause.
     fn hears(&mut self, frame: &str) -> String {
         let event = self.machine.receive(frame.into(), self.now, &mut self.out);
         event.map_or_else(|| "nothing".to_string(), |event| shown(&event))
     }
 
-    /// Takes a request in that must reach the application.
+    /// Receives a request that must reach the application.
     fn asked(&mut self, frame: &str) -> IncomingId {
         assert_eq!(self.hears(frame), "Request");
         self.machine.open_requests().last().unwrap()
     }
 
-    /// Lets so much time pass that any call is over.
+    /// Advances the time until any call has expired.
     fn waits(&mut self) -> String {
         self.now = self.now + ConnectionConfig::default().timeouts.idle.unwrap();
         let event = self.machine.handle_timeout(self.now, &mut self.out);
@@ -78,7 +78,7 @@ const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","par
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 const CONNECTED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}}"#;
 
-/// The kind of an event, and the kind of outcome or cause that it tells.
+/// The kind of an event, and the kind of the outcome or cause in it.
 fn shown(event: &impl std::fmt::Debug) -> String {
     let text = format!("{event:?}");
     let word = |text: &str| -> String {
@@ -92,7 +92,7 @@ fn shown(event: &impl std::fmt::Debug) -> String {
     word(&text) + &detail.unwrap_or_default()
 }
 
-/// Every order of some things.
+/// Every order of the elements.
 fn orders<T: Copy>(things: &[T]) -> Vec<Vec<T>> {
     if things.is_empty() {
         return vec![Vec::new()];
@@ -105,7 +105,7 @@ fn orders<T: Copy>(things: &[T]) -> Vec<Vec<T>> {
     all
 }
 
-/// What happens to a call with the id 2, and to a request of the peer with the same id.
+/// An event in the life of a call with id 2 and a request of the peer with the same id.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Act {
     Answer,
@@ -118,7 +118,7 @@ enum Act {
     Respond,
 }
 
-/// How something has ended.
+/// The end of a call or request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     Open,
@@ -127,7 +127,7 @@ enum End {
     TimedOut,
 }
 
-/// A call and a request that know nothing of each other, and what must come of each act.
+/// An independent call and request with equal ids, and the expected effect of each act.
 struct Race<M> {
     side: Side<M>,
     call: CallId,
@@ -264,7 +264,7 @@ impl<M: Machine> Race<M> {
         }
     }
 
-    /// Nothing is left, and nothing is broken.
+    /// Asserts that no state remains and the connection works.
     fn end(mut self) {
         let counts = self.side.machine.counts();
         assert_eq!((counts.outbound, counts.inbound), (0, 0));
@@ -285,8 +285,8 @@ fn run<M: Machine>(acts: &[Act]) {
     }
 }
 
-/// Proves L-RACE-01, L-RACE-03, L-RACE-07, L-RACE-09, L-RACE-12: whichever of them is first is the
-/// outcome, and what comes later is dropped.
+/// Proves L-RACE-01, L-RACE-03, L-RACE-07, L-RACE-09, L-RACE-12: the first of these acts that ends the call is its
+/// outcome, and later ones are dropped.
 #[test]
 fn a_call_has_one_outcome_in_every_order() {
     let acts = [Act::Answer, Act::Refusal, Act::Progress, Act::Cancel, Act::Timeout, Act::Respond];
@@ -294,8 +294,8 @@ fn a_call_has_one_outcome_in_every_order() {
     run::<Server>(&acts);
 }
 
-/// Proves L-RACE-01, L-RACE-02, L-RACE-03, L-RACE-09, L-RACE-13: a request has one end, nothing is said
-/// of it afterwards, and a call with the same id and the same token has nothing to do with it.
+/// Proves L-RACE-01, L-RACE-02, L-RACE-03, L-RACE-09, L-RACE-13: a request has one end and no message follows it. A
+/// call with the same id and token is independent of it.
 #[test]
 fn calls_and_requests_of_one_id_never_meet_in_any_order() {
     let acts =
@@ -312,7 +312,7 @@ fn cancels_what_is_not_there<M: Machine>() {
     const CANCEL: &str =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
     let start = Side::<M>::ready();
-    // It overtakes the request, which then runs as ever and can still be cancelled.
+    // The cancellation overtakes the request, which runs as usual and can still be cancelled.
     let mut side = start.clone();
     assert_eq!(side.hears(CANCEL), "nothing");
     let request = side.asked(REQUEST);
@@ -339,8 +339,8 @@ fn a_cancellation_that_overtakes_its_request_is_not_remembered() {
     cancels_what_is_not_there::<Server>();
 }
 
-/// Messages that travel on different streams arrive in any order: each call ends once, with its own
-/// answer, and each request arrives once.
+/// Messages on different streams arrive in any order: each call ends once, with its own response, and each request
+/// arrives once.
 fn streams_overtake_each_other<M: Machine>() {
     let messages = [
         (
@@ -398,7 +398,7 @@ fn no_rule_needs_an_order_between_streams() {
     streams_overtake_each_other::<Server>();
 }
 
-/// What comes before the session is open is reported or taken, and the session opens all the same.
+/// Messages before the session is open are reported or accepted, and the session opens nevertheless.
 fn overtakes_the_handshake<M: Machine>(handshake: &[&str], early: [(&str, &str); 4]) {
     for order in orders(&[0, 1, 2, 3]) {
         for before in 0..=order.len() {
@@ -424,8 +424,7 @@ fn overtakes_the_handshake<M: Machine>(handshake: &[&str], early: [(&str, &str);
     }
 }
 
-/// Proves L-RACE-34, L-HTTP-09: notifications overtake the result of `initialize`, or `initialize`
-/// itself.
+/// Proves L-RACE-34, L-HTTP-09: notifications overtake the result of `initialize`, or `initialize` itself.
 #[test]
 fn a_notification_may_overtake_the_handshake() {
     const PROGRESS: &str = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":9,"progress":1}}"#;

@@ -1,4 +1,4 @@
-//! One way to subscribe, whatever the server belongs to: a session stands for what it does not have.
+//! One interface for subscriptions in both eras: in a session the machine emulates the missing parts.
 
 use mcp_sansio::call::Cancellation;
 use mcp_sansio::event::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
@@ -10,12 +10,12 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
-/// A client and a server, and what the client has heard of its subscriptions.
+/// A client and a server, and the subscription events of the client.
 struct Both {
     client: ClientSide,
     server: ServerSide,
     heard: Vec<(CallId, String)>,
-    /// Everything else that the client was told, and what it has sent.
+    /// The other events of the client, and the messages that it sent.
     others: Vec<String>,
     sent: Vec<String>,
 }
@@ -38,7 +38,7 @@ impl Both {
         both
     }
 
-    /// Carries everything both ways. The server grants whatever is asked for.
+    /// Transfers all messages. The server grants every request.
     fn settle(&mut self) {
         loop {
             let (to_server, to_client) = (self.client.sent(), self.server.sent());
@@ -119,7 +119,7 @@ fn in_words(news: &SubscriptionNews<'_>) -> String {
 
 const ERAS: [RevisionSet; 2] = [RevisionSet::LEGACY, RevisionSet::MODERN];
 
-/// Proves M-ERA-28: the same calls give the same events against a server of either era.
+/// Proves M-ERA-28: the same calls give the same events with a server of either era.
 #[test]
 fn subscriptions_are_the_same_in_both_eras() {
     for revisions in ERAS {
@@ -150,7 +150,7 @@ fn subscriptions_are_the_same_in_both_eras() {
         let updated =
             |call, uri: &str| (call, format!("notifications/resources/updated \"{uri}\""));
         let mut heard = both.heard();
-        // What belongs to several comes once for each; in which order is the era's.
+        // A change for several subscriptions is reported once for each; the order depends on the era.
         heard.sort();
         let mut expected = [
             (first, "notifications/tools/list_changed ".into()),
@@ -172,7 +172,7 @@ fn subscriptions_are_the_same_in_both_eras() {
     }
 }
 
-/// Proves M-ERA-26, M-ERA-27: what goes over the wire is what the era has.
+/// Proves M-ERA-26, M-ERA-27: the messages on the wire are those of the era.
 #[test]
 fn each_era_has_its_own_words_for_a_subscription() {
     let filter = SubscriptionFilter::new().with_tools().with_resource("a:1");
@@ -198,7 +198,7 @@ fn each_era_has_its_own_words_for_a_subscription() {
     );
 }
 
-/// Proves M-SUB-34, M-SUB-22: what is configured is subscribed to at once, and what was lost is asked for
+/// Proves M-SUB-34, M-SUB-22: the configured filter is subscribed to at once, and lost subscriptions are opened
 /// again on the next connection.
 #[test]
 fn what_was_wanted_is_asked_for_again() {
@@ -232,7 +232,7 @@ fn what_was_wanted_is_asked_for_again() {
     }
 }
 
-/// What a server does not offer is refused, and nothing is sent for it.
+/// The part of a filter that a server does not offer is refused, and nothing is sent for it.
 #[test]
 fn what_is_not_offered_is_refused() {
     for revisions in ERAS {
@@ -253,7 +253,8 @@ fn what_is_not_offered_is_refused() {
     }
 }
 
-/// Proves M-ERA-28 for log levels: one command, in a session a request, without one a word in each.
+/// Proves M-ERA-28 for log levels: one command, which is a request in the legacy era and a member of each request
+/// in the modern era.
 #[test]
 fn a_level_is_set_in_both_eras() {
     for revisions in ERAS {
@@ -276,7 +277,7 @@ fn a_level_is_set_in_both_eras() {
     }
 }
 
-/// A subscription that is made before anything is known waits like any call, in both eras.
+/// A subscription that is made before the era is known waits like any call, in both eras.
 #[test]
 fn an_early_subscription_waits() {
     for revisions in ERAS {
@@ -295,7 +296,7 @@ fn an_early_subscription_waits() {
 const LATEST: Revision = Revision::V2025_11_25;
 const GRANTED: &str = r#"granted {"resourceSubscriptions":["x:y"]} not {}"#;
 
-/// A client in a session. Its next call has id 2; so have its subscriptions ids.
+/// Subscribes a client in a session. A subscription takes an id as well: the first has id 2, and its request id 3.
 fn subscribing(side: &mut ClientSide, filter: &SubscriptionFilter<'_>) -> CallId {
     side.client.subscribe(filter, side.now, &mut side.out).unwrap()
 }
@@ -310,7 +311,7 @@ fn done(id: u64) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
 }
 
-/// What a client is told of its subscriptions.
+/// The subscription events of a client.
 fn told(side: &mut ClientSide) -> Vec<(CallId, String)> {
     let news = |event| match event {
         ClientEvent::Subscription(update) => (update.call, in_words(&update.news)),
@@ -319,7 +320,7 @@ fn told(side: &mut ClientSide) -> Vec<(CallId, String)> {
     side.outcomes().into_iter().map(news).collect()
 }
 
-/// Two want the same, and have asked for it at the same time. One of them gives it up.
+/// Two subscriptions request the same resource at the same time, and one of them is cancelled.
 #[test]
 fn a_subscription_is_not_deafened_by_the_end_of_another_one() {
     let filter = SubscriptionFilter::new().with_resource("x:y");
@@ -344,7 +345,8 @@ fn a_subscription_is_not_deafened_by_the_end_of_another_one() {
     }
 }
 
-/// What is given up before it is granted is given back when it has been, and not if it was refused.
+/// A subscription that is cancelled before it is granted is unsubscribed once it is granted, but not if it was
+/// refused.
 #[test]
 fn a_subscription_that_is_cancelled_early_is_unsubscribed_from() {
     let refused = r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"no"}}"#;
@@ -362,7 +364,7 @@ fn a_subscription_that_is_cancelled_early_is_unsubscribed_from() {
     }
 }
 
-/// As much is kept as is kept of a subscription of the other era, and it comes out in order.
+/// The number of kept notifications is limited as in the modern era, and they are delivered in order.
 #[test]
 fn what_comes_before_a_subscription_is_open_is_bounded() {
     const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
@@ -375,7 +377,7 @@ fn what_comes_before_a_subscription_is_open_is_bounded() {
         assert_eq!(told(&mut side), []);
     }
     side.receive(&done(3));
-    // What comes now, before anything has been told, comes last.
+    // A notification at this point, before any delivery, is last.
     let update =
         r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:y"}}"#;
     assert_eq!(side.receive(update), None);
@@ -389,11 +391,11 @@ fn what_comes_before_a_subscription_is_open_is_bounded() {
     let changed = "notifications/tools/list_changed ";
     let granted = r#"granted {"toolsListChanged":true,"resourceSubscriptions":["x:y"]} not {}"#;
     assert_eq!(words, [granted, changed, changed, changed, "Lagged { lost: 3 }"]);
-    // Nothing is in the way any more.
+    // No earlier notification is left.
     assert!(matches!(side.receive(update), Some(ClientEvent::Subscription(_))));
 }
 
-/// What comes while something earlier has not been told is told after it.
+/// A notification is delivered after earlier ones that are not delivered yet.
 #[test]
 fn what_comes_early_is_told_in_order() {
     const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
@@ -403,7 +405,7 @@ fn what_comes_early_is_told_in_order() {
     subscribing(&mut side, &SubscriptionFilter::new().with_tools().with_resource("x:y"));
     assert_eq!(side.receive(TOOLS), None);
     assert_eq!(side.receive(&done(3)), None);
-    // It is said to be open, and nothing else yet.
+    // Only the grant is delivered so far.
     let granted = side.client.handle_timeout(side.now, &mut side.out);
     assert!(matches!(granted, Some(ClientEvent::Subscription(_))), "{granted:?}");
     assert_eq!(side.receive(UPDATE), None);
@@ -412,7 +414,7 @@ fn what_comes_early_is_told_in_order() {
     assert_eq!(words, expected);
 }
 
-/// A connection that is shut down does not wait for what lasts.
+/// A connection that is shut down does not wait for subscriptions.
 #[test]
 fn a_subscription_does_not_hold_up_the_end() {
     for revisions in ERAS {

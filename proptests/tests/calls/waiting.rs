@@ -1,5 +1,4 @@
-//! Waiting: for people, whom no timer hurries, for work that was asked for on behalf of other work,
-//! and for the next report of progress.
+//! Waiting: for people, without the ordinary timeouts; for nested work; and for the next progress report.
 
 use std::time::Duration;
 
@@ -39,7 +38,7 @@ fn timed_out(id: u32) -> String {
     )
 }
 
-/// The calls that ended, and which of their times was up.
+/// The calls that ended, and the timeout that expired.
 #[track_caller]
 fn expired(events: Vec<ClientEvent<'static>>) -> Vec<(CallId, Expiry)> {
     let expired = events.into_iter().map(|event| match event {
@@ -76,14 +75,14 @@ fn calls_do_not_wait_shorter_because_a_person_thinks() {
         assert_eq!(expired(side.elapse(1)), [(call, Expiry::Idle)], "{method}");
         assert_eq!(side.sent(), [timed_out(2)]);
     }
-    // Nobody is asked for roots.
+    // A request for roots asks no person.
     let mut side = ready();
     let call = side.call("a");
     side.request(&request(1, "roots/list"));
     assert_eq!(expired(side.elapse(IDLE)), [(call, Expiry::Idle)]);
 }
 
-/// What was late already is not saved by a question that came after.
+/// A call that was late already is not saved by a later request to a person.
 #[test]
 fn a_question_does_not_save_a_call_that_was_late() {
     let mut side = ready();
@@ -94,7 +93,7 @@ fn a_question_does_not_save_a_call_that_was_late() {
     assert_eq!(expired(side.outcomes()), [(call, Expiry::Idle)]);
 }
 
-/// Proves L-TIME-05, L-TIME-06 while a person is asked: progress does not lengthen the longest wait.
+/// Proves L-TIME-05, L-TIME-06 while a person is asked: progress does not extend the longest wait.
 #[test]
 fn a_person_has_so_much_time_and_no_more() {
     let mut side = ready();
@@ -120,12 +119,12 @@ fn a_person_has_so_much_time_and_no_more() {
     let late = side.receive(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
     let Some(ClientEvent::UnmatchedResponse(stray)) = late else { panic!("{late:?}") };
     assert_eq!(stray.cause, UnmatchedCause::TimedOut);
-    // The other one was made later, and its time goes on from there.
+    // The other call was made later, and its pause is measured from there.
     assert_eq!(side.elapse(99_999), []);
     assert_eq!(expired(side.elapse(1)), [(second, Expiry::Paused)]);
     assert_eq!(side.client.poll_timeout(), None);
 
-    // Progress while a person is asked begins the idle time anew, which then begins with the answer.
+    // Progress while a person is asked resets the idle time, which restarts after the answer.
     let mut side = ready();
     let call = side.client.call_method("a", &(), options, side.now, &mut side.out).unwrap();
     side.elapse(IDLE - 1);
@@ -140,7 +139,7 @@ fn a_person_has_so_much_time_and_no_more() {
     assert_eq!(expired(side.elapse(1)), [(call, Expiry::Idle)]);
 }
 
-/// The total of a call stands still like its idle time, and however the asking ends.
+/// The total time of a call is paused like its idle time, for any end of the request to the person.
 #[test]
 fn time_goes_on_when_nobody_is_asked_any_more() {
     let total = CallOptions::new().idle(Timeout::Never);
@@ -169,7 +168,7 @@ fn time_goes_on_when_nobody_is_asked_any_more() {
     }
 }
 
-/// The application stops the clock of calls for reasons of its own, on either side.
+/// The application pauses the timers of calls for its own reasons, on either side.
 #[test]
 fn the_application_can_make_time_stand_still() {
     let mut side = ready();
@@ -184,7 +183,7 @@ fn the_application_can_make_time_stand_still() {
     let call = side.call("b");
     assert_eq!(expired(side.elapse(IDLE)), [(call, Expiry::Idle)], "nothing was stopped");
 
-    // It stands still until both have let it go on.
+    // The timers are paused until both pauses have ended.
     let call = side.call("c");
     side.client.pause(side.now);
     let asked = side.request(&request(1, "elicitation/create"));
@@ -204,7 +203,7 @@ fn the_application_can_make_time_stand_still() {
     assert_eq!((ended.call, &ended.outcome), (call, &Outcome::TimedOut(Expiry::Idle)));
 }
 
-/// Proves L-TIME-01, L-TIME-04 for what a server asks a person: other times, unless the call says so.
+/// Proves L-TIME-01, L-TIME-04 for requests of a server to a person: other timeouts, unless the call sets one.
 #[test]
 fn a_server_gives_people_their_time() {
     for method in ["elicitation/create", "sampling/createMessage"] {
@@ -227,7 +226,7 @@ fn a_server_gives_people_their_time() {
     assert_eq!(side.server.poll_timeout(), after(side.now, IDLE), "that is asked of a program");
 }
 
-/// Proves L-TIME-04 for the time of people: it is configured like any other.
+/// Proves L-TIME-04 for the timeout of people: it is configured like any other.
 #[test]
 fn the_time_of_people_can_be_set() {
     let mut config = config::client();
@@ -256,7 +255,7 @@ fn the_time_of_people_can_be_set() {
     assert_eq!(side.server.poll_timeout(), None);
 }
 
-/// Proves L-TIME-04: a call without timers has none that could stand still for too long.
+/// Proves L-TIME-04: a call without timers has none that could be paused for too long.
 #[test]
 fn a_call_that_takes_as_long_as_it_takes_survives_every_question() {
     let mut side = ready();
@@ -268,7 +267,7 @@ fn a_call_that_takes_as_long_as_it_takes_survives_every_question() {
     assert!(side.client.is_pending(call));
 }
 
-/// Proves L-TIME-01 for `initialize`: what stood still before it began does not lengthen it.
+/// Proves L-TIME-01 for `initialize`: a pause before the handshake does not extend it.
 #[test]
 fn the_handshake_takes_no_longer_because_time_has_stood_still() {
     let mut side = ClientSide::fresh();
@@ -280,7 +279,8 @@ fn the_handshake_takes_no_longer_because_time_has_stood_still() {
     assert_eq!(side.client.poll_timeout(), Some(side.now + handshake));
 }
 
-/// Proves L-CANCEL-19: whoever is told of a cancellation can find, and end, what it has led to.
+/// Proves L-CANCEL-19: after a cancellation the application can find and cancel the calls that were made for the
+/// request.
 #[test]
 fn calls_know_the_request_they_were_made_for() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
@@ -305,14 +305,14 @@ fn calls_know_the_request_they_were_made_for() {
     assert_eq!(side.server.pending_calls().collect::<Vec<_>>(), [calls[1], calls[3]]);
     assert_eq!(side.server.calls_made_for(one).collect::<Vec<_>>(), []);
     assert_eq!(side.server.cancel_calls_made_for(one, None, &mut side.out), 0);
-    // A request that comes later, under the same id, is another one.
+    // A later request under the same id is another request.
     let again = side.request(&request(1, "tools/call"));
     assert_eq!(side.server.calls_made_for(again).collect::<Vec<_>>(), []);
     assert_eq!(side.server.calls_made_for(two).collect::<Vec<_>>(), [calls[1]]);
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Proves L-RACE-30: the question goes away, and an answer that is on its way is dropped.
+/// Proves L-RACE-30: the nested request is withdrawn, and a response in flight is dropped.
 #[test]
 fn a_question_ends_with_the_request_it_was_asked_for() {
     for answered_first in [false, true] {
@@ -338,7 +338,7 @@ fn a_question_ends_with_the_request_it_was_asked_for() {
             |pair: &mut Pair| pair.client.respond(asked.id, &declined, &mut pair.client_out);
         if answered_first {
             assert_eq!(answer(&mut pair), Ok(()));
-            // The server hears of the end of its request first.
+            // The server receives the cancellation first.
             let cancel = pair.client_out.unsent().iter().position(|byte| *byte == b'\n').unwrap();
             let seen = pair.to_server(cancel + 1);
             assert!(
@@ -373,7 +373,7 @@ fn a_question_ends_with_the_request_it_was_asked_for() {
     }
 }
 
-/// A request that wants progress under its own id.
+/// A request with a progress token equal to its id.
 fn watched(side: &mut ServerSide, id: u32) -> IncomingId {
     side.request(&format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"x/work","params":{{"_meta":{{"progressToken":{id}}}}}}}"#
@@ -405,18 +405,18 @@ fn progress_comes_no_faster_than_it_may_and_the_newest_of_it_comes() {
     assert_eq!(side.server.poll_timeout(), after(side.now, 1_000));
     assert_eq!((side.elapse(999), side.sent()), (vec![], vec![]));
     assert_eq!((side.elapse(1), side.sent()), (vec![], vec![progress(1, 3)]));
-    // The next one waits for the same time again, and goes out before the answer at the latest.
+    // The next report waits for the same interval, and is sent before the response at the latest.
     assert_eq!(report(&mut side, one, 4), Ok(ProgressReport::Delayed));
     assert_eq!(report(&mut side, two, 2), Ok(ProgressReport::Sent));
     side.server.respond(one, &(), &mut side.out).unwrap();
     let answer = String::from(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     assert_eq!(side.sent(), [progress(2, 2), progress(1, 4), answer]);
-    // What was cancelled is not reported on.
+    // A cancelled request reports no progress.
     assert_eq!(report(&mut side, two, 3), Ok(ProgressReport::Delayed));
     assert!(matches!(side.receive(&cancelled(2)), Some(ServerEvent::Cancelled(_))));
     assert_eq!((side.elapse(10_000), side.sent()), (vec![], vec![]));
     assert_eq!(side.server.poll_timeout(), None);
-    // Without an interval everything is sent.
+    // Without an interval every report is sent.
     let mut side = ServerSide::ready(Revision::V2025_11_25);
     let one = watched(&mut side, 1);
     for far in 1..=3 {
@@ -425,7 +425,7 @@ fn progress_comes_no_faster_than_it_may_and_the_newest_of_it_comes() {
     assert_eq!(side.sent(), [progress(1, 1), progress(1, 2), progress(1, 3)]);
 }
 
-/// A request takes the place of one that has ended, whose time must not hold up its progress.
+/// A request takes the slot of one that has ended, whose interval must not delay its progress.
 ///
 /// Proves L-PROG-13.
 #[test]

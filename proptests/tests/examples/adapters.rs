@@ -1,4 +1,4 @@
-//! The examples of the adapters, and the event loop that has none.
+//! The examples of the adapters, and the event loop without an adapter.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use crate::kit::example;
 
-/// Longer than anything takes here.
+/// A timeout longer than any operation of these tests takes.
 const A_LONG_TIME: Duration = Duration::from_secs(120);
 
-/// A server that listens, until this is dropped.
+/// A listening server, which is killed on drop.
 struct Listening {
     server: Child,
     address: String,
@@ -56,7 +56,7 @@ fn call(connection: &Connection, tool: &str, arguments: &Value) -> String {
     result.content.get(0).unwrap().as_text().unwrap().to_string()
 }
 
-/// The names of the tools that a server lists.
+/// Returns the names of the tools of a server.
 fn tools(connection: &Connection) -> Vec<String> {
     let (params, options) = (PageParams::default(), CallOptions::new());
     let reply = connection.handle().call::<method::ListTools>(&params, options).wait().unwrap();
@@ -70,7 +70,7 @@ fn succeeded(output: Output) -> String {
     stdout
 }
 
-/// What `tokio_client` says of `tokio_server`, in some order.
+/// Checks the output of `tokio_client` with `tokio_server`, in any order.
 fn is_from_tokio_server(stdout: &str) {
     let mut lines: Vec<_> = stdout.lines().collect();
     assert_eq!(lines.remove(0), "tools: sum, divide, count_down");
@@ -121,7 +121,7 @@ fn a_client_on_tokio_says_what_is_wrong() {
     }
 }
 
-/// On standard input and output a server on any runtime is one like any other.
+/// A server on standard input and output behaves the same on any runtime.
 #[test]
 fn servers_on_standard_input_and_output() {
     let table = [
@@ -135,10 +135,10 @@ fn servers_on_standard_input_and_output() {
             let stdout = succeeded(inspect.output().unwrap());
             assert!(stdout.contains(tools), "{stdout}");
         }
-        // It ends with its input, also if nobody has ever said anything.
+        // The server ends with its input, also without any message.
         let ended = Command::new(example(name)).stdin(Stdio::null()).output().unwrap();
         assert_eq!(succeeded(ended), "");
-        // And when nobody reads, and the input goes on.
+        // The server also ends if the client does not read and its input continues.
         let mut deaf = Command::new(example(name));
         let mut deaf = deaf.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         drop(deaf.stdout.take());
@@ -188,11 +188,11 @@ fn a_server_with_threads_for_each_client() {
     }
 }
 
-/// One thread for all of them: none is held up by another, whatever that one does.
+/// One thread serves all connections: none blocks another, for any behaviour of its client.
 #[test]
 fn an_event_loop_without_an_adapter() {
     let server = Listening::new("event_loop_server", "127.0.0.1:0");
-    // Some that say nothing, say nonsense, or go away.
+    // Connections that are silent, send garbage, or disconnect.
     let silent = TcpStream::connect(&server.address).unwrap();
     let mut babbling = TcpStream::connect(&server.address).unwrap();
     babbling.write_all(&[b'x'; 100_000]).unwrap();
@@ -208,7 +208,7 @@ fn an_event_loop_without_an_adapter() {
         assert_eq!(call(client, "hello", &json!({})), "hello");
         assert_eq!(tools(client), ["hello", "later"]);
     }
-    // One that is cancelled is not answered, and the next one is.
+    // A cancelled call gets no response, and the next one does.
     drop(clients[0].handle().call_method("tools/call", &params, CallOptions::new()));
     for call in later {
         let reply = call.wait().unwrap();
@@ -219,7 +219,7 @@ fn an_event_loop_without_an_adapter() {
         client.close(A_LONG_TIME).wait().unwrap();
     }
     drop(silent);
-    // `printf '…' | server` gets its answers.
+    // `printf '…' | server` gets its responses.
     babbling.write_all(b"\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}").unwrap();
     babbling.shutdown(std::net::Shutdown::Write).unwrap();
     let mut answers = String::new();

@@ -10,7 +10,7 @@ fn attack(arguments: &[&str]) -> (String, Option<i32>) {
     (String::from_utf8(stdout).unwrap(), status.code())
 }
 
-/// Of the attacks it is the cheapest, and its outcome does not depend on how fast the machine is.
+/// This attack is the cheapest one, and its result does not depend on the speed of the machine.
 #[test]
 fn an_attack_is_made_and_measured() {
     let server = example("everything_server");

@@ -13,11 +13,11 @@ use crate::kit::example;
 
 const REDIRECT: &str = "http://127.0.0.1:4000/callback";
 const RESOURCE: &str = "http://127.0.0.1:3000/mcp";
-/// Those of the examples of RFC 7636.
+/// The verifier and the challenge of the examples of RFC 7636.
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-/// A server that listens, until this is dropped.
+/// A listening server, which is killed on drop.
 struct Listening {
     server: Child,
     issuer: String,
@@ -34,12 +34,12 @@ impl Listening {
         Self { server, issuer }
     }
 
-    /// The authority of the issuer.
+    /// Returns the authority of the issuer.
     fn authority(&self) -> &str {
         self.issuer.strip_prefix("http://").unwrap().split('/').next().unwrap()
     }
 
-    /// Sends a request. Gives the status, the head and the body.
+    /// Sends a request. Returns the status, the head and the body.
     fn send(&self, head: &str, fields: &str, body: &str) -> (u16, String, String) {
         let mut stream = TcpStream::connect(self.authority()).unwrap();
         let (host, length) = (self.authority(), body.len());
@@ -99,7 +99,7 @@ fn form(parameters: &[(&str, &str)]) -> String {
     pairs.collect::<Vec<_>>().join("&")
 }
 
-/// Decodes base64 with the alphabet of URLs.
+/// Decodes base64url.
 fn decoded(text: &str) -> Vec<u8> {
     const ALPHABET: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let bits = text.chars().flat_map(|char| {
@@ -111,7 +111,7 @@ fn decoded(text: &str) -> Vec<u8> {
     bits.chunks_exact(8).map(octet).collect()
 }
 
-/// What a token says, if the key that the server publishes has signed it.
+/// Returns the claims of a token, after verifying its signature with the key that the server publishes.
 fn claims(server: &Listening, token: &str) -> Value {
     let keys = server.json("GET /jwks", "", "");
     let key = &keys["keys"][0];
@@ -151,7 +151,7 @@ fn a_client_registers_and_logs_in() {
     assert_eq!((&claims["client_id"], &claims["scope"]), (&json!(client), &json!("read")));
     let lifetime = claims["exp"].as_u64().unwrap() - claims["iat"].as_u64().unwrap();
     assert_eq!(lifetime, 90);
-    // The refresh token is good once.
+    // The refresh token is valid once.
     let old = answer["refresh_token"].as_str().unwrap();
     let refresh = [("grant_type", "refresh_token"), ("refresh_token", old), ("client_id", client)];
     assert_ne!(server.token(&refresh)["refresh_token"], old);
@@ -230,7 +230,7 @@ fn wrong_arguments_are_explained() {
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
         assert!(said.contains(text), "{arguments:?}: {said}");
     }
-    // An address that is taken is no fault of the command line.
+    // An address in use is no error of the command line.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let output =

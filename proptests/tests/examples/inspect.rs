@@ -9,7 +9,7 @@ pub(crate) fn inspect(arguments: &[&str]) -> Output {
     Command::new(example("inspect")).args(arguments).output().unwrap()
 }
 
-/// A session of an older revision.
+/// The arguments for a legacy session.
 pub(crate) const OLD: [&str; 2] = ["--revision", "2025-11-25"];
 
 #[track_caller]
@@ -58,7 +58,7 @@ fn inspect_prints_one_object_as_json() {
     }
 }
 
-/// What to write behind `--call` is shown as text; `--json` has all that the server sent, byte for byte.
+/// The arguments for `--call` are shown as text; `--json` shows the tools exactly as the server sent them.
 #[cfg(unix)]
 #[test]
 fn inspect_shows_the_arguments_of_tools() {
@@ -106,7 +106,7 @@ fn inspect_calls_tools() {
         stderr,
         "inspect: tools/call failed: the peer answered with error -32602: unknown tool\n"
     );
-    // A session is told of everything until it says otherwise, a request only of what it asks for.
+    // A session receives all log messages by default, a modern request only those of its log level.
     let logging = ["--call", "test_tool_with_logging", "{}"];
     for (asked, messages) in [(&OLD[..], 3), (&["--log", "info"], 3), (&[], 0)] {
         let (stdout, stderr) = texts(&inspect(&[asked, &logging].concat()), 0);
@@ -151,7 +151,7 @@ last
         assert!(serde_json::from_str::<serde_json::Value>(line).unwrap().is_object());
     }
     assert_eq!(stdout.lines().count(), 2);
-    // One that fails does not keep the others from being tried.
+    // A failing call does not prevent the following ones.
     let failing =
         ["--read", "test://none", "--prompt", "none", "{}", "--call", "echo", r#"{"text":"x"}"#];
     for (revision, code) in [(&OLD[..], "-32002"), (&[], "-32602")] {
@@ -186,7 +186,7 @@ fn inspect_sets_the_level_of_the_log() {
     assert!(stderr.contains("there is no such level; try debug, "), "{stderr}");
 }
 
-/// What the terminal does at Ctrl-C, where there is such a command.
+/// Sends SIGINT like Ctrl-C in a terminal, if the system has the command.
 pub(crate) fn interrupt(child: &std::process::Child) {
     let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
@@ -216,7 +216,7 @@ fn inspect_watches() {
         let mut expected = [&heard, more].concat();
         let mut lines: Vec<String> =
             output.lines().take(expected.len()).map(Result::unwrap).collect();
-        // The results of the calls and what is heard meanwhile come from different threads.
+        // The results of the calls and the notifications are printed by different threads.
         lines.sort_unstable();
         expected.sort_unstable();
         assert_eq!(lines, expected);
@@ -228,7 +228,7 @@ fn inspect_watches() {
     }
 }
 
-/// One tool asks for several things at once, another one thing after the other, in both eras.
+/// One tool requires several inputs at once, another one after the other, in both eras.
 #[test]
 fn inspect_gives_what_servers_need() {
     for revision in [&OLD[..], &["--revision", "2025-06-18"], &[]] {
@@ -306,7 +306,7 @@ fn nobody_has_to_read_to_the_end() {
     assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(0), ""));
 }
 
-/// `printf '…' | server` gets its answers, and the server ends.
+/// `printf '…' | server` gets its responses, and the server ends.
 #[test]
 fn servers_answer_what_they_were_asked_and_end() {
     for (server, name) in [("hello_server", "hello"), ("everything_server", "everything")] {
@@ -321,7 +321,7 @@ fn servers_answer_what_they_were_asked_and_end() {
         child.stdout.take().unwrap().read_to_string(&mut output).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(0));
         let mut lines: Vec<&str> = output.lines().collect();
-        // The method is answered by a handler, so the ping can be faster.
+        // A handler serves the method, so the response to the ping can be faster.
         lines.sort_unstable();
         assert!(lines[0].contains(&format!("\"serverInfo\":{{\"name\":\"{name}\"")), "{output}");
         assert!(lines[1].contains("\"id\":2,\"error\":{\"code\":-32601,"), "{output}");
@@ -340,7 +340,7 @@ fn everything_server_explains_itself() {
     assert!(texts(&run(&["--page-items", "0"]), 2).1.contains("--page-items"));
 }
 
-/// The states that it seals are recognised, and nothing else is.
+/// Request states that the server has sealed are accepted, and no others.
 #[test]
 fn request_state_shows_what_is_refused() {
     let (stdout, stderr) = texts(&Command::new(example("request_state")).output().unwrap(), 0);
@@ -352,7 +352,7 @@ fn request_state_shows_what_is_refused() {
 
 #[test]
 fn inspect_says_why_there_is_no_server_at_a_url() {
-    // Nobody listens there any more.
+    // No process listens on this address any more.
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://user:secret@{address}/mcp?token=secret");
     for more in [&[][..], &OLD] {

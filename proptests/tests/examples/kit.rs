@@ -1,10 +1,10 @@
-//! What these tests have in common.
+//! Shared helpers of these tests.
 
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The path of an example, which is built first, into the directory of this test.
+/// Returns the path of an example, which is built first, into the directory of this test.
 pub(crate) fn example(name: &str) -> PathBuf {
     static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
     let directory = DIRECTORY.get_or_init(|| {
@@ -16,7 +16,7 @@ pub(crate) fn example(name: &str) -> PathBuf {
         if name != "debug" {
             build.args(["--profile", name]);
         }
-        // With `--target` there is a directory of that name in between, which cargo adds by itself.
+        // With `--target`, cargo adds a directory with the name of the target by itself.
         let triple = target.file_name().unwrap().to_str().unwrap();
         if triple.matches('-').count() == 3 || triple.starts_with("wasm32-") {
             build.args(["--target", triple, "--target-dir"]).arg(target.parent().unwrap());

@@ -1,5 +1,4 @@
-//! The example `replay`, run as a user would run it: what it records comes out again, and what has changed is
-//! shown.
+//! The example `replay`, run as a user would run it: a recording is replayed, and differences are shown.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -12,14 +11,14 @@ fn replay(arguments: &[&str]) -> Output {
     Command::new(example("replay")).args(arguments).output().unwrap()
 }
 
-/// What it has printed, and where it has complained.
+/// Returns standard output and standard error of a process with this exit code.
 #[track_caller]
 fn texts(output: Output, code: i32) -> (String, String) {
     assert_eq!(output.status.code(), Some(code), "{output:?}");
     (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// A file of this test, which goes when the test does.
+/// A file of this test, which is removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -90,7 +89,7 @@ fn the_session_that_comes_with_it_is_drawn() {
     assert_eq!(texts(replay(&[]), 0), (format!("{:18}{SHIPPED}", ""), String::new()));
 }
 
-/// A session with a client that takes its turns: after each of its messages but the last it reads one.
+/// A session with a client that alternates: it reads one message after each of its own, except the last.
 struct Session {
     server: std::process::Child,
     answers: std::io::Lines<BufReader<std::process::ChildStdout>>,
@@ -111,7 +110,7 @@ impl Session {
     }
 }
 
-/// A session with progress, a cancellation, a violation, and a request that outlives the input.
+/// Records a session with progress, a cancellation, a violation, and a request that outlives the input.
 fn record(file: &Scratch) {
     let mut session = Session::recorded(file);
     session.turn(concat!(
@@ -126,7 +125,7 @@ fn record(file: &Scratch) {
     ));
     let first = r#""params":{"progressToken":"half","progress":1,"total":1000000}}"#;
     assert!(progress.ends_with(first), "{progress}");
-    // There may be more of it before the answer of what follows.
+    // More progress may arrive before the response to the later request.
     let cancel = concat!(
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}"#,
         "\nprinted by mistake\n",
@@ -152,7 +151,7 @@ fn record(file: &Scratch) {
     assert_eq!(session.server.wait().unwrap().code(), Some(0));
 }
 
-/// A drawing without its times, and without the steps of the tool, of which there may be any number.
+/// Returns a diagram without its times, and without the steps of the tool, whose number varies.
 fn drawn(stdout: &str) -> Vec<&str> {
     let is_step = |line: &&str| line.contains("go on") || line.contains("notifications/progress");
     stdout
@@ -162,7 +161,7 @@ fn drawn(stdout: &str) -> Vec<&str> {
         .collect()
 }
 
-/// An application that goes by nothing else does the same again, and what has changed is found.
+/// A deterministic application replays identically, and a change is found.
 #[test]
 fn what_is_recorded_happens_again_and_what_has_changed_is_shown() {
     let file = Scratch::new("recorded");
@@ -191,7 +190,7 @@ fn what_is_recorded_happens_again_and_what_has_changed_is_shown() {
     assert!(stdout.contains("|<--------------------- notifications/progress ---|"), "{stdout}");
     assert!(stdout.lines().last().unwrap().starts_with("The same to the byte: "), "{stdout}");
 
-    // One byte of what was written.
+    // Changes one byte of the output.
     let recorded = fs::read_to_string(&file.0).unwrap();
     let progress = stdout.matches("notifications/progress").count();
     let changed = Scratch::with("changed", &recorded.replacen(r#""text":"42"#, r#""text":"43"#, 1));
@@ -211,11 +210,11 @@ fn what_is_recorded_happens_again_and_what_has_changed_is_shown() {
     let lines: Vec<_> = stdout.lines().collect();
     let (before, after) = lines.split_at(lines.len() - difference.len());
     assert_eq!((after, stderr.as_str()), (&difference.each_ref().map(String::as_str)[..], ""));
-    // What came before it is drawn, and nothing else.
+    // Only the steps before the difference are drawn.
     assert_eq!(drawn(&before.join("\n")), same[..10]);
 }
 
-/// A change of what came in shows in what goes out, and so does what nobody writes.
+/// A change of the input shows in the output, and so does a missing message.
 #[test]
 fn the_first_message_that_differs_is_shown_whole() {
     let shipped = shipped();
@@ -228,7 +227,7 @@ fn the_first_message_that_differs_is_shown_whole() {
              after:    {\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"add\",\"arguments\":{\"a\":2,\"b\":41}}}\n",
         ),
         (
-            // It is waited for in vain.
+            // The command that causes the message is missing.
             shipped.replacen("\n1342000000 command go on", "", 1),
             "Message 8 of the server is another one.\n  \
              recorded: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"slow and steady\"}]}}\n  \
@@ -241,7 +240,7 @@ fn the_first_message_that_differs_is_shown_whole() {
         let (stdout, _) = texts(replay(&[file.path()]), 1);
         assert!(stdout.ends_with(difference), "{stdout}");
     }
-    // Two messages of one piece, the second of which is another one.
+    // Two messages in one chunk, the second of which differs.
     let both = "1000000 read {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\\n\n\
                 1000000 written {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\\n{\"jsonrpc\":\"2.0\",\"id\":2,\"rEsult\":{}}\\n\n";
     let file = Scratch::with("both", both);
@@ -254,7 +253,7 @@ fn the_first_message_that_differs_is_shown_whole() {
     assert!(stdout.ends_with(shown), "{stdout}");
 }
 
-/// Whoever stops a recording, or is stopped, has what happened until then.
+/// An interrupted recording contains all steps until then.
 #[test]
 fn a_recording_that_was_cut_off_is_replayed_as_far_as_it_goes() {
     let shipped = shipped();
@@ -287,7 +286,7 @@ fn what_cannot_be_used_is_named() {
     }
 }
 
-/// Neither whoever reads a line of a drawing nor a client that goes away makes it fail.
+/// Neither a reader that stops after a line of the diagram nor a client that disconnects makes the process fail.
 #[test]
 fn nobody_has_to_read_to_the_end() {
     let text = "5 read {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\\n\n".repeat(5_000);

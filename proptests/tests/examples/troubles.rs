@@ -1,4 +1,4 @@
-//! `inspect` with servers that are slow, broken or gone, and in the hands of somebody who has had enough.
+//! `inspect` with servers that are slow, broken or gone, and with users who interrupt it.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::inspect::{OLD, inspect, interrupt, texts};
 use crate::kit::example;
 
-/// inspect with a server that is this script, and what it says.
+/// Runs inspect with this script as its server, and returns its standard error.
 fn inspecting(arguments: &[&str], script: &str) -> (Child, BufReader<ChildStderr>) {
     let mut inspecting = Command::new(example("inspect"))
         .args(arguments)
@@ -20,7 +20,7 @@ fn inspecting(arguments: &[&str], script: &str) -> (Child, BufReader<ChildStderr
     (inspecting, said)
 }
 
-/// The same with a server that says its number first, and that number.
+/// Runs inspect with a server that first prints its process id, and returns that id.
 fn inspecting_numbered(script: &str) -> (Child, BufReader<ChildStderr>, String) {
     let (inspecting, mut said) = inspecting(&[], script);
     let mut server = String::new();
@@ -33,7 +33,7 @@ fn is_alive(server: &str) -> bool {
     kill.args(["-0", server.trim()]).stderr(Stdio::null()).status().unwrap().success()
 }
 
-/// A server that ignores the end of its input is not left behind when we are told to end.
+/// A server that ignores the end of its input does not outlive an interrupted `inspect`.
 #[test]
 fn inspect_takes_its_server_with_it() {
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}"#;
@@ -44,7 +44,7 @@ fn inspect_takes_its_server_with_it() {
         let (mut inspecting, mut said, server) = inspecting_numbered(&script);
         interrupt(&inspecting);
         assert_eq!(inspecting.wait().unwrap().code(), Some(130));
-        // Nor is it started another time.
+        // The server is not started again either.
         let mut rest = String::new();
         said.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, "inspect: interrupted\n");
@@ -52,7 +52,7 @@ fn inspect_takes_its_server_with_it() {
     }
 }
 
-/// Which banner a server has printed shows, and none of the orders for a terminal in it. What is JSON does not.
+/// A printed banner is shown with its control characters escaped. A line that is valid JSON is not shown.
 #[test]
 fn inspect_shows_what_is_no_json() {
     let opened =
@@ -71,7 +71,7 @@ fn inspect_shows_what_is_no_json() {
     assert_eq!(said.lines().collect::<Vec<_>>(), expected);
 }
 
-/// Whoever waits is told once for what, and not where it does not take long.
+/// The user is notified once of a long wait, and not of a short one.
 #[test]
 fn inspect_says_what_it_waits_for() {
     let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}"#;
@@ -83,7 +83,7 @@ fn inspect_says_what_it_waits_for() {
         (&["--revision", "2026-07-28"], "cat > /dev/null", "`server/discover`"),
         (&OLD, &slow, "`tools/call`"),
     ];
-    // Each of them waits for most of its time.
+    // Each of the cases waits for most of its time.
     std::thread::scope(|scope| {
         for (revision, script, asked) in table {
             scope.spawn(move || {
@@ -97,8 +97,8 @@ fn inspect_says_what_it_waits_for() {
     });
 }
 
-/// Interrupts it when a server, a script, has said `ready` on standard error. Gives the exit code and what is said
-/// after that.
+/// Interrupts inspect when its server, a script, has printed `ready` on standard error. Returns the exit code and the
+/// later output.
 fn interrupted(arguments: &[&str], script: &str) -> (Option<i32>, String) {
     let (mut inspecting, mut said) = inspecting(arguments, script);
     let mut line = String::new();
@@ -112,7 +112,7 @@ fn interrupted(arguments: &[&str], script: &str) -> (Option<i32>, String) {
     (inspecting.wait().unwrap().code(), rest)
 }
 
-/// What a server works on is cancelled before its input is closed.
+/// An open call is cancelled before the server's input is closed.
 #[test]
 fn an_interrupted_call_is_cancelled_first() {
     let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}"#;
@@ -128,7 +128,7 @@ fn an_interrupted_call_is_cancelled_first() {
     }
 }
 
-/// So is a subscription where there is no session, and that somebody has watched enough is no failure.
+/// So is a modern subscription, and the user's end of watching is no failure.
 #[test]
 fn a_subscription_is_cancelled_first() {
     let script = r#"read asked
@@ -141,7 +141,7 @@ fn a_subscription_is_cancelled_first() {
     assert_eq!(code, Some(0));
 }
 
-/// Whoever insists does not wait for a server that does not end: it is killed.
+/// A second interrupt kills a server that does not end.
 #[test]
 fn a_second_interrupt_kills_the_server() {
     let script = "trap '' TERM; echo $$ >&2; exec sleep 600";
@@ -152,12 +152,12 @@ fn a_second_interrupt_kills_the_server() {
     let told = Instant::now();
     interrupt(&inspecting);
     assert_eq!(inspecting.wait().unwrap().code(), Some(130));
-    // It would have been killed three and a half seconds later by itself.
+    // Without the second interrupt, the server would be killed three and a half seconds later.
     assert!(told.elapsed() < Duration::from_millis(2500), "{:?}", told.elapsed());
     assert!(!is_alive(&server));
 }
 
-/// A server that ends before it has read anything would end again, and is started once.
+/// A server that ends before it has read anything would end again, so it is started only once.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_that_fails_at_once_is_started_once() {
@@ -168,7 +168,7 @@ fn a_server_that_fails_at_once_is_started_once() {
     }
 }
 
-/// Servers that know nothing but `initialize` may end at any other question.
+/// Servers that know only `initialize` may end at any other request.
 #[test]
 fn a_server_that_ends_when_it_is_asked_what_it_is_is_started_again_and_that_is_said() {
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"old","version":"1"}}}"#;
@@ -178,9 +178,9 @@ fn a_server_that_ends_when_it_is_asked_what_it_is_is_started_again_and_that_is_s
     let again = "the server ended when it was asked `server/discover`; it is started again, and asked to `initialize`\n";
     let (stdout, said) = texts(&inspect(&["--", "sh", "-c", &script]), 0);
     assert!(stdout.contains("\nserver: old 1\n"), "{stdout}");
-    // Two processes and this one write there, in any order.
+    // Two server processes and `inspect` write here, in any order.
     assert_eq!((said.matches("start\n").count(), said.matches(again).count()), (2, 1), "{said}");
-    // And if that does not help.
+    // The second start fails as well.
     let script = "echo start >&2; read asked; exit 3";
     let (_, said) = texts(&inspect(&["--", "sh", "-c", script]), 1);
     assert_eq!((said.matches("start\n").count(), said.matches(again).count()), (2, 1), "{said}");
@@ -188,7 +188,7 @@ fn a_server_that_ends_when_it_is_asked_what_it_is_is_started_again_and_that_is_s
     assert!(said.ends_with(ended), "{said}");
 }
 
-/// Servers that do not exist, die, print garbage or say nothing.
+/// Servers that do not exist, die, print garbage or are silent.
 #[test]
 fn inspect_explains_bad_servers() {
     let table: [(&[&str], &str); 6] = [
@@ -224,7 +224,7 @@ fn inspect_explains_bad_servers() {
         let mut arguments = vec!["--timeout", "3", "--"];
         arguments.extend(server);
         let (stdout, stderr) = texts(&inspect(&arguments), 1);
-        // What it said of itself before is printed.
+        // The server's own output comes first.
         let spoke = text.starts_with("\nThe server has ended");
         assert_eq!(stdout.contains("revision: 2025-11-25"), spoke, "{server:?}: {stdout}");
         assert!(stderr.ends_with(text), "{server:?}: {stderr}");
@@ -232,7 +232,7 @@ fn inspect_explains_bad_servers() {
     }
 }
 
-/// One list that fails keeps nothing else from being shown.
+/// One list that fails does not prevent showing the others.
 #[test]
 fn a_list_that_fails_is_named_and_the_others_are_shown() {
     let script = r#"read opening

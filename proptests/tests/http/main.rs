@@ -1,4 +1,4 @@
-//! HTTP without IO: both roles by literals, and both with faults between them.
+//! HTTP without I/O: both roles against literal messages, and both roles connected with faults in between.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Clients and servers with HTTP between them, under faults, from seeds.
+//! Clients and servers with HTTP in between, under faults, from seeds.
 
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use mcp_sansio::testing::{Choices, Digest};
 use mcp_sansio::{ClientConfig, Frames, Instant, Principal, ServerConfig};
 use mcp_sansio_proptests::http_world::{HttpTrial, trace};
 
-/// How many seeds, unless `HTTP_SEEDS` says otherwise.
+/// The number of seeds, unless `HTTP_SEEDS` sets another one.
 fn seeds() -> u64 {
     std::env::var("HTTP_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(300)
 }
@@ -29,8 +29,8 @@ fn run(first: u64, seeds: u64) -> (u64, u64) {
     (digest.finish(), events)
 }
 
-/// Every call has one outcome, responses come in their parts and say what belongs on them, and nothing is left at the
-/// end.
+/// Every call has one outcome, the parts of responses arrive in order with the right content, and nothing is left at
+/// the end.
 ///
 /// Proves M-ARCH-10.
 #[test]
@@ -39,7 +39,7 @@ fn nothing_goes_wrong_over_http() {
     assert!(seeds() * 20 < events, "too little happens: {events}");
 }
 
-/// The simulation would be worth little if these did not come about.
+/// Without these occurrences the simulation would prove little.
 #[test]
 fn everything_comes_about_over_http() {
     let lines: Vec<String> =
@@ -69,7 +69,7 @@ fn everything_comes_about_over_http() {
     }
 }
 
-/// Promise 10, over HTTP: `Debug` shows no header values, no ids of sessions and no messages.
+/// Promise 10, over HTTP: `Debug` shows no header values, no session ids and no messages.
 #[test]
 fn promise_10_debug_shows_no_payload_over_http() {
     let now = Instant::from_millis(1);
@@ -104,7 +104,7 @@ fn promise_10_debug_shows_no_payload_over_http() {
     assert!(!shown.contains("SECRET") && !shown.contains("83, 69, 67"), "{shown}");
 }
 
-/// The same seeds have the same happen.
+/// The same seeds produce the same events.
 #[test]
 fn http_is_deterministic() {
     assert_eq!(run(7, 30), run(7, 30));

@@ -1,4 +1,4 @@
-//! The handshake as a client sees it.
+//! The handshake from the client's side.
 
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ fn an_accepted_result_is_followed_by_initialized_and_what_was_held() {
     }
 }
 
-/// Proves L-LIFE-01: calls before `connect` wait, too; only `ping` may go first.
+/// Proves L-LIFE-01: calls before `connect` wait, too; only `ping` may be sent first.
 #[test]
 fn initialize_is_the_first_word() {
     let mut side = ClientSide::fresh();
@@ -210,8 +210,8 @@ fn an_initialize_that_is_not_answered_fails_in_silence() {
     assert_eq!(call, Err(CallError::Closed));
 }
 
-/// Proves L-CANCEL-04 for those who know the handle: a transport sees it as the route of the call. Pain
-/// 27: nothing that ends the attempt cancels it on the wire.
+/// Proves L-CANCEL-04 for callers that know the handle: a transport sees it as the route of the call. Pain 27: no way
+/// to end the attempt cancels it on the wire.
 #[test]
 fn initialize_cannot_be_cancelled_by_its_handle() {
     struct Spy(Outbox, Option<CallId>);
@@ -251,7 +251,7 @@ fn a_connection_that_ends_during_the_handshake_fails_it_once() {
     );
 }
 
-/// Pain 29: an error without an id can only mean the one request there is.
+/// Pain 29: an error without an id can only refer to the only open request.
 #[test]
 fn an_error_without_an_id_fails_the_handshake() {
     for id in ["", r#""id":null,"#] {
@@ -328,7 +328,7 @@ fn instructions_that_are_empty_differ_from_none() {
     assert_eq!(side.client.handshake(), Some(&connected.result));
     assert_eq!(connected.server_info(), Some(Implementation::new("s", "1")));
     assert_eq!(connected.instructions().unwrap(), "");
-    // L-JSONRPC-24: what no type has a field for is reachable.
+    // L-JSONRPC-24: members without a field in the type are accessible.
     assert_eq!(connected.result.get("bar").unwrap().as_json(), "2");
     assert_eq!(connected.result.pointer("/serverInfo/foo").unwrap().as_json(), "1");
 }

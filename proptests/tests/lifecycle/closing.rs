@@ -75,7 +75,7 @@ fn nothing_happens_after_the_end() {
     assert!(side.client.connect(side.now, &mut side.out).is_err());
 }
 
-/// Pain 13: a write that fails ends the calls; what still comes in is ignored.
+/// Pain 13: a failed write ends the calls; later input is ignored.
 #[test]
 fn a_failed_write_ends_the_connection() {
     let mut side = ClientSide::ready(Revision::V2025_06_18);
@@ -99,7 +99,7 @@ fn a_failed_write_is_not_logged_to_the_peer() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Pain 85: however often and in whatever order, it ends once.
+/// Pain 85: in any order and number, these events end the connection once.
 #[test]
 fn closing_twice_is_closing_once() {
     let mut side = ClientSide::ready(Revision::V2025_06_18);
@@ -112,8 +112,8 @@ fn closing_twice_is_closing_once() {
     assert_eq!(side.outcomes(), []);
 }
 
-/// Proves L-LIFE-28 for a server. Pain 14, as DESIGN rules it: handlers are told, not cancelled, and what is cut off
-/// is refused.
+/// Proves L-LIFE-28 for a server. Pain 14, as decided in DESIGN: handlers are notified, not cancelled, and requests
+/// that are cut off are refused.
 #[test]
 fn a_server_whose_input_ended_still_answers() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);
@@ -160,7 +160,7 @@ fn a_server_ends_as_soon_as_everything_is_answered() {
     assert_eq!(events[1..], [ServerEvent::Closed { cause: Cause::EndOfInput }]);
 }
 
-/// Pain 25: the rule about cancelled requests holds while draining, too.
+/// Pain 25: cancelled requests get no response while draining either.
 #[test]
 fn a_cancelled_request_is_not_answered_while_draining() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);
@@ -189,14 +189,14 @@ fn a_server_that_shuts_down_finishes_what_it_has() {
     assert_eq!(side.sent().len(), 2, "a refusal and a ping");
     let called = side.server.call_method("x", &(), CallOptions::new(), side.now, &mut side.out);
     assert_eq!(called, Err(CallError::Closed));
-    // The call that was made before may still be answered.
+    // An earlier call may still get its response.
     let event = side.receive(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#);
     assert!(matches!(event, Some(ServerEvent::CallEnded(over)) if over.call == call));
     side.server.respond(id, &(), &mut side.out).unwrap();
     assert_eq!(side.outcomes(), [ServerEvent::Closed { cause: Cause::ShutDown }]);
 }
 
-/// A server that is shutting down with patience has none for a client that has gone.
+/// A long grace period is shortened if the client has disconnected.
 #[test]
 fn the_end_of_the_input_shortens_the_wait() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
@@ -206,13 +206,13 @@ fn the_end_of_the_input_shortens_the_wait() {
     assert_eq!(side.outcomes().len(), 1);
     side.server.disconnected(Cause::EndOfInput, side.now);
     assert_eq!(side.server.poll_timeout(), Some(side.now + drain));
-    // It does not make a wait longer.
+    // A shorter grace period is not extended.
     side.server.shut_down(Duration::from_secs(1), side.now);
     side.server.disconnected(Cause::EndOfInput, side.now);
     assert_eq!(side.server.poll_timeout(), Some(side.now + Duration::from_secs(1)));
 }
 
-/// A reason that does not fit is left out; what is too long to be sent is no fault of the peer.
+/// A reason that does not fit is omitted; a message that is too long to send is not the peer's violation.
 #[test]
 fn what_does_not_fit_is_not_blamed_on_the_peer() {
     let mut config = config::client();
@@ -253,7 +253,7 @@ fn what_does_not_fit_is_not_blamed_on_the_peer() {
     assert_eq!(side.server.phase(), Phase::Opening);
 }
 
-/// Pain 88: the deadline holds although nothing is ever sent or received.
+/// Pain 88: the deadline holds even if no bytes are ever sent or received.
 #[test]
 fn a_deadline_ends_it_whatever_the_peer_does() {
     let mut side = ClientSide::ready(Revision::V2025_06_18);
@@ -283,13 +283,13 @@ fn a_draining_client_hears_its_last_answers() {
         side.receive(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#),
         Some(ClientEvent::CallEnded(_))
     ));
-    // Timeouts go on while it drains.
+    // Timeouts continue while the connection drains.
     let events = side.elapse(60_000);
     assert_eq!(ended(&events[0]), (slow.index(), Outcome::TimedOut(Expiry::Idle)));
     assert_eq!(events[1..], [ClientEvent::Closed { cause: Cause::ShutDown }]);
 }
 
-/// Pain 2: a peer that sends and never reads loses the connection, not the process its memory.
+/// Pain 2: a peer that sends and never reads loses its connection; the memory of the process stays bounded.
 #[test]
 fn a_peer_that_never_reads_is_cut_off() {
     let mut config = config::server();

@@ -1,4 +1,4 @@
-//! What capabilities open: what this side sends, and what it serves.
+//! Capabilities: the requests that this side sends and serves.
 
 use mcp_sansio::capability::Capability;
 use mcp_sansio::error::{NotAllowed, NotifyError, ViolationKind};
@@ -14,7 +14,7 @@ use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 const UNAVAILABLE: (i64, &str) = (-32601, "method not available in this session");
 const NOT_OFFERED: (i64, &str) = (-32602, "the params need a capability that was not declared");
 
-/// Every request that a client sends, what opens it, and since when it has to.
+/// The requests of a client, each with its capability and the first revision that requires the capability.
 const OPENED_BY_SERVERS: [(&str, Capability, Revision); 11] = {
     use Capability::*;
     [
@@ -55,7 +55,7 @@ fn server_of(capabilities: &str, revision: Revision) -> ServerSide {
     side
 }
 
-/// A client that declares this itself.
+/// Creates a client that declares these capabilities.
 fn client_with(capabilities: &'static str, revision: Revision) -> ClientSide {
     let mut config = config::bare_client();
     config.capabilities = serde_json::from_str(capabilities).unwrap();
@@ -92,8 +92,7 @@ fn client_refuses(side: &mut ClientSide, frame: &str, with: (i64, &str)) {
     assert_eq!(side.client.counts().inbound, 0);
 }
 
-/// Proves L-CAP-03, L-CAP-10, L-CAP-11, L-CAP-13, L-LIFE-23, L-AMB-42, L-AMB-43. Nobody has to
-/// switch that on.
+/// Proves L-CAP-03, L-CAP-10, L-CAP-11, L-CAP-13, L-LIFE-23, L-AMB-42, L-AMB-43. The check is on by default.
 #[test]
 fn a_client_does_not_ask_for_what_the_server_did_not_declare() {
     for revision in Revision::LEGACY {
@@ -113,7 +112,7 @@ fn a_client_does_not_ask_for_what_the_server_did_not_declare() {
     }
 }
 
-/// Proves L-CAP-10, L-AMB-42. Other lists of capabilities are no help: each method has its own.
+/// Proves L-CAP-10, L-AMB-42. Other capabilities do not help: each method has its own.
 #[test]
 fn resources_alone_open_no_subscriptions() {
     let declarations = [
@@ -142,8 +141,8 @@ fn resources_alone_open_no_subscriptions() {
     }
 }
 
-/// Proves L-CAP-10, L-CAP-11, L-CAP-13, L-AMB-43: what is served is what is declared, whatever the
-/// client checks.
+/// Proves L-CAP-10, L-CAP-11, L-CAP-13, L-AMB-43: a server serves only declared capabilities, independent of the
+/// client's checks.
 #[test]
 fn a_server_refuses_what_it_did_not_declare() {
     for revision in Revision::LEGACY {
@@ -163,7 +162,7 @@ fn a_server_refuses_what_it_did_not_declare() {
     }
 }
 
-/// Proves L-CAP-13 for the messages themselves: a server that declared no logging has none.
+/// Proves L-CAP-13 for the messages themselves: a server that declared no logging sends no log messages.
 #[test]
 fn a_server_without_logging_does_not_log() {
     let log = Log::new(LoggingLevel::Emergency, "on fire");
@@ -211,8 +210,8 @@ fn a_server_does_not_ask_for_what_the_client_did_not_declare() {
     }
 }
 
-/// Proves L-ERR-21, L-ERR-26, L-ROOT-05, L-AMB-29, L-AMB-37: an undeclared capability is a method
-/// that is not there.
+/// Proves L-ERR-21, L-ERR-26, L-ROOT-05, L-AMB-29, L-AMB-37: a request for an undeclared capability gets "method not
+/// found".
 #[test]
 fn a_client_refuses_what_it_did_not_declare() {
     for revision in Revision::LEGACY {
@@ -223,7 +222,7 @@ fn a_client_refuses_what_it_did_not_declare() {
     }
 }
 
-/// Proves L-ERR-21, L-ROOT-05: the trouble of a client that has roots is another error.
+/// Proves L-ERR-21, L-ROOT-05: a failure of a client that has roots is another error.
 #[test]
 fn a_client_in_trouble_with_its_roots_says_so() {
     for revision in Revision::LEGACY {
@@ -232,7 +231,7 @@ fn a_client_in_trouble_with_its_roots_says_so() {
         let trouble = (ErrorCode::INTERNAL_ERROR, "the disk is gone");
         side.client.reject(id, trouble.0, trouble.1, &mut side.out).unwrap();
         assert_eq!(side.sent(), refusal((-32603, "the disk is gone")));
-        // The server is told of it as of any other error.
+        // The server receives it like any other error.
         let mut server = ServerSide::ready(revision);
         server.call("roots/list");
         let answer = refusal((-32603, "the disk is gone"))[0].replace(":7,", ":1,");
@@ -289,7 +288,7 @@ fn a_client_refuses_tools_for_a_model_that_takes_none() {
     }
 }
 
-/// Proves L-CAP-15: only the last revision has a capability for the context of servers.
+/// Proves L-CAP-15: only the latest legacy revision has a capability for the context of servers.
 #[test]
 fn a_server_asks_for_context_only_where_there_is_some() {
     let method = "sampling/createMessage";
@@ -319,7 +318,7 @@ const FORM: &str =
 const PLAIN: &str = r#"{"message":"m","requestedSchema":{"type":"object","properties":{}}}"#;
 const URL: &str = r#"{"mode":"url","message":"m","url":"https://x.example/","elicitationId":"e"}"#;
 
-/// What a client declares of elicitation, and whether it then has forms and URLs.
+/// Declarations of elicitation, and whether each includes forms and URLs.
 const MODES: [(&str, bool, bool); 4] = [
     (r#"{"elicitation":{}}"#, true, false),
     (r#"{"elicitation":{"form":{}}}"#, true, false),
@@ -368,7 +367,7 @@ fn a_client_refuses_modes_that_it_does_not_have() {
     }
 }
 
-/// Proves L-ELIC-01, L-CAP-19: declared on both sides, it is still not there before its revision.
+/// Proves L-ELIC-01, L-CAP-19: even if both sides declare it, it does not exist before its revision.
 #[test]
 fn elicitation_does_not_exist_before_its_revision() {
     for revision in [Revision::V2024_11_05, Revision::V2025_03_26] {
@@ -386,7 +385,7 @@ fn elicitation_does_not_exist_before_its_revision() {
     }
 }
 
-/// Proves L-CAP-19, L-LIFE-22 for the capabilities that a method got later.
+/// Proves L-CAP-19, L-LIFE-22 for capabilities that were added to existing methods.
 #[test]
 fn capabilities_of_a_later_revision_have_no_effect() {
     let revision = Revision::V2025_06_18;
@@ -404,7 +403,7 @@ fn capabilities_of_a_later_revision_have_no_effect() {
         assert_eq!(error.to_string(), format!("the request could not be written: {problem}"));
     }
     assert_eq!(server.sent(), [""; 0]);
-    // Completions came after the first revision, where every server may have them.
+    // The completions capability came after the first revision, in which every server may have completions.
     let client = client_of(r#"{"completions":{}}"#, Revision::V2024_11_05);
     assert!(client.client.peer_capabilities().is_empty());
     let client = client_of(r#"{"completions":{}}"#, Revision::V2025_03_26);

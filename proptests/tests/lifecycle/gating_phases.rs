@@ -1,4 +1,4 @@
-//! What may be said and served around the handshake, in an older session, and when things go wrong.
+//! Messages around the handshake, in older sessions, and after failures.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn connecting(config: mcp_sansio::ClientConfig) -> ClientSide {
     side
 }
 
-/// Proves L-AMB-05: the answer to `initialize` opens the session for the client's requests.
+/// Proves L-AMB-05: the response to `initialize` opens the session for the client's requests.
 #[test]
 fn requests_are_served_before_the_client_says_initialized() {
     for revision in Revision::LEGACY {
@@ -61,7 +61,7 @@ fn requests_are_served_before_the_client_says_initialized() {
     }
 }
 
-/// Proves L-AMB-53 for a server: what it has to say before there is a session waits for it.
+/// Proves L-AMB-53 for a server: messages sent before the session is open wait for it.
 #[test]
 fn a_server_that_is_early_waits() {
     let mut side = ServerSide::fresh();
@@ -83,7 +83,7 @@ fn a_server_that_is_early_waits() {
     );
 }
 
-/// Proves L-AMB-53 for a server: not even a log message comes before the answer to `initialize`.
+/// Proves L-AMB-53 for a server: not even a log message precedes the response to `initialize`.
 #[test]
 fn a_log_message_does_not_come_before_the_answer_to_initialize() {
     let mut side = ServerSide::fresh();
@@ -97,7 +97,7 @@ fn a_log_message_does_not_come_before_the_answer_to_initialize() {
     assert_eq!(side.sent(), [early]);
 }
 
-/// Proves L-AMB-53 for a client: logs and pings of a server that is early do no harm.
+/// Proves L-AMB-53 for a client: early log messages and pings of a server are accepted.
 #[test]
 fn a_client_takes_logs_and_pings_from_a_server_that_is_early() {
     let mut side = connecting(config::client());
@@ -122,7 +122,7 @@ fn a_client_takes_logs_and_pings_from_a_server_that_is_early() {
     assert_eq!(side.sent(), [INITIALIZED]);
 }
 
-/// Proves L-LIFE-22 for members: what a revision does not have is left out.
+/// Proves L-LIFE-22 for members: members that a revision does not have are omitted.
 #[test]
 fn members_of_a_later_revision_are_left_out() {
     let annotated = r#"{"name":"t","description":"d","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}"#;
@@ -172,7 +172,7 @@ fn methods_of_a_later_revision_are_not_sent() {
     }
 }
 
-/// Proves L-LIFE-22 for tasks, which only the last revision has.
+/// Proves L-LIFE-22 for tasks, which only the latest legacy revision has.
 #[test]
 fn tasks_are_not_asked_for_in_older_sessions() {
     for revision in [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18] {
@@ -206,7 +206,7 @@ fn calls_are_not_tasks_in_older_sessions() {
     }
 }
 
-/// Proves L-LIFE-24 for a client: each failure has a name of its own.
+/// Proves L-LIFE-24 for a client: each failure has a distinct variant.
 #[test]
 fn a_client_is_told_what_went_wrong() {
     let mut config = config::client();

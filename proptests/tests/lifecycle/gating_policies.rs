@@ -1,5 +1,4 @@
-//! What policies make of capabilities, and what is allowed around the handshake and in an older
-//! session.
+//! The effect of policies on capabilities, around the handshake and in older sessions.
 
 use mcp_sansio::capability::Capability;
 use mcp_sansio::config::{CapabilityPolicy, Relay};
@@ -20,7 +19,7 @@ const TOOLS: &str = r#"{"messages":[],"maxTokens":1,"tools":[]}"#;
 const CONTEXT: &str = r#"{"messages":[],"maxTokens":1,"includeContext":"allServers"}"#;
 const URL: &str = r#"{"mode":"url","message":"m","url":"https://x.example/","elicitationId":"e"}"#;
 
-/// Watches what is used without having been declared.
+/// An observer of undeclared capabilities in use.
 struct Watched<'o> {
     out: &'o mut Outbox,
     undeclared: Vec<(String, Capability)>,
@@ -60,7 +59,7 @@ const REFUSED: &str = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message
 
 const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// A server that declares nothing, with a client that declares this.
+/// Creates a server that declares nothing, with a client that declares these capabilities.
 fn bare_server(policy: CapabilityPolicy, capabilities: &str) -> ServerSide {
     let mut config = config::bare_server();
     config.connection.capability_policy = policy;
@@ -74,7 +73,7 @@ fn bare_server(policy: CapabilityPolicy, capabilities: &str) -> ServerSide {
     side
 }
 
-/// A client that declares nothing, with a server that declares nothing.
+/// Creates a client that declares nothing, with a server that declares nothing.
 fn bare_client(policy: CapabilityPolicy, revision: Revision) -> ClientSide {
     let mut config = config::bare_client();
     config.connection.capability_policy = policy;
@@ -86,15 +85,14 @@ fn bare_client(policy: CapabilityPolicy, revision: Revision) -> ClientSide {
     side
 }
 
-/// What a policy lets happen: whether it is sent, and whether whoever watches is told.
+/// The effect of a policy: whether the message is sent, and whether the observer is notified.
 const POLICIES: [(CapabilityPolicy, bool, bool); 3] = [
     (CapabilityPolicy::Strict, false, false),
     (CapabilityPolicy::Warn, true, true),
     (CapabilityPolicy::Off, true, false),
 ];
 
-/// Proves L-CAP-03, L-AMB-43: strictness is a switch, and it is on by default.
-/// Pain 44.
+/// Proves L-CAP-03, L-AMB-43: strictness is configurable, and on by default. Pain 44.
 #[test]
 fn a_policy_decides_on_calls_of_a_client() {
     assert_eq!(config::bare_client().connection.capability_policy, CapabilityPolicy::Strict);
@@ -182,7 +180,7 @@ fn a_policy_decides_on_log_messages() {
     }
 }
 
-/// What was held is judged by the same policy when the session is open.
+/// Held calls are subject to the same policy when the session opens.
 #[test]
 fn a_policy_decides_on_calls_that_were_held() {
     let cases = POLICIES.into_iter().flat_map(|case| [(case, false), (case, true)]);
@@ -216,14 +214,14 @@ fn a_policy_decides_on_calls_that_were_held() {
         let expected = match (is_sent, is_lost) {
             (true, false) => vec![],
             (true, true) => vec![(call, Outcome::Closed(Cause::EndOfInput))],
-            // The first reason is the one that is told, also if the connection ends before it could be.
+            // The first reason is reported, also if the connection ends before it was reported.
             (false, _) => vec![(call, Outcome::CallError(missing))],
         };
         assert_eq!(ends.collect::<Vec<_>>(), expected, "{policy:?} {is_lost}");
     }
 }
 
-/// A batch is sent under the same policy as anything else, and whoever watches is told the same.
+/// A batch is subject to the same policy, and the observer is notified in the same way.
 #[test]
 fn a_policy_decides_on_batches() {
     for (policy, is_sent, is_told) in POLICIES {
@@ -243,7 +241,7 @@ fn a_policy_decides_on_batches() {
     }
 }
 
-/// Proves L-AMB-43, L-AMB-29, L-AMB-31, L-ERR-26, L-SAMP-10: a policy is about sending only.
+/// Proves L-AMB-43, L-AMB-29, L-AMB-31, L-ERR-26, L-SAMP-10: a policy applies to sending only.
 #[test]
 fn no_policy_serves_what_was_not_declared() {
     for (policy, ..) in POLICIES {
@@ -279,7 +277,7 @@ fn no_policy_serves_what_was_not_declared() {
     }
 }
 
-/// A gateway hands on what it does not know: nothing has to be declared for what is relayed.
+/// Relayed messages of a gateway need no declared capability.
 #[test]
 fn what_is_relayed_needs_no_capability() {
     let methods = |names: &[&str]| Relay::Methods(names.iter().map(ToString::to_string).collect());

@@ -1,5 +1,4 @@
-//! What is held until the handshake is complete: bounded, in order, on the right route, and never
-//! forgotten.
+//! Messages held until the handshake is complete: bounded, in order, on the right route, and never lost.
 
 use std::time::Duration;
 
@@ -11,14 +10,14 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
-/// The result of the first call. What was held before has the ids in front of it.
+/// The result of the first call. Earlier held calls have lower ids.
 const RESULT: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{},"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// What was held has a limit of its own, so it goes out whole, in order, whatever the outbox holds.
+/// Held messages have a limit of their own, so they are sent completely and in order, for any content of the outbox.
 #[test]
 fn what_was_held_goes_out_at_once_and_in_order() {
     let mut config = config::client();
@@ -39,7 +38,7 @@ fn what_was_held_goes_out_at_once_and_in_order() {
     let methods: Vec<&str> = sent.iter().map(|message| method(message)).collect();
     assert_eq!(methods[..2], ["notifications/initialized", "x/big"]);
     assert_eq!(methods[2..], ["x/call"; 20]);
-    // Everything is as ever from here on.
+    // From here on the usual limit applies.
     assert!(side.client.notify_method("x/big", &params, None, &mut side.out).is_err());
 }
 
@@ -60,7 +59,7 @@ fn what_is_held_is_bounded() {
     assert_eq!(side.client.counts().outbound, 2);
 }
 
-/// A session that ends before it began sends nothing of what waited for it, and says so at once.
+/// A session that ends before it opens sends none of the held messages, and reports this at once.
 #[test]
 fn shutting_down_before_the_session_ends_what_was_held() {
     for connected in [false, true] {
@@ -86,7 +85,7 @@ fn shutting_down_before_the_session_ends_what_was_held() {
     }
 }
 
-/// The same for a server: nothing may precede the result of `initialize`.
+/// The same for a server: no message may precede the result of `initialize`.
 #[test]
 fn a_server_that_shuts_down_early_sends_nothing() {
     let mut side = ServerSide::fresh();
@@ -97,7 +96,7 @@ fn a_server_that_shuts_down_early_sends_nothing() {
     assert_eq!(late, Err(NotifyError::Closed));
     assert_eq!(side.outcomes().len(), 2, "draining, closed");
     assert_eq!((side.server.phase(), side.sent().len()), (Phase::Closed, 0));
-    // With a session that is not ready, what belongs to a request may still be said.
+    // In a session that is not ready, messages related to a request may still be sent.
     let mut side = ServerSide::fresh();
     assert!(matches!(side.receive(INITIALIZE), Some(ServerEvent::Opened(_))));
     let request = side.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
@@ -111,7 +110,7 @@ fn a_server_that_shuts_down_early_sends_nothing() {
     assert_eq!(side.sent().len(), 1);
 }
 
-/// An answer to a call that was never sent cannot be one.
+/// A response to a held call is unmatched.
 #[test]
 fn a_call_that_is_held_cannot_be_answered() {
     let mut side = ServerSide::fresh();
@@ -127,7 +126,7 @@ fn a_call_that_is_held_cannot_be_answered() {
     assert!(matches!(side.receive(answer), Some(ServerEvent::CallEnded(_))));
 }
 
-/// What belongs to a request stays on the route of that request.
+/// A held message that belongs to a request keeps the route of that request.
 #[test]
 fn a_held_notification_keeps_its_route() {
     struct Routes {

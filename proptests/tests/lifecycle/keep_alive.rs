@@ -1,4 +1,4 @@
-//! Asking a silent peer whether it is still there.
+//! Pings to a silent peer.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 const REVISION: Revision = Revision::V2025_11_25;
 
-/// A client that asks after 10 s of silence, waits 5 s, and gives up after so many pings.
+/// Creates a client that pings after 10 s of silence, waits 5 s, and gives up after this many failed pings.
 fn attentive(close_after: Option<u32>) -> ClientSide {
     let mut config = config::client();
     let mut policy = KeepAlive::every(Duration::from_secs(10));
@@ -27,7 +27,7 @@ fn pong(id: u32) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
 }
 
-/// The machine does not want the answer any more.
+/// The cancellation of a ping.
 fn given_up(id: u32) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
@@ -38,8 +38,7 @@ fn in_milliseconds(time: Instant, milliseconds: u64) -> Option<Instant> {
     Some(time + Duration::from_millis(milliseconds))
 }
 
-/// Proves L-PING-04: nobody asks unless told to, and then one ping at a time after silence.
-/// Pain 38.
+/// Proves L-PING-04: pings are off by default; when configured, one ping at a time is sent after silence. Pain 38.
 #[test]
 fn a_silent_peer_is_asked_now_and_then() {
     let mut quiet = ClientSide::ready(REVISION);
@@ -51,12 +50,12 @@ fn a_silent_peer_is_asked_now_and_then() {
     assert_eq!((side.elapse(9_999), side.sent()), (vec![], vec![]));
     assert_eq!((side.elapse(1), side.sent()), (vec![], vec![ping(2)]));
     assert_eq!(side.client.pending_calls().collect::<Vec<_>>(), [], "it is not the application's");
-    // There is no other one before this one has ended.
+    // No other ping is sent before this one has ended.
     assert_eq!(side.client.poll_timeout(), in_milliseconds(side.now, 5_000));
     assert_eq!((side.elapse(4_999), side.sent()), (vec![], vec![]));
     assert_eq!(side.receive(&pong(2)), None);
     assert_eq!(side.client.poll_timeout(), in_milliseconds(side.now, 10_000));
-    // Whatever is heard puts it off, also a part of a message.
+    // Any received bytes postpone the ping, also a part of a message.
     assert_eq!((side.elapse(9_000), side.sent()), (vec![], vec![]));
     assert!(side.receive(r#"{"jsonrpc":"2.0","method":"x"}"#).is_some());
     assert_eq!((side.elapse(9_000), side.sent()), (vec![], vec![]));
@@ -65,8 +64,7 @@ fn a_silent_peer_is_asked_now_and_then() {
     assert_eq!((side.elapse(1), side.sent()), (vec![], vec![ping(3)]));
 }
 
-/// Proves L-PING-04 for a server: before the session is open nobody is asked.
-/// Pain 38.
+/// Proves L-PING-04 for a server: no ping is sent before the session is open. Pain 38.
 #[test]
 fn a_server_asks_once_the_session_is_open() {
     let mut config = config::server();
@@ -79,14 +77,14 @@ fn a_server_asks_once_the_session_is_open() {
     assert_eq!(events, [ServerEvent::Unresponsive { missed: 1 }]);
     assert_eq!(side.sent(), [given_up(1)]);
     assert_eq!((side.elapse(10_000), side.sent()), (vec![], vec![ping(2)]));
-    // One that does not know the method is there, and is left alone.
+    // A peer that does not know the method is alive, and gets no more pings.
     let unknown = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"m"}}"#;
     assert_eq!(side.receive(unknown), None);
     assert_eq!(side.server.poll_timeout(), None);
     assert_eq!((side.elapse(1_000_000), side.sent()), (vec![], vec![]));
 }
 
-/// Proves L-PING-05: every ping that fails is told, with how many have failed in a row.
+/// Proves L-PING-05: every failed ping is reported, with the number of consecutive failures.
 #[test]
 fn unanswered_pings_are_counted() {
     let mut side = attentive(None);
@@ -98,12 +96,12 @@ fn unanswered_pings_are_counted() {
         assert_eq!(side.sent(), [given_up(id)]);
     }
     assert_eq!(side.client.phase(), Phase::Ready, "nothing ends unless the configuration says so");
-    // An answer that comes too late is a sign of life.
+    // A late response is a sign of life.
     let Some(ClientEvent::UnmatchedResponse(stray)) = side.receive(&pong(4)) else { panic!() };
     assert_eq!(stray.cause, UnmatchedCause::TimedOut);
     side.elapse(10_000);
     assert_eq!(side.elapse(5_000), [ClientEvent::Unresponsive { missed: 1 }]);
-    // Whoever says something else meanwhile is there, and may be busy.
+    // A peer that sends other messages meanwhile is alive, and may be busy.
     side.elapse(10_000);
     side.elapse(4_000);
     assert!(side.receive(r#"{"jsonrpc":"2.0","method":"x"}"#).is_some());
@@ -137,7 +135,7 @@ fn a_peer_that_never_answers_is_given_up() {
     }
 }
 
-/// People may think as long as they like, but programs answer: pings go on while a person is asked.
+/// Users may take any time, but programs respond: pings continue while a user is asked.
 #[test]
 fn pings_go_on_while_a_person_is_asked() {
     let mut side = attentive(None);
@@ -150,7 +148,7 @@ fn pings_go_on_while_a_person_is_asked() {
     assert_eq!(side.elapse(5_000), [ClientEvent::Unresponsive { missed: 1 }]);
 }
 
-/// Pain 38: a peer that does not know `ping` is there, also for a policy that closes.
+/// Pain 38: a peer that does not know `ping` is alive, also for a policy that closes.
 #[test]
 fn a_peer_that_does_not_know_pings_is_left_alone() {
     let mut side = attentive(Some(1));

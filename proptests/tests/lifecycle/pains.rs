@@ -1,4 +1,4 @@
-//! What hangs or breaks other implementations where the two eras meet, and does not here.
+//! Failures of other implementations at the border of the two eras, which do not occur here.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 const META: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
 
-/// A request that stands alone.
+/// Returns a modern request.
 fn alone(id: u8, method: &str, members: &str, meta: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{members}"_meta":{{{META}{meta}}}}}}}"#
@@ -27,8 +27,8 @@ fn server() -> ServerSide {
     ServerSide::with(config::server_of_both_eras())
 }
 
-/// Pain 18 (P2): the first message of a connection is served by the same loop as all others, so what its
-/// handler sends leaves, and other requests are read meanwhile.
+/// Pain 18 (P2): the same loop serves the first message and all later ones. Messages of its handler are sent, and
+/// other requests are read meanwhile.
 #[test]
 fn the_first_request_is_like_any_other() {
     let mut side = server();
@@ -47,7 +47,7 @@ fn the_first_request_is_like_any_other() {
     assert_eq!(side.sent(), [progress.into(), answer(2), answer(1)]);
 }
 
-/// Pain 18 (P2): it can be cancelled, too.
+/// Pain 18 (P2): the first request can be cancelled, too.
 #[test]
 fn the_first_request_can_be_cancelled() {
     let mut side = server();
@@ -60,8 +60,7 @@ fn the_first_request_can_be_cancelled() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Pain 18 (P2): a subscription can be the first message as well, and is acknowledged before anything is
-/// told.
+/// Pain 18 (P2): a subscription can be the first message as well, and is acknowledged before any other notification.
 #[test]
 fn a_subscription_can_come_first() {
     let mut side = server();
@@ -83,8 +82,8 @@ fn a_subscription_can_come_first() {
     );
 }
 
-/// Pain 33 (P2): neither `server/discover` nor `initialize` decides for what comes after them. Each
-/// request is answered by its own rules.
+/// Pain 33 (P2): neither `server/discover` nor `initialize` decides the era of later messages. Each request is
+/// handled by its own rules.
 #[test]
 fn both_eras_on_one_connection() {
     let mut side = server();
@@ -112,7 +111,7 @@ fn both_eras_on_one_connection() {
     );
 }
 
-/// A client of both eras whose question has not been answered in time, so that it tries `initialize`.
+/// Returns a client of both eras whose probe has timed out, so that it sends `initialize`.
 fn fallen_back() -> ClientSide {
     let mut side = ClientSide::with(config::client_of_both_eras());
     side.client.connect(side.now, &mut side.out).unwrap();
@@ -131,7 +130,7 @@ fn fallen_back() -> ClientSide {
 
 const OPENED: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
 
-/// Pain 31 (P5): the answer to the question that was given up comes late, and does no harm.
+/// Pain 31 (P5): a late response to the abandoned probe does no harm.
 #[test]
 fn a_late_answer_to_the_probe_is_harmless() {
     let answers = [
@@ -155,7 +154,7 @@ fn a_late_answer_to_the_probe_is_harmless() {
     }
 }
 
-/// Pain 34 (P6): a version that the client does not speak is not taken, whatever it is.
+/// Pain 34 (P6): no version is accepted that the client does not support.
 #[test]
 fn a_version_that_nobody_speaks_is_refused() {
     for version in [r#""1999-01-01""#, r#""""#, r#""2026-07-28""#] {
@@ -177,7 +176,7 @@ fn a_version_that_nobody_speaks_is_refused() {
     }
 }
 
-/// Pain 37 (P7): a server that pings while it is being asked gets its answer, whatever it is asked.
+/// Pain 37 (P7): a server that pings during the handshake gets its response, in either era.
 #[test]
 fn a_ping_is_answered_while_the_connection_is_opened() {
     let ping = r#"{"jsonrpc":"2.0","id":"s1","method":"ping"}"#;
@@ -192,7 +191,7 @@ fn a_ping_is_answered_while_the_connection_is_opened() {
     }
 }
 
-/// A server can be told to keep to one era, as others do.
+/// A server can be restricted to one era, like others.
 #[test]
 fn a_connection_can_be_of_one_era_only() {
     let one_era = || {
@@ -213,7 +212,7 @@ fn a_connection_can_be_of_one_era_only() {
         ]
     );
     let mut side = one_era();
-    // What only asks decides nothing.
+    // A probe alone decides nothing.
     assert_eq!(side.receive(&alone(1, "server/discover", "", "")), None);
     assert!(matches!(side.receive(initialize), Some(ServerEvent::Opened(_))));
     side.sent();

@@ -1,4 +1,4 @@
-//! The handshake as a server sees it.
+//! The handshake from the server's side.
 
 use mcp_sansio::capability::Capability;
 use mcp_sansio::error::ViolationKind;
@@ -47,7 +47,7 @@ fn initialize_is_answered_at_once_in_the_words_of_its_revision() {
         assert_eq!(opened.params.pointer("/clientInfo/name").unwrap().as_json(), "\"c\"");
         assert_eq!(opened.client_info(), Some(Implementation::new("c", "1")));
         assert_eq!(side.sent(), [expected]);
-        // What is pipelined behind it finds the session open.
+        // The request pipelined behind it finds the session open.
         assert!(matches!(side.receive(LIST), Some(ServerEvent::Request(_))));
         assert_eq!(side.server.phase(), Phase::Handshake);
         assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
@@ -131,7 +131,7 @@ fn malformed_initialize_leaves_the_server_where_it_was() {
 
 /// Proves L-LIFE-09, L-LIFE-10, L-LIFE-11, L-LIFE-12, L-ERR-05, L-AMB-02, L-RACE-16.
 ///
-/// Pain 30: nothing that comes early ends the session.
+/// Pain 30: no early message ends the session.
 #[test]
 fn what_comes_before_initialize_is_refused_and_forgotten() {
     let mut side = ServerSide::fresh();
@@ -170,7 +170,7 @@ fn a_second_initialize_changes_nothing() {
     assert_eq!(side.server.revision(), Some(Revision::V2025_11_25));
     assert!(side.server.peer_capabilities().contains(Capability::Roots));
     assert_eq!(side.server.phase(), Phase::Ready);
-    // What the first one settled is how it goes on: 2024-11-05 has no progress messages.
+    // The session keeps its first revision: 2024-11-05 has no progress messages.
     let frame =
         r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"progressToken":1}}}"#;
     let request = side.request(frame);
@@ -187,7 +187,7 @@ fn initialized_twice_is_initialized_once() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Proves L-CANCEL-13, L-RACE-05: `initialize` has been answered, so there is nothing to cancel.
+/// Proves L-CANCEL-13, L-RACE-05: `initialize` already has its response, so the cancellation has no effect.
 #[test]
 fn cancelling_initialize_is_ignored() {
     let mut side = ServerSide::fresh();
@@ -205,13 +205,13 @@ fn a_server_serves_early_and_asks_late() {
     let offer = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{},"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
     assert!(side.receive(offer).is_some());
     _ = side.sent();
-    // Requests are served although `initialized` has not come.
+    // Requests are served before `notifications/initialized`.
     let level = r#"{"jsonrpc":"2.0","id":3,"method":"logging/setLevel","params":{"level":"info"}}"#;
     let list = side.request(LIST);
     let level = side.request(level);
     side.server.respond(list, &serde_json::json!({"tools": []}), &mut side.out).unwrap();
     side.server.respond(level, &(), &mut side.out).unwrap();
-    // Logs and pings go out, calls and changes wait.
+    // Log messages and pings are sent; calls and change notifications wait.
     let now = side.now;
     let first = side.call("roots/list");
     side.server
@@ -245,7 +245,7 @@ fn a_server_serves_early_and_asks_late() {
     assert_eq!(side.now, now);
 }
 
-/// Proves L-LIFE-27: closing is an act of the transport, nothing goes over the wire.
+/// Proves L-LIFE-27: closing is an operation of the transport and sends no message.
 #[test]
 fn closing_sends_nothing() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);
@@ -268,7 +268,7 @@ fn what_the_client_said_is_kept_if_asked_for() {
     assert_eq!(client.pointer("/clientInfo/name").unwrap().as_json(), "\"client\"");
 }
 
-/// Proves L-JSONRPC-33: a machine without any feature still handshakes and answers ping.
+/// Proves L-JSONRPC-33: a side without any feature still completes the handshake and responds to pings.
 #[test]
 fn the_base_protocol_needs_no_feature() {
     let mut side = ServerSide::ready_with(config::bare_server(), Revision::V2024_11_05);

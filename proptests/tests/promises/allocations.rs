@@ -16,7 +16,7 @@ use mcp_sansio_proptests::config;
 
 const ROUNDS: usize = 200;
 
-/// A server with its buffers, as an event loop has them.
+/// A server with its buffers, as in an event loop.
 struct Serving {
     server: Server,
     inbox: Inbox,
@@ -61,7 +61,7 @@ impl Serving {
     }
 }
 
-/// Feeds bytes again and again and gives the number of allocations once it is warm.
+/// Feeds the bytes repeatedly, and returns the number of allocations after the warm-up.
 fn server_allocations(
     bytes: &[u8],
     mut serve: impl FnMut(&mut Server, ServerEvent<'_>, &mut Outbox),
@@ -139,7 +139,7 @@ fn a_server_allocates_nothing_for_a_result_that_has_been_prepared() {
     }
 }
 
-/// A text that prints itself, as a number or a date does.
+/// A value that serializes itself through `Display`, as a number or a date does.
 struct Printed;
 
 impl serde::Serialize for Printed {
@@ -169,8 +169,7 @@ fn a_server_allocates_nothing_for_texts_that_print_themselves() {
     assert_eq!(server_allocations(tool_call("7", "").as_bytes(), serve), 0);
 }
 
-/// What a gateway passes on is JSON already, with whatever escapes somebody else has chosen.
-/// Pain 92.
+/// A gateway relays raw JSON, with the escapes of its origin. Pain 92.
 #[test]
 fn a_server_allocates_nothing_for_a_result_that_is_passed_on() {
     let text = r#"{"content":[{"type":"text","text":"a\n\"b\""},{"type":"text","text":"c"}]}"#;
@@ -182,7 +181,7 @@ fn a_server_allocates_nothing_for_a_result_that_is_passed_on() {
     assert_eq!(server_allocations(tool_call("7", "").as_bytes(), serve), 0);
 }
 
-/// Pain 92: however large it is.
+/// Pain 92: of any size.
 #[test]
 fn a_server_allocates_nothing_for_a_large_result_that_is_passed_on() {
     let text = format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(1_000_000));
@@ -201,7 +200,7 @@ fn a_server_allocates_nothing_for_a_large_result_that_is_passed_on() {
     assert_eq!(allocations, 0);
 }
 
-/// With a string id of 38 bytes, quotes included, and a token like it.
+/// With a string id of 38 bytes, quotes included, and a progress token of the same form.
 #[test]
 fn a_server_allocates_nothing_for_a_tool_call_with_progress() {
     let id = "\"123e4567-e89b-12d3-a456-426614174000\"";
@@ -210,7 +209,7 @@ fn a_server_allocates_nothing_for_a_tool_call_with_progress() {
     assert_eq!(server_allocations(tool_call(id, &meta).as_bytes(), answer), 0);
 }
 
-/// What a request says of itself where there are no sessions.
+/// The `_meta` members of a modern request.
 const ALONE: &str = "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientInfo\":{\"name\":\"c\",\"version\":\"1\"},\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{},\"sampling\":{\"tools\":{}}},\"io.modelcontextprotocol/logLevel\":\"info\"";
 
 #[test]
@@ -220,7 +219,7 @@ fn a_server_allocates_nothing_for_a_tool_call_that_stands_alone() {
     assert_eq!(server_allocations(tool_call(id, &meta).as_bytes(), answer), 0);
 }
 
-/// 64 requests in flight, with ids of 38 bytes, answered out of order, one cancelled.
+/// 64 requests in flight, with ids of 38 bytes; responses are sent out of order, and one request is cancelled.
 #[test]
 fn a_server_allocates_nothing_with_many_in_flight() {
     let id = |n: usize| format!("\"123e4567-e89b-12d3-a456-4266141{n:05}\"");
@@ -233,7 +232,7 @@ fn a_server_allocates_nothing_with_many_in_flight() {
     let serve = move |server: &mut Server, event: ServerEvent<'_>, out: &mut Outbox| match event {
         ServerEvent::Request(request) => waiting.push(request.id),
         ServerEvent::Cancelled(_) => {
-            // 37 and 64 have no common divisor, so this visits all of them.
+            // 37 and 64 have no common divisor, so the loop visits all requests.
             for step in 0..64 {
                 let result = ToolResult { content: [Text { r#type: "text", text: "done" }] };
                 let answered = server.respond(waiting[step * 37 % 64], &Json(&result), out);
@@ -246,13 +245,13 @@ fn a_server_allocates_nothing_with_many_in_flight() {
     assert_eq!(server_allocations(bytes.as_bytes(), serve), 0);
 }
 
-/// A client in a session, which answers itself.
+/// A client in a session, with generated responses.
 struct Asking {
     client: Client,
     inbox: Inbox,
     outbox: Outbox,
     now: Instant,
-    /// The answers to the calls of a round; the id is put in place of the zeros.
+    /// The buffer of the response to one call.
     answer: Vec<u8>,
 }
 
@@ -274,7 +273,7 @@ impl Asking {
         Self { client, inbox: Inbox::new(&limits), outbox, now, answer: Vec::with_capacity(200) }
     }
 
-    /// Makes calls, answers them in some order with progress in front, and takes their outcomes.
+    /// Makes calls, responds out of order with progress before each response, and receives their outcomes.
     fn round(&mut self, first: u64, calls: usize, params: &(impl mcp_sansio::Payload + ?Sized)) {
         let options = CallOptions::new().progress();
         for _ in 0..calls {
@@ -319,7 +318,7 @@ fn client_allocations(
         asking.round(next, calls, params);
         next += calls as u64;
     };
-    // Ids get longer, and what is kept of a request with them.
+    // Ids get longer during the warm-up, and so does the state of each request.
     for _ in 0..20 {
         round(&mut asking);
     }
@@ -353,7 +352,7 @@ fn a_client_allocates_nothing_without_a_session() {
     assert_eq!(client_allocations(true, 64, &params), 0);
 }
 
-/// What an idle session costs, for the record of DESIGN section 7.
+/// Measures the cost of an idle session, for DESIGN section 7.
 #[test]
 fn an_idle_session_is_small() {
     let config = Arc::new(config::server());

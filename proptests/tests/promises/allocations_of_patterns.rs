@@ -1,5 +1,5 @@
-//! Allocations of patterns with several messages. The parts of a pattern are kept between two messages, but a list that
-//! almost always has one element is no allocation of its own.
+//! Allocations of patterns with several messages. The state between the messages is allocated, but a list that almost
+//! always has one element needs no allocation of its own.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ const NOW: Instant = Instant::from_millis(1);
 const WARM: u64 = 20;
 const ROUNDS: u64 = 100;
 
-/// The allocations that `round` adds up in one warm round. It gets the number of the round. A table that grows now and
-/// then does so less than once a round.
+/// Returns the allocations per warm round. `round` gets the number of the round, and adds to the counter. The growth
+/// of a table is less than one allocation per round.
 fn per_round(mut round: impl FnMut(u64, &mut u64)) -> u64 {
     let mut allocations = 0;
     for number in 0..WARM {
@@ -30,7 +30,7 @@ fn per_round(mut round: impl FnMut(u64, &mut u64)) -> u64 {
     allocations / ROUNDS
 }
 
-/// Calls a function, and adds its allocations.
+/// Calls a function, and adds its allocations to the counter.
 fn counted<T>(allocations: &mut u64, doing: impl FnOnce() -> T) -> T {
     let (done, more) = count(doing);
     *allocations += more;
@@ -41,7 +41,7 @@ fn outbox() -> Outbox {
     Outbox::new(Framing::Messages, &Limits::default())
 }
 
-/// A server in a session of 2025-11-25 with a client that has roots and tasks.
+/// Creates a server in a session of 2025-11-25 with a client that has roots and tasks.
 fn server(out: &mut Outbox) -> Server {
     let mut config = config::server_of_both_eras();
     config.capabilities = config.capabilities.with_tasks();
@@ -59,7 +59,7 @@ fn server(out: &mut Outbox) -> Server {
     server
 }
 
-/// A member of the last message that went out, as JSON.
+/// Returns a member of the last sent message, as JSON.
 fn last(out: &mut Outbox, pointer: &str) -> String {
     let message = out.messages().last().expect("a message").to_owned();
     out.sent(usize::MAX);
@@ -67,8 +67,8 @@ fn last(out: &mut Outbox, pointer: &str) -> String {
     message.pointer(pointer).unwrap_or_else(|| panic!("{pointer} of {message}")).to_string()
 }
 
-/// A server asks the client of a session for one input, gets it, and answers: texts and the answer are kept, the list of
-/// inputs is not.
+/// A server requests one input from the client of a session, receives it, and responds: the texts and the response
+/// are allocated, the list of inputs is not.
 #[test]
 fn an_input_of_a_session() {
     let mut out = outbox();
@@ -95,7 +95,7 @@ fn an_input_of_a_session() {
     assert_eq!(allocations, 12);
 }
 
-/// A server without sessions needs one input of its client, which gathers it and makes the request again.
+/// A modern server requires one input from its client, which collects the input and sends the request again.
 #[test]
 fn an_input_of_a_request_that_stands_alone() {
     let mut out = outbox();

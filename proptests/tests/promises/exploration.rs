@@ -1,8 +1,8 @@
-//! The smaller ones of the small worlds. `cargo run --release --example explore` goes through all of them.
+//! The smaller of the small worlds. `cargo run --release --example explore` explores all of them.
 
 use mcp_sansio_proptests::exploration::scenarios;
 
-/// Promises 1 to 4, whatever happens in whatever order.
+/// Promises 1 to 4, for all events in any order.
 #[test]
 fn nothing_goes_wrong_in_any_order() {
     let mut explored = 0;

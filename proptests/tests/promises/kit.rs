@@ -1,4 +1,4 @@
-//! The simulation kit, as those use it who test what they have built on this crate.
+//! The simulation kit as users of this crate apply it to their own code.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config};
 
 const NOW: Instant = Instant::from_millis(1_000);
 
-/// An outbox with a call in it, and how long that is.
+/// Returns an outbox with a call in it, and the length of the call.
 fn written() -> (Outbox, usize) {
     let mut side = ClientSide::ready(Revision::V2025_11_25);
     side.out = Outbox::new(Framing::Lines, &Limits::default());
@@ -118,7 +118,7 @@ fn a_pair_ends_over_a_broken_link_without_spinning() {
     assert_eq!(pair.settle(), []);
 }
 
-/// Says what it was told, or something else.
+/// Rejects each request with this text.
 struct Says(&'static str);
 
 impl Application<Server> for Says {
@@ -158,7 +158,7 @@ fn a_replay_says_where_it_goes_another_way() {
     }
 }
 
-/// Messages are whole wherever they were cut, and what has no newline at the end is one as well.
+/// Messages are complete wherever the chunks were cut, and a last line without a newline is a message as well.
 #[test]
 fn a_recording_knows_its_messages() {
     let text = "1000000 read {\"id\":1,\"method\":\"ping\"}\\n{\"id\":\n\
@@ -203,7 +203,7 @@ fn a_recording_knows_its_messages() {
     assert_eq!(drawn, expected);
 }
 
-/// What a crash comes of has been written down.
+/// A step is recorded before it happens, so the cause of a crash is recorded.
 #[test]
 fn a_step_is_noted_before_it_happens() {
     let server = ServerSide::ready(Revision::V2025_11_25).server;
@@ -223,7 +223,7 @@ fn a_step_is_noted_before_it_happens() {
     assert!(noted.len() == 1 && noted[0].contains(" read {"), "{noted:?}");
 }
 
-/// Cannot serve anything.
+/// An application that panics on every event.
 struct Panics;
 
 impl Application<Server> for Panics {
@@ -276,7 +276,7 @@ fn a_transcript_is_a_conversation() {
     );
 }
 
-/// A pair in which the server has been asked something, with the monitors that have watched.
+/// Returns a pair whose server has an open request, watched by the monitors.
 fn asked(monitors: &mut Monitors) -> (Pair, CallId, IncomingId) {
     let mut pair = Pair::new(config::client(), config::server());
     pair.connect().unwrap();
@@ -290,7 +290,7 @@ fn asked(monitors: &mut Monitors) -> (Pair, CallId, IncomingId) {
     (pair, call, request)
 }
 
-/// The monitors hear of everything that is on the wire, however it is cut, and of every event.
+/// The monitors observe all messages on the wire, in any chunking, and every event.
 #[test]
 fn a_pair_that_is_watched_keeps_its_promises() {
     for bytes in [1, 7, usize::MAX] {
@@ -311,7 +311,8 @@ fn a_pair_that_is_watched_keeps_its_promises() {
     }
 }
 
-/// A frame that is broken elsewhere is answered by its id, however its name is spelled; a misspelled one is none.
+/// A frame with another defect gets its response by its id, even if the name `id` is escaped. A misspelled name is no
+/// id.
 #[test]
 fn a_name_with_escapes_is_the_name_it_stands_for() {
     let refusal = br#"{"jsonrpc":"2.0","id":9,"error":{"code":-32700,"message":"broken"}}"#;
@@ -328,7 +329,7 @@ fn a_name_with_escapes_is_the_name_it_stands_for() {
 
 #[test]
 fn a_pair_that_is_watched_shows_what_is_broken() {
-    // An answer that nobody was told of.
+    // A response that was not reported to the monitor.
     let mut monitors = Monitors::new();
     let (mut pair, _, request) = asked(&mut monitors);
     pair.server.respond(request, &(), &mut pair.server_out).unwrap();
@@ -336,12 +337,12 @@ fn a_pair_that_is_watched_shows_what_is_broken() {
     assert_eq!(broken.promise, Promise::OneAnswer);
     assert_eq!(monitors.check(&pair), Err(broken));
 
-    // One to something that they have not seen come.
+    // A response to a request that the monitors have not observed.
     let mut late = Monitors::new();
     let broken = pair.watched_by(&mut late).to_client(1).unwrap_err();
     assert!(broken.what.starts_with("answers once too often"), "{broken}");
 
-    // One to what has been taken back.
+    // A response to a cancelled request.
     let mut monitors = Monitors::new();
     let (mut pair, call, _) = asked(&mut monitors);
     pair.client.cancel(call, None, &mut pair.client_out).unwrap();
@@ -352,7 +353,7 @@ fn a_pair_that_is_watched_shows_what_is_broken() {
     assert!(broken.what.starts_with("answers what was cancelled"), "{broken}");
 }
 
-/// What a monitor finds, told things that do not happen.
+/// The verdicts of a monitor on reports of impossible events.
 #[test]
 fn a_monitor_notices_what_is_wrong() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
@@ -389,7 +390,7 @@ fn a_monitor_notices_what_is_wrong() {
     assert_eq!(promise(monitor.sent(cancel)), Err(Promise::NothingWaits), "never sent");
 }
 
-/// A failure is shown as what happened, and as what went over the wire.
+/// A failure is printed as its events and as the messages on the wire.
 #[test]
 fn a_run_is_drawn() {
     let mut choices = mcp_sansio::testing::Choices::seeded(0);

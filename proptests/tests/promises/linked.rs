@@ -24,7 +24,7 @@ fn call(pair: &mut Pair) -> mcp_sansio::CallId {
     pair.client.call_method("tools/call", &params, options, pair.now, &mut pair.client_out).unwrap()
 }
 
-/// What a tool answers that has nothing to say.
+/// Returns an empty tool result.
 fn content() -> serde_json::Value {
     serde_json::json!({"content": []})
 }
@@ -37,7 +37,7 @@ fn request(seen: Vec<Seen>) -> IncomingId {
     }
 }
 
-/// Proves L-LIFE-31 and, whatever the size of the chunks, L-STDIO-04.
+/// Proves L-LIFE-31 and, for any size of the chunks, L-STDIO-04.
 #[test]
 fn a_session_from_beginning_to_end_in_any_chunking() {
     for chunk in [1, 2, 3, 7, 64, usize::MAX] {
@@ -70,10 +70,10 @@ fn a_session_from_beginning_to_end_in_any_chunking() {
     }
 }
 
-/// Proves L-RACE-01, L-RACE-02, L-CANCEL-10: the cancellation and the answer in both orders.
+/// Proves L-RACE-01, L-RACE-02, L-CANCEL-10: the cancellation and the response in both orders.
 #[test]
 fn a_cancellation_and_an_answer_cross() {
-    // The answer is on its way when the client cancels.
+    // The response is in flight when the client cancels.
     let mut pair = ready();
     let id = call(&mut pair);
     let inbound = request(pair.to_server(usize::MAX));
@@ -99,7 +99,7 @@ fn a_cancellation_and_an_answer_cross() {
     let answered = pair.server.respond(inbound, &content(), &mut pair.server_out);
     assert_eq!(answered, Err(RespondError::Cancelled));
     assert_eq!(pair.settle(), []);
-    // The answer arrives first.
+    // The response arrives first.
     let id = call(&mut pair);
     let inbound = request(pair.to_server(usize::MAX));
     pair.server.respond(inbound, &content(), &mut pair.server_out).unwrap();
@@ -110,7 +110,7 @@ fn a_cancellation_and_an_answer_cross() {
     assert_eq!((counts.0.outbound, counts.1.inbound), (0, 0));
 }
 
-/// A request of which one byte has left cannot be taken back any more.
+/// A request of which one byte has been sent cannot be withdrawn any more.
 #[test]
 fn a_call_that_has_begun_to_leave_is_cancelled_on_the_wire() {
     let mut pair = ready();
@@ -150,7 +150,7 @@ fn both_sides_ping_at_once() {
     );
 }
 
-/// Proves L-JSONRPC-28, L-RACE-13. Pain 7: a tool asks the client while the client waits for it.
+/// Proves L-JSONRPC-28, L-RACE-13. Pain 7: a tool calls the client while the client waits for the tool.
 #[test]
 fn nested_requests_need_no_turn() {
     let mut pair = ready();
@@ -182,7 +182,7 @@ fn nested_requests_need_no_turn() {
     assert!(matches!(&seen[..], [Seen::Client(ClientEvent::CallEnded(e))] if e.call == outer));
 }
 
-/// Pain 4: two large messages meet on a wire that takes a byte at a time, and nobody stalls.
+/// Pain 4: two large messages cross on a wire that takes one byte at a time, and neither side stalls.
 #[test]
 fn large_messages_in_both_directions_pass_each_other() {
     let mut pair = ready();
@@ -214,7 +214,7 @@ fn large_messages_in_both_directions_pass_each_other() {
     }
 }
 
-/// Pain 56: order is kept, whatever comes in one chunk.
+/// Pain 56: the order is kept, also within one chunk.
 #[test]
 fn a_thousand_updates_arrive_in_order() {
     let mut pair = ready();
@@ -232,7 +232,7 @@ fn a_thousand_updates_arrive_in_order() {
     }
 }
 
-/// Promise 7: a machine is a value. Copies go the same way, and equal states hash alike.
+/// Promise 7: the state of a side is a value. Copies behave the same, and equal states have equal hashes.
 #[test]
 fn the_same_calls_and_bytes_give_the_same_machine() {
     let run = |pair: &mut Pair| -> Vec<Seen> {
@@ -278,12 +278,12 @@ fn machines_can_be_sent_and_shared() {
     is::<ServerEvent<'static>>();
 }
 
-/// Two routes and a log, as a transport with several streams has them.
+/// Two routes and a log, as in a transport with several streams.
 struct Routes {
     connection: Outbox,
     exchanges: Outbox,
     log: Vec<String>,
-    /// How long all messages are that were put on a route.
+    /// The total length of the messages on all routes.
     bytes: usize,
 }
 
@@ -308,8 +308,8 @@ impl Outboxes for Routes {
     }
 }
 
-/// Proves L-HTTP-02, L-HTTP-03, L-HTTP-04 for what the machine says of routes. Pain 94: a log of
-/// everything that happens holds no payload.
+/// Proves L-HTTP-02, L-HTTP-03, L-HTTP-04 for the routes of messages. Pain 94: a log of all observations contains no
+/// payload.
 #[test]
 fn output_goes_to_its_route_and_is_observed_without_payload() {
     let outbox = || Outbox::new(mcp_sansio::Framing::Messages, &mcp_sansio::Limits::default());

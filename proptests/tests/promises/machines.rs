@@ -1,5 +1,5 @@
-//! Properties of whole machines: total, deterministic, independent of chunking, and never more
-//! answers than there were requests.
+//! Properties of clients and servers: total, deterministic, independent of chunking, and never more responses than
+//! requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ const JUNK: [&str; 16] = [
     r#"{"jsonrpc":"2.0","id":3,"method":"ping"#,
 ];
 
-/// Lines that a client might send, and lines that nobody should.
+/// Generates lines that a client might send, and invalid ones.
 fn line() -> impl Strategy<Value = Vec<u8>> {
     let (id, method) = (prop::sample::select(&IDS[..]), prop::sample::select(&METHODS[..]));
     let params = prop::sample::select(&PARAMS[..]);
@@ -101,7 +101,7 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Cuts bytes at places given as fractions of their length.
+/// Cuts bytes at positions given as fractions of their length.
 fn cut<'a>(bytes: &'a [u8], places: &[prop::sample::Index]) -> Vec<&'a [u8]> {
     let mut at: Vec<usize> = places.iter().map(|place| place.index(bytes.len() + 1)).collect();
     at.extend([0, bytes.len()]);
@@ -124,8 +124,8 @@ fn server_config(policies: u8) -> ServerConfig {
     config
 }
 
-/// Runs a server over a stream. Answers every other request at once and the rest at the end. Gives
-/// its events in words, and its output.
+/// Runs a server over a stream. Responds to every other request at once and to the rest at the end. Returns its
+/// events as text, and its output.
 fn serve(config: &ServerConfig, chunks: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
     let limits = &config.connection.limits;
     let (mut inbox, mut out) = (Inbox::new(limits), Outbox::new(Framing::Lines, limits));
@@ -161,7 +161,7 @@ fn serve(config: &ServerConfig, chunks: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
     inbox.finish();
     take(&mut inbox, &mut server, &mut out);
     for id in later {
-        // A request that was cancelled is not answered; that it is not is checked below.
+        // A cancelled request gets no response; the caller checks this.
         _ = server.reject(id, ErrorCode::INTERNAL_ERROR, "late", &mut out);
     }
     server.disconnected(Cause::EndOfInput, now);
@@ -175,7 +175,7 @@ fn serve(config: &ServerConfig, chunks: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
     (events, out.unsent().to_vec())
 }
 
-/// How often each id is asked with, by a parser that is slow and obviously right.
+/// Counts the requests with each id, with a slow and obviously correct parser.
 fn request_ids(stream: &[u8]) -> BTreeMap<String, usize> {
     fn note(ids: &mut BTreeMap<String, usize>, value: &Value) {
         let response = value.get("result").is_some() || value.get("error").is_some();
@@ -188,7 +188,7 @@ fn request_ids(stream: &[u8]) -> BTreeMap<String, usize> {
         match serde_json::from_slice::<Value>(line) {
             Ok(Value::Array(elements)) => elements.iter().for_each(|value| note(&mut ids, value)),
             Ok(value) => note(&mut ids, &value),
-            // A line that is broken can have an id all the same.
+            // A broken line can contain an id all the same.
             Err(_) => {
                 for id in ["0", "1", "2", "3", "-7", "\"\"", "\"1\""] {
                     if String::from_utf8_lossy(line).contains(&format!("\"id\":{id}")) {
@@ -217,7 +217,7 @@ proptest! {
         prop_assert_eq!(&serve(&config, &stream.chunks(1).collect::<Vec<_>>()), &whole);
     }
 
-    /// Promise 3. Pains 55 and 66: each line is a message, and answers only what was asked.
+    /// Promise 3. Pains 55 and 66: each line is a message, and every response belongs to a request.
     #[test]
     fn nothing_is_answered_twice_or_unasked(stream in stream(), policies: u8) {
         let config = server_config(policies & 1);
@@ -234,7 +234,7 @@ proptest! {
         }
     }
 
-    /// Promise 1: any bytes, in any phase, of either role.
+    /// Promise 1: any bytes, in any phase, in either role.
     #[test]
     fn a_client_survives_anything(stream in stream(), connect: bool, calls in 0..4_usize) {
         let config = Arc::new(config::client());

@@ -1,4 +1,4 @@
-//! The promises of the crate, and what else holds of every connection.
+//! The promises of the crate, and the invariants of every connection.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -23,6 +23,6 @@ mod work_client;
 
 use mcp_sansio_proptests::allocations::Counting;
 
-// Some of these tests count what a thread allocates.
+// Some of these tests count the allocations of a thread.
 #[global_allocator]
 static ALLOCATOR: Counting = Counting::new();

@@ -1,4 +1,4 @@
-//! What a connection holds at worst, against the formula in the documentation of `Limits`.
+//! The memory of a connection in the worst case, against the formula in the documentation of `Limits`.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use mcp_sansio::{
 use mcp_sansio_proptests::allocations::held;
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
-/// The formula, part by part.
+/// The terms of the formula.
 pub(super) struct Formula<'l>(pub(super) &'l Limits);
 
 impl Formula<'_> {
@@ -47,7 +47,7 @@ impl Formula<'_> {
         2 * self.0.listens as usize * self.0.subscriptions as usize * 64
     }
 
-    /// What batches take beside what is counted as kept.
+    /// The memory of batches in addition to the kept bytes.
     pub(super) fn batches(&self) -> usize {
         let Limits { batches, batch_elements, id_bytes, connection_bytes, .. } = self.0;
         connection_bytes + 2 * (batches * batch_elements) as usize * (id_bytes + 120)
@@ -57,7 +57,7 @@ impl Formula<'_> {
         self.0.elicitations as usize * (self.0.uri_bytes + 64)
     }
 
-    /// All of it, where no call becomes a task and nothing comes in batches.
+    /// The sum, for a connection without calls that become tasks and without batches.
     pub(super) fn all(&self) -> usize {
         [
             self.inbox(),
@@ -145,7 +145,7 @@ fn calls_take_what_the_formula_says() {
     }
 }
 
-/// Full of the shortest messages there are, and full of what is left of long ones.
+/// An outbox full of the shortest messages, and one full of the remainders of long ones.
 #[test]
 fn an_outbox_takes_what_the_formula_says() {
     let mut limits = Limits::default();
@@ -192,7 +192,7 @@ fn an_inbox_takes_what_the_formula_says() {
     within(bytes, Formula(&limits).inbox(), "an inbox");
 }
 
-/// What cannot be read is lent, not copied.
+/// A malformed response is borrowed, not copied.
 #[test]
 fn a_malformed_answer_takes_no_memory() {
     let mut side = ClientSide::ready(Revision::V2025_11_25);
@@ -208,8 +208,7 @@ fn a_malformed_answer_takes_no_memory() {
 
 const WORK: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#;
 
-/// A machine that has nothing to do holds nothing on the heap once it has been released: its copy takes
-/// nothing either.
+/// An idle client or server holds nothing on the heap once it has been released: a copy of it takes nothing either.
 #[test]
 fn a_released_machine_holds_nothing() {
     let mut side = ClientSide::ready(Revision::V2025_11_25);
@@ -263,8 +262,8 @@ fn handles_from_before_a_release_are_stale() {
     assert!(side.client.cancel(old, None, &mut side.out).is_err());
 }
 
-/// Who the server is, what may be cached and which extensions it has come from its configuration, and are
-/// there again when they are needed.
+/// The server information, the cache hints and the extensions of a released server come from its configuration, and
+/// are rebuilt on demand.
 #[test]
 fn a_released_server_says_the_same_of_itself() {
     const NAME: &str = "com.example/weather";
@@ -314,8 +313,8 @@ fn a_server_has_no_idea_of_what_it_has_answered() {
     assert_eq!(bytes, 0);
 }
 
-/// A client keeps a server busy with large messages and reads nothing. What is refused is refused with its own id, what
-/// was taken in goes on, and when that is over there is room again.
+/// A client keeps a server busy with large messages and reads nothing. A refused request is refused with its own id,
+/// accepted requests continue, and their end frees the room.
 #[test]
 fn what_is_kept_of_a_peer_is_bounded_in_bytes() {
     let mut config = config::server();
@@ -334,14 +333,14 @@ fn what_is_kept_of_a_peer_is_bounded_in_bytes() {
     assert_eq!((violation.kind, violation.answered), (ViolationKind::TooManyBytes, true));
     let error = r#"{"code":-32603,"message":"too many bytes are kept for this connection (Limits::connection_bytes)"}"#;
     assert_eq!(side.sent(), [format!(r#"{{"jsonrpc":"2.0","id":4,"error":{error}}}"#)]);
-    // What is small is served meanwhile.
+    // A small request is served meanwhile.
     let small = side.request(r#"{"jsonrpc":"2.0","id":5,"method":"x/work"}"#);
     side.respond(small, "{}");
     side.respond(taken[0], "{}");
     assert_eq!(side.sent().len(), 2);
     side.request(&large(6));
     assert_eq!(side.server.counts().kept_bytes, kept);
-    // What its outbox has not sent counts as well.
+    // The unsent bytes of the outbox count as well.
     side.respond(taken[1], &format!(r#"{{"a":"{}"}}"#, "x".repeat(60_000)));
     assert!(matches!(side.receive(&large(7)), Some(ServerEvent::Violation(_))));
     assert_eq!(side.sent().len(), 2);
@@ -352,7 +351,7 @@ fn what_is_kept_of_a_peer_is_bounded_in_bytes() {
     assert_eq!(side.server.counts().kept_bytes, 0);
 }
 
-/// So is what a client gives as input, and what it is subscribed to.
+/// The input that a client gives, and its subscriptions, count as kept bytes.
 #[test]
 fn answers_and_subscriptions_count_as_kept() {
     let mut config = config::server();
@@ -387,7 +386,7 @@ fn answers_and_subscriptions_count_as_kept() {
     assert_eq!(side.server.counts().kept_bytes, 0);
 }
 
-/// Answers that wait for the last one of their batch count, and so do batches.
+/// Responses that wait for the last one of their batch count, and so do batches.
 #[test]
 fn batches_that_wait_are_bounded() {
     let mut config = config::server();
@@ -417,7 +416,7 @@ fn batches_that_wait_are_bounded() {
     let refused = format!(r#"[{{"jsonrpc":"2.0","id":3,"error":{error}}},{}]"#, pong("p3"));
     assert_eq!(side.sent(), [refused]);
     let before = side.server.counts().kept_bytes;
-    // Its answer waits, so its id is still in flight.
+    // The response waits, so its id is still in flight.
     let again = side.receive(r#"{"jsonrpc":"2.0","id":"p1","method":"ping"}"#);
     assert!(
         matches!(again, Some(ServerEvent::Violation(v)) if v.kind == ViolationKind::DuplicateRequestId)

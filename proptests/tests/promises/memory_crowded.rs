@@ -9,7 +9,7 @@ use mcp_sansio_proptests::{ServerSide, config};
 use super::memory::Formula;
 use super::memory_tables::{ALONE, is_near, request, result, text};
 
-/// A connection of a server on which every table is full that can be, and what of its formula counts.
+/// A server connection on which as many tables as possible are full.
 struct Crowded {
     side: ServerSide,
     inbox: Inbox,
@@ -27,7 +27,7 @@ impl Crowded {
         Self { side: ServerSide::with(config), inbox, limits, ids: 0, calls: 0 }
     }
 
-    /// The next id, as long as it may be.
+    /// Returns the next id, with the maximum length.
     fn id(&mut self) -> String {
         self.ids += 1;
         format!("\"{}\"", text(self.ids as usize, self.limits.id_bytes - 2))
@@ -39,7 +39,7 @@ impl Crowded {
             r#""protocolVersion":"{revision}","capabilities":{{"roots":{{}},"elicitation":{{"form":{{}},"url":{{}}}},"tasks":{{"requests":{{"elicitation":{{"create":{{}}}}}}}}}},"clientInfo":{{"name":"c","version":"1"}}"#
         )));
         assert!(matches!(opened, Some(ServerEvent::Opened(_))), "{opened:?}");
-        // What is said before the session is open waits for it, and then goes into the outbox.
+        // Messages before the session opens are held, and then move into the outbox.
         while side.server.notify_method("x", &(), None, &mut side.out).is_ok()
             && side.server.notify_method("y", &(), None, &mut side.out).is_ok()
         {}
@@ -68,7 +68,7 @@ impl Crowded {
         _ = self.side.sent();
     }
 
-    /// Calls that have become tasks, and calls that are remembered.
+    /// Fills the tables of calls that have become tasks, and of remembered calls.
     fn call(&mut self) {
         for _ in 0..self.limits.remembered_calls {
             let call = self.side.call("x/call");
@@ -104,7 +104,7 @@ impl Crowded {
         }
     }
 
-    /// Batches that wait, and then the answers to others, until no more bytes may be kept.
+    /// Fills the table of batches, and then responds to all but one request of each, until the limit of kept bytes.
     fn batch(&mut self) {
         let answer = format!(r#"{{"text":"{}"}}"#, "x".repeat(3_000));
         for _ in 0..self.limits.batches {
@@ -128,7 +128,7 @@ impl Crowded {
         }
     }
 
-    /// Requests, as many as there may be.
+    /// Sends requests up to the limit.
     fn request(&mut self) {
         loop {
             let id = self.id();
@@ -141,7 +141,7 @@ impl Crowded {
         }
     }
 
-    /// An outbox that nothing is taken out of, and a line that does not end.
+    /// Fills an outbox that is never emptied, and an inbox with an endless line.
     fn crowd_bytes(&mut self) {
         self.side.out.release();
         let side = &mut self.side;
@@ -155,7 +155,7 @@ impl Crowded {
     }
 }
 
-/// Everything at once: a server whose tables are all full holds no more than all of the formula.
+/// All at once: a server whose tables are all full holds no more than the sum of the formula.
 #[test]
 fn a_server_with_every_table_full_holds_what_the_formula_says() {
     let mut limits = Limits::default();

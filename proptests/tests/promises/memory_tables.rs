@@ -1,4 +1,4 @@
-//! The tables of a connection, each driven to its bound, against the formula in the documentation of `Limits`.
+//! The tables of a connection, each filled to its limit, against the formula in the documentation of `Limits`.
 
 use mcp_sansio::call::{Paging, TaskOptions};
 use mcp_sansio::json::Raw;
@@ -12,7 +12,7 @@ use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 use super::memory::{Formula, within};
 
-/// What a message without a session says of itself.
+/// The `_meta` member of a modern message.
 pub(super) const ALONE: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 pub(super) fn request(id: &str, method: &str, params: &str) -> String {
@@ -23,12 +23,12 @@ pub(super) fn result(id: u64, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{result}}}}}"#)
 }
 
-/// A string of so many bytes, which is another one for each number.
+/// Returns a string of this length that differs for each number.
 pub(super) fn text(number: usize, bytes: usize) -> String {
     format!("{number:0bytes$}")
 }
 
-/// A client of a server without sessions. Its next request has id 2.
+/// Creates a client of a modern server. Its next request has id 2.
 fn without_session(change: impl FnOnce(&mut Limits)) -> ClientSide {
     let mut config: ClientConfig = config::client_of_both_eras();
     config.capabilities = config.capabilities.with_tasks();
@@ -53,8 +53,8 @@ pub(super) fn is_near(bytes: usize, formula: usize, what: &str) {
     assert!(formula <= 4 * bytes, "{what}: {bytes} bytes, and the formula says {formula}");
 }
 
-/// Each task of the peer with the longest id and the longest description, and with as many questions about it as there
-/// can be.
+/// Each task of the peer has the longest id and the longest description, and as many open requests about it as
+/// possible.
 #[test]
 fn calls_that_have_become_tasks_take_what_the_formula_says() {
     tasks(2_000, 8_000);
@@ -120,7 +120,7 @@ fn tasks(uri_bytes: usize, kept_bytes: usize) {
     is_near(bytes, Formula(&limits).tasks(), "tasks");
 }
 
-/// Each subscription with as many resources as it may name, as short as URIs can be.
+/// Each subscription has as many resources as possible, with the shortest URIs.
 #[test]
 fn open_subscriptions_take_what_the_formula_says() {
     let mut config = config::server_of_both_eras();
@@ -144,7 +144,7 @@ fn open_subscriptions_take_what_the_formula_says() {
     is_near(bytes, Formula(&limits).listens(), "subscriptions that requests keep open");
 }
 
-/// What a session is subscribed to counts as kept, and is no more than that says.
+/// The resource subscriptions of a session count as kept bytes, and take no more than that.
 #[test]
 fn resources_of_a_session_take_what_is_counted_for_them() {
     for length in [1, 9, 100] {
@@ -170,7 +170,7 @@ fn resources_of_a_session_take_what_is_counted_for_them() {
     }
 }
 
-/// Messages of any length that wait for the handshake.
+/// Messages of any length that are held until the handshake ends.
 #[test]
 fn what_is_held_takes_what_the_formula_says() {
     for (what, length) in [("short", 1), ("long", 1_000)] {
@@ -192,7 +192,7 @@ fn what_is_held_takes_what_the_formula_says() {
     }
 }
 
-/// A server whose client has sent as many batches as may wait, of requests with ids of this length.
+/// Creates a server whose client has sent as many batches as may wait, of requests with ids of this length.
 fn batches(limits: &Limits, length: usize) -> ServerSide {
     let mut config = config::server();
     config.connection.limits = limits.clone();
@@ -235,7 +235,7 @@ fn batches_that_wait_take_what_the_formula_says() {
     }
 }
 
-/// The ids of elicitations by URL, as long as they may be.
+/// The ids of URL elicitations, with the maximum length.
 #[test]
 fn elicitations_take_what_the_formula_says() {
     let mut side = ClientSide::ready(Revision::V2025_11_25);
@@ -256,7 +256,7 @@ fn elicitations_take_what_the_formula_says() {
     is_near(bytes, Formula(&limits).elicitations(), "elicitations");
 }
 
-/// Notifications of subscriptions that have not been acknowledged count as kept, however many subscriptions there are.
+/// Early notifications of unacknowledged subscriptions count as kept bytes, for any number of subscriptions.
 #[test]
 fn early_notifications_take_what_is_counted_for_them() {
     for length in [1, 4_000] {
@@ -282,7 +282,7 @@ fn early_notifications_take_what_is_counted_for_them() {
     }
 }
 
-/// A client whose calls need something of its application, which has given all of it but one.
+/// A client whose calls require several inputs, all of which but one are given.
 #[test]
 fn what_calls_need_takes_what_is_counted_for_it() {
     let mut side = without_session(|limits| {
@@ -351,8 +351,8 @@ fn pages_of_a_list_take_what_the_documentation_says() {
     is_near(bytes, 24 * 1_000, "the pages of a list");
 }
 
-/// Two subscriptions of a session want the same, and everything that the server tells comes before the application has
-/// asked for what came earlier.
+/// Two subscriptions of a session have the same filter, and all notifications arrive before the application polls the
+/// earlier ones.
 #[test]
 fn notifications_for_two_subscriptions_take_what_is_counted_for_them() {
     let mut side = ClientSide::ready(Revision::V2025_11_25);
@@ -373,7 +373,7 @@ fn notifications_for_two_subscriptions_take_what_is_counted_for_them() {
     assert_eq!(side.client.counts().kept_bytes, 0);
 }
 
-/// The room of long forms is given back when they have been answered.
+/// The memory of long forms is freed with their responses.
 #[test]
 fn forms_that_have_been_answered_take_nothing() {
     let mut side = ClientSide::ready(Revision::V2025_11_25);
@@ -396,7 +396,7 @@ fn forms_that_have_been_answered_take_nothing() {
     within(bytes, 2 * 128 * (limits.id_bytes + limits.token_bytes + 360), "forms");
 }
 
-/// A server whose requests wait for the last input, with the answers to the others.
+/// A server whose requests wait for their last input, and hold the others.
 #[test]
 fn requests_that_wait_for_input_take_what_is_counted_for_them() {
     let mut config = config::server();

@@ -1,11 +1,11 @@
-//! Each promise has an oracle in `promises.rs`. Here each promise is broken in the core, by a switch that
+//! Each promise has an oracle in `promises.rs`. This test breaks each promise in the core, with a switch that
 //! `src/mutant.rs` explains, and its oracle has to notice.
 //!
 //! Compiled only with `--cfg mutants`: `.ci/run mutants`.
 
 use std::process::{Command, Output};
 
-/// The defects: the name of the switch, and how the names of the tests begin that have to notice it.
+/// The defects: the name of the switch, and the prefix of the names of the tests that have to notice it.
 const MUTANTS: [(&str, &str); 25] = [
     ("more_brackets_close_than_open", "promise_1_no"),
     ("ids_of_batches_are_compared_one_by_one", "promise_1_work"),
@@ -34,14 +34,14 @@ const MUTANTS: [(&str, &str); 25] = [
     ("what_others_have_stored_is_overlooked", "tokens_are_kept"),
 ];
 
-/// Runs the oracles whose names begin like this, in a process with this defect.
+/// Runs the oracles with this prefix, in a process with this defect.
 fn run(oracles: &str, mutant: &str) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.arg(format!("promises::{oracles}")).env("RUST_BACKTRACE", "0").env("MUTANT", mutant);
     command.output().unwrap()
 }
 
-/// A mutant that no oracle notices would be a hole; so would be a promise without a mutant.
+/// A mutant that no oracle notices would be a gap, and so would a promise without a mutant.
 #[test]
 fn each_broken_promise_is_noticed_by_its_oracle() {
     for oracles in ["promise_", "owners_", "tokens_"] {

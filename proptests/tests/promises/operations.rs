@@ -1,5 +1,5 @@
-//! Random operations on either role alone and on a pair, with the promises as oracle. The simulation and the
-//! fuzz targets do the same, from seeds and from bytes; here counter-examples shrink.
+//! Random operations on either role alone and on a pair, with the promises as oracle. The simulation and the fuzz
+//! targets do the same, from seeds and from bytes; here counter-examples shrink.
 
 use mcp_sansio::testing::Choices;
 use mcp_sansio::{Client, Framing, Server};
@@ -11,7 +11,7 @@ fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300)
 }
 
-/// Anything that is made of choices, by a seed of its own so that the others stay when it is left out.
+/// Generates a value from choices with a seed of its own, so that the other values stay the same when it is removed.
 fn chosen<T: std::fmt::Debug>(choose: fn(&mut Choices) -> T) -> impl Strategy<Value = T> {
     any::<u64>().prop_map(move |seed| choose(&mut Choices::seeded(seed)))
 }
@@ -76,7 +76,7 @@ fn framing() -> impl Strategy<Value = Framing> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
 
-    /// Promises 1, 2, 3 and 6, whatever happens in whatever order. Pain 17.
+    /// Promises 1, 2, 3 and 6, for any events in any order. Pain 17.
     #[test]
     fn a_client_keeps_its_promises(
         connection in chosen(connection),
@@ -99,7 +99,7 @@ proptest! {
     }
 
     /// Promises 1 to 7 and 10 of both roles and all eras, over streams and over transports that lose, repeat and
-    /// reorder messages. What fails is printed with a sequence diagram.
+    /// reorder messages. A failure is printed with a sequence diagram.
     #[test]
     fn a_pair_keeps_its_promises(
         setup in chosen(Setup::choose),

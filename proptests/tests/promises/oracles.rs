@@ -1,4 +1,4 @@
-//! What the fuzz targets do with bytes, here with seeds: so that what they look at is looked at everywhere.
+//! The checks of the fuzz targets with seeds instead of bytes, so that every test run covers them.
 
 use mcp_sansio::testing::Choices;
 use mcp_sansio_proptests::oracles;
@@ -11,7 +11,7 @@ fn seeds() -> std::ops::Range<u64> {
     0..seeds.unwrap_or(500)
 }
 
-/// Promise 5 for the inbox alone: chunks make no difference, and every line comes out once and whole.
+/// Promise 5 for the inbox alone: chunking makes no difference, and every line is returned once and complete.
 #[test]
 fn every_line_comes_out_once() {
     for seed in seeds() {
@@ -34,7 +34,7 @@ fn every_line_comes_out_once() {
     }
 }
 
-/// Tasks are what a model of them says, whatever is done with them and asked about them.
+/// Tasks behave like a model of them under any operations and requests.
 #[test]
 fn tasks_are_what_their_model_is() {
     for seed in seeds() {
@@ -42,19 +42,19 @@ fn tasks_are_what_their_model_is() {
     }
 }
 
-/// What a client says of itself again and again means what it meant.
+/// Reusing the state of a client's repeated metadata does not change its meaning.
 #[test]
 fn what_is_remembered_of_a_client_changes_nothing() {
     seeds().for_each(|seed| oracles::repeated::check_repeated(&mut Choices::seeded(seed)));
 }
 
-/// Whatever is asked over HTTP, a server answers in good order and keeps nothing.
+/// A server responds to any sequence of HTTP requests in order, and keeps nothing.
 #[test]
 fn any_request_of_http_is_answered_in_order() {
     seeds().for_each(|seed| oracles::http::ask_anything(&mut Choices::seeded(seed)));
 }
 
-/// Whatever is answered over HTTP, every call of a client ends once.
+/// Any HTTP responses end every call of a client once.
 #[test]
 fn any_response_of_http_ends_calls_once() {
     seeds().for_each(|seed| oracles::http::answer_anything(&mut Choices::seeded(seed)));

@@ -1,17 +1,17 @@
-//! The promises of the crate, one test each: its oracle. `mutants.rs` shows that each oracle notices when its
-//! promise is broken.
+//! The promises of the crate, one test each: its oracle. `mutants.rs` shows that each oracle notices when its promise
+//! is broken.
 //!
 //! | invariant worth fuzzing | promise |
 //! |---|---|
 //! | the same bytes in any chunking give the same events and output | 5 |
 //! | no panic, no growth without bound | 1, 6 |
-//! | at most one reply to each id, none to what has none, none to replies | 3 |
+//! | at most one response to each id, none without an id, none to responses | 3 |
 //! | one outcome per call, and after the end all tables are empty | 2 |
-//! | what is sent is whole messages, each one line | 5 |
-//! | nothing is sent for a cancelled request | 3 |
+//! | the output is complete messages, each one line | 5 |
+//! | no message is sent for a cancelled request | 3 |
 //! | a replay is the same to the byte | 7 |
-//! | two machines never stall, whatever is between them | 4 |
-//! | what belongs to one requestor is reached by no other one | 6, and `SECURITY.md` |
+//! | two connected sides never stall, with any transport in between | 4 |
+//! | the tasks and sessions of one requestor are unreachable for others | 6, and `SECURITY.md` |
 //! | the scanner and a slow parser put each line in the same class | the fuzz target `scan`, and `json.rs` |
 
 use std::ops::Range;
@@ -33,17 +33,17 @@ use mcp_sansio_proptests::oracles::replay::check_replay;
 use mcp_sansio_proptests::world::{Failure, Trial, hostile, schedule};
 use mcp_sansio_proptests::{ServerSide, config};
 
-/// How long the schedules of the simulation are, in turn.
+/// The lengths of the simulated schedules, in turn.
 const LENGTHS: [usize; 6] = [60, 120, 140, 160, 180, 200];
 
-/// How many seeds each promise is tried with.
+/// Returns the seeds for each promise.
 fn seeds() -> Range<u64> {
     let seeds = std::env::var("PROMISE_SEEDS").ok().and_then(|seeds| seeds.parse().ok());
     0..seeds.unwrap_or(400)
 }
 
-/// The first promise that the simulation breaks. It runs once in a process: each run looks at every promise, so the
-/// tests share it, and it has twice as many seeds as the others.
+/// Returns the first promise that the simulation breaks. It runs once per process: each run checks every promise, so
+/// the tests share it, and it has twice as many seeds as the others.
 fn first_failure() -> Option<&'static (u64, Box<Failure>)> {
     static FIRST: OnceLock<Option<(u64, Box<Failure>)>> = OnceLock::new();
     let run = |seed: u64| {
@@ -55,7 +55,7 @@ fn first_failure() -> Option<&'static (u64, Box<Failure>)> {
     FIRST.get_or_init(|| (start..2 * end).find_map(run)).as_ref()
 }
 
-/// Everything happens to both sides, and this promise is kept, as are the others.
+/// Expects that this promise is kept in the simulation, as are the others.
 #[track_caller]
 fn kept(promise: Promise) {
     if let Some((seed, failure)) = first_failure() {
@@ -71,7 +71,7 @@ fn is_kept(result: Result<(), Broken>, seed: u64) {
     }
 }
 
-/// Lines of a peer, and what is no line at all.
+/// Generates lines of a peer, and bytes that are no lines.
 fn lines(choices: &mut Choices) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 0..20 {
@@ -115,8 +115,8 @@ fn promise_1_work_does_not_grow_with_what_is_piled_up() {
 
 #[test]
 fn promise_1_depth_takes_no_stack() {
-    // So little that one call for each of a million levels would overflow it. Those beyond the limit are not even
-    // looked at, so it is the limit that is tested here.
+    // One stack frame for each of a million levels would overflow this stack. Levels beyond the limit are not
+    // scanned, so this tests the limit.
     let small = std::thread::Builder::new().stack_size(256 << 10);
     let test = || {
         for open in ["[", "{\"a\":", "[{\"a\":"] {
@@ -125,7 +125,7 @@ fn promise_1_depth_takes_no_stack() {
                 format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{deep}"#);
             let mut side = ServerSide::fresh();
             assert!(matches!(side.receive(&message), Some(ServerEvent::Violation(_))));
-            // It can be the next line of the same text, which has been reported.
+            // The text can count as the next line of the same text, which has been reported already.
             assert!(matches!(side.receive(&deep), None | Some(ServerEvent::Violation(_))));
         }
     };
@@ -147,7 +147,7 @@ fn promise_4_nothing_waits_on_a_write() {
     kept(Promise::NothingWaits);
 }
 
-/// What a server says and sees when the bytes come in such chunks.
+/// Returns the events and the output of a server that receives the bytes in such chunks.
 fn in_chunks(bytes: &[u8], chunks: &mut dyn FnMut() -> usize) -> (Vec<String>, Vec<u8>) {
     let config = config::server_of_both_eras();
     let limits = config.connection.limits.clone();
@@ -193,7 +193,7 @@ fn promise_6_everything_is_bounded() {
     kept(Promise::Bounded);
 }
 
-/// Requests of any length, answered at any time or never: what is kept of them never exceeds its bound, and a short
+/// Requests of any length, with responses at any time or never: the kept bytes never exceed their limit, and a short
 /// request is served as soon as there is room.
 #[test]
 fn promise_6_bytes_are_bounded() {
@@ -235,7 +235,7 @@ fn promise_7_the_same_again_is_the_same() {
     }
 }
 
-/// Pain 91: neither time nor chance comes from anywhere but the caller.
+/// Pain 91: time and randomness come from the caller only.
 #[test]
 fn promise_7_a_recording_is_replayed_to_the_byte() {
     for seed in seeds().step_by(4) {
@@ -290,7 +290,7 @@ fn promise_10_debug_shows_no_payload() {
     assert!(!format!("{:?}", Server::new(config.into())).contains("s3cret"));
 }
 
-/// What reaches a machine over HTTP comes from whoever has sent it, and nobody gets into the session of another one.
+/// The owner of a message over HTTP is its sender, and no client can enter the session of another one.
 #[test]
 fn owners_reach_the_machine_over_http() {
     for seed in seeds() {
@@ -300,13 +300,14 @@ fn owners_reach_the_machine_over_http() {
     }
 }
 
-/// Proves L-TASK-62, L-TASK-63, L-TASK-75, M-TASKX-19: for any work of several requestors on tasks.
+/// Proves L-TASK-62, L-TASK-63, L-TASK-75, M-TASKX-19: for any operations of several requestors on tasks.
 #[test]
 fn owners_reach_their_tasks_only() {
     seeds().for_each(|seed| check_owners(&mut Choices::seeded(seed), 40));
 }
 
-/// The tokens of a client go where they belong and outlive its process, whatever servers and other processes do.
+/// The tokens of a client reach only their server and outlive the process, for any behaviour of servers and other
+/// processes.
 #[test]
 fn tokens_are_kept_in_any_world() {
     for seed in 0..400 {

@@ -1,9 +1,9 @@
-//! Requests for which there is no room yet can wait in the inbox.
+//! Requests without room can wait in the inbox.
 
 use mcp_sansio::{Frame, Inbox, Limits, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 
-/// A driver that leaves in its inbox what there is no room for has nothing refused, but for what never fits.
+/// If a driver leaves requests without room in its inbox, none is refused, except a request that never fits.
 #[test]
 fn what_has_no_room_can_wait() {
     let mut config = config::server();
@@ -31,7 +31,7 @@ fn what_has_no_room_can_wait() {
     side.request(&request(4, 10));
 }
 
-/// Nor has a batch for which there is no room, once it is waited for.
+/// A batch without room is not refused either if the driver waits.
 #[test]
 fn a_batch_can_wait() {
     let mut config = config::server();

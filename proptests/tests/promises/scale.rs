@@ -1,5 +1,5 @@
-//! A hundred thousand of everything. Nothing here measures time: where a cost grew with what is in
-//! flight, these would take minutes instead of a moment.
+//! A hundred thousand of each item. The tests measure no time: a cost proportional to the number of items in flight
+//! would make them take minutes.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn many_calls_end_with_the_connection() {
     assert_eq!((events.len(), unsent(&events)), (MANY as usize + 2, MANY as usize));
 }
 
-/// Calls between notifications, none of which has left, all of which time out at the same moment.
+/// Unsent calls between notifications, all of which time out at the same moment.
 #[test]
 fn many_calls_time_out_at_once() {
     let mut side = client();
@@ -51,8 +51,7 @@ fn many_calls_time_out_at_once() {
     assert_eq!(side.sent().len(), MANY as usize, "the notifications, and no cancellation");
 }
 
-/// Behind a notification, so that neither the first call nor the last one is at an end of the outbox
-/// when it is taken back.
+/// Withdraws calls between two notifications, so that neither the first nor the last call is at an end of the outbox.
 #[test]
 fn many_calls_are_taken_back_one_by_one() {
     let params = serde_json::json!({"text": "x".repeat(120)});

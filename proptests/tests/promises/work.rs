@@ -1,4 +1,4 @@
-//! What a message costs a server beside everything that its client can pile up: steps, as `WorkMeter` counts them.
+//! The cost of a message for a server, beside all state that its client can pile up, in steps of `WorkMeter`.
 
 use mcp_sansio::error::ViolationKind;
 use mcp_sansio::model::{InputRequired, method};
@@ -8,17 +8,17 @@ use mcp_sansio::testing::WorkMeter;
 use mcp_sansio::{CallOptions, ClientRequest, Limits, Phase, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 
-/// How many times as much a message may cost as without the pile.
+/// The maximum factor between the cost of a message with and without the pile.
 const MOST: u64 = 4;
 
 pub(super) fn request(id: &str, method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
 }
 
-/// A name, and a server with all of it.
+/// A name, and a function that creates a server with this pile.
 type Pile = (&'static str, fn() -> ServerSide);
 
-/// What clients can pile up.
+/// The state that clients can pile up.
 const PILES: [Pile; 13] = [
     ("requests in flight", requests),
     ("requests whose ids collide", colliding),
@@ -39,7 +39,7 @@ fn ready() -> ServerSide {
     session(Revision::V2025_03_26)
 }
 
-/// A session of a server that serves what stands alone beside it.
+/// Creates a session of a server that also serves modern requests.
 fn session(revision: Revision) -> ServerSide {
     ServerSide::ready_with(config::server_of_both_eras(), revision)
 }
@@ -52,7 +52,7 @@ fn requests() -> ServerSide {
     side
 }
 
-/// The home of an id among a thousand, as `src/rpc/index.rs` has it. Anybody can compute it.
+/// The bucket of an id among a thousand, as in `src/rpc/index.rs`. Any peer can compute it.
 fn home(id: u64) -> u64 {
     let hash = id.to_string().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -61,7 +61,7 @@ fn home(id: u64) -> u64 {
     (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % 1024
 }
 
-/// Ids with the same home.
+/// Returns ids in the same bucket.
 pub(super) fn colliding_ids() -> impl Iterator<Item = u64> {
     (1_000_000_000_u64..).filter(|id| home(*id) == 7)
 }
@@ -113,7 +113,7 @@ fn subscriptions() -> ServerSide {
     side
 }
 
-/// A message that stands alone: everything but its id and its method.
+/// The `_meta` member of a modern message.
 const ALONE: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 fn listens() -> ServerSide {
@@ -130,7 +130,7 @@ fn listens() -> ServerSide {
     side
 }
 
-/// Each subscription is about many resources, of which the last one has changed while the client does not read.
+/// Each subscription has many resources, of which the last one has changed while the client does not read.
 fn changes() -> ServerSide {
     let mut config = config::server_of_both_eras();
     config.connection.limits.outbox_bytes = 100_000;
@@ -215,7 +215,7 @@ fn remembered() -> ServerSide {
     side
 }
 
-/// The client does not read, and what it has not read is taken from the side.
+/// The client does not read, so the output piles up.
 fn unsent() -> ServerSide {
     let mut side = ready();
     while side.out.len() < Limits::default().outbox_bytes / 16 {
@@ -224,7 +224,7 @@ fn unsent() -> ServerSide {
     side
 }
 
-/// A server whose session is not open, with all that may wait for it.
+/// A server whose session is not open, with all messages that it may hold.
 fn messages_held() -> ServerSide {
     let mut side = ServerSide::with(config::server_of_both_eras());
     while side.server.notify_method("x", &(), None, &mut side.out).is_ok()
@@ -233,7 +233,7 @@ fn messages_held() -> ServerSide {
     side
 }
 
-/// Steps of the messages that everybody sends.
+/// Returns the steps of common messages.
 fn cost(side: &mut ServerSide, colliding: u64) -> Vec<u64> {
     let cancelled =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c"}}"#;
@@ -254,7 +254,7 @@ fn cost(side: &mut ServerSide, colliding: u64) -> Vec<u64> {
         _ = side.server.receive(text.as_str(), side.now, &mut side.out);
         _ = side.server.poll_timeout();
         costs.push(meter.steps());
-        // What was piled up before stays.
+        // Keeps the pile that existed before.
         if unsent == 0 {
             _ = side.sent();
         }
@@ -262,9 +262,9 @@ fn cost(side: &mut ServerSide, colliding: u64) -> Vec<u64> {
     costs
 }
 
-/// Checks that nothing that a client can pile up makes a message cost more than four times as much.
+/// Checks that no pile of a client makes a message cost more than four times as much.
 pub(super) fn check() {
-    // One that is not in the pile.
+    // An id that is not in the pile.
     let colliding = colliding_ids().nth(1_000).unwrap();
     let usual = cost(&mut ready(), colliding);
     let unopened = cost(&mut ServerSide::with(config::server_of_both_eras()), colliding);
@@ -281,8 +281,8 @@ pub(super) fn check() {
 pub(super) fn is_flat(name: &str, piled: &[u64], usual: &[u64]) {
     assert_eq!(piled.len(), usual.len());
     for (piled, usual) in piled.iter().zip(usual) {
-        // One look at each of a few tables, which are empty otherwise; and of those two that hold so few that they are
-        // looked through: calls that are remembered, and elicitations.
+        // Allows one lookup in each of a few tables that are empty without the pile. It also allows a scan of the two
+        // small tables: remembered calls and elicitations.
         let few = Limits::default().remembered_calls.max(Limits::default().elicitations);
         let most = MOST * usual + 24 + u64::from(few);
         assert!(*piled <= most, "{name}: {piled} steps, and {usual} without");

@@ -1,4 +1,4 @@
-//! What a message costs a client beside everything that its server can pile up: steps, as `WorkMeter` counts them.
+//! The cost of a message for a client, beside all state that its server can pile up, in steps of `WorkMeter`.
 
 use mcp_sansio::call::{Paging, TaskOptions};
 use mcp_sansio::json::Raw;
@@ -9,10 +9,10 @@ use mcp_sansio_proptests::{ClientSide, config};
 
 use super::work::{colliding_ids, is_flat, request};
 
-/// A name, a client, and how all of it gets there.
+/// A name, and functions that create a client and its pile.
 type Pile = (&'static str, fn() -> ClientSide, fn(&mut ClientSide));
 
-/// What servers can pile up, with what the application has asked for.
+/// The state that servers can pile up, given the requests of the application.
 const PILES: [Pile; 13] = [
     ("calls that wait", in_session, calls),
     ("calls that are remembered", in_session, remembered),
@@ -41,7 +41,7 @@ fn notification(method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{params}}}}}"#)
 }
 
-/// A client of a server that has no sessions. Its next request has id 2.
+/// Creates a client of a modern server. Its next request has id 2.
 fn without_session() -> ClientSide {
     let mut config = config::client_of_both_eras();
     config.capabilities = config.capabilities.with_tasks();
@@ -96,7 +96,7 @@ fn elicitations(side: &mut ClientSide) {
     }
 }
 
-/// Each of a resource of its own, and one of many.
+/// Opens subscriptions, each with a resource of its own, and one with many.
 fn subscriptions(side: &mut ClientSide) {
     let mut id = 2;
     for number in 0..64 {
@@ -109,7 +109,7 @@ fn subscriptions(side: &mut ClientSide) {
     subscribe(side, &filter, &mut id);
 }
 
-/// Has the server grant a subscription. The requests for its resources come after its own id.
+/// Lets the server grant a subscription. The requests for its resources come after its own id.
 fn subscribe(side: &mut ClientSide, filter: &SubscriptionFilter<'_>, id: &mut u64) {
     side.client.subscribe(filter, side.now, &mut side.out).unwrap();
     let asked = side.sent().len() as u64;
@@ -121,7 +121,7 @@ fn subscribe(side: &mut ClientSide, filter: &SubscriptionFilter<'_>, id: &mut u6
     _ = side.sent();
 }
 
-/// Two subscriptions want the same, and the application has not asked for what came.
+/// Two subscriptions have the same filter, and the application does not poll the events.
 fn changes(side: &mut ClientSide) {
     for _ in 0..2 {
         let filter = SubscriptionFilter::new().with_tools();
@@ -145,7 +145,7 @@ fn unsent(side: &mut ClientSide) {
     }
 }
 
-/// A list of which every page names another one.
+/// A list in which every page names another one.
 fn pages(side: &mut ClientSide) {
     let paging = Paging::default();
     let (options, now) = (CallOptions::new(), side.now);
@@ -188,19 +188,19 @@ fn early(side: &mut ClientSide) {
     _ = side.sent();
 }
 
-/// The application has not asked for what came.
+/// The application does not poll the requests for input.
 fn needs(side: &mut ClientSide) {
     let asks = |key: u32| format!(r#""{key}":{{"method":"roots/list"}}"#);
     let keys: Vec<String> = (0..60).map(asks).collect();
     let needs = format!(r#""resultType":"input_required","inputRequests":{{{}}}"#, keys.join(","));
     for id in 0..16 {
         call_tool(side);
-        // Each of the requests gets another id when it is answered.
+        // Each of the requests gets another id when it is repeated.
         assert!(side.receive(&result(2 + 2 * id, &needs)).is_some());
     }
 }
 
-/// Steps of the messages that every server sends, and of the answer to a call.
+/// Returns the steps of common messages, and of the response to a call.
 fn cost(side: &mut ClientSide) -> Vec<u64> {
     let unsent = side.out.len();
     let mut costs = Vec::new();
@@ -235,7 +235,7 @@ fn cost(side: &mut ClientSide) -> Vec<u64> {
         _ = side.client.receive(text.as_str(), side.now, &mut side.out);
         _ = side.client.poll_timeout();
         costs.push(meter.steps());
-        // What was piled up before stays.
+        // Keeps the pile that existed before.
         if unsent == 0 {
             _ = side.sent();
         }
@@ -246,7 +246,8 @@ fn cost(side: &mut ClientSide) -> Vec<u64> {
     costs
 }
 
-/// Steps of cancelling a call that needs two things, of one of which the application has not been told.
+/// Returns the steps of cancelling a call that requires two inputs, one of which was not delivered to the
+/// application.
 fn cost_of_giving_up(side: &mut ClientSide) -> u64 {
     let call = side.call("tools/call");
     let sent = side.sent();
@@ -258,7 +259,7 @@ fn cost_of_giving_up(side: &mut ClientSide) -> u64 {
     meter.steps()
 }
 
-/// Checks that nothing that a server can pile up makes a message cost more than four times as much.
+/// Checks that no pile of a server makes a message cost more than four times as much.
 pub(super) fn check() {
     for (name, begin, pile) in PILES {
         let usual = cost(&mut begin());

@@ -1,4 +1,4 @@
-//! Elicitation: users who fill in forms, and users who are sent to a URL.
+//! Elicitation: forms for users, and URLs for users to visit.
 
 use mcp_sansio::capability::Capability;
 use mcp_sansio::error::{NotAllowed, ViolationKind};
@@ -17,14 +17,14 @@ use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 const WITH_FORMS: Revision = Revision::V2025_06_18;
 const WITH_URLS: Revision = Revision::V2025_11_25;
 
-/// Asks the user with the params as they are in this text.
+/// Elicits from the user with these params.
 fn ask(side: &mut ServerSide, params: &str) -> Result<CallId, CallError> {
     let params = Raw::new(params).unwrap();
     let (now, options) = (side.now, CallOptions::new());
     side.server.call_method("elicitation/create", &params, options, now, &mut side.out)
 }
 
-/// What is wrong with params that could not be sent.
+/// The misfit in params that could not be sent.
 #[track_caller]
 fn misfit(asked: Result<CallId, CallError>) -> (&'static str, Problem) {
     match asked {
@@ -48,7 +48,7 @@ fn form(field: &str) -> String {
     )
 }
 
-/// The kind of the violation that a request is, and what was sent because of it.
+/// The kind of the violation in a request, and the messages sent in response.
 #[track_caller]
 fn refused(side: &mut ClientSide, frame: &str) -> (ViolationKind, Vec<String>) {
     match side.receive(frame) {
@@ -65,7 +65,7 @@ fn outcome(event: Option<ServerEvent<'static>>) -> Outcome<'static> {
     }
 }
 
-/// A server in a session with a client that declares just this of elicitation.
+/// A server in a session with a client that declares exactly this elicitation capability.
 fn server_for(declared: &str) -> ServerSide {
     let mut side = ServerSide::fresh();
     let opened = side.receive(&format!(
@@ -108,7 +108,7 @@ fn a_form_has_no_depth() {
     }
 }
 
-/// Proves L-ELIC-04: the three actions there are, and no other, whichever side looks.
+/// Proves L-ELIC-04: the three actions of the schema, and no other, on both sides.
 #[test]
 fn a_user_accepts_declines_or_cancels() {
     for revision in [WITH_FORMS, WITH_URLS] {
@@ -157,7 +157,7 @@ fn without_a_mode_it_is_a_form() {
             r#"{"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{}}}"#,
             true,
         ),
-        // A `url` beside it does not make it another mode.
+        // A `url` beside the form does not change the mode.
         (
             r#"{"message":"m","requestedSchema":{"type":"object","properties":{}},"url":"x:y","elicitationId":"e"}"#,
             true,
@@ -172,18 +172,18 @@ fn without_a_mode_it_is_a_form() {
         let expected = if is_form { ElicitationMode::Form } else { ElicitationMode::Url };
         assert_eq!(*asked.mode(), expected, "{params}");
     }
-    // What is no form in any other way is not one of the URL mode either.
+    // A malformed form is not a URL elicitation either.
     let (kind, _) =
         refused(&mut side, &elicit_as(8, r#"{"message":"m","url":"x:y","elicitationId":"e"}"#));
     assert_eq!(kind, ViolationKind::InvalidParams);
-    // And the content of an answer is compared with the form.
+    // The content of the answer is compared with the form.
     let params = r#"{"message":"m","requestedSchema":{"type":"object","properties":{"f":{"type":"string"}},"required":["f"]}}"#;
     let id = side.request(&elicit_as(9, params));
     let answered = side.client.respond(id, &ElicitResult::accept_url(), &mut side.out);
     assert!(matches!(answered, Err(RespondError::Encode(EncodeError::Misfit(_)))), "{answered:?}");
 }
 
-/// Proves L-ELIC-13: where there are modes the mode may be said or not, and before that it never is.
+/// Proves L-ELIC-13: a revision with modes permits a form without `mode`, and an earlier revision never sends it.
 #[test]
 fn the_mode_of_a_form_may_be_left_out() {
     let bare = ElicitParams::form("m", ObjectSchema::default());
@@ -238,7 +238,7 @@ fn a_url_comes_with_all_that_belongs_to_it() {
     assert_eq!((server.sent(), server.server.counts().outbound), (vec![], 1));
 }
 
-/// Proves L-ELIC-17: an id is taken once by a server, and is any string at all to a client.
+/// Proves L-ELIC-17: a server uses an id once, and to a client an id is any string.
 #[test]
 fn elicitations_have_ids_of_their_own() {
     let url = |id: &str| {
@@ -250,20 +250,20 @@ fn elicitations_have_ids_of_their_own() {
     assert_eq!(misfit(ask(&mut server, &url("e"))), twice);
     assert_eq!(misfit(ask(&mut server, &url(r"\u0065"))), twice, "escapes make no other id");
     ask(&mut server, &url("E")).unwrap();
-    // That of a request is another matter.
+    // The id of a request is independent.
     ask(&mut server, &url("1")).unwrap();
-    // The answer of the user does not set the id free: what was begun is not done.
+    // The answer of the user does not release the id: the elicitation is not completed.
     let declined =
         outcome(server.receive(r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#));
     assert!(matches!(declined, Outcome::Result(_)));
     assert_eq!(misfit(ask(&mut server, &url("e"))), twice);
-    // Nor is an id free that was named in an error.
+    // An id that was named in an error is not free either.
     let work = server.request(r#"{"jsonrpc":"2.0","id":5,"method":"x/work"}"#);
     let required = ElicitationRequired::new([ElicitParams::url("m", "https://x/", "f")]);
     let code = mcp_sansio::ErrorCode::URL_ELICITATION_REQUIRED;
     server.server.reject_with(work, code, "m", &required, &mut server.out).unwrap();
     assert_eq!(misfit(ask(&mut server, &url("f"))), twice);
-    // Every server has ids of its own.
+    // Every server has its own ids.
     ask(&mut ServerSide::ready(WITH_URLS), &url("e")).unwrap();
 
     let mut client = ClientSide::ready(WITH_URLS);
@@ -277,7 +277,7 @@ fn elicitations_have_ids_of_their_own() {
     }
 }
 
-/// Proves L-AMB-34: nothing said means forms, and a mode that is not named is not there.
+/// Proves L-AMB-34: a capability without modes means forms, and a mode that is not named is not supported.
 #[test]
 fn a_client_that_names_no_mode_shows_forms() {
     let forms = CallError::NotAllowed(NotAllowed::Capability(Capability::ElicitationForm));
@@ -313,7 +313,7 @@ fn a_client_that_names_no_mode_shows_forms() {
     }
 }
 
-/// Proves L-AMB-35: it is passed on as it is, need not be there, and is for people to look at.
+/// Proves L-AMB-35: a pattern is passed on unchanged and is optional. It informs people and is not enforced.
 #[test]
 fn a_pattern_is_kept_and_not_asked_for() {
     let mut field = StringSchema::default();

@@ -1,4 +1,4 @@
-//! What users have to do at a URL: when it is done, and requests that cannot go on before that.
+//! Visits to URLs: their completion, and requests that wait for a visit.
 
 use mcp_sansio::call::Cancellation;
 use mcp_sansio::capability::Capability;
@@ -18,7 +18,7 @@ use mcp_sansio_proptests::{ClientSide, Seen, ServerSide, config, ready};
 
 const REVISION: Revision = Revision::V2025_11_25;
 
-/// The server asks the user to visit a URL.
+/// The server requests a visit to a URL.
 #[track_caller]
 fn ask(side: &mut ServerSide, id: &str) -> CallId {
     let params = ElicitParams::url("m", "https://x/", id);
@@ -26,12 +26,12 @@ fn ask(side: &mut ServerSide, id: &str) -> CallId {
     side.server.call::<method::Elicit>(&params, options, now, &mut side.out).unwrap()
 }
 
-/// The server says that it is done.
+/// The server reports the completion of a visit.
 fn complete(side: &mut ServerSide, id: &str) -> Result<Delivery, NotifyError> {
     side.server.elicitation_complete(id, &mut side.out)
 }
 
-/// The server refuses a request with what a user has to do first.
+/// The server refuses a request that needs a visit first.
 fn require<T: serde::Serialize>(
     side: &mut ServerSide,
     request: IncomingId,
@@ -63,14 +63,14 @@ fn required(call: u32, data: &str) -> String {
     )
 }
 
-/// The data of an error that asks for one visit.
+/// The data of an error that requests one visit.
 fn visit(id: &str) -> String {
     format!(
         r#"{{"elicitations":[{{"mode":"url","message":"m","url":"https://x/","elicitationId":"{id}"}}]}}"#
     )
 }
 
-/// The id in the completion that a client was told of.
+/// The id in the completion that a client received.
 #[track_caller]
 fn told(event: Option<ClientEvent<'static>>) -> String {
     let Some(ClientEvent::Notification(notification)) = event else { panic!("{event:?}") };
@@ -86,7 +86,7 @@ fn ended(event: Option<ClientEvent<'static>>) -> (CallId, Outcome<'static>) {
     }
 }
 
-/// The ids that an error asks for.
+/// The ids that an error requests.
 #[track_caller]
 fn wanted(outcome: &Outcome<'_>) -> Vec<String> {
     let Outcome::PeerError(error) = outcome else { panic!("{outcome:?}") };
@@ -96,7 +96,7 @@ fn wanted(outcome: &Outcome<'_>) -> Vec<String> {
     ids.map(String::from).collect()
 }
 
-/// Proves L-ELIC-19: the id is that of the elicitation, of this session, and is used once.
+/// Proves L-ELIC-19: a completion has the id of an elicitation of this session, and is sent once.
 #[test]
 fn a_server_completes_what_it_has_asked_for() {
     let mut side = ServerSide::ready(REVISION);
@@ -111,7 +111,7 @@ fn a_server_completes_what_it_has_asked_for() {
     assert_eq!(complete(&mut side, "e"), Ok(Delivery::Sent));
     assert_eq!(complete(&mut side, "e"), Err(NotifyError::UnknownElicitation), "that was said");
     assert_eq!(side.sent(), [completed("f"), completed("e")]);
-    // By name it is the same.
+    // The same by the method name.
     ask(&mut side, "g");
     let params = Raw::new(r#"{"elicitationId":"h"}"#).unwrap();
     let name = "notifications/elicitation/complete";
@@ -121,7 +121,7 @@ fn a_server_completes_what_it_has_asked_for() {
     side.call("elicitation/create");
     assert_eq!(complete(&mut side, ""), Err(NotifyError::UnknownElicitation));
     assert_eq!(side.sent().len(), 2);
-    // No client without URLs hears of it, and before 2025-11-25 nobody does.
+    // Completions go only to clients with URLs, and do not exist before 2025-11-25.
     let mut early = ServerSide::ready(Revision::V2025_06_18);
     let refused = complete(&mut early, "e");
     assert_eq!(refused, Err(NotifyError::NotAllowed(NotAllowed::Revision)));
@@ -137,7 +137,7 @@ fn a_client_ignores_completions_of_what_is_not_open() {
     assert_eq!(side.receive(&completed("E")), None);
     assert_eq!(told(side.receive(&completed("e"))), "e");
     assert_eq!(side.receive(&completed("e")), None);
-    // What was refused was never asked.
+    // A refused elicitation never reached the application.
     let invalid = asked(2, "f").replace("https://x/", "").replace(r#""url":"","#, "");
     assert!(matches!(side.receive(&invalid), Some(ClientEvent::Violation(_))));
     assert_eq!(side.sent().len(), 1);
@@ -169,7 +169,7 @@ fn a_completion_may_come_before_the_answer_of_the_user() {
     assert_eq!((ended.call, result.as_json()), (call, r#"{"action":"accept"}"#));
 }
 
-/// Proves L-ELIC-22, L-ERR-27: with the list it goes out, and without it the code is no code.
+/// Proves L-ELIC-22, L-ERR-27: the error is sent with its list, and is refused without the list.
 #[test]
 fn a_request_may_wait_for_a_visit() {
     let mut side = ServerSide::ready(REVISION);
@@ -192,17 +192,17 @@ fn a_request_may_wait_for_a_visit() {
             r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32042,"message":"log in first","data":{"elicitations":[{"mode":"url","message":"m","url":"https://x/","elicitationId":"e"},{"mode":"url","message":"m","url":"https://x/","elicitationId":"f"}]}}}"#
         ]
     );
-    // It is an elicitation like any other, of which the end can be told.
+    // The elicitation is an ordinary one and can be completed.
     assert_eq!(complete(&mut side, "f"), Ok(Delivery::Sent));
     assert_eq!(side.sent(), [completed("f")]);
-    // A client has nobody to send anywhere.
+    // A client cannot request a visit.
     let mut client = ClientSide::ready(REVISION);
     let request = client.request(&asked(1, "e"));
     let refused = client.client.reject_with(request, code, "m", &data, &mut client.out);
     assert_eq!(refused, Err(RespondError::NotAllowed(NotAllowed::Direction)));
 }
 
-/// Proves L-ELIC-23: whatever is missing, nothing is sent and the request stays open.
+/// Proves L-ELIC-23: if any member is missing, nothing is sent and the request stays open.
 #[test]
 fn the_list_of_visits_is_complete() {
     let form = || ElicitParams::form("m", ObjectSchema::default());
@@ -256,7 +256,7 @@ fn only_a_client_that_visits_urls_is_sent_to_one() {
         let missing = NotAllowed::Capability(Capability::ElicitationUrl);
         let refused = require(&mut side, request, &data);
         assert_eq!(refused, Err(RespondError::NotAllowed(missing)), "{declared}");
-        // It can be refused in another way.
+        // The request can be refused with another code.
         side.server.reject(request, ErrorCode::INTERNAL_ERROR, "m", &mut side.out).unwrap();
         assert_eq!(
             side.sent(),
@@ -301,7 +301,7 @@ fn a_client_knows_what_an_error_has_asked_for() {
         assert_eq!(error.message, "log in first");
         assert_eq!(side.receive(&completed("f")), None, "{data}");
     }
-    // The same data under another code says nothing about a visit.
+    // The same data under another code requests no visit.
     side.call("tools/call");
     let other = required(13, &visit("g")).replace("-32042", "-32000");
     assert!(matches!(ended(side.receive(&other)).1, Outcome::PeerError(_)));
@@ -309,7 +309,7 @@ fn a_client_knows_what_an_error_has_asked_for() {
     assert_eq!(side.client.counts().violations, 0);
 }
 
-/// Proves L-ELIC-26, L-RACE-56: the retry is a call like any other, whenever it is made, and ends.
+/// Proves L-ELIC-26, L-RACE-56: a retry is an ordinary call, made at any time, and it ends.
 #[test]
 fn a_call_that_needed_a_visit_is_made_again() {
     let mut side = ClientSide::ready(REVISION);
@@ -317,7 +317,7 @@ fn a_call_that_needed_a_visit_is_made_again() {
     let (_, outcome) = ended(side.receive(&required(2, &visit("e"))));
     assert_eq!(wanted(&outcome), ["e"]);
     let sent = side.sent();
-    // Nothing waits for the completion: there is no timer, and no retry that nobody asked for.
+    // Nothing waits for the completion: no timer runs, and no automatic retry is sent.
     assert_eq!(side.client.poll_timeout(), None);
     assert_eq!(side.elapse(1_000_000_000), []);
     assert_eq!(side.sent(), [""; 0]);
@@ -326,17 +326,17 @@ fn a_call_that_needed_a_visit_is_made_again() {
         Err(CancelError::NotInFlight),
         "it is over"
     );
-    // By hand, without a completion.
+    // A manual retry, before the completion.
     let second = side.call("tools/call");
     assert_ne!(first, second);
     assert_eq!(side.sent(), [sent[0].replace(r#""id":2"#, r#""id":3"#)]);
     let (id, _) = ended(side.receive(&required(3, &visit("e"))));
     assert_eq!(id, second);
-    // After it.
+    // A retry after the completion.
     assert_eq!(told(side.receive(&completed("e"))), "e");
     let third = side.call("tools/call");
     assert_eq!(side.sent(), [sent[0].replace(r#""id":2"#, r#""id":4"#)]);
-    // A retry is bounded like any call, and can be given up.
+    // A retry has the timeouts of any call and can be cancelled.
     let idle = config::client().connection.timeouts.idle.unwrap();
     assert_eq!(side.client.poll_timeout(), Some(side.now + idle));
     let expired = ended(side.elapse(idle.as_millis() as u64).pop());
@@ -346,7 +346,7 @@ fn a_call_that_needed_a_visit_is_made_again() {
     assert_eq!(side.client.cancel(fourth, None, &mut side.out), Ok(Cancellation::Notified));
 }
 
-/// Proves L-ELIC-27: there is no request that could be answered.
+/// Proves L-ELIC-27: no request exists that could be answered.
 #[test]
 fn declining_what_an_error_asks_for_sends_nothing() {
     let mut side = ClientSide::ready(REVISION);
@@ -360,7 +360,7 @@ fn declining_what_an_error_asks_for_sends_nothing() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Proves L-RACE-55: whenever it comes, there is one event for each elicitation that is known.
+/// Proves L-RACE-55: at any time, each known elicitation has one completion event.
 #[test]
 fn a_completion_may_come_at_any_time() {
     let mut side = ClientSide::ready(REVISION);
@@ -372,7 +372,7 @@ fn a_completion_may_come_at_any_time() {
     let after = side.request(&asked(2, "b"));
     side.respond(after, r#"{"action":"accept"}"#);
     assert_eq!(told(side.receive(&completed("b"))), "b");
-    // After the user has said no, and after the server has given up.
+    // After the user has declined, and after the server has cancelled.
     let declined = side.request(&asked(3, "c"));
     side.respond(declined, r#"{"action":"decline"}"#);
     assert_eq!(told(side.receive(&completed("c"))), "c");
@@ -381,13 +381,13 @@ fn a_completion_may_come_at_any_time() {
     assert!(matches!(side.receive(cancel), Some(ClientEvent::Cancelled(_))));
     assert_eq!(told(side.receive(&completed("d"))), "d");
     assert_eq!(side.sent().len(), 3, "the answers of the user, and nothing else");
-    // Before the error that asks for it has come, and before anybody has looked at the error.
+    // Before the error with the elicitation arrives, and before the application handles the error.
     side.call("tools/call");
     assert_eq!(side.receive(&completed("e")), None, "unknown as yet");
     assert_eq!(wanted(&ended(side.receive(&required(2, &visit("e")))).1), ["e"]);
     assert_eq!(told(side.receive(&completed("e"))), "e");
     assert_eq!(side.receive(&completed("e")), None);
-    // The server may say it whatever the user has answered.
+    // The server may report a completion after any answer of the user.
     let mut server = ServerSide::ready(REVISION);
     for (number, action) in ["accept", "decline", "cancel"].into_iter().enumerate() {
         ask(&mut server, action);
@@ -427,7 +427,7 @@ fn a_retry_that_comes_too_soon_is_asked_for_a_visit_again() {
         assert_eq!(pair.client.poll_timeout(), None);
     }
     assert_eq!(known, ["e", "e", "f"]);
-    // Each visit ends once, however often it was asked for.
+    // Each visit is completed once, however often it was requested.
     for id in ["e", "f"] {
         let out = &mut pair.server_out;
         assert_eq!(pair.server.elicitation_complete(id, out), Ok(Delivery::Sent));
@@ -439,7 +439,7 @@ fn a_retry_that_comes_too_soon_is_asked_for_a_visit_again() {
     }
 }
 
-/// Proves L-ELIC-17 for visits that one error asks for.
+/// Proves L-ELIC-17 for several visits of one error.
 #[test]
 fn two_visits_of_one_error_do_not_share_an_id() {
     let mut side = ServerSide::ready(REVISION);

@@ -1,4 +1,4 @@
-//! Requests of the peer after they were accepted: cancellation and progress.
+//! Accepted requests of the peer: cancellation and progress.
 
 use mcp_sansio::error::ViolationKind;
 use mcp_sansio::event::CancelCause;
@@ -42,7 +42,7 @@ fn a_cancelled_request_is_never_answered() {
     let progressed = side.server.progress(id, Progress::new(1_u8), side.now, &mut side.out);
     assert_eq!(progressed, Err(RespondError::Cancelled));
     assert_eq!(side.sent(), [""; 0]);
-    // The place is used again, and the old handle still knows how it ended.
+    // The slot is reused, and the old handle still reports how its request ended.
     let next = side.request(&work("2"));
     assert_eq!(next.index(), id.index());
     let answered = side.server.respond(id, &(), &mut side.out);
@@ -69,7 +69,7 @@ fn a_cancellation_of_nothing_is_ignored() {
     let bare = r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#;
     assert!(matches!(side.receive(bare), Some(ServerEvent::Violation(_))));
     assert_eq!(side.sent(), [""; 0]);
-    // A cancellation that came first is not remembered.
+    // A cancellation that arrives before its request is not remembered.
     assert_eq!(side.receive(&cancel(r#"{"requestId":7}"#)), None);
     side.request(&work("7"));
 }
@@ -119,7 +119,7 @@ fn progress_is_sent_under_the_token_while_it_increases() {
     );
 }
 
-/// Proves L-PROG-03: a request without a token gets no progress, and that is no fault of the worker.
+/// Proves L-PROG-03: a request without a token gets no progress, and the report is no error.
 #[test]
 fn progress_that_nobody_wants_is_not_sent() {
     let mut side = ready();
@@ -131,7 +131,7 @@ fn progress_that_nobody_wants_is_not_sent() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Proves L-PROG-07: 2024-11-05 has no place for a message.
+/// Proves L-PROG-07: 2024-11-05 has no member for a progress message.
 #[test]
 fn a_progress_message_goes_only_where_it_exists() {
     for revision in Revision::LEGACY {
@@ -145,7 +145,7 @@ fn a_progress_message_goes_only_where_it_exists() {
     }
 }
 
-/// Proves L-PROG-18: a number that is not finite cannot be reported, because it cannot be made.
+/// Proves L-PROG-18: a number that is not finite cannot be created and so cannot be reported.
 #[test]
 fn progress_is_finite() {
     assert!(Number::try_from(f64::NAN).is_err());

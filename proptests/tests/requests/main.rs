@@ -1,4 +1,4 @@
-//! Requests that the peer sends: context, input, progress, answers, subscriptions.
+//! Requests of the peer: context, input, progress, responses, subscriptions.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -12,6 +12,6 @@ mod subscriptions;
 
 use mcp_sansio_proptests::allocations::Counting;
 
-// Some of these tests count what a thread allocates.
+// Some of these tests count the allocations of a thread.
 #[global_allocator]
 static ALLOCATOR: Counting = Counting::new();

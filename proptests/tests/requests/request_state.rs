@@ -1,4 +1,4 @@
-//! `requestState` that comes back: from requests as they are, and with every kind of damage.
+//! Returned `requestState` values: from unchanged requests, and with every kind of damage.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use mcp_sansio_proptests::allocations::count;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// A TOY: a keyed checksum, which anybody can forge. See the example `request_state` for a real one.
+/// A TOY: a checksum with a key, which anyone can forge. See the example `request_state` for a real one.
 #[derive(Clone, Copy)]
 struct Toy(u64);
 
@@ -36,7 +36,7 @@ fn sealer(key: u64) -> StateSealer<Toy> {
     StateSealer::new(Toy(key))
 }
 
-/// A request as a server with one session gets it.
+/// A request that a server in a session receives.
 fn request(principal: u64, method: &str, params: &str) -> Request<'static> {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
     let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
@@ -47,7 +47,7 @@ fn request(principal: u64, method: &str, params: &str) -> Request<'static> {
     }
 }
 
-/// Proves M-MRTR-29: a request is bound by who asks, its method, name, URI and arguments.
+/// Proves M-MRTR-29: a request is bound by its principal, method, name, URI and arguments.
 #[test]
 fn a_request_is_bound_by_what_matters_of_it() {
     let by = |method: &str| Binding::new(Principal::new(7), method);
@@ -81,7 +81,7 @@ fn a_request_is_bound_by_what_matters_of_it() {
     assert_ne!(Binding::of(&odd), by("tools/call").name("\u{fffd}"));
 }
 
-/// Proves M-MRTR-29, M-R-18: a retry has the binding of the request it continues, on any instance.
+/// Proves M-MRTR-29, M-R-18: a retry has the binding of the request that it continues, on any instance.
 #[test]
 fn a_retry_opens_its_state_on_another_instance() {
     let now = Instant::from_millis(5_000);
@@ -101,7 +101,7 @@ fn a_retry_opens_its_state_on_another_instance() {
     assert_eq!(opened.expiry, now + Duration::from_secs(60));
 }
 
-/// Proves M-MRTR-18: states of calls that run side by side do not go for one another.
+/// Proves M-MRTR-18: the states of parallel calls are not interchangeable.
 #[test]
 fn parallel_calls_do_not_cross() {
     let now = Instant::from_millis(5_000);
@@ -134,7 +134,7 @@ fn parallel_calls_do_not_cross() {
     }
 }
 
-/// Proves M-MRTR-28, M-R-17: a state that was changed, or is too old, is answered with -32602.
+/// Proves M-MRTR-28, M-R-17: a changed or expired state is answered with -32602.
 #[test]
 fn a_bad_state_is_answered_with_invalid_params() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
@@ -171,7 +171,7 @@ fn a_bad_state_is_answered_with_invalid_params() {
     assert_eq!(opened.map(|opened| opened.payload), Ok(b"x".to_vec()));
 }
 
-/// Proves M-MRTR-28: a client cannot make a server copy or decode what is too long anyway.
+/// Proves M-MRTR-28: a client cannot make a server copy or decode a state that is too long.
 #[test]
 fn what_is_too_long_is_refused_without_a_copy() {
     let binding = Binding::new(Principal::new(1), "tools/call");
@@ -190,7 +190,7 @@ fn what_is_too_long_is_refused_without_a_copy() {
     }
 }
 
-/// What a state is bound to, from so little that two are often the same or nearly so.
+/// The bound values of a state, from few alternatives, so that two are often equal or similar.
 fn bound() -> impl Strategy<Value = (u64, String, Option<String>, Option<String>, Option<String>)> {
     let target = || prop::option::of(prop_oneof![Just("a".to_string()), "[ab{}\0é]{0,2}"]);
     let arguments = prop::option::of(prop::sample::select(vec![
@@ -225,7 +225,7 @@ fn binding((principal, method, name, uri, arguments): &Bound) -> Binding<'_> {
     binding
 }
 
-/// A text that something has happened to, and is another one now.
+/// A changed text, different from the original.
 fn changed(text: &str, kind: u8, at: Index, character: char) -> Option<String> {
     let mut changed: Vec<char> = text.chars().collect();
     let at = at.index(changed.len());
@@ -241,7 +241,7 @@ fn changed(text: &str, kind: u8, at: Index, character: char) -> Option<String> {
     (changed != text).then_some(changed)
 }
 
-/// What something can be changed into: mostly what could stand there.
+/// A replacement character: mostly one that is valid at this position.
 fn character() -> impl Strategy<Value = char> {
     prop_oneof![
         4 => prop::sample::select(('a'..='z').chain('A'..='Z').chain('0'..='9').collect::<Vec<_>>()),
@@ -251,8 +251,7 @@ fn character() -> impl Strategy<Value = char> {
 }
 
 proptest! {
-    /// Proves M-MRTR-40, M-R-18: any payload comes back, from any instance with the key, until it
-    /// expires.
+    /// Proves M-MRTR-40, M-R-18: any payload is returned, by any instance with the key, until it expires.
     #[test]
     fn what_was_sealed_comes_back(
         payload in prop::collection::vec(any::<u8>(), 0..100),
@@ -273,7 +272,7 @@ proptest! {
         }
     }
 
-    /// Proves M-MRTR-28: no changed text is taken, at any time.
+    /// Proves M-MRTR-28: no changed text is accepted, at any time.
     #[test]
     fn no_change_of_the_text_is_taken(
         payload in prop::collection::vec(any::<u8>(), 0..20),
@@ -292,8 +291,7 @@ proptest! {
         }
     }
 
-    /// Proves M-MRTR-18, M-MRTR-28, M-MRTR-29: a state opens if nothing that is bound differs, and
-    /// only then.
+    /// Proves M-MRTR-18, M-MRTR-28, M-MRTR-29: a state opens if and only if all bound values are equal.
     #[test]
     fn a_state_opens_for_the_same_things_only(
         sealed in bound(),
@@ -314,8 +312,7 @@ proptest! {
         }
     }
 
-    /// Proves M-MRTR-28, M-MRTR-29: one changed byte of the method, the name, the URI or the
-    /// arguments is enough.
+    /// Proves M-MRTR-28, M-MRTR-29: one changed byte of the method, the name, the URI or the arguments is enough.
     #[test]
     fn one_byte_of_the_request_is_enough(
         (method, name, uri) in ("[a-z/]{1,12}", "[a-z]{1,8}", "[a-z:]{1,8}"),
@@ -339,7 +336,7 @@ proptest! {
         prop_assert_eq!(opened, Err(OpenError::NotAuthentic));
     }
 
-    /// Proves M-MRTR-28: any JSON string at all is answered, also one that is not text.
+    /// Proves M-MRTR-28: any JSON string is answered, including one that is not valid text.
     #[test]
     fn any_other_string_is_refused(
         pieces in prop::collection::vec(

@@ -1,4 +1,4 @@
-//! Sampling: what a server asks a model, what a client answers, and what a user may refuse.
+//! Sampling: requests of a server to a model, answers of a client, and refusals of a user.
 
 use mcp_sansio::error::ViolationKind;
 use mcp_sansio::json::Raw;
@@ -25,14 +25,14 @@ fn history(messages: &[&str]) -> String {
     create(&format!(r#"{{"messages":[{}],"maxTokens":1}}"#, messages.join(",")))
 }
 
-/// A client that is asked with the least that can be asked.
+/// A client with a minimal sampling request.
 fn asked(revision: Revision) -> (ClientSide, mcp_sansio::IncomingId) {
     let mut side = ClientSide::ready(revision);
     let id = side.request(&history(&[]));
     (side, id)
 }
 
-/// What is wrong with a result that a client could not send.
+/// The misfit in a result that a client could not send.
 #[track_caller]
 fn misfit(answered: Result<(), RespondError>) -> (&'static str, Problem) {
     match answered {
@@ -41,7 +41,7 @@ fn misfit(answered: Result<(), RespondError>) -> (&'static str, Problem) {
     }
 }
 
-/// What a server makes of the answer to its first request.
+/// The outcome of the server's first request with this result.
 #[track_caller]
 fn outcome(mut side: ServerSide, result: &str) -> Outcome<'static> {
     side.call("sampling/createMessage");
@@ -51,14 +51,14 @@ fn outcome(mut side: ServerSide, result: &str) -> Outcome<'static> {
     }
 }
 
-/// A server that looks at results.
+/// A server that checks results.
 fn checking(revision: Revision) -> ServerSide {
     let mut config = config::server();
     config.connection.check_results = true;
     ServerSide::ready_with(config, revision)
 }
 
-/// Proves L-SAMP-04: what has to be in a result is, and why the model stopped is any word.
+/// Proves L-SAMP-04: the required members of a result are present, and `stopReason` is any string.
 #[test]
 fn a_result_says_who_what_and_which_model() {
     let text = r#"{"type":"text","text":"t"}"#;
@@ -78,7 +78,7 @@ fn a_result_says_who_what_and_which_model() {
             let Outcome::Malformed { kind: ViolationKind::InvalidResult, .. } = checked else {
                 panic!("{revision} {result}: {checked:?}");
             };
-            // Without the check it shows when the result is decoded.
+            // Without the check the error appears when the result is decoded.
             let Outcome::Result(raw) = outcome(ServerSide::ready(revision), result) else {
                 panic!("{revision} {result}");
             };
@@ -240,7 +240,7 @@ fn a_model_may_use_several_tools_at_once() {
     assert!(got.content.iter().eq(result.content.iter()), "{got:?}");
     assert_eq!(got.stop_reason, Some(StopReason::ToolUse));
 
-    // Two of them with one id cannot be told apart.
+    // Two tool uses with one id cannot be distinguished.
     let (mut client, id) = asked(WITH_TOOLS);
     let twice = answer(several("a"));
     let answered = client.client.respond(id, &twice, &mut client.out);
@@ -248,7 +248,7 @@ fn a_model_may_use_several_tools_at_once() {
     let checked = outcome(checking(WITH_TOOLS), &text.replace(r#""id":"b""#, r#""id":"a""#));
     let strange = matches!(checked, Outcome::Malformed { kind: ViolationKind::InvalidResult, .. });
     assert!(strange, "{checked:?}");
-    // What a tool is given is an object.
+    // The input of a tool use is an object.
     let listed = answer(SamplingContent::One(block("a", "[1]")));
     let answered = client.client.respond(id, &listed, &mut client.out);
     assert_eq!(misfit(answered), ("input", Problem::WrongType));
@@ -256,7 +256,7 @@ fn a_model_may_use_several_tools_at_once() {
     let strange = matches!(checked, Outcome::Malformed { kind: ViolationKind::InvalidResult, .. });
     assert!(strange, "{checked:?}");
     assert_eq!(client.sent(), [""; 0]);
-    // One is sent as one.
+    // A single block is sent as a single block.
     let single = answer(SamplingContent::One(block("a", "{}")));
     client.client.respond(id, &single, &mut client.out).unwrap();
     assert_eq!(
@@ -274,7 +274,7 @@ fn a_model_may_use_several_tools_at_once() {
     }
 }
 
-/// Proves L-SAMP-17: what a client says beside the use of a tool comes back to it unchanged.
+/// Proves L-SAMP-17: the metadata of a client beside a tool use returns unchanged in the next request.
 #[test]
 fn metadata_of_tool_uses_and_results_survives_the_next_request() {
     let meta = r#"{"cache":"k1","x.y/z":[1,null,{"a":1e2}]}"#;
@@ -292,7 +292,7 @@ fn metadata_of_tool_uses_and_results_survives_the_next_request() {
     );
     assert_eq!(sent, [format!(r#"{{"jsonrpc":"2.0","id":1,"result":{text}}}"#)]);
 
-    // The server puts what it got into its next request.
+    // The server copies the result into its next request.
     let mut server = ServerSide::ready(WITH_TOOLS);
     server.call("sampling/createMessage");
     _ = server.sent();
@@ -314,7 +314,7 @@ fn metadata_of_tool_uses_and_results_survives_the_next_request() {
     let sent = server.sent();
     assert_eq!(sent, [create(&follow_up).replace(r#""id":1"#, r#""id":2"#)]);
 
-    // And the client sees both again.
+    // Both arrive at the client again.
     let Some(ClientEvent::Request(request)) = client.receive(&sent[0]) else { panic!() };
     let ServerRequest::CreateMessage(raw) = request.kind else { panic!("{:?}", request.kind) };
     assert_eq!(raw.as_json(), follow_up);

@@ -1,4 +1,4 @@
-//! What the feature `arbitrary` builds out of any bytes is written, read and written again the same.
+//! Values that the feature `arbitrary` builds from any bytes survive writing, reading and writing again.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,20 +12,20 @@ use mcp_sansio::testing::{Choices, Monitor, Pair, Seen};
 use mcp_sansio::{CallOptions, Client, ClientConfig, Server, ServerConfig, ServerEvent};
 use proptest::prelude::*;
 
-/// How many cases to try: `PROPTEST_CASES`, or enough for a quick answer.
+/// Returns the number of cases: `PROPTEST_CASES`, or enough for a short run.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300)
 }
 
-/// What is equal has to have equal hashes.
+/// Returns the hash of a value; equal values have equal hashes.
 fn hash<T: Eq + Hash>(value: &T) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Builds a value of each of the types and sends it round, through serde_json and through our own
-/// writer. `same` compares the value that was built with the one that was read.
+/// Builds a value of each of the types, and writes and reads it with serde_json and with the writer of this crate.
+/// `same` compares the built value with the one that was read.
 macro_rules! round_trips {
     ($bytes:expr, $same:expr, $($type:ty,)*) => {$({
         let kind = stringify!($type);
@@ -48,7 +48,7 @@ macro_rules! round_trips {
         let read: $type = ours.parse()
             .unwrap_or_else(|error| panic!("{kind} is not read again: {error} in {ours}"));
         assert_eq!(Raw::from_serialize(&read).unwrap(), ours, "{kind}");
-        // White space with a newline in it is the only thing that is written in another way.
+        // The writers differ only in white space that contains a newline.
         assert!(text.contains('\n') || text == ours.as_json(), "{kind}: {text} or {ours}");
     })*};
 }
@@ -153,7 +153,7 @@ fn values_that_are_equal(bytes: &[u8]) {
     );
 }
 
-/// A list that was read keeps the text of its elements, and so differs from the one that was built.
+/// A list that was read keeps the text of its elements, and so differs from the built one.
 fn values_with_lists(bytes: &[u8]) {
     round_trips!(
         bytes,
@@ -182,7 +182,7 @@ fn values_with_lists(bytes: &[u8]) {
     );
 }
 
-/// The types of the model that have `Arbitrary`, by their names in the sources.
+/// Returns the types of the model that implement `Arbitrary`, by their names in the sources.
 fn types_that_are_built() -> Vec<String> {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/model");
     let mut types = Vec::new();
@@ -220,8 +220,8 @@ fn no_type_is_forgotten() {
     }
 }
 
-/// Configures both sides, makes a call and answers it, as the fuzz target of a handler would. Whether
-/// it got as far as the handler.
+/// Configures both sides, makes a call and responds to it, as the fuzz target of a handler would. Returns whether the
+/// handler was reached.
 fn converse(bytes: &mut Unstructured<'_>) -> arbitrary::Result<bool> {
     let mut client = ClientConfig::new("client", "1");
     client.connection = bytes.arbitrary()?;
@@ -278,7 +278,7 @@ fn many_a_call_gets_as_far_as_the_handler() {
     assert!(50 < handled.count());
 }
 
-/// Base64, one bit after the other.
+/// Decodes base64 one bit at a time.
 fn decoded_slowly(text: &str) -> Option<Vec<u8>> {
     const SYMBOLS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let symbols = text.trim_end_matches('=');

@@ -1,9 +1,7 @@
-//! Every official example of revision 2026-07-28 goes through the type of the model that it is of, and
-//! comes out as it went in.
+//! Every official example of revision 2026-07-28 is read as its type of the model, and written again unchanged.
 //!
-//! Lists remember what they were read from, and kinds that the model does not know are kept as they
-//! came, so both are taken apart first: what comes out is what the model has understood. Metadata is
-//! the only part that it passes on unread.
+//! Lists keep their source text, and content of unknown kinds is kept unchanged. So both are rebuilt first, and the
+//! output contains only the values that the model understands. Only metadata is passed on without being read.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,14 +25,13 @@ use serde_json::{Value, json};
 /// Reads JSON text as some type and writes it again.
 type Through = fn(&str) -> Value;
 
-/// What an example is.
+/// The kind of an example.
 enum Example {
     /// A value, or the params of a message.
     Value(Through),
     /// A request, with its method and params.
     Request(&'static str, Through),
-    /// A request for input: a method and params, without an envelope. Some of them have an id all the
-    /// same.
+    /// A request for input: a method and params without an envelope. Some of them have an id all the same.
     Input,
     /// A notification, with its method and params.
     Notification(&'static str, Through),
@@ -42,7 +39,7 @@ enum Example {
     Result(&'static str, Through),
     /// A response with such a result.
     Response(&'static str, Through),
-    /// An error of a code, with its data if it has some.
+    /// An error with this code, and its data if it has some.
     Error(i64, Option<Through>),
     /// A response with such an error.
     ErrorResponse(i64, Option<Through>),
@@ -81,7 +78,7 @@ fn notification<N: Notification>() -> Example {
     Notice(N::NAME, notice::<N>)
 }
 
-/// A type of the model without lists or kinds.
+/// A type of the model without lists or variants.
 macro_rules! of {
     ($Type:ident) => {
         |text| write(&Json(&read::<$Type<'_>>(text)))
@@ -121,7 +118,7 @@ macro_rules! field {
     };
 }
 
-/// The same list without what it was read from. All of it has to be readable.
+/// Rebuilds a list without its source text. Every element has to be readable.
 fn afresh<'a, T>(list: List<'a, T>) -> List<'a, T> {
     assert_eq!(list.skipped().count(), 0);
     list.into_iter().collect()
@@ -131,7 +128,7 @@ fn blocks<'a>(list: List<'a, Content<'a>>) -> List<'a, Content<'a>> {
     afresh(list).into_iter().map(understood).collect()
 }
 
-/// The same block, of a kind that is known, and so is what is in it.
+/// Rebuilds a block of a known kind, and its content.
 fn understood(block: Content<'_>) -> Content<'_> {
     match block {
         Content::Unknown(raw) => panic!("{raw}"),
@@ -218,8 +215,8 @@ fn input_required(text: &str) -> Value {
     write(&required)
 }
 
-/// Which type an answer is of is said by what was asked, which is not there: by a member that only it
-/// has.
+/// Reads input responses. Their types depend on the requests, which the example lacks, so a characteristic member
+/// decides.
 fn input_responses(text: &str) -> Value {
     let responses: Map<'_, Raw<'_>> = read(text);
     let answers = responses.iter().map(|(key, answer)| {
@@ -235,7 +232,7 @@ fn input_responses(text: &str) -> Value {
 
 const COMPLETE: &str = "complete";
 
-/// A method, and what the examples of its request, its result and a response with it are called.
+/// Returns the examples of a method: its request, its result and a response with the result.
 fn exchange<M: Method>(name: &str, through: Through) -> [(String, Example); 3] {
     [
         (format!("{name}Request"), request::<M>()),
@@ -244,7 +241,7 @@ fn exchange<M: Method>(name: &str, through: Through) -> [(String, Example); 3] {
     ]
 }
 
-/// What the examples of each directory are.
+/// Returns the kinds of the examples in each directory.
 fn table() -> Vec<(String, Example)> {
     let exchanges = [
         exchange::<method::Discover>("Discover", result::<method::Discover>),
@@ -349,7 +346,7 @@ fn errors() -> Vec<(&'static str, Example)> {
     ]
 }
 
-/// Takes members out that are not for the model, and looks whether they are what they have to be.
+/// Removes members that the model does not contain, and checks their values.
 #[track_caller]
 fn take<const N: usize>(value: &mut Value, members: [(&str, Value); N]) {
     for (name, expected) in members {
@@ -357,7 +354,7 @@ fn take<const N: usize>(value: &mut Value, members: [(&str, Value); N]) {
     }
 }
 
-/// The text of a member that has to be there.
+/// Returns the text of a required member.
 fn member<'r>(raw: &'r Raw<'_>, name: &str) -> Raw<'r> {
     raw.get(name).unwrap_or_else(|| panic!("no {name}: {raw}"))
 }
@@ -404,7 +401,7 @@ fn check(example: &Example, text: &str) {
     }
 }
 
-/// Errors have no type in the model but for their data: a client takes them apart.
+/// The model has types only for the data of errors; clients read errors with other types.
 fn check_error(code: i64, data: Option<Through>, expected: &Value) {
     let mut side = ClientSide::ready(Revision::V2025_11_25);
     side.call("tools/list");
@@ -426,7 +423,7 @@ fn names(directory: &Path) -> BTreeSet<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// Proves M-CONT-01, M-TOOL-02, M-JSCH-05, M-CAP-01, M-CAP-02 for what the examples show of them.
+/// Proves M-CONT-01, M-TOOL-02, M-JSCH-05, M-CAP-01, M-CAP-02 as far as the examples show them.
 #[test]
 fn every_official_example_comes_out_as_it_went_in() {
     let revision = Revision::V2026_07_28;

@@ -1,4 +1,4 @@
-//! Tasks: calls that become one, those that a side hosts in a session, and the extension.
+//! Tasks: calls that become tasks, tasks that a side hosts in a session, and the extension.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -8,6 +8,6 @@ mod sessions;
 
 use mcp_sansio_proptests::allocations::Counting;
 
-// Some of these tests count what a thread allocates.
+// Some of these tests count the allocations of a thread.
 #[global_allocator]
 static ALLOCATOR: Counting = Counting::new();

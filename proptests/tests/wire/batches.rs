@@ -1,4 +1,4 @@
-//! JSON-RPC batches, which only 2025-03-26 has: the answers to those of the peer, and our own.
+//! JSON-RPC batches, which only 2025-03-26 has: responses to batches of the peer, and batches of this side.
 
 use mcp_sansio::call::Cancellation;
 use mcp_sansio::error::{BatchError, NotAllowed, ViolationKind};
@@ -42,7 +42,7 @@ fn array(messages: &[&str]) -> String {
     format!("[{}]", messages.join(","))
 }
 
-/// Takes a batch in, element by element.
+/// Receives a batch, element by element.
 fn server_takes(side: &mut ServerSide, messages: &[&str]) -> Vec<ServerEvent<'static>> {
     let batch = array(messages);
     Frames::of(batch.as_bytes(), &Limits::default())
@@ -59,7 +59,7 @@ fn client_takes(side: &mut ClientSide, messages: &[&str]) -> Vec<ClientEvent<'st
         .collect()
 }
 
-/// Takes in a batch of requests that all reach the application.
+/// Receives a batch of requests that all reach the application.
 #[track_caller]
 fn requests<const COUNT: usize>(side: &mut ServerSide, ids: [u8; COUNT]) -> [IncomingId; COUNT] {
     let messages = ids.map(work);
@@ -74,7 +74,7 @@ fn requests<const COUNT: usize>(side: &mut ServerSide, ids: [u8; COUNT]) -> [Inc
     handles.try_into().unwrap()
 }
 
-/// The calls that have ended, all of them with a result.
+/// Returns the calls that have ended, all of them with a result.
 fn ended(events: &[ClientEvent<'static>]) -> Vec<CallId> {
     events
         .iter()
@@ -87,7 +87,7 @@ fn ended(events: &[ClientEvent<'static>]) -> Vec<CallId> {
         .collect()
 }
 
-/// Two calls and a notification as one batch.
+/// Sends two calls and a notification as one batch.
 fn send_two(side: &mut ClientSide) -> [CallId; 2] {
     side.client
         .batch(side.now, &mut side.out, |batch| {
@@ -100,7 +100,7 @@ fn send_two(side: &mut ClientSide) -> [CallId; 2] {
         .unwrap()
 }
 
-/// Proves L-BATCH-02: calls that are made one by one leave one by one, also those that were held.
+/// Proves L-BATCH-02: single calls are sent one by one, also held ones.
 #[test]
 fn nothing_is_batched_unless_that_is_asked_for() {
     let mut side = ClientSide::fresh();
@@ -134,7 +134,7 @@ fn nothing_is_batched_unless_that_is_asked_for() {
     );
 }
 
-/// Proves L-BATCH-02, L-BATCH-08: what is asked for is one array, of requests and notifications only.
+/// Proves L-BATCH-02, L-BATCH-08: an explicit batch is one array, of requests and notifications only.
 #[test]
 fn a_batch_that_is_asked_for_is_one_array() {
     let mut side = client();
@@ -159,7 +159,7 @@ fn a_batch_that_is_asked_for_is_one_array() {
     }
 }
 
-/// Nothing of a batch leaves if a part of it may not: nobody has been asked anything.
+/// If one part of a batch may not be sent, no part is sent.
 #[test]
 fn a_batch_leaves_whole_or_not_at_all() {
     let mut side = client();
@@ -178,7 +178,7 @@ fn a_batch_leaves_whole_or_not_at_all() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Proves L-BATCH-08: both kinds are dealt with, and the peer is at fault all the same.
+/// Proves L-BATCH-08: both kinds are handled, and a violation is reported.
 #[test]
 fn a_mixed_batch_is_served_and_reported() {
     let mut side = client();
@@ -194,7 +194,7 @@ fn a_mixed_batch_is_served_and_reported() {
         let [ClientEvent::Violation(violation)] = &events[..] else { panic!("{events:?}") };
         assert_eq!((violation.kind, violation.answered), (ViolationKind::MixedBatch, false));
     }
-    // Batches that are not mixed are no offence.
+    // Batches that are not mixed are no violation.
     let note = r#"{"jsonrpc":"2.0","method":"x/note"}"#;
     assert_eq!(client_takes(&mut side, &[PING, note]).len(), 1);
     let stray = client_takes(&mut side, &[&result(2), &result(9)]);
@@ -218,7 +218,7 @@ fn a_cancelled_element_is_left_out() {
     assert_eq!(side.sent(), [""; 0]);
     side.respond(second, "{}");
     assert_eq!(side.sent(), [array(&[&result(2)])]);
-    // The other way round: the cancellation is the last that the array waits for.
+    // In the other order: the cancelled request is the last for which the array waits.
     let [first, second] = requests(&mut side, [1, 2]);
     side.respond(second, "{}");
     assert_eq!(side.sent(), [""; 0]);
@@ -228,14 +228,14 @@ fn a_cancelled_element_is_left_out() {
     assert_eq!(side.server.counts().inbound, 0);
 }
 
-/// Proves L-BATCH-10, L-RACE-33: an empty array is no answer.
+/// Proves L-BATCH-10, L-RACE-33: an empty array is not sent.
 #[test]
 fn nothing_is_sent_if_every_element_is_cancelled() {
     let mut side = server();
     requests(&mut side, [1, 2]);
     assert!(side.receive(&cancelled(2)).is_some());
     assert!(side.receive(&cancelled(1)).is_some());
-    // The cancellation can stand in the very batch.
+    // The cancellation can be in the same batch.
     let events = server_takes(&mut side, &[&work(1), &cancelled(1)]);
     assert!(matches!(events[..], [ServerEvent::Request(_), ServerEvent::Cancelled(_)]));
     assert_eq!(side.sent(), [""; 0]);
@@ -246,7 +246,7 @@ fn nothing_is_sent_if_every_element_is_cancelled() {
     assert_eq!(side.sent(), [array(&[&result(1)])]);
 }
 
-/// Proves L-BATCH-10 for ids that stand in a batch twice: the second is neither served nor answered.
+/// Proves L-BATCH-10 for an id that occurs twice in a batch: the second request is neither served nor answered.
 #[test]
 fn a_duplicate_id_in_a_batch_harms_nobody() {
     let mut side = server();
@@ -265,7 +265,7 @@ fn a_duplicate_id_in_a_batch_harms_nobody() {
     assert_eq!(side.sent(), [array(&[&result(2), &result(1)])]);
 }
 
-/// Proves L-BATCH-10: an id is in flight until its answer has left, and answers to a batch wait.
+/// Proves L-BATCH-10: an id is in flight until its response has been sent, and responses to a batch wait.
 #[test]
 fn an_answer_that_waits_keeps_its_id_in_flight() {
     let mut side = server();
@@ -279,7 +279,7 @@ fn an_answer_that_waits_keeps_its_id_in_flight() {
     side.request(&work(1));
 }
 
-/// Proves L-BATCH-11: only answers wait for each other.
+/// Proves L-BATCH-11: only responses wait for each other.
 #[test]
 fn what_an_element_brings_about_goes_out_at_once() {
     let mut side = server();
@@ -317,7 +317,7 @@ fn what_an_element_brings_about_goes_out_at_once() {
     assert_eq!(side.sent(), [array(&[&result(1), &result(2)])]);
 }
 
-/// Proves L-BATCH-11, L-RACE-33: nobody else waits for an element that takes its time.
+/// Proves L-BATCH-11, L-RACE-33: a slow element delays no other batch.
 #[test]
 fn a_slow_element_delays_its_own_batch_only() {
     let mut side = server();
@@ -338,7 +338,7 @@ fn a_slow_element_delays_its_own_batch_only() {
     assert_eq!(side.sent(), [array(&[&result(2), &result(1)])]);
 }
 
-/// Proves L-BATCH-12, L-AMB-38: the peer may answer as it likes.
+/// Proves L-BATCH-12, L-AMB-38: the peer may group its responses in any way.
 #[test]
 fn answers_to_a_batch_come_together_or_one_by_one() {
     let mut side = client();
@@ -348,7 +348,7 @@ fn answers_to_a_batch_come_together_or_one_by_one() {
     let calls = send_two(&mut side);
     let events = client_takes(&mut side, &[&result(5), &result(4)]);
     assert_eq!(ended(&events), [calls[1], calls[0]]);
-    // In arrays of other sizes, and together with the answers to calls that were made alone.
+    // Arrays of other sizes, together with the responses to single calls.
     let calls = send_two(&mut side);
     let alone = side.call("x/c");
     let mut events = client_takes(&mut side, &[&result(6)]);
@@ -358,7 +358,7 @@ fn answers_to_a_batch_come_together_or_one_by_one() {
     assert_eq!((side.outcomes(), side.client.counts().violations), (vec![], 0));
 }
 
-/// Proves L-BATCH-12, L-AMB-38: this side answers an array with an array, also an array of one.
+/// Proves L-BATCH-12, L-AMB-38: this side responds to an array with an array, also to an array of one.
 #[test]
 fn a_batch_is_answered_by_one_array() {
     let mut side = server();
@@ -381,7 +381,7 @@ fn a_batch_is_answered_by_one_array() {
     assert_eq!(client.sent(), [array(&[PONG, &result(1)])]);
 }
 
-/// Proves L-RACE-33 for our own batches: one call of them can be cancelled, fail or take too long.
+/// Proves L-RACE-33 for batches of this side: a single call of a batch can be cancelled, fail or time out.
 #[test]
 fn calls_of_a_batch_end_each_by_itself() {
     let mut side = client();
@@ -408,7 +408,7 @@ fn calls_of_a_batch_end_each_by_itself() {
     assert_eq!(side.client.counts().outbound, 0);
 }
 
-/// What the peer cannot have read was not asked, also in a batch.
+/// Calls that the peer cannot have read end as not sent, also in a batch.
 #[test]
 fn calls_of_a_batch_that_has_not_left_were_never_made() {
     for sent in [0, 1] {

@@ -1,4 +1,4 @@
-//! Messages that are broken in ways that still tell whom they are for.
+//! Broken messages whose addressee is still recognizable.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn server() -> ServerSide {
     ServerSide::ready(Revision::V2025_11_25)
 }
 
-/// Pain 11: an answer is an answer, whatever stands beside it, and is never answered itself.
+/// Pain 11: a response with additional members is a response, and never gets one itself.
 #[test]
 fn an_answer_with_more_in_it_is_an_answer() {
     let plain = [
@@ -41,7 +41,7 @@ fn an_answer_with_more_in_it_is_an_answer() {
         (r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","result":{}}"#, ViolationKind::Ambiguous),
         (r#"{"jsonrpc":"2.0","id":2,"params":{}}"#, ViolationKind::MissingMethod),
         (r#"{"jsonrpc":"2.0","id":2}"#, ViolationKind::NotAMessage),
-        // What is wrong does not hide the id, wherever it stands.
+        // The defect does not hide the id, at any position.
         ("{\"id\":2,\"result\":{\"t\":\"a\tb\"},\"jsonrpc\":\"2.0\"}", ViolationKind::BadString),
         (r#"{"result":{"t":"\x"},"jsonrpc":"2.0","id":2}"#, ViolationKind::BadString),
         (r#"{"id":2,"result":{"t":oops},"jsonrpc":"2.0"}"#, ViolationKind::NotJson),
@@ -61,7 +61,7 @@ fn an_answer_with_more_in_it_is_an_answer() {
     }
 }
 
-/// A broken answer that comes late is still an answer, and is not answered.
+/// A late broken response is still a response, and gets none.
 #[test]
 fn a_late_broken_answer_is_not_answered() {
     let frame = r#"{"jsonrpc":"2.0","id":2}"#;
@@ -79,8 +79,7 @@ fn a_late_broken_answer_is_not_answered() {
     assert_eq!(side.sent().len(), 1);
 }
 
-/// What is wrong under an id that is in flight is not answered: the peer would take that for the answer to
-/// the request, which is still to come.
+/// A broken message with an id in flight gets no error: the peer would take the error for the pending response.
 #[test]
 fn nothing_wrong_is_answered_by_an_id_in_flight() {
     let mut side = server();
@@ -105,7 +104,7 @@ fn nothing_wrong_is_answered_by_an_id_in_flight() {
     }
 }
 
-/// The same for a batch before there is a session, whose requests are refused one by one.
+/// The same for a batch before the session is open, whose requests are refused one by one.
 #[test]
 fn no_early_batch_is_answered_by_an_id_in_flight() {
     let mut side = ServerSide::with(config::server_of_both_eras());
@@ -123,8 +122,8 @@ fn no_early_batch_is_answered_by_an_id_in_flight() {
     }
 }
 
-/// Proves L-STDIO-06 and L-ERR-02 together: the last line is a line like any other, if it is an
-/// object, complete and wrong.
+/// Proves L-STDIO-06 and L-ERR-02 together: the last line is handled like any other, if it is a complete object with
+/// a defect.
 #[test]
 fn a_last_line_that_is_wrong_is_answered_like_any_other() {
     let table = [
@@ -170,8 +169,7 @@ fn a_last_line_that_is_wrong_is_answered_like_any_other() {
     }
 }
 
-/// Pain 53 must not cost pain 9: in the middle of a text on several lines, a request with an id is
-/// still answered.
+/// Pain 53 must not affect pain 9: within a text on several lines, a request with an id still gets its response.
 #[test]
 fn an_open_bracket_swallows_no_request() {
     let mut side = server();
@@ -188,7 +186,7 @@ fn an_open_bracket_swallows_no_request() {
     }
 }
 
-/// Pain 53: a pretty-printed `initialize` is one offence, and a good one works afterwards.
+/// Pain 53: a pretty-printed `initialize` is one violation, and a valid one works afterwards.
 #[test]
 fn an_initialize_on_several_lines_is_one_offence() {
     let mut side = ServerSide::fresh();
@@ -212,7 +210,7 @@ fn an_initialize_on_several_lines_is_one_offence() {
     assert!(matches!(event, Some(ServerEvent::Opened(_))), "{event:?}");
 }
 
-/// Pain 53: so is an answer, even if its first line is enough to know which call it ends.
+/// Pain 53: so is a response, even if its first line identifies its call.
 #[test]
 fn an_answer_on_several_lines_ends_its_call_and_nothing_else() {
     let mut side = client();
@@ -229,7 +227,7 @@ fn an_answer_on_several_lines_ends_its_call_and_nothing_else() {
     );
 }
 
-/// An element of a batch that is too deep or not text is its own fault.
+/// An element of a batch that is too deep or not UTF-8 affects no other element.
 #[test]
 fn a_broken_element_costs_its_neighbours_nothing() {
     let deep = "[".repeat(200) + &"]".repeat(200);
@@ -248,7 +246,7 @@ fn a_broken_element_costs_its_neighbours_nothing() {
     assert_eq!((violation.kind, violation.answered), (ViolationKind::TooDeep, true));
 }
 
-/// Pain 54: the version is checked, unless that is switched off for the sake of a peer.
+/// Pain 54: the version is checked, unless the check is disabled for a peer.
 #[test]
 fn the_version_may_be_wrong_where_that_is_allowed() {
     let frames = [
@@ -274,7 +272,7 @@ fn the_version_may_be_wrong_where_that_is_allowed() {
     }
 }
 
-/// An id that is itself broken is never sent back.
+/// A broken id is never sent back.
 #[test]
 fn a_broken_id_is_not_echoed() {
     for id in ["\"\t\"", r#""\x""#, r#""\u12""#] {
@@ -286,7 +284,7 @@ fn a_broken_id_is_not_echoed() {
     }
 }
 
-/// How long a line was is known even if it was not kept. Pain 5.
+/// A violation contains the length of a line even if the line was not kept. Pain 5.
 #[test]
 fn a_violation_tells_how_long_the_message_was() {
     let mut config = config::server();
@@ -310,7 +308,7 @@ fn a_violation_tells_how_long_the_message_was() {
     assert_eq!(lengths, [(ViolationKind::TooLong, 3072, 0)]);
 }
 
-/// Promise 10 where it is hardest to keep: nobody knows what is in a message that cannot be read.
+/// Promise 10 in the hardest case: an unreadable message may contain anything.
 #[test]
 fn what_cannot_be_read_is_not_shown() {
     struct Log(Outbox, Vec<String>);
@@ -341,7 +339,7 @@ fn what_cannot_be_read_is_not_shown() {
     assert!(!shown.contains("secret"), "{shown}");
 }
 
-/// Pain 49 for the role it happens to: what a server prints is capped, and never answered.
+/// Pain 49 for a client: reports about the output of a server are limited, and get no response.
 #[test]
 fn what_a_server_prints_is_told_and_not_for_ever() {
     let mut config = config::client();
@@ -351,7 +349,7 @@ fn what_a_server_prints_is_told_and_not_for_ever() {
         (0..100).filter(|n| side.receive(&format!("[db] query {n}")).is_some()).count()
     };
     assert_eq!(noise(&mut side), 3);
-    // What is well formed and wrong all the same is no better.
+    // Well-formed but unexpected messages count as well.
     let unknown = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":99,"progress":1}}"#;
     assert!((0..100).all(|_| side.receive(unknown).is_none()));
     assert!(side.receive(r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#).is_some());
@@ -360,7 +358,7 @@ fn what_a_server_prints_is_told_and_not_for_ever() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// What came of a call that was given up is told by the id alone.
+/// The reason why a late response is unmatched is known from its id alone.
 #[test]
 fn a_stray_answer_says_why_nobody_waits() {
     let mut side = client();

@@ -1,4 +1,4 @@
-//! `ByteStream` does the same as the three values by hand, for any chunks, and ends as they do.
+//! `ByteStream` behaves like its three parts by hand, for any chunks, and ends like them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#;
 
-/// What a client sends: a session, noise, a request that is cancelled, and a last line without an end.
+/// Returns the input of a client: a session, noise, a cancelled request, and a last line without a newline.
 fn input() -> String {
     [
         INITIALIZE,
@@ -32,7 +32,7 @@ fn input() -> String {
     .join("\n")
 }
 
-/// The answer of the application to each event, by hand or in a step.
+/// Handles an event in the application, by hand or in a step.
 fn handle(event: &ServerEvent<'_>, server: &mut Server, out: &mut Outbox) -> String {
     if let ServerEvent::Request(request) = event
         && (&*request.method.to_str(), request.id.index()) == ("tools/call", 0)
@@ -42,7 +42,7 @@ fn handle(event: &ServerEvent<'_>, server: &mut Server, out: &mut Outbox) -> Str
     format!("{event:?}")
 }
 
-/// The events and the output of the loop over three values.
+/// Returns the events and the output of a loop over the three parts.
 fn by_hand(text: &str) -> (Vec<String>, Vec<u8>) {
     let (config, now) = (config::server(), Instant::EPOCH);
     let limits = config.connection.limits.clone();
@@ -63,7 +63,7 @@ fn by_hand(text: &str) -> (Vec<String>, Vec<u8>) {
     (events, out.unsent().to_vec())
 }
 
-/// Every step that there is to do.
+/// Runs all pending steps.
 fn steps(stream: &mut ByteStream<Server>, now: Instant, events: &mut Vec<String>) {
     while let Some(step) = stream.next_step(now) {
         if let Some(event) = &step.event {
@@ -88,12 +88,12 @@ proptest! {
         stream.finish();
         steps(&mut stream, Instant::EPOCH, &mut events);
         prop_assert_eq!((events, stream.unsent().to_vec()), by_hand(&text));
-        // Every step that nobody waits for is harmless.
+        // A step without pending work is harmless.
         prop_assert!(stream.next_step(Instant::EPOCH).is_none());
     }
 }
 
-/// Reading into the space is the same as feeding, and output leaves in parts.
+/// Reading into the free space is equivalent to feeding, and the output is sent in parts.
 #[test]
 fn input_is_read_without_a_copy_and_output_leaves_in_parts() {
     let text = input();
@@ -111,7 +111,7 @@ fn input_is_read_without_a_copy_and_output_leaves_in_parts() {
     assert_eq!((events, sent), by_hand(&text));
 }
 
-/// A timeout is due although no input has arrived.
+/// A timeout is due without any input.
 #[test]
 fn a_timeout_needs_no_input() {
     let mut stream = ByteStream::lines(Client::new(Arc::new(config::client())));
@@ -123,7 +123,7 @@ fn a_timeout_needs_no_input() {
     assert!(matches!(step.event, Some(ClientEvent::ConnectFailed(_))), "{:?}", step.event);
 }
 
-/// A step for either role: the outcome of a call that timed out comes out of it.
+/// Runs a step in either role, and expects the outcome of a timed-out call.
 fn expired<M: Role>(stream: &mut ByteStream<M>) -> usize {
     let at = stream.poll_timeout().expect("a call has a timeout");
     let mut events = 0;
@@ -141,12 +141,12 @@ fn a_call_of_either_role_times_out() {
         server.server.call_method("x/own", &(), options, server.now, &mut server.out).unwrap();
     let mut stream = ByteStream::lines(server.server.clone());
     assert_eq!(expired(&mut stream), 1);
-    // The same by hand says which outcome it was.
+    // The same by hand, with the kind of the outcome.
     let [ServerEvent::CallEnded(ended)] = &server.elapse(5)[..] else { panic!("one call") };
     assert_eq!((ended.call, &ended.outcome), (call, &Outcome::TimedOut(Expiry::Idle)));
 }
 
-/// The end of the input is half a close: the server drains, and ends at the deadline.
+/// The end of the input is a half-close: the server drains, and ends at the deadline.
 #[test]
 fn the_end_of_the_input_drains() {
     let text = [INITIALIZE, CALL, ""].join("\n");
@@ -172,7 +172,7 @@ fn the_end_of_the_input_drains() {
     assert_eq!(outbox.unsent().split(|byte| *byte == b'\n').count(), 3);
 }
 
-/// A failure of the transport closes at once, and what had been read does not matter any more.
+/// A failure of the transport closes at once, and discards the buffered input.
 #[test]
 fn a_failure_closes_at_once() {
     let mut stream = ByteStream::lines(Server::new(Arc::new(config::server())));

@@ -1,4 +1,4 @@
-//! Requests and notifications in a session: what reaches the application, and what is answered.
+//! Requests and notifications in a session: dispatch to the application, and responses.
 
 use mcp_sansio::capability::Capability;
 use mcp_sansio::config::UnknownMethods;
@@ -51,7 +51,7 @@ fn ids_come_back_byte_for_byte() {
         assert_eq!(side.receive(&request(id, "ping", "{}")), None);
         assert_eq!(side.sent(), [format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)]);
     }
-    // 7 and "7" are in flight together, and each gets its own answer.
+    // 7 and "7" are in flight together, and each gets its own response.
     let number = side.request(&request("7", "x/work", "{}"));
     let string = side.request(&request(r#""7""#, "x/work", "{}"));
     side.server.respond(string, &(), &mut side.out).unwrap();
@@ -62,7 +62,7 @@ fn ids_come_back_byte_for_byte() {
     );
 }
 
-/// Proves L-JSONRPC-03, L-JSONRPC-04, L-AMB-56. Pain 8: a request is never run as a notification.
+/// Proves L-JSONRPC-03, L-JSONRPC-04, L-AMB-56. Pain 8: a request is never treated as a notification.
 #[test]
 fn what_cannot_be_an_id_is_not_dispatched_and_not_answered() {
     let mut side = ready();
@@ -127,7 +127,7 @@ fn a_broken_envelope_is_answered_with_the_id_that_could_be_read() {
     }
 }
 
-/// Pain 10: what the JSON library refuses is not lost.
+/// Pain 10: content that the JSON library rejects is not dropped silently.
 #[test]
 fn odd_content_is_answered_or_passed_on() {
     let mut side = ready();
@@ -150,8 +150,8 @@ fn odd_content_is_answered_or_passed_on() {
     assert_eq!(call.arguments.unwrap().as_json(), r#"{"n":1e999}"#);
 }
 
-/// Proves L-JSONRPC-15, L-CAP-01, L-CAP-02, L-CAP-05, L-ERR-07, L-ERR-08, L-ROOT-01, L-TASK-15. What is served
-/// is what is declared, because it is the same thing.
+/// Proves L-JSONRPC-15, L-CAP-01, L-CAP-02, L-CAP-05, L-ERR-07, L-ERR-08, L-ROOT-01, L-TASK-15. The served methods
+/// follow from the declared capabilities.
 #[test]
 fn methods_that_are_not_served_are_refused() {
     let mut bare = ServerSide::ready_with(config::bare_server(), Revision::V2025_11_25);
@@ -393,7 +393,7 @@ fn a_client_is_asked_in_views_too() {
     assert_eq!(call(4, "x/own", "{}"), ServerRequest::Other);
 }
 
-/// Proves L-JSONRPC-15 for methods that MCP does not have. Pain 90 in part.
+/// Proves L-JSONRPC-15 for methods outside MCP. Pain 90 in part.
 #[test]
 fn unknown_methods_are_the_applications_or_are_refused() {
     let mut side = ready();
@@ -438,7 +438,7 @@ fn every_request_is_answered_once() {
     );
 }
 
-/// An answer that cannot be written leaves the request open.
+/// A response that cannot be encoded leaves the request open.
 #[test]
 fn a_failed_answer_can_be_tried_again() {
     let mut side = ready();
@@ -461,7 +461,7 @@ fn a_duplicate_id_harms_nobody() {
     };
     assert_eq!(violation.kind, ViolationKind::DuplicateRequestId);
     assert_eq!((violation.answered, violation.id.unwrap().as_wire()), (false, "1"));
-    // A ping would be taken for the answer to the first, too.
+    // The response to a ping would be taken for that of the first request, too.
     assert!(side.receive(&request("1", "ping", "{}")).is_some());
     assert_eq!(side.sent(), [""; 0]);
     side.server.respond(first, &(), &mut side.out).unwrap();
@@ -469,7 +469,7 @@ fn a_duplicate_id_harms_nobody() {
     side.request(&request("1", "x/work", "{}"));
 }
 
-/// Pain 19, the other policy: both are answered, and a cancellation hits both.
+/// Pain 19, the other policy: both requests get a response, and a cancellation applies to both.
 #[test]
 fn duplicate_ids_can_be_served() {
     let mut config = config::server();
@@ -526,8 +526,8 @@ fn more_requests_than_the_limit_are_refused_with_their_own_id() {
     side.request(&request("5", "x/work", "{}"));
 }
 
-/// Proves L-JSONRPC-32 for ids: whoever sends one that is too long to be kept gets it back, so that nobody waits for
-/// ever.
+/// Proves L-JSONRPC-32 for ids: a request with an id that is too long to keep is refused under this id, so that the
+/// peer does not wait forever.
 #[test]
 fn a_request_with_a_long_id_is_refused_under_this_id() {
     let limits = Limits::default();
@@ -547,14 +547,14 @@ fn a_request_with_a_long_id_is_refused_under_this_id() {
             assert_eq!(kind, ViolationKind::LongId);
             assert!(sent == format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#));
         }
-        // Nobody waits for an answer to an answer.
+        // A response needs no response.
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
         assert!(matches!(side.receive(&answer), Some(ServerEvent::Violation(_))));
         assert_eq!(side.sent(), [""; 0]);
         assert_eq!(side.receive(&request("1", "ping", "{}")), None);
         assert_eq!(side.sent().len(), 1);
     }
-    // There is no room for it, and that is not the fault of a peer that reads.
+    // The error does not fit, and that is not the fault of a peer that reads.
     let mut config = config::server();
     config.connection.limits.outbox_bytes = 600;
     config.connection.limits.reserve_bytes = 400;
@@ -601,7 +601,7 @@ fn notifications_are_never_answered() {
         r#"{"jsonrpc":"2.0","method":"ping"}"#,
         r#"{"jsonrpc":"2.0","method":"initialize"}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#,
-        // Only a request has a progress token; here it is data like any other.
+        // Only a request has a progress token; here the member is data.
         r#"{"jsonrpc":"2.0","method":"x","params":{"_meta":{"progressToken":true}}}"#,
     ];
     for frame in frames {
@@ -615,7 +615,7 @@ fn notifications_are_never_answered() {
         r#"{"jsonrpc":"2.0","method":7}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}"#,
-        // Not for a client to say.
+        // A client may not send this notification.
         r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
     ];
     for frame in broken {

@@ -1,4 +1,4 @@
-//! Errors: which code answers what, and that each arrives as it was sent.
+//! Errors: the code of each situation, and their unchanged transmission.
 
 use mcp_sansio::config::RepliesWithoutId;
 use mcp_sansio::error::{BadArguments, ViolationKind};
@@ -10,11 +10,10 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 
-/// Before this one, arguments that do not fit are the fault of the request.
+/// Before this revision, invalid arguments are an error of the request.
 const SINCE_ARGUMENTS_ARE_THE_TOOLS: Revision = Revision::V2025_11_25;
 
-/// Calls a method of a server that answers like this. Gives what it sent, and what the client was
-/// told.
+/// Calls a method of a server that responds in this way. Returns the sent message and the outcome at the client.
 #[track_caller]
 fn exchange(
     revision: Revision,
@@ -46,7 +45,7 @@ fn exchange_with(
     }
 }
 
-/// What an error says: its code, its message and its data.
+/// Returns the code, the message and the data of an error.
 #[track_caller]
 fn error(outcome: &Outcome<'_>) -> (ErrorCode, String, Option<String>) {
     let Outcome::PeerError(error) = outcome else { panic!("no error: {outcome:?}") };
@@ -58,14 +57,14 @@ fn is_resource_not_found(outcome: &Outcome<'_>) -> bool {
     matches!(outcome, Outcome::PeerError(error) if error.is_resource_not_found())
 }
 
-/// Whether a tool says that it failed.
+/// Whether a tool result is an error.
 #[track_caller]
 fn failed(outcome: &Outcome<'_>) -> bool {
     let Outcome::Result(result) = outcome else { panic!("no result: {outcome:?}") };
     result.parse::<CallToolResult<'_>>().unwrap().failed()
 }
 
-/// What a server refuses by itself: nothing reaches the application, and one error goes out.
+/// Expects that a server refuses a frame by itself: nothing reaches the application, and one error is sent.
 #[track_caller]
 fn refusal(side: &mut ServerSide, frame: &str) -> (ViolationKind, String) {
     match side.receive(frame) {
@@ -82,7 +81,7 @@ fn request(method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":9,"method":"{method}","params":{params}}}"#)
 }
 
-/// How an application says no: to which method, with which code, message and data, and what goes out.
+/// A rejection by the application: the method, the code, the message, the data, and the sent error.
 type Refusal = (&'static str, ErrorCode, &'static str, Option<&'static str>, &'static str);
 
 const REFUSALS: [Refusal; 10] = [
@@ -94,7 +93,7 @@ const REFUSALS: [Refusal; 10] = [
         None,
         r#"{"code":-32602,"message":"Unknown tool: n"}"#,
     ),
-    // L-ERR-15, L-PROMPT-04: no such prompt.
+    // L-ERR-15, L-PROMPT-04: an unknown prompt.
     (
         "prompts/get",
         ErrorCode::INVALID_PARAMS,
@@ -102,7 +101,7 @@ const REFUSALS: [Refusal; 10] = [
         None,
         r#"{"code":-32602,"message":"Unknown prompt: n"}"#,
     ),
-    // L-ERR-15, L-PROMPT-04: an argument that the prompt needs.
+    // L-ERR-15, L-PROMPT-04: a missing argument of the prompt.
     (
         "prompts/get",
         ErrorCode::INVALID_PARAMS,
@@ -110,7 +109,7 @@ const REFUSALS: [Refusal; 10] = [
         None,
         r#"{"code":-32602,"message":"Missing argument: code"}"#,
     ),
-    // L-PROMPT-04: trouble.
+    // L-PROMPT-04: an internal failure.
     (
         "prompts/get",
         ErrorCode::INTERNAL_ERROR,
@@ -134,7 +133,7 @@ const REFUSALS: [Refusal; 10] = [
         None,
         r#"{"code":-32603,"message":"the disk is gone"}"#,
     ),
-    // L-ERR-17, L-COMP-06: no such prompt.
+    // L-ERR-17, L-COMP-06: an unknown prompt.
     (
         "completion/complete",
         ErrorCode::INVALID_PARAMS,
@@ -142,7 +141,7 @@ const REFUSALS: [Refusal; 10] = [
         None,
         r#"{"code":-32602,"message":"Unknown prompt: n"}"#,
     ),
-    // L-COMP-06: trouble.
+    // L-COMP-06: an internal failure.
     (
         "completion/complete",
         ErrorCode::INTERNAL_ERROR,
@@ -168,8 +167,8 @@ const REFUSALS: [Refusal; 10] = [
     ),
 ];
 
-/// Proves L-ERR-11, L-ERR-15, L-ERR-16, L-ERR-19, L-ERR-38, L-TOOL-04, L-RES-05, L-RES-07, L-PROMPT-04,
-/// L-COMP-06: what the application refuses arrives with the code and the data that it gave.
+/// Proves L-ERR-11, L-ERR-15, L-ERR-16, L-ERR-19, L-ERR-38, L-TOOL-04, L-RES-05, L-RES-07, L-PROMPT-04, L-COMP-06: a
+/// rejection by the application arrives with its code and its data.
 #[test]
 fn a_refusal_arrives_as_it_was_given() {
     for (method, code, message, data, text) in REFUSALS {
@@ -188,7 +187,7 @@ fn a_refusal_arrives_as_it_was_given() {
     }
 }
 
-/// Proves L-ERR-01: JSON-RPC has a code for it, MCP over lines answers only where that was asked for.
+/// Proves L-ERR-01: JSON-RPC has a code for invalid JSON; over lines, MCP sends it only if this is configured.
 #[test]
 fn what_is_not_json_is_a_parse_error() {
     let noise = "Listening on port 80";
@@ -210,7 +209,7 @@ fn what_is_not_json_is_a_parse_error() {
         );
         assert_eq!(side.sent(), [expected], "{revision}");
     }
-    // An id that can be read is answered in any case.
+    // A request with a readable id gets an error in any case.
     let mut side = ServerSide::ready(Revision::V2025_11_25);
     let (kind, sent) = refusal(&mut side, r#"{"jsonrpc":"2.0","id":9,"method":"x",oops}"#);
     assert_eq!(kind, ViolationKind::NotJson);
@@ -220,8 +219,7 @@ fn what_is_not_json_is_a_parse_error() {
     );
 }
 
-/// Proves L-ERR-10: the error says what is spoken here and what was asked for, and a client that gets
-/// it knows.
+/// Proves L-ERR-10: the error contains the supported and the requested revisions, and the client reports them.
 #[test]
 fn a_refused_revision_names_those_that_are_spoken() {
     let mut config = config::server();
@@ -246,7 +244,7 @@ fn a_refused_revision_names_those_that_are_spoken() {
     assert_eq!(error.data.unwrap().as_json(), data);
 }
 
-/// Proves L-AMB-28: servers say it in one of two ways, and neither is lost on a client.
+/// Proves L-AMB-28: servers report it in one of two ways, and the client recognizes both.
 #[test]
 fn a_client_learns_of_an_unknown_tool_either_way() {
     let answers = [
@@ -273,8 +271,7 @@ const THE_REQUEST_IS_AT_FAULT: &str =
     r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"a: not a number"}}"#;
 const THE_TOOL_FAILS: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"a: not a number"}],"isError":true}}"#;
 
-/// Proves L-ERR-12, L-ERR-13, L-TOOL-05, L-TOOL-06, L-AMB-52: by the revision, unless the
-/// configuration says otherwise.
+/// Proves L-ERR-12, L-ERR-13, L-TOOL-05, L-TOOL-06, L-AMB-52: by the revision, unless the configuration overrides it.
 #[test]
 fn bad_arguments_are_refused_as_the_revision_says() {
     for revision in Revision::LEGACY {
@@ -302,8 +299,7 @@ fn bad_arguments_are_refused_as_the_revision_says() {
     }
 }
 
-/// Proves L-TOOL-06 for what is no `tools/call` at all: that is the fault of the request in every
-/// revision, whatever the policy.
+/// Proves L-TOOL-06 for an invalid `tools/call`: it is an error of the request in every revision, under every policy.
 #[test]
 fn a_call_without_a_name_is_no_failure_of_a_tool() {
     for revision in Revision::LEGACY {
@@ -321,7 +317,7 @@ fn a_call_without_a_name_is_no_failure_of_a_tool() {
     }
 }
 
-/// Proves L-ERR-14, L-TOOL-07: it is a result, so that the model sees it.
+/// Proves L-ERR-14, L-TOOL-07: the failure is a result, so that the model sees it.
 #[test]
 fn a_tool_that_fails_says_so_in_its_result() {
     for revision in Revision::LEGACY {
@@ -331,7 +327,7 @@ fn a_tool_that_fails_says_so_in_its_result() {
         });
         assert_eq!(frame, THE_TOOL_FAILS, "{revision}");
         assert!(failed(&outcome));
-        // What did not fail does not say so.
+        // A successful result does not contain `isError`.
         let (frame, outcome) = exchange(revision, "tools/call", |side, id| {
             side.server.respond(id, &CallToolResult::text("1"), &mut side.out).unwrap();
         });
@@ -343,7 +339,7 @@ fn a_tool_that_fails_says_so_in_its_result() {
     }
 }
 
-/// Proves L-ERR-16, L-RES-06, L-AMB-27, M-RSRC-02: servers say it with one of two codes.
+/// Proves L-ERR-16, L-RES-06, L-AMB-27, M-RSRC-02: servers report it with one of two codes.
 #[test]
 fn a_missing_resource_is_known_by_either_code() {
     let errors = [
@@ -367,7 +363,7 @@ fn a_missing_resource_is_known_by_either_code() {
     }
 }
 
-/// Proves L-ERR-17, L-COMP-06: what is not offered is no method, and what does not fit is refused.
+/// Proves L-ERR-17, L-COMP-06: an undeclared completion is an unknown method, and an invalid one is refused.
 #[test]
 fn a_completion_is_refused_in_one_of_three_ways() {
     let fitting = payload::params("completion/complete");
@@ -401,7 +397,7 @@ fn a_completion_is_refused_in_one_of_three_ways() {
     }
 }
 
-/// Proves L-ERR-19: a level that could not be set is not in force.
+/// Proves L-ERR-19: a level that was rejected does not apply.
 #[test]
 fn a_log_level_that_is_refused_changes_nothing() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
@@ -416,8 +412,7 @@ fn a_log_level_that_is_refused_changes_nothing() {
     assert_eq!((before, side.server.log_level()), (LoggingLevel::Debug, LoggingLevel::Debug));
 }
 
-/// Proves L-ERR-38: what is nobody's fault is -32603, from the machine and from the application, in
-/// both directions.
+/// Proves L-ERR-38: other failures are -32603, by this crate and by the application, in both directions.
 #[test]
 fn trouble_of_any_other_kind_is_an_internal_error() {
     let mut config = config::server();

@@ -1,4 +1,4 @@
-//! Bytes that are not what they should be.
+//! Invalid bytes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 const PONG: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
 
-/// What a server makes of a byte stream that is fed in chunks: events in words, and its output.
+/// Feeds a byte stream to a server in chunks. Returns its events as text, and its output.
 fn run(config: &ServerConfig, chunks: &[&[u8]]) -> (Vec<String>, String) {
     let mut inbox = Inbox::new(&config.connection.limits);
     let mut outbox = Outbox::new(Framing::Lines, &config.connection.limits);
@@ -55,7 +55,7 @@ fn run(config: &ServerConfig, chunks: &[&[u8]]) -> (Vec<String>, String) {
     (events, String::from_utf8(outbox.unsent().to_vec()).unwrap())
 }
 
-/// The same in every chunking that two cuts allow at some distance, and byte by byte.
+/// The same for every chunking with two cuts at some distance, and byte by byte.
 fn in_chunks(config: &ServerConfig, bytes: &[u8]) -> (Vec<String>, String) {
     let whole = run(config, &[bytes]);
     assert_eq!(run(config, &bytes.chunks(1).collect::<Vec<_>>()), whole);
@@ -97,7 +97,7 @@ fn the_same_bytes_give_the_same_events_and_output_in_any_chunking() {
     );
 }
 
-/// Proves L-STDIO-06 and L-AMB-06 as DESIGN rules them. Pain 47.
+/// Proves L-STDIO-06 and L-AMB-06 as decided in DESIGN. Pain 47.
 #[test]
 fn the_last_line_is_served_if_it_is_complete() {
     let (events, output) = in_chunks(&config::server(), PING.as_bytes());
@@ -118,7 +118,7 @@ fn a_line_that_is_too_long_costs_only_itself() {
     let chunks: Vec<&[u8]> = text.as_bytes().chunks(7).collect();
     let (events, output) = run(&config, &chunks);
     assert_eq!((events, output), (vec!["TooLong".into()], format!("{PONG}\n{PONG}\n")));
-    // A frame that did not come through an inbox has the same limit.
+    // A frame that did not pass through an inbox has the same limit.
     let mut side = ServerSide::with(config);
     let Some(ServerEvent::Violation(violation)) = side.receive(&junk) else { panic!() };
     assert_eq!((violation.kind, violation.message.len()), (ViolationKind::TooLong, 3 * 1024));
@@ -165,7 +165,7 @@ fn a_flood_of_noise_is_told_so_often_and_no_more() {
     assert!(side.receive("{bad").is_some(), "a good message makes it worth telling again");
 }
 
-/// Pain 53: one diagnostic for one text, however many lines it has.
+/// Pain 53: one diagnostic for one text, on any number of lines.
 #[test]
 fn pretty_printed_json_is_told_once() {
     let pretty = r#"{
@@ -187,11 +187,11 @@ fn pretty_printed_json_is_told_once() {
     let mut events: Vec<_> = pretty.lines().filter_map(|line| side.receive(line)).collect();
     let Some(ServerEvent::Violation(violation)) = events.pop() else { panic!() };
     assert_eq!((violation.kind, events.len()), (ViolationKind::SplitOverLines, 0));
-    // The text is over, so noise is noise again.
+    // After the end of the text, noise is reported again.
     assert!(
         matches!(side.receive("noise"), Some(ServerEvent::Violation(v)) if v.kind == ViolationKind::NotJson)
     );
-    // A message in the middle ends it, too.
+    // A message in between ends the text, too.
     assert!(side.receive("{").is_some());
     assert_eq!(side.receive("\"a\":"), None);
     assert_eq!(side.receive(PING), None);
@@ -222,7 +222,7 @@ fn answers_without_an_id_are_a_policy_with_a_rate() {
         assert!(side.receive("{oops").is_some());
         assert_eq!(side.sent(), [""; 0], "two in a period");
         side.elapse(1_000);
-        // A notification that is broken is still a notification, a response a response.
+        // A broken notification is still a notification, and a broken response a response.
         for frame in [
             r#"{"jsonrpc":"1.0","method":"x"}"#,
             r#"{"jsonrpc":"2.0","method":"x","params":[]}"#,
@@ -242,8 +242,8 @@ fn answers_without_an_id_are_a_policy_with_a_rate() {
     assert_eq!(client.sent(), [""; 0], "clients never do");
 }
 
-/// Proves L-BATCH-05: one answer without an id for an empty batch, one for each element that is no
-/// message, and the other elements are served.
+/// Proves L-BATCH-05: one error without an id for an empty batch, one for each element that is no message, and the
+/// other elements are served.
 #[test]
 fn a_bad_element_does_not_spoil_its_batch() {
     let mut config = config::server();
@@ -271,7 +271,7 @@ fn a_bad_element_does_not_spoil_its_batch() {
     }
 }
 
-/// Pain 51: two machines do not talk each other to death.
+/// Pain 51: two sides do not exchange errors without end.
 #[test]
 fn junk_makes_no_storm() {
     let mut config = config::server();
@@ -280,7 +280,7 @@ fn junk_makes_no_storm() {
     let now = Instant::from_millis(1);
     let mut outbox = Outbox::new(Framing::Messages, &Limits::default());
     let mut server = Server::new(Arc::new(config));
-    // A peer that sends back whatever it gets.
+    // A peer that sends back each received message.
     let mut echoed = vec![b"{oops".to_vec(), PING.into(), br#"{"jsonrpc":"2.0","id":7}"#.to_vec()];
     let mut rounds = 0;
     while let Some(frame) = echoed.pop() {
@@ -297,7 +297,7 @@ fn junk_makes_no_storm() {
     assert!(outbox.messages().count() <= 3);
 }
 
-/// Pain 51: two machines that hear each other, with junk thrown in on both sides.
+/// Pain 51: two connected sides, with junk inserted on both sides.
 #[test]
 fn two_machines_and_junk_make_no_storm() {
     let mut config = config::server();
@@ -319,13 +319,13 @@ fn two_machines_and_junk_make_no_storm() {
         steps += 1;
         assert!(steps < 1_000, "it does not end");
     }
-    // And it all works as before.
+    // The connection still works.
     let options = mcp_sansio::CallOptions::new();
     pair.client.call_method("ping", &(), options, pair.now, &mut pair.client_out).unwrap();
     assert_eq!(pair.settle().len(), 1);
 }
 
-/// Proves L-STDIO-01, L-STDIO-03. Pain 55: whatever is passed on, a frame is one line.
+/// Proves L-STDIO-01, L-STDIO-03. Pain 55: a frame is one line, also with relayed content.
 #[test]
 fn every_message_is_one_line() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);
@@ -344,8 +344,8 @@ fn every_message_is_one_line() {
     );
 }
 
-/// Proves L-BATCH-13, L-BATCH-14, L-BATCH-04, L-BATCH-03 for a server, L-AMB-39, L-ERR-03,
-/// L-ERR-04, L-BATCH-01, L-BATCH-06, L-BATCH-07. Pain 52 in part.
+/// Proves L-BATCH-13, L-BATCH-14, L-BATCH-04, L-BATCH-03 for a server, L-AMB-39, L-ERR-03, L-ERR-04, L-BATCH-01,
+/// L-BATCH-06, L-BATCH-07. Pain 52 in part.
 #[test]
 fn a_batch_is_one_offence_where_there_are_none() {
     let batch = b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},{\"jsonrpc\":\"2.0\",\"method\":\"x\"},{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}]\n";
@@ -391,7 +391,7 @@ fn a_batch_is_one_offence_where_there_are_none() {
     assert!(output.ends_with("[{\"jsonrpc\":\"2.0\",\"id\":9,\"error\":{\"code\":-32600,\"message\":\"initialize must not be in a batch\"}}]\n"));
 }
 
-/// Proves L-BATCH-09: an array of responses settles each call by itself.
+/// Proves L-BATCH-09: an array of responses ends each call by itself.
 #[test]
 fn a_batch_of_answers_ends_each_call() {
     let mut side = ClientSide::ready(Revision::V2025_03_26);

@@ -1,4 +1,4 @@
-//! Our JSON against serde_json: the same acceptance, the same values, the same text.
+//! The JSON parser of this crate against serde_json: the same acceptance, the same values, the same text.
 
 use mcp_sansio::json::{Envelope, JsonErrorKind, Member, Raw};
 use mcp_sansio_proptests::oracles::json::{
@@ -8,7 +8,7 @@ use mcp_sansio_proptests::oracles::json::{
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// Any JSON value, with strings that need escapes and numbers at the edges.
+/// Generates any JSON value, with strings that need escapes and numbers at the limits.
 fn value() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
         "[ -~]{0,12}",
@@ -33,7 +33,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// JSON text that something may have happened to.
+/// Generates JSON text, possibly damaged.
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let text = (value(), any::<bool>()).prop_map(|(value, pretty)| {
         let text =
@@ -58,7 +58,7 @@ fn damaged() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Text of an object with members of an envelope, in any order, repeated and oddly written.
+/// Generates the text of an object with envelope members, in any order, repeated and oddly written.
 fn envelope() -> impl Strategy<Value = String> {
     let key = prop::sample::select(vec![
         "\"jsonrpc\"",
@@ -92,7 +92,7 @@ fn envelope() -> impl Strategy<Value = String> {
     object(nested)
 }
 
-/// How many cases to try: `PROPTEST_CASES`, or enough for a quick answer.
+/// Returns the number of cases: `PROPTEST_CASES`, or enough for a short run.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(1_000)
 }

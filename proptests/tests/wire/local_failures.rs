@@ -1,4 +1,4 @@
-//! What fails on this side stays on this side: none of it is an error on the wire.
+//! Local failures stay local: none of them is an error on the wire.
 
 use mcp_sansio::capability::Capability;
 use mcp_sansio::error::{CancelError, NotAllowed};
@@ -10,7 +10,7 @@ fn request(method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":9,"method":"{method}","params":{params}}}"#)
 }
 
-/// Proves L-ERR-39: a timeout is an outcome here and a cancellation there.
+/// Proves L-ERR-39: a timeout is an outcome on this side and a cancellation at the peer.
 #[test]
 fn a_timeout_is_no_error_on_the_wire() {
     let mut side = ClientSide::ready(Revision::V2025_11_25);
@@ -30,7 +30,7 @@ fn a_timeout_is_no_error_on_the_wire() {
     );
 }
 
-/// Proves L-ERR-39: the end of a connection, a cancellation, a call that was never possible.
+/// Proves L-ERR-39: the end of a connection, a cancellation, and a call that is not allowed.
 #[test]
 fn what_fails_on_this_side_stays_on_this_side() {
     // A capability that the server has not declared.
@@ -44,14 +44,14 @@ fn what_fails_on_this_side_stays_on_this_side() {
     let missing = NotAllowed::Capability(Capability::Tools);
     assert_eq!(call, Err(CallError::NotAllowed(missing)));
     assert_eq!(side.sent(), [""; 0]);
-    // The peer cancelled, and the answer comes too late.
+    // The peer has cancelled, and the response comes too late.
     let id = side.request(&request("roots/list", "{}"));
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#;
     assert!(matches!(side.receive(cancel), Some(ClientEvent::Cancelled(c)) if c.id == id));
     let answer = payload::result("roots/list");
     let answered = side.client.respond(id, &answer, &mut side.out);
     assert_eq!(answered, Err(RespondError::Cancelled));
-    // The connection ends under a call and a request.
+    // The connection ends with an open call and an open request.
     let call = side.call("ping");
     let id = side.request(&request("roots/list", "{}"));
     assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#]);
@@ -66,7 +66,7 @@ fn what_fails_on_this_side_stays_on_this_side() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Proves L-ERR-39 for what is made before the session: it waits, and nothing is refused on the wire.
+/// Proves L-ERR-39 for calls before the session: they wait, and no error is sent.
 #[test]
 fn a_call_before_the_session_is_no_error_on_the_wire() {
     let mut side = ClientSide::with(config::bare_client());

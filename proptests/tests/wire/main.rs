@@ -1,4 +1,4 @@
-//! Bytes, frames and messages: what is taken for one, and the answer to what is none.
+//! Bytes, frames and messages: recognition of messages, and responses to anything else.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 

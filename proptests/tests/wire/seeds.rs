@@ -1,5 +1,5 @@
-//! What other documents say of MCP, and what a machine makes of it: each message that is shown in them
-//! and is not MCP has one reaction, and so has what MCP says instead.
+//! Messages in other documents about MCP. Each shown message that is not MCP has one reaction, and so has its correct
+//! counterpart.
 
 use std::collections::BTreeSet;
 
@@ -14,16 +14,16 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, shared};
 
-/// What is said to a machine and by its application, and what comes of it.
+/// The cases: inputs, actions of the application, and results.
 ///
-/// A case begins with its ID and what the machine is. `<` is what it hears; `call`, `tell`, `answer`,
-/// `fail` and `report` are what its application does. `=` says what comes of that, `>` what is sent.
+/// A case begins with its ID and the initial state. `<` is a received message; `call`, `tell`, `answer`, `fail` and
+/// `report` are actions of the application. `=` is the resulting event, `>` is a sent message.
 const GUIDE: &str = include_str!("seeds/guide.txt");
 
-/// Proves SEED2-01, SEED2-02, SEED2-03, SEED2-04, SEED2-05, SEED2-06, SEED2-07, SEED2-08, SEED2-09,
-/// SEED2-10, SEED2-11, SEED2-12, SEED2-13, SEED2-14, SEED2-15, SEED2-16, SEED2-17, SEED2-18,
-/// SEED2-19, SEED2-20, SEED2-21, SEED2-22, SEED2-23, SEED2-24, SEED2-25, SEED2-26, SEED2-27,
-/// SEED2-28, SEED2-29, SEED2-30, SEED2-31: at least one case each, all in a table.
+/// Proves SEED2-01, SEED2-02, SEED2-03, SEED2-04, SEED2-05, SEED2-06, SEED2-07, SEED2-08, SEED2-09, SEED2-10,
+/// SEED2-11, SEED2-12, SEED2-13, SEED2-14, SEED2-15, SEED2-16, SEED2-17, SEED2-18, SEED2-19, SEED2-20, SEED2-21,
+/// SEED2-22, SEED2-23, SEED2-24, SEED2-25, SEED2-26, SEED2-27, SEED2-28, SEED2-29, SEED2-30, SEED2-31: at least one
+/// case each, all in a table.
 #[test]
 fn what_a_guide_shows_works_or_has_its_reaction() {
     let mut proven = BTreeSet::new();
@@ -45,8 +45,7 @@ fn what_a_guide_shows_works_or_has_its_reaction() {
     assert!(all.iter().eq(proven), "every disagreement has a case");
 }
 
-/// Proves SEED2-27: of the codes that JSON-RPC leaves to a server, MCP has given
-/// a meaning to two, and to three more in 2026-07-28.
+/// Proves SEED2-27: of the codes that JSON-RPC reserves for servers, MCP defines two, and three more in 2026-07-28.
 #[test]
 fn only_these_codes_of_servers_mean_something() {
     let meant: Vec<i64> =
@@ -54,7 +53,7 @@ fn only_these_codes_of_servers_mean_something() {
     assert_eq!(meant, [-32042, -32022, -32021, -32020, -32002]);
 }
 
-/// Proves SEED2-17: what is not an object never leaves.
+/// Proves SEED2-17: a value that is not an object is never sent.
 #[test]
 fn an_experimental_capability_is_an_object() {
     for (value, is_object) in [("true", false), ("{}", true)] {
@@ -69,8 +68,8 @@ fn an_experimental_capability_is_an_object() {
     }
 }
 
-/// Table T7 of the requirements: an embedded resource is shown with a title, which no revision has, and
-/// 2024-11-05 once without the size of a resource, which it has. Both are as good as MCP.
+/// Table T7 of the requirements: the documents show an embedded resource with a title, which no revision has, and
+/// 2024-11-05 without the size of a resource, which it has. Both are accepted.
 #[test]
 fn what_another_document_adds_or_leaves_out_is_tolerated() {
     let results = [
@@ -101,7 +100,7 @@ fn what_another_document_adds_or_leaves_out_is_tolerated() {
     assert_eq!(sizes, [Some(7), None]);
 }
 
-/// The messages that the documents show, as they stand there: none of them brings a machine down.
+/// None of the messages that the documents show breaks a client or a server.
 #[test]
 fn every_message_of_every_document_is_survived() {
     let Some(directory) = shared("seeds") else { return };
@@ -122,10 +121,10 @@ fn every_message_of_every_document_is_survived() {
     assert!(0 < count, "there are no messages in any of them");
 }
 
-/// Each message has it, and nothing else.
+/// Every message contains this text, and no other object does.
 const MARK: &str = "\"jsonrpc\"";
 
-/// The messages and batches of a document, each on one line.
+/// Returns the messages and batches of a document, each on one line.
 fn examples(text: &str) -> Vec<String> {
     let mut examples = Vec::new();
     let mut rest = text;
@@ -140,7 +139,7 @@ fn examples(text: &str) -> Vec<String> {
     examples
 }
 
-/// How long the JSON value is that a text begins with, by its brackets.
+/// Returns the length of the JSON value at the beginning of a text, by its brackets.
 fn value_length(text: &str) -> usize {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     for (at, character) in text.char_indices() {
@@ -159,7 +158,7 @@ fn value_length(text: &str) -> usize {
     panic!("the value does not end: {text}");
 }
 
-/// Either role hears it in the middle of a session, with calls in flight, and the session goes on.
+/// Either role receives the message in a session with calls in flight, and the session continues.
 fn survives(example: &str, revision: Revision) {
     const PING: &str = r#"{"jsonrpc":"2.0","id":"still there?","method":"ping"}"#;
     const ANSWER: &str = r#"{"jsonrpc":"2.0","id":"still there?","result":{}}"#;
@@ -181,15 +180,14 @@ fn survives(example: &str, revision: Revision) {
     }
 }
 
-/// Either role, with the request that is to be answered.
+/// Either role, with the request to respond to.
 enum Actor {
     Client(ClientSide, Option<IncomingId>),
     Server(ServerSide, Option<IncomingId>),
 }
 
 impl Actor {
-    /// In the middle of a session unless it is `fresh` or `connecting`. One that is `bare` offers
-    /// nothing.
+    /// Creates an actor in a session, unless `start` contains `fresh` or `connecting`. A `bare` one declares nothing.
     fn at(start: &str) -> Self {
         let bare = || config::bare_server();
         let first = Revision::V2024_11_05;
@@ -237,7 +235,7 @@ impl Actor {
 
 macro_rules! act {
     ($name:ident, $Side:ident.$role:ident, $describe:ident) => {
-        /// Does something to this side. Gives what comes of it, and what was sent.
+        /// Performs an action on this side. Returns the events and the sent messages.
         fn $name(side: &mut $Side, last: &mut Option<IncomingId>, act: &str) -> Vec<String> {
             let (now, role, out) = (side.now, &mut side.$role, &mut side.out);
             let (verb, rest) = act.split_once(' ').unwrap();
@@ -331,7 +329,7 @@ fn describe_to_client(event: &ClientEvent<'_>, last: &mut Option<IncomingId>) ->
     }
 }
 
-/// The typed helpers tell what is MCP.
+/// Classifies a notification with the typed helpers.
 fn describe_notification(notification: &Notification<'_>) -> String {
     let known = [
         (notification.is::<method::Log>(), "log"),

@@ -1,4 +1,4 @@
-//! Transports with a stream per request: what goes where, and what it means if a stream breaks.
+//! Transports with a stream per request: the routes of messages, and the effect of a broken stream.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config};
 
-/// An outbox for each stream. A stream that breaks takes with it what was on it.
+/// An outbox for each stream. A broken stream loses its content.
 #[derive(Default)]
 struct Streams(BTreeMap<String, Outbox>);
 
@@ -36,7 +36,7 @@ impl Streams {
         self.0.remove(&name(route)).expect("there is such a stream");
     }
 
-    /// What was sent since the last time, by stream.
+    /// Returns the messages since the last call, by stream.
     fn sent(&mut self) -> Vec<(String, String)> {
         let mut sent = Vec::new();
         for (name, outbox) in &mut self.0 {
@@ -59,8 +59,8 @@ const NEXT_CALL: &str = r#"{"jsonrpc":"2.0","id":3,"method":"x/own"}"#;
 const NEXT_CANCELLED: &str =
     r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#;
 
-/// Proves L-HTTP-01 for a client: the call goes on, and its answer may come another way. It is
-/// cancelled by saying so.
+/// Proves L-HTTP-01 for a client: the call stays open, its response may arrive on another stream, and only an
+/// explicit cancellation cancels it.
 #[test]
 fn a_broken_stream_does_not_end_a_call() {
     let mut side = ClientSide::ready(Revision::V2025_11_25);
@@ -91,7 +91,7 @@ fn a_broken_stream_does_not_end_a_call() {
     assert_eq!(streams.sent(), [on(&route, NEXT_CANCELLED)]);
 }
 
-/// Proves L-HTTP-01 for a server: the request goes on until the client says otherwise.
+/// Proves L-HTTP-01 for a server: the request stays open until the client cancels it.
 #[test]
 fn a_broken_stream_does_not_cancel_a_request() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
@@ -106,7 +106,7 @@ fn a_broken_stream_does_not_cancel_a_request() {
     assert_eq!(side.server.phase(), Phase::Ready);
     side.server.respond(request, &(), &mut streams).unwrap();
     assert_eq!(streams.sent(), [on(&name(route), r#"{"jsonrpc":"2.0","id":2,"result":{}}"#)]);
-    // Saying so cancels it, on whatever stream.
+    // A notification on any stream cancels it.
     let request = side.request(CALL);
     let received = Received::from(side.now).route(Route::Connection);
     let event = side.server.receive(CANCELLED, received, &mut streams).map(ServerEvent::into_owned);
@@ -115,7 +115,7 @@ fn a_broken_stream_does_not_cancel_a_request() {
     assert_eq!((answered, streams.sent()), (Err(RespondError::Cancelled), vec![]));
 }
 
-/// Proves L-RACE-34 for those who send: what belongs to a request is on its stream.
+/// Proves L-RACE-34 for senders: messages related to a request are on its stream.
 #[test]
 fn what_is_about_a_request_is_tagged_with_it() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
@@ -146,7 +146,7 @@ fn what_is_about_a_request_is_tagged_with_it() {
     }
 }
 
-/// Both configured so that their next calls have the same id.
+/// Returns a pair whose next calls have the same id.
 fn crossing() -> Pair {
     let mut server: ServerConfig = config::server();
     server.connection.first_call_id = 2;
@@ -163,8 +163,8 @@ fn request(seen: &[Seen]) -> IncomingId {
     }
 }
 
-/// Proves L-RACE-13, L-JSONRPC-22: two requests with one id cross, and each gets the answer that was
-/// meant for it, whichever moves first and whoever answers first.
+/// Proves L-RACE-13, L-JSONRPC-22: two requests with one id cross, and each gets its own response, in any order of
+/// delivery and of responses.
 #[test]
 fn requests_of_one_id_cross() {
     for order in 0..8_u8 {

@@ -5,16 +5,16 @@ use mcp_sansio::http::Headers;
 
 use super::{Challenge, challenges};
 
-/// Longer fields are parsed, but not compared, because the oracle is slow.
+/// The maximum length of compared fields. Longer fields are only parsed, because the oracle is slow.
 const MOST_COMPARED: usize = 1024;
 
 /// Parses the fields of a response, and compares the challenges if the grammar allows every field.
 ///
-/// The parser recovers from what the grammar does not allow, and how is its own choice. It must not panic.
+/// On invalid fields, the parser may recover in any way, but it must not panic.
 ///
 /// # Panics
 ///
-/// If the two differ.
+/// Panics if the challenges differ.
 pub fn check(fields: &[&[u8]]) {
     let named: Vec<(&str, &[u8])> =
         fields.iter().map(|field| ("WWW-Authenticate", *field)).collect();
@@ -26,7 +26,7 @@ pub fn check(fields: &[&[u8]]) {
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
             .collect();
         for (name, value) in &params {
-            // Of parameters with one name the first one counts, however the name is written.
+            // Of several parameters with the same name, in any case, the first one counts.
             let first = params.iter().find(|(other, _)| other == name).map(|(_, value)| value);
             for name in [name.clone(), name.to_ascii_uppercase()] {
                 assert_eq!(challenge.param(&name), first.map(String::as_str), "{name}={value}");
@@ -40,8 +40,8 @@ pub fn check(fields: &[&[u8]]) {
     }
 }
 
-/// The challenges, if each field is a list of its own. A parser may read one field without those before it, so a
-/// quoted string or a list of parameters that goes on in the next field is not compared.
+/// Returns the challenges, if each field is a list of its own. The parser may read each field separately, so a quoted
+/// string or a parameter list that continues in the next field is not compared.
 fn expected(fields: &[&[u8]]) -> Option<Vec<Challenge>> {
     if MOST_COMPARED < fields.concat().len() {
         return None;
@@ -56,8 +56,9 @@ fn expected(fields: &[&[u8]]) -> Option<Vec<Challenge>> {
     joined
 }
 
-/// The field as `Headers::combined` gives it: the grammar allows the control characters U+0080 to U+009F as `obs-text`,
-/// and `combined` replaces each with a space, because its text is shown to people. Those of ASCII are not allowed anyway.
+/// Returns the field as `Headers::combined` does: the grammar allows the control characters U+0080 to U+009F as
+/// `obs-text`, and `combined` replaces each with a space, because its text is displayed to people. The ASCII ones are
+/// not allowed anyway.
 fn readable(field: &[u8]) -> Option<String> {
     let is_replaced = |char: char| char.is_control() && !char.is_ascii();
     Some(str::from_utf8(field).ok()?.replace(is_replaced, " "))

@@ -1,4 +1,4 @@
-//! Writes values of `WWW-Authenticate` that the grammar allows, in every form that it allows.
+//! Generates valid values of `WWW-Authenticate`, in every form that the grammar allows.
 
 use mcp_sansio::testing::Choices;
 
@@ -24,7 +24,7 @@ const VALUES: [&str; 12] = [
     ",",
 ];
 
-/// The fields of a response, and the challenges that they say.
+/// Returns the fields of a response, and the challenges that they contain.
 pub fn written(choices: &mut Choices) -> (Vec<String>, Vec<Challenge>) {
     let (mut fields, mut challenges) = (vec![String::new()], Vec::new());
     for number in 0..choices.below(5) {
@@ -86,7 +86,7 @@ fn write(choices: &mut Choices, challenge: &Challenge, to: &mut String) {
     }
 }
 
-/// A token if it can be one, else or by chance a quoted string, with more escapes than are needed.
+/// Writes a value as a token if possible and chosen, otherwise as a quoted string with superfluous escapes.
 fn write_value(choices: &mut Choices, value: &str, to: &mut String) {
     let is_token = |next: char| next.is_ascii_alphanumeric() || "_-.".contains(next);
     if !value.is_empty() && value.chars().all(is_token) && choices.one_in(2) {
@@ -103,7 +103,7 @@ fn write_value(choices: &mut Choices, value: &str, to: &mut String) {
     to.push('"');
 }
 
-/// Commas with white space: so many at least, and now and then more, which are empty elements.
+/// Returns at least `least` commas with white space. Additional ones form empty elements.
 fn commas(choices: &mut Choices, least: u64) -> String {
     let more = if choices.one_in(4) { choices.below(3) } else { 0 };
     (0..least + more)

@@ -1,4 +1,4 @@
-//! Handlers that need something of the client before they can answer.
+//! Handlers that require input from the client before they can respond.
 
 use std::io::{BufRead, BufReader, Lines, PipeReader, PipeWriter, Write, pipe};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use mcp_sansio::model::{CallToolResult, InputRequired, ListChanged};
 use mcp_sansio::{Phase, RespondError, RevisionSet, Server, ServerConfig};
 use mcp_sansio_std::{Exchange, Handler, serve};
 
-/// A session with a client that can be asked for its roots.
+/// A session with a client that declares roots.
 struct Session {
     thread: JoinHandle<std::io::Result<()>>,
     said: Lines<BufReader<PipeReader>>,
@@ -41,7 +41,7 @@ impl Session {
         self.said.next().unwrap().unwrap()
     }
 
-    /// Nothing more is said to the server. Gives what it still says until it ends.
+    /// Ends the server's input, and returns the lines that the server still writes.
     fn end(mut self) -> Vec<String> {
         self.input = None;
         let rest = self.said.map(Result::unwrap).collect();
@@ -58,14 +58,14 @@ fn text(text: &str) -> String {
     )
 }
 
-/// What it needs is there when its handler runs again: that the first run is over is no news to the second one.
+/// A handler that runs again with its input does not see the cancellation that ended its first run.
 #[test]
 fn who_asks_for_input_is_not_cancelled_by_that() {
     let tells_whether_cancelled = |exchange: &Exchange<Server>| {
         let cancelled = exchange.wait_cancelled(Duration::from_millis(100));
         exchange.respond(&CallToolResult::text(format!("{cancelled}")))
     };
-    // At once, before the first run has returned.
+    // The handler runs again at once, before the first run has returned.
     let first_is_over = Arc::new(AtomicBool::new(false));
     let is_over = Arc::clone(&first_is_over);
     let mut session = Session::open(move |exchange: &Exchange<Server>| {
@@ -80,7 +80,7 @@ fn who_asks_for_input_is_not_cancelled_by_that() {
     assert_eq!(session.hear(), text("false"));
     assert_eq!(session.end(), [""; 0]);
     assert!(first_is_over.load(Ordering::Relaxed));
-    // When the client has answered.
+    // The handler runs again when the client has responded.
     let mut session = Session::open(move |exchange: &Exchange<Server>| {
         if exchange.request().inputs.is_some() {
             return tells_whether_cancelled(exchange);
@@ -94,12 +94,12 @@ fn who_asks_for_input_is_not_cancelled_by_that() {
     assert_eq!(session.end(), [""; 0]);
 }
 
-/// Nobody can be asked any more when the input has ended, and the request is answered all the same.
+/// After the end of the input, `require_input` fails, and the request still gets a response.
 #[test]
 fn who_cannot_ask_any_more_has_not_answered() {
     let mut session = Session::open(|exchange: &Exchange<Server>| {
         let need = InputRequired::new().roots("where");
-        // Until the server knows that its input has ended.
+        // Waits until the server has seen the end of its input.
         while exchange.handle().phase() == Phase::Ready {
             thread::sleep(Duration::from_millis(1));
         }

@@ -1,4 +1,4 @@
-//! Servers that are child processes, good and bad.
+//! Servers in child processes, well-behaved and not.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ fn client_config() -> ClientConfig {
     config
 }
 
-/// A server in the shell: it answers `initialize` and then does something else.
+/// Creates a server in the shell, which responds to `initialize` and then runs the given commands.
 fn shell(rest: &str) -> Command {
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}"#;
     let mut command = Command::new("sh");
@@ -29,7 +29,7 @@ fn config() -> ClientConfig {
     config
 }
 
-/// Little, for servers that are going to use it up.
+/// Short timeouts, for servers that use them up.
 fn impatient() -> ConnectionOptions {
     let mut options = ProcessOptions::default();
     options.exit = Duration::from_millis(200);
@@ -37,10 +37,10 @@ fn impatient() -> ConnectionOptions {
     ConnectionOptions::new().process(options)
 }
 
-/// More than a server needs that is going to end by itself, however busy the machine is.
+/// A grace period that suffices for a server that ends by itself, even on a busy machine.
 fn patient() -> ConnectionOptions {
     let mut options = ProcessOptions::default();
-    // Not so much as would overflow a clock, and more.
+    // Too large to be added to an `Instant`.
     options.exit = Duration::MAX;
     options.terminate = Duration::from_secs(60);
     ConnectionOptions::new().process(options)
@@ -50,7 +50,7 @@ fn spawn(command: Command) -> Result<Connection, OpenError> {
     spawn_with(config(), &impatient(), command, RefuseAll::new())
 }
 
-/// Proves L-LIFE-30, M-STDIO-08: a server that ends when its input does is left in peace.
+/// Proves L-LIFE-30, M-STDIO-08: a server that ends with its input is not killed.
 #[test]
 fn a_server_that_goes_by_itself_is_not_killed() {
     let command = shell("cat > /dev/null; exit 7");
@@ -59,8 +59,7 @@ fn a_server_that_goes_by_itself_is_not_killed() {
     assert_eq!(status.code(), Some(7));
 }
 
-/// Pain 83: one that ignores the end of its input is asked to terminate, then killed.
-/// Proves M-STDIO-08.
+/// Pain 83: a server that ignores the end of its input is asked to terminate, then killed. Proves M-STDIO-08.
 #[test]
 fn a_server_that_does_not_go_is_made_to() {
     use std::os::unix::process::ExitStatusExt;
@@ -75,8 +74,7 @@ fn a_server_that_does_not_go_is_made_to() {
     }
 }
 
-/// What the server started goes with it: `npx` and `uvx` put a process in between, which can end
-/// first.
+/// The child processes of a server end with it: `npx` and `uvx` put a process in between, which can end first.
 #[test]
 fn the_children_of_a_server_go_too() {
     let directory = std::env::temp_dir().join(format!("mcp-sansio-{}", std::process::id()));
@@ -100,14 +98,14 @@ fn the_children_of_a_server_go_too() {
             } else {
                 drop(connection);
             }
-            // It may take a moment until somebody has reaped it.
+            // The reaping of the process may take a moment.
             soon(|| (!is_running(&grandchild)).then_some(()));
         }
     }
     std::fs::remove_dir_all(directory).unwrap();
 }
 
-/// A server that refuses is told to end like any other, and has time to clean up.
+/// A server that rejects the handshake is ended like any other, and has time to clean up.
 #[test]
 fn a_failed_handshake_ends_the_server_gently() {
     let file = std::env::temp_dir().join(format!("mcp-sansio-clean-{}", std::process::id()));
@@ -122,7 +120,7 @@ fn a_failed_handshake_ends_the_server_gently() {
     std::fs::remove_file(file).unwrap();
 }
 
-/// Waits until there is something.
+/// Polls `look` until it returns a value.
 fn soon<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
@@ -134,7 +132,7 @@ fn soon<T>(mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Whether a process exists and is more than an entry that nobody has reaped.
+/// Whether a process exists and is not a zombie.
 fn is_running(pid: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = status.rsplit(") ").next().and_then(|rest| rest.chars().next());
@@ -156,7 +154,7 @@ fn a_server_that_dies_at_once_says_how() {
     assert_eq!(error.to_string(), "the server ended before it answered (exit status: 3)");
 }
 
-/// Pain 41: one that prints garbage, or nothing, costs the handshake timeout and no more.
+/// Pain 41: a server that prints garbage, or nothing, costs the handshake timeout and no more.
 #[test]
 fn a_server_that_never_answers_times_out() {
     for script in ["while read line; do echo garbage; done", "exec sleep 60"] {
@@ -195,7 +193,7 @@ fn refusals_are_told_in_words() {
     }
 }
 
-/// A server that floods its standard error does not hold up the session.
+/// A server that floods its standard error does not block the session.
 #[test]
 fn standard_error_is_not_ours_to_read() {
     let mut command = shell(

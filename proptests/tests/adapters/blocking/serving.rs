@@ -1,4 +1,4 @@
-//! A server and a client on pipes, in one process.
+//! A server and a client on pipes in one process.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write, pipe};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -26,13 +26,13 @@ fn client_config() -> ClientConfig {
     config
 }
 
-/// Longer than anything takes here, however busy the machine is: a test that waits this long has
+/// A timeout longer than any operation of these tests takes, even on a busy machine: a test that reaches it has
 /// failed.
 const A_LONG_TIME: Duration = Duration::from_secs(120);
 
-/// A handler with tools for every kind of trouble.
+/// A handler with tools for each kind of failure.
 struct Tools {
-    /// Told when a tool begins to wait, and of cancellations.
+    /// Receives a line when a tool begins to wait, and on cancellations.
     log: Mutex<Sender<String>>,
 }
 
@@ -103,14 +103,14 @@ fn config() -> ServerConfig {
     config
 }
 
-/// A server on its own thread, and what its handler says.
+/// A server on its own thread, and the log of its handler.
 struct Running {
     log: Receiver<String>,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Running {
-    /// What the handler says next.
+    /// Returns the next line of the handler's log.
     fn said(&self) -> String {
         self.log.recv_timeout(A_LONG_TIME).unwrap()
     }
@@ -170,7 +170,7 @@ fn a_thousand_calls_from_eight_threads() {
     running.join().unwrap();
 }
 
-/// Reading goes on while a handler runs: other calls are served, and a cancellation arrives.
+/// Reading continues while a handler runs: other calls are served, and a cancellation arrives.
 #[test]
 fn a_handler_that_waits_delays_nobody_and_hears_of_its_cancellation() {
     let (running, connection) = connect(RefuseAll::new());
@@ -197,7 +197,7 @@ fn progress_arrives_before_the_result() {
     assert_eq!((seen, text(&reply)), (vec![1.0, 2.0, 3.0], "done".to_string()));
 }
 
-/// Pain 15: a handler that panics or forgets is answered for, and the next call works.
+/// Pain 15: a request whose handler panics or drops the exchange gets an error response, and the next call works.
 #[test]
 fn a_handler_that_fails_is_answered_for() {
     let (_running, connection) = connect(RefuseAll::new());
@@ -209,7 +209,7 @@ fn a_handler_that_fails_is_answered_for() {
     assert_eq!(text(&call(&connection, "progress").unwrap()), "done");
 }
 
-/// Pain 7: a tool asks the client while the client waits for the tool.
+/// Pain 7: a tool calls the client while the client waits for the tool.
 #[test]
 fn a_tool_can_ask_the_client() {
     let said = json!({
@@ -228,7 +228,7 @@ fn a_call_that_takes_too_long_times_out_on_both_sides() {
     let (running, connection) = connect(RefuseAll::new());
     let options = CallOptions::new().idle(Timeout::After(Duration::from_millis(50)));
     let params = CallToolParams::new("wait");
-    // On a busy machine the call can time out before it has left.
+    // On a busy machine the call can time out before it is sent.
     while running.log.try_recv().is_err() {
         let failure = connection.handle().call::<method::CallTool>(&params, options).wait();
         let Err(CallFailure::TimedOut(expiry)) = failure else { panic!("{failure:?}") };
@@ -237,7 +237,7 @@ fn a_call_that_takes_too_long_times_out_on_both_sides() {
     assert_eq!(running.said(), "cancelled true");
 }
 
-/// Pain 12: a server that dies ends every call, and the connection.
+/// Pain 12: a server that dies ends every call and the connection.
 #[test]
 fn a_server_that_dies_ends_every_call() {
     let (to_client, from_server) = pipe().map(|(reader, writer)| (writer, reader)).unwrap();
@@ -271,7 +271,7 @@ fn a_server_that_dies_ends_every_call() {
     assert!(matches!(call(&connection, "any"), Err(CallFailure::CallError(_))));
 }
 
-/// `printf '…' | server` gets its answers, and the server ends.
+/// `printf '…' | server` gets its responses, and the server ends.
 #[test]
 fn a_server_whose_input_ends_answers_what_it_has() {
     let (mut running, mut from_server, mut to_server) = start(config());
@@ -291,7 +291,7 @@ fn a_server_whose_input_ends_answers_what_it_has() {
     assert_eq!(running.said(), "closed EndOfInput");
 }
 
-/// A handler that will not end is told at the deadline, and the server ends all the same.
+/// A handler that does not end is cancelled at the drain deadline, and the server ends all the same.
 #[test]
 fn a_stuck_handler_cannot_keep_a_server_alive() {
     let mut config = config();
@@ -311,7 +311,7 @@ fn a_stuck_handler_cannot_keep_a_server_alive() {
     assert_eq!(said, ["cancelled true", "closed DrainDeadline"]);
 }
 
-/// Pain 1 and 4: a client that stops reading holds up neither reading nor deadlines.
+/// Pain 1 and 4: a client that stops reading blocks neither reading nor deadlines.
 #[test]
 fn a_stuck_write_holds_up_nothing_but_itself() {
     let (mut running, mut from_server, mut to_server) = start(config());
@@ -327,7 +327,7 @@ fn a_stuck_write_holds_up_nothing_but_itself() {
     let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}});
     send(&mut to_server, initialize.to_string());
-    // More than any pipe holds, so the writing thread is stuck from here on.
+    // This text exceeds the capacity of any pipe, so the writing thread blocks from here on.
     let large = "x".repeat(1 << 20);
     send(&mut to_server, call(1, "echo", &large));
     send(&mut to_server, call(2, "wait", ""));
@@ -336,7 +336,7 @@ fn a_stuck_write_holds_up_nothing_but_itself() {
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}});
     send(&mut to_server, cancel.to_string());
     assert_eq!(running.said(), "cancelled true");
-    // What is not begun while nobody reads waits, as far as `Limits::connection_bytes` go.
+    // Requests that have not started wait while the client does not read, up to `Limits::connection_bytes`.
     for id in 3..20 {
         send(&mut to_server, call(id, "echo", &large));
     }
@@ -349,7 +349,7 @@ fn a_stuck_write_holds_up_nothing_but_itself() {
     running.join().unwrap();
 }
 
-/// Pain 88: a client that stops reading for ever does not keep the server for ever.
+/// Pain 88: a client that stops reading forever does not keep the server alive forever.
 #[test]
 fn a_client_that_never_reads_is_left_in_the_end() {
     let mut config = config();
@@ -367,7 +367,7 @@ fn a_client_that_never_reads_is_left_in_the_end() {
     assert!(started.elapsed() < A_LONG_TIME);
 }
 
-/// More requests than threads: the ones that wait can be cancelled and never run.
+/// With more requests than threads, the waiting requests can be cancelled and never run.
 #[test]
 fn a_request_that_waits_for_a_thread_can_be_cancelled() {
     let (running, connection) = connect(RefuseAll::new());
@@ -382,7 +382,7 @@ fn a_request_that_waits_for_a_thread_can_be_cancelled() {
     let waiting = start("wait");
     let after = start("progress");
     waiting.cancel(Some("never mind"));
-    // A ping goes to the machine, not to a handler, so it proves that the cancellation is through.
+    // The connection itself responds to a ping, so the response proves that the cancellation has arrived.
     connection.handle().call_method("ping", &(), CallOptions::new()).wait().unwrap();
     drop(running_calls);
     assert_eq!(text(&after.wait().unwrap()), "done");
@@ -392,7 +392,7 @@ fn a_request_that_waits_for_a_thread_can_be_cancelled() {
     assert!(running.log.try_recv().is_err(), "the one that waited never ran");
 }
 
-/// Pain 84: dropping anything in any order neither hangs nor panics.
+/// Pain 84: dropping any handle in any order neither hangs nor panics.
 #[test]
 fn everything_can_be_dropped_at_any_time() {
     let (mut running, connection) = connect(RefuseAll::new());

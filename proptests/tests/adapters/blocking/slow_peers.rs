@@ -1,4 +1,4 @@
-//! Peers that read slowly, stop reading, or break off: nothing that was done is lost without a word.
+//! Peers that read slowly, stop reading, or disconnect: no finished work is lost silently.
 
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe};
 use std::net::{TcpListener, TcpStream};
@@ -24,7 +24,7 @@ fn client_config() -> ClientConfig {
     config
 }
 
-/// Longer than anything takes here, however busy the machine is.
+/// A timeout longer than any operation of these tests takes, even on a busy machine.
 const A_LONG_TIME: Duration = Duration::from_secs(120);
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
@@ -37,7 +37,7 @@ fn config() -> ServerConfig {
     config
 }
 
-/// A server on its own thread.
+/// Starts a server on its own thread.
 fn start(
     config: ServerConfig,
     handler: impl Handler<Server>,
@@ -56,7 +56,7 @@ fn calls(range: std::ops::Range<u32>) -> String {
     range.map(|id| call(id) + "\n").collect()
 }
 
-/// The requests that were answered with a result, and those that were refused.
+/// Returns the ids of the requests that got a result, and of those that got an error.
 fn answers(output: &str) -> (Vec<u64>, Vec<u64>) {
     let messages = output.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let (refused, done): (Vec<_>, Vec<_>) =
@@ -70,8 +70,7 @@ fn answers(output: &str) -> (Vec<u64>, Vec<u64>) {
     (ids(done), ids(refused))
 }
 
-/// Handlers wait for room: what they have done arrives at a client that reads late, and the server
-/// serves on.
+/// Responses wait for room: they arrive at a client that reads late, and the server continues to serve.
 #[test]
 fn answers_wait_for_a_client_that_reads_late() {
     let mut config = config();
@@ -81,7 +80,7 @@ fn answers_wait_for_a_client_that_reads_late() {
     let (server, from_server, mut to_server) = start(config, answer);
     let input = format!("{INITIALIZE}\n{}", calls(1..301));
     to_server.write_all(input.as_bytes()).unwrap();
-    // Everything that fits is in the pipe and in the outbox by now, or will be.
+    // Fills the pipe and the outbox; the rest waits for room.
     thread::sleep(Duration::from_millis(200));
     let mut lines = BufReader::new(from_server).lines();
     let mut output: String = lines.by_ref().take(301).map(|line| line.unwrap() + "\n").collect();
@@ -93,7 +92,8 @@ fn answers_wait_for_a_client_that_reads_late() {
     server.join().unwrap().unwrap();
 }
 
-/// A handler that forgets is answered for as soon as there is room, and nothing waits for that.
+/// A request whose handler drops the exchange is rejected as soon as there is room, and no thread waits for that
+/// room.
 #[test]
 fn refusals_wait_for_a_client_that_reads_late() {
     let mut config = config();
@@ -110,7 +110,7 @@ fn refusals_wait_for_a_client_that_reads_late() {
     server.join().unwrap().unwrap();
 }
 
-/// `… | server | less`: what is written goes on being written while somebody reads, however slowly.
+/// `… | server | less`: writing continues as long as the client reads, however slowly.
 #[test]
 fn a_consumer_that_is_slow_gets_everything() {
     let mut config = config();
@@ -134,7 +134,8 @@ fn a_consumer_that_is_slow_gets_everything() {
     server.join().unwrap().unwrap();
 }
 
-/// A tool that asks the client and is cancelled meanwhile hears of it, and so does the client's user.
+/// If the request of a tool is cancelled, the tool's own call to the client is cancelled, at the tool and at the
+/// client.
 #[test]
 fn cancelling_a_request_cancels_what_it_asks() {
     struct Asks(Mutex<Sender<CallFailure>>);
@@ -174,7 +175,7 @@ fn cancelling_a_request_cancels_what_it_asks() {
     server.join().unwrap().unwrap();
 }
 
-/// Closing waits for what is in flight and for what is written, on any transport.
+/// Closing waits for open calls and for unwritten messages, on any transport.
 #[test]
 fn closing_loses_nothing() {
     struct Slow(Mutex<Sender<String>>);
@@ -201,7 +202,7 @@ fn closing_loses_nothing() {
     server.join().unwrap().unwrap();
 }
 
-/// Everything that the server says before the end is told before closing returns.
+/// All events that the server sends before the end are delivered before `close` returns.
 #[test]
 fn events_are_told_before_the_end() {
     const LINES: usize = 500;
@@ -234,7 +235,7 @@ fn events_are_told_before_the_end() {
     server.join().unwrap().unwrap();
 }
 
-/// A socket is told that nothing more comes, so that both sides end.
+/// Closing shuts the socket down for writing, so that both sides end.
 #[test]
 fn closing_reaches_the_other_side_of_a_socket() {
     let listener = TcpListener::bind("localhost:0").unwrap();
@@ -255,7 +256,7 @@ fn closing_reaches_the_other_side_of_a_socket() {
     server.join().unwrap().unwrap();
 }
 
-/// A stream of the application's that panics, or fails, ends the connection and says so.
+/// A stream of the application that panics or fails ends the connection with an error.
 #[test]
 fn a_stream_that_breaks_ends_the_connection() {
     struct Panics;
@@ -276,7 +277,7 @@ fn a_stream_that_breaks_ends_the_connection() {
     assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
 }
 
-/// Streams that somebody has set to not block are waited for.
+/// Streams in non-blocking mode (`WouldBlock`) are polled again.
 #[test]
 fn streams_that_do_not_block_are_waited_for() {
     struct Sometimes<S>(S, bool);

@@ -1,4 +1,4 @@
-//! Calls that become tasks of the other side.
+//! Calls that become tasks of the peer.
 
 use std::io::pipe;
 use std::sync::Mutex;
@@ -21,7 +21,7 @@ use mcp_sansio_std::{
 
 const ERAS: [RevisionSet; 2] = [RevisionSet::LEGACY, RevisionSet::MODERN];
 
-/// Makes a task of every call, and hands out the work.
+/// A handler that makes every call a task, and sends its handle to the test.
 struct Jobs(Mutex<Sender<TaskHandle>>);
 
 impl Handler<Server> for Jobs {
@@ -36,7 +36,7 @@ impl Handler<Server> for Jobs {
     }
 }
 
-/// A client of a server with these tasks, and the work that comes to it.
+/// Connects a client to a server with these tasks, and returns the task handles that the server creates.
 fn connect(revisions: RevisionSet, tasks: &SharedTasks) -> (Connection, Receiver<TaskHandle>) {
     let mut of_server = ServerConfig::new("server", "1");
     of_server.capabilities.tools = Some(ListChanged::default());
@@ -80,7 +80,7 @@ fn a_task_is_taken_up_on_another_connection() {
         let (connection, jobs) = connect(era, &tasks);
         let lost = call(&connection);
         let job = jobs.recv().unwrap();
-        // What the server says comes in order, so that the client has heard of the task after this.
+        // Messages of the server arrive in order, so the client knows of the task after this response.
         let params = PageParams::default();
         let handle = connection.handle();
         assert!(handle.call::<method::ListTools>(&params, CallOptions::new()).wait().is_ok());
@@ -101,7 +101,7 @@ fn a_task_can_be_cancelled_and_waited_for() {
         let (connection, jobs) = connect(era, &tasks);
         let call = call(&connection);
         let job = jobs.recv().unwrap();
-        // The answer that it has become a task may be on its way.
+        // The response that creates the task may still be in flight.
         while let Err(error) = call.cancel_task() {
             assert_eq!(error, CallError::NotATask);
             thread::yield_now();

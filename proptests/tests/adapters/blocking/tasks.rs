@@ -1,4 +1,4 @@
-//! Tasks, and connections that come and go.
+//! Tasks that outlive connections.
 
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -22,15 +22,16 @@ use mcp_sansio_std::{
 };
 use serde_json::{Value, json};
 
-/// Longer than anything takes here, however busy the machine is: a test that waits this long has failed.
+/// A timeout longer than any operation of these tests takes, even on a busy machine: a test that reaches it has
+/// failed.
 const A_LONG_TIME: Duration = Duration::from_secs(120);
 
-/// A handler with tools for every kind of work.
+/// A handler with tools for each kind of work.
 #[derive(Clone)]
 struct Tools {
-    /// Told how the work goes.
+    /// Receives lines about the progress of the work.
     log: Arc<Mutex<Sender<String>>>,
-    /// Work that has been handed out.
+    /// Receives the handles of the tasks that were created.
     handles: Arc<Mutex<Sender<TaskHandle>>>,
 }
 
@@ -98,7 +99,7 @@ fn server_config() -> ServerConfig {
     config
 }
 
-/// A server, and those who talk to it.
+/// A server, from which any number of connections can be opened.
 struct Host {
     tasks: SharedTasks,
     tools: Tools,
@@ -122,17 +123,17 @@ impl Host {
         Self { tasks: SharedTasks::new(config), tools, log, handles }
     }
 
-    /// What the handler says next.
+    /// Returns the next line of the handler's log.
     fn said(&self) -> String {
         self.log.recv_timeout(A_LONG_TIME).unwrap()
     }
 
-    /// The next work that has been handed out.
+    /// Returns the handle of the next task.
     fn handle(&self) -> TaskHandle {
         self.handles.recv_timeout(A_LONG_TIME).unwrap()
     }
 
-    /// A client that has said nothing yet.
+    /// Connects a client that has not sent a message yet.
     fn connect_as(&self, tasks: SharedTasks) -> Peer {
         let config = server_config();
         let (from_client, to_server) = pipe().unwrap();
@@ -150,7 +151,7 @@ impl Host {
         Peer::new(from_server, to_server)
     }
 
-    /// The same with so much room for what has not been written.
+    /// Connects a client with an outbox of this size on the server.
     fn connect_with_room(&self, bytes: usize) -> (PipeReader, PipeWriter) {
         let mut config = server_config();
         config.connection.limits.outbox_bytes = bytes;
@@ -173,7 +174,7 @@ impl Host {
         self.connect_as(self.tasks.clone())
     }
 
-    /// A client with a session.
+    /// Connects a client and initializes a session.
     fn session(&self) -> Peer {
         let mut peer = self.connect();
         peer.initialize();
@@ -181,13 +182,13 @@ impl Host {
     }
 }
 
-/// The other side, by hand.
+/// A client or server that reads and writes raw messages.
 struct Peer {
     lines: Receiver<Value>,
     writer: PipeWriter,
     is_in_session: bool,
     next_id: u32,
-    /// What came while something else was waited for.
+    /// Messages that were received while another message was awaited.
     aside: Vec<Value>,
 }
 
@@ -220,7 +221,7 @@ impl Peer {
         writeln!(self.writer, "{message}").unwrap();
     }
 
-    /// Sends a request and gives its id.
+    /// Sends a request and returns its id.
     fn request(&mut self, method: &str, mut params: Value) -> Value {
         let id = json!(self.next_id);
         self.next_id += 1;
@@ -241,12 +242,12 @@ impl Peer {
         self.lines.recv_timeout(A_LONG_TIME).unwrap()
     }
 
-    /// The next message of this method.
+    /// Returns the next message with this method.
     fn next_of(&mut self, method: &str) -> Value {
         self.next_that(|message| message["method"] == method)
     }
 
-    /// The answer to a request.
+    /// Returns the response to a request.
     fn answer(&mut self, id: &Value) -> Value {
         self.next_that(|message| message["id"] == *id && message["method"].is_null())
     }
@@ -269,7 +270,7 @@ impl Peer {
         self.answer(&id)
     }
 
-    /// Calls a tool that becomes a task. Gives the id of that.
+    /// Calls a tool that becomes a task, and returns the task id.
     fn begin(&mut self, tool: &str) -> Value {
         self.begin_with(json!({"name": tool}))
     }
@@ -321,7 +322,7 @@ fn whoever_waits_for_a_result_is_answered_when_it_is_there() {
     let mut peer = host.session();
     let task = peer.begin("work");
     let (first, second) = (peer.result(&task), peer.result(&task));
-    // What is asked afterwards is answered before.
+    // Later requests get their responses earlier.
     assert_eq!(peer.get(&task)["status"], "working");
     host.handle().complete(&CallToolResult::text("done")).unwrap();
     for waiter in [first, second] {
@@ -429,7 +430,7 @@ fn a_task_outlives_the_connection_it_was_begun_on() {
     assert_eq!(alone.get(&task)["result"]["content"][0]["text"], "done");
 }
 
-/// What a task asked for on a connection that has gone is asked again where its result is asked for.
+/// A request of a task on a connection that has ended is sent again on the connection that requests the result.
 #[test]
 fn a_question_moves_to_the_connection_that_waits() {
     let host = Host::new();
@@ -446,7 +447,7 @@ fn a_question_moves_to_the_connection_that_waits() {
     assert_eq!(text, said.to_string());
 }
 
-/// A connection that cancels tells another one, which waits.
+/// A cancellation on one connection ends the wait for the result on another one.
 #[test]
 fn what_happens_on_one_connection_is_told_on_others() {
     let host = Host::new();
@@ -458,7 +459,7 @@ fn what_happens_on_one_connection_is_told_on_others() {
     other.ask("tasks/cancel", json!({"taskId": task}));
     assert_eq!(one.answer(&waiter)["error"]["code"], -32603);
     drop(work);
-    // Crosswise and at the same time.
+    // Both connections cancel the tasks of each other at the same time.
     let tasks: Vec<_> = (0..50).map(|_| (one.begin("wait"), other.begin("wait"))).collect();
     let waiters: Vec<_> =
         tasks.iter().map(|(ones, others)| (one.result(ones), other.result(others))).collect();
@@ -480,19 +481,19 @@ fn a_task_whose_time_is_over_is_forgotten_and_its_work_stops() {
     let waiter = peer.result(&task);
     assert_eq!(peer.answer(&waiter)["error"]["code"], -32602);
     assert_eq!(host.said(), "cancelled true, then Err(Unknown)");
-    // The same if the work does not look at the time,
+    // The same holds if the work does not wait on the task,
     let task = peer.begin("brief work");
     let waiter = peer.result(&task);
     assert_eq!(peer.answer(&waiter)["error"]["code"], -32602);
     assert!(host.handle().is_cancelled());
-    // and if there is no connection that does.
+    // and if no connection is open.
     let mut peer = host.session();
     peer.begin("brief");
     drop(peer);
     assert_eq!(host.said(), "cancelled true, then Err(Unknown)");
 }
 
-/// 64 handlers run at a time; those whose requests have become tasks do not count.
+/// At most 64 handlers run at a time; handlers whose requests have become tasks do not count.
 #[test]
 fn handlers_that_work_on_tasks_keep_no_others_waiting() {
     let host = Host::new();
@@ -546,7 +547,7 @@ fn a_subscription_hears_of_tasks() {
     assert_eq!(peer.next_of("notifications/tasks")["params"]["status"], "completed");
 }
 
-/// What the program does with the tasks is heard by the work and by those who wait.
+/// If the application cancels a task through `SharedTasks`, the work and the waiting requests are notified.
 #[test]
 fn the_program_can_look_at_the_tasks_and_end_them() {
     let host = Host::new();
@@ -562,7 +563,7 @@ fn the_program_can_look_at_the_tasks_and_end_them() {
     assert_eq!(peer.answer(&waiter)["error"]["code"], -32603);
 }
 
-/// A client may take its time with what a server wants of it.
+/// A client can respond to a request of the server with a task.
 #[test]
 fn a_client_has_tasks_too() {
     let mut config = ClientConfig::new("c", "1");
@@ -599,7 +600,7 @@ fn a_client_has_tasks_too() {
     drop(connection);
 }
 
-/// What is asked about tasks is answered also by a connection whose peer reads late.
+/// Requests about tasks get responses although the peer reads late.
 #[test]
 fn answers_about_tasks_wait_for_room() {
     let host = Host::new();
@@ -608,7 +609,7 @@ fn answers_about_tasks_wait_for_room() {
     let mut first = host.connect();
     let task = first.begin("work");
     host.handle().complete(&CallToolResult::text("x".repeat(1_000))).unwrap();
-    // More than the pipe and the outbox hold together.
+    // More responses than the pipe and the outbox hold together.
     let ids: Vec<_> =
         (0..200).map(|_| asking.request("tasks/get", json!({"taskId": task}))).collect();
     let mut peer = Peer::new(from_server, asking.writer);
@@ -617,7 +618,7 @@ fn answers_about_tasks_wait_for_room() {
     }
 }
 
-/// A result that will never fit keeps nobody waiting, neither for itself nor for anything else.
+/// A result that can never fit into the outbox is replaced by an error, and blocks no other response.
 #[test]
 fn a_result_that_is_too_large_is_refused() {
     let host = Host::new();
@@ -652,8 +653,8 @@ fn there_is_no_task_where_there_are_none() {
     assert_eq!(answer["result"]["isError"], true);
 }
 
-/// That the time of a task is over is noticed by any connection that shares it, also by one that had nothing
-/// to wait for when the task was begun, and for code that awaits.
+/// Any connection that shares a task notices the end of its time to live. This includes a connection without a
+/// deadline of its own when the task was created. The future `cancelled` resolves, too.
 #[test]
 fn connections_look_at_the_time_for_each_other() {
     let host = Host::new();
@@ -664,7 +665,7 @@ fn connections_look_at_the_time_for_each_other() {
     drop(brief);
     let (sender, noticed) = channel();
     thread::spawn(move || {
-        // As a task of a runtime does, which does not look at the time itself.
+        // Awaits like a task of an async runtime, without checking the time itself.
         mcp_sansio_std::Waiting::new(task.cancelled()).wait();
         sender.send(()).unwrap();
     });

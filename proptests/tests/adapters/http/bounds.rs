@@ -1,4 +1,4 @@
-//! What all clients of an endpoint together can make it keep.
+//! The limit on the bytes that all clients of an endpoint together make it hold.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -15,14 +15,14 @@ use tokio::net::TcpStream;
 use crate::http::kit::{Served, let_pass, server_config, soon};
 use crate::http::raw::{Raw, legacy, listen, modern, modern_body, modern_fields, post, request};
 
-/// A request without the end of its body.
+/// Returns a request without the end of its body.
 fn unfinished(bytes: usize) -> String {
     let body = modern_body(1, "echo", &"x".repeat(bytes));
     let whole = post(&modern_fields("echo"), &body);
     whole[..whole.len() - 10].to_owned()
 }
 
-/// Waits until the endpoint keeps so much.
+/// Waits until the endpoint holds this many bytes.
 async fn keeps(served: &Served, is_it: impl Fn(usize) -> bool) {
     let kept = async {
         while !is_it(served.endpoint.kept_bytes()) {
@@ -32,8 +32,8 @@ async fn keeps(served: &Served, is_it: impl Fn(usize) -> bool) {
     soon(kept).await;
 }
 
-/// Bodies that do not end count as far as they have come. When there is no room a request is refused and told when to
-/// come again; those that are there go on, and what has ended makes room.
+/// Unfinished bodies count with the bytes received so far. Without room a request is refused with `Retry-After`; open
+/// requests continue, and finished requests release their room.
 #[tokio::test]
 async fn bodies_have_so_many_bytes_together() {
     let mut options = EndpointOptions::new();
@@ -52,7 +52,7 @@ async fn bodies_have_so_many_bytes_together() {
     assert_eq!((answer.status(), answer.field("retry-after")), ("503", Some("1")));
     let error = r#"{"jsonrpc":"2.0","error":{"code":-32603,"message":"the server keeps too many bytes (EndpointOptions::bytes)"}}"#;
     assert_eq!(answer.body, error);
-    // One that is short is served meanwhile, and so are those that were there before.
+    // A short request is served meanwhile, and so are the earlier requests.
     let mut short = Raw::connect(served.address).await;
     short.send(modern(3, "echo", "hello")).await;
     assert_eq!(short.answer().await.status(), "200");
@@ -68,7 +68,7 @@ async fn bodies_have_so_many_bytes_together() {
     keeps(&served, |bytes| bytes == 0).await;
 }
 
-/// A request counts until it is answered, and its answer until it has been sent.
+/// A request counts until it has a response, and its response until it has been sent.
 #[tokio::test]
 async fn requests_and_answers_count_until_they_are_over() {
     let mut served = Served::new().await;
@@ -79,7 +79,7 @@ async fn requests_and_answers_count_until_they_are_over() {
     served.script.gate.add_permits(1);
     assert_eq!(raw.answer().await.status(), "200");
     keeps(&served, |bytes| bytes == 0).await;
-    // More than the sockets take, and nobody reads it.
+    // The response exceeds the socket buffers, and the client does not read it.
     let mut unread = Raw::connect(served.address).await;
     unread.send(modern(2, "echo", &"x".repeat(4_000_000))).await;
     keeps(&served, |bytes| 4_000_000 < bytes && bytes < 12_000_000).await;
@@ -87,7 +87,7 @@ async fn requests_and_answers_count_until_they_are_over() {
     keeps(&served, |bytes| bytes == 0).await;
 }
 
-/// A client that sends a byte now and then is not waited for for ever.
+/// A client that sends a byte now and then is disconnected at the deadline.
 #[tokio::test]
 async fn a_body_has_so_much_time() {
     let served = Served::new().await;
@@ -106,7 +106,7 @@ async fn a_body_has_so_much_time() {
     keeps(&served, |bytes| bytes == 0).await;
 }
 
-/// At the bound of open connections the next one waits until another has ended.
+/// At the limit of open connections, the next one waits until another has ended.
 #[tokio::test]
 async fn there_are_so_many_connections_at_a_time() {
     let mut options = EndpointOptions::new();
@@ -127,7 +127,7 @@ async fn there_are_so_many_connections_at_a_time() {
     assert_eq!(third.answer().await.status(), "200");
 }
 
-/// Whether nothing has come although everybody else had time to work.
+/// Whether no bytes have arrived although all other tasks had time to run.
 async fn is_silent(raw: &Raw) -> bool {
     for _ in 0..100 {
         tokio::task::yield_now().await;
@@ -137,8 +137,8 @@ async fn is_silent(raw: &Raw) -> bool {
     poll_fn(|context| Poll::Ready(peeked.as_mut().poll(context).is_pending())).await
 }
 
-/// HTTP/2 keeps a connection open for as long as both sides like. One that is used for nothing is ended, and one with
-/// a request that takes long is not.
+/// HTTP/2 keeps a connection open without a time limit. An idle connection is closed; a connection with a slow
+/// request is not.
 #[tokio::test]
 async fn an_idle_connection_of_http2_ends() {
     let mut served = Served::new().await;
@@ -165,8 +165,8 @@ async fn an_idle_connection_of_http2_ends() {
     _ = soon(connection).await.unwrap();
 }
 
-/// What a session keeps although its client has gone counts until it is over: here a request that goes on, and its
-/// client could come back for the answer.
+/// The data that a session keeps after its client has disconnected counts until it is released. Here the request
+/// continues, and the client could resume its response.
 #[tokio::test]
 async fn what_sessions_keep_counts() {
     let mut options = EndpointOptions::new();
@@ -223,7 +223,7 @@ async fn unread_events_of_an_open_stream_count() {
     keeps(&served, |bytes| bytes == 0).await;
 }
 
-/// Unread events of a subscription without a session count as well, and those of a session that ends count no more.
+/// Unread events of a modern subscription count as well; unread events of a session that ends no longer count.
 #[tokio::test]
 async fn unread_events_count_until_their_connection_ends() {
     let served = Served::new().await;

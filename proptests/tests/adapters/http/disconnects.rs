@@ -1,4 +1,4 @@
-//! Clients that go away.
+//! Clients that disconnect.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::http::raw::{Raw, http2, legacy, listen, modern, request, text_of};
 #[tokio::test]
 async fn without_a_session_to_go_is_to_cancel() {
     let mut served = Served::new().await;
-    // Before the head.
+    // The client disconnects before the head of the response.
     let mut raw = Raw::connect(served.address).await;
     raw.send(modern(1, "wait", "1")).await;
     assert_eq!(served.log.next().await, "waiting 1");
     drop(raw);
     assert_eq!(served.log.next().await, "cancelled 1");
-    // While it streams.
+    // The client disconnects while the response streams.
     let mut options = EndpointOptions::new();
     options.http.stream_after = Some(Duration::ZERO);
     let mut streaming = Served::with(server_config(), options, Duration::ZERO).await;
@@ -59,7 +59,8 @@ async fn in_a_session_to_go_is_not_to_cancel() {
         let mut raw = Raw::connect(served.address).await;
         raw.send(legacy(&session, 1, "gate", version)).await;
         assert_eq!(served.log.next().await, format!("at the gate {version}"));
-        // It is over once the server has seen the end, which nobody can tell; but never with a cancellation.
+        // The exchange ends once the server has seen the end of the stream, at an unknown time, but never with a
+        // cancellation.
         raw.stream.shutdown().await.unwrap();
         assert!(raw.is_over().await);
         served.script.gate.add_permits(1);
@@ -71,7 +72,7 @@ async fn in_a_session_to_go_is_not_to_cancel() {
     assert_eq!(served.endpoint.sessions(), 3);
 }
 
-/// A client goes while its event stream is open, and asks for another one.
+/// A client disconnects while its event stream is open, and requests another one.
 ///
 /// Proves H-HTTP-157, H-HTTP-159
 #[tokio::test]
@@ -86,7 +87,7 @@ async fn an_event_stream_can_be_asked_for_again() {
     assert_eq!(second.answer().await.status(), "409");
     drop(first);
     loop {
-        // Until the server has seen that the first one has gone.
+        // Repeats until the server has seen the end of the first stream.
         second.send(listen(&session, "")).await;
         let head = second.head().await;
         if head.starts_with("HTTP/1.1 200 ") {
@@ -124,7 +125,7 @@ async fn a_session_ends_with_everything_in_it() {
     assert_eq!(served.endpoint.sessions(), 0);
 }
 
-/// Clients that connect, ask for something slow and vanish.
+/// Clients that connect, send a slow request and disconnect.
 #[tokio::test]
 async fn a_storm_of_disconnects_leaves_nothing() {
     const CLIENTS: usize = 500;
@@ -146,7 +147,7 @@ async fn a_storm_of_disconnects_leaves_nothing() {
     assert_eq!(text_of(&raw.answer().await.json()), "afterwards");
 }
 
-/// A stream of HTTP/2 that is reset is a client that has gone, and the others of its connection are still there.
+/// A reset HTTP/2 stream is a client that has disconnected; the other streams of its connection stay open.
 ///
 /// Proves H-HTTP-118
 #[tokio::test]
@@ -168,7 +169,7 @@ async fn to_reset_a_stream_is_to_cancel() {
     served.is_quiet().await;
 }
 
-/// What is said while nobody listens is said once somebody comes back, to the one who came last.
+/// Messages that are sent while no client reads are delivered when a client resumes; the latest resumption gets them.
 ///
 /// Proves H-HR-08, H-HR-09
 #[tokio::test]
@@ -184,7 +185,7 @@ async fn a_stream_goes_on_where_it_broke_off() {
     let id = primed.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
     assert_eq!(served.log.next().await, "at the gate 1");
     let resume = listen(&session, &format!("Last-Event-ID: {id}\r\n"));
-    // The first one is half dead when the second one comes, and that one goes as well.
+    // The first connection is half dead when the second one resumes, and the second one is dropped as well.
     let mut second = Raw::connect(served.address).await;
     second.send(&resume).await;
     second.head().await;
@@ -193,7 +194,7 @@ async fn a_stream_goes_on_where_it_broke_off() {
     served.script.gate.add_permits(1);
     assert_eq!(served.log.next().await, "through 1");
     for _ in 0..2 {
-        // As often as it likes, as long as it says that it has not seen it.
+        // A client can resume any number of times with the same event id.
         let mut third = Raw::connect(served.address).await;
         third.send(&resume).await;
         assert!(third.head().await.starts_with("HTTP/1.1 200 "));
@@ -204,7 +205,7 @@ async fn a_stream_goes_on_where_it_broke_off() {
     assert!(served.log.is_silent());
 }
 
-/// What belongs to somebody else does not exist.
+/// A session of another principal is reported as missing.
 ///
 /// Proves H-HTTP-174
 #[tokio::test]

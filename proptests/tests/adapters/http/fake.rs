@@ -1,4 +1,4 @@
-//! A server that says what it is told to, byte by byte.
+//! A server whose responses the test writes byte by byte.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -13,7 +13,7 @@ pub(crate) struct Fake {
     pub(crate) address: SocketAddr,
 }
 
-/// A request that has come, on a connection that carries no other one.
+/// A received request; its connection carries no other request.
 pub(crate) struct Asked {
     pub(crate) head: String,
     pub(crate) body: String,
@@ -33,14 +33,14 @@ impl Asked {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// Answers with this status and these header fields.
+    /// Responds with this status and these header fields.
     pub(crate) async fn answer(mut self, status: &str, fields: &str, body: &str) {
         let length = body.len();
         let head = format!("HTTP/1.1 {status}\r\nConnection: close\r\n{fields}");
         self.raw.send(format!("{head}Content-Length: {length}\r\n\r\n{body}")).await;
     }
 
-    /// Answers the request of JSON-RPC.
+    /// Responds to the JSON-RPC request with a result.
     pub(crate) async fn result(self, fields: &str, result: Value) {
         let body = json!({"jsonrpc": "2.0", "id": self.json()["id"], "result": result});
         let fields = format!("Content-Type: application/json\r\n{fields}");
@@ -75,7 +75,7 @@ impl Fake {
         format!("http://{}/mcp", self.address)
     }
 
-    /// The next request.
+    /// Returns the next request.
     pub(crate) async fn next(&self) -> Asked {
         let (stream, _) = soon(self.listener.accept()).await.unwrap();
         let mut raw = Raw::of(stream);
@@ -85,7 +85,7 @@ impl Fake {
         Asked { head, body, raw }
     }
 
-    /// Says what it is to a client of 2026-07-28.
+    /// Responds to the `server/discover` request of a client of 2026-07-28.
     pub(crate) async fn discover(&self) {
         let asked = self.next().await;
         assert_eq!(asked.field("mcp-method"), Some("server/discover"));
@@ -97,7 +97,7 @@ impl Fake {
         asked.result("", result).await;
     }
 
-    /// Opens a session, and says that there is no event stream.
+    /// Opens a session, and refuses its event stream.
     pub(crate) async fn open(&self, session: &str) {
         let asked = self.next().await;
         assert_eq!(asked.json()["method"], "initialize");

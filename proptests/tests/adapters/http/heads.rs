@@ -1,4 +1,4 @@
-//! What goes over the wire of HTTP/1.1, to the byte, and what does over HTTP/2.
+//! The exact bytes on the wire of HTTP/1.1, and the same messages over HTTP/2.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::http::raw::{
     Raw, http2, legacy, listen, modern, modern_body, modern_fields, post, request, text_of,
 };
 
-/// Both eras on one endpoint, and on one connection.
+/// Both eras on one endpoint and on one connection.
 ///
 /// Proves H-HTTP-26, H-HTTP-161, H-HTTP-162
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn what_is_refused_has_a_status() {
     assert_eq!((served.endpoint.sessions(), served.endpoint.open_requests()), (0, 0));
 }
 
-/// Whether the body of this was not read, so that the connection cannot go on.
+/// Whether the body of this request was not read, so that the connection cannot be used again.
 fn raw_is_unusable(request: &str) -> bool {
     request.starts_with("P")
 }
@@ -111,7 +111,7 @@ async fn what_is_too_long_is_not_read() {
     let whole = post(&modern_fields("note"), &long);
     let (head, _) = whole.split_once("\r\n\r\n").unwrap();
     let mut raw = Raw::connect(served.address).await;
-    // Not a byte of the body.
+    // Sends the head without any byte of the body.
     raw.send(format!("{head}\r\n\r\n")).await;
     assert_eq!(raw.answer().await.status(), "413");
     let head = head.rsplit_once("Content-Length").unwrap().0;
@@ -120,7 +120,7 @@ async fn what_is_too_long_is_not_read() {
     for part in [&long[..600], &long[600..1100]] {
         raw.send(format!("{:x}\r\n{part}\r\n", part.len())).await;
     }
-    // It is refused as soon as it is too long, before its end.
+    // A body that is too long is refused before its end.
     assert_eq!(raw.answer().await.status(), "413");
     let mut raw = Raw::connect(served.address).await;
     let short = modern_body(1, "note", "short");
@@ -175,7 +175,7 @@ async fn there_are_only_so_many_header_fields() {
     }
 }
 
-/// Those who take their time for a head are not waited for, whether they have said anything or not.
+/// A client that does not finish its head in time is disconnected, whether it has sent any bytes or not.
 #[tokio::test(start_paused = true)]
 async fn a_head_has_to_come_in_time() {
     let served = Served::new().await;
@@ -189,7 +189,7 @@ async fn a_head_has_to_come_in_time() {
     }
 }
 
-/// Nor is anybody who stops in the middle of a body.
+/// A client that stops in the middle of a body is disconnected as well.
 #[tokio::test(start_paused = true)]
 async fn a_body_has_to_go_on() {
     let mut served = Served::new().await;
@@ -202,7 +202,7 @@ async fn a_body_has_to_go_on() {
     let mut raw = Raw::connect(served.address).await;
     raw.send(begun).await;
     for byte in rest.bytes() {
-        // Not all of it takes longer than it may.
+        // Neither a pause nor the whole body exceeds its time limit.
         tokio::time::sleep(Duration::from_secs(20)).await;
         raw.send([byte]).await;
     }
@@ -211,7 +211,7 @@ async fn a_body_has_to_go_on() {
     assert!(served.log.is_silent());
 }
 
-/// What is no HTTP is the end of its own connection.
+/// Bytes that are not HTTP end only their own connection.
 #[tokio::test]
 async fn what_is_no_http_harms_nobody() {
     let mut served = Served::new().await;
@@ -233,7 +233,7 @@ async fn what_is_no_http_harms_nobody() {
     ];
     for case in cases {
         let mut raw = Raw::connect(served.address).await;
-        // It may be refused before everything has been sent.
+        // The server may refuse the case before it has been sent completely.
         _ = soon(raw.stream.write_all(case.as_bytes())).await;
         _ = raw.stream.shutdown().await;
         raw.count().await;
@@ -257,7 +257,7 @@ async fn both_eras_over_one_connection_of_http2() {
         let body = soon(body.collect()).await.unwrap().to_bytes();
         (parts, serde_json::from_slice::<Value>(&body).unwrap_or_default())
     };
-    // One that waits does not hold up the others.
+    // A request that waits does not block the others.
     let waiting = send(modern(1, "gate", "first"));
     let others = async {
         let (head, message) = send(modern(2, "echo", "modern")).await;

@@ -1,4 +1,4 @@
-//! Tokens that are JSON Web Tokens.
+//! Access tokens that are JSON Web Tokens.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -34,7 +34,7 @@ fn key(number: u8) -> SigningKey {
     SigningKey::from_slice(&[number; 32]).unwrap()
 }
 
-/// The public half as a JSON Web Key.
+/// Returns the public key as a JSON Web Key.
 fn jwk(number: u8, id: &str) -> Value {
     let point = key(number).verifying_key().to_sec1_point(false);
     let (x, y) = (base64url(point.x().unwrap()), base64url(point.y().unwrap()));
@@ -75,7 +75,7 @@ async fn verified(token: &str) -> Verification {
     JwtVerifier::new(&keys(&[jwk(1, "one"), jwk(2, "two")])).unwrap().verify(token).await
 }
 
-/// Proves A-RS-04, A-RS-05, A-RS-06, A-RS-07: what a token says gets into its claims.
+/// Proves A-RS-04, A-RS-05, A-RS-06, A-RS-07: the payload of a token becomes its claims.
 #[tokio::test]
 async fn a_signed_token_is_read() {
     let token = signed(1, &header("one"), &payload());
@@ -88,7 +88,7 @@ async fn a_signed_token_is_read() {
     assert_eq!(claims.audience, ["https://mcp.example/mcp"]);
     assert_eq!(claims.expires_at, Some(Instant::from_millis(1_000_500)));
     assert_eq!(claims.not_before, Some(Instant::from_millis(10_000)));
-    // As other servers write it.
+    // The payload in the form of other servers.
     let other = json!({ "iss": "i", "sub": "s", "aud": ["a", "b"], "scp": ["x", "y"], "azp": "d", "exp": 1e30 });
     let Verification::Valid(claims) =
         verified(&signed(2, &json!({ "alg": "ES256" }), &other)).await
@@ -103,7 +103,7 @@ async fn a_signed_token_is_read() {
     assert_eq!(claims.expires_at, Some(Instant::from_nanos(u64::MAX)));
 }
 
-/// Proves A-CHAL-01, A-RS-07: what is forged, or is for something else, is refused.
+/// Proves A-CHAL-01, A-RS-07: a forged token, or a token for another purpose, is refused.
 #[tokio::test]
 async fn what_is_not_signed_by_the_issuer_is_refused() {
     let good = signed(1, &header("one"), &payload());
@@ -114,7 +114,7 @@ async fn what_is_not_signed_by_the_issuer_is_refused() {
     richer["scope"] = json!("admin");
     let mut nobody = payload();
     nobody.as_object_mut().unwrap().remove("sub");
-    // Whoever shows it would have to show the key as well.
+    // A client that presents a bound token would have to present the key as well.
     let mut bound = payload();
     bound["cnf"] = json!({ "jkt": "x" });
     let with = |name: &str, value: Value| {
@@ -129,11 +129,11 @@ async fn what_is_not_signed_by_the_issuer_is_refused() {
         format!("{}.{}.", parts[0], parts[1]),
         format!("{}.{}.{}", parts[0], text(&richer), parts[2]),
         format!("{}.{}.", text(&json!({ "alg": "none" })), parts[1]),
-        // The right key of another one, and a key that is not there.
+        // The right key under the id of another key, and a key id that does not exist.
         signed(2, &header("one"), &payload()),
         signed(1, &header("three"), &payload()),
         signed(3, &json!({ "alg": "ES256" }), &payload()),
-        // The public key as the secret of another method.
+        // The public key as the secret of another algorithm.
         signed(1, &json!({ "alg": "HS256", "kid": "one" }), &payload()),
         with("alg", json!("ES384")),
         with("typ", json!("logout+jwt")),
@@ -152,7 +152,7 @@ async fn what_is_not_signed_by_the_issuer_is_refused() {
     assert_eq!(verifier.verify(&good).await, Verification::Invalid);
 }
 
-/// Proves A-RS-07: keys are fetched when they are needed, together, and not more often than every ten seconds.
+/// Proves A-RS-07: keys are fetched on demand, once for all waiting tokens, and at most every ten seconds.
 #[tokio::test]
 async fn keys_are_fetched_when_they_are_needed() {
     let fetches = Arc::new(AtomicUsize::new(0));
@@ -179,14 +179,15 @@ async fn keys_are_fetched_when_they_are_needed() {
     let_pass(Duration::from_secs(11)).await;
     let (first, second) = tokio::join!(is_valid(&one), is_valid(&one));
     assert_eq!((first, second, count()), (Some(true), Some(true), 2));
-    // Everybody can name keys: that fetches nothing for a while. It may be a new one, so it is not refused either.
+    // Any client can name a key id, so an unknown one fetches nothing for a while. The key may be new, so the token
+    // is not refused either.
     assert_eq!((is_valid(&two).await, count()), (None, 2));
     let_pass(Duration::from_secs(11)).await;
     assert_eq!((is_valid(&two).await, count()), (None, 3));
     assert_eq!(is_valid(&one).await, Some(true), "those that were there are kept");
     let_pass(Duration::from_secs(11)).await;
     assert_eq!((is_valid(&two).await, count()), (Some(true), 4));
-    // It has been withdrawn, which is certain once the keys have been fetched for its sake.
+    // The key has been withdrawn, which is certain only after a fetch for its id.
     assert_eq!((is_valid(&one).await, count()), (None, 4));
     let_pass(Duration::from_secs(11)).await;
     assert_eq!((is_valid(&one).await, count()), (Some(false), 5));
@@ -194,7 +195,7 @@ async fn keys_are_fetched_when_they_are_needed() {
     assert_eq!((is_valid(&two).await, count()), (Some(true), 6));
 }
 
-/// Proves A-RS-07: keys that cannot be fetched for long are not taken any more.
+/// Proves A-RS-07: keys that cannot be fetched for a long time are no longer accepted.
 #[tokio::test]
 async fn old_keys_are_not_taken_for_ever() {
     let fetches = AtomicUsize::new(0);
@@ -212,7 +213,7 @@ async fn old_keys_are_not_taken_for_ever() {
     assert_eq!(verifier.verify(&one).await, Verification::Unavailable);
 }
 
-/// Proves A-RS-07: keys of a kind that is not known do not take the others with them (RFC 7517, section 5).
+/// Proves A-RS-07: a key of an unknown kind does not invalidate the other keys (RFC 7517, section 5).
 #[tokio::test]
 async fn keys_of_other_kinds_are_left_out() {
     let others = [
@@ -227,7 +228,7 @@ async fn keys_of_other_kinds_are_left_out() {
     }
 }
 
-/// What a future gives at once.
+/// Polls a future once, and returns its output if it is ready.
 async fn at_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
     poll_fn(|context| match Pin::new(&mut *future).poll(context) {
         Poll::Ready(output) => Poll::Ready(Some(output)),
@@ -236,7 +237,7 @@ async fn at_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
     .await
 }
 
-/// Proves A-RS-07: a token that names a key which is not there delays no other token.
+/// Proves A-RS-07: a token with an unknown key id delays no other token.
 #[tokio::test]
 async fn a_slow_fetch_delays_only_those_who_need_it() {
     let fetches = AtomicUsize::new(0);
@@ -258,7 +259,7 @@ async fn a_slow_fetch_delays_only_those_who_need_it() {
     assert!(matches!(verified, Some(Verification::Valid(_))), "{verified:?}");
 }
 
-/// Proves A-RS-07: a client that goes away while keys are fetched does not end the fetch, for which others wait.
+/// Proves A-RS-07: a client that disconnects while keys are fetched does not end the fetch, on which others wait.
 #[tokio::test]
 async fn a_fetch_outlives_the_client_that_began_it() {
     let (begun, open) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));

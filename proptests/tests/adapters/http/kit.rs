@@ -1,4 +1,4 @@
-//! What the cases are made of.
+//! Shared helpers of the HTTP tests.
 
 use std::future::{Future, pending};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -23,10 +23,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// Longer than anything takes here, however busy the machine is: a test that waits this long has failed.
+/// A timeout longer than any operation of these tests takes, even on a busy machine: a test that reaches it has
+/// failed.
 pub(crate) const A_LONG_TIME: Duration = Duration::from_secs(60);
 
-/// Waits for something that has to happen.
+/// Waits for a future, which must resolve within `A_LONG_TIME`.
 pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(A_LONG_TIME, future).await.unwrap()
 }
@@ -38,26 +39,26 @@ pub(crate) async fn let_pass(time: Duration) {
     tokio::time::resume();
 }
 
-/// A server with tools that do odd things, and a log of what they do.
+/// A server with misbehaving tools, and a log of their actions.
 #[derive(Clone)]
 pub(crate) struct Script {
     log: UnboundedSender<String>,
-    /// Holds the tool `gate` up until it is opened.
+    /// The semaphore that the tool `gate` waits for.
     pub(crate) gate: Arc<Semaphore>,
-    /// Everybody who is connected.
+    /// All connections.
     pub(crate) audience: Arc<ConnectionGroup>,
 }
 
-/// What a server said, line by line.
+/// The log of a server, line by line.
 pub(crate) struct Log(UnboundedReceiver<String>);
 
 impl Log {
-    /// The next line.
+    /// Returns the next line.
     pub(crate) async fn next(&mut self) -> String {
         soon(self.0.recv()).await.unwrap()
     }
 
-    /// So many lines, sorted.
+    /// Returns this many lines, sorted.
     pub(crate) async fn sorted(&mut self, lines: usize) -> Vec<String> {
         let mut all = Vec::new();
         for _ in 0..lines {
@@ -67,7 +68,7 @@ impl Log {
         all
     }
 
-    /// Whether nothing was said that nobody has asked for.
+    /// Whether the log has no unread lines.
     pub(crate) fn is_silent(&mut self) -> bool {
         self.0.try_recv().is_err()
     }
@@ -143,7 +144,7 @@ impl Script {
         }
     }
 
-    /// Reports as many steps as it is asked to, as long as they are taken.
+    /// Sends as many progress notifications as requested, until one is not accepted.
     async fn steps(&self, exchange: &Exchange, steps: u64) -> Result<(), RespondError> {
         let mut sent = 0;
         for step in 1..=steps {
@@ -194,7 +195,7 @@ impl Script {
         }
     }
 
-    /// Asks the client for something before it answers.
+    /// Requires input from the client before it responds.
     async fn ask(&self, exchange: &Exchange, tool: &str) -> Result<(), RespondError> {
         match tool {
             "ask" => {
@@ -253,7 +254,7 @@ pub(crate) fn server_config() -> ServerConfig {
     config
 }
 
-/// A server that serves.
+/// A running server.
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     pub(crate) endpoint: Endpoint,
@@ -287,12 +288,12 @@ impl Served {
         format!("http://{}/mcp", self.address)
     }
 
-    /// Has it stop.
+    /// Stops the server.
     pub(crate) fn stop(&mut self) {
         _ = self.stop.take().unwrap().send(());
     }
 
-    /// Waits until nothing is left of requests that stand alone.
+    /// Waits until no modern request is left.
     pub(crate) async fn is_quiet(&self) {
         let quiet = async {
             while self.endpoint.open_requests() != 0 {

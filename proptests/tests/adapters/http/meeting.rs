@@ -1,4 +1,4 @@
-//! Our client and our server, through sockets.
+//! The client and the server of this crate, through sockets.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::http::kit::{A_LONG_TIME, Served, let_pass, server_config, soon};
 use crate::http::raw::text_of;
 
-/// Answers what the user is asked, and tells of what comes.
+/// A client that responds to elicitations, and sends the received messages to the test.
 struct User(UnboundedSender<String>);
 
 impl Handler<Client> for User {
@@ -106,7 +106,7 @@ async fn every_revision_is_spoken() {
         soon(async { connection.close(Duration::from_secs(30)).await }).await.unwrap();
         assert_eq!((handle.phase(), handle.counts().outbound), (Phase::Closed, 0));
         assert!(events.try_recv().is_err());
-        // It has taken leave of its session.
+        // The client has terminated its session.
         assert_eq!(served.endpoint.sessions(), 0);
     }
     assert!(served.log.is_silent());
@@ -139,7 +139,7 @@ async fn what_is_given_up_is_cancelled() {
         assert_eq!(served.log.next().await, "waiting 1");
         drop(dropped);
         assert_eq!(served.log.next().await, "cancelled 1");
-        // Longer than anything is waited for.
+        // Longer than any wait.
         let total = 10 * A_LONG_TIME;
         let options = CallOptions::new().idle(Timeout::Never).total(Timeout::After(total));
         let late = call_with(&connection, "wait", "2", options);
@@ -197,7 +197,7 @@ async fn calls_become_tasks() {
     }
 }
 
-/// The server ends the response of a call that takes long; its client comes back for the rest.
+/// The server ends the response of a slow call early; its client resumes the rest.
 ///
 /// Proves H-HR-09
 #[tokio::test]
@@ -221,7 +221,7 @@ async fn the_rest_of_a_response_can_be_had_later() {
     }
 }
 
-/// A connection that is dropped takes leave of its session all the same, and its calls are over.
+/// Dropping a connection terminates its session all the same, and ends its calls.
 #[tokio::test]
 async fn a_connection_that_is_dropped_ends_its_session() {
     let mut served = Served::new().await;
@@ -241,7 +241,7 @@ async fn a_connection_that_is_dropped_ends_its_session() {
     }
 }
 
-/// A session that the server has forgotten is opened again, and the same handle goes on.
+/// A session that the server has forgotten is opened again, and the same handle remains usable.
 #[tokio::test]
 async fn a_session_that_has_run_out_is_renewed() {
     let mut options = EndpointOptions::new();
@@ -258,7 +258,7 @@ async fn a_session_that_has_run_out_is_renewed() {
     let connecting = mcp_sansio_http::connect_with(config, http, &options, transport, User(said));
     let connection = soon(connecting).await.unwrap();
     for _ in 0..3 {
-        // A request that has not ended yet keeps the session for another time.
+        // A request that has not ended keeps the session alive for another timeout period.
         let mut times = 0;
         while served.endpoint.sessions() != 0 {
             let_pass(idle).await;

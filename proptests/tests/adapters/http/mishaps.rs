@@ -1,4 +1,4 @@
-//! What happens to a client whose server does not do what it should.
+//! Clients whose server misbehaves.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,7 +52,7 @@ fn undelivered(failure: CallFailure) -> TransportFailure<'static> {
     }
 }
 
-/// Makes a call that is treated like this, and gives what it failed with.
+/// Makes a call, responds to it with `treat`, and returns its failure.
 async fn failed(
     connection: &Connection,
     fake: &Fake,
@@ -74,7 +74,7 @@ async fn works(connection: &Connection, fake: &Fake) {
 async fn a_call_that_fails_leaves_the_others() {
     let fake = Fake::new().await;
     for connection in [modern(&fake).await, legacy(&fake).await] {
-        // It has taken the request, and may have served it.
+        // The server has received the request, and may have served it.
         let lost = failed(&connection, &fake, async |asked| drop(asked)).await;
         assert_eq!(lost.kind, TransportFailureKind::BrokenOff);
         let lost = failed(&connection, &fake, async |mut asked| asked.events().await).await;
@@ -109,7 +109,7 @@ async fn a_call_that_fails_leaves_the_others() {
         });
         assert_eq!(lost.await.kind, TransportFailureKind::NoAnswer);
         works(&connection, &fake).await;
-        // Nobody has come back for any of that, or gone elsewhere: the next one is the one after.
+        // The client has not retried any of these calls, nor followed a redirect: the next request is the next call.
         works(&connection, &fake).await;
         assert_eq!(connection.handle().counts().outbound, 0);
     }
@@ -144,7 +144,7 @@ async fn where_nobody_listens_there_is_no_connection() {
     }
 }
 
-/// Nothing that is called begins another header field.
+/// The name of a tool or resource cannot begin another header field.
 ///
 /// Proves H-HTTP-09
 #[tokio::test]
@@ -166,7 +166,7 @@ async fn what_is_called_stays_in_its_header() {
     }
 }
 
-/// Tells of each session that is opened.
+/// A handler that reports each session that is opened.
 struct Tells(UnboundedSender<String>);
 
 impl Handler<Client> for Tells {
@@ -197,7 +197,7 @@ async fn a_session_that_is_lost_is_opened_again() {
         assert_eq!(one.field("mcp-session-id"), Some("first"));
         one.answer("404 Not Found", "", "").await;
         fake.open("second").await;
-        // It is too late to be heard.
+        // This response comes too late to matter.
         two.answer("404 Not Found", "", "").await;
     };
     let (one, two, ()) = tokio::join!(soon(one), soon(two), lost);
@@ -224,7 +224,7 @@ async fn without_a_session_the_exchange_is_broken_off() {
     let mut asked = fake.next().await;
     drop(pending);
     assert!(asked.raw.is_over().await);
-    // Longer than anything is waited for.
+    // Longer than any wait.
     let total = 10 * A_LONG_TIME;
     let late = CallOptions::new().idle(Timeout::Never).total(Timeout::After(total));
     let streaming = call_with(&connection, "late", late);
@@ -234,7 +234,7 @@ async fn without_a_session_the_exchange_is_broken_off() {
     let failure = soon(streaming).await;
     assert_eq!(failure.unwrap_err(), CallFailure::TimedOut(Expiry::Total));
     assert!(asked.raw.is_over().await);
-    // No word of either.
+    // The client sends no message about either call.
     works(&connection, &fake).await;
 }
 
@@ -262,7 +262,7 @@ async fn in_a_session_the_server_is_told() {
     assert_eq!(closed.unwrap(), None);
 }
 
-/// A server that accepts everything and says nothing holds nobody up.
+/// A server that accepts all requests and never responds does not delay closing.
 #[tokio::test]
 async fn a_server_that_hangs_does_not_hold_up_the_end() {
     let fake = Fake::new().await;
@@ -276,7 +276,7 @@ async fn a_server_that_hangs_does_not_hold_up_the_end() {
         loop {
             let next = fake.next().await;
             if next.method() == "DELETE" {
-                // It is read, and never answered.
+                // The server reads the request, and never responds.
                 return next;
             }
             asked.push(next);
@@ -289,7 +289,7 @@ async fn a_server_that_hangs_does_not_hold_up_the_end() {
     drop(asked);
 }
 
-/// Nobody is there any more who could run anything.
+/// No runtime is left that could run a task.
 #[test]
 fn a_connection_outlives_its_runtime() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -308,7 +308,7 @@ fn a_connection_outlives_its_runtime() {
     drop(handle);
 }
 
-/// Header fields of the application go with everything.
+/// The header fields of the application are sent with every request.
 #[tokio::test]
 async fn what_the_application_adds_is_sent_each_time() {
     let fake = Fake::new().await;

@@ -1,4 +1,4 @@
-//! Servers and clients on real sockets: exact bytes, connections that break off, and everything through both.
+//! Servers and clients on real sockets: exact bytes, broken connections, and both sides together.
 
 mod authorized;
 mod bounds;

@@ -1,4 +1,4 @@
-//! How many requests an endpoint answers at a time, in all and of each client.
+//! The limits on concurrent requests of an endpoint, in total and of each client.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const FULL: &str = "too many requests are being answered (EndpointOptions::most_
 const FULL_FOR_CLIENT: &str =
     "too many requests of this client are being answered (EndpointOptions::open_of_client)";
 
-/// A server whose clients say who they are in `X-User`, if they do.
+/// Starts a server whose clients identify themselves in `X-User`, if they do.
 async fn serve(set: impl FnOnce(&mut EndpointOptions)) -> Served {
     let mut options = EndpointOptions::new().identify(|head| {
         let user = head.headers.get("x-user").and_then(|user| user.to_str().ok());
@@ -29,14 +29,14 @@ async fn ask(served: &Served, text: String) -> Answer {
     raw.answer().await
 }
 
-/// Sends a request and does not wait for its answer.
+/// Sends a request and does not wait for its response.
 async fn begin(served: &Served, text: String) -> Raw {
     let mut raw = Raw::connect(served.address).await;
     raw.send(text).await;
     raw
 }
 
-/// Opens a session of a user, or of nobody who is known. Gives the value of the field that names it, and the user.
+/// Opens a session of a user, or of an anonymous client. Returns the session id, followed by the field of the user.
 async fn open(served: &Served, user: u64) -> String {
     let fields = format!("X-User: {user}\r\n");
     let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
@@ -61,7 +61,7 @@ fn assert_refused(answer: &Answer, text: &str) {
     assert_eq!(answer.json(), error);
 }
 
-/// Waits until so many requests are being answered.
+/// Waits until this many requests are open.
 async fn until(served: &Served, open: usize) {
     let reached = async {
         while served.endpoint.open_requests() != open {
@@ -71,7 +71,7 @@ async fn until(served: &Served, open: usize) {
     soon(reached).await;
 }
 
-/// At the bound requests are refused wherever they belong. What ends them, and what asks for no work, is taken in.
+/// At the limit every request is refused, in any session. Terminations, and messages that need no work, are accepted.
 #[tokio::test]
 async fn requests_of_sessions_count_with_all_others() {
     let mut served = serve(|options| options.most_open = 3).await;
@@ -99,7 +99,7 @@ async fn requests_of_sessions_count_with_all_others() {
     until(&served, 0).await;
 }
 
-/// A client at its bound leaves room for others. Those that cannot be told apart are only bounded together.
+/// A client at its limit leaves room for others. Indistinguishable clients have only the total limit.
 #[tokio::test]
 async fn a_client_has_its_share_of_the_requests() {
     let mut served = serve(|options| {
@@ -129,8 +129,8 @@ async fn a_client_has_its_share_of_the_requests() {
     assert_eq!(ask(&served, legacy(&one, 9, "note", "9")).await.status(), "200");
 }
 
-/// A request counts as long as its handler goes on, also if its client has gone or its answer has been given. A handler
-/// that panics has ended.
+/// A request counts until its handler has ended, even if its client has disconnected or its response has been sent. A
+/// handler that panics has ended.
 #[tokio::test]
 async fn a_request_counts_until_its_handler_has_ended() {
     let mut served = serve(|options| options.most_open = 1).await;
@@ -138,7 +138,7 @@ async fn a_request_counts_until_its_handler_has_ended() {
     let not_wanted =
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
     for is_alone in [false, true] {
-        // It looks at nothing but the gate.
+        // The handler waits only for the gate.
         let text = if is_alone { modern(1, "later", "") } else { legacy(&session, 1, "later", "") };
         let raw = begin(&served, text).await;
         assert_eq!(served.log.next().await, "closed false");
@@ -167,7 +167,7 @@ async fn a_request_counts_until_its_handler_has_ended() {
     assert_eq!(ask(&served, legacy(&session, 20, "note", "20")).await.status(), "200");
 }
 
-/// The end of a session ends what waits for a handler, and no handler.
+/// The end of a session releases the requests that wait for a handler, but not a running handler.
 #[tokio::test]
 async fn the_end_of_a_session_gives_back_what_does_not_run() {
     let mut served = serve(|options| {
@@ -191,7 +191,7 @@ async fn the_end_of_a_session_gives_back_what_does_not_run() {
     assert!(served.log.is_silent(), "the others have not begun");
 }
 
-/// The requests of a batch count one by one. Those for which there is no room are refused in its answer.
+/// The requests of a batch count one by one. Requests without room are refused in the response to the batch.
 #[tokio::test]
 async fn the_requests_of_a_batch_count_one_by_one() {
     let mut served = serve(|options| options.most_open = 2).await;
@@ -206,7 +206,7 @@ async fn the_requests_of_a_batch_count_one_by_one() {
     assert_eq!(served.log.sorted(2).await, ["at the gate batch"; 2]);
     assert_eq!(served.endpoint.open_requests(), 2);
     let other = json!({"jsonrpc": "2.0", "id": "other", "method": "ping"});
-    // Whole batches are not refused: there may be cancellations in them.
+    // A batch is not refused as a whole, because it may contain cancellations.
     let refused = ask(&served, message(&session, &json!([call(4), other]))).await;
     assert_eq!((refused.status(), refused.json().as_array().unwrap().len()), ("200", 2));
     served.script.gate.add_permits(2);
@@ -221,8 +221,8 @@ async fn the_requests_of_a_batch_count_one_by_one() {
     until(&served, 0).await;
 }
 
-/// A request counts while it waits for input of its client, which is taken in at the bound; the request is not refused
-/// when it comes again.
+/// A request counts while it waits for input of its client. The input is accepted at the limit, and the request is
+/// not refused when its handler runs again.
 #[tokio::test]
 async fn a_request_that_waits_for_input_counts() {
     let served = serve(|options| options.most_open = 1).await;
@@ -242,7 +242,7 @@ async fn a_request_that_waits_for_input_counts() {
     let answer = asked.chunk().await;
     assert!(answer.contains("Ann"), "{answer}");
     until(&served, 0).await;
-    // It does not count any more when it is cancelled meanwhile.
+    // A request that is cancelled meanwhile no longer counts.
     let mut asked = begin(&served, legacy(&session, 3, "need", "")).await;
     asked.head().await;
     asked.chunk().await;
@@ -254,7 +254,7 @@ async fn a_request_that_waits_for_input_counts() {
     until(&served, 0).await;
 }
 
-/// Clients of 2024-11-05 are bounded with the others.
+/// Requests of clients of 2024-11-05 count with the others.
 #[tokio::test]
 async fn requests_of_an_event_stream_count() {
     let mut served = serve(|options| {

@@ -1,4 +1,4 @@
-//! Clients with and without principals, and what they reach of each other: nothing.
+//! Isolation between clients with and without principals.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use super::kit::{Served, server_config, soon};
 use super::raw::{Answer, Raw, field, legacy, listen, post};
 
-/// The users of the server, from 1 on.
+/// The users of the server; their numbers begin at 1.
 const USERS: [&str; 2] = ["ann", "bob"];
 
-/// Knows its users by their tokens; without one, nobody is known.
+/// Returns options that identify users by their tokens; a client without a token is anonymous.
 fn options() -> EndpointOptions {
     let mut options = EndpointOptions::new().identify(|head| {
         assert!(head.extensions.get::<PeerAddress>().is_some());
@@ -42,10 +42,10 @@ fn token(user: &str) -> String {
     if user.is_empty() { String::new() } else { format!("Authorization: Bearer {user}\r\n") }
 }
 
-/// Somebody who asks about tasks.
+/// A client that sends requests about tasks.
 struct Client {
     raw: Raw,
-    /// What its requests say of it: its token, and its session if it has one.
+    /// The header fields that identify the client: its token, and its session if it has one.
     fields: String,
     session: Option<String>,
 }
@@ -74,7 +74,7 @@ impl Client {
         self.raw.answer().await
     }
 
-    /// The text of a request: that of a session, or one that stands alone.
+    /// Returns the text of a request, in the session or modern.
     fn request(&self, method: &str, mut params: Value, name: &str) -> String {
         let mut fields = self.fields.clone();
         if self.session.is_none() {
@@ -97,7 +97,7 @@ impl Client {
         self.raw.answer().await
     }
 
-    /// Begins a task, and gives its id.
+    /// Begins a task, and returns its id.
     async fn begin(&mut self, served: &mut Served) -> String {
         let mut params = json!({"name": "task", "arguments": {}});
         if self.session.is_some() {
@@ -113,7 +113,7 @@ impl Client {
         self.ask("tasks/get", json!({"taskId": task}), task).await
     }
 
-    /// What it is told of a task by everything that there is to ask.
+    /// Returns the responses to all requests about a task.
     async fn try_all(&mut self, served: &Served, task: &str) -> Vec<Answer> {
         let of_task = json!({"taskId": task});
         let mut answers =
@@ -133,13 +133,13 @@ impl Client {
     }
 }
 
-/// Whoever asks for a task that is somebody else's is told what is told of none, and changes nothing.
+/// A client that names the task of another client gets the same responses as for a missing task, and changes nothing.
 ///
 /// Proves L-TASK-62, L-TASK-63, M-TASKX-19
 #[tokio::test]
 async fn a_foreign_task_is_a_missing_one() {
     let mut served = serve(options()).await;
-    // Two principals, and none, with sessions and without; each session without a principal is somebody else.
+    // Two principals and anonymous clients, with and without sessions; each anonymous session is a client of its own.
     let mut clients = Vec::new();
     for (whose, user, is_session) in [
         ("ann", "ann", true),
@@ -177,7 +177,7 @@ async fn a_foreign_task_is_a_missing_one() {
         }
         tasks.push((owner, task));
     }
-    // A session lists what it reaches, whatever the others have.
+    // A session lists only the tasks that it can reach.
     for ((_, client), count) in clients.iter_mut().zip([3, 0, 3, 2, 0, 1, 1, 0, 0]) {
         if client.session.is_some() {
             let answer = client.ask("tasks/list", json!({}), "").await;
@@ -201,7 +201,7 @@ async fn a_foreign_task_is_a_missing_one() {
     }
 }
 
-/// Each owner has as many tasks as an owner may have.
+/// The limit on tasks applies to each owner.
 ///
 /// Proves L-TASK-75
 #[tokio::test]
@@ -223,7 +223,7 @@ async fn the_tasks_of_one_client_take_no_room_of_another() {
     }
 }
 
-/// A session without a principal takes its tasks with it, because nobody could ask for them again.
+/// An anonymous session ends with its tasks, because no client could name them again.
 ///
 /// Proves L-TASK-75
 #[tokio::test]
@@ -244,7 +244,7 @@ async fn the_tasks_of_a_session_end_with_it() {
     }
 }
 
-/// Nothing of a session is for somebody else: no message, no event, no end.
+/// A session accepts no message, event stream or termination of another client.
 ///
 /// Proves H-HTTP-174
 #[tokio::test]
@@ -287,7 +287,7 @@ async fn a_foreign_session_is_a_missing_one() {
             assert_eq!(answer, raw.answer().await, "{stranger}: {foreign}");
         }
     }
-    // A session without a principal does not find there what it did not say itself.
+    // An anonymous session cannot resume with an event id that its own streams have not sent.
     let mut other = Raw::connect(served.address).await;
     let own = other.initialize_streaming("2025-11-25").await;
     other.send(listen(&own, &format!("Last-Event-ID: {}\r\n", id.replace('1', "2")))).await;
@@ -300,7 +300,7 @@ async fn a_foreign_session_is_a_missing_one() {
     assert!(raw.chunk().await.contains("through 1"));
 }
 
-/// Who cannot say who it is gets nothing but a challenge, and its body is not waited for.
+/// A client with a wrong token gets only a challenge, and its body is not read.
 #[tokio::test]
 async fn a_wrong_token_is_challenged() {
     let served = serve(options()).await;
@@ -314,7 +314,7 @@ async fn a_wrong_token_is_challenged() {
     assert_eq!(answer.field("www-authenticate"), Some(r#"Bearer error="invalid_token""#));
 }
 
-/// The transport of 2024-11-05 knows its owners as well.
+/// The transport of 2024-11-05 distinguishes owners as well.
 ///
 /// Proves H-HTTP-174
 #[tokio::test]
@@ -339,7 +339,7 @@ async fn a_session_on_one_stream_is_its_owners() {
         assert_eq!(raw.answer().await.status(), status, "{user}");
     }
     assert!(events.chunk().await.contains(r#""id":1"#));
-    // A stream on which nothing is said is over soon.
+    // An unused stream ends soon.
     let mut idle = Raw::connect(served.address).await;
     idle.send(&get).await;
     idle.head().await;
@@ -348,7 +348,7 @@ async fn a_session_on_one_stream_is_its_owners() {
     assert_eq!(served.endpoint.sessions(), 1);
 }
 
-/// Sessions that are opened and left lock nobody out, and are gone soon.
+/// Sessions that are opened and abandoned do not lock other clients out, and end soon.
 ///
 /// Proves H-HTTP-175
 #[tokio::test]
@@ -380,14 +380,14 @@ async fn a_flood_of_sessions_locks_nobody_out() {
         }
     };
     soon(until(good.len())).await;
-    // Also when nothing but sessions that last was there before.
+    // This holds even if all existing sessions are long-lived.
     flood.send(post("", body)).await;
     assert_eq!(flood.answer().await.status(), "200");
     assert_eq!(served.endpoint.sessions(), good.len() + 1);
     soon(until(good.len())).await;
 }
 
-/// Addresses are told apart if the host says which they are, and each has its share.
+/// If the host names the address of each client, each address has its share of the sessions.
 #[tokio::test]
 async fn an_address_has_its_share_of_the_sessions() {
     let mut options = EndpointOptions::new().identify(|head| {
@@ -412,7 +412,7 @@ async fn an_address_has_its_share_of_the_sessions() {
         assert!(served.endpoint.sessions() <= 4);
     }
     assert_eq!(good.send("ping", &json!({})).await.status(), "200");
-    // Those that are ready are not displaced.
+    // Ready sessions are not displaced.
     for _ in 0..3 {
         let (mut client, _) = open("2001:db8::2").await;
         assert_eq!(client.send("ping", &json!({})).await.status(), "200");
@@ -421,7 +421,8 @@ async fn an_address_has_its_share_of_the_sessions() {
     assert_eq!(open("192.0.2.1").await.1, "200");
 }
 
-/// A session that has been idle for long enough makes room for another one; one with an open event stream is not idle.
+/// A session that has been idle for long enough makes room for another one. A session with an open event stream is
+/// not idle.
 #[tokio::test]
 async fn an_idle_session_makes_room() {
     let mut options = options();

@@ -1,4 +1,4 @@
-//! Endpoints that need access tokens.
+//! Endpoints that require access tokens.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
@@ -15,7 +15,7 @@ use serde_json::json;
 use super::kit::{Served, let_pass, server_config};
 use super::raw::{Answer, Raw, legacy, listen, modern, modern_body, modern_fields, post, request};
 
-/// What clients know the endpoint by, which is not where it listens.
+/// The URL by which clients know the endpoint, which differs from its listening address.
 const URL: &str = "https://mcp.example/a/mcp";
 const ISSUER: &str = "https://as.example";
 const METADATA: &str = "https://mcp.example/.well-known/oauth-protected-resource/a/mcp";
@@ -80,7 +80,7 @@ fn bearer(token: &str) -> String {
     format!("Authorization: Bearer {token}\r\n")
 }
 
-/// A request with more fields.
+/// Returns a request with additional header fields.
 fn with(request: &str, fields: &str) -> String {
     request.replacen("\r\n", &format!("\r\n{fields}"), 1)
 }
@@ -106,8 +106,8 @@ async fn open_session(served: &Served, token: &str, version: &str) -> String {
     session
 }
 
-/// Proves A-CHAL-01, A-CHAL-03, A-CHAL-05, A-RS-03, A-RS-04, A-RS-05, A-RS-08, A-RS-15: without a good token nothing is
-/// read, opened or told, whatever is asked for.
+/// Proves A-CHAL-01, A-CHAL-03, A-CHAL-05, A-RS-03, A-RS-04, A-RS-05, A-RS-08, A-RS-15: without a valid token nothing
+/// is read, opened or disclosed, for any request.
 #[tokio::test]
 async fn without_a_good_token_nothing_happens() {
     let mut served = served(protection()).await;
@@ -126,7 +126,7 @@ async fn without_a_good_token_nothing_happens() {
     for (fields, challenge) in cases {
         let expected = Some(challenge.as_str());
         let requests = [
-            // The head alone: the body never comes, so it has not been read.
+            // Only the head: the body never arrives, so it has not been read.
             "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n".into(),
             "POST /messages?session=1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n".into(),
             "GET /sse HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".into(),
@@ -148,7 +148,7 @@ async fn without_a_good_token_nothing_happens() {
     assert!(served.log.is_silent());
 }
 
-/// Proves A-CHAL-02, A-RS-01, A-RS-07: a field that cannot be read is 400, and a verifier that cannot say is 503.
+/// Proves A-CHAL-02, A-RS-01, A-RS-07: a malformed field gets 400, and a verifier that cannot decide gets 503.
 #[tokio::test]
 async fn other_refusals_have_other_statuses() {
     let served = served(protection()).await;
@@ -161,8 +161,8 @@ async fn other_refusals_have_other_statuses() {
     assert_eq!(answer.field("www-authenticate"), None);
 }
 
-/// Proves A-CHAL-06, A-CHAL-07, A-CHAL-08, A-CHAL-09, A-RS-13: 403 names all scopes of the operation, the same every time,
-/// and the handler is not called.
+/// Proves A-CHAL-06, A-CHAL-07, A-CHAL-08, A-CHAL-09, A-RS-13: 403 names all scopes of the operation, the same every
+/// time, and the handler is not called.
 #[tokio::test]
 async fn scopes_are_asked_for_before_the_handler() {
     let mut served = served(protection()).await;
@@ -193,13 +193,13 @@ async fn scopes_are_asked_for_before_the_handler() {
             assert_eq!(answer.body.is_empty(), needed.is_some());
         }
     }
-    // One of a batch is enough.
+    // One such request in a batch is enough.
     let call = |id: u32, tool: &str| modern_body(id, tool, "a").replace("2026-07-28", "x");
     let batch = format!("[{},{}]", call(1, "echo"), call(2, "note"));
     let fields = format!("{}Mcp-Session-Id: {session}\r\n", bearer("alice"));
     let answer = ask(&served, &post(&fields, &batch)).await;
     assert_eq!(answer.field("www-authenticate"), Some(&*insufficient("use notes")));
-    // Listening needs what every request needs.
+    // An event stream, and the termination of a session, need the scopes that every request needs.
     for request in [
         listen(&session, &bearer("useless")),
         listen(&session, &bearer("useless")).replacen("GET", "DELETE", 1),
@@ -217,7 +217,7 @@ async fn scopes_are_asked_for_before_the_handler() {
     assert_eq!(served.log.next().await, "note a");
 }
 
-/// Proves A-STEP-09: the host says which scope includes which.
+/// Proves A-STEP-09: the host defines which scope includes which.
 #[tokio::test]
 async fn scopes_have_a_hierarchy_if_the_host_says_so() {
     let flat = served(protection()).await;
@@ -229,8 +229,8 @@ async fn scopes_have_a_hierarchy_if_the_host_says_so() {
     assert_eq!(deep.log.next().await, "note a");
 }
 
-/// Proves A-RS-09, A-RS-10, A-RS-11: a session belongs to the principal of the token that opened it, and every request in it
-/// needs a token of that principal. Others see what somebody sees who made the id up.
+/// Proves A-RS-09, A-RS-10, A-RS-11: a session belongs to the principal of the token that opened it, and every
+/// request in it needs a token of that principal. Other principals get the response for an unknown session id.
 #[tokio::test]
 async fn a_session_belongs_to_the_principal_of_its_token() {
     let protection = protection();
@@ -249,17 +249,17 @@ async fn a_session_belongs_to_the_principal_of_its_token() {
         assert_eq!(answer.status(), "404");
         assert_eq!(answer, ask(&served, &with(&made_up, &bearer("bob"))).await);
     }
-    // Another token of the same user will do.
+    // Another token of the same user is accepted.
     let answer = ask(&served, &with(&legacy(&session, 1, "echo", "a"), &bearer("noting"))).await;
     assert_eq!(answer.status(), "200");
-    // Handlers learn from the principal who that is.
+    // Handlers look the claims up by the principal.
     let known = protection.claims(claims("alice", "").principal()).unwrap();
     assert_eq!((&*known.subject, known.scopes.to_string()), ("alice", "use notes".into()));
     assert!(protection.claims(claims("carol", "").principal()).is_none());
 }
 
-/// Proves A-PRM-01, A-PRM-03, A-PRM-04, A-PRM-05: the document is at both places, for everybody, and says what the host has
-/// said and not what `Host` says.
+/// Proves A-PRM-01, A-PRM-03, A-PRM-04, A-PRM-05: the document is public at both places. Its content comes from the
+/// host's configuration and not from the `Host` field.
 #[tokio::test]
 async fn the_metadata_are_served_to_everybody() {
     let served = served(protection()).await;
@@ -314,7 +314,7 @@ async fn scripts_of_browsers_can_log_in() {
     assert_eq!(answer.field("access-control-allow-origin"), Some("http://localhost:8080"));
     let exposed = answer.field("access-control-expose-headers").unwrap();
     assert!(exposed.contains("WWW-Authenticate") && exposed.contains("Mcp-Session-Id"));
-    // What is no preflight request needs a token like any other.
+    // An `OPTIONS` request that is no preflight request needs a token like any other.
     let bare = format!("OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\n{origin}\r\n");
     assert_eq!(ask(&served, &bare).await.status(), "401");
     let quiet = self::served(protection().cors(false)).await;
@@ -322,7 +322,7 @@ async fn scripts_of_browsers_can_log_in() {
     assert_eq!(answer.field("access-control-allow-origin"), None);
 }
 
-/// Listens to a session, and gives the connection on which nothing has come yet.
+/// Opens the event stream of a session, and returns the connection before any event.
 async fn stream(served: &Served, session: &str) -> Raw {
     let mut raw = Raw::connect(served.address).await;
     raw.send(listen(session, &bearer("alice"))).await;
@@ -330,7 +330,7 @@ async fn stream(served: &Served, session: &str) -> Raw {
     raw
 }
 
-/// Proves A-RS-12: a stream that is open when its token expires goes on, unless the host wants it to end.
+/// Proves A-RS-12: a stream that is open when its token expires stays open, unless the host wants it to end.
 #[tokio::test]
 async fn a_stream_outlives_its_token_unless_the_host_says_otherwise() {
     for ends in [false, true] {
@@ -354,7 +354,7 @@ async fn a_stream_outlives_its_token_unless_the_host_says_otherwise() {
     }
 }
 
-/// Proves A-RS-10: a host that has found out itself who asks needs no token.
+/// Proves A-RS-10: a request whose principal the host has determined itself needs no token.
 #[tokio::test]
 async fn whoever_the_host_knows_is_let_in() {
     let served = served(protection()).await;
@@ -364,8 +364,8 @@ async fn whoever_the_host_knows_is_let_in() {
     assert_eq!(response.status(), 200);
 }
 
-/// Proves A-RS-03: a host that only says where a request comes from, as one with a listener of its own does for clients of
-/// 2024-11-05, lets nobody in.
+/// Proves A-RS-03: a host that only names the source of a request, as one with a listener of its own does for clients
+/// of 2024-11-05, authorizes no request.
 #[tokio::test]
 async fn a_source_without_a_principal_needs_a_token() {
     let served = served(protection()).await;

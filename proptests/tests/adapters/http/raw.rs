@@ -14,13 +14,13 @@ use tokio::net::TcpStream;
 
 use crate::http::kit::{Served, soon};
 
-/// A connection of TCP.
+/// A TCP connection.
 pub(crate) struct Raw {
     pub(crate) stream: TcpStream,
     received: Vec<u8>,
 }
 
-/// A response that has come whole.
+/// A response that has arrived completely.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) head: String,
@@ -32,7 +32,7 @@ impl Answer {
         self.head.split(' ').nth(1).unwrap()
     }
 
-    /// The value of a header field.
+    /// Returns the value of a header field.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         field(&self.head, name)
     }
@@ -59,13 +59,13 @@ impl Raw {
         soon(self.stream.write_all(bytes.as_ref())).await.unwrap();
     }
 
-    /// Reads more. Says whether there was any.
+    /// Reads more bytes. Returns whether there were any.
     async fn more(&mut self) -> bool {
-        // That the other side has reset the connection is an end as well.
+        // A reset by the peer counts as the end as well.
         soon(self.stream.read_buf(&mut self.received)).await.is_ok_and(|count| count != 0)
     }
 
-    /// Everything up to and with these bytes; `None` if the connection ends first.
+    /// Returns all bytes up to and including these; `None` if the connection ends first.
     pub(crate) async fn until(&mut self, end: &str) -> Option<String> {
         let mut seen = 0;
         loop {
@@ -89,14 +89,14 @@ impl Raw {
         String::from_utf8(self.received.drain(..count).collect()).unwrap()
     }
 
-    /// The head of a response, without its date.
+    /// Returns the head of a response, without its date.
     pub(crate) async fn head(&mut self) -> String {
         let head = self.until("\r\n\r\n").await.unwrap();
         let lines = head.split_inclusive("\r\n").filter(|line| !line.starts_with("date: "));
         lines.collect()
     }
 
-    /// A response with a body of a length that its head says.
+    /// Returns a response whose head has a content length.
     pub(crate) async fn answer(&mut self) -> Answer {
         let head = self.head().await;
         let length = field(&head, "content-length").map(|length| length.parse().unwrap());
@@ -107,7 +107,7 @@ impl Raw {
         Answer { head, body }
     }
 
-    /// The next chunk of a body of chunks; empty at its end.
+    /// Returns the next chunk of a chunked body; empty at its end.
     pub(crate) async fn chunk(&mut self) -> String {
         let size = self.until("\r\n").await.unwrap();
         let size = usize::from_str_radix(size.trim(), 16).unwrap();
@@ -116,25 +116,25 @@ impl Raw {
         chunk
     }
 
-    /// How many bytes come until the connection ends.
+    /// Returns the number of bytes until the connection ends.
     pub(crate) async fn count(&mut self) -> usize {
         while self.more().await {}
         std::mem::take(&mut self.received).len()
     }
 
-    /// Whether the connection has ended, without another byte.
+    /// Whether the connection has ended without another byte.
     pub(crate) async fn is_over(&mut self) -> bool {
         self.received.is_empty() && !self.more().await
     }
 
-    /// Opens a session of this version, and gives its id.
+    /// Opens a session of this version, and returns its id.
     pub(crate) async fn initialize(&mut self, version: &str) -> String {
         self.ask_for_session(version).await;
         let answer = self.answer().await;
         self.begin_session(&answer.head).await
     }
 
-    /// The same where everything is answered with an event stream.
+    /// Like `initialize`, for a server that responds with event streams only.
     pub(crate) async fn initialize_streaming(&mut self, version: &str) -> String {
         self.ask_for_session(version).await;
         let head = self.head().await;
@@ -162,12 +162,12 @@ impl Raw {
     }
 }
 
-/// A client of hyper that speaks HTTP/2 from the start.
+/// Creates a client of hyper that uses HTTP/2 with prior knowledge.
 pub(crate) fn http2() -> Client<HttpConnector, Full<Bytes>> {
     Client::builder(TokioExecutor::new()).http2_only(true).build_http()
 }
 
-/// The same request for hyper.
+/// Converts the text of a request to one for hyper.
 pub(crate) fn request(served: &Served, text: String) -> Request<Full<Bytes>> {
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
     let mut request = Request::builder().method(head.split(' ').next().unwrap());
@@ -178,7 +178,7 @@ pub(crate) fn request(served: &Served, text: String) -> Request<Full<Bytes>> {
     request.uri(served.url()).body(Full::new(Bytes::from(body.to_owned()))).unwrap()
 }
 
-/// A POST with these header fields beside the usual ones.
+/// Returns a POST with these header fields in addition to the usual ones.
 pub(crate) fn post(fields: &str, body: &str) -> String {
     let length = body.len();
     let usual = "Host: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream";
@@ -190,7 +190,7 @@ fn call(id: u32, tool: &str, text: &str, meta: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
 }
 
-/// The body of a call that stands alone.
+/// Returns the body of a modern call.
 pub(crate) fn modern_body(id: u32, tool: &str, text: &str) -> String {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -200,30 +200,30 @@ pub(crate) fn modern_body(id: u32, tool: &str, text: &str) -> String {
     call(id, tool, text, &meta)
 }
 
-/// What goes before that.
+/// Returns the header fields of a modern call.
 pub(crate) fn modern_fields(tool: &str) -> String {
     format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n")
 }
 
-/// A call that stands alone.
+/// Returns a modern call.
 pub(crate) fn modern(id: u32, tool: &str, text: &str) -> String {
     post(&modern_fields(tool), &modern_body(id, tool, text))
 }
 
-/// A call of a session.
+/// Returns a call in a session.
 pub(crate) fn legacy(session: &str, id: u32, tool: &str, text: &str) -> String {
     let body = call(id, tool, text, &json!({"progressToken": id}));
     post(&format!("Mcp-Session-Id: {session}\r\n"), &body)
 }
 
-/// Asks for an event stream of a session.
+/// Returns a request for the event stream of a session.
 pub(crate) fn listen(session: &str, fields: &str) -> String {
     format!(
         "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n{fields}\r\n"
     )
 }
 
-/// The text of the result of a tool.
+/// Returns the text of a tool result.
 pub(crate) fn text_of(message: &Value) -> &str {
     message["result"]["content"][0]["text"].as_str().unwrap()
 }

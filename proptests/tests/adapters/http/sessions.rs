@@ -1,4 +1,4 @@
-//! What a session costs, and what it does when it has no room.
+//! The cost of a session, and its behaviour without room.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use serde_json::json;
 use crate::http::kit::{Served, server_config, soon};
 use crate::http::raw::{Raw, legacy, modern, post, text_of};
 
-/// One task keeps the time of all sessions, and ends when there are none.
+/// One tokio task keeps the time of all sessions, and ends with the last of them.
 #[tokio::test]
 async fn a_session_costs_no_task() {
     let served = Served::new().await;
     let mut raw = Raw::connect(served.address).await;
-    // Its connection has a task.
+    // The connection has a tokio task of its own.
     raw.send(modern(1, "echo", "")).await;
     assert_eq!(raw.answer().await.status(), "200");
     served.is_quiet().await;
@@ -42,14 +42,14 @@ async fn a_session_costs_no_task() {
     soon(over).await;
 }
 
-/// An endpoint whose sessions have room for one long request: it counts with twice its length.
+/// Starts an endpoint whose sessions have room for one long request, which counts with twice its length.
 async fn narrow() -> Served {
     let mut config = server_config();
     config.connection.limits.connection_bytes = 20_000;
     Served::with(config, EndpointOptions::new(), Duration::ZERO).await
 }
 
-/// Waits until so many requests are being answered.
+/// Waits until this many requests are open.
 async fn has_open(served: &Served, many: usize) {
     let open = async {
         while served.endpoint.open_requests() != many {
@@ -59,8 +59,7 @@ async fn has_open(served: &Served, many: usize) {
     soon(open).await;
 }
 
-/// What cannot be served now waits, in order, and is served when there is room. What asks for nothing, or answers, does
-/// not wait.
+/// A request without room waits, in order, and is served when there is room. Notifications and responses do not wait.
 ///
 /// Pain 3
 #[tokio::test]
@@ -93,7 +92,7 @@ async fn a_post_waits_for_room() {
         assert!(text_of(&answer.json()).starts_with(&format!("through {number}")));
     }
     assert_eq!(raws[3].answer().await.status(), "200");
-    // None was at the gate beside another one.
+    // No two requests were at the gate at the same time.
     let mut order = Vec::new();
     while order.len() < 5 {
         let line = served.log.next().await;
@@ -104,7 +103,7 @@ async fn a_post_waits_for_room() {
     assert_eq!(order, expected);
 }
 
-/// Whoever waits and goes, or whose session ends, holds up nobody.
+/// A waiting request whose client disconnects, or whose session ends, blocks no other request.
 #[tokio::test]
 async fn a_post_that_waits_can_go() {
     let mut served = narrow().await;
@@ -124,7 +123,7 @@ async fn a_post_that_waits_can_go() {
     served.script.gate.add_permits(2);
     assert_eq!(first.answer().await.status(), "200");
     assert_eq!(others.remove(0).answer().await.status(), "200");
-    // The last one is at the gate, and another one waits behind it.
+    // The last request is at the gate, and another one waits behind it.
     let mut last = Raw::connect(served.address).await;
     last.send(legacy(&session, 5, "gate", &"c".repeat(6_000))).await;
     has_open(&served, 2).await;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::http::kit::{A_LONG_TIME, Served, server_config, soon};
 use crate::http::raw::{Raw, legacy, listen, modern, post, request, text_of};
 
-/// Asks to be told when the list of tools changes.
+/// Returns a subscription to changes of the tool list.
 fn subscribe(id: u32) -> String {
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
@@ -47,7 +47,7 @@ async fn who_stops_says_what_there_is_to_say() {
     assert_eq!((&end["id"], &end["result"]["resultType"]), (&1.into(), &"complete".into()));
     assert_eq!(listening.chunk().await, "");
     assert!(idle.is_over().await);
-    // Whoever has another way in is refused.
+    // A request that reaches the endpoint without the server's listener is refused.
     let request = request(&served, modern(4, "note", "late"));
     assert_eq!(served.endpoint.handle(request).await.status(), 503);
     assert!(!served.task.is_finished());
@@ -79,13 +79,13 @@ async fn who_does_not_read_is_not_waited_for() {
     served.stop();
     soon(served.task).await.unwrap().unwrap();
     assert_eq!(served.log.sorted(2).await, ["cancelled alone", "cancelled in session"]);
-    // Their connections are gone as well, with what was on its way.
+    // The connections are closed as well, with the bytes that were in flight.
     for raw in [&mut deaf, &mut also_deaf, &mut slow, &mut slow_in_session] {
         assert!(raw.count().await < 50_000_000);
     }
 }
 
-/// Whoever drops the server ends it.
+/// Dropping the server ends it.
 #[tokio::test]
 async fn a_server_that_is_dropped_is_gone() {
     let mut served = Served::new().await;
@@ -101,7 +101,7 @@ async fn a_server_that_is_dropped_is_gone() {
     assert!(raw.is_over().await && alone.is_over().await);
 }
 
-/// What is refused because there is too much of it is not done all the same.
+/// A request that is refused for lack of room is not executed.
 #[tokio::test]
 async fn what_is_refused_for_want_of_room_is_not_done() {
     let mut options = EndpointOptions::new();
@@ -113,7 +113,7 @@ async fn what_is_refused_for_want_of_room_is_not_done() {
     let mut second = Raw::connect(served.address).await;
     second.send(modern(2, "note", "2")).await;
     assert_eq!(second.answer().await.status(), "503");
-    // If it had been begun it would be done by now.
+    // A request that had been started would be finished by now.
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert!(served.log.is_silent());
 }

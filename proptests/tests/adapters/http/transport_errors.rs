@@ -1,4 +1,4 @@
-//! What a client says when the transport fails: the kind, the target, and the error of the system.
+//! The errors of a client whose transport fails: the kind, the target, and the error of the system.
 
 use std::error::Error;
 use std::io;
@@ -22,7 +22,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::http::fake::Fake;
 use crate::http::kit::soon;
 
-/// A client that no timer of its own stops.
+/// Returns the config of a client without timeouts of its own.
 fn config(revision: Revision) -> ClientConfig {
     let mut config = ClientConfig::new("client", "1");
     config.revisions = RevisionSet::only(revision);
@@ -31,7 +31,7 @@ fn config(revision: Revision) -> ClientConfig {
     config
 }
 
-/// Why there is no connection to a server at this URL.
+/// Returns the error of connecting to a server at this URL.
 async fn refusal(revision: Revision, url: &str, transport: impl Transport) -> OpenError {
     let (http, options) = (HttpClientConfig::new(url), ConnectionOptions::new());
     connect_with(config(revision), http, &options, transport, RefuseAll::new()).await.unwrap_err()
@@ -44,7 +44,7 @@ fn carried(error: &OpenError) -> &TransportFailure<'static> {
     }
 }
 
-/// The sources of an error as text, the outermost first.
+/// Returns the sources of an error as text, the outermost first.
 fn sources(error: &dyn Error) -> Vec<String> {
     let sources = std::iter::successors(error.source(), |source| (*source).source());
     sources.map(ToString::to_string).collect()
@@ -56,7 +56,7 @@ fn has_source(error: &(dyn Error + 'static), kind: io::ErrorKind) -> bool {
     sources.any(|source| source.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == kind))
 }
 
-/// An address of this machine at which no server listens.
+/// Returns an address of this machine at which no server listens.
 async fn unused() -> SocketAddr {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap().local_addr().unwrap()
 }
@@ -135,7 +135,7 @@ impl Transport for Tls {
 
 #[tokio::test]
 async fn a_server_without_tls_is_named_as_such() {
-    // One says in plain text that it does not understand, the other one goes away.
+    // One server responds in plain text that it does not understand; the other one disconnects.
     for answer in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], b""] {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -155,7 +155,7 @@ async fn a_server_without_tls_is_named_as_such() {
     }
 }
 
-/// A transport whose errors are its own says what they are.
+/// A transport that classifies its own errors.
 #[derive(Clone)]
 struct Says(TransportErrorKind);
 
@@ -175,7 +175,7 @@ async fn a_transport_can_say_which_kind_it_is() {
     }
 }
 
-/// ExternalStream a listener whose queue is full refuses connections instead of leaving them unanswered.
+/// On other systems, a listener whose queue is full refuses connections instead of leaving them unanswered.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_connection_that_nobody_answers_times_out() {

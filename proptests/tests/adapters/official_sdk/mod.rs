@@ -1,5 +1,5 @@
-//! Clients and servers of rmcp, the official Rust SDK, against ours.
-// rmcp calls sampling, roots and logging deprecated.
+//! Clients and servers of rmcp, the official Rust SDK, against those of this crate.
+// rmcp marks sampling, roots and logging as deprecated.
 #![allow(deprecated, reason = "they are what is tested")]
 
 use std::sync::mpsc::Receiver;
@@ -20,8 +20,8 @@ mod stateless;
 
 mod on_tokio;
 
-/// Calls the tool `wait` with a deadline, and expects the server to hear of the call and of its cancellation. On a busy
-/// machine a call can expire before it is sent, so a call that the server has not heard of is repeated with a longer
+/// Calls the tool `wait` with a deadline, and expects the server to receive the call and its cancellation. On a busy
+/// machine a call can expire before it is sent, so a call that the server has not received is repeated with a longer
 /// deadline.
 #[cfg(unix)]
 fn times_out_there(handle: &Handle, said: &Receiver<&'static str>) {

@@ -1,4 +1,4 @@
-//! Against rmcp, the official Rust SDK, in both roles, over a socket.
+//! Interoperability with rmcp, the official Rust SDK, in both roles, over a socket.
 
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, mpsc};
@@ -22,7 +22,7 @@ use rmcp::{ClientHandler, ErrorData, RoleClient, RoleServer, ServerHandler, Serv
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Longer than anything takes here: a test that waits this long has failed.
+/// A timeout longer than any operation of these tests takes: a test that reaches it has failed.
 const A_LONG_TIME: Duration = Duration::from_secs(120);
 
 const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -40,7 +40,7 @@ fn asynchronous(socket: UnixStream) -> tokio::net::UnixStream {
     tokio::net::UnixStream::from_std(socket).unwrap()
 }
 
-/// A client of rmcp that answers everything and remembers what it hears.
+/// A client of rmcp that responds to all requests and records its notifications.
 #[derive(Clone)]
 struct TheirClient {
     revision: &'static str,
@@ -130,7 +130,7 @@ async fn text_of(client: &Running, name: &'static str, arguments: Value) -> Stri
     result["content"][0]["text"].as_str().unwrap().into()
 }
 
-/// Waits until something has been heard: notifications are handled beside the answers.
+/// Waits until this line has been recorded: rmcp handles notifications concurrently with responses.
 async fn wait_for(client: &TheirClient, line: &str) {
     let heard = async {
         while !client.heard(line) {
@@ -171,7 +171,7 @@ async fn drive(revision: &'static str, socket: UnixStream) {
     asks(&client, revision).await;
     hears(&client, &handler).await;
     cancels(&client).await;
-    // The session lives on.
+    // The session stays open.
     assert_eq!(text_of(&client, "add_numbers", json!({ "a": 1, "b": 2 })).await, "3");
     client.close().await.unwrap();
 }
@@ -195,14 +195,14 @@ async fn lists(client: &Running) {
     assert!(nothing.to_string().contains("-32002"), "{nothing}");
 }
 
-/// What the server asks of the client while it works.
+/// Tests the requests that the server sends during a call.
 async fn asks(client: &Running, revision: &str) {
     let sampled = text_of(client, "test_sampling", json!({ "prompt": "2 + 2?" })).await;
     assert!(sampled.contains("four"), "{sampled}");
     let roots = text_of(client, "list_roots", json!({})).await;
     assert!(roots.contains("file:///root"), "{roots}");
     let elicited = text_of(client, "test_elicitation", json!({ "message": "who?" })).await;
-    // Elicitation came with 2025-06-18.
+    // The 2025-06-18 revision introduced elicitation.
     assert_eq!(elicited.contains("u@example.com"), "2025-06-18" <= revision, "{elicited}");
 }
 
@@ -228,7 +228,7 @@ async fn cancels(client: &Running) {
     pending.cancel(Some("no longer needed".into())).await.unwrap();
 }
 
-/// A server of rmcp with a tool for everything that a server can do to a client.
+/// A server of rmcp with a tool for every message that a server can send to a client.
 #[derive(Clone)]
 struct TheirServer {
     revision: &'static str,
@@ -338,11 +338,11 @@ async fn ask(context: &RequestContext<RoleServer>, revision: &str) -> String {
         "requestedSchema": { "type": "object", "properties": { "city": { "type": "string" } } },
     });
     let city = if revision < "2025-06-18" {
-        // There are no forms yet.
+        // This revision has no elicitation.
         Value::Null
     } else {
         let mut form = form;
-        // rmcp tells the kinds apart by the mode.
+        // rmcp distinguishes the kinds by the mode.
         form["mode"] = "form".into();
         let filled = context.peer.create_elicitation(of(form)).await.unwrap();
         filled.content.unwrap_or_default()["city"].take()
@@ -359,7 +359,7 @@ async fn tell(context: &RequestContext<RoleServer>) -> String {
     "told".into()
 }
 
-/// Our client: answers what it is asked, and passes on what it hears.
+/// A client of this crate that responds to requests and logs its notifications.
 struct Answers(Mutex<mpsc::Sender<String>>);
 
 impl Handler<Client> for Answers {
@@ -369,7 +369,7 @@ impl Handler<Client> for Answers {
 
     fn event(&self, _: &Handle<Client>, event: ClientEvent<'static>) {
         if let ClientEvent::Notification(notification) = event {
-            // The order of the members says nothing.
+            // The order of the members has no meaning.
             let params = notification.params.map(|params| params.parse::<Value>().unwrap());
             let params = params.unwrap_or_default();
             _ = self.0.lock().unwrap().send(format!("{} {params}", notification.method));
@@ -389,7 +389,7 @@ fn answer(exchange: &Exchange<Client>) -> Result<(), RespondError> {
     }
 }
 
-/// Waits until something has been heard.
+/// Waits until this line has been logged.
 fn wait_heard(heard: &mpsc::Receiver<String>, line: &str) {
     let mut others = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! What those see who call.
+//! Cases of the calling side.
 
 use std::sync::mpsc::channel;
 use std::thread;
@@ -58,7 +58,7 @@ pub(crate) fn a_thousand_calls_at_once<A: Adapter>() {
         assert_eq!(&text_of(&call.wait().unwrap()), word);
     }
     assert!(world.script.most_at_once() <= 64, "{}", world.script.most_at_once());
-    // And from several threads.
+    // The same from several threads.
     thread::scope(|scope| {
         for caller in 0..8 {
             let connection = &world.connection;
@@ -87,7 +87,7 @@ pub(crate) fn a_call_is_cancelled_by_its_caller<A: Adapter>() {
     world.end();
 }
 
-/// Whoever waits for it is told, and nobody is told of what has ended.
+/// A cancelled call fails for its caller; cancelling an ended call fails without a notification.
 pub(crate) fn a_call_is_cancelled_by_its_number<A: Adapter>() {
     let world = World::<A>::new();
     let server = world.connection.handle();
@@ -103,7 +103,7 @@ pub(crate) fn a_call_is_cancelled_by_its_number<A: Adapter>() {
     world.end();
 }
 
-/// Pain 16: also one that was being waited for, and nothing is cancelled that has ended.
+/// Pain 16: a dropped call is cancelled even while its caller waits for it; an ended call is not cancelled.
 pub(crate) fn a_dropped_call_is_cancelled<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(4096));
     let (sender, arrived) = channel();
@@ -123,7 +123,7 @@ pub(crate) fn a_dropped_call_is_cancelled<A: Adapter>() {
     let connection = connection.unwrap();
     let call = start(&connection, "wait", "", CallOptions::new());
     let Err(call) = call.wait_timeout(Duration::from_millis(1)) else { panic!("it has ended") };
-    // Before that it would have been withdrawn.
+    // An earlier drop would withdraw the unsent request.
     arrived.recv_timeout(A_LONG_TIME).unwrap();
     drop(call);
     assert_eq!(connection.handle().counts().outbound, 0);
@@ -134,7 +134,7 @@ pub(crate) fn a_dropped_call_is_cancelled<A: Adapter>() {
     server.join().unwrap();
 }
 
-/// Pain 46: a future that is dropped loses nothing.
+/// Pain 46: a dropped future loses nothing.
 pub(crate) fn a_call_can_be_left_alone_and_taken_up_again<A: Adapter>() {
     let world = World::<A>::new();
     let mut call = world.start("gate", "");
@@ -168,14 +168,14 @@ pub(crate) fn progress_is_a_stream<A: Adapter>() {
     world.end();
 }
 
-/// Pain 1: neither a deadline nor a cancellation waits for a write. Pain 88: nor does the end.
+/// Pain 1: neither a deadline nor a cancellation waits for a write. Pain 88: closing does not wait for it either.
 pub(crate) fn a_deadline_fires_while_the_peer_does_not_read<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
     let accepting = accepting(theirs);
     let options = ConnectionOptions::new();
     let connection = adapter.connect_with(client_config(), options, ours, Answers::default());
     let connection = connection.unwrap();
-    // From here on nobody reads.
+    // From here on the peer does not read.
     let peer = accepting.join().unwrap();
     let text = "x".repeat(10_000);
     let idle =
@@ -187,12 +187,12 @@ pub(crate) fn a_deadline_fires_while_the_peer_does_not_read<A: Adapter>() {
     assert_eq!(third.unwrap_err(), CallFailure::TimedOut(Expiry::Idle));
     second.cancel(Some("enough"));
     assert_eq!(connection.handle().counts().outbound, 0);
-    // It has half a second to read what is left.
+    // The peer has half a second to read the remaining bytes.
     connection.close(Duration::ZERO).wait().unwrap();
     drop(peer);
 }
 
-/// Those who have much to send can wait until the peer has read enough of it.
+/// A sender of large messages can wait until the peer has read enough of them.
 pub(crate) fn there_is_room_when_the_peer_has_read<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
     let accepting = accepting(theirs);
@@ -215,7 +215,7 @@ pub(crate) fn there_is_room_when_the_peer_has_read<A: Adapter>() {
     assert_eq!(room.recv_timeout(A_LONG_TIME), Ok(true), "there is none");
     assert_eq!(peer.receive()["method"], "x/much");
     waiting.join().unwrap();
-    // When it has ended nobody waits for room any more.
+    // After the end, no future waits for room.
     connection.close(Duration::ZERO).wait().unwrap();
 }
 
@@ -228,7 +228,7 @@ pub(crate) fn a_list_in_pages<A: Adapter>() {
         |page: usize| list.pages[page].parse().unwrap().tools.get(0).unwrap().name.to_string();
     assert_eq!((list.pages.len(), list.stale, list.cut), (2, false, None));
     assert_eq!((name(0).as_str(), name(1).as_str()), ("first", "second"));
-    // What has come of a list that may not be followed to its end is not lost.
+    // A list whose page limit is reached keeps the pages that have arrived.
     let mut paging = Paging::default();
     paging.limits.pages = 1;
     let list = server.list::<method::ListTools>(paging, CallOptions::new()).wait().unwrap();
@@ -259,13 +259,13 @@ pub(crate) fn what_is_sent_keeps_its_order<A: Adapter>() {
         assert_eq!(pair[0]["params"]["arguments"]["text"], number.to_string());
         assert_eq!(pair[1]["params"]["number"], number);
     }
-    // The server has gone.
+    // The server has ended.
     for call in calls {
         assert!(matches!(call.wait(), Err(CallFailure::Closed(_))));
     }
 }
 
-/// Pain 49: a banner or a log on the wire is told, and nothing else.
+/// Pain 49: a banner or a log line on the wire causes a violation event, and nothing else.
 pub(crate) fn a_server_that_prints_other_things<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
     let server = thread::spawn(move || {
@@ -290,14 +290,14 @@ pub(crate) fn a_server_that_prints_other_things<A: Adapter>() {
     assert_eq!(said.last().unwrap(), "closed: the connection was shut down");
 }
 
-/// Pain 45: characters that come a byte at a time.
+/// Pain 45: multi-byte characters arrive one byte at a time.
 pub(crate) fn characters_in_pieces<A: Adapter>() {
     let config = (server_config(), client_config());
     let world = World::<A>::with(1, config.0, config.1, ConnectionOptions::new());
     let text = "é漢😀\u{10ffff} \"\\ \u{7f}\n";
     assert_eq!(world.call("echo", text).unwrap(), text);
     let World { connection, adapter, .. } = world;
-    // What is called after the end is not made.
+    // A call after the end is rejected.
     let handle = connection.handle().clone();
     connection.close(Duration::ZERO).wait().unwrap();
     let late = handle.call_method("ping", &(), CallOptions::new());

@@ -14,7 +14,7 @@ use crate::suite::pipes::{Blocks, pipes};
 use crate::suite::runtimes::Adapter;
 use crate::suite::script::{Answers, Script};
 
-/// Pain 14: the end of the input is told, and answers are still taken.
+/// Pain 14: the end of the input causes a draining event, and responses are still sent.
 pub(crate) fn handlers_may_finish_when_the_input_ends<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
     let (script, log) = Script::new();
@@ -36,7 +36,7 @@ pub(crate) fn handlers_may_finish_when_the_input_ends<A: Adapter>() {
     assert_eq!(log.rest(), ["note it has been asked for", "closed: the peer ended the connection"]);
 }
 
-/// Work that is done when the connection is about to end is not lost to a peer that reads late.
+/// Error responses at the end of the connection are not lost to a peer that reads late.
 pub(crate) fn refusals_do_not_wait_for_the_end<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
     let (script, log) = Script::new();
@@ -47,7 +47,7 @@ pub(crate) fn refusals_do_not_wait_for_the_end<A: Adapter>() {
     peer.initialize();
     (1..31).for_each(|id| peer.call(id, "forget", ""));
     peer.writer = Blocks(piper::pipe(1).1);
-    // Nobody has read anything yet, and everything has been answered.
+    // The peer has not read anything yet, and every request has its response.
     assert_eq!(
         (log.next(), log.next().as_str()),
         ("draining".into(), "closed: the peer ended the connection")
@@ -58,8 +58,8 @@ pub(crate) fn refusals_do_not_wait_for_the_end<A: Adapter>() {
     served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
 }
 
-/// Pain 14: there is a deadline, which those hear of who look, and which others cannot hold up. What it cuts off is
-/// refused before the end.
+/// Pain 14: a deadline cancels the handlers, and stuck handlers cannot delay it. Their requests get error responses
+/// before the end.
 pub(crate) fn a_stuck_handler_finds_out<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
     let (script, log) = Script::new();
@@ -110,7 +110,7 @@ pub(crate) fn a_server_that_dies_ends_every_call<A: Adapter>() {
     assert_eq!(log.rest(), [""; 0], "it has ended once");
 }
 
-/// Pain 13: a write that fails ends what waits, while the other side is still there.
+/// Pain 13: a failed write ends the waiting calls while the peer is still running.
 pub(crate) fn a_server_that_closes_its_input_ends_every_call<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
     let (sender, accepted) = channel();
@@ -124,7 +124,7 @@ pub(crate) fn a_server_that_closes_its_input_ends_every_call<A: Adapter>() {
     let connection = connection.unwrap();
     let Peer { mut lines, writer } = accepted.recv_timeout(A_LONG_TIME).unwrap();
     let waiting = start(&connection, "wait", &"x".repeat(1000), CallOptions::new());
-    // Some of it has left.
+    // Some of the bytes have been sent.
     assert!(!lines.fill_buf().unwrap().is_empty());
     drop(lines);
     assert_eq!(waiting.wait().unwrap_err(), CallFailure::Closed(Cause::WriteFailed));
@@ -133,7 +133,7 @@ pub(crate) fn a_server_that_closes_its_input_ends_every_call<A: Adapter>() {
     drop(writer);
 }
 
-/// Pains 1 and 88: a client that never reads is waited for no longer than it may take.
+/// Pains 1 and 88: the server waits for a client that never reads no longer than the drain timeout.
 pub(crate) fn a_peer_that_stops_reading_for_ever_is_left<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
     let (script, log) = Script::new();
@@ -151,7 +151,7 @@ pub(crate) fn a_peer_that_stops_reading_for_ever_is_left<A: Adapter>() {
     drop(peer);
 }
 
-/// However slowly it reads, and however long it takes, as long as it does.
+/// The connection waits for a peer as long as the peer keeps reading, however slowly.
 pub(crate) fn a_peer_that_reads_steadily_is_waited_for<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(1024));
     let (script, log) = Script::new();
@@ -165,7 +165,7 @@ pub(crate) fn a_peer_that_reads_steadily_is_waited_for<A: Adapter>() {
     peer.writer = Blocks(piper::pipe(1).1);
     let (mut answer, mut chunk) = (Vec::new(), [0; 1024]);
     loop {
-        // That is how it reads: 200 kB take four times as long as it may pause.
+        // At this rate, reading 200 kB takes four times as long as a pause may last.
         thread::sleep(Duration::from_millis(4));
         match peer.lines.read(&mut chunk).unwrap() {
             0 => break,
@@ -212,20 +212,20 @@ pub(crate) fn nothing_is_left_of_a_connection<A: Adapter>() {
     assert_eq!(text_of(&start(&connection, "echo", "x", CallOptions::new()).wait().unwrap()), "x");
     connection.close(Duration::ZERO).wait().unwrap();
     served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
-    // The handlers, and with them what says this, are gone, although somebody still has a handle.
+    // The handlers and their logs are dropped although a handle still exists.
     assert!(heard.rest().iter().any(|line| line.starts_with("closed")));
     assert!(log.rest().iter().any(|line| line.starts_with("closed")));
     let late = old.call_method("ping", &(), CallOptions::new()).wait();
     assert!(matches!(late, Err(CallFailure::CallError(_))));
     assert_eq!(old.counts().outbound, 0);
-    // Another connection has nothing to do with it.
+    // Another connection is unaffected.
     let world = World::<A>::new();
     drop(old);
     assert_eq!(world.call("echo", "y").unwrap(), "y");
     world.end();
 }
 
-/// Pain 84: on any thread, in any order, with no runtime there.
+/// Pain 84: on any thread, in any order, without a runtime.
 pub(crate) fn everything_can_be_dropped_by_anybody<A: Adapter>() {
     for order in 0..6 {
         let mut config = server_config();
@@ -253,7 +253,7 @@ pub(crate) fn everything_can_be_dropped_by_anybody<A: Adapter>() {
                 assert!(call.wait().is_err());
             }
         }
-        // Whatever is left of it ends. Where the runtime is gone there is nobody to say so.
+        // The remaining parts end. Without a runtime, no handler can log it.
         let said = log.rest();
         assert!(order != 4 || said.iter().any(|line| line == "cancelled"), "{said:?}");
         drop(served);

@@ -1,4 +1,4 @@
-//! What is kept, for how long, and how much of it.
+//! Retained state: its lifetime and its limits.
 
 use std::future::Future;
 use std::io;
@@ -21,7 +21,7 @@ use crate::suite::pipes::{Blocks, End, pipes};
 use crate::suite::runtimes::{Adapter, Blocking, Smol};
 use crate::suite::script::{Answers, Script};
 
-/// Counts how often it is asked for bytes.
+/// A reader that counts its reads.
 struct Counted<R>(R, Arc<AtomicUsize>);
 
 impl<R: AsyncRead + Unpin> AsyncRead for Counted<R> {
@@ -35,7 +35,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Counted<R> {
     }
 }
 
-/// A connection that has ended while its server goes on talking does nothing but read that.
+/// After the end, a connection whose server continues to write only reads that output.
 #[test]
 fn nothing_spins_after_the_end() {
     let (ours, theirs) = pipes(4096);
@@ -54,7 +54,7 @@ fn nothing_spins_after_the_end() {
     while reads.load(Ordering::SeqCst) == before {
         thread::yield_now();
     }
-    // Long enough for a thousand rounds of something that goes round and round.
+    // Long enough for a thousand iterations of a busy loop.
     thread::sleep(Duration::from_millis(100));
     let reads = reads.load(Ordering::SeqCst) - before;
     assert!(reads < 10, "it has read {reads} times");
@@ -67,7 +67,7 @@ impl Wake for Nothing {
     fn wake(self: Arc<Self>) {}
 }
 
-/// Whoever gives up waiting leaves nothing behind, however often.
+/// A dropped wait leaves nothing behind, however often it happens.
 #[test]
 fn waits_that_are_dropped_leave_nothing() {
     fn leaves_nothing(what: &str, wait: impl Future<Output = ()>) {
@@ -115,7 +115,7 @@ fn waits_that_are_dropped_leave_nothing() {
     drop((peer, exchange, connection));
 }
 
-/// Pain 88: a server that reads, but hardly, cannot hold up the end for as long as it likes.
+/// Pain 88: a server that reads very slowly cannot delay closing without limit.
 #[test]
 fn closing_has_a_bound() {
     close_with_a_slow_peer::<Blocking>();
@@ -140,11 +140,12 @@ fn close_with_a_slow_peer<A: Adapter>() {
     let text = json!({"text": "x".repeat(100_000)});
     connection.handle().notify_method("x/much", &text).unwrap();
     connection.close(Duration::ZERO).wait().unwrap();
-    // The rest of what was on its way, at most: nobody waits for it.
+    // At most the bytes in flight: closing does not wait for the rest.
     assert!(reading.join().unwrap() < 5_000);
 }
 
-/// Requests about tasks of a peer that does not read wait within the same bound as others, and are served when it reads.
+/// Requests about tasks count towards the same limit as others while the peer does not read, and are served when it
+/// reads.
 #[test]
 fn requests_about_tasks_have_a_bound() {
     let mut config = server_config();
@@ -180,7 +181,7 @@ fn requests_about_tasks_have_a_bound() {
             peer
         }
     });
-    // The large answer takes 200 kB, so there is room for a few requests until it is read.
+    // The large response takes 200 kB, so there is room for a few requests until the peer reads it.
     let mut peer = Peer { lines, writer: Blocks(piper::pipe(1).1) };
     while written.load(Ordering::SeqCst) == 0 {
         thread::yield_now();
@@ -193,7 +194,7 @@ fn requests_about_tasks_have_a_bound() {
     served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
 }
 
-/// What handlers say beside their answers is bounded, also when the connection is about to end.
+/// The notifications of handlers are bounded, also while the connection drains.
 #[test]
 fn what_is_said_while_draining_has_a_bound() {
     const LIMIT: usize = 100_000;
@@ -234,7 +235,7 @@ fn what_is_said_while_draining_has_a_bound() {
     served.join().unwrap().unwrap();
 }
 
-/// Progress that nobody asks for is kept up to a bound, and the latest of it is always there.
+/// Unread progress is kept up to a limit, and the latest update is always kept.
 #[test]
 fn progress_has_a_bound() {
     let (ours, theirs) = pipes(1 << 16);
@@ -260,7 +261,7 @@ fn progress_has_a_bound() {
     let connection = connection.unwrap();
     let mut call = start(&connection, "any", "", CallOptions::new().progress());
     let peer = server.join().unwrap();
-    // It has ended when this has, so everything is there.
+    // All updates have arrived when the call has ended.
     while connection.handle().counts().outbound != 0 {
         thread::yield_now();
     }
@@ -276,7 +277,7 @@ fn progress_has_a_bound() {
     drop(peer);
 }
 
-/// Requests that wait do not hinder the end of what they wait for.
+/// Waiting requests are refused when the runtime of the running one ends.
 #[test]
 fn a_runtime_that_goes_while_requests_wait() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();

@@ -1,4 +1,4 @@
-//! What the cases are made of.
+//! Shared helpers of the cases.
 
 use std::io::{BufRead, BufReader, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -15,24 +15,25 @@ use crate::suite::pipes::{Blocks, End, pipes};
 use crate::suite::runtimes::{Adapter, Served};
 use crate::suite::script::{Answers, Script};
 
-/// Longer than anything takes here, however busy the machine is: a test that waits this long has failed.
+/// A timeout longer than any operation of these tests takes, even on a busy machine: a test that reaches it has
+/// failed.
 pub(crate) const A_LONG_TIME: Duration = Duration::from_secs(120);
 
-/// What something said, line by line.
+/// The log of a handler, line by line.
 pub(crate) struct Log(pub(crate) Receiver<String>);
 
 impl Log {
-    /// The next line.
+    /// Returns the next line.
     pub(crate) fn next(&self) -> String {
         self.0.recv_timeout(A_LONG_TIME).unwrap()
     }
 
-    /// Whether nothing was said that nobody has asked for.
+    /// Whether the log has no unread lines.
     pub(crate) fn is_silent(&self) -> bool {
         self.0.try_recv().is_err()
     }
 
-    /// All that is said until nobody is left to say anything.
+    /// Returns all lines until every sender is dropped.
     pub(crate) fn rest(&self) -> Vec<String> {
         let mut rest = Vec::new();
         loop {
@@ -74,7 +75,7 @@ impl<A: Adapter> World<A> {
         Self::with(4096, server_config(), client_config(), ConnectionOptions::new())
     }
 
-    /// On pipes that hold so many bytes.
+    /// Connects both sides with pipes of this capacity.
     pub(crate) fn with(
         bytes: usize,
         server: ServerConfig,
@@ -96,7 +97,7 @@ impl<A: Adapter> World<A> {
         self.start(tool, text).wait().map(|reply| text_of(&reply))
     }
 
-    /// Closes the connection, after which the server ends well.
+    /// Closes the connection, and expects the server to end without an error.
     pub(crate) fn end(self) {
         assert_eq!(self.connection.handle().counts().outbound, 0, "no call is left behind");
         self.connection.close(A_LONG_TIME).wait().unwrap();
@@ -119,7 +120,7 @@ pub(crate) fn text_of<C>(reply: &Reply<C>) -> String {
     result.content.get(0).unwrap().as_text().unwrap().to_string()
 }
 
-/// Somebody on the other end who writes and reads lines by hand.
+/// A peer that writes and reads raw lines.
 pub(crate) struct Peer {
     pub(crate) lines: BufReader<Blocks<Reader>>,
     pub(crate) writer: Blocks<Writer>,
@@ -130,7 +131,7 @@ impl Peer {
         Self { lines: BufReader::new(Blocks(reader)), writer: Blocks(writer) }
     }
 
-    /// Writes as it is.
+    /// Writes the bytes unchanged.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         self.writer.write_all(bytes).unwrap();
     }
@@ -150,7 +151,7 @@ impl Peer {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    /// The next line; `None` at the end.
+    /// Returns the next line; `None` at the end.
     pub(crate) fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         (self.lines.read_line(&mut line).unwrap() != 0).then_some(line)
@@ -160,7 +161,7 @@ impl Peer {
         serde_json::from_str(&self.line().unwrap()).unwrap()
     }
 
-    /// Everything until the end.
+    /// Returns all messages until the end.
     pub(crate) fn rest(&mut self) -> Vec<Value> {
         let mut rest = Vec::new();
         while let Some(line) = self.line() {
@@ -190,7 +191,7 @@ impl Peer {
     }
 }
 
-/// Somebody who accepts a session as a server, on a thread, and does nothing from then on.
+/// Starts a thread that accepts a session as a server, and then returns the idle peer.
 pub(crate) fn accepting(end: End) -> JoinHandle<Peer> {
     thread::spawn(move || {
         let mut peer = Peer::new(end);

@@ -1,5 +1,5 @@
-//! What belongs to the application does not run under a lock of ours: not what drops a waker, nor what one
-//! does, nor what a function holds.
+//! Application code does not run under a lock of this crate: neither dropping a waker, nor waking it, nor dropping
+//! the values that a function has captured.
 
 use std::any::Any;
 use std::future::Future;
@@ -21,7 +21,7 @@ use crate::suite::kit::{A_LONG_TIME, Peer, World, server_config};
 use crate::suite::pipes::{Blocks, pipes};
 use crate::suite::runtimes::Blocking;
 
-/// Does something that would never end if it waited for itself.
+/// Runs a function that would deadlock if it waited for itself.
 fn ends(act: impl FnOnce() + Send + 'static) {
     let (sender, done) = channel();
     thread::spawn(move || {
@@ -31,7 +31,7 @@ fn ends(act: impl FnOnce() + Send + 'static) {
     done.recv_timeout(A_LONG_TIME).unwrap();
 }
 
-/// A task that only its wakers own, as in the simplest executors, and that owns something itself.
+/// A task that only its wakers own, as in the simplest executors, and that owns a value itself.
 struct Owner {
     _owned: Mutex<Box<dyn Any + Send>>,
 }
@@ -46,7 +46,7 @@ fn owner(owned: impl Any + Send) -> Waker {
 
 #[test]
 fn a_waker_that_is_the_last_of_a_task_with_a_call() {
-    // Dropped with the call that it waited for, or replaced by that of somebody else.
+    // The waker is dropped with the call that it waits for, or replaced by another waker.
     for is_replaced in [false, true] {
         ends(move || {
             let world = World::<Blocking>::new();
@@ -64,7 +64,7 @@ fn a_waker_that_is_the_last_of_a_task_with_a_call() {
     }
 }
 
-/// Runs its task at once, which looks at the tasks.
+/// A waker that accesses the tasks at once.
 struct AtOnce(SharedTasks);
 
 impl Wake for AtOnce {
@@ -114,7 +114,7 @@ fn a_waker_that_looks_at_the_tasks() {
     });
 }
 
-/// Takes back what it has added when it goes.
+/// A value that removes a prompt from the router when it is dropped.
 struct Plugin(Router);
 
 impl Drop for Plugin {

@@ -1,7 +1,7 @@
 //! One suite for every adapter: blocking threads, tokio with one thread and with several, async-std, smol.
 //!
-//! The cases know nothing of runtimes: what is tested runs on threads of its own, and the tests block. No case
-//! sleeps to wait for something.
+//! The cases are independent of runtimes: the tested code runs on threads of its own, and the tests block. No case
+//! sleeps to wait for an event.
 
 mod calling;
 mod ending;
@@ -16,7 +16,7 @@ mod script;
 mod serving;
 mod volume;
 
-/// Runs every case on every adapter.
+/// Generates a test for every case on every adapter.
 macro_rules! suite {
     ($($room:ident: $($case:ident)+;)+) => {
         suite!(@on blocking Blocking, $($room: $($case)+;)+);

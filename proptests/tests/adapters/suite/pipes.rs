@@ -1,4 +1,4 @@
-//! Pipes in memory, of any size, for every kind of code.
+//! In-memory pipes of any capacity, for blocking and async code.
 
 use std::io::{self, Read, Write};
 use std::pin::Pin;
@@ -14,7 +14,7 @@ pub(crate) struct End {
     pub(crate) writer: Writer,
 }
 
-/// Two pipes that hold so many bytes each: ours, and that of the other side.
+/// Creates two pipes of this capacity, and returns the end of this side and that of the peer.
 pub(crate) fn pipes(bytes: usize) -> (End, End) {
     let ((left_reader, right_writer), (right_reader, left_writer)) =
         (piper::pipe(bytes), piper::pipe(bytes));
@@ -22,7 +22,7 @@ pub(crate) fn pipes(bytes: usize) -> (End, End) {
     (left, End { reader: right_reader, writer: right_writer })
 }
 
-/// A pipe for code that blocks.
+/// A pipe for blocking code.
 pub(crate) struct Blocks<S>(pub(crate) S);
 
 impl<S: AsyncRead + Unpin> Read for Blocks<S> {

@@ -1,4 +1,4 @@
-//! Servers that are child processes.
+//! Servers in child processes.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use mcp_sansio_driver::{
 use crate::suite::kit::{A_LONG_TIME, client_config};
 use crate::suite::runtimes::Adapter;
 
-/// A server in the shell: it answers `initialize` and then does something else.
+/// Creates a server in the shell, which responds to `initialize` and then runs the given commands.
 fn shell(rest: &str) -> Command {
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}"#;
     let mut command = Command::new("sh");
@@ -30,30 +30,30 @@ fn options(exit: Duration, terminate: Duration) -> ConnectionOptions {
     ConnectionOptions::new().process(options)
 }
 
-/// Little, for servers that are going to use it up.
+/// Short timeouts, for servers that use them up.
 fn impatient() -> ConnectionOptions {
     options(Duration::from_millis(100), Duration::from_millis(100))
 }
 
-/// More than a server needs that is going to end by itself.
+/// A grace period that suffices for a server that ends by itself.
 fn patient() -> ConnectionOptions {
     options(A_LONG_TIME, A_LONG_TIME)
 }
 
-/// A file that no other test has.
+/// Returns a path that no other test uses.
 fn file() -> PathBuf {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     std::env::temp_dir().join(format!("mcp-sansio-adapters-{}-{number}", std::process::id()))
 }
 
-/// Whether a process is there and is no zombie.
+/// Whether a process exists and is not a zombie.
 fn is_alive(process: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/stat"));
     status.is_ok_and(|status| !status.rsplit(')').next().unwrap().trim_start().starts_with('Z'))
 }
 
-/// Waits until the file is there, and gives what is in it.
+/// Waits until the file exists, and returns its content.
 fn content(file: &Path) -> String {
     let started = Instant::now();
     loop {
@@ -66,7 +66,7 @@ fn content(file: &Path) -> String {
     }
 }
 
-/// Waits until a process is gone: a signal takes its time.
+/// Waits until a process has ended: a signal takes its time.
 fn wait_gone(process: u32) {
     let started = Instant::now();
     while is_alive(process) {
@@ -83,7 +83,7 @@ pub(crate) fn a_server_that_ends_with_its_input<A: Adapter>() {
     assert_eq!(status.code(), Some(7));
 }
 
-/// Pain 83: one that ignores the end of its input is asked to terminate, then killed.
+/// Pain 83: a server that ignores the end of its input is asked to terminate, then killed.
 pub(crate) fn a_server_that_has_to_be_told<A: Adapter>() {
     let table = [("exec sleep 600", 15), ("trap '' TERM; while true; do sleep 0.01; done", 9)];
     for (script, signal) in table {
@@ -96,13 +96,13 @@ pub(crate) fn a_server_that_has_to_be_told<A: Adapter>() {
     }
 }
 
-/// Says in a file that it has come to this, and goes on for ever, whatever it is told.
+/// Returns commands that write the process id to a file, and then run forever.
 fn stubborn(file: &Path) -> String {
     let said = "echo $$ > FILE.new; mv FILE.new FILE; while true; do sleep 0.01; done";
     said.replace("FILE", &file.to_string_lossy())
 }
 
-/// Closes a connection on another thread, and pulls the switch when the file is there.
+/// Closes a connection on another thread, and pulls the kill switch when the file exists.
 fn pulled(connection: Connection, grace: Duration, file: &Path, switch: &KillSwitch) -> ExitStatus {
     let closing = thread::spawn(move || connection.close(grace).wait());
     content(file);
@@ -115,7 +115,7 @@ fn pulled(connection: Connection, grace: Duration, file: &Path, switch: &KillSwi
     closing.join().unwrap().unwrap().unwrap()
 }
 
-/// One that nobody wants to wait for any more is killed, whatever the options say.
+/// A kill switch kills the server at once, for any options.
 pub(crate) fn a_server_that_nobody_waits_for<A: Adapter>() {
     let adapter = A::new();
     let start = |rest: &str, file: &Path, switch: &KillSwitch| {
@@ -123,12 +123,12 @@ pub(crate) fn a_server_that_nobody_waits_for<A: Adapter>() {
         let options = patient().kill_switch(switch);
         adapter.spawn_with(client_config(), options, command).unwrap()
     };
-    // It knows that its input has ended.
+    // The server has seen the end of its input.
     let (path, switch) = (file(), KillSwitch::default());
     let connection = start("cat > /dev/null;", &path, &switch);
     let status = pulled(connection, Duration::ZERO, &path, &switch);
     assert_eq!(status.signal(), Some(9));
-    // It has been asked for something, which there would be much time for.
+    // The server has an open call, with a long grace period.
     let (path, switch) = (file(), KillSwitch::default());
     let connection = start("", &path, &switch);
     let call = connection.handle().call_method("ping", &(), CallOptions::new());
@@ -137,7 +137,7 @@ pub(crate) fn a_server_that_nobody_waits_for<A: Adapter>() {
     assert!(matches!(call.wait(), Err(CallFailure::Closed(_) | CallFailure::NotSent)));
 }
 
-/// Nor is it waited for while it starts.
+/// The kill switch also ends a server during the handshake.
 pub(crate) fn a_server_that_nobody_waits_for_any_longer<A: Adapter>() {
     let (path, switch) = (file(), KillSwitch::default());
     let mut command = Command::new("sh");
@@ -153,7 +153,7 @@ pub(crate) fn a_server_that_nobody_waits_for_any_longer<A: Adapter>() {
     let error = A::new().spawn_with(config, options.clone(), command).unwrap_err();
     assert!(matches!(error, OpenError::Connect(ConnectFailure::Closed(_))), "{error}");
     assert!(!is_alive(pulling.join().unwrap()));
-    // From now on there is no time for anybody.
+    // A pulled switch leaves no time for later servers.
     let mut command = Command::new("sleep");
     command.arg("600");
     let error = A::new().spawn_with(client_config(), options, command).unwrap_err();
@@ -165,7 +165,7 @@ pub(crate) fn what_a_server_has_started_ends_with_it<A: Adapter>() {
     let scripts = [
         "sleep 600 & echo $! > FILE.new; mv FILE.new FILE; wait",
         "sleep 600 & echo $! > FILE.new; mv FILE.new FILE; exec cat > /dev/null",
-        // One that does not want to, and whose parent has gone.
+        // A child that ignores the signal, and whose parent has ended.
         "sh -c 'trap \"\" TERM; sleep 600' & echo $! > FILE.new; mv FILE.new FILE; exec cat > /dev/null",
     ];
     for script in scripts {
@@ -180,7 +180,7 @@ pub(crate) fn what_a_server_has_started_ends_with_it<A: Adapter>() {
     }
 }
 
-/// Pain 84: also when there is no runtime any more.
+/// Pain 84: also without a runtime.
 pub(crate) fn a_server_that_was_dropped_is_gone<A: Adapter>() {
     let adapter = A::new();
     let command = shell("exec sleep 600");
@@ -192,7 +192,7 @@ pub(crate) fn a_server_that_was_dropped_is_gone<A: Adapter>() {
     assert!(!is_alive(process));
 }
 
-/// Pain 12: what was asked of it ends, and why can be seen.
+/// Pain 12: open calls end, and the exit status shows the cause.
 pub(crate) fn a_server_that_is_killed<A: Adapter>() {
     let adapter = A::new();
     let command = shell("exec sleep 600");
@@ -219,7 +219,7 @@ pub(crate) fn standard_error_never_fills_up<A: Adapter>() {
         connection.handle().call_method("ping", &(), CallOptions::new()).wait().unwrap();
         let kept = || connection.process().unwrap().stderr();
         if let Stderr::Capture(most) = policy {
-            // It is read by somebody else, who may not be done yet.
+            // Another task reads standard error, and may not have finished yet.
             while !kept().ends_with(b"\0the end\n") {
                 thread::yield_now();
             }
@@ -245,7 +245,7 @@ pub(crate) fn a_server_that_ends_at_once<A: Adapter>() {
     let error = adapter.spawn_with(client_config(), patient(), command).unwrap_err();
     let text = error.to_string();
     assert!(matches!(error, OpenError::Ended(status) if status.code() == Some(3)), "{text}");
-    // One that says nothing is given up, and ended.
+    // A silent server is given up at the handshake timeout, and ended.
     let mut config = client_config();
     config.connection.timeouts.handshake = Some(Duration::from_millis(50));
     let mut command = Command::new("sleep");
@@ -255,10 +255,10 @@ pub(crate) fn a_server_that_ends_at_once<A: Adapter>() {
     assert!(matches!(error, OpenError::Connect(ConnectFailure::TimedOut)), "{error}");
 }
 
-/// A second process can only help if the first one has read the question.
+/// A second process can only help if the first one has read the `server/discover` request.
 pub(crate) fn a_server_is_started_again_only_for_the_question<A: Adapter>() {
     for (script, starts) in [("exit 3", 1), ("read asked; exit 3", 2)] {
-        // ExternalStream nobody can tell.
+        // Other systems give no way to know.
         if starts == 1 && !cfg!(target_os = "linux") {
             continue;
         }
@@ -277,7 +277,7 @@ pub(crate) fn a_server_is_started_again_only_for_the_question<A: Adapter>() {
     }
 }
 
-/// The environment and the working directory are those of the command.
+/// The process has the environment and the working directory of the command.
 pub(crate) fn where_and_with_what_a_server_runs<A: Adapter>() {
     let file = file();
     let mut command =

@@ -1,4 +1,4 @@
-//! Servers that are made of functions.
+//! Servers built from functions with a `Router`.
 
 use std::sync::{Arc, Barrier};
 
@@ -112,8 +112,8 @@ impl<A: Adapter> OnPipes<A> {
 
 const BOTH: [RevisionSet; 2] = [RevisionSet::LEGACY, RevisionSet::MODERN];
 
-/// Functions that wait for one another run at the same time, of one client and of several, and hold up nobody else: also
-/// on a runtime with one thread.
+/// Functions that wait for one another run at the same time, for one client and for several, and block no other
+/// request, even on a runtime with one thread.
 pub(crate) fn functions_that_block_hold_up_nobody<A: Adapter>() {
     const CLIENTS: usize = 3;
     const CALLS: usize = 20;
@@ -208,13 +208,13 @@ pub(crate) fn functions_of_every_kind<A: Adapter>() {
     }
 }
 
-/// Who asks is told what is wrong with the function.
+/// The error response describes the defect of the function.
 pub(crate) fn what_the_revision_does_not_allow_is_an_error<A: Adapter>() {
     let router = router();
     router.tool_with(tool("hum"), |_: Value, _| {
         CallToolResult::new([Content::Audio(AudioContent::from_bytes(b"hm", "audio/wav"))])
     });
-    // It has no sound.
+    // This revision has no audio content.
     let served = OnPipes::<A>::new(&router, RevisionSet::only(Revision::V2024_11_05));
     match served.call("hum", &json!({})) {
         Err(CallFailure::PeerError(error)) => {
@@ -237,7 +237,7 @@ pub(crate) fn what_is_not_there_is_refused<A: Adapter>() {
         assert_eq!(served.code("tools/call", &json!({"name": "refuse"})), 1234);
         assert_eq!(served.code("tools/call", &json!({"name": "panic"})), -32603);
         assert_eq!(served.code("x/unknown", &json!({})), -32601);
-        // Since 2025-11-25 it is the tool that fails, so that the model learns of it.
+        // Since 2025-11-25 the error is a tool result, so that the model sees it.
         let misfit = served.call("add", &json!({"a": "one"})).unwrap();
         assert_eq!(misfit["isError"], true);
         let text = r#"the arguments do not fit: a: invalid type: string "one", expected i64"#;
@@ -262,7 +262,7 @@ pub(crate) fn changes_are_told<A: Adapter>() {
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     peer.send(&ping);
     assert_eq!(peer.receive()["id"], 1);
-    // Each is told to those who are there, once.
+    // Each change is sent once to the connected clients.
     router.tool_with(tool("new"), |_: Value, _| "new");
     assert_eq!(peer.receive()["method"], "notifications/tools/list_changed");
     assert!(router.remove_prompt("plain"));
@@ -283,11 +283,11 @@ pub(crate) fn changes_are_told<A: Adapter>() {
     assert_eq!(updated["params"]["uri"], "test://blob");
     drop(peer);
     served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
-    // Nobody is there any more.
+    // No client is connected any more.
     router.resource_updated("test://blob");
 }
 
-/// A peer that does not read is told when it does.
+/// A peer that does not read receives the change notifications when it reads.
 pub(crate) fn changes_wait_for_room<A: Adapter>() {
     let router = Router::new();
     router.tool_with(tool("large"), |_: Value, _| "x".repeat(200_000));
@@ -314,7 +314,7 @@ pub(crate) fn changes_wait_for_room<A: Adapter>() {
     }
     let rest = peer.line().unwrap();
     assert!(200_000 < rest.len());
-    // Once each, in some order; a second one only if there was room for it at once.
+    // Each notification arrives once, in some order; a second one only if there was room for it at once.
     peer.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
     let mut told = Vec::new();
     loop {
@@ -330,7 +330,7 @@ pub(crate) fn changes_wait_for_room<A: Adapter>() {
     served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
 }
 
-/// Written once, for those who are asked at once and those who call again.
+/// One function serves both clients that accept requests and clients that call again with the input.
 pub(crate) fn a_function_can_ask_first<A: Adapter>() {
     let router = Router::new();
     router.tool_with(tool("ask"), |_: Value, exchange| {

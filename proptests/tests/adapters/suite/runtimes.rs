@@ -1,4 +1,4 @@
-//! The adapters, with what they run on.
+//! The adapters and their runtimes.
 
 use std::future::Future;
 use std::io;
@@ -12,7 +12,7 @@ use mcp_sansio_driver::{Connection, ConnectionOptions, OpenError};
 use crate::suite::pipes::{Blocks, End, Tokio};
 use crate::suite::script::Answers;
 
-/// How it ended, once it has.
+/// Receives the result of a server when it ends.
 pub(crate) type Served = Receiver<io::Result<()>>;
 
 /// A handler for every adapter.
@@ -23,7 +23,7 @@ pub(crate) trait Serves:
 
 impl<H: mcp_sansio_std::Handler<Server> + mcp_sansio_tokio::Handler<Server>> Serves for H {}
 
-/// Runs servers and clients. What is running does not keep it alive.
+/// Runs servers and clients. They do not keep the adapter alive.
 pub(crate) trait Adapter {
     fn new() -> Self;
 
@@ -95,7 +95,7 @@ impl Adapter for Blocking {
     }
 }
 
-/// A runtime of tokio, which is gone when this is.
+/// A runtime of tokio, which shuts down on drop.
 struct OnTokio {
     runtime: tokio::runtime::Handle,
     _stop: tokio::sync::oneshot::Sender<()>,
@@ -113,7 +113,7 @@ impl OnTokio {
         Self { runtime: handle, _stop }
     }
 
-    /// Waits for something on this thread while the runtime runs elsewhere.
+    /// Waits on this thread for a future that runs on the runtime.
     fn wait<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> T {
         let (sender, receiver) = channel();
         self.runtime.spawn(async move { sender.send(future.await) });

@@ -1,4 +1,4 @@
-//! Handlers for every kind of trouble, which are the same on every adapter.
+//! Handlers for each kind of failure, the same on every adapter.
 
 use std::future::pending;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,13 +18,13 @@ use crate::suite::kit::Log;
 
 const SCHEMA: &str = r#"{"type":"object"}"#;
 
-/// A server with tools that misbehave, and a log of what they do.
+/// A server with misbehaving tools, and a log of their actions.
 #[derive(Clone)]
 pub(crate) struct Script {
     log: Arc<Mutex<Sender<String>>>,
     running: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
-    /// Holds the tool `gate` up until it is opened.
+    /// The semaphore that the tool `gate` waits for.
     gate: Arc<smol::lock::Semaphore>,
 }
 
@@ -40,12 +40,12 @@ impl Script {
         (script, Log(log))
     }
 
-    /// How many handlers have run at the same time.
+    /// Returns the largest number of handlers that have run at the same time.
     pub(crate) fn most_at_once(&self) -> usize {
         self.most.load(Ordering::SeqCst)
     }
 
-    /// Lets so many calls of `gate` through.
+    /// Lets this many calls of `gate` pass.
     pub(crate) fn open_gate(&self, calls: usize) {
         self.gate.add_permits(calls);
     }
@@ -165,11 +165,11 @@ impl mcp_sansio_tokio::Handler<Server> for Script {
     }
 }
 
-/// A client that answers what it is asked with what it is asked, and tells what else it hears.
+/// A client that responds to each request with its content, and logs its other events.
 #[derive(Clone, Default)]
 pub(crate) struct Answers {
     log: Option<Arc<Mutex<Sender<String>>>>,
-    /// Answers nothing, and waits until nobody wants an answer any more.
+    /// Whether the client never responds, and waits for the cancellation.
     waits: bool,
 }
 
@@ -179,7 +179,7 @@ impl Answers {
         (Self { log: Some(Arc::new(Mutex::new(sender))), waits: false }, Log(log))
     }
 
-    /// One that thinks until nobody wants to know any more.
+    /// Creates a client that waits for the cancellation of each request.
     pub(crate) fn thinking() -> (Self, Log) {
         let (answers, log) = Self::heard();
         (Self { waits: true, ..answers }, log)

@@ -1,4 +1,4 @@
-//! What those see who are served.
+//! Cases of the serving side.
 
 use std::io::Write;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::suite::pipes::pipes;
 use crate::suite::runtimes::{Adapter, Served};
 use crate::suite::script::{Answers, Script};
 
-/// A server, and somebody on the other end who writes by hand.
+/// A server, and a peer that writes raw messages.
 struct ByHand<A> {
     _adapter: A,
     peer: Peer,
@@ -37,11 +37,11 @@ impl<A: Adapter> ByHand<A> {
         by_hand
     }
 
-    /// Ends the input, after which the server ends well. Gives everything that it still answers and says.
+    /// Ends the input, and expects the server to end without an error. Returns its remaining messages and log lines.
     fn end(self) -> (Vec<Value>, Vec<String>) {
         let Self { mut peer, served, script, log, .. } = self;
         drop(script);
-        // The writing half alone.
+        // Closes only the writing half.
         peer.writer = crate::suite::pipes::Blocks(piper::pipe(1).1);
         let rest = peer.rest();
         served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
@@ -75,7 +75,7 @@ pub(crate) fn a_tool_asks_the_client<A: Adapter>() {
         let answer: Value = serde_json::from_str(&answer).unwrap();
         assert_eq!(answer["content"]["text"], question);
     }
-    // As many at once as there are handlers, each of which waits for one of the other side.
+    // As many calls at once as handlers may run, each of which waits for a handler of the other side.
     let calls: Vec<_> = (0..64).map(|number| world.start("ask", &number.to_string())).collect();
     for (number, call) in calls.into_iter().enumerate() {
         let answer: Value = serde_json::from_str(&text_of(&call.wait().unwrap())).unwrap();
@@ -84,7 +84,7 @@ pub(crate) fn a_tool_asks_the_client<A: Adapter>() {
     world.end();
 }
 
-/// Who cancels a call cancels what is asked because of it.
+/// Cancelling a call also cancels the requests that its handler has sent.
 pub(crate) fn what_a_cancelled_tool_asks_is_cancelled<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(4096));
     let (script, _log) = Script::new();
@@ -112,7 +112,7 @@ pub(crate) fn a_handler_that_panics_or_forgets_is_answered_for<A: Adapter>() {
     world.end();
 }
 
-/// Pain 3: a bound on handlers holds up no cancellation, and what waits can be cancelled.
+/// Pain 3: the limit on handlers delays no cancellation, and waiting requests can be cancelled.
 pub(crate) fn a_request_that_waits_can_be_cancelled<A: Adapter>() {
     let options = ConnectionOptions::new().handlers(1);
     let world = World::<A>::with(4096, server_config(), client_config(), options);
@@ -120,7 +120,8 @@ pub(crate) fn a_request_that_waits_can_be_cancelled<A: Adapter>() {
     assert_eq!(world.log.next(), "waiting");
     let waiting = world.start("note", "never");
     let after = world.start("note", "after");
-    // The machine answers a ping, so this proves that they have arrived, and then that the cancellation has.
+    // The connection itself responds to a ping, so this proves that the calls, and later the cancellation, have
+    // arrived.
     let ping = || world.connection.handle().call_method("ping", &(), CallOptions::new()).wait();
     ping().unwrap();
     waiting.cancel(Some("never mind"));
@@ -135,7 +136,7 @@ pub(crate) fn a_request_that_waits_can_be_cancelled<A: Adapter>() {
     world.end();
 }
 
-/// Pain 2: new work waits until the peer reads, cancellations and answers do not.
+/// Pain 2: new work waits until the peer reads; cancellations and responses do not wait.
 pub(crate) fn a_peer_that_does_not_read_gets_no_new_work_done<A: Adapter>() {
     let mut config = server_config();
     config.connection.limits.congestion_bytes = 1000;
@@ -152,14 +153,14 @@ pub(crate) fn a_peer_that_does_not_read_gets_no_new_work_done<A: Adapter>() {
     assert!(by_hand.log.next().starts_with("too late: "));
     by_hand.script.open_gate(1);
     assert!(by_hand.log.is_silent(), "nothing new is begun");
-    // Now somebody reads.
+    // Now the peer reads.
     let answered: Vec<_> = (0..3).map(|_| by_hand.peer.receive()).collect();
     assert_eq!(ids(&answered), [2, 3, 4]);
     assert_eq!(by_hand.log.next(), "note later");
     by_hand.end();
 }
 
-/// The high-water mark stops new work, not replies: what handlers have done is taken at once and arrives.
+/// The high-water mark stops new work, not responses: they are accepted at once and arrive.
 pub(crate) fn answers_are_taken_however_full_it_is<A: Adapter>() {
     let mut config = server_config();
     config.connection.limits.congestion_bytes = 64;
@@ -180,7 +181,7 @@ pub(crate) fn answers_are_taken_however_full_it_is<A: Adapter>() {
     assert_eq!(by_hand.end().0, [json!(null); 0]);
 }
 
-/// A ping is answered, and a call cancelled, behind answers that fill more than everything.
+/// A ping gets its response behind responses that exceed the outbox.
 pub(crate) fn pings_have_room_behind_answers<A: Adapter>() {
     let mut config = server_config();
     config.connection.limits.outbox_bytes = 1000;
@@ -192,7 +193,7 @@ pub(crate) fn pings_have_room_behind_answers<A: Adapter>() {
     (2..12).for_each(|id| by_hand.peer.send(&ping(id)));
     let answered: Vec<_> = (0..11).map(|_| by_hand.peer.receive()).collect();
     assert_eq!(ids(&answered), (1..12).collect::<Vec<_>>());
-    // There is no more room than that afterwards.
+    // The remaining room is unchanged afterwards.
     by_hand.peer.send(&ping(12));
     assert_eq!(by_hand.peer.receive()["id"], 12);
     assert_eq!(by_hand.end().0, [json!(null); 0]);
@@ -244,7 +245,7 @@ pub(crate) fn garbage_hurts_nobody<A: Adapter>() {
     assert_eq!(by_hand.end().0, [json!(null); 0]);
 }
 
-/// `printf '…' | server` gets its answers.
+/// `printf '…' | server` gets its responses.
 pub(crate) fn the_last_line_needs_no_end<A: Adapter>() {
     let mut by_hand = ByHand::<A>::session(64, server_config());
     by_hand.peer.call(1, "echo", "one");

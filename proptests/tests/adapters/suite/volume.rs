@@ -1,4 +1,4 @@
-//! Much at once.
+//! Large amounts of data.
 
 use std::thread;
 
@@ -10,16 +10,16 @@ use crate::suite::pipes::{Blocks, End, pipes};
 use crate::suite::runtimes::Adapter;
 use crate::suite::script::Script;
 
-/// How many megabytes go through, both ways together, unless `MEGABYTES` says otherwise.
+/// The megabytes to transfer, both directions together, unless `MEGABYTES` sets another number.
 const MEGABYTES: usize = 2;
 
-/// Pain 4: both sides write large messages through pipes of 64 bytes, and ask each other meanwhile.
+/// Pain 4: both sides write large messages through pipes of 64 bytes, and send requests to each other meanwhile.
 pub(crate) fn large_messages_through_narrow_pipes<A: Adapter>() {
     let megabytes = std::env::var("MEGABYTES").ok().and_then(|text| text.parse().ok());
     let bytes = megabytes.unwrap_or(MEGABYTES) << 20;
     let options = ConnectionOptions::new();
     let world = World::<A>::with(64, server_config(), client_config(), options);
-    // An echo goes there and back; what the tool asks for goes there, back, there and back.
+    // An echo crosses the pipe twice; the input of the tool crosses it four times.
     let size = (bytes / 12).min(8 << 20);
     let mut left = bytes;
     while size <= left {
@@ -35,25 +35,25 @@ pub(crate) fn large_messages_through_narrow_pipes<A: Adapter>() {
     world.end();
 }
 
-/// How many calls are written in one go, unless `PIPED_CALLS` says otherwise.
+/// The number of calls to write at once, unless `PIPED_CALLS` sets another number.
 const PIPED_CALLS: u32 = 5_000;
 
 /// A client writes far more calls than the connection has room for, cancels some of them and closes its end before it
-/// reads anything: as `server < file` does. Every other call is answered, in order.
+/// reads anything, as in `server < file`. Every other call gets its response, in order.
 pub(crate) fn everything_that_was_written_at_once_is_answered<A: Adapter>() {
     let calls = std::env::var("PIPED_CALLS").ok().and_then(|text| text.parse().ok());
     let calls: u32 = calls.unwrap_or(PIPED_CALLS);
     let (adapter, (ours, theirs)) = (A::new(), pipes(4096));
     let (script, log) = Script::new();
     let mut config = server_config();
-    // Room for about 200 of them.
+    // Room for about 200 calls.
     config.connection.limits.connection_bytes = 50_000;
     config.connection.limits.frame_bytes = 1_000;
     let options = ConnectionOptions::new().handlers(1);
     let served = adapter.serve_with(config, options, theirs, script.clone());
     let mut peer = Peer::new(ours);
     peer.initialize();
-    // While this one is served, the others wait.
+    // While this call is served, the others wait.
     peer.call(0, "gate", "");
     assert_eq!(log.next(), "at the gate");
     for id in 1..=100 {
@@ -83,8 +83,8 @@ pub(crate) fn everything_that_was_written_at_once_is_answered<A: Adapter>() {
     assert_eq!(log.rest().last().unwrap(), "closed: the peer ended the connection");
 }
 
-/// A handler that does not return takes nearly all the room. Smaller requests are served beside it, larger ones are
-/// refused after a moment, and when it has returned there is room again.
+/// A handler that does not return occupies nearly all the room. Smaller requests are served beside it; larger ones
+/// are refused after a moment. When it has returned there is room again.
 pub(crate) fn room_that_a_slow_handler_takes_is_not_waited_for<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(4096));
     let (script, log) = Script::new();

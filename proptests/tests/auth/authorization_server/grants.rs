@@ -1,4 +1,4 @@
-//! Logins, refreshes and what goes wrong with them.
+//! Logins, refreshes and their failures.
 
 use mcp_sansio::auth::{
     AuthorizationFailure, AuthorizerConfig, ClientAuthentication, ConfiguredClient, Flow,
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::scene::*;
 use crate::kit::{ISSUER, SERVER};
 
-/// Every place of metadata with every way to authenticate, for an issuer with and without a path.
+/// Every location of the metadata with every authentication method, for an issuer with and without a path.
 #[test]
 fn a_client_gets_a_token_wherever_the_metadata_are() {
     let places =
@@ -34,7 +34,7 @@ fn a_client_gets_a_token_wherever_the_metadata_are() {
             assert_eq!((claims.iss, claims.sub), (format!("{ISSUER}{path}"), "user".into()));
             assert_eq!((claims.aud.as_str(), claims.scope.as_str()), (SERVER, "read write"));
             assert_eq!((claims.iat, claims.exp), (scene.seconds(), scene.seconds() + 3600));
-            // Without a path the second and the third place are the same.
+            // Without a path the second and the third location are the same.
             let metadata = if path.len() < 2 { asked.min(2) } else { asked };
             let counts = counts(metadata, 1, 1, 1);
             assert_eq!(scene.server.counts, counts, "{path} {place:?} {method:?}");
@@ -42,7 +42,7 @@ fn a_client_gets_a_token_wherever_the_metadata_are() {
     }
 }
 
-/// The counts of requests for metadata, of logins, token requests and registrations.
+/// Returns the counts of metadata requests, logins, token requests and registrations.
 fn counts(metadata: u64, authorize: u64, token: u64, register: u64) -> Counts {
     let mut counts = Counts::default();
     (counts.metadata, counts.authorize) = (metadata, authorize);
@@ -120,7 +120,7 @@ fn a_user_can_be_asked() {
     scene.log_in();
     assert_eq!(scene.server.counts.authorize, 2);
     assert!(scene.claims().is_some());
-    // And say no.
+    // The user denies the request.
     let mut denies = options();
     denies.consent = Consent::Deny;
     match Scene::new(denies).failure() {
@@ -139,7 +139,7 @@ fn fewer_scopes_can_be_granted() {
     assert_eq!(scene.lab.authorizer.granted(), Some(&Scopes::parse("write")));
 }
 
-/// Each way to misbehave has the failure that the machine names.
+/// Each misbehaviour of the server has a failure of its own.
 #[test]
 fn each_misbehaviour_has_a_failure_of_its_own() {
     let mismatch = |place| AuthorizationFailure::IssuerMismatch { place, expected: ISSUER.into() };
@@ -163,7 +163,7 @@ fn each_misbehaviour_has_a_failure_of_its_own() {
         Misbehaviour::GarbageToken => Some(AuthorizationFailure::InvalidToken("access_token")),
         Misbehaviour::HugeMetadata => Some(AuthorizationFailure::TooLarge { place: metadata }),
         Misbehaviour::HugeToken => Some(AuthorizationFailure::TooLarge { place: token }),
-        // The login goes well.
+        // The login succeeds.
         Misbehaviour::ForgetsClients
         | Misbehaviour::DropsRefreshTokens
         | Misbehaviour::NoRotation => None,
@@ -196,7 +196,7 @@ fn a_forgotten_client_registers_once_more() {
     assert_eq!(scene.server.counts, counts(1, 2, 2, 2));
 }
 
-/// The token is refreshed before its end; an old refresh token is refused, and ends the whole grant.
+/// The token is refreshed before its end; an old refresh token is refused, and revokes the whole grant.
 #[test]
 fn refresh_tokens_rotate_and_one_that_comes_again_ends_the_grant() {
     let mut scene = Scene::new(options());

@@ -1,4 +1,4 @@
-//! The authorization server of the kit, and the machine of a client against it, all in memory.
+//! The authorization server of the kit, and the authorizer of a client against it, all in memory.
 
 mod grants;
 mod requests;

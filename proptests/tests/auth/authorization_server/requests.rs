@@ -1,4 +1,4 @@
-//! Requests by hand, good and bad.
+//! Hand-written requests, valid and invalid.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::kit::{ISSUER, REDIRECT, SERVER};
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-/// A server that knows the client `me`, and what a good authorization request to it has.
+/// Returns a server that knows the client `me`, and the parameters of a valid authorization request.
 fn by_hand() -> (Scene, Vec<(&'static str, &'static str)>) {
     let mut options = options();
     options.clients = vec![Client::new("me", None), Client::new("robot", Some("s"))];
@@ -34,14 +34,14 @@ fn without<'a>(all: &[(&'a str, &'a str)], name: &str) -> Vec<(&'a str, &'a str)
     all.iter().copied().filter(|(known, _)| *known != name).collect()
 }
 
-/// The same with another value, or with none if it is empty.
+/// Returns the parameters with another value of one, or without it if the value is empty.
 fn but<'a>(all: &[(&'a str, &'a str)], name: &'a str, value: &'a str) -> Vec<(&'a str, &'a str)> {
     let mut changed = without(all, name);
     changed.extend((!value.is_empty()).then_some((name, value)));
     changed
 }
 
-/// Where the browser is sent to.
+/// Returns the query of the redirect.
 fn location(scene: &mut Scene, parameters: &[(&str, &str)]) -> Option<Form> {
     let response = scene.ask(&Request::get(format!("/authorize?{}", form(parameters))));
     let location = response.find("location")?;
@@ -56,7 +56,7 @@ fn bad_authorization_requests_are_refused() {
     let back = location(&mut scene, &good).unwrap();
     assert_eq!((back.find("state"), back.find("iss")), (Some("s t"), Some(ISSUER)));
     assert_eq!(back.find("code").unwrap().len(), 43);
-    // The client is told.
+    // The redirect reports the error to the client.
     for (name, value, error) in [
         ("response_type", "token", "unsupported_response_type"),
         ("response_type", "", "unsupported_response_type"),
@@ -71,7 +71,7 @@ fn bad_authorization_requests_are_refused() {
         assert_eq!((back.find("error"), back.find("code")), (Some(error), None), "{name} {value}");
         assert_eq!((back.find("state"), back.find("iss")), (Some("s t"), Some(ISSUER)));
     }
-    // The client cannot be told, because it is not known where it is.
+    // Without a trusted redirect URI the error cannot be reported to the client.
     for (name, value) in [
         ("client_id", ""),
         ("client_id", "other"),
@@ -121,13 +121,13 @@ fn bad_token_requests_are_refused() {
     assert_eq!(error(&scene.post(&twice)), (400, "invalid_request".into()));
     let json = scene.ask(&Request::post("/token", "application/json", form(&good)));
     assert_eq!(error(&json), (400, "invalid_request".into()));
-    // None of this has used the code up, but its second use ends the first one's tokens.
+    // None of these requests has used the code up, but a second use of the code revokes the tokens of the first.
     let answer = scene.post(&good);
     let token = body(&answer)["access_token"].as_str().unwrap().to_owned();
     assert_eq!(scene.server.introspect(&token, scene.seconds()).unwrap().client_id, "me");
     assert_eq!(error(&scene.post(&good)), (400, "invalid_grant".into()));
     assert_eq!(scene.server.introspect(&token, scene.seconds()), None);
-    // A code that comes late.
+    // An expired code.
     let code = location(&mut scene, &asked).unwrap().find("code").unwrap().to_owned();
     scene.lab.now = scene.lab.now + Duration::from_secs(60);
     assert_eq!(error(&scene.post(&but(&good, "code", &code))), (400, "invalid_grant".into()));
@@ -147,7 +147,7 @@ fn clients_authenticate_in_one_way() {
     };
     let good = (200, String::new());
     let (invalid, both) = ((401, "invalid_client".into()), (400, "invalid_request".into()));
-    // "robot:s", "robot:x", "robot", and what is no base64.
+    // "robot:s", "robot:x", "robot", and invalid base64.
     assert_eq!(ask(Some("Basic cm9ib3Q6cw=="), &[]), good);
     assert_eq!(ask(Some("basic cm9ib3Q6cw=="), &[("client_id", "robot")]), good);
     assert_eq!(ask(None, &[("client_id", "robot"), ("client_secret", "s")]), good);
@@ -171,7 +171,7 @@ fn registrations_are_checked() {
         body(response)
     }
     let uri = |uri: &str| format!(r#"{{"redirect_uris":["{uri}"]}}"#);
-    // Without a method it is the one that RFC 7591 names.
+    // Without a method, the default of RFC 7591 applies.
     let (status, answer) = register(&uri(REDIRECT));
     assert_eq!(
         (status, &answer["token_endpoint_auth_method"]),
@@ -193,7 +193,7 @@ fn registrations_are_checked() {
     assert_eq!(Scene::new(closed).ask(&request).status, 404);
 }
 
-/// The token is a JWT, as far as a client does not look into it.
+/// The token is a JWT, although a client does not parse it.
 #[test]
 fn access_tokens_are_signed_with_the_key_that_is_published() {
     let jwk = json!({ "kty": "EC", "crv": "P-256", "x": "eA", "y": "eQ" });

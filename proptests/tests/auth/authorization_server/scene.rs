@@ -38,7 +38,7 @@ impl Scene {
         self.server.handle(request, self.seconds())
     }
 
-    /// A request is answered with 401; carries out everything that comes of it.
+    /// Reports a 401 response to the authorizer, and carries out all of its effects.
     pub(super) fn challenge(&mut self) -> Vec<(RequestKey, Verdict)> {
         self.lab.refused(401, r#"Bearer scope="read write""#);
         self.carry_out()
@@ -50,7 +50,7 @@ impl Scene {
         self.accept();
     }
 
-    /// The MCP server takes the token.
+    /// Reports that the MCP server has accepted the token.
     pub(super) fn accept(&mut self) {
         let generation = self.lab.generation();
         self.lab.authorizer.accepted(generation, None);
@@ -107,7 +107,7 @@ impl Scene {
         self.lab.answer_text(fetch, response.status, &body);
     }
 
-    /// A user who allows everything.
+    /// Plays a user who allows every request.
     pub(super) fn browse(&mut self, url: &str) {
         let mut response = self.ask(&Request::get(url.strip_prefix(ISSUER).unwrap()));
         if response.status == 200 {
@@ -119,14 +119,14 @@ impl Scene {
         assert_ne!(redirected, Redirected::Unknown);
     }
 
-    /// What the token of the client says.
+    /// Returns the claims of the client's token.
     pub(super) fn claims(&self) -> Option<Claims> {
         let field = self.lab.field().unwrap();
         let token = field.strip_prefix("Bearer ").unwrap();
         self.server.introspect(token, self.seconds()).cloned()
     }
 
-    /// The last refresh token that the client has stored.
+    /// Returns the last refresh token that the client has stored.
     pub(super) fn refresh_token(&self) -> Option<String> {
         let saved = self.lab.saved.as_ref().unwrap().to_text();
         let saved: Value = serde_json::from_str(saved.expose()).unwrap();
@@ -137,7 +137,7 @@ impl Scene {
         self.claims().unwrap().client_id
     }
 
-    /// Refreshes by hand.
+    /// Sends a hand-written refresh request.
     pub(super) fn refresh(&mut self, client_id: &str, token: &str) -> Response {
         let body = [("client_id", client_id), ("refresh_token", token)];
         self.post(&[&body[..], &[("grant_type", "refresh_token"), ("resource", SERVER)]].concat())
@@ -157,12 +157,12 @@ pub(super) fn body(response: &Response) -> Value {
     serde_json::from_slice(&response.body).unwrap()
 }
 
-/// The status and the code of a refusal.
+/// Returns the status and the code of an error response.
 pub(super) fn error(response: &Response) -> (u16, String) {
     (response.status, body(response)["error"].as_str().unwrap().into())
 }
 
-/// The targets of the two links of a page.
+/// Returns the targets of the two links of a page.
 pub(super) fn links(response: &Response) -> [String; 2] {
     let page = String::from_utf8(response.body.clone()).unwrap();
     let links = page.split("href=\"").skip(1);

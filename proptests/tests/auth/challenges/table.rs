@@ -1,4 +1,4 @@
-//! Fields of `WWW-Authenticate`, and what they say.
+//! `WWW-Authenticate` fields and their challenges.
 
 use mcp_sansio_proptests::oracles::challenges::Challenge;
 
@@ -16,12 +16,12 @@ fn params(scheme: &str, params: &[(&str, &str)]) -> Challenge {
     Challenge::with_params(scheme, params)
 }
 
-/// Every case: the fields of a response, and their challenges.
+/// Returns all cases: the fields of a response, and their challenges.
 pub(crate) fn table() -> Vec<Case> {
     [of_mcp_servers(), of_other_schemes(), of_the_grammar(), of_lists()].concat()
 }
 
-/// What resource servers and identity providers send.
+/// Fields of resource servers and identity providers.
 fn of_mcp_servers() -> Vec<Case> {
     const METADATA: &str = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp";
     vec![
@@ -76,7 +76,7 @@ fn of_mcp_servers() -> Vec<Case> {
             vec![r#"bearer REALM="api", Scope="A b""#],
             vec![params("bearer", &[("realm", "api"), ("scope", "A b")])],
         ),
-        // A parameter that stands there twice.
+        // A parameter that occurs twice.
         (
             vec![r#"Bearer scope="a", scope="b""#],
             vec![params("Bearer", &[("scope", "a"), ("scope", "b")])],
@@ -86,7 +86,7 @@ fn of_mcp_servers() -> Vec<Case> {
     ]
 }
 
-/// Schemes that stand beside Bearer.
+/// Schemes other than Bearer, alone and beside it.
 fn of_other_schemes() -> Vec<Case> {
     const NONCE: &str = "dcd98b7102dd2f0e8b11d0f600bfb0c093";
     vec![
@@ -145,12 +145,12 @@ fn of_the_grammar() -> Vec<Case> {
         (vec!["Bearer realm=\"Zürich 界\""], vec![params("Bearer", &[("realm", "Zürich 界")])]),
         (vec![r#"Bearer a="Basic realm=x""#], vec![params("Bearer", &[("a", "Basic realm=x")])]),
         (vec!["!#$%&'*+-.^_`|~ a=b"], vec![params("!#$%&'*+-.^_`|~", &[("a", "b")])]),
-        // `obs-text` has control characters; `Headers::combined` replaces them.
+        // `obs-text` contains control characters; `Headers::combined` replaces them.
         (
             vec!["Bearer a=\"\tb\u{85}\", c=\"\u{9f}\""],
             vec![params("Bearer", &[("a", "\tb\u{85}"), ("c", "\u{9f}")])],
         ),
-        // One sign of equality and a token is a parameter, signs alone are padding.
+        // One equals sign and a token form a parameter; equals signs alone are padding.
         (vec!["Bearer a=b"], vec![params("Bearer", &[("a", "b")])]),
         (vec!["Bearer a="], vec![token68("Bearer", "a=")]),
         (vec!["Bearer a"], vec![token68("Bearer", "a")]),
@@ -174,7 +174,7 @@ fn of_lists() -> Vec<Case> {
             vec!["Bearer realm=a", "Bearer realm=b"],
             vec![params("Bearer", &[("realm", "a")]), params("Bearer", &[("realm", "b")])],
         ),
-        // White space makes a scheme, a sign of equality makes a parameter.
+        // White space ends a scheme, an equals sign ends a parameter name.
         (
             vec!["Bearer a=b, c =d, e f=g, h"],
             vec![
@@ -188,7 +188,7 @@ fn of_lists() -> Vec<Case> {
     ]
 }
 
-/// What the grammar does not allow.
+/// Values that the grammar does not allow.
 pub(crate) const MALFORMED: [&[&str]; 18] = [
     &["="],
     &["\"Bearer\""],

@@ -1,4 +1,4 @@
-//! What a client went wrong with: rooms too small, and answers at the wrong time.
+//! Past bugs of the client: full outboxes, and responses at unexpected times.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use mcp_sansio_proptests::{ClientSide, config};
 
 use super::kit::{needs_roots, state_only, stateless_client};
 
-/// A method that MCP does not know has no params to be made again with: the error is the outcome.
+/// The params of an unknown method are not kept, so the request cannot be repeated: the error is the outcome.
 #[test]
 fn a_refused_version_ends_a_call_of_an_unknown_method() {
     let mut side = stateless_client(|_| {});
@@ -28,7 +28,7 @@ fn a_refused_version_ends_a_call_of_an_unknown_method() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Nobody knows its new id.
+/// The repeated request has no id on the wire yet.
 #[test]
 fn a_request_that_waits_to_be_made_again_is_not_cancelled_on_the_wire() {
     let mut side = stateless_client(|c| c.connection.limits.outbox_bytes = 600);
@@ -49,7 +49,7 @@ fn a_request_that_waits_to_be_made_again_is_not_cancelled_on_the_wire() {
     assert_eq!(side.sent(), [""; 0], "nothing to cancel on the wire");
 }
 
-/// The answers are larger than everything that can leave.
+/// The answers are larger than the outbox.
 #[test]
 fn a_request_that_can_never_be_made_again_ends_its_call() {
     let mut side = stateless_client(|c| c.connection.limits.outbox_bytes = 2000);
@@ -75,7 +75,7 @@ fn a_request_that_can_never_be_made_again_ends_its_call() {
     assert!(ended, "never: {:?}", side.client.is_pending(call));
 }
 
-/// As a loop, and not as deep as there are calls.
+/// The requests are repeated in a loop, not by recursion.
 #[test]
 fn any_number_of_requests_is_made_again_at_once() {
     let count = 20_000;
@@ -107,7 +107,7 @@ fn a_successor_that_never_came_up_leaves_its_subscriptions_to_the_next() {
     side.client.disconnected(Cause::EndOfInput, side.now);
     _ = side.outcomes();
     let mut second = side.client.reconnect(mcp_sansio::ConnectionNumber::default());
-    // It never comes up.
+    // The second connection never opens.
     second.disconnected(Cause::EndOfInput, side.now);
     let mut out = Outbox::new(Framing::Messages, &Limits::default());
     while second.handle_timeout(side.now, &mut out).is_some() {}
@@ -127,7 +127,7 @@ fn a_connect_that_fails_changes_nothing() {
     assert!(before == side.client);
 }
 
-/// The answer to the probe comes before the first `handle_timeout`.
+/// The response to the probe arrives before the first `handle_timeout`.
 #[test]
 fn a_client_is_told_once_that_it_is_connected() {
     let mut config = config::client_of_both_eras();
@@ -141,7 +141,7 @@ fn a_client_is_told_once_that_it_is_connected() {
     assert!(matches!(events[..], [ClientEvent::Closed { .. }]), "{events:?}");
 }
 
-/// All that is due comes out.
+/// All due events are returned.
 #[test]
 fn calls_that_expire_with_the_probe_are_told() {
     let mut config = config::client_of_both_eras();
@@ -154,7 +154,7 @@ fn calls_that_expire_with_the_probe_are_told() {
     assert_eq!(events.len(), 1, "{events:?}");
 }
 
-/// Whatever there is room for.
+/// This holds for any room in the outbox.
 #[test]
 fn params_of_a_call_that_was_not_made_are_forgotten() {
     for filler in 0..900 {
@@ -203,7 +203,7 @@ fn what_is_printed_of_a_call_is_not_its_params() {
     assert!(!text.contains("SECRET"), "params of a call");
 }
 
-/// It does not leave its call waiting for ever.
+/// A malformed interim result ends its call, which does not wait without end.
 #[test]
 fn a_need_that_names_a_member_twice_is_refused() {
     for params in [
@@ -219,7 +219,7 @@ fn a_need_that_names_a_member_twice_is_refused() {
     }
 }
 
-/// It was taken for granted that there is none.
+/// The client assumed a modern server, and the server turns out to need a session.
 #[test]
 fn nothing_is_made_again_while_a_session_is_opened() {
     let mut config = config::client_of_both_eras();

@@ -1,4 +1,4 @@
-//! Sides of connections, and what is said to them.
+//! Client and server sides, and messages for them.
 
 use mcp_sansio::model::{ElicitParams, ObjectSchema};
 use mcp_sansio::{ClientConfig, Request, Revision, RevisionSet, ServerConfig, ServerEvent};
@@ -6,7 +6,7 @@ use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 pub(super) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}}"#;
 
-/// A client that has no sessions, and asks nobody before it begins.
+/// A modern client that sends no probe.
 pub(super) fn stateless_client(change: impl FnOnce(&mut ClientConfig)) -> ClientSide {
     let mut config = config::client_of_both_eras();
     config.revisions = RevisionSet::MODERN;
@@ -18,7 +18,7 @@ pub(super) fn stateless_client(change: impl FnOnce(&mut ClientConfig)) -> Client
     side
 }
 
-/// A server of both eras that nobody has talked to.
+/// A server of both eras without any messages so far.
 pub(super) fn dual_server(change: impl FnOnce(&mut ServerConfig)) -> ServerSide {
     let mut config = config::server_of_both_eras();
     change(&mut config);
@@ -32,7 +32,7 @@ pub(super) fn session(change: impl FnOnce(&mut ServerConfig)) -> ServerSide {
     ServerSide::ready_with(config, Revision::V2025_11_25)
 }
 
-/// A tool that is called in a session.
+/// A tool call in a session.
 pub(super) fn request(side: &mut ServerSide, id: &str) -> Request<'static> {
     let frame =
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#);
@@ -47,21 +47,21 @@ pub(super) fn form() -> ElicitParams<'static> {
     ElicitParams::form("m", ObjectSchema::default())
 }
 
-/// A request for a subscription.
+/// A `subscriptions/listen` request.
 pub(super) fn listen(id: &str, filter: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{filter},{META}}}}}"#
     )
 }
 
-/// A server needs the roots before it answers.
+/// An interim result that asks for the roots.
 pub(super) fn needs_roots(id: u64) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"input_required","inputRequests":{{"k":{{"method":"roots/list"}}}}}}}}"#
     )
 }
 
-/// A server wants to be asked again.
+/// An interim result with a state only.
 pub(super) fn state_only(id: u64) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"input_required","requestState":"s"}}}}"#

@@ -1,4 +1,4 @@
-//! Mishaps where there may be no session: each of these has happened once.
+//! Past bugs on connections that may have no session.
 
 mod calling;
 mod kit;

@@ -1,4 +1,4 @@
-//! What a server went wrong with: commands that fail halfway, twins, and ends at the wrong time.
+//! Past bugs of the server: commands that fail halfway, duplicate ids, and ends at unexpected times.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use mcp_sansio_proptests::{ServerSide, config};
 
 use super::kit::{META, dual_server, form, listen, request, session, state_only, stateless_client};
 
-/// There is room for one call, and two are needed.
+/// The limit is one call, and two are needed.
 #[test]
 fn needs_that_cannot_all_be_asked_for_leave_nothing() {
     let mut side = session(|c| c.connection.limits.outbound_calls = 1);
@@ -38,7 +38,7 @@ fn needs_that_cannot_all_be_asked_for_leave_nothing() {
     assert!(notified.is_err() && other.is_err(), "{notified:?} {other:?} {:?}", side.sent());
 }
 
-/// An answer ends what was asked for.
+/// The response to a request cancels the open requests for its input.
 #[test]
 fn what_is_asked_for_twice_is_asked_once_and_withdrawn() {
     let mut side = session(|_| {});
@@ -47,7 +47,7 @@ fn what_is_asked_for_twice_is_asked_once_and_withdrawn() {
     side.server.require_input(&tool, &required, side.now, &mut side.out).unwrap();
     let second = side.server.require_input(&tool, &required, side.now, &mut side.out);
     assert_eq!(second, Ok(()));
-    // The first one is taken back, as it has not left.
+    // The first request is withdrawn, because it has not left.
     let asked = r#"{"jsonrpc":"2.0","id":2,"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}}"#;
     assert_eq!(side.sent(), [asked]);
     side.server.respond(tool.id, &serde_json::json!({"content": []}), &mut side.out).unwrap();
@@ -91,7 +91,7 @@ fn who_wants_to_be_asked_again_is_told_of_the_end() {
     assert_eq!(events.len(), 2, "{events:?}");
 }
 
-/// A server that serves duplicate ids.
+/// The server serves duplicate ids.
 #[test]
 fn of_two_subscriptions_under_one_id_one_is_cancelled_once() {
     let mut side = dual_server(|c| c.connection.duplicate_ids = DuplicateIds::Serve);
@@ -116,7 +116,7 @@ fn of_two_subscriptions_under_one_id_one_is_cancelled_once() {
     assert_eq!((ends, after), (1, vec![]));
 }
 
-/// The same in a session, where both need a form.
+/// The same in a session, where both requests need a form.
 #[test]
 fn each_of_two_requests_under_one_id_ends_once() {
     let mut side = session(|c| c.connection.duplicate_ids = DuplicateIds::Serve);
@@ -149,7 +149,7 @@ fn each_of_two_requests_under_one_id_ends_once() {
     assert_eq!(ends, ids);
 }
 
-/// What could not leave before is not told.
+/// A notification without room before the end is not sent afterwards.
 #[test]
 fn nothing_is_told_after_the_end() {
     for by_frame in [false, true] {
@@ -181,7 +181,7 @@ fn nothing_is_told_after_the_end() {
     }
 }
 
-/// Not even what was asked for.
+/// The requested filter is unchanged as well.
 #[test]
 fn a_grant_that_fails_changes_nothing() {
     let mut side = dual_server(|c| {
@@ -199,7 +199,7 @@ fn a_grant_that_fails_changes_nothing() {
     assert!(before == side.server, "a command that fails changes nothing");
 }
 
-/// It was waiting for the handshake.
+/// The form was held for the handshake.
 #[test]
 fn a_form_that_never_left_ends_with_its_request() {
     let mut config = config::server_of_both_eras();

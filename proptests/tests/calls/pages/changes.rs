@@ -1,4 +1,4 @@
-//! Walks through lists that change meanwhile, or whose cursors die.
+//! Walks through lists that change meanwhile, or whose cursors become invalid.
 
 use mcp_sansio::call::Paging;
 use mcp_sansio::event::RestartCause;
@@ -10,8 +10,8 @@ use super::walk::{Walk, Walked, asked, over, page, restarts};
 
 const TOOLS_CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
-/// Proves L-PAGE-11, L-RACE-21, L-RACE-24: a walk that finds the list changed begins anew, once for
-/// any number of changes, and says which pages to forget.
+/// Proves L-PAGE-11, L-RACE-21, L-RACE-24: a walk restarts once for any number of changes of its list, and reports
+/// that the earlier pages are obsolete.
 #[test]
 fn a_list_that_changes_meanwhile_is_walked_again() {
     let mut walk = Walk::of_tools(Paging::default());
@@ -25,7 +25,7 @@ fn a_list_that_changes_meanwhile_is_walked_again() {
     let late = r#"{"tools":["old too"],"nextCursor":"three"}"#;
     assert_eq!(walk.answer(3, late), Walked::Restarted(RestartCause::Changed));
     assert_eq!(walk.side.sent(), [asked(4, "tools/list", None)]);
-    // The same cursors again are no repetition.
+    // The same cursors in the new walk are no repetition.
     let first = r#"{"tools":["new"],"nextCursor":"two"}"#;
     assert_eq!(walk.answer(4, first), page(first));
     assert_eq!(walk.side.sent(), [asked(5, "tools/list", Some("\"two\""))]);
@@ -33,7 +33,8 @@ fn a_list_that_changes_meanwhile_is_walked_again() {
     assert_eq!(walk.side.sent(), [""; 0]);
 }
 
-/// Proves L-PAGE-11, L-RACE-21: also on the last page, where nothing else would be asked for.
+/// Proves L-PAGE-11, L-RACE-21: the same for a change before the last page, after which no further page would be
+/// requested.
 #[test]
 fn a_change_before_the_last_page_begins_the_walk_anew() {
     let mut walk = Walk::of_tools(Paging::default());
@@ -48,7 +49,7 @@ fn a_change_before_the_last_page_begins_the_walk_anew() {
     assert_eq!(walk.answer(4, r#"{"tools":[]}"#), over(r#"{"tools":[]}"#));
 }
 
-/// Proves L-PAGE-11, L-RACE-21: whoever would rather finish gets pages that say they are stale.
+/// Proves L-PAGE-11, L-RACE-21: a walk with no restarts allowed finishes and marks its pages as stale.
 #[test]
 fn a_walk_that_may_not_begin_anew_is_finished_and_marked() {
     let mut walk = Walk::of_tools(restarts(0));
@@ -62,7 +63,7 @@ fn a_walk_that_may_not_begin_anew_is_finished_and_marked() {
     assert_eq!(walk.side.sent().len(), 2);
 }
 
-/// Proves L-RACE-21: a list that changes again and again is not walked for ever.
+/// Proves L-RACE-21: a list that changes repeatedly is not walked without end.
 #[test]
 fn a_second_change_finishes_the_walk_as_stale() {
     let mut walk = Walk::of_tools(restarts(1));
@@ -79,7 +80,7 @@ fn a_second_change_finishes_the_walk_as_stale() {
     assert_eq!(walk.side.sent(), [""; 0]);
 }
 
-/// Proves L-PAGE-11: it is the list that is walked which has to change.
+/// Proves L-PAGE-11: only a change of the walked list counts.
 #[test]
 fn only_a_change_of_the_same_list_counts() {
     let changed =
@@ -93,7 +94,7 @@ fn only_a_change_of_the_same_list_counts() {
     walk.change(update);
     assert_eq!(walk.answer(2, r#"{"tools":[]}"#), over(r#"{"tools":[]}"#));
 
-    // The templates have no notification of their own.
+    // Resource templates have no notification of their own.
     let mut walk = Walk::begin::<ListResourceTemplates>(Revision::V2025_11_25, Paging::default());
     walk.change(&changed("resources"));
     let result = r#"{"resourceTemplates":[]}"#;
@@ -104,8 +105,8 @@ fn only_a_change_of_the_same_list_counts() {
     assert_eq!(walk.answer(2, r#"{"prompts":[]}"#), Walked::Restarted(RestartCause::Changed));
 }
 
-/// Proves L-RACE-23, L-RACE-24: the answer that is on its way when the list changes is not believed,
-/// and the list is asked for once more, however many changes there were.
+/// Proves L-RACE-23, L-RACE-24: a response that is in flight when the list changes is discarded. The list is
+/// requested once more, for any number of changes.
 #[test]
 fn a_change_while_the_first_page_is_on_its_way_asks_for_it_once_more() {
     let mut walk = Walk::of_tools(Paging::default());
@@ -119,7 +120,7 @@ fn a_change_while_the_first_page_is_on_its_way_asks_for_it_once_more() {
     assert_eq!(walk.side.sent(), [""; 0]);
 }
 
-/// Proves L-RACE-23: a call that is no walk says that its answer may be old.
+/// Proves L-RACE-23: a call without paging is marked as stale if its result may be old.
 #[test]
 fn a_single_request_for_a_list_says_whether_it_is_stale() {
     let mut side = ClientSide::ready(Revision::V2025_11_25);
@@ -141,7 +142,7 @@ fn a_single_request_for_a_list_says_whether_it_is_stale() {
     }
 }
 
-/// Proves L-PAGE-12: once from the beginning, then the error is the outcome.
+/// Proves L-PAGE-12: the walk restarts once from the first page; a second refusal is the outcome.
 #[test]
 fn a_dead_cursor_restarts_the_walk_once() {
     let mut walk = Walk::of_tools(Paging::default());
@@ -158,7 +159,7 @@ fn a_dead_cursor_restarts_the_walk_once() {
     assert!(!walk.side.client.is_pending(walk.call));
 }
 
-/// Proves L-PAGE-12: what is refused without a cursor is refused for another reason.
+/// Proves L-PAGE-12: a refusal of a request without a cursor has another reason.
 #[test]
 fn only_an_invalid_cursor_restarts_a_walk() {
     let refused = |code| Walked::Refused { code, stale: false };
@@ -177,7 +178,7 @@ fn only_an_invalid_cursor_restarts_a_walk() {
     assert_eq!(walk.side.sent(), [""; 0]);
 }
 
-/// Proves L-PAGE-12, L-RACE-21: a change that kills the cursor, too, is one reason and not two.
+/// Proves L-PAGE-12, L-RACE-21: a change that also invalidates the cursor causes one restart and not two.
 #[test]
 fn a_change_and_a_dead_cursor_restart_the_walk_once() {
     let mut walk = Walk::of_tools(Paging::default());

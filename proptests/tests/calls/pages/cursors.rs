@@ -1,4 +1,4 @@
-//! Walks through lists that do not change: cursors, sizes, and what ends a walk.
+//! Walks through lists that do not change: cursors, page sizes, and the ends of a walk.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ fn pages_of<M: PagedMethod>(revision: Revision, method: &str, items: &str) {
     assert!(!walk.side.client.is_pending(walk.call));
 }
 
-/// Proves L-PAGE-03: the list of roots has no pages, whatever its result says.
+/// Proves L-PAGE-03: `roots/list` is not paged, whichever members its result has.
 #[test]
 fn roots_are_not_paged() {
     for revision in Revision::LEGACY {
@@ -60,7 +60,7 @@ fn roots_are_not_paged() {
     }
 }
 
-/// Proves L-PAGE-01: a cursor goes back as the bytes that came, which nobody has looked into.
+/// Proves L-PAGE-01: a cursor is returned byte for byte and is not parsed.
 #[test]
 fn a_cursor_goes_back_byte_for_byte() {
     let cursors = [
@@ -83,7 +83,7 @@ fn a_cursor_goes_back_byte_for_byte() {
     }
 }
 
-/// Proves L-PAGE-01: a cursor belongs to one listing of one method, and not to the next.
+/// Proves L-PAGE-01: a cursor belongs to one listing of one method, not to the next.
 #[test]
 fn walks_do_not_share_cursors() {
     let mut side = ClientSide::ready(Revision::V2025_06_18);
@@ -141,7 +141,7 @@ fn no_cursor_outlives_its_session() {
     assert_eq!(walk.side.sent(), [""; 0]);
 }
 
-/// Proves L-PAGE-02: pages of three, none, seven and one item, of which only the last has no cursor.
+/// Proves L-PAGE-02: pages of three, no, seven and one items; only the last page has no cursor.
 #[test]
 fn pages_have_any_size() {
     let mut walk = Walk::of_tools(Paging::default());
@@ -166,7 +166,7 @@ fn an_empty_cursor_is_followed_and_null_is_the_end() {
     assert_eq!(walk.side.sent(), [""; 0]);
 }
 
-/// Pain 76: a server cannot keep a client walking.
+/// Pain 76: a server cannot keep a client walking without end.
 #[test]
 fn a_walk_that_would_not_end_is_cut() {
     let mut walk = Walk::of_tools(Paging::default());
@@ -193,7 +193,7 @@ fn a_walk_that_would_not_end_is_cut() {
     assert_eq!(walk.answer(3, second), cut(PageStop::TooManyItems, second));
 }
 
-/// A walk is one call: it is cancelled as one, under the id of the page that is on its way.
+/// A walk is one call: it is cancelled once, under the id of the page in flight.
 #[test]
 fn a_walk_is_cancelled_as_one_call() {
     let mut walk = Walk::of_tools(Paging::default());
@@ -217,7 +217,7 @@ fn a_walk_is_cancelled_as_one_call() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Each page may take as long as any answer; all of them together have the total.
+/// The idle timeout restarts with each page; the total timeout covers all pages.
 #[test]
 fn the_idle_time_begins_anew_with_each_page_and_the_total_does_not() {
     for (idle, total, expected) in [(100, 1000, Expiry::Idle), (100, 150, Expiry::Total)] {
@@ -250,7 +250,7 @@ fn the_idle_time_begins_anew_with_each_page_and_the_total_does_not() {
     }
 }
 
-/// A walk that was begun early has its first page asked for when the session is open.
+/// A walk that begins early requests its first page once the session is open.
 #[test]
 fn a_walk_waits_for_the_session() {
     let mut side = ClientSide::fresh();
@@ -269,7 +269,7 @@ fn a_walk_waits_for_the_session() {
     assert_eq!(side.sent(), [asked(3, "tools/list", Some("\"two\""))]);
 }
 
-/// Each page reports its progress under a token of its own, from the beginning.
+/// Each page reports its progress under its own token, from zero.
 #[test]
 fn each_page_has_its_own_progress() {
     let mut side = ClientSide::ready(Revision::V2025_11_25);

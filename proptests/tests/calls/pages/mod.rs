@@ -1,4 +1,4 @@
-//! Lists in pages, on both sides: a client walks them under one handle, a server cuts them.
+//! Lists in pages, on both sides: a client walks them under one handle, a server splits them.
 
 mod changes;
 mod cursors;

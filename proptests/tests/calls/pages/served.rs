@@ -1,4 +1,4 @@
-//! Lists in pages as a server serves them, by hand and to a client that walks them.
+//! Lists in pages at a server, fed by hand and read by a walking client.
 
 use mcp_sansio::call::Paging;
 use mcp_sansio::event::RestartCause;
@@ -16,7 +16,7 @@ use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config, ready};
 
 const TOOLS_CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
-/// The cursor that a client asks for, and what it asks.
+/// The method and the cursor of a request for a list.
 #[track_caller]
 fn cursor<'a>(call: &'a ClientRequest<'_>) -> (&'static str, Option<&'a Str<'a>>) {
     match call {
@@ -69,7 +69,7 @@ fn served_in_pages<M: PagedMethod>(revision: Revision, item: &str) {
     }
 }
 
-/// Proves L-AMB-49: there is no `null` on the wire, whoever writes it.
+/// Proves L-AMB-49: no cursor is sent as `null`, in a result or in params.
 #[test]
 fn no_cursor_is_never_sent_as_null() {
     for revision in Revision::LEGACY {
@@ -98,7 +98,7 @@ fn no_cursor_is_never_sent_as_null() {
     }
 }
 
-/// Proves L-RACE-24: changes that nobody has been told of yet are one.
+/// Proves L-RACE-24: unsent changes of a list are merged into one notification.
 #[test]
 fn a_burst_of_changes_is_one_notification() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
@@ -110,10 +110,10 @@ fn a_burst_of_changes_is_one_notification() {
         assert_eq!(change(&mut side), Delivery::Repeated);
     }
     assert_eq!(side.sent(), [TOOLS_CHANGED]);
-    // What has left is not what changes next.
+    // A notification that has left does not absorb the next change.
     assert_eq!(change(&mut side), Delivery::Sent);
     assert_eq!(side.sent(), [TOOLS_CHANGED]);
-    // An answer between two changes does not move.
+    // A response between two changes keeps its place.
     let id = side.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
     assert_eq!(change(&mut side), Delivery::Sent);
     side.respond(id, r#"{"tools":[]}"#);
@@ -127,7 +127,7 @@ struct Shop {
     pair: Pair,
     tools: Vec<Raw<'static>>,
     pager: Pager,
-    /// The names of the tools that the client knows.
+    /// The names of the tools that the client has received.
     known: Vec<String>,
 }
 
@@ -140,7 +140,7 @@ impl Shop {
         Self { pair, tools: tools(names), pager: Pager::new(2).version(1), known: Vec::new() }
     }
 
-    /// The list changes, and its cursors die. The client is told afterwards.
+    /// Changes the list and invalidates its cursors, then notifies the client.
     fn change(&mut self, names: &[&str]) {
         self.tools = tools(names);
         self.pager = self.pager.version(2);
@@ -148,7 +148,7 @@ impl Shop {
         assert_eq!(self.pair.server.list_changed(ChangedList::Tools, out), Ok(Delivery::Sent));
     }
 
-    /// The server answers the one request that comes.
+    /// Serves exactly one request.
     #[track_caller]
     fn serve(&mut self) {
         let seen = self.pair.to_server(usize::MAX);
@@ -164,7 +164,7 @@ impl Shop {
         .unwrap();
     }
 
-    /// The client takes in what has been sent, and says what it saw in short.
+    /// Delivers the output of the server. Returns a short name of each event of the client.
     #[track_caller]
     fn shop(&mut self) -> Vec<&'static str> {
         let seen = self.pair.to_client(usize::MAX);
@@ -201,12 +201,12 @@ impl Shop {
     }
 }
 
-/// Proves L-PAGE-11, L-PAGE-12, L-RACE-21: the client ends with the list as it is, not with a mixture.
+/// Proves L-PAGE-11, L-PAGE-12, L-RACE-21: the client ends with the current list, not with a mixture of two lists.
 #[test]
 fn a_walk_over_a_change_gives_the_list_as_it_is_now() {
     let old = ["a", "b", "c", "d", "e"];
     let new = ["a", "c", "d"];
-    // The page that was asked for comes before the news.
+    // The requested page arrives before the notification.
     let mut shop = Shop::open(&old);
     shop.serve();
     assert_eq!(shop.shop(), ["page"]);
@@ -220,7 +220,7 @@ fn a_walk_over_a_change_gives_the_list_as_it_is_now() {
         assert_eq!(shop.shop(), expected);
     }
     assert_eq!(shop.known, new);
-    // The news comes before the page.
+    // The notification arrives before the page.
     let mut shop = Shop::open(&old);
     shop.serve();
     assert_eq!(shop.shop(), ["page"]);
@@ -235,7 +235,7 @@ fn a_walk_over_a_change_gives_the_list_as_it_is_now() {
     assert_eq!(shop.known, old);
 }
 
-/// Proves L-RACE-25: the tool that a client has seen is gone when it calls it. Both go on.
+/// Proves L-RACE-25: a call of a tool that was removed meanwhile fails, and both sides continue.
 #[test]
 fn a_tool_that_is_gone_is_an_error_of_the_call_alone() {
     for revision in Revision::LEGACY {
@@ -251,7 +251,7 @@ fn a_tool_that_is_gone_is_an_error_of_the_call_alone() {
 
         let mut config = config::client();
         config.connection.first_call_id = 0;
-        // What a result has to look like is no question here.
+        // The check of results does not affect errors.
         config.connection.check_results = true;
         let mut side = ClientSide::ready_with(config, revision);
         let call = side.call("tools/call");
@@ -267,7 +267,7 @@ fn a_tool_that_is_gone_is_an_error_of_the_call_alone() {
     }
 }
 
-/// A call of a tool that reaches the application, which alone knows its tools.
+/// A tool call that reaches the application; only the application knows its tools.
 #[track_caller]
 fn unknown_tool(side: &mut ServerSide, frame: &str) -> IncomingId {
     match side.receive(frame) {

@@ -7,7 +7,7 @@ use mcp_sansio::pagination::PageStop;
 use mcp_sansio::{CallId, CallOptions, ClientEvent, ErrorCode, Outcome, Revision};
 use mcp_sansio_proptests::ClientSide;
 
-/// What an event says of a walk.
+/// The content of an event of a walk.
 #[derive(Debug, PartialEq)]
 pub(super) enum Walked {
     Page { result: String, stale: bool },
@@ -17,7 +17,7 @@ pub(super) enum Walked {
     Refused { code: ErrorCode, stale: bool },
 }
 
-/// A client that walks through a list. Its first request has id 2, as `initialize` had 1.
+/// A client that walks through a list. Its first request has id 2, because `initialize` has id 1.
 pub(super) struct Walk {
     pub(super) side: ClientSide,
     pub(super) call: CallId,
@@ -36,7 +36,7 @@ impl Walk {
         walk
     }
 
-    /// Takes the answer to a request in.
+    /// Receives the result of a request.
     #[track_caller]
     pub(super) fn answer(&mut self, id: u32, result: &str) -> Walked {
         let event =
@@ -44,7 +44,7 @@ impl Walk {
         self.walked(event)
     }
 
-    /// Takes the news in that a cursor is not one.
+    /// Receives the error for an invalid cursor.
     #[track_caller]
     pub(super) fn refuse(&mut self, id: u32) -> Walked {
         let event = self.side.receive(&format!(
@@ -100,7 +100,7 @@ pub(super) fn restarts(restarts: u32) -> Paging {
     paging
 }
 
-/// The request for a page, at a cursor that is a JSON text.
+/// The request for a page; the cursor is a JSON text.
 pub(super) fn asked(id: u32, method: &str, cursor: Option<&str>) -> String {
     let params = cursor.map(|cursor| format!(r#","params":{{"cursor":{cursor}}}"#));
     let params = params.unwrap_or_default();

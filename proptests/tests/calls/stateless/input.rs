@@ -1,4 +1,4 @@
-//! What a server needs before it answers a call: asked of the application, gathered, and brought back.
+//! Input that a server needs before it answers a call: requested of the application, collected, and returned.
 
 use mcp_sansio::event::{CancelCause, UnmatchedCause};
 use mcp_sansio::json::Raw;
@@ -23,7 +23,7 @@ pub(super) fn interim(id: u64, members: &str) -> String {
     result(id, &format!(r#"{{"resultType":"input_required"{comma}{members}}}"#))
 }
 
-/// An interim result that asks for these things, by their keys.
+/// An interim result with these input requests, by key.
 pub(super) fn asking(id: u64, requests: &[(&str, &str)], state: Option<&str>) -> String {
     let requests: Vec<_> =
         requests.iter().map(|(key, request)| format!("{key:?}:{request}")).collect();
@@ -39,13 +39,13 @@ pub(super) fn calling() -> (ClientSide, CallId) {
     (side, call)
 }
 
-/// The repeated request of a tool.
+/// The repeated request of a tool call.
 pub(super) fn again(id: u64, more: &str) -> String {
     asked_again(id, "tools/call", "", NAME, more)
 }
 
-/// Proves M-MRTR-09, M-MRTR-11, M-MRTR-16, M-MRTR-17, M-MRTR-19, M-META-18, M-R-16: three things, given
-/// in every order, and one request when the last is there.
+/// Proves M-MRTR-09, M-MRTR-11, M-MRTR-16, M-MRTR-17, M-MRTR-19, M-META-18, M-R-16: three inputs, given in every
+/// order, and one repeated request after the last.
 #[test]
 fn everything_is_gathered_before_the_call_is_made_again() {
     let answers = [
@@ -96,8 +96,8 @@ fn everything_is_gathered_before_the_call_is_made_again() {
     }
 }
 
-/// Proves M-MRTR-11, M-MRTR-17, M-PROG-12, M-META-21, and M-AMB-44: the params and the terms stay what
-/// they were, each of the three methods; the token is a fresh one.
+/// Proves M-MRTR-11, M-MRTR-17, M-PROG-12, M-META-21, and M-AMB-44: the params and the call's own metadata stay the
+/// same, for each of the three methods; the progress token is new.
 #[test]
 fn the_request_is_the_same_again() {
     let params = [
@@ -115,7 +115,7 @@ fn the_request_is_the_same_again() {
         assert_eq!(side.sent(), [asked_again(2, method, &meta(2), params, "")]);
         for id in 2..5 {
             let request = needed(side.receive(&asking(id, &[("k", ROOTS)], None)));
-            // The token of the round that is over says nothing any more.
+            // The token of the previous round has no effect any more.
             let late = format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":9}}}}"#
             );
@@ -134,7 +134,7 @@ fn the_request_is_the_same_again() {
     }
 }
 
-/// What the application puts into the `_meta` of its call is there in every round.
+/// The application's members of `_meta` are sent in every round.
 #[test]
 fn the_applications_meta_is_sent_again() {
     let mut side = connected();
@@ -152,7 +152,7 @@ fn the_applications_meta_is_sent_again() {
     assert_eq!(side.sent(), [expected]);
 }
 
-/// Proves M-MRTR-12, M-MRTR-13: the state comes back byte for byte, also an empty one.
+/// Proves M-MRTR-12, M-MRTR-13: the state is returned byte for byte, also an empty one.
 #[test]
 fn the_state_is_brought_back_as_it_came() {
     let long = format!("\"{}\"", "x".repeat(70_000));
@@ -174,7 +174,7 @@ fn the_state_is_brought_back_as_it_came() {
     }
 }
 
-/// Proves M-MRTR-14, M-MRTR-15: each round brings back what it was given, and nothing of earlier ones.
+/// Proves M-MRTR-14, M-MRTR-15: each round returns its own answers and state, and none of earlier rounds.
 #[test]
 fn a_round_brings_back_only_its_own() {
     let (mut side, call) = calling();
@@ -207,7 +207,7 @@ fn a_round_brings_back_only_its_own() {
     is_alive(&mut side);
 }
 
-/// Proves M-MRTR-18: what one call needs has nothing to do with another.
+/// Proves M-MRTR-18: the inputs of one call are independent of other calls.
 #[test]
 fn calls_do_not_get_what_is_for_others() {
     let mut side = connected();
@@ -232,15 +232,15 @@ fn calls_do_not_get_what_is_for_others() {
     assert_eq!(complete(side.receive(&result(5, DONE))).0, calls[0]);
 }
 
-/// Proves M-MRTR-10: with nothing to gather the request is made again after a pause that grows, and each
-/// time counts as a round.
+/// Proves M-MRTR-10: without input requests the request is repeated after a growing pause, and each repetition
+/// counts as a round.
 #[test]
 fn with_nothing_to_gather_the_call_is_made_again_after_a_while() {
     let (mut side, call) = calling();
     let pauses = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600];
     for (id, pause) in (2..).zip(pauses) {
         let state = format!("\"{id}\"");
-        // An empty object is nothing to gather either.
+        // An empty object contains no input requests either.
         let members = if id % 2 == 0 {
             format!(r#""requestState":{state}"#)
         } else {
@@ -262,8 +262,8 @@ fn with_nothing_to_gather_the_call_is_made_again_after_a_while() {
     is_alive(&mut side);
 }
 
-/// Proves M-MRTR-16, M-MRTR-46, M-R-14, M-R-15, M-CANC-04: between rounds there is nothing to cancel at the
-/// server; afterwards the round that is under way is.
+/// Proves M-MRTR-16, M-MRTR-46, M-R-14, M-R-15, M-CANC-04: between rounds nothing is cancelled at the server;
+/// afterwards the current round is.
 #[test]
 fn a_call_can_be_cancelled_in_every_round() {
     // While the application is asked.
@@ -290,7 +290,7 @@ fn a_call_can_be_cancelled_in_every_round() {
         );
     }
     is_alive(&mut side);
-    // What the application has not been told yet it is not told any more.
+    // A request that the application has not received yet is dropped.
     let (mut side, call) = calling();
     let told = needed(side.receive(&asking(2, &[("a", ROOTS), ("b", ROOTS)], None)));
     side.client.cancel(call, None, &mut side.out).unwrap();
@@ -300,13 +300,13 @@ fn a_call_can_be_cancelled_in_every_round() {
         "{withdrawn:?}"
     );
     is_alive(&mut side);
-    // While it waits for its time.
+    // During the pause before the repetition.
     let (mut side, call) = calling();
     assert_eq!(side.receive(&interim(2, r#""requestState":"s""#)), None);
     side.client.cancel(call, None, &mut side.out).unwrap();
     assert_eq!((side.elapse(1_000), side.sent()), (vec![], vec![]));
     is_alive(&mut side);
-    // While the repeated request is on its way.
+    // While the repeated request is in flight.
     let (mut side, call) = calling();
     let request = needed(side.receive(&asking(2, &[("a", ROOTS)], None)));
     side.respond(request.id, r#"{"roots":[]}"#);
@@ -318,7 +318,7 @@ fn a_call_can_be_cancelled_in_every_round() {
         matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Cancelled)
     );
     is_alive(&mut side);
-    // Before it has left.
+    // Before the repeated request has left.
     let (mut side, call) = calling();
     let request = needed(side.receive(&asking(2, &[("a", ROOTS)], None)));
     side.respond(request.id, r#"{"roots":[]}"#);
@@ -326,7 +326,7 @@ fn a_call_can_be_cancelled_in_every_round() {
     is_alive(&mut side);
 }
 
-/// Proves M-MRTR-22: what the application does not give ends the call, and the server hears nothing.
+/// Proves M-MRTR-22: an input that the application refuses ends the call, and nothing is sent to the server.
 #[test]
 fn what_is_refused_ends_the_call() {
     for code in [ErrorCode::USER_REJECTED, ErrorCode::INTERNAL_ERROR, ErrorCode::new(7)] {
@@ -349,7 +349,7 @@ fn what_is_refused_ends_the_call() {
     }
 }
 
-/// Proves M-MRTR-23, M-ELIC-05, M-ELIC-08: to decline is an answer, and to agree to visit a page as well.
+/// Proves M-MRTR-23, M-ELIC-05, M-ELIC-08: to decline is an answer, and so is to agree to visit a page.
 #[test]
 fn to_decline_is_an_answer() {
     let url = r#"{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://x.test/a?b#c"}}"#;
@@ -363,7 +363,7 @@ fn to_decline_is_an_answer() {
             let answer = format!(r#"{{"action":"{action}"}}"#);
             side.respond(asked.id, &answer);
             assert_eq!(side.sent(), [again(3, &format!(r#""inputResponses":{{"k":{answer}}}"#))]);
-            // The server may not be done yet.
+            // The server may ask again.
             let asked = needed(side.receive(&asking(3, &[("k", request)], None)));
             assert_eq!(asked.needed_for, Some(call));
             side.respond(asked.id, &answer);
@@ -373,8 +373,8 @@ fn to_decline_is_an_answer() {
     }
 }
 
-/// Proves M-MRTR-25, M-MRTR-47, M-R-17, M-ARCH-12: by hand the application gets what the server said, and
-/// makes another call of it whenever it likes; a refusal is the outcome.
+/// Proves M-MRTR-25, M-MRTR-47, M-R-17, M-ARCH-12: with input by hand, the application receives the interim result
+/// and makes another call at any time; a refusal is the outcome.
 #[test]
 fn input_can_be_seen_to_by_hand() {
     let mut side = connected();
@@ -390,7 +390,7 @@ fn input_can_be_seen_to_by_hand() {
     assert_eq!(interim_result.as_json(), format!(r#"{{"resultType":"input_required",{members}}}"#));
     assert_eq!(side.client.counts(), connected().client.counts());
     is_alive(&mut side);
-    // On this connection or another one, twice if the answer was lost.
+    // The call can be repeated on this connection or another one, and twice if the response was lost.
     for mut side in [side, connected()] {
         for _ in 0..2 {
             let retry = format!(
@@ -407,7 +407,7 @@ fn input_can_be_seen_to_by_hand() {
         }
         side.client.pending_calls().count();
     }
-    // One that says nothing is none, by hand as well.
+    // An empty interim result is invalid, also with input by hand.
     let mut side = connected();
     let call =
         side.client.call_method("tools/call", &params, options, side.now, &mut side.out).unwrap();

@@ -1,4 +1,4 @@
-//! What a server may need, and what the application may answer.
+//! The permitted input requests of a server, and the permitted answers of the application.
 
 use mcp_sansio::capability::{Capability, CapabilitySet};
 use mcp_sansio::error::ViolationKind;
@@ -9,8 +9,8 @@ use mcp_sansio_proptests::{config, payload};
 use super::input::{FORM, NAME, ROOTS, SAMPLE, again, asking, calling, interim};
 use super::kit::{asked_again, connected_with, error, is_alive, malformed, modern, needed};
 
-/// Proves M-MRTR-20, M-MRTR-21, M-MRTR-13, M-SAMP-04, M-SAMP-05: what is not asked for in the right way
-/// is asked of nobody, and the call ends.
+/// Proves M-MRTR-20, M-MRTR-21, M-MRTR-13, M-SAMP-04, M-SAMP-05: a malformed input request is not handed out, and
+/// the call ends.
 #[test]
 fn a_malformed_request_for_input_ends_the_call() {
     let good = format!(r#""a":{ROOTS}"#);
@@ -45,7 +45,7 @@ fn a_malformed_request_for_input_ends_the_call() {
         r#"{"method":"sampling/createMessage"}"#,
         r#"{"method":"sampling/createMessage","params":{"messages":[]}}"#,
         r#"{"method":"sampling/createMessage","params":{"messages":7,"maxTokens":1}}"#,
-        // The result of a use of a tool beside something else, and a use without its result.
+        // A tool result beside other content, and a tool use without its result.
         r#"{"method":"sampling/createMessage","params":{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","toolUseId":"t","content":[]},{"type":"text","text":"x"}]}],"maxTokens":1}}"#,
         r#"{"method":"sampling/createMessage","params":{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]},{"role":"user","content":{"type":"text","text":"x"}}],"maxTokens":1}}"#,
     ];
@@ -64,7 +64,7 @@ fn a_malformed_request_for_input_ends_the_call() {
     }
 }
 
-/// Two things under one key cannot be answered: which of the two the server takes it does not say.
+/// Two input requests under one key cannot be answered, because it is undefined which of the two the server uses.
 /// Proves M-RPC-25, M-MRTR-03.
 #[test]
 fn a_key_names_one_thing() {
@@ -75,7 +75,7 @@ fn a_key_names_one_thing() {
     is_alive(&mut side);
 }
 
-/// A client without sessions that offers this.
+/// A modern client with this configuration.
 fn offering(offer: impl FnOnce(&mut ClientConfig)) -> ClientConfig {
     let mut config = config::bare_client();
     config.revisions = modern().revisions;
@@ -95,8 +95,7 @@ const TOOLS: &str =
     r#"{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"tools":[]}}"#;
 const CHOICE: &str = r#"{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"toolChoice":{"mode":"auto"}}}"#;
 
-/// Proves M-MRTR-20, M-SAMP-03, M-ELIC-01, M-CAP-06: only what was declared may be needed, down to the
-/// mode.
+/// Proves M-MRTR-20, M-SAMP-03, M-ELIC-01, M-CAP-06: only declared input may be required, down to the mode.
 #[test]
 fn a_server_may_need_only_what_was_declared() {
     let everything = [FORM, URL, SAMPLE, TOOLS, CHOICE, ROOTS];
@@ -151,7 +150,7 @@ fn a_server_may_need_only_what_was_declared() {
     }
 }
 
-/// What a single call did not declare may not be needed for it, whatever the client can do.
+/// Input that a single call did not declare may not be required for it, whichever capabilities the client has.
 /// Proves M-MRTR-20, M-META-21.
 #[test]
 fn a_server_may_need_only_what_the_call_declared() {
@@ -179,8 +178,8 @@ fn a_server_may_need_only_what_the_call_declared() {
     }
 }
 
-/// Proves M-ELIC-01, M-ELIC-10, M-SAMP-07, M-META-18, M-RPC-19: the application sees what was asked for as
-/// it came.
+/// Proves M-ELIC-01, M-ELIC-10, M-SAMP-07, M-META-18, M-RPC-19: the application receives an input request
+/// unchanged.
 #[test]
 fn what_is_needed_is_handed_on_as_it_came() {
     let table = [
@@ -224,8 +223,8 @@ fn what_is_needed_is_handed_on_as_it_came() {
     }
 }
 
-/// Proves M-ELIC-05, M-ELIC-07, M-ROOT-01, M-SAMP-06: an answer that does not fit is not taken,
-/// and the application may give another one.
+/// Proves M-ELIC-05, M-ELIC-07, M-ROOT-01, M-SAMP-06: an answer that does not match is refused, and the application
+/// may give another one.
 #[test]
 fn an_answer_has_to_fit() {
     let form = r#"{"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"age":{"type":"integer","minimum":0},"name":{"type":"string"}},"required":["age"]}}}"#;
@@ -257,7 +256,7 @@ fn an_answer_has_to_fit() {
         let given = side.client.respond(asked.id, &raw, &mut side.out);
         if fits {
             assert_eq!(given, Ok(()), "{answer}");
-            // Without the kind that results have, which is no part of it.
+            // The `resultType` is left out, because it is no part of an answer.
             assert_eq!(side.sent(), [again(3, &format!(r#""inputResponses":{{"k":{answer}}}"#))]);
         } else {
             assert!(matches!(given, Err(RespondError::Encode(_))), "{answer}: {given:?}");
@@ -267,7 +266,7 @@ fn an_answer_has_to_fit() {
     }
 }
 
-/// Content goes only with a form.
+/// Only a form has content.
 /// Proves M-ELIC-05.
 #[test]
 fn a_visit_has_no_content() {
@@ -279,7 +278,7 @@ fn a_visit_has_no_content() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// A key comes back as it came, whatever is in it.
+/// A key is returned unchanged, with any content.
 #[test]
 fn a_key_is_brought_back() {
     for (key, back) in [
@@ -299,7 +298,7 @@ fn a_key_is_brought_back() {
     }
 }
 
-/// A request that brings what the server needed and is refused for its version brings it again.
+/// A request with input answers that is refused for its version is repeated with the same answers.
 /// Proves M-DISC-12, M-MRTR-11.
 #[test]
 fn a_refused_version_does_not_cost_the_input() {
@@ -311,7 +310,7 @@ fn a_refused_version_does_not_cost_the_input() {
     assert_eq!(side.sent(), [again(3, more)]);
     assert_eq!(side.receive(&error(3, -32022, supported)), None);
     assert_eq!(side.sent(), [again(4, more)]);
-    // Also if the application has gathered it.
+    // This also holds if the application collected the answers.
     let mut side = super::kit::connected();
     let params = mcp_sansio::json::Raw::try_from(format!("{{{NAME},{more}}}")).unwrap();
     side.client
@@ -324,7 +323,8 @@ fn a_refused_version_does_not_cost_the_input() {
     assert_eq!(sent["params"]["inputResponses"], serde_json::json!({"k": {"roots": []}}));
 }
 
-/// A request of which the application had gathered something itself and which needs more brings only that.
+/// A request whose first answers came from the application, and which needs more input, is repeated with the new
+/// answers only.
 #[test]
 fn what_was_gathered_before_is_not_brought_again() {
     let mut side = super::kit::connected();

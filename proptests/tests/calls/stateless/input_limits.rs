@@ -1,4 +1,4 @@
-//! Time, room and other limits while something is gathered for a call.
+//! Timeouts, memory and other limits while input is collected for a call.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::kit::{
 
 const NO_ROOTS: &str = r#"{"roots":[]}"#;
 
-/// Proves M-MRTR-24: ten rounds, or what is configured, and no more.
+/// Proves M-MRTR-24: ten rounds, or the configured number, and no more.
 #[test]
 fn rounds_are_counted() {
     for most in [0, 1, 3, 10] {
@@ -35,7 +35,7 @@ fn rounds_are_counted() {
         assert_eq!(ended(event), (call, Outcome::TooManyRounds));
         assert_eq!(side.client.counts().inbound, 0);
         is_alive(&mut side);
-        // Another call has rounds of its own.
+        // Another call has its own rounds.
         if 0 < most {
             side.call("tools/call");
             side.sent();
@@ -45,7 +45,7 @@ fn rounds_are_counted() {
     }
 }
 
-/// Proves M-SECL-01: so many things at once, and no more.
+/// Proves M-SECL-01: the number of input requests at the same time is limited.
 #[test]
 fn a_round_has_so_many_things() {
     for (asked, fits) in [(3, true), (4, false)] {
@@ -67,7 +67,7 @@ fn a_round_has_so_many_things() {
     }
 }
 
-/// What the machine has no room for is for the application to see to.
+/// Without room for the input requests, the application receives the interim result.
 #[test]
 fn without_room_input_is_seen_to_by_hand() {
     let asked = asking(2, &[("a", ROOTS), ("b", ROOTS)], Some(r#""s""#));
@@ -77,7 +77,7 @@ fn without_room_input_is_seen_to_by_hand() {
         let Outcome::InputRequired(interim) = outcome else { panic!("{outcome:?}") };
         assert_eq!(interim.get("requestState").unwrap().as_json(), r#""s""#);
     };
-    // No room for the requests.
+    // There is no room for the requests.
     let mut config = modern();
     config.connection.limits.inbound_requests = 1;
     let mut side = connected_with(config);
@@ -85,7 +85,7 @@ fn without_room_input_is_seen_to_by_hand() {
     side.sent();
     by_hand(side.receive(&asked), call);
     is_alive(&mut side);
-    // No room for the params, to the byte: they are kept with `_meta`.
+    // There is no room for the params, to the byte: they are kept with `_meta`.
     let sent = again(2, "");
     let length = sent.len() - r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":}"#.len();
     for (most, fits) in [(length, true), (length - 1, false)] {
@@ -104,8 +104,8 @@ fn without_room_input_is_seen_to_by_hand() {
     }
 }
 
-/// The timers of a call stand still while something is asked for it, and its rounds have an idle time of
-/// their own. Proves M-MRTR-17.
+/// The timers of a call are paused while its input is requested, and each round has its own idle timeout. Proves
+/// M-MRTR-17.
 #[test]
 fn the_clock_stands_still_while_somebody_is_asked() {
     let mut side = connected();
@@ -120,7 +120,7 @@ fn the_clock_stands_still_while_somebody_is_asked() {
     assert_eq!(side.elapse(800_000), []);
     side.respond(request.id, r#"{"action":"cancel"}"#);
     assert_eq!((side.sent().len(), side.outcomes()), (1, vec![]));
-    // Nine seconds of the twenty-five are over, and none of the ten.
+    // Nine of the twenty-five seconds have passed, and none of the ten.
     assert_eq!(side.elapse(9_999), []);
     let request = needed(side.receive(&asking(3, &[("k", FORM)], None)));
     assert_eq!(side.elapse(60_000), []);
@@ -132,7 +132,7 @@ fn the_clock_stands_still_while_somebody_is_asked() {
     is_alive(&mut side);
 }
 
-/// A person who does not answer ends the call, and the server hears nothing. Proves M-MRTR-46, M-R-19.
+/// A call ends if a person does not answer in time, and nothing is sent to the server. Proves M-MRTR-46, M-R-19.
 #[test]
 fn a_person_may_take_only_so_long() {
     let (mut side, call) = calling();
@@ -146,7 +146,7 @@ fn a_person_may_take_only_so_long() {
     assert_eq!((withdrawn.id, withdrawn.cause), (request.id, CancelCause::CallEnded));
     assert_eq!(side.client.respond(request.id, &(), &mut side.out), Err(RespondError::Cancelled));
     is_alive(&mut side);
-    // One that comes after the time of its request is over asks nobody.
+    // An interim result after the timeout of its request is not handed out.
     let (mut side, call) = calling();
     assert_eq!(ended(only(side.elapse(60_000))), (call, Outcome::TimedOut(Expiry::Idle)));
     assert_eq!(side.sent(), [timed_out(2)]);
@@ -155,7 +155,7 @@ fn a_person_may_take_only_so_long() {
     is_alive(&mut side);
 }
 
-/// Proves M-R-39: what comes in at the moment a call expires counts if it is handed in first.
+/// Proves M-R-39: a message that arrives when a call expires counts if it is fed first.
 #[test]
 fn an_answer_at_the_deadline_counts_if_it_comes_first() {
     let (mut side, call) = calling();
@@ -167,8 +167,8 @@ fn an_answer_at_the_deadline_counts_if_it_comes_first() {
     assert_eq!(complete(side.receive(&result(3, r#"{"resultType":"complete"}"#))).0, call);
 }
 
-/// Proves M-STDIO-09, M-R-37: the end of the connection ends a call that is waiting for its input, and what
-/// was asked for it, each once.
+/// Proves M-STDIO-09, M-R-37: the end of the connection ends a call that waits for input, and its input requests,
+/// each once.
 #[test]
 fn the_end_ends_what_is_gathered() {
     for told in [false, true] {
@@ -196,7 +196,7 @@ fn the_end_ends_what_is_gathered() {
         assert_eq!((side.client.counts().inbound, side.client.counts().outbound), (0, 0));
         assert_eq!(side.sent(), [""; 0]);
     }
-    // While it waits for its time.
+    // During the pause before the repetition.
     let (mut side, call) = calling();
     assert_eq!(side.receive(&interim(2, r#""requestState":"s""#)), None);
     side.client.disconnected(Cause::EndOfInput, side.now);
@@ -207,7 +207,7 @@ fn the_end_ends_what_is_gathered() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// A call that was about to be made again has been seen before: the end does not say that it never was.
+/// A call that is about to be repeated was sent before: its outcome at the end is not `NotSent`.
 #[test]
 fn a_call_that_is_made_again_was_sent() {
     let (mut side, call) = calling();
@@ -219,7 +219,7 @@ fn a_call_that_is_made_again_was_sent() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// A request that finds no room in the outbox is made as soon as there is some.
+/// A request without room in the outbox is sent once there is room.
 #[test]
 fn a_full_outbox_delays_the_next_round() {
     let mut config = modern();
@@ -242,8 +242,7 @@ fn a_full_outbox_delays_the_next_round() {
     assert_eq!(complete(side.receive(&result(3, r#"{"resultType":"complete"}"#))).0, call);
 }
 
-/// What is given never fits into the outbox: the call ends, and by the time that nothing more is due that has
-/// been told.
+/// Answers that fit no outbox end the call. Its outcome is returned before the next timeout is `None`.
 #[test]
 fn what_is_given_and_never_fits_ends_the_call() {
     let mut config = modern();
@@ -257,13 +256,13 @@ fn what_is_given_and_never_fits_ends_the_call() {
     side.respond(request.id, &format!(r#"{{"roots":[{{"uri":"file:///{long}"}}]}}"#));
     assert_eq!(side.outcomes(), [], "there may be room when the other call has left");
     assert_eq!(side.sent().len(), 1);
-    // It asserts that nothing is due any more.
+    // `elapse` asserts that nothing is due any more.
     let (ended_call, outcome) = ended(only(side.elapse(50)));
     assert_eq!(ended_call, call);
     assert!(matches!(outcome, Outcome::CallError(_)), "{outcome:?}");
 }
 
-/// The connection shuts down while something is gathered: what is given in time is brought back.
+/// The connection drains while input is collected: answers in time are sent.
 #[test]
 fn a_call_may_end_while_the_connection_drains() {
     let (mut side, call) = calling();
@@ -276,7 +275,7 @@ fn a_call_may_end_while_the_connection_drains() {
     assert!(matches!(only(side.outcomes()), Some(ClientEvent::Closed { .. })));
 }
 
-/// Any JSON that is an interim result or nearly one is taken or refused, and leaves nothing behind.
+/// Any JSON that resembles an interim result is accepted or refused, and leaves no state.
 #[test]
 fn nothing_is_left_of_any_interim_result() {
     let keys = [r#""a""#, r#""""#];
@@ -304,8 +303,8 @@ fn nothing_is_left_of_any_interim_result() {
     }
 }
 
-/// The same for a call that is made again because its revision was refused: nothing is waited for until the request has
-/// been written, so the idle timeout of the first request has ended.
+/// The same for a request that is repeated because its revision was refused. The idle timeout of the first request
+/// has ended, and no timeout runs until the repeated request is written.
 #[test]
 fn a_full_outbox_delays_a_repeated_request() {
     let mut config = modern();
@@ -325,8 +324,7 @@ fn a_full_outbox_delays_a_repeated_request() {
     assert_eq!(complete(side.receive(&result(4, answer))).0, call);
 }
 
-/// A call whose request was answered before it had left, and is about to be made again, was answered: it does not end as
-/// one that was never sent.
+/// A call with a response to its unsent request, which is about to be repeated, does not end as `NotSent`.
 #[test]
 fn a_call_that_was_answered_before_it_was_sent_was_answered() {
     let mut config = modern();

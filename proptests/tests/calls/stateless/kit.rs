@@ -1,4 +1,4 @@
-//! A client in the middle of its work, and the messages it sends and gets.
+//! A modern client, and the messages that it sends and receives.
 
 use mcp_sansio::error::ViolationKind;
 use mcp_sansio::event::SubscriptionNews;
@@ -8,30 +8,30 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
-/// What the client of the kit says of itself in every request, without braces.
+/// The `_meta` of every request of the kit's client, without braces.
 pub(super) const META: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"client","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"roots":{},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}}}"#;
 
-/// What `server/discover` says of a server of both eras that offers everything.
+/// The result of `server/discover` of a server of both eras with every capability.
 pub(super) const DISCOVERY: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"completions":{},"logging":{}},"ttlMs":0,"cacheScope":"private"}"#;
 
-/// What `initialize` says of such a server.
+/// The result of `initialize` of such a server.
 pub(super) const SESSION: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
 
-/// A client that speaks only the era without sessions.
+/// A client that supports only the modern era.
 pub(super) fn modern() -> ClientConfig {
     let mut config = config::client_of_both_eras();
     config.revisions = RevisionSet::MODERN;
     config
 }
 
-/// A client that has connected and not been answered.
+/// A client that has connected and received no response.
 pub(super) fn begun(config: ClientConfig) -> ClientSide {
     let mut side = ClientSide::with(config);
     side.client.connect(side.now, &mut side.out).unwrap();
     side
 }
 
-/// A client that has found out that the server has no sessions. Its next request has id 2.
+/// A client that has discovered a modern server. Its next request has id 2.
 pub(super) fn connected() -> ClientSide {
     connected_with(modern())
 }
@@ -46,17 +46,17 @@ pub(super) fn connected_with(config: ClientConfig) -> ClientSide {
     side
 }
 
-/// A request as the client of the kit sends it; `params` are those without `_meta`.
+/// A request of the kit's client; `params` excludes `_meta`.
 pub(super) fn asked(id: u64, method: &str, params: &str) -> String {
     asked_with(id, method, "", params)
 }
 
-/// The same, with more at the beginning of its `_meta`.
+/// The same with more members at the beginning of `_meta`.
 pub(super) fn asked_with(id: u64, method: &str, meta: &str, params: &str) -> String {
     asked_again(id, method, meta, params, "")
 }
 
-/// The same, made again with what the server needed.
+/// The same, repeated with input answers.
 pub(super) fn asked_again(id: u64, method: &str, meta: &str, params: &str, more: &str) -> String {
     let comma = |text: &str| if text.is_empty() { "" } else { "," };
     let meta = format!("{meta}{}{META}", comma(meta));
@@ -66,24 +66,24 @@ pub(super) fn asked_again(id: u64, method: &str, meta: &str, params: &str, more:
     )
 }
 
-/// `initialize` as the client of the kit sends it.
+/// The `initialize` request of the kit's client.
 pub(super) fn initialize(id: u64, revision: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"roots":{{"listChanged":true}},"sampling":{{"context":{{}},"tools":{{}}}},"elicitation":{{"form":{{}},"url":{{}}}}}},"clientInfo":{{"name":"client","version":"1"}}}}}}"#
     )
 }
 
-/// What follows the answer to `initialize`.
+/// The notification after the response to `initialize`.
 pub(super) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// A cancellation as clients send it.
+/// The cancellation of a request.
 pub(super) fn cancelled(id: u64) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
     )
 }
 
-/// The same of a request that was not answered in time.
+/// The cancellation of a request that timed out.
 pub(super) fn timed_out(id: u64) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"the request timed out"}}}}"#
@@ -95,16 +95,16 @@ pub(super) fn result(id: u64, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
-/// A response with an error; `data` is everything after its message.
+/// A response with an error; `data` is the text after its message.
 pub(super) fn error(id: u64, code: i64, data: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"m"{data}}}}}"#)
 }
 
-/// The data of a refusal that names the version the client speaks.
+/// The data of an error that lists the client's version as supported.
 pub(super) const SUPPORTED: &str =
     r#","data":{"supported":["2026-07-28"],"requested":"2026-07-28"}"#;
 
-/// A notification of a subscription; `rest` are its other params.
+/// A notification of a subscription; `rest` is its other params.
 pub(super) fn tagged(method: &str, tag: &str, rest: &str) -> String {
     let comma = if rest.is_empty() { "" } else { "," };
     format!(
@@ -112,7 +112,7 @@ pub(super) fn tagged(method: &str, tag: &str, rest: &str) -> String {
     )
 }
 
-/// What a call has come to.
+/// The call that has ended, and its outcome.
 #[track_caller]
 pub(super) fn ended(event: Option<ClientEvent<'static>>) -> (CallId, Outcome<'static>) {
     match event {
@@ -121,14 +121,14 @@ pub(super) fn ended(event: Option<ClientEvent<'static>>) -> (CallId, Outcome<'st
     }
 }
 
-/// The one event that is due.
+/// The only event that is due.
 #[track_caller]
 pub(super) fn only(events: Vec<ClientEvent<'static>>) -> Option<ClientEvent<'static>> {
     assert_eq!(events.len(), 1, "{events:?}");
     events.into_iter().next()
 }
 
-/// The text of a result that a call has come to.
+/// The call that has ended, and the text of its result.
 #[track_caller]
 pub(super) fn complete(event: Option<ClientEvent<'static>>) -> (CallId, String) {
     match ended(event) {
@@ -137,7 +137,7 @@ pub(super) fn complete(event: Option<ClientEvent<'static>>) -> (CallId, String) 
     }
 }
 
-/// What is wrong with the answer to a call.
+/// The call that has ended, and the violation in its response.
 #[track_caller]
 pub(super) fn malformed(event: Option<ClientEvent<'static>>) -> (CallId, ViolationKind) {
     match ended(event) {
@@ -146,7 +146,7 @@ pub(super) fn malformed(event: Option<ClientEvent<'static>>) -> (CallId, Violati
     }
 }
 
-/// What the server needs.
+/// The input request in an event.
 #[track_caller]
 pub(super) fn needed(event: Option<ClientEvent<'static>>) -> RequestFromServer<'static> {
     match event {
@@ -155,13 +155,13 @@ pub(super) fn needed(event: Option<ClientEvent<'static>>) -> RequestFromServer<'
     }
 }
 
-/// Something has happened, and it does not matter here what.
+/// Asserts that there is an event of any kind.
 #[track_caller]
 pub(super) fn absorb(event: Option<ClientEvent<'static>>) {
     assert!(event.is_some(), "nothing has happened");
 }
 
-/// News of a subscription.
+/// The news of a subscription.
 #[track_caller]
 pub(super) fn news(event: Option<ClientEvent<'static>>) -> (CallId, SubscriptionNews<'static>) {
     match event {
@@ -170,7 +170,7 @@ pub(super) fn news(event: Option<ClientEvent<'static>>) -> (CallId, Subscription
     }
 }
 
-/// What the server did wrong.
+/// The kind of a violation.
 #[track_caller]
 pub(super) fn violation(event: Option<ClientEvent<'static>>) -> ViolationKind {
     match event {
@@ -182,7 +182,7 @@ pub(super) fn violation(event: Option<ClientEvent<'static>>) -> ViolationKind {
     }
 }
 
-/// The connection works, and nothing has been sent that was not looked at.
+/// Asserts that the connection works and no unread message was sent.
 #[track_caller]
 pub(super) fn is_alive(side: &mut ClientSide) {
     assert_eq!(side.sent(), [""; 0]);

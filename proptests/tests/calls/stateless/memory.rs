@@ -1,4 +1,4 @@
-//! What a client knows of a server from before, and what the next client gets from this one.
+//! The knowledge that a client has of a server, and its transfer to the next client.
 
 use mcp_sansio::cache::{Asker, Cache, CacheKey, CacheLimits};
 use mcp_sansio::event::{ConnectFailure, NegotiationBasis, SubscriptionEnd, SubscriptionNews};
@@ -20,7 +20,7 @@ fn knowing(revision: Revision) -> ClientConfig {
     config
 }
 
-/// A client that has taken it for granted that there is no session.
+/// A client that assumes a modern server.
 fn trusting() -> ClientSide {
     let mut side = begun(knowing(Revision::V2026_07_28));
     assert_eq!(side.sent(), [asked(1, "server/discover", "")]);
@@ -33,21 +33,21 @@ fn trusting() -> ClientSide {
     side
 }
 
-/// Proves M-ERA-21, M-DISC-17: a client that knows the server does not wait for it, and says nothing more
-/// if it was right.
+/// Proves M-ERA-21, M-DISC-17: a client that knows the era does not wait for the server, and sends nothing more if
+/// it was right.
 #[test]
 fn a_client_that_knows_the_server_does_not_wait() {
     let mut side = trusting();
     let call = side.call("tools/list");
     assert_eq!(side.sent(), [asked(2, "tools/list", "")]);
-    // It is not told twice, whichever answer is first.
+    // The connection is reported once, whichever response is first.
     assert_eq!(side.receive(&result(1, DISCOVERY)), None);
     assert!(
         matches!(ended(side.receive(&result(2, r#"{"tools":[]}"#))), (ended, Outcome::Result(_)) if ended == call)
     );
     side.outcomes();
     is_alive(&mut side);
-    // If the server is faster than the application the one event says all.
+    // If the server is faster than the application, one event contains everything.
     let mut side = begun(knowing(Revision::V2026_07_28));
     side.sent();
     let Some(ClientEvent::Connected(connected)) = side.receive(&result(1, DISCOVERY)) else {
@@ -57,8 +57,8 @@ fn a_client_that_knows_the_server_does_not_wait() {
     assert_eq!(side.outcomes(), []);
 }
 
-/// Table 4b, row 25, with rows 4 and 9 to 13. Proves M-ERA-21, M-ERA-22, M-ERA-27: what was known is
-/// forgotten, and there is a session, of which another event tells.
+/// Table 4b, row 25, with rows 4 and 9 to 13. Proves M-ERA-21, M-ERA-22, M-ERA-27: the known era is forgotten and a
+/// session is opened, which another event reports.
 #[test]
 fn a_server_can_have_lost_its_modern_era() {
     let refused = |code| NegotiationBasis::ProbeRefused(ErrorCode::new(code));
@@ -81,7 +81,7 @@ fn a_server_can_have_lost_its_modern_era() {
         assert_eq!(side.receive(&answer), None);
         assert_eq!(side.sent(), [initialize(3, "2025-11-25")]);
         assert_eq!((side.client.phase(), side.client.revision()), (Phase::Handshake, None));
-        // What is called now waits.
+        // A call at this point waits.
         let waiting = side.call("tools/list");
         assert_eq!(side.sent(), [""; 0]);
         let outcome = ended(side.receive(&error(2, -32600, "")));
@@ -109,18 +109,18 @@ fn a_known_server_that_does_not_say_what_it_is_gets_a_session() {
     assert_eq!(connected.basis, NegotiationBasis::ProbeTimedOut);
 }
 
-/// Row 25 with rows 5 and 6: a server that names the version is asked with it once more.
+/// Row 25 with rows 5 and 6: a server that lists the version is probed once more.
 #[test]
 fn a_known_server_that_stumbles_is_asked_again() {
     let mut side = trusting();
     assert_eq!(side.receive(&error(1, -32022, SUPPORTED)), None);
     assert_eq!(side.sent(), [asked(2, "server/discover", "")]);
-    // Nothing has changed, so that it need not be told again.
+    // Nothing has changed, so no second event is necessary.
     let event = side.receive(&result(2, DISCOVERY));
     assert!(matches!(event, None | Some(ClientEvent::Connected(_))), "{event:?}");
     assert_eq!(side.client.revision(), Some(Revision::V2026_07_28));
     is_alive(&mut side);
-    // Row 8, 10: there is nothing to turn to.
+    // Rows 8 and 10: no other era is available.
     for answer in
         [error(1, -32021, ""), error(1, -32022, r#","data":{"supported":["2099-01-01"]}"#)]
     {
@@ -131,8 +131,8 @@ fn a_known_server_that_stumbles_is_asked_again() {
     }
 }
 
-/// Row 25 with row 15: the server goes away although it was known to need no session. Its next connection
-/// begins with `initialize`.
+/// Row 25 with row 15: a server that was known to be modern goes away. Its next connection begins with
+/// `initialize`.
 /// Proves M-ERA-19, M-ERA-22.
 #[test]
 fn a_known_server_that_goes_away_is_asked_for_a_session() {
@@ -165,14 +165,14 @@ fn a_server_can_have_lost_its_sessions() {
             assert_eq!(connected.basis, NegotiationBasis::Discovered);
             is_alive(&mut side);
         }
-        // Any other refusal is one.
+        // Any other error is a refusal.
         let event = side.receive(&error(1, -32601, ""));
         assert!(matches!(event, Some(ClientEvent::ConnectFailed(ConnectFailure::PeerError(_)))));
         assert_eq!(side.sent(), [""; 0]);
     }
 }
 
-/// Proves M-ERA-21, M-STDIO-10: the next client begins with what this one has found out.
+/// Proves M-ERA-21, M-STDIO-10: the next client begins with the era that this client found out.
 #[test]
 fn a_successor_knows_what_was_found_out() {
     let mut side = connected_with(config::client_of_both_eras());
@@ -185,7 +185,7 @@ fn a_successor_knows_what_was_found_out() {
     assert_eq!(next.sent(), [asked(1, "server/discover", "")]);
     next.call("tools/list");
     assert_eq!(next.sent(), [asked(2, "tools/list", "")]);
-    // And that there are sessions.
+    // The same for a legacy server.
     let mut side = begun(config::client_of_both_eras());
     side.sent();
     side.receive(&error(1, -32601, ""));
@@ -196,7 +196,7 @@ fn a_successor_knows_what_was_found_out() {
     assert_eq!(next.sent(), [initialize(1, "2025-11-25")]);
 }
 
-/// Opens subscriptions to this resource, in this order. Gives what the first of them has as id.
+/// Opens subscriptions to these resources, in this order.
 fn subscribed(side: &mut ClientSide, uris: &[&str]) {
     for uri in uris {
         let filter = SubscriptionFilter::new().with_resource(*uri);
@@ -209,8 +209,8 @@ fn listen(id: u64, filter: &str) -> String {
     asked(id, "subscriptions/listen", &format!(r#""notifications":{filter}"#))
 }
 
-/// Proves M-SUB-22, M-SUB-20, M-STDIO-09, M-STDIO-10, M-DISC-23: subscriptions that were lost are asked
-/// for again, under new ids; those that ended in any other way are not.
+/// Proves M-SUB-22, M-SUB-20, M-STDIO-09, M-STDIO-10, M-DISC-23: lost subscriptions are opened again under new ids;
+/// subscriptions that ended in any other way are not.
 #[test]
 fn a_successor_asks_for_the_subscriptions_that_were_lost() {
     let mut side = connected_with(modern());
@@ -243,7 +243,7 @@ fn a_successor_asks_for_the_subscriptions_that_were_lost() {
         listen(3, r#"{"resourceSubscriptions":["a:opening"]}"#),
     ];
     assert_eq!(next.sent(), again);
-    // The handles are new ones.
+    // The handles are new.
     assert_eq!(next.client.subscriptions().count(), 2);
     let event = next.outcomes();
     assert!(matches!(&event[..], [ClientEvent::Connected(_)]), "{event:?}");
@@ -257,7 +257,7 @@ fn a_successor_asks_for_the_subscriptions_that_were_lost() {
     assert!(matches!(granted, SubscriptionNews::Granted { .. }));
 }
 
-/// Subscriptions are remembered over any number of connections that come to nothing.
+/// Subscriptions are remembered over any number of failed connections.
 /// Proves M-SUB-22.
 #[test]
 fn a_successor_of_a_successor_asks_for_them_too() {
@@ -266,7 +266,7 @@ fn a_successor_of_a_successor_asks_for_them_too() {
     side.client.disconnected(Cause::EndOfInput, side.now);
     side.outcomes();
     let mut next = successor(&side);
-    // This time the server cannot even be reached.
+    // This time the server cannot be reached.
     next.client.disconnected(Cause::ReadFailed, next.now);
     next.outcomes();
     let mut after = successor(&next);
@@ -276,8 +276,8 @@ fn a_successor_of_a_successor_asks_for_them_too() {
     assert_eq!(after.sent(), again);
 }
 
-/// Proves M-SUB-34: what the configuration asks for is asked for once on every connection, and is not
-/// taken along besides.
+/// Proves M-SUB-34: the configured filter is subscribed to once on every connection, and is not inherited in
+/// addition.
 #[test]
 fn what_the_configuration_listens_for_is_asked_for_once() {
     let mut config = modern();
@@ -299,8 +299,8 @@ fn asker() -> Asker {
     Asker::new(Principal::new(0), Revision::V2026_07_28)
 }
 
-/// Proves M-DISC-20, M-MRTR-38: what the probe brought can be used again; nothing is after a connection was
-/// lost; and what was an answer to input is marked as such.
+/// Proves M-DISC-20, M-MRTR-38: the result of the probe can be cached until the cache is cleared, as after a lost
+/// connection. A result that needed input is marked.
 #[test]
 fn what_the_client_gets_seeds_a_cache() {
     let mut cache = Cache::new(CacheLimits::default());
@@ -314,11 +314,11 @@ fn what_the_client_gets_seeds_a_cache() {
     cache.store(ticket, &connected.result, side.now);
     let found = cache.get(&CacheKey::discover(asker()), side.now);
     assert_eq!(found.map(Raw::as_json), Some(&*lasting));
-    // Whoever has it need not ask.
+    // A client with the cached result sends no request.
     assert_eq!(side.sent(), [""; 0]);
     cache.clear();
     assert_eq!(cache.get(&CacheKey::discover(asker()), side.now), None);
-    // The event of a call says whether its result is of this kind.
+    // The event of a call reports whether its result needed input.
     let call = side.call("resources/read");
     side.sent();
     let event = side.receive(&result(

@@ -1,4 +1,4 @@
-//! Clients without sessions, and how they find out that they need none.
+//! Modern clients, and the discovery of the era of a server.
 
 mod input;
 mod input_checks;

@@ -1,4 +1,4 @@
-//! The first messages of a connection, what waits for them, and what goes out after them.
+//! The first messages of a connection, the calls that wait for them, and the messages that follow.
 
 use mcp_sansio::capability::{Capability, CapabilitySet};
 use mcp_sansio::error::{ConnectError, NotAllowed};
@@ -11,8 +11,8 @@ use super::kit::{
     initialize, is_alive, modern, only, result,
 };
 
-/// Proves M-ERA-12, M-ERA-24, M-DISC-22, M-META-01, M-META-02, M-META-03: the first message of each
-/// kind of client, byte by byte.
+/// Proves M-ERA-12, M-ERA-24, M-DISC-22, M-META-01, M-META-02, M-META-03: the first message of each kind of client,
+/// byte for byte.
 #[test]
 fn the_first_message_is_a_complete_probe_or_initialize() {
     let table = [
@@ -35,7 +35,7 @@ fn the_first_message_is_a_complete_probe_or_initialize() {
     assert_eq!(side.client.connect(side.now, &mut side.out), Err(ConnectError::NoRevision));
 }
 
-/// Proves M-META-03, M-CAP-07: without a name there is none, and what is not configured is not declared.
+/// Proves M-META-03, M-CAP-07: a client without a name sends none, and declares only configured capabilities.
 #[test]
 fn a_client_says_no_more_of_itself_than_it_is_told_to() {
     let mut config = config::bare_client();
@@ -50,8 +50,8 @@ fn a_client_says_no_more_of_itself_than_it_is_told_to() {
     assert_eq!(side.sent(), [bare]);
 }
 
-/// Proves M-DISC-08, M-CAP-15: without a probe any request may be first, of any capability, and a server
-/// that lacks the method only refuses it.
+/// Proves M-DISC-08, M-CAP-15: without a probe any request may be first, for any capability, and a server without
+/// the method answers with an error.
 #[test]
 fn a_client_that_does_not_ask_begins_with_its_work() {
     let mut config = modern();
@@ -72,7 +72,7 @@ fn a_client_that_does_not_ask_begins_with_its_work() {
     is_alive(&mut side);
 }
 
-/// What an event says of the era, the client says when asked.
+/// `Client::basis` agrees with the event.
 /// Proves M-ERA-21.
 #[test]
 fn the_evidence_is_that_of_the_event() {
@@ -89,7 +89,7 @@ fn the_evidence_is_that_of_the_event() {
     }
 }
 
-/// Without sessions it stands in the metadata, if it is said at all.
+/// A modern server may identify itself in `_meta`.
 #[test]
 fn a_server_says_who_it_is_if_it_likes() {
     let who = r#","instructions":"ask","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"2"}}"#;
@@ -104,7 +104,8 @@ fn a_server_says_who_it_is_if_it_likes() {
     }
 }
 
-/// Proves M-CAP-16: what the server is known not to have is not asked for, unless the policy says so.
+/// Proves M-CAP-16: a call that needs a capability which the server is known to lack is refused locally, unless the
+/// policy permits it.
 #[test]
 fn what_the_server_lacks_is_refused_here_if_it_is_known() {
     let lacking = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
@@ -129,8 +130,8 @@ fn what_the_server_lacks_is_refused_here_if_it_is_known() {
     }
 }
 
-/// Proves M-ERA-33, M-ERA-32, M-ERA-28: calls wait, in order, until the era is known, and go out in the
-/// manner of that era, with ids from one source.
+/// Proves M-ERA-33, M-ERA-32, M-ERA-28: calls wait, in order, until the era is known, and are sent in the form of
+/// that era, with ids from one source.
 #[test]
 fn calls_wait_for_the_era_and_take_its_shape() {
     for is_modern in [true, false] {
@@ -166,7 +167,7 @@ fn calls_wait_for_the_era_and_take_its_shape() {
     }
 }
 
-/// Proves M-ERA-33: what may wait is bounded, and more is an error that changes nothing.
+/// Proves M-ERA-33: the calls that wait are limited, and a further call is an error that changes nothing.
 #[test]
 fn what_waits_for_the_era_is_bounded() {
     let mut config = config::client_of_both_eras();
@@ -182,7 +183,7 @@ fn what_waits_for_the_era_is_bounded() {
     assert_eq!(side.sent(), [asked(2, "tools/call", r#""name":"n""#)]);
 }
 
-/// Proves M-ERA-33: a call that waits has no place in the era turns out to be not made.
+/// Proves M-ERA-33: a waiting call that the era does not support ends with an error and is not sent.
 #[test]
 fn a_call_that_the_era_does_not_have_is_not_made() {
     let table = [
@@ -212,7 +213,7 @@ fn a_call_that_the_era_does_not_have_is_not_made() {
     }
 }
 
-/// Nothing precedes the probe, and nothing of sessions goes out before it is known that there is one.
+/// No message precedes the probe, and no legacy message is sent before the legacy era is known.
 /// Proves M-ERA-12, M-ERA-26, M-ERA-33.
 #[test]
 fn a_ping_waits_for_the_era() {
@@ -234,7 +235,7 @@ fn a_ping_waits_for_the_era() {
     }
 }
 
-/// Proves M-ERA-26, M-ROOT-02, M-PROG-10, M-RPC-15, M-ERA-28: nothing of sessions is sent without one.
+/// Proves M-ERA-26, M-ROOT-02, M-PROG-10, M-RPC-15, M-ERA-28: no legacy message is sent in the modern era.
 #[test]
 fn nothing_of_sessions_is_sent_without_one() {
     let mut side = connected();
@@ -255,7 +256,7 @@ fn nothing_of_sessions_is_sent_without_one() {
         assert!(told.is_err(), "{method}: {told:?}");
         is_alive(&mut side);
     }
-    // Nor by itself: silence is nothing to ask about.
+    // The machine does not send a `ping` either.
     let mut config = modern();
     config.connection.keep_alive =
         Some(mcp_sansio::config::KeepAlive::every(std::time::Duration::from_secs(1)));
@@ -265,7 +266,7 @@ fn nothing_of_sessions_is_sent_without_one() {
     is_alive(&mut side);
 }
 
-/// Proves M-ERA-27: nothing of the stateless era is sent in a session.
+/// Proves M-ERA-27: no modern message is sent in a session.
 #[test]
 fn nothing_of_the_stateless_era_is_sent_in_a_session() {
     let mut config = config::client_of_both_eras();
@@ -283,7 +284,7 @@ fn nothing_of_the_stateless_era_is_sent_in_a_session() {
         let made = side.client.call_method(method, &params, options, now, &mut side.out);
         assert_eq!(made, Err(CallError::NotAllowed(NotAllowed::Revision)), "{method}");
     }
-    // What is heard in a session anyway is not asked for.
+    // Notifications that a session sends anyway need no request.
     let filter = mcp_sansio::model::SubscriptionFilter::new().with_tools();
     side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
     assert_eq!(side.sent(), [""; 0]);
@@ -297,8 +298,8 @@ fn nothing_of_the_stateless_era_is_sent_in_a_session() {
     assert_eq!(side.sent(), [plain]);
 }
 
-/// Proves M-DISC-07, M-DISC-16, M-DISC-18: of a mixed list in any order, and with strangers in it, only
-/// the version that is known counts.
+/// Proves M-DISC-07, M-DISC-16, M-DISC-18: in a list of versions in any order, with unknown entries, only the known
+/// version counts.
 #[test]
 fn the_order_of_the_servers_list_does_not_matter() {
     let lists = [
@@ -334,7 +335,7 @@ fn the_order_of_the_servers_list_does_not_matter() {
     }
 }
 
-/// Proves M-META-17, M-META-16, M-AMB-34: who the server says it is changes nothing.
+/// Proves M-META-17, M-META-16, M-AMB-34: the server information has no influence.
 #[test]
 fn who_the_server_is_does_not_matter() {
     let rest = r#""supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}"#;
@@ -353,7 +354,7 @@ fn who_the_server_is_does_not_matter() {
     }
 }
 
-/// What the configuration requires is looked for in what the server says.
+/// The required capabilities are compared with the capabilities of the server.
 #[test]
 fn a_server_that_lacks_what_is_required_will_not_do() {
     let mut config = modern();

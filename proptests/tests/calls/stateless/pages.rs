@@ -1,4 +1,4 @@
-//! Lists that are read page by page, without a session.
+//! Lists that are read page by page in the modern era.
 
 use mcp_sansio::call::Paging;
 use mcp_sansio::error::ViolationKind;
@@ -37,8 +37,8 @@ fn walk<M: PagedMethod>(method: &str, items: &str) {
     is_alive(&mut side);
 }
 
-/// Proves M-PAGE-01, M-PAGE-02, M-PAGE-06, M-PAGE-07: each list, with cursors that are brought back as they
-/// came, until there is none.
+/// Proves M-PAGE-01, M-PAGE-02, M-PAGE-06, M-PAGE-07: each list, with cursors that are returned unchanged until
+/// there is none.
 #[test]
 fn a_list_is_read_to_its_end() {
     walk::<ListTools>("tools/list", "tools");
@@ -47,7 +47,7 @@ fn a_list_is_read_to_its_end() {
     walk::<ListResourceTemplates>("resources/templates/list", "resourceTemplates");
 }
 
-/// Proves M-PAGE-05: not for ever.
+/// Proves M-PAGE-05: a list does not continue without end.
 #[test]
 fn a_list_does_not_go_on_for_ever() {
     let mut side = connected();
@@ -79,7 +79,7 @@ fn a_list_does_not_go_on_for_ever() {
     is_alive(&mut side);
 }
 
-/// Proves M-PAGE-05, M-R-11: a list that changes meanwhile is begun anew, if a subscription tells of it.
+/// Proves M-PAGE-05, M-R-11: a list that changes meanwhile is read again, if a subscription reports the change.
 #[test]
 fn a_list_that_changes_is_begun_anew() {
     let (mut side, _) = super::subscriptions::open();
@@ -91,13 +91,13 @@ fn a_list_that_changes_is_begun_anew() {
         matches!(event, Some(ClientEvent::ListRestarted(restarted)) if restarted.call == call && restarted.cause == RestartCause::Changed)
     );
     assert_eq!(side.sent(), [asked(4, "tools/list", "")]);
-    // A plain call says that it is stale.
+    // A call without paging is marked as stale.
     let plain = side.call("tools/list");
     side.sent();
     assert!(side.receive(&tagged("tools/list_changed", "2", "")).is_some());
     let event = side.receive(&result(5, &page("tools", "")));
     assert!(matches!(event, Some(ClientEvent::CallEnded(end)) if end.call == plain && end.stale));
-    // What comes without a tag says nothing.
+    // A notification without a tag has no effect.
     let plain = side.call("tools/list");
     side.sent();
     let untagged = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
@@ -106,7 +106,7 @@ fn a_list_that_changes_is_begun_anew() {
     assert!(matches!(event, Some(ClientEvent::CallEnded(end)) if end.call == plain && !end.stale));
 }
 
-/// A cursor that died, once and again.
+/// A cursor becomes invalid once, and again.
 #[test]
 fn a_list_whose_cursor_dies_is_begun_anew_once() {
     let mut side = connected();
@@ -149,7 +149,7 @@ fn a_page_that_is_no_result_ends_the_list() {
     }
 }
 
-/// Proves M-DISC-12: the version of a page can be refused, too.
+/// Proves M-DISC-12: the version of a request for a page can also be refused.
 #[test]
 fn the_first_page_is_corrected_like_any_request() {
     let mut side = connected();
@@ -165,7 +165,7 @@ fn the_first_page_is_corrected_like_any_request() {
     assert_eq!(complete(side.receive(&result(4, &page("tools", "")))).0, call);
 }
 
-/// A later page, too: a server can be replaced by a newer one in the middle of a list.
+/// The same for a later page: a server can be replaced by a newer one in the middle of a list.
 /// Proves M-DISC-12.
 #[test]
 fn a_later_page_is_corrected_like_any_request() {

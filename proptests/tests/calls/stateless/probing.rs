@@ -1,4 +1,4 @@
-//! What a client does after each answer to its probe, on the wire: table 4b.
+//! The reaction of a client to each response to its probe, on the wire: table 4b.
 
 use mcp_sansio::event::{ConnectFailure, NegotiationBasis, UnmatchedCause};
 use mcp_sansio::{ClientConfig, ClientEvent, ErrorCode, Phase, Revision};
@@ -8,20 +8,20 @@ use super::kit::{
     DISCOVERY, INITIALIZED, SESSION, SUPPORTED, asked, begun, error, is_alive, modern, result,
 };
 
-/// What a client does with an answer to its probe.
+/// The reaction of a client to a response to its probe.
 #[derive(Debug, PartialEq)]
 enum Then {
-    /// It goes on without a session.
+    /// It continues in the modern era.
     Goes(NegotiationBasis),
-    /// It asks again.
+    /// It probes again.
     Probes,
-    /// It asks for a session of this revision.
+    /// It opens a session of this revision.
     Initializes(&'static str),
-    /// It gives up: there is nothing that both speak, and this is what the server speaks.
+    /// It fails without a common version, and this is the list of the server.
     NothingInCommon(&'static str),
-    /// It gives up, because the server refused with this code.
+    /// It fails because the server refused with this code.
     Refused(i64),
-    /// It gives up, because the answer makes no sense.
+    /// It fails because the response is malformed.
     Malformed,
 }
 
@@ -86,9 +86,8 @@ fn wrong_version(data: &str) -> String {
     error(1, -32022, data)
 }
 
-/// Rows 1 to 4 and 9 to 13 as far as the first answer goes, for a client of both eras and for one of the
-/// stateless era. Proves M-ERA-13, M-ERA-14, M-ERA-15, M-ERA-23, M-ERA-25, M-ERR-04, M-DISC-07,
-/// M-DISC-14, M-DISC-15, M-DISC-19.
+/// Rows 1 to 4 and 9 to 13 for the first response, for a client of both eras and for a modern client. Proves
+/// M-ERA-13, M-ERA-14, M-ERA-15, M-ERA-23, M-ERA-25, M-ERR-04, M-DISC-07, M-DISC-14, M-DISC-15, M-DISC-19.
 /// Pain 32.
 #[test]
 fn each_answer_to_a_probe_has_its_consequence() {
@@ -164,7 +163,7 @@ fn each_answer_to_a_probe_has_its_consequence() {
     for code in codes.into_iter().chain([-32002, -32042, -32023, -32099, 12345, 0, 1]) {
         table.push((error(1, code, ""), NEWEST, Then::Refused(code)));
     }
-    // 13, of a server that could not read the id.
+    // 13, from a server that could not read the id.
     let idless = r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"m"}}"#;
     table.push((idless.to_owned(), NEWEST, Then::Refused(-32600)));
     // A broken response with the right id is no discovery either.
@@ -176,8 +175,8 @@ fn each_answer_to_a_probe_has_its_consequence() {
     }
 }
 
-/// Row 1, and the calls that follow. Proves M-DISC-17, M-DISC-20, M-ERA-21: what was found out is used,
-/// and not found out again.
+/// Row 1, and the calls that follow. Proves M-DISC-17, M-DISC-20, M-ERA-21: the result of the discovery is used and
+/// not requested again.
 #[test]
 fn what_was_found_out_is_used() {
     let mut side = check(
@@ -191,7 +190,7 @@ fn what_was_found_out_is_used() {
     }
 }
 
-/// Rows 5 and 6. Proves M-DISC-12, M-DISC-13: the same question again, under a new id, once.
+/// Rows 5 and 6. Proves M-DISC-12, M-DISC-13: the same probe again, under a new id, once.
 #[test]
 fn a_probe_is_corrected_once() {
     for config in [config::client_of_both_eras(), modern()] {
@@ -208,7 +207,7 @@ fn a_probe_is_corrected_once() {
         assert_eq!(error.code, ErrorCode::UNSUPPORTED_PROTOCOL_VERSION);
         assert_eq!(bad.sent(), [""; 0]);
         assert_eq!(bad.client.phase(), Phase::Closed);
-        // An answer to the first one again is nothing.
+        // A repeated response to the first probe has no effect.
         let mut twice = side;
         let event = twice.receive(&wrong_version(SUPPORTED));
         assert!(
@@ -218,7 +217,7 @@ fn a_probe_is_corrected_once() {
     }
 }
 
-/// Rows 2, 7, 9 to 13: the session that follows is one like any other, and says why there is one.
+/// Rows 2, 7, 9 to 13: the session that follows is an ordinary one, and its event contains the reason.
 /// Proves M-ERA-13, M-ERA-15, M-ERA-28, M-ERA-32.
 #[test]
 fn a_session_follows_a_refused_probe() {
@@ -241,8 +240,8 @@ fn a_session_follows_a_refused_probe() {
     }
 }
 
-/// Row 9. Proves M-DISC-14, M-ERA-18: a server that knew the error is asked once more if there is no
-/// session after all.
+/// Row 9. Proves M-DISC-14, M-ERA-18: a server that used the modern error is probed once more if it refuses a
+/// session.
 #[test]
 fn a_wrong_version_without_a_list_is_asked_about_again() {
     let mut side = check(config::client_of_both_eras(), &wrong_version(""), &NEWEST);

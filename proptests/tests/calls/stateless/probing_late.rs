@@ -1,5 +1,5 @@
-//! What a client does when its probe is not answered, or is answered late, and what else comes meanwhile:
-//! the rest of table 4b.
+//! The reaction of a client to a late or missing response to its probe, and to other messages meanwhile: the rest
+//! of table 4b.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::kit::{
     is_alive, modern, only, result, successor,
 };
 
-/// A client of both eras whose probe has not been answered in time.
+/// A client of both eras whose probe has timed out.
 fn impatient() -> ClientSide {
     let mut side = begun(config::client_of_both_eras());
     assert_eq!(side.sent(), [asked(1, "server/discover", "")]);
@@ -24,8 +24,8 @@ fn impatient() -> ClientSide {
     side
 }
 
-/// Row 14. Proves M-ERA-16, M-DISC-23, M-AMB-22, M-AMB-45: ten seconds, or what is configured; the probe
-/// is not cancelled.
+/// Row 14. Proves M-ERA-16, M-DISC-23, M-AMB-22, M-AMB-45: ten seconds, or the configured time; the probe is not
+/// cancelled.
 #[test]
 fn a_probe_that_is_not_answered_in_time_is_given_up_silently() {
     impatient();
@@ -37,7 +37,7 @@ fn a_probe_that_is_not_answered_in_time_is_given_up_silently() {
     assert_eq!(side.sent(), [""; 0]);
     assert_eq!(side.elapse(1), []);
     assert_eq!(side.sent(), [initialize(2, "2025-11-25")]);
-    // Nor is `initialize` cancelled.
+    // `initialize` is not cancelled either.
     let events = side.elapse(60_000);
     assert!(
         matches!(
@@ -47,7 +47,7 @@ fn a_probe_that_is_not_answered_in_time_is_given_up_silently() {
         "{events:?}"
     );
     assert_eq!(side.sent(), [""; 0]);
-    // A client that has no sessions has no other way.
+    // A modern client has no alternative.
     let mut side = begun(modern());
     side.sent();
     let events = side.elapse(10_000);
@@ -61,8 +61,8 @@ fn a_probe_that_is_not_answered_in_time_is_given_up_silently() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Rows 14 and 21, and M-R-30. Proves M-ERA-17, M-ERA-32: a late answer is no event that matters, and
-/// counts only if there is no session.
+/// Rows 14 and 21, and M-R-30. Proves M-ERA-17, M-ERA-32: a late response is reported as unmatched, and counts only
+/// if no session opens.
 #[test]
 fn a_late_answer_to_the_probe_counts_only_without_a_session() {
     let mut side = impatient();
@@ -72,19 +72,19 @@ fn a_late_answer_to_the_probe_counts_only_without_a_session() {
     );
     assert_eq!(side.sent(), [""; 0]);
     assert_eq!((side.client.revision(), side.client.phase()), (None, Phase::Handshake));
-    // A second one is nothing at all.
+    // A second response has no effect at all.
     let mut twice = side.clone();
     assert!(matches!(
         twice.receive(&result(1, DISCOVERY)),
         Some(ClientEvent::UnmatchedResponse(_))
     ));
-    // There is a session.
+    // The session opens.
     let mut session = side.clone();
     let event = session.receive(&result(2, SESSION));
     let Some(ClientEvent::Connected(connected)) = event else { panic!("{event:?}") };
     assert_eq!(connected.basis, NegotiationBasis::ProbeTimedOut);
     assert_eq!(session.sent(), [INITIALIZED]);
-    // There is none, for whatever reason.
+    // The session does not open, for any reason.
     let unsupported = r#"{"protocolVersion":"2099-01-01","capabilities":{}}"#;
     for answer in [error(2, -32022, SUPPORTED), error(2, -32601, ""), result(2, unsupported)] {
         let mut side = side.clone();
@@ -99,7 +99,7 @@ fn a_late_answer_to_the_probe_counts_only_without_a_session() {
     }
 }
 
-/// All that is due comes out of one round, also when one thing is found out because of another.
+/// All due events are returned in one round, even if one causes another.
 #[test]
 fn what_is_due_comes_out_in_one_round() {
     let mut side = impatient();
@@ -109,7 +109,7 @@ fn what_is_due_comes_out_in_one_round() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// A late answer that is no discovery changes nothing.
+/// A late response without a discovery changes nothing.
 #[test]
 fn a_late_refusal_of_the_probe_changes_nothing() {
     for answer in [error(1, -32601, ""), result(1, "{}"), error(1, -32022, SUPPORTED)] {
@@ -122,8 +122,8 @@ fn a_late_refusal_of_the_probe_changes_nothing() {
     }
 }
 
-/// Row 15. Proves M-ERA-19: a server that goes away is to be started again, and its next connection
-/// begins with `initialize`.
+/// Row 15. Proves M-ERA-19: a server that goes away should be restarted, and its next connection begins with
+/// `initialize`.
 #[test]
 fn a_server_that_goes_away_when_probed_is_not_probed_again() {
     for cause in [Cause::EndOfInput, Cause::ReadFailed, Cause::WriteFailed] {
@@ -143,7 +143,7 @@ fn a_server_that_goes_away_when_probed_is_not_probed_again() {
         assert_eq!(next.sent(), [initialize(1, "2025-11-25")]);
         assert!(matches!(next.receive(&result(1, SESSION)), Some(ClientEvent::Connected(_))));
     }
-    // Where there is no other way it is just the end.
+    // Without an alternative the connection just ends.
     let mut side = begun(modern());
     side.sent();
     side.client.disconnected(Cause::EndOfInput, side.now);
@@ -151,11 +151,10 @@ fn a_server_that_goes_away_when_probed_is_not_probed_again() {
     assert_eq!(side.outcomes()[0], ClientEvent::ConnectFailed(failure));
 }
 
-/// How this side goes away.
+/// The way in which this side ends the connection.
 type End = fn(&mut ClientSide);
 
-/// If it is this side that went away, nobody is to start the server again, and the next connection asks as
-/// this one did.
+/// If this side ended the connection, no restart is advised, and the next connection probes again.
 #[test]
 fn a_client_that_ends_before_the_server_is_found_out_knows_nothing_of_it() {
     let probe = [asked(1, "server/discover", "")];
@@ -192,7 +191,7 @@ fn a_modern_refusal_of_initialize_is_probed_once() {
         let mut good = side.clone();
         assert!(matches!(good.receive(&result(3, DISCOVERY)), Some(ClientEvent::Connected(_))));
         is_alive(&mut good);
-        // A second failure is one, whichever.
+        // Any second failure is final.
         for second in [error(3, -32601, ""), result(3, "{}"), error(3, -32022, "")] {
             let mut side = side.clone();
             let event = side.receive(&second);
@@ -205,7 +204,7 @@ fn a_modern_refusal_of_initialize_is_probed_once() {
     }
 }
 
-/// Row 23. Proves M-ERA-31: a session of a revision that is not spoken, or that has no sessions.
+/// Row 23. Proves M-ERA-31: a session of a revision that is not supported, or that has no sessions.
 #[test]
 fn a_session_of_another_revision_is_none() {
     for theirs in ["2026-07-28", "2099-01-01", "2024-11-05"] {
@@ -230,7 +229,7 @@ fn a_session_of_another_revision_is_none() {
     }
 }
 
-/// Row 24. Proves M-ERA-20, M-LOG-08: what else comes during the probe is no answer to it.
+/// Row 24. Proves M-ERA-20, M-LOG-08: other messages during the probe are no response to it.
 #[test]
 fn what_comes_beside_the_probe_is_no_answer() {
     let mut side = begun(config::client_of_both_eras());
@@ -247,7 +246,7 @@ fn what_comes_beside_the_probe_is_no_answer() {
         assert_eq!(side.sent(), [""; 0], "{noise}");
         assert_eq!(side.client.phase(), Phase::Handshake, "{noise}");
     }
-    // That a server of sessions asks whether the client is there is allowed at any time.
+    // A legacy server may send `ping` at any time.
     assert_eq!(side.receive(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#), None);
     assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":"p","result":{}}"#]);
     side.outcomes();
@@ -255,8 +254,7 @@ fn what_comes_beside_the_probe_is_no_answer() {
     is_alive(&mut side);
 }
 
-/// A request of a server whose era is not known is not answered, and nor is one of a server that can only
-/// be one without sessions.
+/// A request of a server of unknown era is not answered, nor is a request of a server that can only be modern.
 /// Proves M-ERA-20, M-RPC-15.
 #[test]
 fn a_request_during_the_probe_is_not_answered() {
@@ -266,8 +264,7 @@ fn a_request_during_the_probe_is_not_answered() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Proves M-RPC-16, M-ERA-20: a client without sessions answers no request even before it is known what
-/// the server is.
+/// Proves M-RPC-16, M-ERA-20: a modern client answers no request, even before the era of the server is known.
 #[test]
 fn a_client_without_sessions_answers_nothing_during_the_probe() {
     let mut side = begun(modern());

@@ -1,6 +1,6 @@
-//! What can cross on the wire, in both orders: table 5, as a client sees it.
+//! Messages that cross on the wire, in both orders: table 5, from the perspective of a client.
 //!
-//! Those of calls and subscriptions stand with the tests of those: here is what needs several of them.
+//! Races of only calls or only subscriptions are tested with those; this file has the races that involve both.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use super::kit::{
 
 const DONE: &str = r#"{"resultType":"complete","content":[]}"#;
 
-/// Proves M-R-01, M-CANC-09: a cancellation and an answer of any kind, in both orders.
+/// Proves M-R-01, M-CANC-09: a cancellation and a response of any kind, in both orders.
 #[test]
 fn a_cancellation_crosses_any_answer() {
     let answers = [
@@ -41,7 +41,7 @@ fn a_cancellation_crosses_any_answer() {
             "{answer}: {event:?}"
         );
         is_alive(&mut side);
-        // The other order: whatever it is, the call can be over only once.
+        // The other order: with any response, the call ends only once.
         let (mut side, call) = calling();
         let event = side.receive(&answer);
         let is_over = matches!(event, Some(ClientEvent::CallEnded(_)));
@@ -54,14 +54,14 @@ fn a_cancellation_crosses_any_answer() {
     }
 }
 
-/// Proves M-R-14, M-R-15: a call that is cancelled after a round names the round that is under way.
+/// Proves M-R-14, M-R-15: the cancellation of a call after a round names the current request.
 #[test]
 fn a_cancellation_names_the_request_that_is_under_way() {
     let (mut side, call) = calling();
     let request = needed(side.receive(&asking(2, &[("k", ROOTS)], None)));
     side.respond(request.id, r#"{"roots":[]}"#);
     assert_eq!(side.sent(), [again(3, r#""inputResponses":{"k":{"roots":[]}}"#)]);
-    // An answer to the first request again is nothing.
+    // A repeated response to the first request has no effect.
     let event = side.receive(&result(2, DONE));
     assert!(
         matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Completed)
@@ -71,14 +71,14 @@ fn a_cancellation_names_the_request_that_is_under_way() {
     is_alive(&mut side);
 }
 
-/// Proves M-R-16: nothing is brought back twice by itself.
+/// Proves M-R-16: the machine returns a state only once by itself.
 #[test]
 fn a_state_is_brought_back_once() {
     let (mut side, call) = calling();
     let request = needed(side.receive(&asking(2, &[("k", ROOTS)], Some(r#""s""#))));
     let event = side.receive(&asking(2, &[("k", ROOTS)], Some(r#""s""#)));
     assert!(matches!(event, Some(ClientEvent::UnmatchedResponse(_))), "{event:?}");
-    // Nor can the request be answered before it is made again, whatever its id will be.
+    // A response under the next id is not accepted before the repeated request is made.
     let event = side.receive(&result(3, DONE));
     assert!(
         matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::NeverIssued)
@@ -89,7 +89,7 @@ fn a_state_is_brought_back_once() {
     assert_eq!(complete(side.receive(&result(3, DONE))).0, call);
 }
 
-/// Proves M-R-17: a state that has become too old is refused, and that is the outcome.
+/// Proves M-R-17: the refusal of an expired state is the outcome.
 #[test]
 fn a_state_that_is_too_old_is_the_outcome() {
     let (mut side, call) = calling();
@@ -103,8 +103,7 @@ fn a_state_that_is_too_old_is_the_outcome() {
     is_alive(&mut side);
 }
 
-/// Proves M-R-32, M-R-33: several requests are refused for their version at once, and each is made again
-/// once.
+/// Proves M-R-32, M-R-33: several requests are refused for their version at once, and each is repeated once.
 #[test]
 fn each_refused_request_is_made_again_once() {
     let mut side = connected();
@@ -124,7 +123,7 @@ fn each_refused_request_is_made_again_once() {
     is_alive(&mut side);
 }
 
-/// The same beside a probe that is refused as well: what was taken for granted was right but for that.
+/// The same beside a refused probe: the assumed era was right except for the refusal.
 /// Proves M-R-33.
 #[test]
 fn calls_beside_a_refused_probe_are_made_again_too() {
@@ -137,14 +136,14 @@ fn calls_beside_a_refused_probe_are_made_again_too() {
     assert_eq!(side.receive(&error(1, -32022, SUPPORTED)), None);
     assert_eq!(side.sent(), [asked(3, "server/discover", "")]);
     assert_eq!(side.receive(&error(2, -32022, SUPPORTED)), None);
-    // Whether that is worth an event does not matter here.
+    // An event may or may not be returned.
     _ = side.receive(&result(3, DISCOVERY));
     assert_eq!(side.sent(), [asked(4, "tools/list", "")]);
     assert!(side.client.is_pending(call));
 }
 
-/// Proves M-R-30, M-R-31: the answer to the probe comes after `initialize` was sent, before or after the
-/// answer to that.
+/// Proves M-R-30, M-R-31: the response to the probe arrives after `initialize` was sent, before or after its
+/// response.
 #[test]
 fn the_probe_crosses_initialize() {
     for late_first in [true, false] {
@@ -166,7 +165,7 @@ fn the_probe_crosses_initialize() {
     }
 }
 
-/// Proves M-R-40, M-R-37: a server that ends leaves nothing open here.
+/// Proves M-R-40, M-R-37: a server that ends leaves no open calls or subscriptions.
 #[test]
 fn a_server_that_ends_leaves_nothing_open() {
     let (mut side, call) = super::subscriptions::open();
@@ -184,7 +183,7 @@ fn a_server_that_ends_leaves_nothing_open() {
     assert_eq!((side.client.counts().outbound, side.client.counts().inbound), (0, 0));
 }
 
-/// An application that is told of a request when its call has just been given up.
+/// An input request is refused and its call is cancelled, in both orders.
 #[test]
 fn input_and_its_refusal_cross_the_end() {
     for cancel_first in [true, false] {
@@ -201,19 +200,19 @@ fn input_and_its_refusal_cross_the_end() {
             assert_eq!(side.outcomes(), []);
         }
         is_alive(&mut side);
-        // And the end of the connection.
+        // The same for the end of the connection.
         let (mut side, call) = calling();
         let request = needed(side.receive(&asking(2, &[("k", ROOTS)], None)));
         side.client.reject(request.id, no, "no", &mut side.out).unwrap();
         side.client.disconnected(Cause::EndOfInput, side.now);
-        // What the call was about to end with comes before the end of the connection.
+        // The pending outcome of the call precedes the end of the connection.
         let mut events = side.outcomes().into_iter();
         assert_eq!(ended(events.next()), (call, Outcome::InputRefused(no)));
         assert!(!events.any(|event| matches!(event, ClientEvent::CallEnded(_))));
     }
 }
 
-/// Proves L-PROG-08, M-PROG-06 for a guessed token: progress on a request that was not sent puts off no timeout.
+/// Proves L-PROG-08, M-PROG-06 for a guessed token: progress for a request that was not sent extends no timeout.
 #[test]
 fn progress_on_a_request_that_was_not_sent_is_a_violation() {
     let progress = |token: u64| {
@@ -223,7 +222,7 @@ fn progress_on_a_request_that_was_not_sent_is_a_violation() {
     };
     let fifty_seconds = Timeout::After(Duration::from_secs(50));
     let options = CallOptions::new().progress().idle(fifty_seconds);
-    // The request is about to be made again under the id 3, once the application has answered.
+    // The request will be repeated under id 3 once the application has answered.
     let mut side = connected();
     let params = Raw::new(r#"{"name":"n"}"#).unwrap();
     side.client.call_method("tools/call", &params, options, side.now, &mut side.out).unwrap();

@@ -1,4 +1,4 @@
-//! Requests as a client without sessions makes them, and what becomes of them on the way.
+//! Requests of a modern client, and their outcomes.
 
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ fn call(side: &mut ClientSide, method: &str, options: CallOptions) -> mcp_sansio
     side.client.call_method(method, &params, options, side.now, &mut side.out).unwrap()
 }
 
-/// Proves M-META-01, M-META-02, M-META-03, M-RPC-01, M-RPC-03, M-PAGE-07: every method of the revision,
-/// byte by byte.
+/// Proves M-META-01, M-META-02, M-META-03, M-RPC-01, M-RPC-03, M-PAGE-07: every method of the revision, byte for
+/// byte.
 #[test]
 fn every_request_says_who_asks_and_how() {
     let mut side = connected();
@@ -55,8 +55,7 @@ fn every_request_says_who_asks_and_how() {
     assert_eq!(side.sent(), [listen]);
 }
 
-/// Proves M-META-06, M-META-13: what the application puts there stays, except for what is the
-/// machine's.
+/// Proves M-META-06, M-META-13: the application's members of `_meta` are kept, except for the keys of the machine.
 #[test]
 fn the_applications_meta_stays_and_the_machines_is_its_own() {
     let meta = r#"{"com.example/x":[1],"io.modelcontextprotocol/protocolVersion":"1999","io.modelcontextprotocol/clientInfo":{"name":"liar","version":"0"},"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"loud","progressToken":"mine","traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=b"}"#;
@@ -89,7 +88,7 @@ fn the_applications_meta_stays_and_the_machines_is_its_own() {
     }
 }
 
-/// Proves M-META-21, M-ERA-28, M-PROG-01: what differs from request to request.
+/// Proves M-META-21, M-ERA-28, M-PROG-01: the options that differ between requests.
 #[test]
 fn each_request_can_have_its_own_terms() {
     let mut config = modern();
@@ -119,12 +118,12 @@ fn each_request_can_have_its_own_terms() {
     declared(CapabilitySet::NONE, 2, "{}");
     let roots = CapabilitySet::NONE.with(Capability::Roots);
     declared(roots, 3, r#"{"roots":{}}"#);
-    // No more than there is.
+    // A call declares no more than the client supports.
     declared(roots.with(Capability::Tools), 2, r#"{"roots":{}}"#);
 }
 
-/// Proves M-RPC-06, M-RPC-07, M-RPC-20, M-RPC-21: each answer belongs to one call, by the id and
-/// its type, whatever else comes.
+/// Proves M-RPC-06, M-RPC-07, M-RPC-20, M-RPC-21: each response belongs to one call, by its id and the type of the
+/// id, in any sequence of messages.
 #[test]
 fn answers_find_their_calls() {
     let mut side = connected();
@@ -142,7 +141,7 @@ fn answers_find_their_calls() {
         assert_eq!(stray.cause, cause, "{strange}");
         assert!(side.client.pending_calls().eq(calls.iter().copied()));
     }
-    // Answers come in any order, and once.
+    // Responses arrive in any order, each once.
     for (call, id) in calls.into_iter().zip([2, 3, 4]).rev() {
         assert_eq!(complete(side.receive(&result(id, list))), (call, list.to_owned()));
         let event = side.receive(&result(id, list));
@@ -153,8 +152,7 @@ fn answers_find_their_calls() {
     is_alive(&mut side);
 }
 
-/// Proves M-RPC-22, M-AMB-12: an error without an id is about nothing in particular, unless the transport
-/// knows.
+/// Proves M-RPC-22, M-AMB-12: an error without an id belongs to no call, unless the transport names one.
 #[test]
 fn an_error_without_an_id_belongs_to_no_call() {
     for id in ["", r#""id":null,"#] {
@@ -175,8 +173,8 @@ fn an_error_without_an_id_belongs_to_no_call() {
     }
 }
 
-/// Proves M-RPC-15, M-RPC-16, M-RPC-18, M-RPC-27, M-STDIO-06, M-ELIC-09, M-ROOT-02: what a server may not
-/// send is never answered, and harms nothing.
+/// Proves M-RPC-15, M-RPC-16, M-RPC-18, M-RPC-27, M-STDIO-06, M-ELIC-09, M-ROOT-02: requests and responses that a
+/// server may not send are never answered and do no harm.
 /// Pain 42.
 #[test]
 fn what_a_server_may_not_send_is_not_answered() {
@@ -240,8 +238,8 @@ fn what_a_server_may_not_send_is_not_answered() {
     is_alive(&mut side);
 }
 
-/// Proves M-CANC-01, M-CANC-03, M-CANC-04, M-CANC-09, M-CANC-10, M-META-19, and M-R-01: cancelled on the
-/// wire, once, and what comes after that is nothing.
+/// Proves M-CANC-01, M-CANC-03, M-CANC-04, M-CANC-09, M-CANC-10, M-META-19, and M-R-01: a call is cancelled on the
+/// wire, once, and later messages about it have no effect.
 #[test]
 fn a_cancelled_call_is_over() {
     let mut side = connected();
@@ -263,11 +261,11 @@ fn a_cancelled_call_is_over() {
     assert_eq!(side.client.cancel(two, Some("bored"), &mut side.out), Ok(Cancellation::Notified));
     let reason = cancelled(6).replace(r#""requestId":6"#, r#""requestId":6,"reason":"bored""#);
     assert_eq!(side.sent(), [reason]);
-    // One that has not left is taken back.
+    // A call that has not left is withdrawn.
     let three = side.call("tools/call");
     assert_eq!(side.client.cancel(three, None, &mut side.out), Ok(Cancellation::Withdrawn));
     is_alive(&mut side);
-    // One that was answered cannot be cancelled.
+    // A call that was answered cannot be cancelled.
     let four = side.call("tools/list");
     side.sent();
     let id = 9;
@@ -277,7 +275,7 @@ fn a_cancelled_call_is_over() {
     is_alive(&mut side);
 }
 
-/// Proves M-CANC-13, M-CANC-14, as far as calls go: a server does not cancel a call of ours.
+/// Proves M-CANC-13, M-CANC-14, as far as calls are concerned: a server does not cancel a call of this side.
 #[test]
 fn a_server_cannot_cancel_a_call() {
     let mut side = connected();
@@ -294,8 +292,8 @@ fn a_server_cannot_cancel_a_call() {
     is_alive(&mut side);
 }
 
-/// Proves M-CANC-15, M-CANC-16, M-ERR-08, M-META-19, M-R-41: idle and total time, and progress between.
-/// Pain 28: the outcome says which time it was, and is no error of the peer.
+/// Proves M-CANC-15, M-CANC-16, M-ERR-08, M-META-19, M-R-41: idle and total timeouts, with progress in between.
+/// Pain 28: the outcome names the timeout and is no error of the peer.
 #[test]
 fn a_call_that_takes_too_long_is_cancelled() {
     let after = |milliseconds| Timeout::After(Duration::from_millis(milliseconds));
@@ -321,7 +319,7 @@ fn a_call_that_takes_too_long_is_cancelled() {
     assert_eq!(side.elapse(6), []);
     assert_eq!(ended(only(side.elapse(1))), (total, Outcome::TimedOut(Expiry::Total)));
     assert_eq!(side.sent(), [timed_out(4)]);
-    // The peer has an error with a code of its own: it is no timeout.
+    // An error of the peer with a code of its own is no timeout.
     let call = side.call("tools/list");
     side.sent();
     let outcome = ended(side.receive(&error(5, -32001, "")));
@@ -331,8 +329,8 @@ fn a_call_that_takes_too_long_is_cancelled() {
     is_alive(&mut side);
 }
 
-/// Proves M-PROG-01, M-PROG-06, M-PROG-07, M-R-12, M-R-13: progress is for the call whose token it names,
-/// while it is open, and increases.
+/// Proves M-PROG-01, M-PROG-06, M-PROG-07, M-R-12, M-R-13: progress belongs to the open call with its token, and
+/// increases.
 #[test]
 fn progress_is_for_one_call_and_increases() {
     let mut side = connected();
@@ -367,7 +365,7 @@ fn progress_is_for_one_call_and_increases() {
     is_alive(&mut side);
 }
 
-/// Proves M-LOG-08: log messages that nobody asked for do no harm.
+/// Proves M-LOG-08: log messages that were not requested do no harm.
 #[test]
 fn log_messages_that_nobody_asked_for_do_no_harm() {
     let mut side = connected();
@@ -381,7 +379,7 @@ fn log_messages_that_nobody_asked_for_do_no_harm() {
     is_alive(&mut side);
 }
 
-/// Proves M-STDIO-09, M-R-37: the end of the connection ends everything, each thing once.
+/// Proves M-STDIO-09, M-R-37: the end of the connection ends everything, each call once.
 #[test]
 fn the_end_ends_every_call_once() {
     let mut side = connected();
@@ -406,7 +404,7 @@ fn the_end_ends_every_call_once() {
     assert_eq!((side.client.counts().outbound, side.client.counts().inbound), (0, 0));
 }
 
-/// Proves M-STDIO-01: one message is one line, whatever is in it.
+/// Proves M-STDIO-01: a message is one line, with any content.
 #[test]
 fn one_message_is_one_line() {
     let mut side = connected();
@@ -420,8 +418,8 @@ fn one_message_is_one_line() {
     assert_eq!(lines, asked(2, "tools/call", params) + "\n");
 }
 
-/// Proves M-DISC-12, M-DISC-13, M-DISC-17: a call whose version is refused is made again, under a new id
-/// and the same handle, once.
+/// Proves M-DISC-12, M-DISC-13, M-DISC-17: a call whose version is refused is repeated once, under a new id and the
+/// same handle.
 #[test]
 fn a_refused_version_is_corrected_once_for_each_call() {
     let mut side = connected();
@@ -448,7 +446,7 @@ fn a_refused_version_is_corrected_once_for_each_call() {
     );
     side.outcomes();
     is_alive(&mut side);
-    // Its timers begin anew, except for the total one.
+    // Its timeouts restart, except for the total timeout.
     let after = |seconds| Timeout::After(Duration::from_secs(seconds));
     let three = call(&mut side, "tools/call", CallOptions::new().idle(after(10)).total(after(15)));
     side.sent();
@@ -460,7 +458,7 @@ fn a_refused_version_is_corrected_once_for_each_call() {
     assert_eq!(side.sent(), [timed_out(8)]);
 }
 
-/// Proves M-DISC-12, M-DISC-14, M-DISC-15: with nothing to choose from there is nothing to repeat.
+/// Proves M-DISC-12, M-DISC-14, M-DISC-15: without a supported version there is no repetition.
 #[test]
 fn a_refused_version_without_another_is_the_outcome() {
     for data in [

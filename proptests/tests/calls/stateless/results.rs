@@ -1,4 +1,4 @@
-//! Results, and what is made of them.
+//! Results, and their treatment by the client.
 
 use mcp_sansio::config::Relay;
 use mcp_sansio::error::ViolationKind;
@@ -23,7 +23,7 @@ const METHODS: [&str; 9] = [
     "server/discover",
 ];
 
-/// Proves M-RES-03, M-RES-04, M-RES-07: a kind of result that is not known is no result, for any method.
+/// Proves M-RES-03, M-RES-04, M-RES-07: an unknown kind of result is invalid, for any method.
 /// Pain 73.
 #[test]
 fn a_strange_kind_of_result_is_none() {
@@ -53,8 +53,8 @@ fn a_strange_kind_of_result_is_none() {
     }
 }
 
-/// Proves M-RES-05, M-RES-06, M-AMB-02: a result that does not say its kind is complete, whatever else it
-/// says, and there is word of that.
+/// Proves M-RES-05, M-RES-06, M-AMB-02: a result without a kind is complete, whichever members it has, and a
+/// violation is reported.
 #[test]
 fn a_result_that_does_not_say_its_kind_is_complete() {
     for method in METHODS {
@@ -75,7 +75,7 @@ fn a_result_that_does_not_say_its_kind_is_complete() {
     }
 }
 
-/// Proves M-RES-05, M-RES-10: in a session none of it means anything.
+/// Proves M-RES-05, M-RES-10: in a session these members have no meaning.
 #[test]
 fn in_a_session_a_result_has_no_kind() {
     for text in [
@@ -92,7 +92,7 @@ fn in_a_session_a_result_has_no_kind() {
     }
 }
 
-/// Proves M-RES-12, M-SUB-33: a server needs something only before it answers three methods.
+/// Proves M-RES-12, M-SUB-33: only three methods may require input.
 #[test]
 fn only_three_methods_may_need_input() {
     let interim = r#"{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"}},"requestState":"s"}"#;
@@ -112,7 +112,7 @@ fn only_three_methods_may_need_input() {
     }
 }
 
-/// Proves M-RPC-19: what is not known in a result reaches the application as it came.
+/// Proves M-RPC-19: unknown members of a result reach the application unchanged.
 #[test]
 fn what_is_not_known_in_a_result_is_kept() {
     let text = r#"{"resultType":"complete","tools":[{"name":"t","inputSchema":{},"x":1}],"x":{"y":[null]},"_meta":{"io.modelcontextprotocol/serverInfo":7,"a/b":1}}"#;
@@ -124,7 +124,7 @@ fn what_is_not_known_in_a_result_is_kept() {
     is_alive(&mut side);
 }
 
-/// Proves M-RPC-12, M-RPC-23: a response is a result or an error, and an error has a code and a message.
+/// Proves M-RPC-12, M-RPC-23: a response has either a result or an error, and an error has a code and a message.
 #[test]
 fn a_broken_response_ends_its_call() {
     for rest in [
@@ -152,8 +152,8 @@ fn a_broken_response_ends_its_call() {
     }
 }
 
-/// Proves M-ERR-18, M-ERR-04, M-ERR-06, M-ERR-08, M-CAP-15, M-RSRC-02: an error of the peer is handed on
-/// as it came, whatever its code means elsewhere.
+/// Proves M-ERR-18, M-ERR-04, M-ERR-06, M-ERR-08, M-CAP-15, M-RSRC-02: an error of the peer is handed on unchanged,
+/// whichever meaning its code has elsewhere.
 #[test]
 fn any_error_of_the_peer_is_handed_on() {
     let data = r#","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://x.test","message":"m"}],"uri":"x:y","requiredCapabilities":{"roots":{}}}"#;
@@ -189,7 +189,7 @@ fn any_error_of_the_peer_is_handed_on() {
             assert_eq!((ended, error.code.get()), (call, code));
             assert!(error.message == "m");
             assert_eq!(error.data.unwrap().as_json(), &data[8..]);
-            // Nothing is remembered of it: there is no completion to wait for.
+            // The error leaves no state: no completion is expected.
             let completion = r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e"}}"#;
             assert!(!matches!(side.receive(completion), Some(ClientEvent::Notification(_))));
             side.outcomes();
@@ -198,8 +198,8 @@ fn any_error_of_the_peer_is_handed_on() {
     }
 }
 
-/// A kind of result that only an extension can define reaches whoever speaks that extension: the method is
-/// not one of MCP, or the gateway does not look.
+/// A kind of result that only an extension defines reaches an application that supports the extension, if the
+/// method is not one of MCP or the gateway does not check results.
 #[test]
 fn a_relayed_result_is_not_looked_at() {
     let text = r#"{"resultType":"later"}"#;
@@ -217,7 +217,7 @@ fn a_relayed_result_is_not_looked_at() {
     assert_eq!(side.outcomes(), []);
 }
 
-/// Proves M-META-16: who the server says it is in a result does not matter.
+/// Proves M-META-16: the server information in a result has no influence.
 #[test]
 fn server_info_in_a_result_does_not_matter() {
     for meta in [
@@ -236,7 +236,7 @@ fn server_info_in_a_result_does_not_matter() {
     }
 }
 
-/// Proves M-META-15: the same inputs with other names give the same outputs but for the names.
+/// Proves M-META-15: the same inputs with other names give the same outputs except for the names.
 #[test]
 fn names_do_not_matter() {
     let run = |name: &str| {

@@ -1,4 +1,4 @@
-//! Subscriptions of a client: what is asked for, granted, and told.
+//! Subscriptions of a client: the requested filter, the granted filter, and the notifications.
 
 use mcp_sansio::error::ViolationKind;
 use mcp_sansio::event::{SubscriptionEnd, SubscriptionNews};
@@ -15,7 +15,7 @@ pub(super) fn listen(id: u64, filter: &str) -> String {
     asked(id, "subscriptions/listen", &format!(r#""notifications":{filter}"#))
 }
 
-/// A client with a subscription that has not been granted, its id being 2.
+/// A client with a subscription that is not granted yet; its id is 2.
 pub(super) fn opening() -> (ClientSide, CallId) {
     let mut side = connected();
     let filter = SubscriptionFilter::new().with_tools();
@@ -24,12 +24,12 @@ pub(super) fn opening() -> (ClientSide, CallId) {
     (side, call)
 }
 
-/// The server grants this.
+/// The acknowledgement of a subscription with this filter.
 pub(super) fn granting(tag: &str, filter: &str) -> String {
     tagged("subscriptions/acknowledged", tag, &format!(r#""notifications":{filter}"#))
 }
 
-/// A client with a subscription to the tools that has been granted.
+/// A client with a granted subscription to the tools.
 pub(super) fn open() -> (ClientSide, CallId) {
     let (mut side, call) = opening();
     let (granted, _) = news(side.receive(&granting("2", r#"{"toolsListChanged":true}"#)));
@@ -37,7 +37,7 @@ pub(super) fn open() -> (ClientSide, CallId) {
     (side, call)
 }
 
-/// The method of a change.
+/// The subscription and the method of a change.
 #[track_caller]
 fn change(event: Option<ClientEvent<'static>>) -> (CallId, String) {
     match news(event) {
@@ -48,7 +48,7 @@ fn change(event: Option<ClientEvent<'static>>) -> (CallId, String) {
     }
 }
 
-/// Proves M-SUB-01, M-SUB-11, M-CANC-17: what is asked for, and what the server makes of it.
+/// Proves M-SUB-01, M-SUB-11, M-CANC-17: the requested filter, and the part that the server grants.
 #[test]
 fn a_subscription_is_granted_in_whole_or_in_part() {
     let everything = || {
@@ -91,16 +91,16 @@ fn a_subscription_is_granted_in_whole_or_in_part() {
         let (told, granted) = news(side.receive(&granting("2", grant)));
         let SubscriptionNews::Granted { granted, refused } = granted else { panic!("{granted:?}") };
         assert_eq!((told, granted.as_json(), refused.as_json()), (call, grant, missing));
-        // From now on it lasts.
+        // From now on the subscription lasts.
         assert_eq!(side.elapse(10 * 3_600_000), []);
         is_alive(&mut side);
-        // A second grant is nothing.
+        // A second acknowledgement has no effect.
         assert_eq!(side.receive(&granting("2", all)), None);
         is_alive(&mut side);
     }
 }
 
-/// Proves M-CANC-17, M-SUB-20: what is not granted in time is given up.
+/// Proves M-CANC-17, M-SUB-20: a subscription that is not granted in time ends.
 #[test]
 fn a_subscription_that_is_not_granted_in_time_is_given_up() {
     let (mut side, call) = opening();
@@ -109,7 +109,7 @@ fn a_subscription_that_is_not_granted_in_time_is_given_up() {
     assert_eq!((told, end), (call, SubscriptionNews::Ended(SubscriptionEnd::TimedOut)));
     assert_eq!(side.sent(), [super::kit::timed_out(2)]);
     assert_eq!(side.client.subscriptions().count(), 0);
-    // A late grant, what follows it and the end of it are nothing.
+    // A late acknowledgement, later notifications and the end have no effect.
     for late in [granting("2", "{}"), tagged("tools/list_changed", "2", "")] {
         assert_eq!(side.receive(&late), None);
     }
@@ -120,7 +120,7 @@ fn a_subscription_that_is_not_granted_in_time_is_given_up() {
     is_alive(&mut side);
 }
 
-/// Proves M-SUB-13, M-SUB-15, M-STDIO-11, M-AMB-20: by the tag, and as a string that stands for it.
+/// Proves M-SUB-13, M-SUB-15, M-STDIO-11, M-AMB-20: by the tag, or by a string that represents it.
 #[test]
 fn news_find_their_subscription_by_the_tag() {
     let mut side = connected();
@@ -145,7 +145,7 @@ fn news_find_their_subscription_by_the_tag() {
     is_alive(&mut side);
 }
 
-/// Proves M-SUB-14: what belongs to no subscription is told nobody.
+/// Proves M-SUB-14: a notification that belongs to no subscription is not delivered.
 #[test]
 fn news_without_a_subscription_are_not_told() {
     let (mut side, call) = open();
@@ -157,7 +157,7 @@ fn news_without_a_subscription_are_not_told() {
         let event = side.receive(&tagged("tools/list_changed", tag, ""));
         assert_eq!(violation(event), ViolationKind::UnknownSubscription, "{tag}");
     }
-    // Nor does it belong to what is no subscription.
+    // A tag of another request is no subscription either.
     for tag in ["1", "3"] {
         let event = side.receive(&tagged("tools/list_changed", tag, ""));
         assert!(matches!(event, None | Some(ClientEvent::Violation(_))), "{tag}: {event:?}");
@@ -165,13 +165,13 @@ fn news_without_a_subscription_are_not_told() {
     }
     assert!(side.client.is_pending(pending) && side.client.is_pending(call));
     is_alive(&mut side);
-    // Where the transport says which one it is, the tag may be missing.
+    // If the transport names the subscription, the tag may be missing.
     let route = Received::from(side.now).route(Route::Call(call));
     let event = side.client.receive(bare, route, &mut side.out).map(ClientEvent::into_owned);
     assert_eq!(change(event).0, call);
 }
 
-/// In a session the same notifications are for the whole session.
+/// In a session the same notifications belong to the whole session.
 #[test]
 fn in_a_session_news_need_no_tag() {
     let mut side = ClientSide::ready(mcp_sansio::Revision::V2025_11_25);
@@ -185,7 +185,7 @@ fn in_a_session_news_need_no_tag() {
     assert!(matches!(event, Some(ClientEvent::Violation(_))), "{event:?}");
 }
 
-/// Proves M-SUB-25: also of what is below a resource that was asked for.
+/// Proves M-SUB-25: also for a part of a subscribed resource.
 #[test]
 fn an_update_may_name_a_part_of_what_was_asked_for() {
     let mut side = connected();
@@ -203,8 +203,8 @@ fn an_update_may_name_a_part_of_what_was_asked_for() {
     }
 }
 
-/// Proves M-SUB-12: what comes before the grant is told after it, in order, with a word to whoever keeps an
-/// eye on servers.
+/// Proves M-SUB-12: notifications before the acknowledgement are delivered after it, in order, and a violation is
+/// reported.
 #[test]
 fn what_comes_before_the_grant_is_told_after_it() {
     let (mut side, call) = opening();
@@ -226,7 +226,7 @@ fn what_comes_before_the_grant_is_told_after_it() {
     is_alive(&mut side);
 }
 
-/// What comes right after the grant comes after what came before it.
+/// A notification right after the acknowledgement is delivered after the earlier ones.
 /// Proves M-SUB-12.
 #[test]
 fn early_news_are_not_overtaken() {
@@ -252,7 +252,8 @@ fn early_news_are_not_overtaken() {
     assert_eq!(uris, [r#""a:1""#, r#""a:2""#]);
 }
 
-/// Proves M-SUB-12, M-SECL-01: only so much is kept, and it is said how much was not.
+/// Proves M-SUB-12, M-SECL-01: the number of kept notifications is limited, and the number of lost ones is
+/// reported.
 #[test]
 fn only_so_much_is_kept_before_the_grant() {
     let mut config = modern();
@@ -276,12 +277,12 @@ fn only_so_much_is_kept_before_the_grant() {
         panic!("{events:?}")
     };
     assert_eq!(*told, call);
-    // It goes on as usual.
+    // Later notifications are delivered as usual.
     assert_eq!(change(side.receive(&tagged("tools/list_changed", "2", ""))).0, call);
 }
 
-/// Proves M-SUB-34, M-ERA-28: what the configuration asks for is asked for as soon as it can be; and what
-/// was asked for before is, behind it.
+/// Proves M-SUB-34, M-ERA-28: the configured filter is subscribed to as soon as possible, after earlier
+/// subscriptions.
 #[test]
 fn what_is_to_be_listened_for_is_asked_for_when_it_can_be() {
     let mut config = config::client_of_both_eras();
@@ -299,7 +300,7 @@ fn what_is_to_be_listened_for_is_asked_for_when_it_can_be() {
     ];
     assert_eq!(side.sent(), both);
     assert_eq!(side.client.subscriptions().next(), Some(early));
-    // A session has words of its own for it, and this one has nothing to tell.
+    // A session has its own subscription methods, and this server offers nothing to subscribe to.
     let mut side = begun(config);
     let early = side
         .client
@@ -323,8 +324,7 @@ fn what_is_to_be_listened_for_is_asked_for_when_it_can_be() {
     assert_eq!(refused, ("{}", r#"{"resourceSubscriptions":["a:b"]}"#));
 }
 
-/// The tags are numbers that count up from one, so that none is nothing. Proves M-SUB-07, M-R-10,
-/// M-ARCH-13.
+/// The tags are numbers that count up from one, so that no tag is zero. Proves M-SUB-07, M-R-10, M-ARCH-13.
 #[test]
 fn ids_of_subscriptions_are_never_used_twice() {
     let mut side = connected();

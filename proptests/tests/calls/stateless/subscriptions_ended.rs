@@ -1,4 +1,4 @@
-//! How subscriptions of a client end.
+//! The ends of subscriptions of a client.
 
 use mcp_sansio::call::Cancellation;
 use mcp_sansio::error::ViolationKind;
@@ -20,7 +20,7 @@ fn given_up(id: &str) -> String {
     )
 }
 
-/// How a server ends a subscription.
+/// The ways in which a server ends a subscription.
 fn ways() -> [String; 4] {
     [
         result(2, FINISHED),
@@ -30,8 +30,8 @@ fn ways() -> [String; 4] {
     ]
 }
 
-/// Proves M-SUB-19, M-SUB-20, M-SUB-21, M-CANC-13, M-AMB-01: every way to end it, before and after the
-/// grant.
+/// Proves M-SUB-19, M-SUB-20, M-SUB-21, M-CANC-13, M-AMB-01: every way to end a subscription, before and after the
+/// acknowledgement.
 /// Pain 78.
 #[test]
 fn each_way_to_end_a_subscription_has_its_name() {
@@ -58,7 +58,7 @@ fn each_way_to_end_a_subscription_has_its_name() {
     }
 }
 
-/// Proves M-SUB-19, M-R-07, M-R-08: the first end is the end; what follows is nothing.
+/// Proves M-SUB-19, M-R-07, M-R-08: the first end counts; later messages have no effect.
 #[test]
 fn the_first_end_is_the_end() {
     for first in ways() {
@@ -76,7 +76,7 @@ fn the_first_end_is_the_end() {
             is_alive(&mut side);
         }
     }
-    // Also if it is the end of the connection.
+    // The same for the end of the connection.
     let (mut side, call) = open();
     side.client.disconnected(Cause::ReadFailed, side.now);
     let events = side.outcomes();
@@ -87,8 +87,8 @@ fn the_first_end_is_the_end() {
     assert_eq!(update.news, SubscriptionNews::Ended(SubscriptionEnd::Lost(Cause::ReadFailed)));
 }
 
-/// Proves M-SUB-16, M-R-04, M-R-06, M-R-09: this side ends it with a cancellation, at any time, and drops
-/// what was on its way.
+/// Proves M-SUB-16, M-R-04, M-R-06, M-R-09: this side ends a subscription with a cancellation, at any time, and
+/// drops later messages.
 #[test]
 fn a_subscription_is_ended_with_a_cancellation() {
     for granted in [false, true] {
@@ -107,7 +107,7 @@ fn a_subscription_is_ended_with_a_cancellation() {
         assert_eq!(side.client.subscriptions().count(), 0);
         is_alive(&mut side);
     }
-    // One that has not left is taken back.
+    // A subscription that has not left is withdrawn.
     let mut side = super::kit::connected();
     let filter = SubscriptionFilter::new();
     let call = side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
@@ -115,7 +115,7 @@ fn a_subscription_is_ended_with_a_cancellation() {
     is_alive(&mut side);
 }
 
-/// Proves M-CANC-13, M-CANC-14: only by its very id.
+/// Proves M-CANC-13, M-CANC-14: only by its exact id.
 #[test]
 fn a_server_gives_up_a_subscription_by_its_exact_id() {
     let (mut side, call) = open();
@@ -130,7 +130,7 @@ fn a_server_gives_up_a_subscription_by_its_exact_id() {
     );
 }
 
-/// What is no result does not end a subscription well.
+/// A malformed response ends a subscription as `Malformed`.
 #[test]
 fn a_broken_answer_ends_a_subscription_badly() {
     let broken = r#"{"jsonrpc":"2.0","id":2,"result":{},"error":{"code":1,"message":"m"}}"#;
@@ -140,7 +140,7 @@ fn a_broken_answer_ends_a_subscription_badly() {
     is_alive(&mut side);
 }
 
-/// A kind of result that is not known, or that a subscription cannot have, is none here either.
+/// An unknown kind of result, or one that a subscription cannot have, is invalid as well.
 /// Proves M-RES-03, M-SUB-33.
 #[test]
 fn a_strange_kind_of_result_ends_a_subscription_badly() {
@@ -154,7 +154,7 @@ fn a_strange_kind_of_result_ends_a_subscription_badly() {
     }
 }
 
-/// A subscription that is refused for its version is asked for again like any request.
+/// A subscription that is refused for its version is repeated like any request.
 /// Proves M-DISC-12.
 #[test]
 fn a_refused_version_is_corrected_for_a_subscription_too() {
@@ -163,7 +163,7 @@ fn a_refused_version_is_corrected_for_a_subscription_too() {
     assert_eq!(side.sent(), [listen(3, r#"{"toolsListChanged":true}"#)]);
     let (told, what) = news(side.receive(&granting("3", "{}")));
     assert!(told == call && matches!(what, SubscriptionNews::Granted { .. }));
-    // Once.
+    // Only once.
     let (mut side, call) = opening();
     side.receive(&error(2, -32022, SUPPORTED));
     side.sent();
@@ -173,7 +173,7 @@ fn a_refused_version_is_corrected_for_a_subscription_too() {
     is_alive(&mut side);
 }
 
-/// The connection shuts down: subscriptions do not keep it waiting for longer than they may.
+/// Closing the connection ends its subscriptions at once.
 #[test]
 fn a_subscription_ends_with_the_connection() {
     let (mut side, call) = open();
@@ -187,8 +187,8 @@ fn a_subscription_ends_with_the_connection() {
     assert_eq!(side.client.counts().outbound, 0);
 }
 
-/// An open subscription has no timers: it outlasts a pause that ends every call (`Timeouts::person`). The same holds
-/// for a subscription that a legacy session has taken over.
+/// An open subscription has no timers: it outlasts a pause that ends every call (`Timeouts::person`). The same
+/// holds for a subscription that a legacy session has adopted.
 #[test]
 fn an_open_subscription_outlasts_every_pause() {
     let (modern, open) = open();
@@ -207,7 +207,7 @@ fn an_open_subscription_outlasts_every_pause() {
         assert_eq!(side.outcomes(), []);
         assert_eq!(side.client.subscriptions().collect::<Vec<_>>(), [call]);
     }
-    // One that is not open yet ends as any call.
+    // A subscription that is not open yet ends like any call.
     let (mut side, call) = opening();
     side.client.pause(side.now);
     let (told, end) = news(only(side.elapse(900_000)));

@@ -1,4 +1,4 @@
-//! How it begins and ends, and how servers do.
+//! The start and the end of the gateway and of its servers.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::kit::*;
 use crate::kit::example;
 
-/// Says who it is on standard error, and becomes a server.
+/// Returns a command that prints its process id on standard error, and then runs a server.
 fn introduced(server: &str) -> String {
     format!(r#"sh -c "echo pid $$ >&2; exec {server}""#)
 }
@@ -25,7 +25,7 @@ fn a_server_that_dies_takes_nobody_with_it() {
     assert!(list.contains("mortal__echo") && list.contains("other__echo"));
     let pid = pid(&gateway);
     gateway.send(&in_session("2", "tools/call", &tool("mortal__slow", r#"{"ms":600000}"#)));
-    // By its answer to this it is known to have heard of that.
+    // The response shows that the server has received the call.
     let answer =
         gateway.ask(&in_session("3", "tools/call", &tool("mortal__echo", r#"{"text":"x"}"#)));
     assert!(answer.contains(r#""id":3,"result""#), "{answer}");
@@ -51,7 +51,7 @@ fn a_server_that_dies_takes_nobody_with_it() {
     gateway.end();
 }
 
-/// `printf '…' | gateway` gets its answers, and leaves nobody behind.
+/// `printf '…' | gateway` gets its responses, and leaves no process behind.
 #[test]
 fn the_end_of_the_input_ends_everything() {
     let server = introduced(&everything("2025-11-25"));
@@ -66,7 +66,7 @@ fn the_end_of_the_input_ends_everything() {
 
 #[test]
 fn an_interrupt_ends_everything() {
-    // This one ignores the end of its input.
+    // This server ignores the end of its input.
     let server = r#"sh -c "echo pid $$ >&2; exec sleep 600""#;
     let mut gateway = Gateway::start(&[("a", server)], &[]);
     let pid = pid(&gateway);
@@ -77,7 +77,7 @@ fn an_interrupt_ends_everything() {
     assert!(!is_alive(&pid));
 }
 
-/// A server that says nothing, and one that says nonsense.
+/// A server that sends nothing, and one that sends garbage.
 #[test]
 fn a_silent_server_holds_up_nobody() {
     let babbling = format!(r#"sh -c "echo Welcome; exec {}""#, everything("2026-07-28"));
@@ -93,7 +93,7 @@ fn a_silent_server_holds_up_nobody() {
     gateway.end();
 }
 
-/// Servers are asked what they are before the client says anything.
+/// Servers are probed before the client sends anything.
 #[test]
 fn servers_are_asked_at_once() {
     let gateway = Gateway::start(&[("a", &overheard("2026-07-28"))], &[]);
@@ -104,7 +104,7 @@ fn servers_are_asked_at_once() {
     gateway.end();
 }
 
-/// Whatever is wrong with a server is said, and is an error of what needs it.
+/// A failure of a server is reported, and is an error of the requests that need the server.
 #[test]
 fn a_server_that_cannot_be_talked_to_is_named() {
     let alien = r#"{"protocolVersion":"2030-01-01","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
@@ -113,7 +113,7 @@ fn a_server_that_cannot_be_talked_to_is_named() {
     );
     let alien = format!("sh -c \"{}\"", alien.replace('\\', r"\\").replace('"', r#"\""#));
     let gone = "the peer ended the connection";
-    // It reads before it goes, so that what is written to it does not fail first.
+    // The server reads before it ends, so that writing to it does not fail first.
     let table =
         [("sh -c 'read -r line'", gone), (&alien, "it speaks 2030-01-01, which nobody here does")];
     for (server, said) in table {
@@ -127,7 +127,7 @@ fn a_server_that_cannot_be_talked_to_is_named() {
     }
 }
 
-/// A server that goes away when it is asked what it is, is started again and not asked.
+/// A server that ends when it is probed is started again without a probe.
 #[test]
 fn a_server_that_knows_only_sessions_is_started_again() {
     let shy = format!(
@@ -137,7 +137,7 @@ fn a_server_that_knows_only_sessions_is_started_again() {
     let mut gateway = Gateway::start(&[("shy", &shy)], &[]);
     gateway.send(&alone("1", "tools/call", &tool("shy__echo", r#"{"text":"x"}"#)));
     gateway.send(&alone("2", "prompts/list", ""));
-    // Both wait for the server, and its answers come as it gives them.
+    // Both requests wait for the server, and its responses arrive in any order.
     let mut answers = [gateway.next(), gateway.next()];
     answers.sort();
     assert_eq!(answers[0], said_alone("1", "x"));
@@ -166,7 +166,7 @@ fn mistakes_on_the_command_line_are_explained() {
     }
 }
 
-/// `inspect` sees one server, whatever is behind it.
+/// `inspect` sees one server, for any servers behind the gateway.
 #[test]
 fn inspect_sees_one_server() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] {

@@ -1,4 +1,4 @@
-//! What servers need of the client, in both directions between the eras.
+//! Requests for input, in both directions between the eras.
 
 use super::kit::*;
 
@@ -33,7 +33,7 @@ fn a_session_is_asked() {
     gateway.end();
 }
 
-/// The request state of a server passes as it is, that of a server with sessions is the gateway's.
+/// The request state of a modern server is relayed unchanged; for a legacy server the gateway creates one.
 #[test]
 fn a_client_without_a_session_is_told_and_comes_back() {
     let mut gateway = Gateway::of_both_eras();
@@ -46,7 +46,7 @@ fn a_client_without_a_session_is_told_and_comes_back() {
         let again = format!(r#"{call},"inputResponses":{{"{key}":{FILLED_IN}}}{state}"#);
         assert_eq!(gateway.ask(&alone("2", "tools/call", &again)), said_alone("2", SAID));
     }
-    // Nobody comes back twice, nor to what never was.
+    // A request state cannot be used twice, and an unknown one is refused.
     for state in ["1", "7", "x"] {
         let again = format!(r#"{},"requestState":"{state}""#, elicitation("old"));
         assert_eq!(
@@ -57,7 +57,7 @@ fn a_client_without_a_session_is_told_and_comes_back() {
     gateway.end();
 }
 
-/// What is missing is asked for again, as often as it takes.
+/// Missing input is requested again, as often as needed.
 #[test]
 fn several_things_can_be_given_one_after_the_other() {
     let mut gateway = Gateway::of_both_eras();
@@ -77,7 +77,7 @@ fn several_things_can_be_given_one_after_the_other() {
     gateway.end();
 }
 
-/// The state that one server keeps with the client is a matter between these two.
+/// The request state between one server and the client is relayed unchanged.
 #[test]
 fn the_state_of_a_server_passes() {
     let mut gateway = Gateway::of_both_eras();
@@ -102,14 +102,14 @@ fn the_state_of_a_server_passes() {
     gateway.end();
 }
 
-/// A client that has declared nothing is asked for nothing.
+/// A client that has declared no capability receives no request for input.
 #[test]
 fn nobody_is_asked_for_what_was_not_declared() {
     let mut gateway = Gateway::of_both_eras();
     gateway.open("{}");
     let failed = gateway.ask(&in_session("1", "tools/call", &elicitation("new")));
     assert!(failed.contains(r#""id":1,"#) && failed.contains("elicitation"), "{failed}");
-    // A server with sessions has been told that its client can do everything, so it has asked.
+    // The gateway declares all capabilities to a legacy server, so the server has sent its request.
     let failed = gateway.ask(&in_session("2", "tools/call", &elicitation("old")));
     assert_eq!(
         failed,

@@ -1,4 +1,4 @@
-//! A gateway that runs, with everything that it says.
+//! A running gateway, with all of its output.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -8,22 +8,22 @@ use std::time::Duration;
 
 use crate::kit::example;
 
-/// Longer than anything takes here.
+/// A timeout longer than any operation of these tests takes.
 const A_LONG_TIME: Duration = Duration::from_secs(120);
 
-/// What a client without a session says of itself.
+/// The `_meta` members of a modern client.
 pub(super) const ALONE: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"sampling":{},"roots":{}}"#;
 
-/// The end of an answer to it.
+/// The end of a modern response of the gateway.
 pub(super) const GATEWAY: &str =
     r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"gateway","version":"0.1.0"}}"#;
 
-/// The command of an `everything_server` of one revision.
+/// Returns the command of an `everything_server` of one revision.
 pub(super) fn everything(revision: &str) -> String {
     format!("'{}' --revision {revision}", example("everything_server").display())
 }
 
-/// The same, with all that it hears on the standard error of the gateway.
+/// Returns the same command with a copy of its input on standard error.
 pub(super) fn overheard(revision: &str) -> String {
     format!(r#"sh -c "tee /dev/stderr | {}""#, everything(revision))
 }
@@ -49,13 +49,13 @@ impl Gateway {
         Self { child, stdin, output, errors }
     }
 
-    /// One with a server that has sessions and one that has none.
+    /// Starts a gateway with a legacy and a modern server.
     pub(super) fn of_both_eras() -> Self {
         let (old, new) = (everything("2025-11-25"), everything("2026-07-28"));
         Self::start(&[("old", &old), ("new", &new)], &[])
     }
 
-    /// Opens a session, with these capabilities.
+    /// Opens a session with these capabilities.
     pub(super) fn open(&mut self, capabilities: &str) {
         let params = format!(
             r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities},"clientInfo":{{"name":"t","version":"1"}}}}"#
@@ -71,7 +71,7 @@ impl Gateway {
         writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    /// The next line that it writes.
+    /// Returns the next line of output.
     #[track_caller]
     pub(super) fn next(&self) -> String {
         self.output.recv_timeout(A_LONG_TIME).unwrap()
@@ -94,7 +94,7 @@ impl Gateway {
         }
     }
 
-    /// Closes its input: it says nothing more and ends well.
+    /// Closes the input, and expects the gateway to end without further output or errors.
     #[track_caller]
     pub(super) fn end(mut self) {
         self.close_input();
@@ -105,7 +105,7 @@ impl Gateway {
         drop(self.stdin.take());
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the gateway with this exit code.
     #[track_caller]
     pub(super) fn is_over(&mut self, code: i32) {
         assert_eq!(self.output.recv_timeout(A_LONG_TIME).ok(), None);
@@ -119,7 +119,7 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // It has ended unless a test has failed.
+        // The process has ended already, unless a test has failed.
         _ = self.child.kill();
         _ = self.child.wait();
     }
@@ -135,12 +135,12 @@ fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
     lines
 }
 
-/// A request of a client without a session; what follows the params has a comma before it.
+/// Returns a modern request with these members in its params.
 pub(super) fn alone(id: &str, method: &str, members: &str) -> String {
     alone_with(id, method, members, "")
 }
 
-/// The same with more in its metadata.
+/// Returns a modern request with additional metadata, which begins with a comma.
 pub(super) fn alone_with(id: &str, method: &str, members: &str, meta: &str) -> String {
     let comma = if members.is_empty() { "" } else { "," };
     format!(
@@ -148,24 +148,24 @@ pub(super) fn alone_with(id: &str, method: &str, members: &str, meta: &str) -> S
     )
 }
 
-/// A request of a client with a session.
+/// Returns a request in a session.
 pub(super) fn in_session(id: &str, method: &str, members: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{members}}}}}"#)
 }
 
-/// The params of a call of a tool.
+/// Returns the params of a tool call.
 pub(super) fn tool(name: &str, arguments: &str) -> String {
     format!(r#""name":"{name}","arguments":{arguments}"#)
 }
 
-/// The answer of a tool that says something to a client without a session.
+/// Returns the modern response of a tool with this text.
 pub(super) fn said_alone(id: &str, text: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","content":[{{"type":"text","text":"{text}"}}],{GATEWAY}}}}}"#
     )
 }
 
-/// Whether a process is there.
+/// Whether a process exists.
 pub(super) fn is_alive(process: &str) -> bool {
     let mut kill = Command::new("kill");
     kill.args(["-0", process]).stderr(Stdio::null()).status().unwrap().success()

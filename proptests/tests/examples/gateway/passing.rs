@@ -1,10 +1,10 @@
-//! What passes from the client to a server and back.
+//! Messages that the gateway relays between the client and the servers.
 
 use serde_json::Value;
 
 use super::kit::*;
 
-/// What `everything_server` without sessions says of itself.
+/// The server information of a modern `everything_server`.
 const EVERYTHING: &str = r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"everything","title":"Everything","version":"0.1.0"}}"#;
 
 #[test]
@@ -67,7 +67,7 @@ fn lists_hold_what_every_server_has() {
     gateway.end();
 }
 
-/// What cannot be said to the client is left out, with the rest of what that server has.
+/// A list that cannot be sent to the client is omitted completely, and the lists of other servers are not.
 #[test]
 fn a_list_that_does_not_fit_spoils_no_other() {
     let odd =
@@ -91,7 +91,7 @@ fn a_resource_is_found_wherever_it_is() {
     gateway.open("{}");
     let read = |id, uri| in_session(id, "resources/read", &format!(r#""uri":"{uri}""#));
     let found = r#""result":{"contents":[{"uri":"odd:1","text":"found"}]}}"#;
-    // First they are asked in turn, then it is known who has listed it.
+    // The first time the gateway asks each server in turn, later it knows the server that has listed the resource.
     for id in ["1", "2"] {
         assert_eq!(
             gateway.ask(&read(id, "odd:1")),
@@ -112,7 +112,7 @@ fn a_resource_is_found_wherever_it_is() {
     gateway.end();
 }
 
-/// The command of a server in shell, with sessions: what it offers, and what it does with requests.
+/// Returns the command of a legacy server in the shell, with its capabilities and the cases of its requests.
 fn scripted(capabilities: &str, cases: &str) -> String {
     let script = format!(
         r#"result() {{ printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" "$1"; }}
@@ -130,7 +130,8 @@ fn scripted(capabilities: &str, cases: &str) -> String {
     format!(r#"sh -c "{quoted}""#)
 }
 
-/// Arguments, results and errors pass as they are, with members that no schema has and numbers as they were written.
+/// Arguments, results and errors are relayed unchanged, with members outside the schema and numbers in their original
+/// form.
 #[test]
 fn what_passes_is_not_touched() {
     let odd = r#"{"x":1.0,"y":[1e2,-0.0,12345678901234567890123],"\u007a":{"\ud800":null}}"#;
@@ -157,7 +158,7 @@ fn what_passes_is_not_touched() {
     gateway.end();
 }
 
-/// What goes to a server is what came, but for the name and what each connection says for itself.
+/// Requests are relayed unchanged, except for the name and for the metadata of each connection.
 #[test]
 fn requests_pass_as_they_came() {
     let members =
@@ -199,8 +200,7 @@ fn progress_comes_under_the_token_of_the_client() {
     gateway.end();
 }
 
-/// A cancellation goes to the server that has the request, under the id that it has there.
-/// Pain 89.
+/// A cancellation is relayed to the server of the request, with the id of the request there. Pain 89.
 #[test]
 fn cancellations_go_to_the_right_server() {
     for revision in ["2025-11-25", "2026-07-28"] {
@@ -225,7 +225,7 @@ fn cancellations_go_to_the_right_server() {
     }
 }
 
-/// A subscription is answered when every server has agreed, so that no change after the answer is missed.
+/// A subscription gets its response when every server has accepted it, so that no later change is missed.
 #[test]
 fn a_subscription_is_answered_by_the_slowest_server() {
     let gate = std::env::temp_dir().join(format!("mcp-sansio-gateway-{}", std::process::id()));
@@ -240,7 +240,7 @@ fn a_subscription_is_answered_by_the_slowest_server() {
     let uri = r#""uri":"test://watched-resource""#;
     gateway.send(&in_session("1", "resources/subscribe", uri));
     gateway.error(|line| line == "held");
-    // The quick server has agreed before it answers this.
+    // The quick server has accepted the subscription before this response.
     let echo = tool("quick__echo", r#"{"text":"hi"}"#);
     let answer = gateway.ask(&in_session("2", "tools/call", &echo));
     assert!(answer.contains(r#""id":2"#), "{answer}");
@@ -272,7 +272,7 @@ fn changes_are_told_in_both_eras() {
         let heard = [gateway.next(), gateway.next(), gateway.next()];
         let told = heard.iter().filter(|line| line.contains("tools/list_changed")).count();
         assert_eq!(told, 2, "the session and the subscription: {heard:?}");
-        // After the end of the subscription nothing more comes.
+        // No notification arrives after the end of the subscription.
         let ended = gateway.ask(&in_session("4", "resources/unsubscribe", uri));
         assert_eq!(ended, r#"{"jsonrpc":"2.0","id":4,"result":{}}"#);
         let change = tool(&format!("{server}__test_trigger_resource_update"), "{}");
@@ -310,7 +310,7 @@ fn log_messages_come_if_they_are_wanted() {
     }
 }
 
-/// Pain 89: two servers report under the same token of theirs at the same time.
+/// Pain 89: two servers report progress under the same token at the same time.
 #[test]
 fn progress_of_two_servers_is_not_mixed_up() {
     let of = everything("2025-11-25");

@@ -1,4 +1,4 @@
-//! `inspect` logs in where a server asks for it.
+//! `inspect` logs in when a server requires it.
 
 mod server;
 
@@ -23,7 +23,7 @@ impl State {
         state
     }
 
-    /// The program, which has its state here.
+    /// Returns a command whose state is in this folder.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(example("inspect"));
         command.args(OLD).args(arguments).stdin(Stdio::null());
@@ -42,7 +42,7 @@ impl State {
         self.0.join("mcp-sansio").join("inspect")
     }
 
-    /// The files with this extension.
+    /// Returns the files with this extension.
     fn files(&self, extension: &str) -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(self.folder()) else { return Vec::new() };
         let paths = entries.map(|entry| entry.unwrap().path());
@@ -56,12 +56,12 @@ impl Drop for State {
     }
 }
 
-/// A run that has come to its login.
+/// A process that waits for the login of its user.
 struct Login {
     child: Child,
     stderr: BufReader<std::process::ChildStderr>,
     url: String,
-    /// The second line, which says where the browser comes back to.
+    /// The second line of standard error, with the redirect URI.
     waiting: String,
 }
 
@@ -88,14 +88,14 @@ impl Login {
         Self { url: url.trim_end().into(), child, stderr, waiting }
     }
 
-    /// What the user does with the URL. Gives the page that they end at.
+    /// Follows the URL as the user's browser would. Returns the final page.
     fn browse(&self) -> String {
         let (head, _) = get(&self.url);
         let back = head.lines().find_map(|line| line.strip_prefix("Location: ")).unwrap();
         get(back).1
     }
 
-    /// The rest of standard error, and standard output.
+    /// Returns the rest of standard error, and standard output.
     #[track_caller]
     fn end(mut self, code: i32) -> (String, String) {
         let mut stderr = String::new();
@@ -106,7 +106,7 @@ impl Login {
     }
 }
 
-/// A run that logs in, from the beginning to the listing.
+/// Runs a login up to the list of tools.
 #[track_caller]
 fn log_in(state: &State, server: &Server, options: &[&str]) {
     let login = Login::begin(state.command(&[options, &[&*server.url()]].concat()));
@@ -144,7 +144,7 @@ fn a_login_is_asked_for_once() {
     assert_eq!(before, (server.asked("POST /register").len(), server.asked("POST /token").len()));
 }
 
-/// Nobody else can read the file, and its name says nothing of the server.
+/// Only the owner can read the file, and its name does not reveal the server.
 #[test]
 fn a_login_is_in_one_file_of_its_owner() {
     let (state, server) = (State::new("file"), Server::start(Rules::default()));
@@ -176,7 +176,7 @@ fn a_logout_forgets_the_login() {
     let (state, server) = (State::new("logout"), Server::start(Rules::default()));
     let url = server.url();
     let forgotten = format!("inspect: no login to {url} is remembered any more\n");
-    // Also if there was none.
+    // Logging out also succeeds without a login.
     for _ in 0..2 {
         let (stdout, stderr) = texts(&state.run(&["--logout", &url]), 0);
         assert_eq!((stdout.as_str(), stderr.as_str()), ("", forgotten.as_str()));
@@ -249,7 +249,7 @@ fn a_client_that_was_registered_beforehand_is_used() {
     assert!(server.asked("POST /token")[0].body.contains(CODE));
 }
 
-/// A token of the user is used as it is, and no login takes its place.
+/// A token of the user is used as given, and no login replaces it.
 #[test]
 fn a_token_that_is_given_needs_no_login() {
     let (state, server) = (State::new("given"), Server::start(Rules::default()));
@@ -262,7 +262,7 @@ fn a_token_that_is_given_needs_no_login() {
     assert!(server.asked("POST /register").is_empty());
 }
 
-/// The browser is started with the URL as its only argument, which no shell has read.
+/// The browser is started with the URL as its only argument, without a shell.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_browser_is_opened_without_a_shell() {

@@ -1,4 +1,4 @@
-//! An MCP server that wants tokens, and its authorization server, at one address.
+//! An MCP server that requires tokens, and its authorization server, at one address.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,26 +7,26 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-/// What the servers do, as far as that differs.
+/// The configurable behaviour of the servers.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Rules {
-    /// The user is of the opinion that this client shall not.
+    /// Whether the user denies the authorization.
     pub(crate) denies: bool,
-    /// Clients cannot register.
+    /// Whether clients cannot register.
     pub(crate) has_no_registration: bool,
 }
 
-/// A request that has come.
+/// A received request.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
-    /// Method and path, without the query.
+    /// The method and the path, without the query.
     pub(crate) target: String,
     pub(crate) query: String,
     pub(crate) authorization: Option<String>,
     pub(crate) body: String,
 }
 
-/// The servers. They run until the test is over.
+/// The servers, which run until the end of the test.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -54,14 +54,14 @@ impl Server {
         format!("http://{}/mcp", self.address)
     }
 
-    /// The requests with this method and path, in their order.
+    /// Returns the requests with this method and path, in their order.
     pub(crate) fn asked(&self, target: &str) -> Vec<Asked> {
         let asked = self.asked.lock().unwrap();
         asked.iter().filter(|asked| asked.target == target).cloned().collect()
     }
 }
 
-/// Serves one request. A client that goes away before there is one is none.
+/// Serves one request. A connection without a request is ignored.
 fn serve(mut stream: TcpStream, address: SocketAddr, rules: Rules, log: &Mutex<Vec<Asked>>) {
     let Some(asked) = read(&stream) else { return };
     log.lock().unwrap().push(asked.clone());
@@ -158,7 +158,7 @@ fn answer(asked: &Asked, address: SocketAddr, rules: Rules) -> Answer {
     }
 }
 
-/// Answers a message of a session.
+/// Responds to a message of a session.
 fn message(message: &Value) -> Answer {
     let result = match message["method"].as_str() {
         Some("initialize") => json!({
@@ -173,18 +173,18 @@ fn message(message: &Value) -> Answer {
     json_answer("200 OK", &json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }))
 }
 
-/// A parameter of a query, as it is there.
+/// Returns a parameter of a query, without decoding.
 pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     pairs.filter(|(known, _)| *known == name).map(|(_, value)| value.to_owned()).next()
 }
 
-/// Decodes what a URI is encoded with in a query.
+/// Decodes the percent-encoding of a URI in a query.
 fn decoded(text: &str) -> String {
     text.replace("%3A", ":").replace("%2F", "/")
 }
 
-/// Requests a URL as a browser would: gives the head of the response, and its body.
+/// Requests a URL as a browser would. Returns the head of the response and its body.
 pub(crate) fn get(url: &str) -> (String, String) {
     let (address, target) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let mut stream = TcpStream::connect(address).unwrap();

@@ -1,4 +1,4 @@
-//! What is concluded from a response.
+//! How the client interprets responses.
 
 use mcp_sansio::error::{
     TransportError, TransportErrorKind, TransportFailure, TransportFailureKind, ViolationKind,
@@ -13,7 +13,7 @@ use super::kit::{EVENTS, JSON, Side, URL, complete, ended, error, result};
 
 const DONE: &str = r#"{"resultType":"complete","tools":[]}"#;
 
-/// What a call comes to whose request has this response.
+/// Returns the outcome of a call whose HTTP request gets this response.
 #[track_caller]
 fn outcome(status: u16, headers: &[(&str, &str)], body: &str) -> Outcome<'static> {
     let mut side = Side::modern();
@@ -27,7 +27,7 @@ fn outcome(status: u16, headers: &[(&str, &str)], body: &str) -> Outcome<'static
     ended.outcome.clone()
 }
 
-/// The same if the transport has failed.
+/// Returns the transport failure of a call whose HTTP request gets this response.
 #[track_caller]
 fn failure(status: u16, headers: &[(&str, &str)], body: &str) -> TransportFailure<'static> {
     match outcome(status, headers, body) {
@@ -128,7 +128,7 @@ fn a_stream_that_ends_early_loses_its_call() {
             "{said}"
         );
     }
-    // It is not made again by itself, also not later.
+    // The client does not repeat the call by itself, also not later.
     let mut side = Side::modern();
     let (call, request) = side.asks("tools/call", r#"{"name":"t"}"#);
     let mut stream = side.stream(&request);
@@ -137,7 +137,7 @@ fn a_stream_that_ends_early_loses_its_call() {
     assert_eq!(side.waits(), None);
     side.elapse(100_000);
     assert!(side.acts().is_empty());
-    // It could not be made at all.
+    // The request could not be sent at all.
     let (call, request) = side.asks("tools/list", "{}");
     let (failed, outcome) = ended(side.failed(&request));
     assert_eq!(failed, call);
@@ -146,7 +146,7 @@ fn a_stream_that_ends_early_loses_its_call() {
     assert_eq!(side.http.transport().exchanges(), 0);
 }
 
-/// Also after a stream was asked for again in vain.
+/// The transport error reaches the caller, also after the resumption of a stream has failed.
 #[test]
 fn what_the_transport_failed_at_reaches_the_caller() {
     let error = TransportError::new(TransportErrorKind::ConnectionRefused).at("example.com:80");
@@ -274,7 +274,7 @@ fn who_wants_to_know_who_is_asking_says_so() {
     }
 }
 
-/// However many fields they stand in, and whatever bytes a realm has.
+/// Challenges can be spread over any number of fields, and a realm can contain any bytes.
 ///
 /// Proves H-HTTP-108.
 #[test]
@@ -350,7 +350,7 @@ fn what_is_too_long_ends_the_call_that_it_answers() {
     for (status, headers, body, kind) in [
         (200, [JSON], long.clone(), TransportFailureKind::TooLong),
         (200, [EVENTS], format!("data: {long}\n\n"), TransportFailureKind::TooLong),
-        // The status alone says enough.
+        // The status alone suffices.
         (500, [JSON], long, TransportFailureKind::Refused),
     ] {
         let mut side = Side::begun(small());

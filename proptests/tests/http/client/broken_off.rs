@@ -1,4 +1,4 @@
-//! What has been said holds, wherever the rest of it breaks off.
+//! Received parts of a response remain valid if the rest is cut off.
 
 use mcp_sansio::http::{HttpClientConfig, OneStream};
 use mcp_sansio::{CallOptions, ClientEvent, Outcome, Revision};
@@ -10,7 +10,7 @@ const D: Revision = Revision::V2025_11_25;
 const SESSION: (&str, &str) = ("Mcp-Session-Id", "s-1");
 const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
-/// What an event without an id says of the place in a stream: nothing, also at the beginning of a response.
+/// An event without an id does not change the last event id of a stream, not even at the beginning of a response.
 ///
 /// Proves H-HTTP-188, H-HTTP-190.
 #[test]
@@ -42,7 +42,7 @@ fn a_stream_that_was_resumed_keeps_its_place() {
         assert_eq!(listening.header("Last-Event-ID"), Some("e1"));
         first = b"retry: 20\n\n";
     }
-    // Only an id that is empty takes it back.
+    // Only an empty id resets the last event id.
     let mut stream = side.stream(&listening);
     side.chunk(&mut stream, b"id:\n\n");
     assert_eq!(side.end(&mut stream), []);
@@ -50,7 +50,7 @@ fn a_stream_that_was_resumed_keeps_its_place() {
     assert_eq!(side.sent_one().header("Last-Event-ID"), None);
 }
 
-/// A client whose `initialize` was answered by a stream that has broken off, and the request for the rest of it.
+/// Returns a client whose response to `initialize` was a stream that broke off, and the request that resumes it.
 fn opening_that_broke_off() -> (Side, Sent) {
     let mut side = Side::begun(config::client());
     let opening = side.sent_one();
@@ -62,7 +62,7 @@ fn opening_that_broke_off() -> (Side, Sent) {
     (side, resumed)
 }
 
-/// Proves H-HTTP-163, H-HTTP-188: the session has a name from the first head on.
+/// Proves H-HTTP-163, H-HTTP-188: the session id is known from the first response head on.
 #[test]
 fn the_answer_to_initialize_can_be_resumed() {
     let (mut side, resumed) = opening_that_broke_off();
@@ -74,7 +74,7 @@ fn the_answer_to_initialize_can_be_resumed() {
     assert_eq!(side.sent_one().text(), post(&[SESSION, version], INITIALIZED));
 }
 
-/// Proves H-HTTP-198: whoever has named a session is no server of 2024-11-05.
+/// Proves H-HTTP-198: a server that has assigned a session id is no server of 2024-11-05.
 #[test]
 fn an_answer_to_initialize_that_cannot_be_resumed_is_the_end() {
     for status in [400, 405] {
@@ -83,12 +83,12 @@ fn an_answer_to_initialize_that_cannot_be_resumed_is_the_end() {
         events.extend(side.due());
         assert!(matches!(&events[..], [ClientEvent::ConnectFailed(_), ..]), "{status}: {events:?}");
         let sent: Vec<String> = side.sent().iter().map(Sent::text).collect();
-        // The session that was opened is not left behind.
+        // The client terminates the opened session.
         assert_eq!(sent, [request("DELETE", URL, &[SESSION], "")], "{status}");
     }
 }
 
-/// A server that knows nothing but POST has no stream, and is not asked for another session because of that.
+/// A server that serves only POST has no event stream; the client does not open another session because of the 404.
 ///
 /// Proves H-HTTP-153, H-HTTP-170.
 #[test]
@@ -99,7 +99,7 @@ fn a_404_to_the_first_get_says_that_there_is_no_stream() {
     let (call, sent) = side.asks("tools/list", "{}");
     let events = side.json(&sent, &result(sent.id(), r#"{"tools":[]}"#));
     assert_eq!(complete(events).0, call);
-    // If there was one, the session is not there any more.
+    // After an open stream, a 404 means that the session is lost.
     let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
     let mut stream = side.stream(&listening);
     assert_eq!(side.end(&mut stream), []);
@@ -110,7 +110,7 @@ fn a_404_to_the_first_get_says_that_there_is_no_stream() {
     assert!(side.sent_one().body().contains("\"initialize\""));
 }
 
-/// A server that starts again is asked again for a stream that it had.
+/// A server that restarts is asked again for a stream that was open before.
 #[test]
 fn a_stream_that_was_open_survives_a_503() {
     let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
@@ -123,13 +123,13 @@ fn a_stream_that_was_open_survives_a_503() {
     side.elapse(1_500);
     let again = side.sent_one();
     assert_eq!(again.header("Last-Event-ID"), Some("e1"));
-    // Where there never was one, there is none.
+    // If no stream was ever open, a 503 means that the server has none.
     let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
     assert_eq!(side.answer(&listening, 503, &[], ""), []);
     assert_eq!(side.waits(), None);
 }
 
-/// Proves H-HTTP-168, H-HA-02, H-HTTP-153: the status alone decides, though nothing comes behind it.
+/// Proves H-HTTP-168, H-HA-02, H-HTTP-153: the status alone decides, even if the body is cut off.
 #[test]
 fn a_refusal_whose_body_breaks_off_is_one() {
     let broken = |side: &mut Side, sent: &Sent| {
@@ -157,7 +157,7 @@ fn a_refusal_whose_body_breaks_off_is_one() {
     assert_eq!((failure.status, failure.retry_after), (Some(503), Some("9".into())));
 }
 
-/// Proves H-HTTP-215: what has been taken is answered on the one stream.
+/// Proves H-HTTP-215: the response to an accepted message arrives on the one stream.
 #[test]
 fn a_202_whose_body_breaks_off_is_one() {
     let mut http = HttpClientConfig::new("http://h/sse");
@@ -179,7 +179,7 @@ fn a_202_whose_body_breaks_off_is_one() {
     assert_eq!(complete(side.says(&mut stream, &answer)).0, call);
 }
 
-/// A client that takes a server for one without sessions, and has not heard of it.
+/// Returns a client whose config declares a modern server, before the server has responded.
 fn known() -> (Side, Sent) {
     let mut config = config::client_of_both_eras();
     config.known = Some(Revision::V2026_07_28);
@@ -189,14 +189,14 @@ fn known() -> (Side, Sent) {
     (side, probe)
 }
 
-/// An error without an id is about the request that it answers, though that was cancelled.
+/// An error without an id refers to the request of its exchange, even if that request was cancelled.
 #[test]
 fn an_error_for_a_cancelled_call_does_not_end_the_probe() {
     let (mut side, probe) = known();
     let (call, sent) = side.asks("tools/list", "{}");
     let mut reader = side.head(&sent, 200, &[JSON]).unwrap();
     side.http.with(|client, out| client.cancel(call, None, out)).unwrap();
-    // It crosses the cancellation.
+    // The error crosses the cancellation.
     assert_eq!(side.chunk(&mut reader, error(None, -32603).as_bytes()), []);
     let mut events = side.end(&mut reader);
     events.extend(side.due());
@@ -205,7 +205,8 @@ fn an_error_for_a_cancelled_call_does_not_end_the_probe() {
     assert_eq!(side.answer(&probe, 200, &[JSON], &result(1, DISCOVERY)), []);
 }
 
-/// Proves H-HTTP-123: without a session a cancellation is the end of the exchange, also before anything is known.
+/// Proves H-HTTP-123: in the modern era a cancellation aborts the exchange, also before the server's era is
+/// confirmed.
 #[test]
 fn a_cancellation_before_anything_is_known_is_no_post() {
     let mut config = config::client_of_both_eras();
@@ -218,7 +219,7 @@ fn a_cancellation_before_anything_is_known_is_no_post() {
     assert!(matches!(&acts[..], [Act::Abort(one)] if *one == sent.exchange), "{acts:?}");
 }
 
-/// Progress of a request that is made again counts from the beginning.
+/// Progress of a repeated request starts again from the beginning.
 #[test]
 fn progress_of_a_request_that_is_made_again_begins_anew() {
     let mut side = Side::modern();

@@ -1,4 +1,4 @@
-//! Which era a server belongs to, as its statuses and bodies tell.
+//! How statuses and bodies determine the era of a server.
 
 use mcp_sansio::error::TransportFailureKind;
 use mcp_sansio::event::{ConnectFailure, NegotiationBasis};
@@ -11,7 +11,7 @@ fn both() -> ClientConfig {
     config::client_of_both_eras()
 }
 
-/// A probe has this answer, and a session is asked for: why.
+/// Expects this response to a probe to cause a legacy handshake, and returns the basis of the negotiation.
 #[track_caller]
 fn falls_back(status: u16, headers: &[(&str, &str)], body: &str) -> NegotiationBasis {
     let mut side = Side::begun(both());
@@ -19,7 +19,7 @@ fn falls_back(status: u16, headers: &[(&str, &str)], body: &str) -> NegotiationB
     assert_eq!(probe.header("Mcp-Method"), Some("server/discover"));
     assert_eq!(side.answer(&probe, status, headers, body), [], "{status} {body}");
     let initialize = side.sent_one();
-    // Nothing of the other era is in it.
+    // The `initialize` request contains nothing of the modern era.
     let opening = Side::begun(config::client()).sent_one();
     assert_eq!(initialize.text(), opening.text().replace(r#""id":1"#, r#""id":2"#));
     let answer = result(2, &session(Revision::V2025_11_25));
@@ -63,7 +63,7 @@ fn a_refusal_that_only_a_server_without_sessions_knows_is_no_reason_for_one() {
     assert_eq!(again.text(), probe.text().replace(r#""id":1"#, r#""id":2"#));
     let events = side.json(&again, &result(2, DISCOVERY));
     assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
-    // The same for a call: a new exchange, a new id, the same headers.
+    // The same for a call: a new exchange, a new id, the same header fields.
     let (call, request) = side.asks("tools/list", "{}");
     let wrong = wrong.replace(r#""id":1"#, r#""id":3"#);
     assert_eq!(side.answer(&request, 400, &[JSON], &wrong), []);
@@ -71,7 +71,7 @@ fn a_refusal_that_only_a_server_without_sessions_knows_is_no_reason_for_one() {
     assert_eq!(again.text(), request.text().replace(r#""id":3"#, r#""id":4"#));
     let answer = r#"{"resultType":"complete","tools":[]}"#;
     assert_eq!(super::kit::complete(side.json(&again, &result(4, answer))).0, call);
-    // One that lacks a capability speaks the revision.
+    // A server that lacks a capability supports the revision.
     let mut side = Side::begun(both());
     let probe = side.sent_one();
     let events = side.answer(&probe, 400, &[JSON], &error(1, -32021));
@@ -133,7 +133,7 @@ fn a_probe_that_was_given_up_is_broken_off_when_there_is_a_session() {
         "{acts:?}"
     );
     assert_eq!(side.json(&probe, &result(1, DISCOVERY)), []);
-    // Before that it may still be of use, and harms nobody.
+    // Before the session is open, the abandoned probe stays open and does no harm.
     let mut side = Side::begun(both());
     let (probe, initialize) = opened(&mut side);
     let events = side.json(&probe, &result(1, DISCOVERY));
@@ -160,13 +160,13 @@ fn what_was_asked_in_one_era_is_not_read_in_the_other() {
     let answer = result(initialize.id(), &session(Revision::V2025_11_25));
     assert_eq!(side.answer(&initialize, 200, &[JSON, minted], &answer).len(), 1);
     assert_eq!(side.http.transport().session_id(), Some("s-1"));
-    // It never named the session, so the session is not lost.
+    // The request never named the session, so its 404 does not end the session.
     let (failed, outcome) = super::kit::ended(side.answer(request, 404, &[], ""));
     assert_eq!(failed, call);
     let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
     assert_eq!((failure.kind, failure.status), (TransportFailureKind::Refused, Some(404)));
     assert_eq!(side.http.transport().session_id(), Some("s-1"));
-    // Nor is it made again in the session, not even when that is open.
+    // The call is not repeated in the session either, not even when the session is open.
     let initialized = side.sent_one();
     assert_eq!(initialized.body(), super::kit::INITIALIZED);
     assert_eq!(side.answer(&initialized, 202, &[], ""), []);

@@ -1,4 +1,4 @@
-//! A client behind HTTP, the requests that it makes, and a server that says what a test wants.
+//! A client behind HTTP, its requests, and responses in any form.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,33 +12,33 @@ use mcp_sansio_proptests::config;
 
 pub(super) const URL: &str = "http://h/mcp";
 
-/// What the client of the kit says of itself in every request, without braces.
+/// The `_meta` members of the kit's client, without braces.
 pub(super) const META: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"client","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"roots":{},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}}}"#;
 
-/// What `server/discover` says of a server that offers everything.
+/// The `server/discover` result of a server with all capabilities.
 pub(super) const DISCOVERY: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"completions":{},"logging":{}},"ttlMs":0,"cacheScope":"private"}"#;
 
-/// What follows the answer to `initialize`.
+/// The notification after the response to `initialize`.
 pub(super) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 pub(super) const JSON: (&str, &str) = ("Content-Type", "application/json");
 pub(super) const EVENTS: (&str, &str) = ("content-type", "text/event-stream");
 
-/// A client, and what time it is.
+/// A client and its clock.
 #[derive(Clone)]
 pub(super) struct Side {
     pub(super) http: HttpClient,
     pub(super) now: Instant,
 }
 
-/// A request of HTTP that the client has made.
+/// An HTTP request of the client.
 #[derive(Clone, Debug)]
 pub(super) struct Sent {
     pub(super) exchange: ExchangeNumber,
     pub(super) request: HttpRequest,
 }
 
-/// Something that the client wants done.
+/// An action that the client requests.
 #[derive(Clone, Debug)]
 pub(super) enum Act {
     Send(Sent),
@@ -46,8 +46,8 @@ pub(super) enum Act {
 }
 
 impl Sent {
-    /// The request without what every request of its kind has: the method, where to, the header fields, a blank line
-    /// and the body.
+    /// The request without the fields that every request of its kind has: the method, the URL, the other header
+    /// fields, a blank line and the body.
     #[track_caller]
     pub(super) fn text(&self) -> String {
         let HttpRequest { method, url, headers, body, .. } = &self.request;
@@ -90,12 +90,12 @@ impl Sent {
     }
 }
 
-/// A POST as [`Sent::text`] has it.
+/// Returns a POST in the form of [`Sent::text`].
 pub(super) fn post(headers: &[(&str, &str)], body: &str) -> String {
     request("POST", URL, headers, body)
 }
 
-/// A GET as [`Sent::text`] has it.
+/// Returns a GET in the form of [`Sent::text`].
 pub(super) fn get(headers: &[(&str, &str)]) -> String {
     request("GET", URL, headers, "")
 }
@@ -124,7 +124,7 @@ impl Side {
         Self::begun_with(client, HttpClientConfig::new(URL))
     }
 
-    /// A client that has found out that the server has no sessions. Its next request has id 2.
+    /// Creates a client that has discovered a modern server. Its next request has id 2.
     pub(super) fn modern() -> Self {
         Self::modern_with(HttpClientConfig::new(URL))
     }
@@ -137,12 +137,12 @@ impl Side {
         side
     }
 
-    /// A client in a session. Its next request has id 2.
+    /// Creates a client in a session. Its next request has id 2.
     pub(super) fn session(revision: Revision) -> Self {
         Self::session_with(revision, HttpClientConfig::new(URL))
     }
 
-    /// The same, with a configuration; the server has no event stream for the session.
+    /// Like `session`, with a configuration; the server has no event stream for the session.
     pub(super) fn session_with(revision: Revision, http: HttpClientConfig) -> Self {
         let (mut side, listening) = Self::listening(revision, http);
         assert_eq!(side.answer(&listening, 405, &[], ""), []);
@@ -150,7 +150,7 @@ impl Side {
         side
     }
 
-    /// The same, while it asks for the event stream of the session.
+    /// Like `session_with`, with the request for the event stream still open.
     pub(super) fn listening(revision: Revision, http: HttpClientConfig) -> (Self, Sent) {
         let mut side = Self::begun_with(config::client(), http);
         let opening = side.sent_one();
@@ -166,7 +166,7 @@ impl Side {
         (side, listening)
     }
 
-    /// What the client wants done now.
+    /// Returns the pending actions of the client.
     pub(super) fn acts(&mut self) -> Vec<Act> {
         let mut acts = Vec::new();
         while let Some(action) = self.http.poll_action(self.now) {
@@ -179,7 +179,7 @@ impl Side {
         acts
     }
 
-    /// The requests that it makes now, if it makes nothing but requests.
+    /// Returns the pending requests of the client; any other action fails the test.
     #[track_caller]
     pub(super) fn sent(&mut self) -> Vec<Sent> {
         let sent = |act| match act {
@@ -196,7 +196,7 @@ impl Side {
         sent.remove(0)
     }
 
-    /// It breaks this exchange off, and does nothing else.
+    /// Expects the client to abort this exchange, and nothing else.
     #[track_caller]
     pub(super) fn aborts(&mut self, exchange: ExchangeNumber) {
         match &self.acts()[..] {
@@ -212,7 +212,7 @@ impl Side {
         assert_eq!(self.due(), []);
     }
 
-    /// The head of a response, as [`HttpClient::head`] has it.
+    /// Receives the head of a response, as in [`HttpClient::head`].
     pub(super) fn head(
         &mut self,
         sent: &Sent,
@@ -224,13 +224,13 @@ impl Side {
         self.http.head(sent.exchange, status, Headers::from(&fields[..]), self.now)
     }
 
-    /// An event stream opens.
+    /// Receives the head of an event stream.
     #[track_caller]
     pub(super) fn stream(&mut self, sent: &Sent) -> ResponseReader {
         self.head(sent, 200, &[EVENTS]).expect("the response is wanted")
     }
 
-    /// A part of a body comes.
+    /// Receives a part of a body.
     pub(super) fn chunk(
         &mut self,
         reader: &mut ResponseReader,
@@ -246,7 +246,7 @@ impl Side {
         }
     }
 
-    /// An event of type `message` comes.
+    /// Receives an event of type `message`.
     pub(super) fn says(
         &mut self,
         reader: &mut ResponseReader,
@@ -255,7 +255,7 @@ impl Side {
         self.chunk(reader, format!("data: {message}\n\n").as_bytes())
     }
 
-    /// A body ends.
+    /// Receives the end of a body.
     pub(super) fn end(&mut self, reader: &mut ResponseReader) -> Vec<ClientEvent<'static>> {
         let mut events = Vec::new();
         loop {
@@ -267,7 +267,7 @@ impl Side {
         }
     }
 
-    /// A whole response comes.
+    /// Receives a complete response.
     pub(super) fn answer(
         &mut self,
         sent: &Sent,
@@ -281,7 +281,7 @@ impl Side {
         events
     }
 
-    /// A whole response with a JSON text comes.
+    /// Receives a complete response with a JSON body.
     pub(super) fn json(&mut self, sent: &Sent, body: &str) -> Vec<ClientEvent<'static>> {
         self.answer(sent, 200, &[JSON], body)
     }
@@ -291,7 +291,7 @@ impl Side {
         event.into_iter().collect()
     }
 
-    /// What is due now.
+    /// Handles the due timeouts.
     pub(super) fn due(&mut self) -> Vec<ClientEvent<'static>> {
         std::iter::from_fn(|| self.http.handle_timeout(self.now)).collect()
     }
@@ -300,7 +300,7 @@ impl Side {
         self.now = self.now + Duration::from_millis(milliseconds);
     }
 
-    /// In how many milliseconds something is to be done with HTTP.
+    /// Returns the milliseconds until the next deadline of the HTTP transport.
     pub(super) fn waits(&self) -> Option<u128> {
         let due = self.http.transport().poll_timeout()?;
         Some(due.since_epoch().saturating_sub(self.now.since_epoch()).as_millis())
@@ -320,7 +320,7 @@ impl Side {
             .unwrap()
     }
 
-    /// Makes a call and gives its request.
+    /// Makes a call and returns its request.
     #[track_caller]
     pub(super) fn asks(&mut self, method: &str, params: &str) -> (CallId, Sent) {
         let call = self.call(method, params);
@@ -328,14 +328,14 @@ impl Side {
     }
 }
 
-/// A result of `initialize`.
+/// Returns a result of `initialize`.
 pub(super) fn session(revision: Revision) -> String {
     format!(
         r#"{{"protocolVersion":"{revision}","capabilities":{{"tools":{{"listChanged":true}},"resources":{{"subscribe":true,"listChanged":true}},"prompts":{{"listChanged":true}},"logging":{{}},"completions":{{}}}},"serverInfo":{{"name":"server","version":"1"}}}}"#
     )
 }
 
-/// A request as a client without sessions sends it; `params` are those without `_meta`.
+/// Returns a request of a modern client; `params` are its members without `_meta`.
 pub(super) fn asked(id: u64, method: &str, params: &str) -> String {
     let comma = if params.is_empty() { "" } else { "," };
     format!(
@@ -343,18 +343,18 @@ pub(super) fn asked(id: u64, method: &str, params: &str) -> String {
     )
 }
 
-/// A response with a result.
+/// Returns a response with a result.
 pub(super) fn result(id: u64, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
-/// A response with an error, of this id or with none.
+/// Returns a response with an error, with this id or without one.
 pub(super) fn error(id: impl Into<Option<u64>>, code: i64) -> String {
     let id = id.into().map(|id| format!(r#""id":{id},"#)).unwrap_or_default();
     format!(r#"{{"jsonrpc":"2.0",{id}"error":{{"code":{code},"message":"m"}}}}"#)
 }
 
-/// The one call that has ended, and nothing else has happened.
+/// Expects one ended call and no other event, and returns the call's outcome.
 #[track_caller]
 pub(super) fn ended(events: Vec<ClientEvent<'static>>) -> (CallId, Outcome<'static>) {
     let mut events = events.into_iter();
@@ -364,7 +364,7 @@ pub(super) fn ended(events: Vec<ClientEvent<'static>>) -> (CallId, Outcome<'stat
     }
 }
 
-/// The one call that has ended, with a result.
+/// Expects one call that has ended with a result.
 #[track_caller]
 pub(super) fn complete(events: Vec<ClientEvent<'static>>) -> (CallId, String) {
     match ended(events) {

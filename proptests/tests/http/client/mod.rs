@@ -1,4 +1,4 @@
-//! A client behind HTTP: which requests it makes, and what it concludes from what comes back.
+//! A client behind HTTP: its requests, and its interpretation of responses.
 
 mod answers;
 mod broken_off;

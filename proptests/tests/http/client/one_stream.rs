@@ -1,4 +1,4 @@
-//! Servers of 2024-11-05, which say everything on one stream and take messages elsewhere.
+//! Servers of 2024-11-05, which send every message on one stream and accept messages at another URL.
 
 use mcp_sansio::error::{TransportFailure, TransportFailureKind};
 use mcp_sansio::event::ConnectFailure;
@@ -21,7 +21,7 @@ fn old() -> HttpClientConfig {
     http
 }
 
-/// A client that has asked for the one stream, and has it.
+/// Returns a client whose one stream is open.
 fn streaming() -> (Side, Sent, ResponseReader) {
     let mut side = Side::begun_with(config::client(), old());
     let listening = side.sent_one();
@@ -30,7 +30,7 @@ fn streaming() -> (Side, Sent, ResponseReader) {
     (side, listening, stream)
 }
 
-/// A client with a session.
+/// Returns a client with a session.
 fn connected() -> (Side, Sent, ResponseReader) {
     let (mut side, listening, mut stream) = streaming();
     assert_eq!(side.chunk(&mut stream, ENDPOINT), []);
@@ -65,7 +65,7 @@ fn nothing_is_said_before_it_is_known_where_to() {
     let (call, asked) = side.asks("tools/list", "{}");
     let body = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}"#;
     assert_eq!(asked.text(), request("POST", POSTS, &[], body));
-    // The answer may come before that of the POST.
+    // The JSON-RPC response may arrive before the HTTP response to the POST.
     let done = r#"{"tools":[]}"#;
     let event = format!("id: 1\nevent: message\ndata: {}\n\n", result(2, done));
     assert_eq!(complete(side.chunk(&mut stream, event.as_bytes())).0, call);
@@ -75,7 +75,7 @@ fn nothing_is_said_before_it_is_known_where_to() {
     let pong = side.sent_one();
     assert_eq!(pong.text(), request("POST", POSTS, &[], r#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
     side.answer(&pong, 200, &[], "ok");
-    // There is nothing to take leave of.
+    // There is no session to terminate.
     side.http.with(|client, _| client.close());
     assert_eq!(side.due().len(), 1);
     let acts = side.acts();
@@ -213,13 +213,13 @@ fn what_is_refused_in_the_newer_ways_is_said_in_the_oldest() {
     assert_eq!(statuses, [("POST", Some(404)), ("POST", Some(405))]);
 }
 
-/// Something that comes of asking for the one stream.
+/// A reaction of the server to the request for the one stream.
 type Way = fn(&mut Side, &Sent) -> Vec<ClientEvent<'static>>;
 
 /// Proves H-HTTP-217, H-HTTP-229, M-AMB-27.
 #[test]
 fn each_way_is_tried_once_and_all_refusals_are_kept() {
-    // What comes of asking for the one stream, and what that is kept as.
+    // Reactions to the request for the one stream, with the status of the recorded refusal.
     let ways: [(Way, Option<u16>); 5] = [
         (|side, sent| side.answer(sent, 405, &[], ""), Some(405)),
         (|side, sent| side.answer(sent, 200, &[JSON], "{}"), None),
@@ -287,7 +287,7 @@ fn the_oldest_way_has_its_own_reasons() {
     for status in [400, 404, 405] {
         assert!(tries(status, &[], "", HttpClientConfig::new(URL)));
         assert!(tries(status, &[JSON], "{}", HttpClientConfig::new(URL)));
-        // An error of MCP comes from a server that serves what it was asked, unless it serves no POST at all.
+        // A JSON-RPC error comes from a server that supports POST, so there is no fallback, except after 405.
         let asks = tries(status, &[JSON], &error(1, -32600), HttpClientConfig::new(URL));
         assert_eq!(asks, status == 405);
         let mut never = HttpClientConfig::new(URL);

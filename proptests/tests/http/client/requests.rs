@@ -1,4 +1,4 @@
-//! What leaves where there are no sessions: a POST for each message, with what it is about in its header fields.
+//! Modern requests: a POST for each message, with header fields that describe it.
 
 use mcp_sansio::Outcome;
 use mcp_sansio::error::TransportFailureKind;
@@ -30,7 +30,7 @@ fn each_message_without_a_session_is_a_post_that_says_what_it_is() {
         let headers = [VERSION, ("Mcp-Method", method)];
         assert_eq!(request.text(), post(&headers, &asked(id, method, params)));
     }
-    // Several at once are several requests.
+    // Several concurrent calls are several requests.
     side.call("tools/list", "{}");
     side.call("tools/list", "{}");
     assert_eq!(side.sent().len(), 2);
@@ -93,7 +93,7 @@ fn the_application_adds_headers_and_replaces_none() {
     let own = [("Authorization", "Bearer x"), ("X-Y", "")];
     let headers = [VERSION, ("Mcp-Method", "tools/list"), own[0], own[1]];
     assert_eq!(request.text(), post(&headers, &asked(2, "tools/list", "")));
-    // They go with what has no message, too.
+    // The fields are added to requests without a message, too.
     let (_, listening) = Side::listening(Revision::V2025_11_25, http);
     let headers =
         [("Mcp-Session-Id", "s-1"), ("MCP-Protocol-Version", "2025-11-25"), own[0], own[1]];
@@ -115,13 +115,13 @@ fn there_is_no_session_where_there_is_none() {
     assert_ne!(call, again);
     assert_eq!(request.header("Mcp-Session-Id"), None);
     assert_eq!(side.http.transport().session_id(), None);
-    // No session is ended, and no stream is asked for.
+    // The client terminates no session and requests no event stream.
     side.http.with(|client, _| client.close());
     assert_eq!(side.due().len(), 2);
     side.aborts(request.exchange);
     assert!(side.http.is_over());
 
-    // A session that a server has opened for a question that it does not understand is none of ours.
+    // A session that a server opened for a request that it did not understand is not used.
     let mut side = Side::begun(config::client_of_both_eras());
     let probe = side.sent_one();
     assert_eq!(side.answer(&probe, 400, &[JSON, minted], &super::kit::error(1, -32600)), []);
@@ -139,7 +139,7 @@ fn request_count(side: &mut Side) -> usize {
     side.acts().iter().filter(|act| matches!(act, Act::Send(_))).count()
 }
 
-/// What a tool is called with, and which of that its headers say.
+/// The arguments of a tool call, and the header fields that repeat them.
 const REPEATED: [(&str, &[(&str, &str)]); 9] = [
     ("{}", &[]),
     (r#"{"region":"us-west1","query":"cats","float":1.5}"#, &[("Mcp-Param-Region", "us-west1")]),
@@ -163,7 +163,7 @@ const REPEATED: [(&str, &[(&str, &str)]); 9] = [
 
 pub(super) const TOOL: &str = r#"{"name":"t","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"priority":{"type":"integer","x-mcp-header":"Priority"},"verbose":{"type":"boolean","x-mcp-header":"Verbose"},"query":{"type":"string"},"float":{"type":"number"},"deep":{"type":"object","properties":{"method":{"type":"string","x-mcp-header":"Method"}}}}}}"#;
 
-/// Has the client list these tools.
+/// Lets the client list these tools.
 pub(super) fn lists(side: &mut Side, tools: &str) -> String {
     let (call, request) = side.asks("tools/list", "{}");
     let answer = format!(
@@ -175,8 +175,8 @@ pub(super) fn lists(side: &mut Side, tools: &str) -> String {
     listed
 }
 
-/// Proves H-HTTP-09, H-HTTP-63, H-HTTP-64, H-HTTP-73, H-HTTP-75, H-HTTP-76, H-HTTP-77, H-HTTP-78, H-HTTP-79, H-HTTP-80.
-/// Proves H-HTTP-83.
+/// Proves H-HTTP-09, H-HTTP-63, H-HTTP-64, H-HTTP-73, H-HTTP-75, H-HTTP-76, H-HTTP-77, H-HTTP-78, H-HTTP-79,
+/// H-HTTP-80. Proves H-HTTP-83.
 #[test]
 fn arguments_of_listed_tools_are_repeated_in_headers() {
     let mut side = Side::modern();
@@ -219,7 +219,7 @@ fn neither_an_origin_nor_a_version_is_made_up() {
     assert_eq!(side.asks("tools/list", "{}").1.header("Origin"), None);
     let opening = Side::begun(config::client()).sent_one();
     assert_eq!(opening.request.headers.len(), 2, "what kind of body it is, and what is accepted");
-    // The application may say who it speaks for.
+    // The application may set the `Origin` field.
     let mut http = HttpClientConfig::new(URL);
     http.header("Origin", "https://example.com").unwrap();
     let (_, request) = Side::modern_with(http).asks("tools/list", "{}");
@@ -235,7 +235,7 @@ fn what_waits_to_be_sent_is_bounded() {
     let mut side = Side::begun(client);
     let opening = side.sent_one();
     side.answer(&opening, 200, &[JSON], &result(1, &session(Revision::V2025_11_25)));
-    // The end of the handshake has not been taken, so everything waits.
+    // The server has not accepted the end of the handshake, so every message waits.
     assert_eq!(side.sent().len(), 1);
     let now = side.now;
     let mut made = 0;

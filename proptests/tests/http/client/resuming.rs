@@ -1,4 +1,4 @@
-//! Streams that break off: which are asked for again, when, and what is given up.
+//! Streams that break off: when the client resumes them, and when it gives up.
 
 use mcp_sansio::call::{Cancellation, Timeout};
 use mcp_sansio::error::{TransportFailure, TransportFailureKind};
@@ -15,14 +15,14 @@ const VERSION: (&str, &str) = ("MCP-Protocol-Version", "2025-11-25");
 const D: Revision = Revision::V2025_11_25;
 const DONE: &str = r#"{"tools":[]}"#;
 
-/// A call whose stream is open.
+/// Makes a call and opens its stream.
 fn asked(side: &mut Side) -> (CallId, Sent, ResponseReader) {
     let (call, sent) = side.asks("tools/list", "{}");
     let stream = side.stream(&sent);
     (call, sent, stream)
 }
 
-/// A client in a session, with a call whose stream has had this event and broken off.
+/// Returns a client in a session, with a call whose stream has broken off after this event.
 fn broken(event: &str) -> (Side, CallId, Sent) {
     let mut side = Side::session(D);
     let (call, sent, mut stream) = asked(&mut side);
@@ -79,14 +79,14 @@ fn without_an_id_there_is_nothing_to_go_on_from() {
         fails(side.end(&mut stream), call, TransportFailureKind::BrokenOff);
         assert_eq!(side.http.transport().exchanges(), 0);
     }
-    // What broke off after the answer has not broken off.
+    // A stream that breaks off after the response is complete.
     let mut side = Side::session(D);
     let (call, sent, mut stream) = asked(&mut side);
     let answer = format!("id: e1\ndata: {}\n\n", result(2, DONE));
     assert_eq!(complete(side.chunk(&mut stream, answer.as_bytes())).0, call);
     assert_eq!(side.failed(&sent), []);
     assert_eq!(side.waits(), None);
-    // The last id is the one to go on from, also one that came on the stream that was resumed.
+    // The client resumes from the last id, also from an id that arrived on a resumed stream.
     let (mut side, ..) = broken("id: e1\n\nid: e2\ndata:\n\n");
     side.elapse(1000);
     let resumed = side.sent_one();
@@ -113,7 +113,7 @@ fn each_attempt_in_vain_takes_longer_until_there_are_no_more() {
         delays.push(delay);
         side.elapse(delay - 1);
         assert!(side.acts().is_empty());
-        // It may be a fraction of a millisecond more.
+        // The delay may exceed its whole milliseconds by a fraction.
         side.elapse(2);
         let resumed = side.sent_one();
         assert_eq!(resumed.text(), resumption("e1"));
@@ -126,7 +126,7 @@ fn each_attempt_in_vain_takes_longer_until_there_are_no_more() {
     let expected = [1000, 1500, 2250, 3375, 5062, 7593, 11390, 17085, 25628, 30000, 30000, 30000];
     assert_eq!(delays, expected);
     assert_eq!(side.http.transport().exchanges(), 0);
-    // What the server says goes before that.
+    // A delay of the server takes precedence.
     http.attempts = 2;
     let mut side = Side::session_with(D, http);
     let (_, _, mut stream) = asked(&mut side);
@@ -172,7 +172,7 @@ fn an_answer_that_comes_twice_counts_once() {
     let events = side.says(&mut standalone, &answer);
     let [ClientEvent::UnmatchedResponse(stray)] = &events[..] else { panic!("{events:?}") };
     assert_eq!(stray.cause, UnmatchedCause::Completed);
-    // The other way round: nobody waits for what has come elsewhere.
+    // The reverse order: the stream of the call is aborted once the response has arrived elsewhere.
     let (call, sent, mut stream) = asked(&mut side);
     side.chunk(&mut stream, b"id: e1\n\n");
     let answer = result(3, DONE);
@@ -199,7 +199,7 @@ fn the_stream_of_a_session_is_asked_for_again() {
     let told = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
     let event = format!("id: e1\nretry: 20\ndata: {told}\n\n");
     assert_eq!(side.chunk(&mut stream, event.as_bytes()).len(), 1);
-    // An event that is too long costs itself.
+    // An event that is too long is dropped alone.
     let long = "x".repeat(side.http.client().config().connection.limits.frame_bytes + 1);
     assert_eq!(side.says(&mut stream, &long), []);
     assert_eq!(side.says(&mut stream, told).len(), 1);
@@ -207,7 +207,7 @@ fn the_stream_of_a_session_is_asked_for_again() {
     side.elapse(20);
     let again = side.sent_one();
     assert_eq!(again.text(), resumption("e1"));
-    // In vain, until it is given up.
+    // The attempts fail until the client gives up.
     assert_eq!(side.failed(&again), []);
     for _ in 0..4 {
         side.elapse(20);
@@ -231,7 +231,7 @@ fn what_was_cancelled_is_not_asked_for_again() {
     assert_eq!(side.waits(), None);
     side.elapse(10_000);
     side.does_nothing();
-    // While it is being asked for it is broken off.
+    // A cancellation aborts a resumption that is under way.
     let (mut side, call, _) = broken("id: e1\n\n");
     side.elapse(1000);
     let resumed = side.sent_one();
@@ -251,7 +251,7 @@ fn without_a_session_breaking_off_says_it_all() {
     assert_eq!(given_up, Ok(Cancellation::Notified));
     side.aborts(sent.exchange);
     assert_eq!(side.json(&sent, &result(2, DONE)), [], "nobody cares any more");
-    // The same if it takes too long, whether or not its stream is open.
+    // The same after a timeout, whether or not the stream is open.
     for is_open in [false, true] {
         let options = CallOptions::new().idle(Timeout::After(Duration::from_millis(70)));
         let call = side.call_with("tools/list", "{}", options);
@@ -284,7 +284,7 @@ fn subscribed(side: &mut Side) -> (CallId, Sent) {
     (call, sent)
 }
 
-/// The one thing there is to say of a subscription.
+/// Expects one subscription event, and returns its news.
 #[track_caller]
 fn news(events: Vec<ClientEvent<'static>>) -> (CallId, SubscriptionNews<'static>) {
     match &events[..] {
@@ -317,12 +317,12 @@ fn a_subscription_that_is_lost_is_told_of_and_left_to_the_application() {
     assert_eq!(side.waits(), None);
     side.elapse(100_000);
     side.does_nothing();
-    // Asked for again it has another id, and what comes late on the old stream is nobody's.
+    // A renewed subscription has another id, and late messages on the old stream are dropped.
     let (again, renewed) = subscribed(&mut side);
     assert_ne!(again, call);
     assert_eq!(renewed.id(), 3);
     assert_eq!(side.says(&mut stream, &granted(tag)), []);
-    // It ends well, at once or later, by JSON or by events.
+    // The subscription ends normally, at once or later, by JSON or by events.
     let done = result(3, r#"{"resultType":"complete"}"#);
     let finished = SubscriptionNews::Ended(SubscriptionEnd::Finished);
     let mut other = side.clone();

@@ -1,4 +1,4 @@
-//! Sessions: their id and revision go with every request, and the client lives on when the server ends one.
+//! Sessions: their id and revision accompany every request, and the client continues when the server ends one.
 
 use mcp_sansio::call::Cancellation;
 use mcp_sansio::event::ConnectFailure;
@@ -15,7 +15,7 @@ const SESSION: (&str, &str) = ("Mcp-Session-Id", "s-1");
 const VERSION: (&str, &str) = ("MCP-Protocol-Version", "2025-11-25");
 const D: Revision = Revision::V2025_11_25;
 
-/// `initialize` as the client of the kit sends it.
+/// Returns the `initialize` request of the kit's client.
 fn initialize(id: u64, revision: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"roots":{{"listChanged":true}},"sampling":{{"context":{{}},"tools":{{}}}},"elicitation":{{"form":{{}},"url":{{}}}}}},"clientInfo":{{"name":"client","version":"1"}}}}}}"#
@@ -39,7 +39,7 @@ fn a_session_begins_in_order_and_its_id_goes_with_everything() {
     assert_eq!(side.http.transport().session_id(), Some("s-1"));
     let initialized = side.sent_one();
     assert_eq!(initialized.text(), post(&[SESSION, VERSION], INITIALIZED));
-    // What was called before waits for the head of the answer, and then a little for the event stream.
+    // Earlier calls wait for the head of the response, and then briefly for the event stream.
     side.does_nothing();
     assert_eq!(side.answer(&initialized, 202, &[], ""), []);
     let listening = side.sent_one();
@@ -53,7 +53,7 @@ fn a_session_begins_in_order_and_its_id_goes_with_everything() {
     let call = side.sent_one();
     assert_eq!(call.text(), post(&[SESSION, VERSION], &list(2)));
     assert_eq!(complete(side.json(&call, &result(2, r#"{"tools":[]}"#))).0, early);
-    // A notification and the end go the same way.
+    // A notification and the termination use the same session.
     side.http.with(|client, out| client.notify_method("notifications/x", &(), None, out)).unwrap();
     let told = side.sent_one();
     let body = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
@@ -76,7 +76,7 @@ fn each_revision_names_itself_as_it_does() {
         let version = ("MCP-Protocol-Version", revision.name());
         assert_eq!(sent.text(), post(&[SESSION, version], body));
     }
-    // This one did not know of it.
+    // The 2024-11-05 revision has no version field.
     let mut side = Side::session(Revision::V2024_11_05);
     let (_, sent) = side.asks("tools/list", "{}");
     assert_eq!(sent.text(), post(&[SESSION], &list(2)));
@@ -102,13 +102,13 @@ fn the_id_is_what_the_answer_to_initialize_says() {
             side.answer(&opening, 200, &headers, &result(1, &session(D)));
             let initialized = side.sent_one();
             assert_eq!(initialized.header("Mcp-Session-Id"), expected);
-            // Nobody else can change it.
+            // No later response can change the session id.
             side.answer(&initialized, 202, &[("Mcp-Session-Id", "other")], "");
             let listening = side.sent_one();
             assert_eq!(listening.header("Mcp-Session-Id"), expected);
         }
     }
-    // Said twice, nobody knows which one it is.
+    // A field that occurs twice is ambiguous.
     let mut side = Side::begun(config::client());
     let opening = side.sent_one();
     let headers = [JSON, ("Mcp-Session-Id", "a"), ("mcp-session-id", "b")];
@@ -150,7 +150,7 @@ fn a_server_need_not_have_a_stream_for_the_session() {
     assert_eq!(side.http.transport().exchanges(), 0);
 }
 
-/// A session, a call in it, and what the server says of the session.
+/// Responds to a request with the status for an unknown session.
 fn lost(side: &mut Side, sent: &Sent) {
     assert_eq!(side.answer(sent, 404, &[JSON], &error(None, -32001)), []);
 }
@@ -168,7 +168,7 @@ fn a_session_that_is_lost_is_followed_by_another() {
         let (first, one) = side.asks("tools/list", "{}");
         let (second, other) = side.asks("prompts/list", "{}");
         assert_eq!(side.answer(&one, 404, headers, &body), []);
-        // The other one is not waited for: it would say the same.
+        // The client aborts the other exchange: it would get the same response.
         side.aborts(other.exchange);
         lost(&mut side, &other);
         let events = side.due();
@@ -182,7 +182,7 @@ fn a_session_that_is_lost_is_followed_by_another() {
         let closed = Outcome::Closed(Cause::SessionLost);
         assert_eq!(calls, [(first, closed.clone()), (second, closed)]);
         assert_eq!(side.http.client().connection_number(), ConnectionNumber::new(1));
-        // Another one is asked for without the id of the one before, once.
+        // The client opens another session once, without the previous id.
         let opening = side.sent_one();
         assert_eq!(opening.text(), post(&[], &initialize(1, "2025-11-25")));
         let minted = ("Mcp-Session-Id", "s-2");
@@ -190,7 +190,7 @@ fn a_session_that_is_lost_is_followed_by_another() {
         assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
         let initialized = side.sent_one();
         assert_eq!(initialized.text(), post(&[minted, VERSION], INITIALIZED));
-        // That can be lost in its turn, if it was good for anything.
+        // This session can be lost in turn if the server has accepted a message in it.
         assert_eq!(side.answer(&initialized, 202, &[], ""), []);
         let listening = side.sent_one();
         let stream = side.head(&listening, 200, &[EVENTS]).unwrap();
@@ -201,7 +201,7 @@ fn a_session_that_is_lost_is_followed_by_another() {
         assert!(matches!(&side.due()[..], [ClientEvent::CallEnded(_)]));
         let opening = side.sent_one();
         assert_eq!(opening.text(), post(&[], &initialize(1, "2025-11-25")));
-        // A server that knows no session that it has opened will not know the next one either.
+        // A server that rejects a session right after opening it would reject the next one as well.
         let events = side.answer(&opening, 200, &[JSON, minted], &result(1, &session(D)));
         assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
         let initialized = side.sent_one();
@@ -219,13 +219,13 @@ fn a_session_that_cannot_be_opened_again_is_the_end() {
     lost(&mut side, &call);
     assert_eq!(side.due().len(), 1);
     let opening = side.sent_one();
-    // Without an id this is no loss of a session.
+    // A 404 to a request without a session id is no loss of a session.
     assert_eq!(side.answer(&opening, 404, &[JSON], &error(1, -32001)).len(), 1);
     assert_eq!(side.due(), [ClientEvent::Closed { cause: Cause::HandshakeFailed }]);
     assert!(side.acts().is_empty());
     assert!(side.http.is_over());
 
-    // A server that has no sessions has none to lose.
+    // A server without sessions cannot lose one.
     let mut side = Side::begun(config::client());
     let opening = side.sent_one();
     side.answer(&opening, 200, &[JSON], &result(1, &session(D)));
@@ -261,7 +261,7 @@ fn what_belongs_to_a_lost_session_goes_with_it() {
     assert_eq!(answered, Err(RespondError::Stale));
     let opening = side.sent_one();
     assert_eq!(opening.text(), post(&[], &initialize(1, "2025-11-25")));
-    // What still comes on the stream is nobody's.
+    // Late messages on the stream are dropped.
     assert_eq!(side.says(&mut stream, ask), []);
 }
 
@@ -292,7 +292,7 @@ fn whatever_is_said_to_the_end_of_a_session_it_is_over() {
 fn answers_and_cancellations_are_posts_of_their_own() {
     let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
     let mut stream = side.stream(&listening);
-    // A request that belongs to none of ours is served.
+    // A request that belongs to no call is served.
     let events = side.says(&mut stream, r#"{"jsonrpc":"2.0","id":"r","method":"roots/list"}"#);
     let [ClientEvent::Request(asked)] = &events[..] else { panic!("{events:?}") };
     let roots = mcp_sansio::json::Raw::new(r#"{"roots":[]}"#).unwrap();
@@ -302,7 +302,7 @@ fn answers_and_cancellations_are_posts_of_their_own() {
     let body = r#"{"jsonrpc":"2.0","id":"r","result":{"roots":[]}}"#;
     assert_eq!(answer.text(), post(&[SESSION, VERSION], body));
     assert_eq!(side.answer(&answer, 202, &[], ""), []);
-    // So is one on the stream of a call, which lives on without that.
+    // So is a request on the stream of a call; a failure of its response does not affect the call.
     let (call, sent) = side.asks("tools/list", "{}");
     let mut response = side.stream(&sent);
     assert_eq!(side.says(&mut response, r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#), []);
@@ -310,7 +310,7 @@ fn answers_and_cancellations_are_posts_of_their_own() {
     let body = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
     assert_eq!(pong.text(), post(&[SESSION, VERSION], body));
     assert_eq!(side.answer(&pong, 400, &[], ""), [], "that is for a log");
-    // A call is given up with a message.
+    // A call is cancelled with a notification.
     let given_up = side.http.with(|client, out| client.cancel(call, None, out));
     assert_eq!(given_up, Ok(Cancellation::Notified));
     let acts = side.acts();
@@ -318,7 +318,7 @@ fn answers_and_cancellations_are_posts_of_their_own() {
     assert_eq!(*aborted, sent.exchange);
     let body = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
     assert_eq!(cancelled.text(), post(&[SESSION, VERSION], body));
-    // One that is not known to the server yet is taken back, so that nobody hears of it.
+    // A call that has not been sent yet is withdrawn, so the server never sees it.
     let unsent = side.call("tools/list", "{}");
     let given_up = side.http.with(|client, out| client.cancel(unsent, None, out));
     assert_eq!(given_up, Ok(Cancellation::Withdrawn));
@@ -340,7 +340,7 @@ fn a_session_that_is_not_opened_in_time_is_not_cancelled() {
     assert!(side.http.is_over());
 }
 
-/// A server that has its client say ever more, and takes none of it, is like one that does not read.
+/// A server that causes ever more responses and accepts none of them is treated like a peer that does not read.
 #[test]
 fn what_nobody_waits_for_is_bounded() {
     let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
@@ -351,11 +351,11 @@ fn what_nobody_waits_for_is_bounded() {
         assert_eq!(side.says(&mut stream, &ping), []);
         sent.extend(side.sent());
     }
-    // As many as it may have in flight itself, and the stream.
+    // The limit of exchanges in flight, plus the stream.
     assert_eq!((sent.len(), side.http.transport().exchanges()), (1_024, 1_025));
     let (call, nothing) = (side.call("tools/list", "{}"), side.sent());
     assert!(nothing.is_empty(), "what comes later waits as well");
-    // As soon as it takes one the next one goes.
+    // Each accepted response lets the next one go.
     for answered in 0..77 {
         assert_eq!(side.answer(&sent[answered], 202, &[], ""), []);
         sent.push(side.sent_one());

@@ -1,4 +1,4 @@
-//! Tools: which are listed, and what is done when their headers turn out to be wrong.
+//! Tools: filtering of listed tools, and recovery from wrong header fields.
 
 use mcp_sansio::call::Cancellation;
 use mcp_sansio::error::TransportFailureKind;
@@ -12,7 +12,7 @@ use super::requests::{TOOL, lists};
 const CALL: &str = r#"{"name":"t","arguments":{"region":"r"}}"#;
 const DONE: &str = r#"{"resultType":"complete","content":[]}"#;
 
-/// Ten tools whose annotations are wrong, each in another way.
+/// Returns ten tools, each with a different invalid annotation.
 fn invalid() -> Vec<String> {
     let tool = |index: usize, properties: &str| {
         format!(
@@ -52,14 +52,14 @@ fn tools_that_cannot_be_called_are_not_listed() {
         side.http.transport().invalid_tools().map(|(name, why)| format!("{name}: {why}")).collect();
     assert_eq!(warned.len(), 10, "{warned:?}");
     assert!(warned.iter().all(|warning| warning.starts_with("bad") && 6 < warning.len()));
-    // One of them is called all the same.
+    // A call of an invalid tool fails.
     let call = side.call("tools/call", r#"{"name":"bad0","arguments":{}}"#);
     assert!(side.acts().is_empty());
     let (refused, outcome) = ended(side.due());
     assert_eq!(refused, call);
     let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
     assert_eq!(failure.kind, TransportFailureKind::Unsayable);
-    // Listed as it should be, it can be.
+    // After a valid listing, the tool can be called.
     lists(&mut side, r#"{"name":"bad0","inputSchema":{"type":"object"}}"#);
     side.asks("tools/call", r#"{"name":"bad0","arguments":{}}"#);
 }
@@ -108,7 +108,7 @@ fn a_tool_that_was_not_listed_is_called_without_headers_of_its_own() {
     let (call, sent) = side.asks("tools/call", CALL);
     assert_eq!(sent.header("Mcp-Param-Region"), None);
     assert_eq!(complete(side.json(&sent, &result(2, DONE))).0, call);
-    // Only so many are remembered.
+    // The number of remembered tools is limited.
     let mut http = HttpClientConfig::new(URL);
     http.most_tools = 1;
     let mut side = Side::modern_with(http);
@@ -117,7 +117,7 @@ fn a_tool_that_was_not_listed_is_called_without_headers_of_its_own() {
     assert_eq!(side.asks("tools/call", CALL).1.header("Mcp-Param-Region"), None);
 }
 
-/// The question for the tools that is asked because of the call with this id.
+/// Returns the request that lists the tools again because of the call with this id.
 fn again(call: u64, page: u32, cursor: &str) -> String {
     let version = ("MCP-Protocol-Version", "2026-07-28");
     let body = format!(
@@ -126,14 +126,14 @@ fn again(call: u64, page: u32, cursor: &str) -> String {
     post(&[version, ("Mcp-Method", "tools/list")], &body)
 }
 
-/// An answer to that.
+/// Returns a response to that request.
 fn page(call: u64, page: u32, rest: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":"tools-{call}-{page}","result":{{"resultType":"complete","ttlMs":0,"cacheScope":"private",{rest}}}}}"#
     )
 }
 
-/// The call, made again with this id.
+/// Expects the repeated call, with this id.
 #[track_caller]
 fn is_again(sent: &Sent, id: u64) {
     let params = r#""name":"t","arguments":{"region":"r"}"#;
@@ -179,7 +179,7 @@ fn a_call_with_the_wrong_headers_is_made_again_once() {
             let repeated = side.sent_one();
             is_again(&repeated, 3);
             assert_eq!(side.http.transport().exchanges(), 1);
-            // The second refusal is the outcome.
+            // A second refusal is the outcome of the call.
             let mut twice = side.clone();
             let (refused, outcome) = ended(refuse(&mut twice, &repeated, 3));
             assert_eq!(refused, call);
@@ -187,10 +187,10 @@ fn a_call_with_the_wrong_headers_is_made_again_once() {
             assert_eq!(error.code, ErrorCode::HEADER_MISMATCH);
             twice.does_nothing();
             assert_eq!(twice.http.transport().exchanges(), 0);
-            // Or it is served.
+            // Alternatively the repeated call succeeds.
             assert_eq!(complete(side.json(&repeated, &result(3, DONE))).0, call);
             side.does_nothing();
-            // And the next call has its own chance.
+            // The next call can be repeated as well.
             let (_, next) = side.asks("tools/call", CALL);
             is_again(&next, 4);
             assert_eq!(refuse(&mut side, &next, 4), []);
@@ -282,7 +282,7 @@ fn a_call_can_be_cancelled_while_the_tools_are_listed() {
     side.aborts(listing.exchange);
     assert_eq!(side.json(&listing, &page(2, 0, &format!(r#""tools":[{TOOL}]"#))), []);
     side.does_nothing();
-    // Nor is anything of the kind done in a session, or for anything but a tool.
+    // The client does not do so in a session, nor for methods other than `tools/call`.
     let mut side = Side::session(Revision::V2025_11_25);
     let (_, sent) = side.asks("tools/call", CALL);
     assert_eq!(ended(side.json(&sent, &error(2, -32020))).0.index(), call.index());

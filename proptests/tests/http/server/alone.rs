@@ -1,4 +1,4 @@
-//! Requests that stand alone (2026-07-28): what each is answered with.
+//! Modern requests (2026-07-28) and their responses.
 
 use mcp_sansio::capability::{Capability, CapabilitySet};
 use mcp_sansio::http::{ResponseMode, SessionMode};
@@ -123,7 +123,7 @@ fn a_cancellation_that_is_posted_cancels_nothing() {
     let events = site.settle();
     let is_cancelled = |event: &ServerEvent<'_>| matches!(event, ServerEvent::Cancelled(_));
     assert!(!events.iter().any(is_cancelled), "{events:?}");
-    // Another request may have the same id, so nobody knows which one was meant.
+    // Another request may have the same id, so the notification does not identify the request.
     site.respond(request.id, r#"{"tools":[]}"#);
     assert_eq!(site.hear(turn), json(200, cacheable("1", r#""tools":[]"#)));
     site.assert_forgotten();
@@ -222,7 +222,7 @@ fn what_a_request_says_of_itself_is_complete_and_in_its_headers() {
     ] {
         assert_eq!(site.post(&lines, &body), json(400, error(id, -32602, &text)), "{body}");
     }
-    // Nobody has to be named.
+    // The client information is optional.
     assert_eq!(site.post(&lines, discover()).status, 200);
 
     let of = |version: &str| message::of_version("101", DISCOVER, version, "");
@@ -266,7 +266,7 @@ fn a_method_that_is_not_served_is_not_found() {
         let heard = site.post(&alone(method), message::alone("101", method, members));
         assert_eq!(heard, json(404, error("101", -32601, unavailable)), "{method}");
     }
-    // What MCP does not have the application may have.
+    // The application may serve methods that MCP does not define.
     let (turn, request) =
         site.ask(&alone("unknown/method"), &message::alone("101", "unknown/method", ""));
     site.reject(request.id, -32601, "no such method");
@@ -294,7 +294,7 @@ fn an_error_has_a_status_if_it_is_the_first_word() {
             server.reject_missing(request.id, sampling, out).unwrap();
         });
         let late = stream(&[event(progress("1", 1)), event(needs)], true);
-        // Where nothing came before it, it is not late.
+        // In this mode nothing was sent before the error, so it still sets the status.
         let late = if mode == ResponseMode::Json { json(400, needs) } else { late };
         assert_eq!(site.hear(turn), late, "{mode:?}");
 
@@ -356,7 +356,7 @@ fn one_endpoint_serves_everybody_at_once() {
     let session = site.open("2025-11-25");
     let (old, in_it) = site.ask(&in_session(&session), &plain("1", "tools/call", r#""name":"t""#));
     site.elapse(9_000);
-    // It names the session, but does not use it.
+    // The request names the session, but does not use it.
     let lines = format!("{}\nMcp-Session-Id: {session}", about("tools/call", "t"));
     let (new, beside) = site.ask(&lines, &message::alone("1", "tools/call", r#""name":"t""#));
     assert_ne!(in_it.id.connection(), beside.id.connection());

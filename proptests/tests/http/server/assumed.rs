@@ -1,4 +1,4 @@
-//! Sessions that are taken for granted: one request at a time of clients up to 2025-11-25.
+//! Assumed sessions: single requests of clients up to 2025-11-25, without a session id.
 
 use mcp_sansio::error::NotAllowed;
 use mcp_sansio::http::SessionMode;
@@ -32,7 +32,7 @@ fn a_request_of_a_session_can_be_served_without_one() {
         let context = request.context;
         assert_eq!((context.era(), context.revision.name()), (Era::Legacy, revision));
         assert!(elicit(&mut site, request.id).is_err(), "nobody can be asked");
-        // Nor where no capability is needed: there is no stream for it.
+        // A request without a capability is not possible either: there is no stream for it.
         let now = site.now;
         site.with_machine(request.id, |server, out| {
             let options = CallOptions::new().parent(request.id);
@@ -92,7 +92,7 @@ fn nothing_is_remembered_of_a_session_that_is_taken_for_granted() {
     assert_eq!(site.post(&alone(DISCOVER), discover()).status, 200);
     site.assert_forgotten();
 
-    // It is not what a server does by itself, and not without a revision that has sessions.
+    // The mode is not the default, and it needs a revision with sessions.
     assert_eq!(Site::new().post(POST, plain("1", "ping", "")).status, 400);
     let mut modern = Site::with(|http, server| {
         http.sessions = SessionMode::Assumed;
@@ -101,7 +101,7 @@ fn nothing_is_remembered_of_a_session_that_is_taken_for_granted() {
     assert_eq!(modern.post(POST, initialize("0", "2025-11-25")).status, 400);
 }
 
-/// Going away is no cancellation there either, and nothing waits for whoever has gone.
+/// A disconnect is no cancellation in this mode either, and the server keeps nothing for a disconnected client.
 ///
 /// Proves H-HTTP-143, H-HTTP-150.
 #[test]

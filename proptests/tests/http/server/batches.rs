@@ -1,4 +1,4 @@
-//! Several messages in one body, which only sessions of 2025-03-26 have.
+//! Batches, which only sessions of 2025-03-26 have.
 
 use mcp_sansio::http::ResponseMode;
 

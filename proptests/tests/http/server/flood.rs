@@ -1,4 +1,4 @@
-//! Clients that open sessions and do nothing with them.
+//! Clients that open sessions and abandon them.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::site::{Heard, POST, Site, get, in_session, json};
 
 const NOW: Instant = Instant::from_millis(1_000_000);
 
-/// Opens a session and goes away. Gives its id.
+/// Opens a session without `notifications/initialized`, and returns its id.
 #[track_caller]
 fn initialize_only(site: &mut Site) -> String {
     let heard = site.post(POST, initialize("0", "2025-11-25"));
@@ -24,7 +24,7 @@ fn ping(site: &mut Site, session: &str) -> u16 {
     site.post(&in_session(session), plain("1", "ping", "")).status
 }
 
-/// There is no room, and the client may try again.
+/// Returns the response when there is no room; the client may try again.
 pub(super) fn full() -> Heard {
     let text = "there are too many sessions (HttpServerConfig::most_sessions)";
     let mut refused = json(503, fault(-32603, text));
@@ -37,7 +37,7 @@ fn from(site: &mut Site, principal: u64, address: Option<[u8; 4]>) {
     site.address = address.map(IpAddr::from);
 }
 
-/// It holds nothing up for half an hour.
+/// Such a session ends after seconds instead of half an hour.
 ///
 /// Proves H-HTTP-175.
 #[test]
@@ -54,7 +54,7 @@ fn a_session_that_never_becomes_ready_lasts_for_seconds() {
     );
     assert_eq!((ping(&mut site, &lost), ping(&mut site, &used)), (404, 200));
 
-    // As configured; never longer than a session that is ready.
+    // The configured time applies, but never more than the idle timeout of a ready session.
     let mut site = Site::with(|http, _| http.ready_within = Duration::from_secs(2));
     initialize_only(&mut site);
     site.elapse(1_999);
@@ -67,7 +67,7 @@ fn a_session_that_never_becomes_ready_lasts_for_seconds() {
     site.assert_forgotten();
 }
 
-/// A client that opens as many sessions as it can is in its own way only, even if nobody knows who it is.
+/// A flood of `initialize` requests displaces only sessions that are not ready, even if all clients are anonymous.
 #[test]
 fn a_flood_of_initialize_locks_nobody_out() {
     let mut site = Site::with(|http, _| http.most_sessions = 100);
@@ -86,7 +86,7 @@ fn a_flood_of_initialize_locks_nobody_out() {
     for session in [before, after] {
         assert_eq!(ping(&mut site, &session), 200);
     }
-    // What has been displaced leaves nothing behind, and the rest is gone soon.
+    // Displaced sessions leave nothing behind, and the remaining ones end soon.
     site.settle();
     assert_eq!(site.http.connections().count(), 100);
     site.elapse(10_000);
@@ -108,13 +108,13 @@ fn a_client_has_its_share_of_the_sessions() {
         let theirs = initialize_only(&mut site);
         from(&mut site, one.0, one.1);
         let own: Vec<String> = (0..3).map(|_| initialize_only(&mut site)).collect();
-        // Its own oldest one has to go, though that of the other client is older and there is room.
+        // The client's own oldest session is displaced, although the other client's is older and there is room.
         let newest = initialize_only(&mut site);
         assert_eq!(ping(&mut site, &own[0]), 404);
         for session in [&own[1], &own[2], &newest] {
             assert_eq!(ping(&mut site, session), 200);
         }
-        // All of them are ready now.
+        // All sessions of the client are ready now.
         assert_eq!(site.post(POST, initialize("0", "2025-11-25")), full());
         from(&mut site, other.0, other.1);
         assert_eq!(ping(&mut site, &theirs), 200);
@@ -123,7 +123,7 @@ fn a_client_has_its_share_of_the_sessions() {
     }
 }
 
-/// A proxy on this machine stands for anybody.
+/// Requests from a loopback address may come from a proxy, so they do not identify a client.
 #[test]
 fn a_loopback_address_is_no_client() {
     let mut site = Site::with(|http, _| http.sessions_of_client = 1);
@@ -145,7 +145,7 @@ fn sessions_are_found_and_taken_out_by_their_principals_only() {
         assert_eq!(sessions.remove(id, stranger), None);
         assert_eq!(sessions.get(id, stranger, NOW), None);
     }
-    // Nor have the strangers made it ready.
+    // The strangers have not made the session ready either.
     let later = NOW + Duration::from_secs(10);
     assert_eq!(sessions.poll_timeout(), Some(later));
     assert_eq!(sessions.get(id, own, NOW).copied(), Some("it"));
@@ -154,13 +154,13 @@ fn sessions_are_found_and_taken_out_by_their_principals_only() {
     assert!(sessions.is_empty() && sessions.poll_timeout().is_none());
 }
 
-/// Which session is displaced, and which is not.
+/// Tests which session is displaced.
 #[test]
 fn the_session_that_has_waited_longest_is_displaced() {
     let mut config = HttpServerConfig::default();
     (config.most_sessions, config.sessions_of_client) = (3, 2);
     let mut sessions = Sessions::new(&config);
-    // Ids in an order of their own, all at the same time.
+    // Ids whose order differs from the order of insertion, all at the same time.
     let id = |number: u8| SessionId::from_random([9 - number; 16]);
     let known = |principal| RequestSource::from(Principal::new(principal));
     assert_eq!(sessions.insert(id(1), known(1), 1, NOW, |_| None), Ok(None));
@@ -188,8 +188,8 @@ fn the_session_that_has_waited_longest_is_displaced() {
     assert_eq!(sessions.len(), 3);
 }
 
-/// Sessions that are ready and idle make room for others, though not at once: so clients that cannot be told apart do not
-/// lock others out for long. The one that was used last longest ago goes first, and none that is in use.
+/// Ready sessions make room for others once they have been idle for a while, so indistinguishable clients do not lock
+/// others out for long. The least recently used session goes first; sessions in use stay.
 ///
 /// Proves H-HTTP-175.
 #[test]
@@ -204,7 +204,7 @@ fn idle_sessions_make_room_when_there_is_none() {
     site.elapse(29_999);
     assert_eq!(site.post(POST, initialize("0", "2025-11-25")), full());
     site.elapse(1);
-    // The first one has been used meanwhile.
+    // The first session has been used meanwhile.
     let newest = site.open("2025-11-25");
     site.settle();
     let alive = |site: &mut Site| {
@@ -213,9 +213,9 @@ fn idle_sessions_make_room_when_there_is_none() {
     };
     assert_eq!(alive(&mut site), [200, 404, 200]);
     assert_eq!(ping(&mut site, &newest), 200);
-    // None has been idle for long now.
+    // No session has been idle for long now.
     assert_eq!(site.post(POST, initialize("0", "2025-11-25")), full());
-    // An open stream is use, however long nothing comes on it; so is a request.
+    // An open stream is use, even without events; so is an open request.
     site.send("GET", &get(&sessions[0]), "");
     let (turn, request) =
         site.ask(&in_session(&sessions[2]), &plain("2", "tools/call", r#""name":"t""#));
@@ -232,7 +232,7 @@ fn idle_sessions_make_room_when_there_is_none() {
     assert_eq!(alive(&mut site), [200, 404, 200]);
 }
 
-/// A client at its own bound displaces none of its sessions that are ready, and nobody else's.
+/// A client at its own limit displaces neither its own ready sessions nor those of other clients.
 #[test]
 fn a_client_at_its_bound_displaces_nothing_that_is_ready() {
     let mut config = HttpServerConfig::default();
@@ -249,7 +249,7 @@ fn a_client_at_its_bound_displaces_nothing_that_is_ready() {
     assert_eq!(sessions.poll_timeout(), None, "they last for ever");
     assert!(!sessions.has_room(known(2), later, |_| None));
     let soon = later + Duration::from_nanos(1);
-    // The first and the second one are used longer than it seems.
+    // The first and the second session are in use for longer than their last request suggests.
     let used_until = |number: &u8| match number {
         1 => Some(soon),
         2 => Some(NOW + Duration::from_nanos(1)),
@@ -265,7 +265,7 @@ fn a_client_at_its_bound_displaces_nothing_that_is_ready() {
     assert_eq!(sessions.expire(soon + Duration::from_secs(9_999), |_| None), None);
 }
 
-/// A stranger does not keep a session of somebody else alive, and cannot tell it from none.
+/// A stranger cannot keep the session of another client alive, nor distinguish it from a missing one.
 ///
 /// Proves H-HTTP-174.
 #[test]
@@ -281,7 +281,7 @@ fn a_stranger_does_not_make_a_session_ready() {
     site.assert_forgotten();
 }
 
-/// What can be listed is listed to its requestor; where that is nobody who is known, it is not declared.
+/// Tasks are listed only to their requestor; for anonymous requestors the capability is not declared.
 ///
 /// Proves L-TASK-63.
 #[test]

@@ -1,4 +1,4 @@
-//! Header fields that repeat what the body says (2026-07-28): whether they do is for the server to see.
+//! Header fields that repeat parts of the body (2026-07-28), which the server verifies.
 
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ fn the_name_is_in_its_header_where_there_is_one() {
     assert_eq!(request.method, "tools/call");
 }
 
-/// The members that name a task are in the header as well, and the server must offer tasks for that to show.
+/// The members that name a task are repeated in the header field as well, if the server offers tasks.
 ///
 /// Proves H-HTTP-53.
 #[test]
@@ -174,7 +174,7 @@ fn arguments_are_in_the_headers_that_the_tool_asks_for() {
             assert!(heard.chunks[0].starts_with(start), "{heard:?}");
         }
     }
-    // Without any arguments there is nothing to repeat.
+    // Without arguments there is nothing to repeat.
     let body = message::alone("1", "tools/call", r#""name":"t""#);
     site.ask(&about("tools/call", "t"), &body);
 }
@@ -182,7 +182,7 @@ fn arguments_are_in_the_headers_that_the_tool_asks_for() {
 /// Proves H-HTTP-90, H-HTTP-92, M-AMB-49.
 #[test]
 fn arguments_are_looked_at_after_everything_else_and_for_known_tools_only() {
-    // A tool with an annotation that is none is refused when it is registered.
+    // A tool with an invalid annotation is refused when it is registered.
     let invalid: Raw<'_> =
         Raw::new(r#"{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}"#).unwrap();
     assert!(ParamHeaders::of(&invalid).is_err());
@@ -197,7 +197,7 @@ fn arguments_are_looked_at_after_everything_else_and_for_known_tools_only() {
     let heard = site.post(&without(&lines, "Mcp-Method"), &body);
     assert_eq!(heard, mismatch("Mcp-Method is missing"));
 
-    // Nobody knows what an unknown tool repeats.
+    // The header fields of an unknown tool are unknown.
     let body = message::alone("1", "tools/call", &members.replace(r#""t""#, r#""u""#));
     let lines = format!("{}\nMcp-Param-Region: us", about("tools/call", "u"));
     let (turn, request) = site.ask(&lines, &body);

@@ -1,4 +1,4 @@
-//! In which order a request is looked at, and which statuses there are.
+//! The order in which a request is validated, and its statuses.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::message::{self, initialize, notification, plain};
 use super::site::{POST, Site, alone, get, in_session, replaced, without};
 use super::validator::{DISCOVER, discover};
 
-/// A request that is wrong in places: each rung of the ladder has a way to be.
+/// A request with defects, one for each step of the validation.
 #[derive(Clone, Debug)]
 struct Wrong {
     method: &'static str,
@@ -19,7 +19,7 @@ struct Wrong {
 }
 
 impl Wrong {
-    /// A call of a tool with everything in order.
+    /// Returns a tool call without defects.
     fn nowhere() -> Self {
         let members = r#""name":"t","arguments":{"region":"eu"}"#;
         let body = message::alone("1", "tools/call", members).into_bytes();
@@ -37,7 +37,7 @@ impl Wrong {
         self.body = body.replace(old, new).into_bytes();
     }
 
-    /// Makes it wrong at this rung.
+    /// Adds the defect of this step.
     fn at(&mut self, rung: usize) {
         match RUNGS[rung].0 {
             "origin" => self.line("Origin", "http://evil.example.com"),
@@ -53,7 +53,7 @@ impl Wrong {
             "version header" => self.line("MCP-Protocol-Version", "2026-07-29"),
             "version" => {
                 self.body(r#""2026-07-28""#, r#""2027-01-01""#);
-                // Wrong at the rung before as well, or right there.
+                // Keeps a defect of the preceding step; otherwise the header field matches the body.
                 let is_named = self.lines.contains("2026-07-28");
                 if is_named {
                     self.line("MCP-Protocol-Version", "2027-01-01");
@@ -75,7 +75,7 @@ impl Wrong {
     }
 }
 
-/// What is looked at, in order, and how a request fails there: the status, and the code of the error.
+/// The steps of the validation in order, each with the status and the error code of a failure.
 const RUNGS: [(&str, u16, i64); 15] = [
     ("origin", 403, -32600),
     ("method of HTTP", 405, -32600),
@@ -119,7 +119,7 @@ fn check(request: &Wrong, rung: usize, also: usize) {
     assert_eq!(heard.status, status, "{name} (and {with}): {request:?} {heard:?}");
     let code = format!(r#""error":{{"code":{code},"#);
     assert!(heard.chunks[0].contains(&code), "{name} (and {with}): {heard:?}");
-    // Once the body is a message its id is given back.
+    // The error contains the id as soon as the body is a valid message.
     let has_id = heard.chunks[0].contains(r#""id":1,"#);
     assert_eq!(has_id, 6 <= rung, "{name} (and {with}): {heard:?}");
 }
@@ -131,7 +131,7 @@ fn a_request_is_refused_at_the_first_rung_that_it_fails() {
     let right = Wrong::nowhere();
     let turn = fine.send(right.method, &right.lines, &right.body);
     assert_eq!((fine.events().len(), fine.hear(turn).status), (1, 0));
-    // Whoever has no tools looks at no arguments.
+    // A server without tools does not check the arguments.
     let mut without_tools = site_with(|server| server.capabilities.tools = None);
     let mut request = Wrong::nowhere();
     request.line("Mcp-Param-Region", "us");
@@ -142,12 +142,12 @@ fn a_request_is_refused_at_the_first_rung_that_it_fails() {
         request.at(first);
         check(&request, first, first);
         for (second, (later, ..)) in RUNGS.into_iter().enumerate().skip(first + 1) {
-            // What is not called has no name that could be wrong.
+            // This method has no name that could be wrong.
             if (name, later) == ("name header", "known") {
                 continue;
             }
             let mut request = Wrong::nowhere();
-            // Breaking the JSON leaves nothing to change.
+            // After the JSON is broken, no other defect can be added.
             let in_order = if later == "json" { [first, second] } else { [second, first] };
             for rung in in_order {
                 request.at(rung);
@@ -157,7 +157,7 @@ fn a_request_is_refused_at_the_first_rung_that_it_fails() {
     }
 }
 
-/// What a message is taken for, by what it claims, what its header names, and the session that it names:
+/// The kind of a message by its claimed version, the version in its header field, and the session that it names:
 /// `alone`, `session`, or the status of a refusal.
 ///
 /// Proves H-HTTP-220, H-HTTP-221.
@@ -226,7 +226,7 @@ fn the_era_is_in_the_body_and_if_not_there_in_the_header() {
     }
 }
 
-/// Every status of the table that a server can be brought to, and none that is not in it.
+/// Every reachable status of the table occurs, and no other one.
 ///
 /// Proves H-HTTP-11, H-HTTP-21, H-HTTP-29, H-HTTP-33.
 #[test]

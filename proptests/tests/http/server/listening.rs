@@ -1,4 +1,4 @@
-//! Subscriptions that last, where there are no sessions.
+//! Subscriptions of the modern era.
 
 use mcp_sansio::http::ResponseMode;
 use mcp_sansio::subscription::ChangedList;
@@ -58,7 +58,7 @@ fn a_subscription_is_a_stream_in_every_mode() {
         let mut site = Site::with(|http, _| http.responses = mode);
         let (turn, id) = subscribe(&mut site, "7");
         assert_eq!(site.hear(turn), stream(&[acknowledged("7")], false), "{mode:?}");
-        // Nothing is reported on it but what was subscribed to.
+        // Only subscribed changes are reported.
         let now = site.now;
         site.with_machine(id, |server, out| {
             let report = server.progress(id, mcp_sansio::progress::Progress::new(1), now, out);
@@ -102,7 +102,7 @@ fn a_subscription_that_is_refused_is_an_error_with_its_status() {
     let filter = body("7", r#""toolsListChanged":true"#);
     let heard = nothing.send("POST", &alone("subscriptions/listen"), &filter);
     let heard = nothing.hear(heard);
-    // Whoever offers nothing of it may refuse it or grant nothing.
+    // A server without such capabilities may refuse the subscription or grant nothing.
     assert!(heard.status == 404 || heard.chunks[0].contains(r#""notifications":{}"#), "{heard:?}");
 
     let mut full = Site::with(|_, server| server.connection.limits.listens = 0);
@@ -120,7 +120,7 @@ fn a_client_ends_a_subscription_by_going_away_and_begins_anew() {
     let mut site = Site::new();
     let (old, old_id) = subscribe(&mut site, "7");
     site.hear(old);
-    // The new one comes before the end of the old one is noticed.
+    // The new subscription arrives before the end of the old one is noticed.
     let (new, _) = subscribe(&mut site, "7");
     tell_everybody(&mut site);
     assert_eq!(site.news(old), [tools("7")]);
@@ -137,7 +137,7 @@ fn a_client_ends_a_subscription_by_going_away_and_begins_anew() {
     site.assert_forgotten();
 }
 
-/// Pain 79: a subscription that is not read gets each change once, and holds up no other one.
+/// Pain 79: an unread subscription gets each change once, and does not block any other one.
 #[test]
 fn a_subscription_that_is_not_read_is_alone_with_that() {
     let mut site = Site::new();

@@ -1,4 +1,4 @@
-//! The server's side of HTTP, by literals: what each request of HTTP is answered with, to the byte.
+//! The server side of HTTP against literal messages: the exact response to each HTTP request.
 
 mod alone;
 mod assumed;

@@ -28,7 +28,7 @@ fn head(method: &str, lines: &str, act: impl FnOnce(&RequestHead<'_>) -> Heard) 
     act(&RequestHead::new(method, &fields[..]))
 }
 
-/// Asks for the event stream.
+/// Requests the event stream.
 fn connect(site: &mut Site, method: &str, lines: &str) -> Turn {
     let mut outcome = None;
     head(method, lines, |head| {
@@ -43,7 +43,7 @@ fn connect(site: &mut Site, method: &str, lines: &str) -> Turn {
     site.note(outcome.map(Ok))
 }
 
-/// Brings a message.
+/// Posts a message.
 fn message(site: &mut Site, method: &str, lines: &str, id: Option<&str>, body: &[u8]) -> Turn {
     let mut outcome = None;
     head(method, lines, |head| {
@@ -64,7 +64,7 @@ fn accepted(site: &mut Site, id: &str, body: &str) {
     assert_eq!(site.hear(turn), status(202), "{body}");
 }
 
-/// A session that is open, with its stream and its id.
+/// Opens a session, and returns its stream and its id.
 fn open(site: &mut Site) -> (Turn, String) {
     let turn = connect(site, "GET", GET);
     let id = site.news(turn)[0].trim_end().rsplit('=').next().unwrap().to_string();
@@ -172,7 +172,7 @@ fn both_endpoints_refuse_what_does_not_belong_there() {
         assert_eq!(site.hear(turn), expected, "{method} {body}");
     }
     site.events();
-    // What a client accepts does not matter where there is nothing to be had.
+    // The `Accept` field has no meaning for a response without a body.
     let lines = replaced(POST, "Accept", "text/html");
     let posted = message(&mut site, "POST", &lines, Some(&id), ping.as_bytes());
     assert_eq!(site.hear(posted), status(202));
@@ -201,7 +201,7 @@ fn the_session_lasts_as_long_as_its_stream() {
     assert_eq!((cancelled.id, *cause), (request.id, Cause::WriteFailed));
     site.assert_forgotten();
 
-    // The server can end it, too, and says what there is to say.
+    // The server can end the session, too, after it has sent its pending messages.
     let (turn, id) = open(&mut site);
     let connection = site.http.connections().next().unwrap();
     accepted(&mut site, &id, &plain("1", "ping", ""));
@@ -251,7 +251,7 @@ fn it_stands_beside_the_other_endpoint_and_does_not_mix_with_it() {
     let (turn, id) = open(&mut site);
     let session = site.open("2025-11-25");
     let ping = plain("1", "ping", "");
-    // Neither finds the sessions of the other.
+    // The sessions of each endpoint are unknown to the other one.
     assert_eq!(site.post(&in_session(&id), &ping).status, 404);
     for method in ["GET", "DELETE"] {
         let turn = site.send(method, &get(&id), "");
@@ -259,7 +259,7 @@ fn it_stands_beside_the_other_endpoint_and_does_not_mix_with_it() {
     }
     let posted = message(&mut site, "POST", POST, Some(&session), ping.as_bytes());
     assert_eq!(site.hear(posted).status, 404);
-    // Headers of others mean nothing.
+    // The header fields of other revisions have no meaning.
     let lines = format!("{POST}\nMCP-Protocol-Version: x\nMcp-Session-Id: y\nLast-Event-ID: 0-0");
     let posted = message(&mut site, "POST", &lines, Some(&id), ping.as_bytes());
     let (part, _) = site.part(posted);

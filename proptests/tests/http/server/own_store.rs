@@ -1,4 +1,4 @@
-//! A host that keeps the events of a session itself.
+//! A host with an event store of its own.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -17,11 +17,11 @@ use super::site::{numbered, priming};
 
 const NOW: Instant = Instant::from_millis(1_000_000);
 
-/// Writes down what it is told, and keeps everything until it is told to forget, but for what has been lost.
+/// A store that records its calls, and keeps every event until `forget`, except a lost one.
 struct Shelf {
     kept: Vec<(u32, u64, Vec<u8>)>,
     told: Rc<RefCell<Vec<String>>>,
-    /// The number of the event that is lost, on whichever stream.
+    /// The number of the lost event, on any stream.
     lost: Rc<Cell<u64>>,
 }
 
@@ -46,7 +46,7 @@ impl EventStore for Shelf {
     }
 }
 
-/// A machine behind a validator, with a store of the host's own.
+/// A server behind a validator, with the host's own store.
 struct Host {
     server: Server,
     streams: Streams<Shelf>,
@@ -55,7 +55,7 @@ struct Host {
 }
 
 impl Host {
-    /// A session that is open, of which nothing needed to be kept.
+    /// Opens a session, whose messages did not need to be kept.
     fn open() -> Self {
         let validator = RequestValidator::new(
             Arc::new(HttpServerConfig::default()),
@@ -75,7 +75,7 @@ impl Host {
         host
     }
 
-    /// Takes in a message. Gives its response, and the request that it was.
+    /// Receives a message, and returns its response and, for a request, its id.
     fn post(&mut self, message: &str) -> (ResponseId, Option<IncomingId>) {
         let response = self.streams.begin(NOW);
         let received = self.streams.message_context(response, Principal::default(), NOW);
@@ -89,7 +89,7 @@ impl Host {
         (response, request)
     }
 
-    /// A call on whose stream there has been progress, twice.
+    /// Receives a call, and sends progress on its stream twice.
     fn calling(&mut self) -> (ResponseId, IncomingId) {
         let call = plain("7", "tools/call", r#""name":"t","_meta":{"progressToken":7}"#);
         let (response, request) = self.post(&call);
@@ -106,7 +106,7 @@ impl Host {
         self.server.respond(request, &result, &mut self.streams).unwrap();
     }
 
-    /// What a response says, a part each, and how it ends.
+    /// Returns the parts of a response, and its end.
     fn hear(&mut self, response: ResponseId) -> (Vec<String>, ResponsePart) {
         let mut said = Vec::new();
         loop {
@@ -153,7 +153,7 @@ fn a_host_keeps_events_itself() {
     assert_eq!(host.resume("3-1"), Some((rest.into(), ResponsePart::End)));
     assert_eq!(host.told(), [kept(3, answered())], "what is sent again is not kept again");
     host.streams.close();
-    // Not that on which nothing has ever been sent.
+    // The store is not asked to forget a stream without events.
     assert_eq!(host.told(), ["forget 3"]);
     assert_eq!(host.resume("3-1"), None);
 }

@@ -1,4 +1,4 @@
-//! Event streams that break off, and clients that come back for the rest (2025-11-25).
+//! Event streams that break off, and clients that resume them (2025-11-25).
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn answer(id: &str) -> String {
 
 const CONTENT: &str = r#"{"content":[]}"#;
 
-/// A session, and a call in it on whose stream there has been progress.
+/// Opens a session with a call on whose stream progress was sent.
 fn calling(change: impl FnOnce(&mut HttpServerConfig)) -> (Site, String, Turn, IncomingId) {
     let mut site = Site::with(|http, _| change(http));
     let session = site.open("2025-11-25");
@@ -60,7 +60,7 @@ fn events_have_ids_that_name_their_stream_and_the_first_brings_only_that() {
     assert_eq!(site.news(standalone).len(), 0);
     assert_eq!(site.hear(standalone), stream(&[priming("0-0")], false));
 
-    // Others could choke on an event without data, and get no ids at all.
+    // Clients of other revisions could fail on an event without data, so their events have no ids.
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18"] {
         let mut site = Site::new();
         let session = site.open(revision);
@@ -90,7 +90,7 @@ fn a_long_call_need_not_hold_a_connection() {
         said.extend((!early).then(|| numbered("3-1", progress("7", 1))));
         assert_eq!(site.hear(turn), stream(&said, true), "the client knows when to come back");
         assert!(!site.with_machine(request.id, |_, out| out.close_response(request.id)));
-        // The same stream goes on without it, questions of the server included.
+        // The same stream continues without the connection, including requests of the server.
         let standalone = listen(&mut site, &session);
         elicit(&mut site, request.id).unwrap();
         assert!(site.settle().is_empty());
@@ -102,7 +102,7 @@ fn a_long_call_need_not_hold_a_connection() {
         assert!(asked.contains("elicitation/create"));
         site.send("POST", &in_session(&session), accept("1"));
         site.events();
-        // Once more, and the client is told once more when to come back.
+        // The response is closed once more, with another priming event.
         assert!(site.with_machine(request.id, |_, out| out.close_response(request.id)));
         let heard = site.hear(turn);
         assert_eq!(heard.chunks[1..], [priming(&format!("3-{next}"))]);
@@ -112,7 +112,7 @@ fn a_long_call_need_not_hold_a_connection() {
         let expected = [numbered(&format!("3-{}", next + 1), answer("7"))];
         assert_eq!(site.hear(turn), stream(&expected, true));
     }
-    // Who could not come back is not sent away.
+    // A response is not closed if its client could not resume it.
     for revision in ["2025-03-26", "2025-06-18"] {
         let mut site = Site::new();
         let session = site.open(revision);
@@ -146,7 +146,7 @@ fn a_client_gets_what_it_has_missed_and_then_the_rest() {
     site.respond(id, CONTENT);
     let heard = site.hear(turn);
     assert_eq!((heard.chunks.len(), heard.is_over), (5, true));
-    // Even what is complete can be asked for again: it may have been lost on the way.
+    // A complete stream can be resumed as well: its end may have been lost.
     for (last, count) in [("3-0", 6), ("3-4", 2), ("3-5", 1), ("3-6", 0)] {
         let turn = resume(&mut site, &session, last);
         let heard = site.hear(turn);
@@ -208,11 +208,11 @@ fn an_event_that_is_not_known_is_refused() {
         let turn = resume(&mut site, &session, last);
         assert_eq!(site.hear(turn), no_event(), "{last}");
     }
-    // An id of one session is nothing in another one.
+    // An id of one session is unknown in another one.
     let other = site.open("2025-11-25");
     let turn = resume(&mut site, &other, "3-1");
     assert_eq!(site.hear(turn), no_event());
-    // And nowhere, if nothing is kept.
+    // No id is known if no events are kept.
     let mut site = Site::with(|http, _| http.resumable = false);
     let session = site.open("2025-11-25");
     let turn = resume(&mut site, &session, "0-0");
@@ -227,7 +227,7 @@ fn whoever_comes_back_takes_over() {
     let (mut site, session, old, id) = calling(|_| {});
     site.progress(id, 2);
     let new = resume(&mut site, &session, "3-1");
-    // The old connection is not told anything any more, and its end means nothing.
+    // The old connection receives no further events, and its end has no effect.
     let exchange = site.exchange(old);
     let heard = site.hear(old);
     assert_eq!((heard.chunks.len(), heard.is_over), (2, true));
@@ -247,7 +247,7 @@ fn whoever_comes_back_takes_over() {
 /// Proves H-HTTP-199.
 #[test]
 fn what_is_kept_for_clients_is_bounded() {
-    // By time.
+    // The time is limited.
     let (mut site, session, turn, id) = calling(|http| http.kept_for = Duration::from_secs(10));
     site.disconnect(turn);
     site.elapse(9_999);
@@ -261,7 +261,7 @@ fn what_is_kept_for_clients_is_bounded() {
     let turn = resume(&mut site, &session, "3-1");
     assert_eq!(site.hear(turn), no_event(), "it was said to nobody");
 
-    // By their number: the latest are kept, and before all others those on which something is still to be said.
+    // The number of streams is limited: the latest ones are kept, and unfinished streams take precedence.
     let (mut site, session, turn, _) = calling(|http| http.kept_streams = 2);
     site.disconnect(turn);
     for id in ["8", "9"] {
@@ -276,7 +276,7 @@ fn what_is_kept_for_clients_is_bounded() {
     }
 }
 
-/// By what has not been sent on them: what came for the oldest is let go of first.
+/// The bytes of unsent events are limited: the oldest stream is dropped first.
 ///
 /// Proves H-HTTP-199.
 #[test]
@@ -294,7 +294,7 @@ fn what_waits_for_clients_that_have_gone_has_so_many_bytes() {
     assert_eq!(site.hear(gone), no_event());
     let kept = resume(&mut site, &session, "4-1");
     assert_eq!(site.hear(kept).chunks.len(), 1);
-    // The session goes on.
+    // The session continues.
     let (turn, third) = site.ask(&in_session(&session), &call("9"));
     site.respond(third.id, CONTENT);
     assert!(site.hear(turn).is_over);
@@ -309,14 +309,14 @@ fn events_that_are_not_kept_any_more_cannot_be_passed_over() {
         site.hear(turn);
     }
     site.disconnect(turn);
-    // The latest 1024 are kept.
+    // The latest 1024 events are kept.
     for (last, is_known) in [("3-0", false), ("3-75", false), ("3-76", true), ("3-1100", true)] {
         let turn = resume(&mut site, &session, last);
         assert_eq!(site.hear(turn) == no_event(), !is_known, "{last}");
     }
 }
 
-/// Nor while its client is reading them.
+/// Dropped events are not skipped while the client is reading either.
 ///
 /// Proves H-HTTP-199.
 #[test]
@@ -329,7 +329,7 @@ fn a_slow_reader_is_not_led_past_events_that_are_not_kept_any_more() {
     let slow = resume(&mut site, &session, "3-0");
     assert!(matches!(site.part(slow).0, ResponsePart::Head(_)));
     assert_eq!(site.part(slow), (ResponsePart::Body, numbered("3-1", progress("7", 1))));
-    // Meanwhile others fill the memory, all but two events of it.
+    // Meanwhile other events fill the memory except for two.
     let (beside, other) = site.ask(&in_session(&session), &call("8"));
     for number in 1..=1_022 {
         site.progress(other.id, number);
@@ -342,7 +342,7 @@ fn a_slow_reader_is_not_led_past_events_that_are_not_kept_any_more() {
     assert_eq!(site.part(slow), (ResponsePart::End, String::new()), "and not what comes behind");
     let turn = resume(&mut site, &session, "3-2");
     assert_eq!(site.hear(turn), no_event());
-    // Whoever has got further goes on.
+    // A client that has read further can resume.
     let turn = resume(&mut site, &session, "3-3");
     site.respond(id, CONTENT);
     assert_eq!(site.hear(turn), stream(&[numbered("3-4", answer("7"))], true));
@@ -367,7 +367,7 @@ fn what_nobody_reads_of_a_stream_that_broke_off_is_bounded() {
     assert!((5..15).contains(&sent.count()));
 }
 
-/// Nothing is kept of what never had an id.
+/// A stream that has sent no id cannot be resumed.
 ///
 /// Proves H-HR-01.
 #[test]
@@ -381,7 +381,7 @@ fn whoever_goes_away_before_the_first_event_comes_back_for_nothing() {
     let turn = resume(&mut site, &session, "3-0");
     assert_eq!(site.hear(turn), no_event());
     site.respond(request.id, CONTENT);
-    // The id is free again.
+    // The request id is free again.
     let (turn, request) = site.ask(&in_session(&session), &call("7"));
     site.respond(request.id, CONTENT);
     assert_eq!(site.hear(turn), json(200, answer("7")));

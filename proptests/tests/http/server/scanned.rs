@@ -1,5 +1,5 @@
-//! A body is scanned once, by the validator, and that changes nothing else. Every test of this folder compares the two ways
-//! for the bodies that are let in (`Scans`); these do so for all others, and look at the work.
+//! The validator scans a body once, and nothing else changes. Every test of this folder compares receiving with and
+//! without that scan for accepted bodies (`Scans`). These tests do so for all other bodies, and measure the work.
 
 use std::sync::Arc;
 
@@ -21,14 +21,14 @@ fn validator(change: impl FnOnce(&mut ServerConfig)) -> RequestValidator {
     RequestValidator::new(Arc::default(), Arc::new(server))
 }
 
-/// What the validator leaves of a body, whether it lets it in or not.
+/// Returns the scan of a body, whether the validator accepts the body or not.
 fn scan<'b>(validator: &RequestValidator, body: &'b [u8]) -> ScannedFrame<'b> {
     let mut scanned = ScannedFrame::new();
     _ = validator.post_scanned(Headers::from(&[][..]), body, &mut scanned, &|_| None);
     scanned
 }
 
-/// A machine, and what it has sent.
+/// A server and its outbox.
 type Machine = (Server, Outbox);
 
 fn take<'f>(
@@ -39,7 +39,7 @@ fn take<'f>(
     server.receive_scanned(frame, scanned, NOW, out)
 }
 
-/// A machine that nobody has talked to, and one with a session of a revision that has batches.
+/// Returns a server without any messages, and one with a session of a revision that has batches.
 fn machines() -> [Machine; 2] {
     let server = Server::new(Arc::new(config::server_of_both_eras()));
     let fresh = (server, Outbox::new(Framing::Lines, &Limits::default()));
@@ -53,7 +53,7 @@ fn machines() -> [Machine; 2] {
     [fresh, (server, out)]
 }
 
-/// The event of each frame of a body and the machine afterwards are the same, whoever has scanned the body.
+/// Expects the same events and the same state of the server, whether the body was scanned before or not.
 #[track_caller]
 fn check(machine: &Machine, body: &[u8]) {
     let gates = [validator(|_| {}), validator(|config| config.connection.limits.depth = 2)];
@@ -68,7 +68,7 @@ fn check(machine: &Machine, body: &[u8]) {
     }
 }
 
-/// Each text is cut anywhere, and has bytes in it that do not belong there.
+/// Each text is cut at every byte, and has invalid bytes inserted.
 #[test]
 fn broken_bodies_are_dealt_with_like_those_that_nobody_has_scanned() {
     let bodies = [
@@ -98,7 +98,7 @@ fn broken_bodies_are_dealt_with_like_those_that_nobody_has_scanned() {
     }
 }
 
-/// What was scanned under another limit is scanned again.
+/// A body that was scanned under another limit is scanned again.
 #[test]
 fn another_limit_of_the_depth_is_another_scan() {
     let body = message::alone("1", "tools/call", r#""name":"t","arguments":{"a":[[[[]]]]}"#);
@@ -115,7 +115,7 @@ fn another_limit_of_the_depth_is_another_scan() {
     assert!(!is_request(take(&mut machine, body, &mut scan(&validator(|_| {}), body))), "too deep");
 }
 
-/// The work of the second scan is saved, for a message and for nothing else.
+/// The validator's scan saves the second scan of that message, and of no other one.
 #[test]
 fn a_message_is_scanned_once() {
     let text = "x".repeat(10_000);
@@ -130,7 +130,7 @@ fn a_message_is_scanned_once() {
     let (first, second) =
         (work(&mut ScannedFrame::new()), work(&mut scan(&validator(|_| {}), body.as_bytes())));
     assert!(second + 10_000 <= first, "{first} steps, and {second} after the validator");
-    // Equal bytes at another place are other bytes.
+    // Equal bytes at another address are scanned again.
     let copy = body.clone();
     assert_eq!(work(&mut scan(&validator(|_| {}), copy.as_bytes())), first);
 }

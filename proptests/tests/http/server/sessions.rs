@@ -1,4 +1,4 @@
-//! Sessions: how they begin, whose they are, and how they end.
+//! Sessions: how they begin, their owners, and how they end.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn gone() -> Heard {
     json(404, fault(-32600, "there is no such session"))
 }
 
-/// The beginning of everything that may end.
+/// Expects the last event to be `Closed` with this cause.
 fn closed(events: &[ServerEvent<'_>], expected: Cause) {
     let Some(ServerEvent::Closed { cause }) = events.last() else { panic!("{events:?}") };
     assert_eq!(*cause, expected);
@@ -45,7 +45,7 @@ fn a_session_gets_its_id_with_the_answer_that_opens_it() {
         assert_eq!(heard, json(200, result("1", "")), "it is not said again");
         assert_eq!(site.http.sessions(), 1);
     }
-    // No session comes about without an answer, and nothing stays behind.
+    // Without a successful response no session is created, and nothing is left behind.
     let mut site = Site::new();
     let heard = site.post(POST, plain("0", "initialize", ""));
     assert_eq!(heard.headers.len(), 1);
@@ -97,7 +97,7 @@ fn a_message_names_a_session_that_there_is() {
             None => missing(),
         };
         assert_eq!(site.post(POST, &body), expected, "{body}");
-        // An id that cannot be one, and one that nobody has.
+        // A malformed session id and an unknown one.
         let expected = id.map_or_else(gone, unknown);
         assert_eq!(site.post(&in_session("nobody"), &body), expected, "{body}");
         assert_eq!(site.post(&in_session(NOBODY), &body), gone(), "{body}");
@@ -147,7 +147,7 @@ fn a_client_ends_its_session_and_everything_in_it() {
 
     let ended = site.send("DELETE", &get(&session), "");
     assert_eq!(site.hear(ended), status(200));
-    // The end comes as soon as somebody looks, and an answer comes too late.
+    // The session ends at the next poll, and a response comes too late.
     let refused =
         site.with_machine(request.id, |server, out| server.respond(request.id, &(), out).is_err());
     assert!(refused);
@@ -197,7 +197,7 @@ fn a_session_that_nobody_uses_ends() {
     assert_eq!(site.post(&in_session(&session), plain("1", "ping", "")), gone());
     site.assert_forgotten();
 
-    // An open stream is use, and so is a request that is worked on.
+    // An open stream is use, and so is an open request.
     let session = site.open("2025-11-25");
     let listening = site.send("GET", &get(&session), "");
     site.hear(listening);
@@ -211,7 +211,7 @@ fn a_session_that_nobody_uses_ends() {
     closed(&site.elapse(600_000), Cause::ShutDown);
     site.assert_forgotten();
 
-    // An idle session does not outlast the time even if it has a stream to come back for.
+    // A resumable stream does not extend the life of an idle session.
     let session = site.open("2025-11-25");
     let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
     site.elapse(15_000);
@@ -238,7 +238,7 @@ fn there_are_as_many_sessions_as_allowed() {
     assert_eq!(site.http.sessions(), 2);
 }
 
-/// A session whose machine ends by itself leaves nothing behind.
+/// A session whose server closes by itself leaves nothing behind.
 ///
 /// Proves H-HTTP-166.
 #[test]
@@ -252,7 +252,7 @@ fn a_session_that_the_server_ends_is_gone() {
     assert_eq!(site.post(&in_session(&session), plain("2", "ping", "")), gone());
     closed(&site.settle(), Cause::ShutDown);
     assert_eq!(site.hear(listening), stream(&[priming("0-0")], true));
-    // There is no answer, but an end.
+    // The stream ends without a response.
     assert_eq!(site.hear(turn), stream::<&str>(&[], true));
     site.assert_forgotten();
 }
@@ -300,7 +300,7 @@ fn a_server_that_shuts_down_finishes_what_it_has_begun() {
     assert_eq!(site.hear(listening), stream(&[priming("0-0")], true));
     site.assert_forgotten();
 
-    // What takes too long is cancelled.
+    // A request that exceeds the grace period is cancelled.
     let mut site = Site::new();
     let (turn, request) =
         site.ask(&super::site::alone("tools/list"), &message::alone("1", "tools/list", ""));
@@ -324,7 +324,7 @@ fn what_is_no_request_is_accepted_whenever_it_comes() {
     let session = site.hear(opening).headers[1].replace("Mcp-Session-Id: ", "");
     let lines = in_session(&session);
     assert!(matches!(site.events()[..], [ServerEvent::Opened(_)]));
-    // The first request overtakes `initialized`.
+    // The first request overtakes `notifications/initialized`.
     let (turn, request) = site.ask(&lines, &plain("1", "tools/list", ""));
     site.respond(request.id, r#"{"tools":[]}"#);
     assert_eq!(site.hear(turn), json(200, result("1", r#""tools":[]"#)));
@@ -334,7 +334,7 @@ fn what_is_no_request_is_accepted_whenever_it_comes() {
         notification("notifications/cancelled", r#""requestId":77"#),
         notification("notifications/cancelled", ""),
         notification("notifications/unheard", ""),
-        // Answers to what nobody has asked, or not any more.
+        // Responses to unknown or ended requests.
         r#"{"jsonrpc":"2.0","id":5,"result":{}}"#.into(),
         error(r#""x""#, 5, "no"),
         fault(-32700, "what?"),
@@ -356,7 +356,7 @@ fn an_id_is_in_flight_once_in_a_session() {
     for _ in 0..3 {
         assert_eq!(site.post(&in_session(&session), &body), refused);
     }
-    // It is not told for ever, but never taken.
+    // After several violations the error is generic, and the request is still refused.
     let heard = site.post(&in_session(&session), &body);
     assert_eq!(heard, json(400, fault(-32600, "the request was refused")));
     site.respond(request.id, r#"{"tools":[]}"#);
@@ -366,7 +366,7 @@ fn an_id_is_in_flight_once_in_a_session() {
     assert_eq!(site.hear(turn), json(200, result("1", r#""tools":[]"#)));
 }
 
-/// A request that was cancelled before anything was said of it is not answered.
+/// A request that is cancelled before any message about it was sent gets no response.
 ///
 /// Proves H-HTTP-143.
 #[test]
@@ -382,7 +382,7 @@ fn a_cancelled_request_of_a_session_ends_without_an_answer() {
         site.with_machine(request.id, |server, out| server.respond(request.id, &(), out).is_err());
     assert!(late);
 
-    // Going away is no cancellation.
+    // A disconnect is no cancellation.
     let (turn, request) = site.ask(&in_session(&session), &plain("2", "tools/list", ""));
     site.disconnect(turn);
     assert!(site.settle().is_empty());

@@ -1,4 +1,4 @@
-//! A server behind HTTP that is driven by literals: requests in, responses out, as text.
+//! A server behind HTTP for literal messages: requests and responses as text.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -17,28 +17,28 @@ use mcp_sansio::{
 use mcp_sansio_proptests::config;
 use mcp_sansio_proptests::oracles::scanned::Scans;
 
-/// What came out of a response so far.
+/// The received parts of a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Heard {
     pub(crate) status: u16,
-    /// Names and values, in order.
+    /// The names and values of the header fields, in order.
     pub(crate) headers: Vec<String>,
-    /// The body, as it was handed out.
+    /// The parts of the body.
     pub(crate) chunks: Vec<String>,
     pub(crate) is_over: bool,
 }
 
-/// A request of HTTP, by its number.
+/// The number of an HTTP request.
 pub(crate) type Turn = usize;
 
-/// A server, and what it has said to whom.
+/// A server, and the responses that it has sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     pub(crate) http: HttpServer,
     pub(crate) now: Instant,
     pub(crate) principal: Principal,
     pub(crate) address: Option<IpAddr>,
-    /// What the tools repeat in header fields.
+    /// The arguments that tools repeat in header fields.
     pub(crate) tools: BTreeMap<String, Arc<ParamHeaders>>,
     exchanges: Vec<Option<HttpExchange>>,
     heard: Vec<Heard>,
@@ -47,12 +47,12 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// A server of everything.
+    /// Creates a server with all capabilities.
     pub(crate) fn new() -> Self {
         Self::with(|_, _| {})
     }
 
-    /// The same, configured otherwise.
+    /// Creates a server with a changed configuration.
     pub(crate) fn with(change: impl FnOnce(&mut HttpServerConfig, &mut ServerConfig)) -> Self {
         let (mut http, mut server) = (HttpServerConfig::default(), config::server_of_both_eras());
         change(&mut http, &mut server);
@@ -69,7 +69,7 @@ impl Site {
         }
     }
 
-    /// Hands in a whole request.
+    /// Passes a complete request in.
     pub(crate) fn send(&mut self, method: &str, lines: &str, body: impl AsRef<[u8]>) -> Turn {
         let fields: Vec<(&str, &[u8])> = lines
             .lines()
@@ -91,7 +91,7 @@ impl Site {
         self.note(outcome)
     }
 
-    /// Notes what has come of a request: an exchange, or a response that is complete.
+    /// Records the outcome of a request: an exchange, or a complete response.
     pub(crate) fn note(&mut self, outcome: Result<Result<HttpExchange, Reply>, Reply>) -> Turn {
         let (exchange, heard) = match outcome {
             Ok(Ok(exchange)) => (Some(exchange), Heard::default()),
@@ -126,7 +126,7 @@ impl Site {
         self.address.map_or(source, |address| source.address(address))
     }
 
-    /// As random as a test can be.
+    /// Returns deterministic random bytes.
     pub(crate) fn random(&mut self) -> [u8; 16] {
         self.random += 1;
         let [_, high, middle, low] = self.random.to_be_bytes();
@@ -136,7 +136,7 @@ impl Site {
         random
     }
 
-    /// Hands the messages of a body to the machine.
+    /// Passes the messages of a body to the server.
     pub(crate) fn hand_in(&mut self, exchange: HttpExchange, body: &[u8]) {
         let limits = self.http.limits().clone();
         let mut scans = Scans::new(body);
@@ -149,7 +149,7 @@ impl Site {
         }
     }
 
-    /// A POST whose request reaches the application.
+    /// Posts a request that reaches the application.
     #[track_caller]
     pub(crate) fn ask(&mut self, lines: &str, body: &str) -> (Turn, Request<'static>) {
         let turn = self.send("POST", lines, body);
@@ -159,7 +159,7 @@ impl Site {
         }
     }
 
-    /// A POST that is answered at once, and nobody is told of a request.
+    /// Posts a message that gets its response at once, without a request event.
     #[track_caller]
     pub(crate) fn post(&mut self, lines: &str, body: impl AsRef<[u8]>) -> Heard {
         let turn = self.send("POST", lines, body);
@@ -169,7 +169,7 @@ impl Site {
         self.hear(turn)
     }
 
-    /// Opens a session of this revision with a client that can be asked anything, and gives its id.
+    /// Opens a session of this revision with a client that has all capabilities, and returns its id.
     #[track_caller]
     pub(crate) fn open(&mut self, revision: &str) -> String {
         let opening = self.send("POST", POST, super::message::initialize("0", revision));
@@ -184,12 +184,12 @@ impl Site {
         id
     }
 
-    /// What has happened since the last time.
+    /// Returns the events since the last call.
     pub(crate) fn events(&mut self) -> Vec<ServerEvent<'static>> {
         self.events.drain(..).collect()
     }
 
-    /// Everything that a response has said so far.
+    /// Returns all parts of a response so far.
     #[track_caller]
     pub(crate) fn hear(&mut self, turn: Turn) -> Heard {
         if let Some(exchange) = self.exchanges[turn] {
@@ -225,21 +225,21 @@ impl Site {
         self.heard[turn].clone()
     }
 
-    /// What a response has said since the last time.
+    /// Returns the parts of a response since the last call.
     #[track_caller]
     pub(crate) fn news(&mut self, turn: Turn) -> Vec<String> {
         let known = self.heard[turn].chunks.len();
         self.hear(turn).chunks.split_off(known)
     }
 
-    /// One part of a response.
+    /// Returns one part of a response.
     pub(crate) fn part(&mut self, turn: Turn) -> (ResponsePart, String) {
         let (exchange, mut buffer) = (self.exchange(turn), Vec::new());
         let part = self.http.next(exchange, self.now, &mut buffer);
         (part, String::from_utf8(buffer).unwrap())
     }
 
-    /// What a response says that has ended, or should have.
+    /// Returns the next part of a response that has ended, or should have.
     pub(crate) fn part_after_end(&mut self, turn: Turn) -> ResponsePart {
         let (part, buffer) = self.part(turn);
         assert_eq!(buffer, "");
@@ -250,19 +250,19 @@ impl Site {
         self.exchanges[turn].expect("a response that is open")
     }
 
-    /// The client goes away.
+    /// Disconnects the client.
     pub(crate) fn disconnect(&mut self, turn: Turn) {
         let exchange = self.exchange(turn);
         self.http.disconnected(exchange, self.now);
     }
 
-    /// Lets time pass and does what is due.
+    /// Advances the clock and handles the due timeouts.
     pub(crate) fn elapse(&mut self, milliseconds: u64) -> Vec<ServerEvent<'static>> {
         self.now = self.now + Duration::from_millis(milliseconds);
         self.settle()
     }
 
-    /// Does what is due.
+    /// Handles the due timeouts.
     pub(crate) fn settle(&mut self) -> Vec<ServerEvent<'static>> {
         while let Some((_, event)) = self.http.handle_timeout(self.now) {
             self.events.push(event);
@@ -272,7 +272,7 @@ impl Site {
         self.events()
     }
 
-    /// Does something with the machine of a request.
+    /// Runs a function with the server of a request.
     #[track_caller]
     pub(crate) fn with_machine<T>(
         &mut self,
@@ -282,21 +282,21 @@ impl Site {
         self.http.with(request.connection(), self.now, act).expect("the connection of a request")
     }
 
-    /// Answers a request.
+    /// Responds to a request.
     #[track_caller]
     pub(crate) fn respond(&mut self, request: IncomingId, result: &str) {
         let result = Raw::new(result).unwrap();
         self.with_machine(request, |server, out| server.respond(request, &result, out)).unwrap();
     }
 
-    /// Refuses a request.
+    /// Rejects a request.
     #[track_caller]
     pub(crate) fn reject(&mut self, request: IncomingId, code: i64, text: &str) {
         let code = ErrorCode::new(code);
         self.with_machine(request, |server, out| server.reject(request, code, text, out)).unwrap();
     }
 
-    /// Reports progress on a request that wants it.
+    /// Reports progress on a request with a progress token.
     #[track_caller]
     pub(crate) fn progress(&mut self, request: IncomingId, progress: i64) {
         let (progress, now) = (Progress::new(progress), self.now);
@@ -305,7 +305,7 @@ impl Site {
         assert_eq!(report, Ok(ProgressReport::Sent));
     }
 
-    /// Nobody is left.
+    /// Expects that no connection, session or timer is left.
     #[track_caller]
     pub(crate) fn assert_forgotten(&mut self) {
         self.settle();
@@ -329,53 +329,53 @@ fn whole(reply: &Reply) -> Heard {
     }
 }
 
-/// What every POST says.
+/// The header fields of every POST.
 pub(crate) const POST: &str = "Host: localhost:3000\nContent-Type: application/json\nAccept: application/json, text/event-stream";
 
-/// What a request that stands alone says with it.
+/// Returns the header fields of a modern request.
 pub(crate) fn alone(method: &str) -> String {
     format!("{POST}\nMCP-Protocol-Version: 2026-07-28\nMcp-Method: {method}")
 }
 
-/// The same, about something.
+/// Returns the header fields of a modern request with a name.
 pub(crate) fn about(method: &str, name: &str) -> String {
     format!("{}\nMcp-Name: {name}", alone(method))
 }
 
-/// What a message of a session says with it.
+/// Returns the header fields of a message in a session.
 pub(crate) fn in_session(id: &str) -> String {
     format!("{POST}\nMcp-Session-Id: {id}")
 }
 
-/// What asks for an event stream of a session.
+/// Returns the header fields of a request for the event stream of a session.
 pub(crate) fn get(id: &str) -> String {
     format!("Host: localhost\nAccept: text/event-stream\nMcp-Session-Id: {id}")
 }
 
-/// The same lines, but for one.
+/// Returns the lines without one of them.
 pub(crate) fn without(lines: &str, name: &str) -> String {
     let stays =
         |line: &&str| !line.to_lowercase().starts_with(&format!("{}:", name.to_lowercase()));
     lines.lines().filter(stays).collect::<Vec<&str>>().join("\n")
 }
 
-/// The same lines, one of them with this value.
+/// Returns the lines with another value of one of them.
 pub(crate) fn replaced(lines: &str, name: &str, value: &str) -> String {
     format!("{}\n{name}: {value}", without(lines, name))
 }
 
-/// Nothing but a status.
+/// Returns a response with only a status.
 pub(crate) fn status(status: u16) -> Heard {
     Heard { status, headers: vec![], chunks: vec![], is_over: true }
 }
 
-/// A whole JSON text.
+/// Returns a complete JSON response.
 pub(crate) fn json(status: u16, body: impl Into<String>) -> Heard {
     let headers = vec!["Content-Type: application/json".into()];
     Heard { status, headers, chunks: vec![body.into()], is_over: true }
 }
 
-/// An event stream with this on it so far.
+/// Returns an event stream with these chunks so far.
 pub(crate) fn stream<T: AsRef<str>>(chunks: &[T], is_over: bool) -> Heard {
     let headers =
         ["Content-Type: text/event-stream", "Cache-Control: no-cache", "X-Accel-Buffering: no"];
@@ -387,17 +387,17 @@ pub(crate) fn stream<T: AsRef<str>>(chunks: &[T], is_over: bool) -> Heard {
     }
 }
 
-/// An event that brings a message.
+/// Returns an event with a message.
 pub(crate) fn event(message: impl AsRef<str>) -> String {
     format!("data: {}\n\n", message.as_ref())
 }
 
-/// The same with an id.
+/// Returns an event with an id and a message.
 pub(crate) fn numbered(id: &str, message: impl AsRef<str>) -> String {
     format!("id: {id}\ndata: {}\n\n", message.as_ref())
 }
 
-/// The event that a resumable stream begins with.
+/// Returns the priming event of a resumable stream.
 pub(crate) fn priming(id: &str) -> String {
     format!("id: {id}\nretry: 1000\ndata: \n\n")
 }

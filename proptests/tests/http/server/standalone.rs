@@ -1,4 +1,4 @@
-//! The event stream of a session for what belongs to no request, and what goes where.
+//! The standalone event stream of a session, and the routing of messages.
 
 use mcp_sansio::http::{ResponseMode, ResponsePart};
 use mcp_sansio::model::ElicitParams;
@@ -12,14 +12,14 @@ const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_chang
 const PROMPTS: &str = r#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#;
 const ASKED: &str = r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{}}}}"#;
 
-/// Says that a list has changed, in the only session there is.
+/// Sends the notification of a changed list in the only session.
 pub(crate) fn changed(site: &mut Site, list: ChangedList) -> Option<Delivery> {
     let connection = site.http.connections().next().unwrap();
     let told = site.http.with(connection, site.now, |server, out| server.list_changed(list, out));
     told.unwrap().ok()
 }
 
-/// Asks the client something because of a request.
+/// Sends an elicitation because of a request.
 pub(crate) fn elicit(site: &mut Site, request: IncomingId) -> Result<(), String> {
     let schema = mcp_sansio::model::ObjectSchema::new(Default::default());
     let params = ElicitParams::form("who?", schema);
@@ -31,12 +31,12 @@ pub(crate) fn elicit(site: &mut Site, request: IncomingId) -> Result<(), String>
     })
 }
 
-/// An answer to what the client was asked.
+/// Returns a response to the elicitation.
 pub(crate) fn accept(id: &str) -> String {
     result(id, r#""action":"accept","content":{}"#)
 }
 
-/// The client opens the stream.
+/// Opens the event stream.
 pub(crate) fn listen(site: &mut Site, session: &str) -> Turn {
     let turn = site.send("GET", &get(session), "");
     assert_eq!(site.hear(turn).status, 200);
@@ -59,7 +59,7 @@ fn every_message_goes_one_way() {
     let (beside, other) = site.ask(&lines, &plain("2", "tools/call", token));
     assert_eq!(changed(&mut site, ChangedList::Tools), Some(Delivery::Sent));
     site.progress(request.id, 1);
-    // Its id is the session's, whatever the client has given out.
+    // The id of the elicitation belongs to the session, independent of the client's ids.
     elicit(&mut site, request.id).unwrap();
     assert_eq!(site.hear(standalone), stream(&[event(TOOLS)], false));
     let mut said = vec![event(progress(r#""p""#, 1)), event(ASKED)];
@@ -75,7 +75,7 @@ fn every_message_goes_one_way() {
     said.push(event(result("1", r#""content":[]"#)));
     assert_eq!(site.hear(turn), stream(&said, true));
     assert_eq!(site.hear(beside), json(200, result("2", r#""content":[]"#)));
-    // The same answer once more comes too late.
+    // A repeated response is unmatched.
     let again = site.send("POST", &lines, accept("1"));
     assert_eq!(site.hear(again), status(202));
     assert!(matches!(site.events()[..], [ServerEvent::UnmatchedResponse(_)]));
@@ -95,7 +95,7 @@ fn what_belongs_to_no_request_waits_for_its_stream_within_a_bound() {
             ChangedList::Resources,
         ];
         let told = lists.map(|list| changed(&mut site, list));
-        // What waits already is not said again, and the caller hears of it if there is no room.
+        // A waiting notification is not repeated, and the caller gets an error if there is no room.
         let (sent, repeated) = (Some(Delivery::Sent), Some(Delivery::Repeated));
         assert_eq!(told, [sent, repeated, sent, sent, None]);
         let turn = listen(&mut site, &session);
@@ -109,7 +109,7 @@ fn what_belongs_to_no_request_waits_for_its_stream_within_a_bound() {
             ],
         };
         assert_eq!(site.hear(turn), stream(&expected, false));
-        // And so it does while nobody is there again.
+        // The same holds after the client has disconnected again.
         site.disconnect(turn);
         changed(&mut site, ChangedList::Prompts);
         let turn = listen(&mut site, &session);
@@ -137,7 +137,7 @@ fn with_json_alone_clients_are_asked_on_the_stream_of_the_session() {
     site.respond(request.id, r#"{"content":[]}"#);
     assert_eq!(site.hear(turn), json(200, result("1", r#""content":[]"#)));
 
-    // What was asked is taken back where it was asked.
+    // A request of the server is withdrawn on the stream on which it was sent.
     let (turn, request) = site.ask(&lines, &plain("2", "tools/call", r#""name":"t""#));
     elicit(&mut site, request.id).unwrap();
     site.hear(turn);

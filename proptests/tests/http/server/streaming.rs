@@ -1,4 +1,4 @@
-//! Event streams of requests that stand alone: when there is one, what is on it, and how it ends.
+//! Event streams of modern requests: their conditions, their content, and their end.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn nothing_but_the_request_is_on_its_stream() {
     let (other, beside) = site.ask(&alone("tools/list"), &list());
     let now = site.now;
     site.with_machine(request.id, |server, out| {
-        // Nothing can be asked, and what belongs to nobody goes to nobody.
+        // The server can send no request, and unrelated messages are sent to no client.
         let options = CallOptions::new().parent(request.id);
         assert!(server.call_method("roots/list", &(), options, now, out).is_err());
         assert!(server.call_method("ping", &(), CallOptions::new(), now, out).is_err());
@@ -110,7 +110,7 @@ fn a_slow_answer_becomes_a_stream_that_says_that_it_lives() {
     assert!(site.news(turn).is_empty(), "the silence begins anew");
     site.elapse(1);
     assert_eq!(site.news(turn), [": \n\n"]);
-    // However long nobody has looked, once is enough.
+    // One keep-alive suffices, however long the response was not polled.
     site.elapse(100_000);
     assert_eq!(site.news(turn), [": \n\n"]);
     site.respond(request.id, TOOLS);
@@ -153,7 +153,7 @@ fn the_form_of_answers_is_a_matter_of_configuration() {
         };
         assert_eq!(site.hear(turn), expected, "{mode:?}");
 
-        // A status of its own has no stream.
+        // A response with a status of its own is not a stream.
         let (turn, request) = site.ask(&alone("x/y"), &watched("1", "x/y", ""));
         site.reject(request.id, -32601, "no");
         assert_eq!(site.hear(turn), json(404, error("1", -32601, "no")), "{mode:?}");
@@ -209,7 +209,7 @@ fn what_nobody_reads_waits_within_a_bound() {
 /// Proves H-HTTP-118, H-HTTP-119, H-HR-01, M-ARCH-09, M-CANC-18.
 #[test]
 fn a_client_cancels_by_going_away() {
-    // Before the head, after it, and with something that has not been read.
+    // The client disconnects before the head, after it, and with unread bytes.
     for reads in [0, 1, 2] {
         let mut site = Site::new();
         let (turn, request) = site.ask(&alone("tools/list"), &list());
@@ -238,7 +238,7 @@ fn a_client_cancels_by_going_away() {
 /// Proves H-HTTP-120, H-HR-02.
 #[test]
 fn whoever_goes_away_after_the_answer_cancels_nothing() {
-    // The answer has been handed over, or a part of it, or none.
+    // The response has been handed over, completely, in part, or not at all.
     for parts in 0..4 {
         let mut site = Site::new();
         let (turn, request) = site.ask(&alone("tools/list"), &list());

@@ -1,4 +1,4 @@
-//! Clients that go away, do not listen, or take their time.
+//! Clients that disconnect, do not listen, or are slow.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn come_back(session: &str, last: &str) -> String {
     format!("{}\nLast-Event-ID: {last}", get(session))
 }
 
-/// Where there is nothing but JSON an answer that takes long is waited for, and not looked for all the time.
+/// In JSON mode a slow response has no deadline, and the connection is not polled meanwhile.
 #[test]
 fn a_response_of_json_has_no_deadline() {
     let mut site = Site::with(|http, _| http.responses = ResponseMode::Json);
@@ -41,7 +41,7 @@ fn a_response_of_json_has_no_deadline() {
     assert_eq!(site.hear(turn), json(200, result("1", r#""tools":[]"#)));
 }
 
-/// The time of a session begins when it is used no more.
+/// The idle timeout of a session begins after its last use.
 ///
 /// Proves H-HTTP-175.
 #[test]
@@ -49,7 +49,7 @@ fn a_session_that_was_just_used_does_not_end() {
     let idle = |http: &mut mcp_sansio::http::HttpServerConfig| {
         http.session_idle = Some(Duration::from_secs(60));
     };
-    // With an answer.
+    // The last use is a response.
     let mut site = Site::with(|http, _| idle(http));
     let session = site.open("2025-11-25");
     let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
@@ -60,7 +60,7 @@ fn a_session_that_was_just_used_does_not_end() {
     assert_eq!(site.http.sessions(), 1);
     site.elapse(1);
     assert_eq!(site.http.sessions(), 0);
-    // With an event stream that breaks off.
+    // The last use is an event stream that breaks off.
     let mut site = Site::with(|http, _| idle(http));
     let session = site.open("2025-11-25");
     let listening = listen(&mut site, &session);
@@ -70,7 +70,7 @@ fn a_session_that_was_just_used_does_not_end() {
     site.elapse(59_999);
     let turn = site.send("GET", &come_back(&session, "0-0"), "");
     assert_eq!(site.hear(turn).status, 200, "it comes back");
-    // With work for somebody who has been waited for long enough.
+    // The last use is a request whose stream is no longer kept.
     let mut site = Site::with(|http, _| {
         idle(http);
         http.kept_for = Duration::from_secs(10);
@@ -86,7 +86,7 @@ fn a_session_that_was_just_used_does_not_end() {
     assert!(matches!(site.elapse(60_000)[..], [ServerEvent::Closed { .. }]));
 }
 
-/// What a cancelled request leaves behind is no answer to it.
+/// A message that a cancelled request leaves behind is not its response.
 ///
 /// Proves H-HTTP-138.
 #[test]
@@ -102,7 +102,7 @@ fn a_notification_is_no_json_response() {
     site.post(&lines, notification("notifications/cancelled", r#""requestId":1"#));
     let log = notification("notifications/message", r#""level":"error","data":"busy""#);
     assert_eq!(site.hear(turn), stream(&[super::site::event(log)], true));
-    // Nor is a question.
+    // A request of the server is not its response either.
     let (turn, request) = site.ask(&lines, &plain("2", "tools/list", ""));
     elicit(&mut site, request.id).unwrap();
     site.post(&lines, notification("notifications/cancelled", r#""requestId":2"#));
@@ -110,7 +110,7 @@ fn a_notification_is_no_json_response() {
     assert!(heard.headers.contains(&"Content-Type: text/event-stream".into()), "{heard:?}");
 }
 
-/// Whoever opens the stream of a session and does not read it is not asked ever more.
+/// The server requests that wait for a client that does not read its stream are limited.
 ///
 /// Proves H-HTTP-08.
 #[test]
@@ -138,12 +138,12 @@ fn what_a_stalled_listener_is_asked_is_bounded() {
     assert!(asked[0] && !asked[38]);
     let waited: usize = site.hear(standalone).chunks.iter().map(String::len).sum();
     assert!((1_000..1_300).contains(&waited), "{waited} bytes");
-    // It reads again, and can be asked again.
+    // The client reads again, and accepts new requests.
     let (_, request) = site.ask(&lines, &call("40"));
     assert!(elicit(&mut site, request.id).is_ok());
 }
 
-/// A client need not listen, and is there all the same.
+/// A client without an event stream is not unresponsive.
 #[test]
 fn a_client_that_does_not_listen_is_not_unresponsive() {
     let mut site = Site::with(|_, server| {
@@ -159,7 +159,7 @@ fn a_client_that_does_not_listen_is_not_unresponsive() {
     }
     site.respond(request.id, TOOLS);
     assert!(site.hear(turn).is_over);
-    // One that does is asked, and has to answer.
+    // A client with an event stream receives pings, and has to respond.
     let listening = listen(&mut site, &session);
     let mut events = Vec::new();
     for _ in 0..40 {
@@ -175,7 +175,7 @@ fn a_client_that_does_not_listen_is_not_unresponsive() {
     );
 }
 
-/// A client is sent away only if it can come back.
+/// A response is closed only if its client can resume it.
 ///
 /// Proves H-HTTP-186.
 #[test]
@@ -201,8 +201,7 @@ fn no_more_responses_are_closed_than_streams_are_kept() {
     }
 }
 
-/// Nobody is asked about a request whose client has gone for good.
-/// Pain 43.
+/// A request of the server is refused if the client of its parent request has disconnected for good. Pain 43.
 #[test]
 fn a_question_that_nobody_would_hear_is_refused() {
     let refused = Err(CallError::NotAllowed(NotAllowed::Transport).to_string());
@@ -213,13 +212,13 @@ fn a_question_that_nobody_would_hear_is_refused() {
     site.disconnect(turn);
     assert_eq!(elicit(&mut site, request.id).map(drop), refused);
     assert_eq!(site.news(standalone), [""; 0]);
-    // Another one can be asked about.
+    // A request about another parent is accepted.
     let (turn, request) = site.ask(&in_session(&session), &call("2"));
     assert!(elicit(&mut site, request.id).is_ok());
     assert_eq!(site.hear(turn).chunks.len(), 1);
 }
 
-/// An answer that is too large to be kept costs others nothing that has been.
+/// A response that is too large to be kept does not displace kept events.
 ///
 /// Proves H-HTTP-199.
 #[test]

@@ -1,4 +1,4 @@
-//! What every request has to be, whatever it asks: from where, how, and of what kind.
+//! The validation of every request: its origin, its form, and its kind.
 
 use mcp_sansio::RevisionSet;
 use mcp_sansio::http::SessionMode;
@@ -10,12 +10,12 @@ use super::site::{
 
 pub(crate) const DISCOVER: &str = "server/discover";
 
-/// A request that stands alone and is answered by the machine.
+/// Returns a modern request to which the server responds itself.
 pub(crate) fn discover() -> String {
     message::alone("101", DISCOVER, "")
 }
 
-/// A server without sessions.
+/// Creates a server without sessions.
 pub(crate) fn modern_only() -> Site {
     Site::with(|_, server| server.revisions = RevisionSet::MODERN)
 }
@@ -41,7 +41,7 @@ fn an_origin_that_is_not_allowed_is_refused_before_anything_else() {
             ("X: no origin at all", true),
         ];
         for (line, is_allowed) in table {
-            // What is wrong besides is not told to whoever may not ask.
+            // Other defects are not disclosed to a forbidden origin.
             let turn = site.send(method, &format!("{good}\n{line}"), "{");
             let heard = site.hear(turn);
             assert_eq!(heard == refused, !is_allowed, "{method} {line}: {heard:?}");
@@ -143,7 +143,7 @@ fn a_body_is_said_to_be_json() {
 #[test]
 fn a_body_is_json() {
     let mut site = Site::new();
-    // An id that can be read is given back, if it cannot have been cut.
+    // The error contains a readable id, unless the body may have been cut.
     let table: [(&[u8], &str); 8] = [
         (b"", "there is no message"),
         (b" \n ", "there is no message"),
@@ -169,7 +169,7 @@ fn a_body_is_json() {
     for (body, text) in table {
         assert_eq!(site.post(POST, body), json(400, error("1", -32700, text)));
     }
-    // It may well stand on several lines.
+    // The JSON may have several lines.
     let body = discover().replace(',', ",\r\n  ");
     assert_eq!(site.post(&alone(DISCOVER), body).status, 200);
     site.assert_forgotten();
@@ -203,7 +203,7 @@ fn methods_of_http_are_those_that_are_served() {
         assert_eq!(all.hear(turn), refused("GET, POST, DELETE"), "{method}");
     }
     for method in ["GET", "DELETE"] {
-        // A client of 2026-07-28 has nothing to ask for in this way.
+        // A client of 2026-07-28 has no such request.
         let lines = format!("{}\nMCP-Protocol-Version: 2026-07-28", get(&session));
         let turn = all.send(method, &lines, "");
         assert_eq!(all.hear(turn), refused("GET, POST, DELETE"), "{method}");
@@ -294,7 +294,7 @@ fn headers_that_say_where_a_message_belongs_stand_there_once() {
 #[test]
 fn json_is_compact_and_says_that_it_is_json() {
     let mut site = Site::new();
-    // The body decides what is done, whatever its letters are written as.
+    // The body decides, also with escapes in its strings.
     let body = message::alone("1", r"tools\u002flist", "");
     let (turn, request) = site.ask(&alone("tools/list"), &body);
     assert_eq!(request.method, "tools/list");

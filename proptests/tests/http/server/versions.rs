@@ -1,4 +1,4 @@
-//! Versions in the headers of sessions, and what their errors are.
+//! Versions in the header fields of sessions, and their errors.
 
 use mcp_sansio::{Revision, RevisionSet};
 
@@ -41,14 +41,14 @@ fn the_version_in_the_header_is_one_that_has_sessions() {
     let heard = site.post(&lines, initialize("0", "2025-06-18"));
     let text = "MCP-Protocol-Version names a version without initialize";
     assert_eq!(heard, json(400, error("0", -32020, text)));
-    // A version that others have sessions of, and this server has not.
+    // A version with sessions that this server does not support.
     let mut newest = Site::with(|_, server| {
         server.revisions = RevisionSet::only(Revision::V2025_11_25);
     });
     let session = newest.open("2025-11-25");
     let lines = replaced(&in_session(&session), "MCP-Protocol-Version", "2025-06-18");
     assert_eq!(newest.post(&lines, plain("1", "ping", "")), unusable("1"));
-    // Without a header the session knows.
+    // Without the header field, the version of the session applies.
     let session = site.open("2025-11-25");
     let (_, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
     assert_eq!(request.context.revision.name(), "2025-11-25");

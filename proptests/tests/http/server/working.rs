@@ -1,4 +1,4 @@
-//! Requests that take more than an answer: what is asked of the client meanwhile, and tasks.
+//! Requests that need more than a response: requests to the client, and tasks.
 
 use mcp_sansio::http::{EventStore, MemoryEvents};
 use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
@@ -37,7 +37,7 @@ fn a_client_of_a_session_is_asked_on_the_stream_of_its_request() {
         assert_eq!(site.hear(answered), status(202));
         let mut events = site.events();
         events.extend(site.settle());
-        // The same request once more, now with what it needs.
+        // The same request is delivered once more, with its input.
         let [ServerEvent::Request(again)] = &events[..] else { panic!("{events:?}") };
         assert!(again.input("who").is_some());
         site.respond(again.id, r#"{"content":[]}"#);
@@ -113,7 +113,7 @@ fn the_latest_events_are_kept_within_bounds() {
         }
         kept
     };
-    // By their number, whichever stream they are on.
+    // The number of events is limited, across all streams.
     let mut events = MemoryEvents::new(3, 1_000, Duration::from_secs(60));
     for (stream, event) in [(1, 1), (2, 1), (1, 2), (1, 3)] {
         events.keep(stream, event, b"12345", at(0));
@@ -122,7 +122,7 @@ fn the_latest_events_are_kept_within_bounds() {
     events.forget(1);
     assert_eq!((kept(&events, 1), kept(&events, 2)), (vec![], vec![1]));
     assert_eq!(events.after(2, 0), Some((1, &b"12345"[..])));
-    // By their bytes together. One that is too long for that is not kept, and costs the others nothing.
+    // Their total size is limited. An event that exceeds the limit is not kept, and displaces no other event.
     let mut events = MemoryEvents::new(100, 10, Duration::from_secs(60));
     for event in 1..5 {
         events.keep(1, event, b"12345", at(0));
@@ -130,7 +130,7 @@ fn the_latest_events_are_kept_within_bounds() {
     assert_eq!(kept(&events, 1), [3, 4]);
     events.keep(1, 5, b"12345678901", at(0));
     assert_eq!(kept(&events, 1), [3, 4]);
-    // By their age.
+    // Their age is limited.
     let mut events = MemoryEvents::new(100, 1_000, Duration::from_secs(60));
     events.keep(1, 1, b"12345", at(0));
     events.keep(1, 2, b"12345", at(60_000));

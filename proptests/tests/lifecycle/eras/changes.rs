@@ -1,4 +1,4 @@
-//! What a server tells without being asked each time, in every mix of eras.
+//! Change notifications of a server, in every mix of eras.
 
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::subscription::ChangedList;
@@ -6,8 +6,8 @@ use mcp_sansio::{CallOptions, Cause, ConnectionNumber};
 
 use super::world::{BOTH, LEGACY, MODERN, World, client, lists, server};
 
-/// Proves M-ERA-28, M-SUB-34, M-SUB-14: one configuration, and the application is told of every list in both
-/// eras, once.
+/// Proves M-ERA-28, M-SUB-34, M-SUB-14: with one configuration, the application gets each list change once, in both
+/// eras.
 #[test]
 fn changes_of_lists_are_told_in_both_eras() {
     for (of_client, of_server) in
@@ -29,7 +29,7 @@ fn changes_of_lists_are_told_in_both_eras() {
     }
 }
 
-/// Proves M-SUB-34: whoever does not ask is not told, where one has to ask.
+/// Proves M-SUB-34: a modern client without a subscription gets no notification.
 #[test]
 fn whoever_does_not_listen_is_not_told() {
     let mut world = World::new(client(BOTH), server(BOTH));
@@ -53,7 +53,7 @@ fn a_watched_call_is_told_of_in_both_eras() {
     }
 }
 
-/// Proves M-SUB-22, M-STDIO-10: what was subscribed is subscribed again on the next connection, and told.
+/// Proves M-SUB-22, M-STDIO-10: subscriptions are renewed on the next connection, and their events are delivered.
 #[test]
 fn a_lost_subscription_goes_on_over_the_next_connection() {
     let mut world = World::new(client(BOTH), server(BOTH));

@@ -1,10 +1,10 @@
-//! One handler that needs something, and one application that gives it, in every mix of eras.
+//! One handler that requires input, and one application that gives it, in every mix of eras.
 
 use mcp_sansio::{ErrorCode, Outcome, Revision, RevisionSet};
 
 use super::world::{BOTH, KINDS, LEGACY, MODERN, World, client, server};
 
-/// The mixes that meet, and whether they do without a session.
+/// Returns the mixes with a common revision, and whether each is modern.
 fn mixes() -> impl Iterator<Item = (RevisionSet, RevisionSet, bool)> {
     KINDS.into_iter().flat_map(|client| KINDS.map(|server| (client, server))).filter_map(
         |(client, server)| match (client, server) {
@@ -14,8 +14,8 @@ fn mixes() -> impl Iterator<Item = (RevisionSet, RevisionSet, bool)> {
     )
 }
 
-/// Proves M-MRTR-44, M-ERA-28, M-RPC-14, M-RPC-15, M-MRTR-09, M-MRTR-15: the same two applications come to the
-/// same result in every mix, over a wire that carries it in any chunks.
+/// Proves M-MRTR-44, M-ERA-28, M-RPC-14, M-RPC-15, M-MRTR-09, M-MRTR-15: the same two applications reach the same
+/// result in every mix, with any chunking of the wire.
 #[test]
 fn one_handler_and_one_application_serve_both_eras() {
     let form = r#""form":{"action":"accept","content":{"name":"x"}}"#;
@@ -47,7 +47,7 @@ fn one_handler_and_one_application_serve_both_eras() {
                 assert_eq!(world.text(call), *text, "{of_client:?} {of_server:?}");
                 assert_eq!(world.known.asked, *asked, "{of_client:?} {of_server:?} {tool}");
                 world.is_clean();
-                // Without a session there are requests one way and responses the other way, only.
+                // In the modern era requests flow in one direction and responses in the other.
                 let is_response =
                     |line: &str| line.contains(r#""result":"#) || line.contains(r#""error":"#);
                 if chunk == usize::MAX {
@@ -60,7 +60,7 @@ fn one_handler_and_one_application_serve_both_eras() {
     }
 }
 
-/// Proves M-MRTR-10, M-ERA-28: a handler that only wants to be asked again.
+/// Proves M-MRTR-10, M-ERA-28: a handler that only requests to run again.
 #[test]
 fn a_handler_that_wants_to_be_asked_again_is() {
     for (of_client, of_server, is_modern) in mixes() {
@@ -77,7 +77,8 @@ fn a_handler_that_wants_to_be_asked_again_is() {
     }
 }
 
-/// Proves M-MRTR-23, M-ELIC-05, M-ELIC-08: to decline is an answer in both eras, and a visit has no content.
+/// Proves M-MRTR-23, M-ELIC-05, M-ELIC-08: declining is a valid response in both eras, and a URL elicitation has no
+/// content.
 #[test]
 fn to_decline_is_an_answer_in_both_eras() {
     for (of_client, of_server, _) in mixes() {
@@ -97,7 +98,7 @@ fn to_decline_is_an_answer_in_both_eras() {
     }
 }
 
-/// Proves M-MRTR-22, M-MRTR-24: what is refused, and what goes on for ever, ends the call in both eras.
+/// Proves M-MRTR-22, M-MRTR-24: refused input, and input requests without end, end the call in both eras.
 #[test]
 fn what_is_not_given_ends_the_call_in_both_eras() {
     for (of_client, of_server, is_modern) in mixes() {
@@ -125,7 +126,7 @@ fn what_is_not_given_ends_the_call_in_both_eras() {
     }
 }
 
-/// Proves M-ELIC-12, M-META-18: each revision has the things it has, in its own form.
+/// Proves M-ELIC-12, M-META-18: each revision has its own features in its own form.
 #[test]
 fn a_revision_without_a_thing_is_not_asked_for_it() {
     let table = [
@@ -164,8 +165,8 @@ fn a_revision_without_a_thing_is_not_asked_for_it() {
     }
 }
 
-/// Proves M-MRTR-46, M-R-14, M-R-15, M-CANC-03: the client cancels at every step, in both eras, and nothing
-/// is left on either side.
+/// Proves M-MRTR-46, M-R-14, M-R-15, M-CANC-03: the client cancels at every step, in both eras, and nothing is left
+/// on either side.
 #[test]
 fn a_call_is_cancelled_at_every_step_in_both_eras() {
     for (of_client, of_server, _) in mixes() {
@@ -173,7 +174,7 @@ fn a_call_is_cancelled_at_every_step_in_both_eras() {
             let mut world = World::new(client(of_client), server(of_server));
             let call = world.tool("everything");
             for step in 0..steps {
-                // The bytes go one way, then the other way, and nobody answers what is asked.
+                // The bytes move in alternating directions, and the input requests get no response.
                 if step % 2 == 0 {
                     world.pair.to_server(usize::MAX);
                 } else {

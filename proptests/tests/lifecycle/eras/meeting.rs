@@ -1,4 +1,4 @@
-//! How clients and servers of either era, and of both, come to terms.
+//! Negotiation between clients and servers of either era and of both.
 
 use mcp_sansio::event::{ConnectFailure, NegotiationBasis};
 use mcp_sansio::{
@@ -9,7 +9,7 @@ use mcp_sansio_proptests::Pair;
 
 use super::world::{BOTH, KINDS, LEGACY, MODERN, World, client, server};
 
-/// The revision that two sides come to, and how the client knows.
+/// Returns the negotiated revision, and the basis of the client's decision.
 fn expected(client: RevisionSet, server: RevisionSet) -> Result<(Revision, NegotiationBasis), i64> {
     const NO_SUCH_METHOD: NegotiationBasis =
         NegotiationBasis::ProbeRefused(ErrorCode::METHOD_NOT_FOUND);
@@ -57,13 +57,13 @@ fn every_mix_of_eras_meets_or_fails_cleanly() {
     }
 }
 
-/// Proves M-ERA-33, M-ERA-32: calls that were made before the connection have their outcome in every mix.
+/// Proves M-ERA-33, M-ERA-32: calls made before the connection get their outcome in every mix.
 #[test]
 fn calls_made_before_the_era_is_known_end_in_every_mix() {
     for of_client in KINDS {
         for of_server in KINDS {
             let mut world = World::new(client(of_client), server(of_server));
-            // Begin anew, with calls first.
+            // Begins again, with the calls first.
             world.pair = Pair::new(client(of_client), server(of_server));
             world.known = Default::default();
             let calls = [world.tool("plain"), world.tool("everything")];
@@ -81,7 +81,7 @@ fn calls_made_before_the_era_is_known_end_in_every_mix() {
     }
 }
 
-/// Proves M-ERA-21, M-ERA-22: what is known of a server is right or wrong, in every mix.
+/// Proves M-ERA-21, M-ERA-22: a known revision is right or wrong, in every mix.
 #[test]
 fn what_is_known_is_right_or_wrong_in_every_mix() {
     for known in [Revision::V2026_07_28, Revision::V2025_11_25] {
@@ -108,8 +108,8 @@ fn what_is_known_is_right_or_wrong_in_every_mix() {
     }
 }
 
-/// A call that goes out beside the probe, to a server that turns out to have sessions, is refused by it, and
-/// nothing else suffers.
+/// A call that is sent together with the probe, to a legacy server, is refused by the server, and affects nothing
+/// else.
 #[test]
 fn a_call_that_trusted_too_much_is_refused() {
     let mut config = client(BOTH);
@@ -126,7 +126,7 @@ fn a_call_that_trusted_too_much_is_refused() {
     assert!(matches!(&world.known.ended[0], (ended, Outcome::PeerError(_)) if *ended == trusting));
 }
 
-/// Proves M-ERA-21: a successor begins with what was found out, in every mix that meets.
+/// Proves M-ERA-21: a reconnecting client begins with the discovered revision, in every mix that can connect.
 #[test]
 fn a_successor_needs_not_find_out_again() {
     for of_server in KINDS {
@@ -148,7 +148,7 @@ fn a_successor_needs_not_find_out_again() {
     }
 }
 
-/// Every session revision of a server that knows no other. Proves M-DISC-07.
+/// Every legacy revision of a server that supports no other. Proves M-DISC-07.
 #[test]
 fn a_client_of_both_eras_meets_every_old_server() {
     for revision in Revision::LEGACY {

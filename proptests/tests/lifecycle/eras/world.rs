@@ -1,4 +1,4 @@
-//! A wire with an application at either end. Neither of the two knows of eras.
+//! A wire with an application at either end. Neither application depends on the era.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::{Pair, Seen, config, payload};
 
-/// What a side speaks.
+/// The revisions of a legacy side.
 pub(super) const LEGACY: RevisionSet = RevisionSet::LEGACY;
 pub(super) const MODERN: RevisionSet = RevisionSet::MODERN;
 pub(super) const BOTH: RevisionSet = RevisionSet::ALL;
@@ -34,35 +34,35 @@ pub(super) fn server(revisions: RevisionSet) -> ServerConfig {
     config
 }
 
-/// What the client's application has come to know.
+/// The observations of the client's application.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// What came of connecting, in order.
+    /// The results of connecting, in order.
     pub(super) connections: Vec<ClientEvent<'static>>,
     /// The outcomes of its calls.
     pub(super) ended: Vec<(CallId, Outcome<'static>)>,
-    /// The methods of what it was asked for.
+    /// The methods of the received requests.
     pub(super) asked: Vec<String>,
-    /// The methods of what it was told, also by subscriptions.
+    /// The methods of the received notifications, also of subscriptions.
     pub(super) told: Vec<String>,
-    /// Everything that should not be.
+    /// Unexpected events.
     pub(super) wrong: Vec<String>,
 }
 
-/// The wire, and the applications.
+/// The wire and the applications.
 pub(super) struct World {
     pub(super) pair: Pair,
     pub(super) known: Known,
-    /// Every message, the client's with `>` in front of it and the server's with `<`.
+    /// All messages, with `>` in front of the client's and `<` in front of the server's.
     pub(super) wire: Vec<String>,
-    /// How many bytes move at a time.
+    /// The number of bytes that move at a time.
     pub(super) chunk: usize,
-    /// What the client's application answers to an elicitation; nothing to refuse everything.
+    /// The client's response to an elicitation; `None` refuses every request.
     pub(super) form: Option<&'static str>,
 }
 
 impl World {
-    /// Both have tried to come to terms.
+    /// Connects both sides, successfully or not.
     pub(super) fn new(client: ClientConfig, server: ServerConfig) -> Self {
         Self::chunked(client, server, usize::MAX)
     }
@@ -88,13 +88,13 @@ impl World {
         self.call("tools/call", &format!(r#"{{"name":"{name}"}}"#), CallOptions::new())
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub(super) fn elapse(&mut self, milliseconds: u64) {
         self.pair.now = self.pair.now + Duration::from_millis(milliseconds);
         self.run();
     }
 
-    /// Lets both sides work until neither has anything to do.
+    /// Runs both sides until neither has work left.
     pub(super) fn run(&mut self) {
         loop {
             self.note('>');
@@ -126,7 +126,7 @@ impl World {
         }
     }
 
-    /// Notes what is about to go over the wire. In chunks the wire is not looked at.
+    /// Records the unsent messages, unless the wire is chunked.
     fn note(&mut self, direction: char) {
         let from = if direction == '>' { &self.pair.client_out } else { &self.pair.server_out };
         if self.chunk == usize::MAX {
@@ -135,7 +135,7 @@ impl World {
         }
     }
 
-    /// The application of the client.
+    /// Handles an event in the client's application.
     fn at_the_client(&mut self, event: ClientEvent<'static>) {
         match event {
             ClientEvent::Connected(_) | ClientEvent::ConnectFailed(_) => {
@@ -157,7 +157,7 @@ impl World {
         }
     }
 
-    /// What the user, the model and the disk say, however it is asked for.
+    /// Responds to a request for input, in either form.
     fn give(&mut self, request: &RequestFromServer<'_>) {
         self.known.asked.push(request.method.to_str().into_owned());
         let (client, out) = (&mut self.pair.client, &mut self.pair.client_out);
@@ -176,7 +176,7 @@ impl World {
         client.respond(request.id, &Raw::new(answer).unwrap(), out).unwrap();
     }
 
-    /// The application of the server.
+    /// Handles an event in the server's application.
     fn at_the_server(&mut self, event: ServerEvent<'static>) {
         match event {
             ServerEvent::Request(request) => self.serve(&request),
@@ -185,7 +185,7 @@ impl World {
             | ServerEvent::Subscribed(_)
             | ServerEvent::Cancelled(_)
             | ServerEvent::Closed { .. } => {}
-            // A server does not know how the other era opens, and says so.
+            // A server of one era reports the opening of the other one as a violation.
             ServerEvent::Violation(violation)
                 if violation.answered
                     && matches!(
@@ -196,7 +196,7 @@ impl World {
         }
     }
 
-    /// One handler for both eras.
+    /// Serves a request; the handler is the same for both eras.
     fn serve(&mut self, request: &Request<'_>) {
         let (server, out, now) = (&mut self.pair.server, &mut self.pair.server_out, self.pair.now);
         let tool = match &request.kind {
@@ -224,7 +224,7 @@ impl World {
         server.respond(request.id, &result, out).unwrap();
     }
 
-    /// The text of the outcome of a tool, of which there is one.
+    /// Returns the text of the only outcome.
     #[track_caller]
     pub(super) fn text(&self, call: CallId) -> String {
         let outcomes: Vec<_> =
@@ -234,7 +234,7 @@ impl World {
         result["content"][0]["text"].as_str().unwrap().to_owned()
     }
 
-    /// Nothing is left over, and nothing went wrong.
+    /// Expects that nothing is left and no unexpected event has occurred.
     #[track_caller]
     pub(super) fn is_clean(&self) {
         assert_eq!(self.known.wrong, [""; 0], "{:#?}", self.wire);
@@ -243,7 +243,7 @@ impl World {
     }
 }
 
-/// A form with a name to fill in.
+/// Returns a form with one field.
 fn form() -> ElicitParams<'static> {
     let schema: ObjectSchema<'static> = serde_json::from_str(
         r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#,
@@ -252,7 +252,7 @@ fn form() -> ElicitParams<'static> {
     ElicitParams::form("Who?", schema)
 }
 
-/// What a tool needs of the client before it can answer this.
+/// Returns the input that a tool requires before its result.
 fn needs(tool: &str, request: &Request<'_>) -> Option<InputRequired<'static>> {
     let round = request.state.as_ref().map_or(0, |state| state.to_str().len());
     match (tool, round) {
@@ -280,7 +280,7 @@ fn needs(tool: &str, request: &Request<'_>) -> Option<InputRequired<'static>> {
     }
 }
 
-/// What a client wants to be told.
+/// Returns the subscriptions of a client.
 pub(super) fn lists() -> SubscriptionFilter<'static> {
     SubscriptionFilter::new().with_tools().with_prompts().with_resources()
 }

@@ -1,4 +1,4 @@
-//! Requests that stand alone and a session, on one connection at the same time.
+//! Modern requests and a session, on one connection at the same time.
 
 use std::time::Duration;
 
@@ -19,8 +19,7 @@ fn changed(side: &mut ServerSide) -> Delivery {
     side.server.list_changed(ChangedList::Tools, &mut side.out).unwrap()
 }
 
-/// Proves M-ERA-01, M-ERA-02, M-ERA-10, M-ARCH-01: each request is answered by its own rules, in any
-/// order.
+/// Proves M-ERA-01, M-ERA-02, M-ERA-10, M-ARCH-01: each request is answered by the rules of its era, in any order.
 #[test]
 fn each_request_is_answered_by_its_own_rules() {
     for revision in Revision::LEGACY {
@@ -48,7 +47,7 @@ fn each_request_is_answered_by_its_own_rules() {
     }
 }
 
-/// Proves M-ERA-07: who has used one form can forget it once.
+/// Proves M-ERA-07: a request without a claim is refused, also after modern requests.
 #[test]
 fn a_request_that_says_nothing_is_refused_after_others_too() {
     let mut side = server();
@@ -59,8 +58,7 @@ fn a_request_that_says_nothing_is_refused_after_others_too() {
     refused(&mut side, &frame, ViolationKind::NoRequestMeta, &no_request_meta("1"));
 }
 
-/// Proves M-ERA-02, M-ERA-03, M-ERA-08: a session can be opened in the middle of anything, and harms
-/// nothing that is open.
+/// Proves M-ERA-02, M-ERA-03, M-ERA-08: a session can be opened at any time and does not affect open requests.
 #[test]
 fn a_session_can_be_opened_at_any_time() {
     let mut side = server();
@@ -75,7 +73,7 @@ fn a_session_can_be_opened_at_any_time() {
     side.respond(id, r#"{"tools":[]}"#);
     assert_eq!(side.sent(), [plain("1", r#""tools":[]"#)]);
     assert_eq!(side.server.revision(), Some(Revision::V2025_06_18));
-    // A request that stands alone does not open the session further.
+    // A modern request does not complete the handshake of the session.
     assert_eq!(side.server.phase(), Phase::Handshake);
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     assert_eq!(side.receive(initialized), Some(ServerEvent::Ready));
@@ -83,7 +81,7 @@ fn a_session_can_be_opened_at_any_time() {
     assert_eq!(side.sent(), [PLAIN_CHANGED.to_owned(), tagged("2", TOOLS_CHANGED, "")]);
 }
 
-/// Proves M-R-34: a session need not be complete to be served.
+/// Proves M-R-34: a session is served before it is complete.
 #[test]
 fn a_session_is_served_before_it_is_complete() {
     let mut side = server();
@@ -96,8 +94,8 @@ fn a_session_is_served_before_it_is_complete() {
     assert_eq!(side.sent(), [plain("2", r#""tools":[]"#)]);
 }
 
-/// Proves M-ERA-11, M-ARCH-07: a change is told to the session once, to each subscription once, and to
-/// nobody else.
+/// Proves M-ERA-11, M-ARCH-07: a change is notified to the session once, to each subscription once, and nowhere
+/// else.
 #[test]
 fn a_change_is_told_once_to_each() {
     let mut side = beside_session(LATEST);
@@ -109,7 +107,7 @@ fn a_change_is_told_once_to_each() {
     let told =
         [PLAIN_CHANGED.to_owned(), tagged("1", TOOLS_CHANGED, ""), tagged("2", TOOLS_CHANGED, "")];
     assert_eq!(side.sent(), told);
-    // Resources have to be subscribed to, in one way or the other.
+    // Updates of resources need a subscription of either era.
     let uri = r#""resourceSubscriptions":["x:y"]"#;
     subscribe(&mut side, "3", uri, uri);
     let update =
@@ -125,7 +123,7 @@ fn a_change_is_told_once_to_each() {
     assert_eq!(side.sent(), [plain.to_owned(), updated("3", "x:y")]);
 }
 
-/// Proves M-ERA-11: a client that has neither a session nor a subscription is told nothing.
+/// Proves M-ERA-11: a client with neither a session nor a subscription receives no notification.
 #[test]
 fn who_has_not_asked_is_told_nothing() {
     for mut side in [server(), without_sessions()] {
@@ -145,7 +143,7 @@ fn who_has_not_asked_is_told_nothing() {
     }
 }
 
-/// Proves M-ELIC-09: nothing is said of visits to URLs where there is no session.
+/// Proves M-ELIC-09: no completion of a visit is sent in the modern era.
 #[test]
 fn nothing_is_said_of_visits() {
     let mut side = without_sessions();
@@ -165,8 +163,8 @@ fn nothing_is_said_of_visits() {
     }
 }
 
-/// Proves M-ERA-38, M-RPC-08, M-RPC-09, M-R-38: one id is in flight once, in whichever era, and the second request
-/// of it harms nobody.
+/// Proves M-ERA-38, M-RPC-08, M-RPC-09, M-R-38: an id is in flight once, in either era, and a second request with
+/// the id does no harm.
 #[test]
 fn an_id_is_in_flight_once_in_both_eras() {
     let (by_itself, in_session) = (alone("1", "tools/list", ""), of_session("1", "tools/list", ""));
@@ -188,8 +186,8 @@ fn an_id_is_in_flight_once_in_both_eras() {
     }
 }
 
-/// Proves M-ARCH-09, M-ERA-37, M-META-19, M-CANC-05, M-CANC-20: a cancellation names a request, of whichever
-/// era, and needs to say nothing else.
+/// Proves M-ARCH-09, M-ERA-37, M-META-19, M-CANC-05, M-CANC-20: a cancellation names a request of either era and
+/// needs no other member.
 #[test]
 fn a_cancellation_finds_its_request_in_both_eras() {
     let mut side = beside_session(LATEST);
@@ -205,7 +203,7 @@ fn a_cancellation_finds_its_request_in_both_eras() {
     lives(&mut side);
 }
 
-/// Proves M-RPC-18, M-ERA-04: where a session has batches, what stands alone does so in none of them.
+/// Proves M-RPC-18, M-ERA-04: where a session has batches, they contain no modern request.
 #[test]
 fn a_batch_holds_nothing_that_stands_alone() {
     let mut side = beside_session(Revision::V2025_03_26);
@@ -251,7 +249,7 @@ fn notifications_belong_to_the_session() {
     assert_eq!([fresh.sent(), session.sent()], [[""; 0]; 2]);
 }
 
-/// Proves M-ERA-39, M-R-31, M-R-32: what is sent in one go is dealt with one by one.
+/// Proves M-ERA-39, M-R-31, M-R-32: messages that arrive in one piece are handled one by one, in order.
 #[test]
 fn what_comes_in_one_go_is_dealt_with_in_order() {
     let lines = [
@@ -292,7 +290,7 @@ fn what_comes_in_one_go_is_dealt_with_in_order() {
     }
 }
 
-/// Proves M-ERA-36: a server of sessions only does not know that there is anything else.
+/// Proves M-ERA-36: a legacy-only server ignores claims.
 #[test]
 fn a_server_of_sessions_takes_no_claim() {
     let mut side = ServerSide::ready_with(config::server(), LATEST);
@@ -303,7 +301,7 @@ fn a_server_of_sessions_takes_no_claim() {
     assert_eq!(side.sent(), [plain("1", r#""tools":[]"#)]);
 }
 
-/// Proves M-ARCH-04: everything of this revision is there without sessions.
+/// Proves M-ARCH-04: everything of this revision works without sessions.
 #[test]
 fn nothing_needs_a_session() {
     let both = server_with(|config| config.revisions = RevisionSet::ALL);
@@ -330,8 +328,8 @@ fn nothing_needs_a_session() {
     assert_eq!(both, one);
 }
 
-/// Proves M-STDIO-07, M-R-37, M-R-40: at the end of the input both eras may still be answered, and then it
-/// is over.
+/// Proves M-STDIO-07, M-R-37, M-R-40: at the end of the input requests of both eras may still be answered, then the
+/// connection closes.
 #[test]
 fn the_end_of_the_input_is_the_same_for_both() {
     let mut side = beside_session(LATEST);

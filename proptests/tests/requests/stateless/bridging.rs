@@ -1,4 +1,5 @@
-//! The same need for input in a session: the machine asks, gathers and hands the request out again.
+//! Required input in a session: the machine sends the requests, collects the answers and hands the request out
+//! again.
 
 use std::time::Duration;
 
@@ -23,12 +24,12 @@ fn call(side: &mut ServerSide) -> Request<'static> {
     request(side, &of_session("1", "tools/call", r#""name":"t","arguments":{"a":1}"#))
 }
 
-/// A request of the server, with these params.
+/// A request of the server with these params.
 fn asks(id: u32, method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"{params}}}"#)
 }
 
-/// What is asked for, as a session has it; the ids of its requests count from this one.
+/// The `roots/list` request of a session with this id.
 fn roots(id: u32) -> String {
     asks(id, "roots/list", "")
 }
@@ -42,7 +43,7 @@ fn resumed(event: Option<ServerEvent<'static>>) -> Request<'static> {
     }
 }
 
-/// What nobody has decoded is asked for as it stands, in both eras: a gateway hands it on.
+/// An input request that the application has not decoded is sent unchanged in both eras, as a gateway needs it.
 #[test]
 fn what_is_not_decoded_is_asked_for_as_it_stands() {
     const FORM: &str = r#""params":{"message":"who?","requestedSchema":{"type":"object","properties":{},"x":1.0},"y":[1e2]}"#;
@@ -81,8 +82,8 @@ fn what_is_not_decoded_is_asked_for_as_it_stands() {
     }
 }
 
-/// Proves M-MRTR-41, M-ARCH-06: everything is asked for at once, and when all of it is there the same
-/// request comes again, with what has come and with its state.
+/// Proves M-MRTR-41, M-ARCH-06: all inputs are requested at once. After the last answer the same request is handed
+/// out again, with the answers and its state.
 #[test]
 fn a_session_is_asked_and_the_request_comes_again() {
     let mut side = beside_session(LATEST);
@@ -119,7 +120,7 @@ fn a_session_is_asked_and_the_request_comes_again() {
     assert_eq!(side.server.poll_timeout(), None);
 }
 
-/// One handler for both eras: it asks for a name and for the roots, one after the other.
+/// A handler for both eras: it requires a name, then the roots.
 fn handle(side: &mut ServerSide, request: &Request<'_>) {
     let state = request.state.as_ref().map(|state| state.to_str().into_owned());
     match (state.as_deref(), request.input("who"), request.input("where")) {
@@ -142,7 +143,7 @@ fn handle(side: &mut ServerSide, request: &Request<'_>) {
 const WHO: &str = r#"{"action":"accept","content":{}}"#;
 const WHERE: &str = r#"{"roots":[]}"#;
 
-/// Proves M-MRTR-41, M-ARCH-06, M-MRTR-27: the same handler, in both eras, in several rounds.
+/// Proves M-MRTR-41, M-ARCH-06, M-MRTR-27: the same handler in both eras, in several rounds.
 #[test]
 fn one_handler_serves_both_eras() {
     let mut side = beside_session(LATEST);
@@ -178,7 +179,7 @@ fn one_handler_serves_both_eras() {
     }
 }
 
-/// Proves M-MRTR-41: a state alone brings the request back at once.
+/// Proves M-MRTR-41: with a state only, the request is handed out again at once.
 #[test]
 fn a_state_alone_brings_the_request_back() {
     let mut side = beside_session(LATEST);
@@ -195,7 +196,7 @@ fn a_state_alone_brings_the_request_back() {
     assert_eq!(side.sent(), [plain("1", r#""content":[]"#)]);
 }
 
-/// Proves M-MRTR-41, M-SECL-01: the rounds of a session have an end.
+/// Proves M-MRTR-41, M-SECL-01: the number of rounds in a session is limited.
 #[test]
 fn the_rounds_have_an_end() {
     let mut config = config::server_of_both_eras();
@@ -214,7 +215,7 @@ fn the_rounds_have_an_end() {
     assert_eq!(side.sent(), [plain("1", r#""content":[]"#)]);
 }
 
-/// Proves M-MRTR-41, M-SECL-01: all of it is asked for, or nothing.
+/// Proves M-MRTR-41, M-SECL-01: all inputs are requested, or none.
 #[test]
 fn all_of_it_is_asked_for_or_nothing() {
     let mut config = config::server_of_both_eras();
@@ -229,10 +230,10 @@ fn all_of_it_is_asked_for_or_nothing() {
     assert_eq!(side.sent().len(), 2);
 }
 
-/// A client that answers a request of the server with an error.
+/// The client answers a request of the server with an error.
 const NO: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"User rejected"}}"#;
 
-/// Proves M-MRTR-41: if something is not to be had the request fails, and the application is told.
+/// Proves M-MRTR-41: if an input is not given, the request fails and the application is notified.
 #[test]
 fn what_is_not_to_be_had_fails_the_request() {
     let error = error("1", -32603, "the client did not give what was needed for this");
@@ -263,7 +264,7 @@ fn what_is_not_to_be_had_fails_the_request() {
     }
 }
 
-/// Proves M-R-36, M-MRTR-41: nobody waits for ever, and what comes too late changes nothing.
+/// Proves M-R-36, M-MRTR-41: the wait is limited, and a late answer has no effect.
 #[test]
 fn an_answer_that_does_not_come_in_time_fails_the_request() {
     let mut side = beside_session(LATEST);
@@ -287,7 +288,7 @@ fn an_answer_that_does_not_come_in_time_fails_the_request() {
     lives(&mut side);
 }
 
-/// Proves M-R-35, M-CANC-05: who cancels the request is not asked any longer.
+/// Proves M-R-35, M-CANC-05: a cancelled request requires no more input.
 #[test]
 fn a_cancelled_request_asks_no_longer() {
     let mut side = beside_session(LATEST);
@@ -299,7 +300,7 @@ fn a_cancelled_request_asks_no_longer() {
     assert!(matches!(event, Some(ServerEvent::Cancelled(_))), "{event:?}");
     let told = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     assert_eq!(side.sent(), [told]);
-    // What has not left is taken back.
+    // A request that has not left is withdrawn.
     let request = call(&mut side);
     assert_eq!(require(&mut side, &request, &need), Ok(()));
     assert!(side.receive(&cancel("1")).is_some());
@@ -307,7 +308,7 @@ fn a_cancelled_request_asks_no_longer() {
     assert_eq!(side.server.counts().outbound, 0);
 }
 
-/// Proves M-R-35: the end of the connection ends what waits.
+/// Proves M-R-35: the end of the connection ends the waiting request.
 #[test]
 fn the_end_of_the_connection_ends_what_waits() {
     for cause in [Cause::EndOfInput, Cause::ReadFailed] {
@@ -327,7 +328,7 @@ fn the_end_of_the_connection_ends_what_waits() {
     }
 }
 
-/// A session with a client that declares this.
+/// A session with a client that declares these capabilities.
 fn session_of(revision: Revision, capabilities: &str) -> ServerSide {
     let mut side = server();
     let frame = initialize("0", revision.name());
@@ -339,8 +340,8 @@ fn session_of(revision: Revision, capabilities: &str) -> ServerSide {
     side
 }
 
-/// Proves M-MRTR-42, M-AMB-39: a client is not asked for what it has not declared, and is not told so by a
-/// code that it does not know.
+/// Proves M-MRTR-42, M-AMB-39: a client is not asked for undeclared input, and the error has no code that its
+/// revision lacks.
 #[test]
 fn a_session_is_not_asked_for_what_it_has_not_declared() {
     for revision in Revision::LEGACY {
@@ -367,8 +368,8 @@ fn a_session_is_not_asked_for_what_it_has_not_declared() {
     }
 }
 
-/// Proves M-MRTR-43, M-ELIC-04: a visit to a URL has an id where there has to be one, and cannot be asked
-/// for where there are none.
+/// Proves M-MRTR-43, M-ELIC-04: a visit to a URL has an id in 2025-11-25 and cannot be requested in earlier
+/// revisions.
 #[test]
 fn a_visit_has_an_id_where_it_has_to() {
     let mut side = beside_session(LATEST);
@@ -404,7 +405,7 @@ fn a_visit_has_an_id_where_it_has_to() {
     }
 }
 
-/// Proves M-ELIC-12: forms come with 2025-06-18; before, nobody can be asked.
+/// Proves M-ELIC-12: forms exist since 2025-06-18; earlier revisions cannot elicit.
 #[test]
 fn forms_are_asked_where_there_are_forms() {
     for revision in Revision::LEGACY {
@@ -417,7 +418,7 @@ fn forms_are_asked_where_there_are_forms() {
     }
 }
 
-/// Proves M-ERA-10, M-MRTR-36: what a session brings by the names of the other era is not looked at.
+/// Proves M-ERA-10, M-MRTR-36: the members of the modern era are ignored in a session.
 #[test]
 fn a_session_brings_nothing_by_the_names_of_the_other_era() {
     let mut side = beside_session(LATEST);
@@ -431,7 +432,7 @@ fn a_session_brings_nothing_by_the_names_of_the_other_era() {
     assert_eq!(again.state.as_ref().unwrap().to_str(), "own");
 }
 
-/// Proves M-SAMP-08, M-MRTR-41: several blocks of content are asked for where there can be several.
+/// Proves M-SAMP-08, M-MRTR-41: several content blocks are sent in the revisions that permit them.
 #[test]
 fn several_blocks_are_asked_for_where_there_can_be_several() {
     let text = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}],"maxTokens":5}"#;
@@ -450,7 +451,7 @@ fn several_blocks_are_asked_for_where_there_can_be_several() {
     assert!(side.sent()[0].contains(text));
 }
 
-/// Proves M-ELIC-07: what a user has filled in is compared with the form.
+/// Proves M-ELIC-07: the content of a form is compared with the form.
 #[test]
 fn a_form_that_is_filled_in_wrongly_does_not_count() {
     let schema = r#"{"message":"m","requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}"#;
@@ -476,7 +477,7 @@ fn a_form_that_is_filled_in_wrongly_does_not_count() {
     }
 }
 
-/// Proves M-R-39: an answer that is there when the time is up counts.
+/// Proves M-R-39: an answer that is fed at the deadline counts.
 #[test]
 fn an_answer_at_the_last_moment_counts() {
     let mut side = beside_session(LATEST);

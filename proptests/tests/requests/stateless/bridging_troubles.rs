@@ -1,4 +1,4 @@
-//! Needs for input in a session for which there is no room, or no time any more.
+//! Required input in a session without room or time.
 
 use mcp_sansio::error::NotAllowed;
 use mcp_sansio::event::CancelCause;
@@ -8,11 +8,11 @@ use mcp_sansio_proptests::{ServerSide, config};
 
 use crate::stateless::kit::*;
 
-/// The client does not say where its roots are.
+/// The client refuses to list its roots.
 const NO: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#;
 const NOT_GIVEN: &str = "the client did not give what was needed for this";
 
-/// A session with a client that can be asked for its roots, and an outbox of 4,000 bytes.
+/// A session with a client that supports roots, and an outbox of 4,000 bytes.
 fn narrow_session(revision: Revision) -> ServerSide {
     let mut config = config::server();
     config.connection.limits.outbox_bytes = 4_000;
@@ -23,7 +23,7 @@ fn call(id: &str) -> String {
     of_session(id, "tools/call", r#""name":"t""#)
 }
 
-/// A result that leaves no room for the one that tells of a failure.
+/// A result that leaves no room for the error of the failed request.
 fn long_result() -> String {
     format!(r#""content":[{{"type":"text","text":"{}"}}]"#, "x".repeat(3_850))
 }
@@ -36,7 +36,7 @@ fn fails_for_want_of_input(side: &mut ServerSide, request: &Request<'_>) {
     assert_eq!(late, Err(RespondError::Answered));
 }
 
-/// Proves M-MRTR-41: the request is answered though the client does not read.
+/// Proves M-MRTR-41: the failed request is answered although the client does not read.
 #[test]
 fn a_failure_for_want_of_input_is_told_though_there_is_no_room_for_answers() {
     let mut side = narrow_session(Revision::V2025_11_25);
@@ -51,7 +51,7 @@ fn a_failure_for_want_of_input_is_told_though_there_is_no_room_for_answers() {
     lives(&mut side);
 }
 
-/// Proves L-BATCH-07: nor does one that fails hold back the answers of a batch.
+/// Proves L-BATCH-07: a failed request does not hold back the responses of a batch either.
 #[test]
 fn the_answers_of_a_batch_go_out_though_one_fails_for_want_of_input() {
     let mut side = narrow_session(Revision::V2025_03_26);
@@ -71,13 +71,13 @@ fn the_answers_of_a_batch_go_out_though_one_fails_for_want_of_input() {
     fails_for_want_of_input(&mut side, waiting);
     let answers = [plain("2", &long_result()), error("1", -32603, NOT_GIVEN)];
     assert_eq!(side.sent(), [format!("[{}]", answers.join(","))]);
-    // Their ids are free again.
+    // The ids of the batch are free again.
     let again = request(&mut side, &call("2"));
     side.respond(again.id, r#"{"content":[]}"#);
     assert_eq!(side.sent(), [plain("2", r#""content":[]"#)]);
 }
 
-/// The request is still open when nobody can be asked any more, and can be answered.
+/// While the connection closes, no input can be required. The request stays open and can be answered.
 #[test]
 fn nothing_can_be_asked_while_the_connection_closes() {
     let mut side = narrow_session(Revision::V2025_11_25);
@@ -91,7 +91,7 @@ fn nothing_can_be_asked_while_the_connection_closes() {
     assert_eq!(side.sent(), [plain("1", r#""content":[]"#)]);
 }
 
-/// Proves M-MRTR-41 for answers that are none: the user is not asked again, and the application hears of it once.
+/// Proves M-MRTR-41 for invalid answers: the user is not asked again, and the application is notified once.
 #[test]
 fn an_answer_that_does_not_fit_fails_the_request() {
     let needs = [

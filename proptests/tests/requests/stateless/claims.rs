@@ -1,4 +1,4 @@
-//! Which rules a message is under: the decision table of servers of both eras, row by row.
+//! The rules that apply to a message: the decision table of servers of both eras, row by row.
 
 use mcp_sansio::config::RepliesWithoutId;
 use mcp_sansio::error::ViolationKind;
@@ -7,18 +7,18 @@ use mcp_sansio_proptests::{ServerSide, config};
 
 use crate::stateless::kit::*;
 
-/// What a message meets.
+/// The state of the server when a message arrives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum World {
-    /// Both eras, and nothing has been said.
+    /// Both eras, no message so far.
     Fresh,
     /// Both eras, and a session of 2025-11-25.
     Session,
-    /// No sessions at all.
+    /// Modern era only.
     OnlyAlone,
-    /// Nothing but sessions, and there is none.
+    /// Legacy era only, without a session.
     OnlySessions,
-    /// Nothing but sessions, and there is one.
+    /// Legacy era only, with a session.
     OnlySession,
 }
 
@@ -43,7 +43,7 @@ impl World {
         }
     }
 
-    /// A good request in it reaches the application.
+    /// Asserts that a valid request reaches the application.
     #[track_caller]
     fn lives(self, side: &mut ServerSide) {
         let frame = match self {
@@ -56,26 +56,26 @@ impl World {
     }
 }
 
-/// What comes of a message.
+/// The effect of a message.
 #[derive(Clone, Debug, PartialEq)]
 enum Fate {
-    /// The application gets it, as a request that stands alone.
+    /// The application receives a modern request.
     Alone,
-    /// The application gets it, as a request of the session.
+    /// The application receives a request of the session.
     InSession,
     /// A session is opened.
     Opened,
-    /// The machine answers it by itself, and tells nobody.
+    /// The machine answers by itself, without an event.
     Answered(String),
-    /// It is refused, and the client is told.
+    /// The message is refused, and the client gets an error.
     Refused(ViolationKind, String),
-    /// It is refused, and the client is not told.
+    /// The message is refused without a reply.
     Ignored(ViolationKind),
-    /// The application gets it, as a notification.
+    /// The application receives a notification.
     Notified,
-    /// It answers nothing.
+    /// The response matches no request.
     UnmatchedResponse,
-    /// Nothing.
+    /// No effect.
     Nothing,
 }
 
@@ -154,16 +154,16 @@ fn no_batch(id: &str) -> Fate {
 
 const V: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// What `initialize` has to have, and a member of `_meta`.
+/// An `initialize` request with a member in `_meta`.
 fn initialize_with(meta: &str) -> String {
     let members = r#""protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}"#;
     with_meta("1", "initialize", meta, members)
 }
 
-/// A row of the table: what comes, and what comes of it in each world.
+/// A row of the table: its name, the message, and the effect in each world.
 type Row = (&'static str, String, [Fate; 5]);
 
-/// Rows 1 to 3 and 16: requests that say something of themselves.
+/// Rows 1 to 3 and 16: requests with a claim.
 fn claiming() -> Vec<Row> {
     let only_version = format!(r#""{V}":"2026-07-28""#);
     let not_text = format!(r#""{V}":7,"io.modelcontextprotocol/clientCapabilities":{{}}"#);
@@ -224,7 +224,7 @@ fn opening() -> Vec<Row> {
     rows
 }
 
-/// Rows 7 to 9: requests that say nothing of themselves.
+/// Rows 7 to 9: requests without a claim.
 fn silent() -> Vec<Row> {
     let pong = || Fate::Answered(plain("1", ""));
     vec![
@@ -262,13 +262,13 @@ fn silent() -> Vec<Row> {
     ]
 }
 
-/// Rows 10 to 15: everything that is no request.
+/// Rows 10 to 15: all messages that are no requests.
 fn others() -> Vec<Row> {
     let unexpected = || Fate::Ignored(ViolationKind::UnexpectedNotification);
     let note = |method: &str| format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#);
     let batch = format!("[{}]", alone("1", "tools/list", ""));
     let text = r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"the line is not JSON"}}"#;
-    // A session of the latest revision has a place for what has no id, and so has no session.
+    // A session of the latest revision permits an error without an id, and so does a server without a session.
     let unparsable = || Fate::Refused(ViolationKind::NotJson, text.into());
     let told = |fresh: Fate| [fresh.clone(), Fate::Notified, fresh.clone(), fresh, Fate::Notified];
     vec![
@@ -290,9 +290,9 @@ fn others() -> Vec<Row> {
     ]
 }
 
-/// Proves M-ARCH-03, M-ERA-02, M-ERA-03, M-ERA-04, M-ERA-05, M-ERA-06, M-ERA-30, M-ERA-35, M-ERA-36,
-/// M-DISC-09, M-DISC-10, M-DISC-11, M-DISC-18, M-DISC-21, M-RPC-17, M-RPC-18, M-AMB-05, M-AMB-06, M-AMB-42, M-AMB-48, M-AMB-51: every row of the decision
-/// table, in every world.
+/// Proves M-ARCH-03, M-ERA-02, M-ERA-03, M-ERA-04, M-ERA-05, M-ERA-06, M-ERA-30, M-ERA-35, M-ERA-36, M-DISC-09,
+/// M-DISC-10, M-DISC-11, M-DISC-18, M-DISC-21, M-RPC-17, M-RPC-18, M-AMB-05, M-AMB-06, M-AMB-42, M-AMB-48,
+/// M-AMB-51: every row of the decision table, in every world.
 #[test]
 fn every_message_is_under_the_rules_that_it_names() {
     let rows = [claiming(), opening(), silent(), others()].concat();
@@ -306,7 +306,7 @@ fn every_message_is_under_the_rules_that_it_names() {
     }
 }
 
-/// Proves M-DISC-09: what a request asks for is not looked at while its version is not known.
+/// Proves M-DISC-09: the method of a request is not looked at while its version is unknown.
 #[test]
 fn an_unknown_version_comes_before_everything_that_is_asked() {
     let mut side = server();
@@ -318,14 +318,14 @@ fn an_unknown_version_comes_before_everything_that_is_asked() {
     }
 }
 
-/// Proves M-ERR-19: of several things that are wrong with a request, the client is told the first.
+/// Proves M-ERR-19: of several faults in a request, the first one is reported.
 #[test]
 fn what_is_wrong_is_told_in_order() {
     const VALID: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
     let no_capabilities = format!(r#""{V}":"x""#);
     let version = "Unsupported protocol version";
     let mut side = server_with(|config| config.capabilities.prompts = None);
-    // Each line is wrong in everything that the lines below it are wrong in, and in one thing more.
+    // Each line has all faults of the lines below it, and one more.
     let ladder = [
         (
             r#"{"jsonrpc":"1.0","id":1,"method":"prompts/get","params":{"_meta":"\x"}}"#.to_owned(),
@@ -356,7 +356,7 @@ fn what_is_wrong_is_told_in_order() {
     }
 }
 
-/// Proves M-ERR-13, M-ERR-14, M-RPC-24: what has to be there and is not, or is something else.
+/// Proves M-ERR-13, M-ERR-14, M-RPC-24: required members that are missing or have a wrong type.
 #[test]
 fn a_request_has_to_say_what_it_is() {
     let own = |meta: &str| with_meta("1", "tools/list", meta, "");

@@ -1,4 +1,4 @@
-//! What a request says of itself, and that it says so for nobody else.
+//! The context of a request, which counts for that request only.
 
 use mcp_sansio::capability::{Capability, CapabilitySet};
 use mcp_sansio::error::{InvalidMetaKey, ViolationKind};
@@ -12,7 +12,7 @@ use crate::stateless::kit::*;
 
 const KEY: &str = "io.modelcontextprotocol/";
 
-/// A server with an extension.
+/// A server with these extensions.
 fn extended(names: &[&'static str]) -> ServerSide {
     server_with(|config| {
         let extensions = names.iter().map(|name| ((*name).into(), Raw::new("{}").unwrap()));
@@ -24,8 +24,8 @@ fn extended(names: &[&'static str]) -> ServerSide {
     })
 }
 
-/// Proves M-META-07, M-META-08, M-META-13, M-ARCH-02: everything that a request says of itself is its
-/// own, and what the library does not know is there as it came.
+/// Proves M-META-07, M-META-08, M-META-13, M-ARCH-02: the context of a request is its own, and unknown members
+/// arrive unchanged.
 #[test]
 fn a_request_brings_its_own_context() {
     let mut side = server();
@@ -33,7 +33,7 @@ fn a_request_brings_its_own_context() {
         r#""progressToken":"p","{KEY}logLevel":"error","{KEY}clientInfo":{{"name":"c","version":"2"}},"{KEY}unknown":{{}},"com.example/x":[1, 2],"traceparent":"00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01","tracestate":"a=b","baggage":"k=v""#
     );
     let more = format!(r#"{more},"io.modelcontextprotocol/related-task":{{"taskId":"t"}}"#);
-    // A member of that name is nobody's identity.
+    // A param with that name is no identity.
     let members = r#""name":"t","clientInfo":{"name":"other","version":"1"}"#;
     let frame = with_more("1", "tools/call", &more, members);
     let received = Received::from(side.now).principal(Principal::new(7));
@@ -52,7 +52,7 @@ fn a_request_brings_its_own_context() {
     let able = other.context.capabilities;
     assert!(able.contains(Capability::SamplingTools) && able.contains(Capability::ElicitationUrl));
     assert!(!other.context.wants_progress && other.context.log_level.is_none());
-    // It stays what it was.
+    // The context does not change.
     assert_eq!(side.server.context(one.id), Some(context));
     assert_eq!(side.server.context(other.id), Some(other.context));
     assert_eq!(one.client_info(), Some(Implementation::new("c", "2")));
@@ -69,7 +69,7 @@ fn a_request_brings_its_own_context() {
     assert_eq!((text("tracestate"), text("baggage")), (r#""a=b""#.into(), r#""k=v""#.into()));
 }
 
-/// In a session the request that has opened it says so, and no other one.
+/// In a session only the client information of `initialize` counts, not that of later requests.
 #[test]
 fn a_request_of_a_session_does_not_say_who_asks() {
     let mut side = beside_session(Revision::V2025_11_25);
@@ -79,7 +79,7 @@ fn a_request_of_a_session_does_not_say_who_asks() {
     assert_eq!(request.client_info(), None);
 }
 
-/// Proves M-META-04, M-META-05, M-META-09: a request is served whatever else stands in its `_meta`.
+/// Proves M-META-04, M-META-05, M-META-09: a request is served with any other content of its `_meta`.
 #[test]
 fn what_need_not_be_there_can_be_anything() {
     let mut side = server();
@@ -100,14 +100,14 @@ fn what_need_not_be_there_can_be_anything() {
     }
 }
 
-/// Proves M-META-15: who a client says it is changes nothing.
+/// Proves M-META-15: the client information has no influence.
 #[test]
 fn a_client_may_be_anybody() {
     let mut anonymous = server();
     let mut known = server();
     for (method, params, result) in METHODS {
         let info = format!(r#""{KEY}clientInfo":{{"name":"root","version":"9"}}"#);
-        // As long, because how long a request is counts.
+        // The name has the same length, because the length of a request counts.
         let other = info.replace(KEY, &"x".repeat(KEY.len()));
         let bare = anonymous.request(&with_more("1", method, &other, params));
         let named = known.request(&with_more("1", method, &info, params));
@@ -118,7 +118,7 @@ fn a_client_may_be_anybody() {
     }
 }
 
-/// Proves M-META-10: what a key of `_meta` looks like.
+/// Proves M-META-10: the grammar of `_meta` keys.
 #[test]
 fn keys_have_a_grammar() {
     for key in ["a/x", "com.ex-1/y.z", "x", "com.example/", "a.b.c/d", "A9/z_z"] {
@@ -132,7 +132,7 @@ fn keys_have_a_grammar() {
     }
 }
 
-/// Proves M-META-11: which prefixes are not for applications.
+/// Proves M-META-11: the prefixes that are reserved.
 #[test]
 fn the_second_label_says_whose_a_key_is() {
     let reserved = |key| MetaKey::parse(key).unwrap().is_reserved(Revision::V2026_07_28);
@@ -144,7 +144,7 @@ fn the_second_label_says_whose_a_key_is() {
     }
 }
 
-/// Proves M-STATE-01, M-CAP-03: what one request declares counts for no other.
+/// Proves M-STATE-01, M-CAP-03: a declaration of a request counts for no other request.
 #[test]
 fn what_one_request_declares_counts_for_no_other() {
     let mut side = server();
@@ -157,7 +157,7 @@ fn what_one_request_declares_counts_for_no_other() {
     assert_eq!(side.sent(), [missing("2", r#"{"sampling":{}}"#)]);
 }
 
-/// Proves M-STATE-01: a session declares nothing for a request that stands alone, nor the other way.
+/// Proves M-STATE-01: a session declares nothing for a modern request, nor the reverse.
 #[test]
 fn a_session_declares_nothing_for_others() {
     let mut side = beside_session(Revision::V2025_11_25);
@@ -189,7 +189,8 @@ fn requests_are_answered_in_any_order() {
     }
 }
 
-/// Proves M-CAP-04, M-CAP-05, M-ERR-11, M-ERR-12: who lacks a capability is told which, and only that.
+/// Proves M-CAP-04, M-CAP-05, M-ERR-11, M-ERR-12: the error for a missing capability names the missing capabilities
+/// only.
 #[test]
 fn who_lacks_a_capability_is_told_which() {
     use Capability::*;
@@ -214,7 +215,7 @@ fn who_lacks_a_capability_is_told_which() {
     }
 }
 
-/// Proves M-CAP-06: which modes of elicitation a client has.
+/// Proves M-CAP-06: the elicitation modes of a client.
 #[test]
 fn a_client_that_names_no_mode_has_forms() {
     let mut side = server();
@@ -233,7 +234,7 @@ fn a_client_that_names_no_mode_has_forms() {
     }
 }
 
-/// Proves M-CAP-02: roots of this revision do not tell of changes, whatever a client declares.
+/// Proves M-CAP-02: `roots.listChanged` is ignored in this revision, even if a client declares it.
 #[test]
 fn roots_do_not_tell_of_changes() {
     let mut side = server();
@@ -242,8 +243,8 @@ fn roots_do_not_tell_of_changes() {
     assert_eq!(request.context.capabilities, CapabilitySet::NONE.with(Capability::Roots));
 }
 
-/// Proves M-CAP-08, M-CAP-09, M-CAP-12: an extension is there if both sides have it by a proper name, the
-/// client with an object, and by this request.
+/// Proves M-CAP-08, M-CAP-09, M-CAP-12: an extension is active if both sides declare it under a valid name, the
+/// client with an object and in this request.
 #[test]
 fn an_extension_is_there_if_both_sides_have_it() {
     let mut side = extended(&["com.example/x", "tasks", "io.example/y"]);
@@ -286,21 +287,21 @@ fn is_asked_for_with_its_extension(method: &str) {
     side.request(&of_client("1", method, declared, params));
 }
 
-/// Proves M-CAP-10, M-CAP-11: a method of an extension is there if the server has it, and then only for
+/// Proves M-CAP-10, M-CAP-11: a method of an extension exists if the server has the extension, and only for
 /// requests that declare it.
 #[test]
 fn a_method_of_an_extension_is_asked_for_with_it() {
     is_asked_for_with_its_extension("tasks/update");
 }
 
-/// Proves M-CAP-11: the same if there was a method of that name in sessions, which was another one.
+/// Proves M-CAP-11: the same for a method whose name has another meaning in the legacy era.
 #[test]
 fn a_method_of_an_extension_is_not_the_one_of_sessions() {
     is_asked_for_with_its_extension("tasks/get");
     is_asked_for_with_its_extension("tasks/cancel");
 }
 
-/// Proves M-CAP-13, M-DISC-05, M-RSRC-03: what a server says it has is what it has.
+/// Proves M-CAP-13, M-DISC-05, M-RSRC-03: a server serves exactly the capabilities that it declares.
 #[test]
 fn what_is_declared_is_what_is_there() {
     for declared in 0..16_u32 {

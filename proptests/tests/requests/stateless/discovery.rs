@@ -1,4 +1,4 @@
-//! `server/discover`: what a server says of itself.
+//! `server/discover`: the self-description of a server.
 
 use mcp_sansio::Revision;
 use mcp_sansio::error::ViolationKind;
@@ -12,7 +12,7 @@ use crate::stateless::kit::*;
 
 const DISCOVER: &str = "server/discover";
 
-/// What the server says of itself to a client that can do nothing.
+/// The discovery result for a client without capabilities.
 #[track_caller]
 fn discovery(side: &mut ServerSide) -> String {
     assert_eq!(side.receive(&alone("1", DISCOVER, "")), None);
@@ -29,7 +29,7 @@ fn says(capabilities: &str, more: &str) -> String {
     cacheable("1", &members)
 }
 
-/// Proves M-DISC-01, M-DISC-02, M-DISC-03, M-DISC-07, M-AMB-08: the answer, to the letter.
+/// Proves M-DISC-01, M-DISC-02, M-DISC-03, M-DISC-07, M-AMB-08: the response, byte for byte.
 #[test]
 fn a_server_says_what_it_is() {
     for mut side in [server(), without_sessions(), beside_session(Revision::V2024_11_05)] {
@@ -46,10 +46,10 @@ fn a_server_says_what_it_is() {
     }
 }
 
-/// Declares something.
+/// Declares a capability.
 type Declare = fn(&mut ServerCapabilities<'static>);
 
-/// Proves M-CAP-01: every capability of a server is said as it is declared.
+/// Proves M-CAP-01: every capability of a server is sent as declared.
 #[test]
 fn a_server_says_what_it_has() {
     let object = |text: &'static str| Some(Map::from([("a.b/c".into(), Raw::new(text).unwrap())]));
@@ -83,8 +83,8 @@ fn a_server_says_what_it_has() {
     assert_eq!(discovery(&mut side), says(told, ""));
 }
 
-/// Proves M-DISC-06, M-STATE-02, M-ERA-08: what has happened on the connection, and what the client can
-/// do, changes nothing of it.
+/// Proves M-DISC-06, M-STATE-02, M-ERA-08: the result depends neither on earlier messages of the connection nor on
+/// the client's capabilities.
 #[test]
 fn discovery_is_always_the_same() {
     let mut side = server();
@@ -95,13 +95,13 @@ fn discovery_is_always_the_same() {
     assert_eq!(discovery(&mut side), first);
     side.respond(id, r#"{"tools":[]}"#);
     assert_eq!(side.sent().len(), 1);
-    // It opens nothing and closes nothing.
+    // Discovery neither opens nor closes a session.
     assert!(side.receive(&initialize("3", "2025-11-25")).is_some());
     assert!(side.sent()[0].contains(r#""protocolVersion":"2025-11-25""#));
     assert_eq!(discovery(&mut side), first);
 }
 
-/// Proves M-DISC-04: it is a request like any other.
+/// Proves M-DISC-04: discovery is validated like any request.
 #[test]
 fn discovery_has_to_say_what_it_is_too() {
     let mut side = server();
@@ -116,7 +116,7 @@ fn discovery_has_to_say_what_it_is_too() {
     refused(&mut side, &frame, ViolationKind::UnsupportedRevision, &sent);
 }
 
-/// Proves M-ERA-08, M-ERA-09, M-R-30: whatever becomes of a probe, a session can be opened after it.
+/// Proves M-ERA-08, M-ERA-09, M-R-30: after any outcome of a probe a session can be opened.
 #[test]
 fn a_probe_leaves_the_connection_as_it_was() {
     for probe in [

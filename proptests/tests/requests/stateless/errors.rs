@@ -1,4 +1,4 @@
-//! JSON-RPC beneath requests that stand alone, and the codes of errors.
+//! JSON-RPC rules of modern requests, and error codes.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use mcp_sansio_proptests::ServerSide;
 
 use crate::stateless::kit::*;
 
-/// A server that answers also what has no id that could be read.
+/// A server that also answers messages without a readable id.
 fn talkative() -> ServerSide {
     server_with(|config| {
         let policy = RepliesWithoutId::at_most(99, Duration::from_secs(1));
@@ -18,12 +18,12 @@ fn talkative() -> ServerSide {
     })
 }
 
-/// An error that names no request.
+/// An error without an id.
 fn nameless(code: i64, message: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","error":{{"code":{code},"message":"{message}"}}}}"#)
 }
 
-/// Proves M-RPC-02: a message of another protocol is refused, by its id.
+/// Proves M-RPC-02: a message with another `jsonrpc` is refused with its id.
 #[test]
 fn a_message_has_to_be_json_rpc() {
     let mut side = server();
@@ -50,7 +50,7 @@ fn an_id_is_an_integer_or_a_string() {
     refused(&mut side, &alone("null", "tools/list", ""), ViolationKind::NullId, &sent);
 }
 
-/// Proves M-RPC-05, M-RPC-10, M-RPC-08: ids come back as they came, and `1` is not `"1"`.
+/// Proves M-RPC-05, M-RPC-10, M-RPC-08: ids are returned unchanged, and `1` is not `"1"`.
 #[test]
 fn an_id_comes_back_as_it_came() {
     let ids = ["1", r#""1""#, "0", r#""""#, "-7", "9007199254740993", r#""\u0061""#, r#""a/b ü""#];
@@ -62,7 +62,7 @@ fn an_id_comes_back_as_it_came() {
     }
 }
 
-/// Proves M-RPC-11: what cannot be read at all is answered without an id, if the policy is to answer.
+/// Proves M-RPC-11: an unreadable message is answered without an id, if the configuration permits it.
 #[test]
 fn what_cannot_be_read_has_no_id() {
     let mut side = talkative();
@@ -75,7 +75,7 @@ fn what_cannot_be_read_has_no_id() {
     lives(&mut side);
 }
 
-/// Proves M-RPC-13, M-RPC-27, M-AMB-43: a notification is never answered, whatever is wrong with it.
+/// Proves M-RPC-13, M-RPC-27, M-AMB-43: a notification is never answered, even a malformed one.
 #[test]
 fn a_notification_is_never_answered() {
     let mut side = talkative();
@@ -98,7 +98,7 @@ fn a_notification_is_never_answered() {
     }
 }
 
-/// Proves M-RPC-17: a response is dropped. A server never asks, so nothing can be the answer.
+/// Proves M-RPC-17: a response is dropped. A server sends no requests, so no response can match.
 #[test]
 fn a_response_is_dropped() {
     for mut side in [server(), without_sessions()] {
@@ -115,7 +115,7 @@ fn a_response_is_dropped() {
     }
 }
 
-/// Proves M-RPC-25: what stands there twice is not read in two ways.
+/// Proves M-RPC-25: a duplicate member has one meaning.
 #[test]
 fn a_member_that_stands_there_twice_has_one_meaning() {
     let mut side = server();
@@ -126,14 +126,14 @@ fn a_member_that_stands_there_twice_has_one_meaning() {
     );
     let sent = error("1", -32600, "duplicate member");
     refused(&mut side, &frame, ViolationKind::DuplicateMember, &sent);
-    // The last one counts, here as everywhere else.
+    // The last one counts, as everywhere in `_meta` and params.
     let version = r#""io.modelcontextprotocol/protocolVersion":"#;
     let frame = alone("1", "tools/list", "");
     let frame = frame.replacen(version, &format!(r#"{version}"x",{version}"#), 1);
     side.request(&frame);
 }
 
-/// Proves M-RPC-26: a method that MCP does not have, or no longer has here.
+/// Proves M-RPC-26: a method that MCP does not define, or not in this era.
 #[test]
 fn an_unknown_method_is_the_applications_or_refused() {
     let mut side = server();
@@ -166,7 +166,7 @@ fn an_unknown_method_is_the_applications_or_refused() {
     }
 }
 
-/// Proves M-ERR-15, M-CAP-14: what belongs to a capability that is not declared is not there.
+/// Proves M-ERR-15, M-CAP-14: methods of an undeclared capability are not available.
 #[test]
 fn what_is_not_declared_is_not_there() {
     let mut side = server_with(|config| config.capabilities = Default::default());
@@ -176,8 +176,7 @@ fn what_is_not_declared_is_not_there() {
     }
 }
 
-/// Proves M-ERR-02, M-ERR-03, M-ERR-05, M-ERR-07: the codes that the revision keeps for itself are not
-/// for applications.
+/// Proves M-ERR-02, M-ERR-03, M-ERR-05, M-ERR-07: applications cannot use the codes that the revision reserves.
 #[test]
 fn reserved_codes_are_not_for_applications() {
     let mut side = server();
@@ -197,8 +196,8 @@ fn reserved_codes_are_not_for_applications() {
     assert_eq!(side.sent(), [error("1", 7, "no")]);
 }
 
-/// Proves M-ERR-01, M-ERR-16, M-ERR-17, M-RPC-23, M-TOOL-07, M-PRMT-01: the codes of JSON-RPC mean here
-/// what they mean everywhere.
+/// Proves M-ERR-01, M-ERR-16, M-ERR-17, M-RPC-23, M-TOOL-07, M-PRMT-01: the standard codes of JSON-RPC keep their
+/// meaning.
 #[test]
 fn standard_codes_go_out_as_they_are() {
     let mut side = server();
@@ -218,7 +217,7 @@ fn standard_codes_go_out_as_they_are() {
     }
 }
 
-/// Proves M-ERR-05, M-RSRC-01: a resource that is not there has the code of its revision, and its URI.
+/// Proves M-ERR-05, M-RSRC-01: the error for a missing resource has the code of its revision, and the URI.
 #[test]
 fn a_missing_resource_has_the_code_of_its_revision() {
     let mut side = beside_session(Revision::V2025_11_25);
@@ -234,7 +233,7 @@ fn a_missing_resource_has_the_code_of_its_revision() {
     }
 }
 
-/// Proves M-ERR-09, M-ERR-10: who asks for another version is told which there are, and discovery names
+/// Proves M-ERR-09, M-ERR-10: the error for an unsupported version lists the supported ones, and discovery lists
 /// the same.
 #[test]
 fn versions_are_named_alike_everywhere() {
@@ -248,8 +247,8 @@ fn versions_are_named_alike_everywhere() {
     }
 }
 
-/// Proves M-ERR-16, M-TOOL-08, M-PRMT-02, M-COMP-02, M-META-20, M-MRTR-35, M-PAGE-03: params that do
-/// not fit never reach the application.
+/// Proves M-ERR-16, M-TOOL-08, M-PRMT-02, M-COMP-02, M-META-20, M-MRTR-35, M-PAGE-03: malformed params never reach
+/// the application.
 #[test]
 fn params_that_do_not_fit_are_refused() {
     let mut side = server();

@@ -1,4 +1,4 @@
-//! What a server needs of a client, where it can only say so in its answer.
+//! Required input in the modern era, where the server returns its input requests in the result.
 
 use mcp_sansio::capability::Capability;
 use mcp_sansio::config::CapabilityPolicy;
@@ -15,7 +15,7 @@ use mcp_sansio_proptests::ServerSide;
 
 use crate::stateless::kit::*;
 
-/// The methods that may need input, with their params.
+/// The methods that may require input, with their params.
 const MAY_ASK: [(&str, &str); 3] = [
     ("tools/call", r#""name":"t""#),
     ("prompts/get", r#""name":"p""#),
@@ -24,21 +24,21 @@ const MAY_ASK: [(&str, &str); 3] = [
 
 const FORM: &str = r#"{"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{}}}}"#;
 
-/// A call of a tool by a client that can do everything, with more members in its params.
+/// A tool call of a client with every capability, with more members in its params.
 fn call(side: &mut ServerSide, id: &str, members: &str) -> Request<'static> {
     let members = format!(r#""name":"t"{members}"#);
     request(side, &of_client(id, "tools/call", ABLE, &members))
 }
 
-/// An interim result as it leaves.
+/// An interim result in wire form.
 fn interim(id: &str, members: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"input_required",{members},{SERVER}}}}}"#
     )
 }
 
-/// Proves M-MRTR-01, M-MRTR-04, M-MRTR-05, M-MRTR-39, M-RES-08, M-ELIC-02, M-SAMP-01, M-RPC-14: what is
-/// needed stands in the answer, without envelopes, ids or hints.
+/// Proves M-MRTR-01, M-MRTR-04, M-MRTR-05, M-MRTR-39, M-RES-08, M-ELIC-02, M-SAMP-01, M-RPC-14: the input requests
+/// are in the result, without envelopes, ids or hints.
 #[test]
 fn what_is_needed_stands_in_the_answer() {
     let mut side = server();
@@ -62,7 +62,7 @@ fn what_is_needed_stands_in_the_answer() {
     }
 }
 
-/// Proves M-MRTR-02, M-MRTR-03: there is something to ask for, or a state to bring back, or both.
+/// Proves M-MRTR-02, M-MRTR-03: an interim result has input requests, or a state, or both.
 #[test]
 fn there_is_something_to_ask_for_or_to_bring_back() {
     let mut side = server();
@@ -88,7 +88,7 @@ fn there_is_something_to_ask_for_or_to_bring_back() {
     assert_eq!(side.sent(), [complete("1", r#""content":[]"#)]);
 }
 
-/// What is asked of a client is written by itself, and is named by its key.
+/// An input request is encoded by itself, so the path in an error begins with its key.
 #[test]
 fn the_path_of_an_input_begins_with_its_key() {
     let mut side = server();
@@ -112,7 +112,7 @@ fn the_path_of_an_input_begins_with_its_key() {
     }
 }
 
-/// Proves M-RES-11, M-MRTR-01: no other method may need input.
+/// Proves M-RES-11, M-MRTR-01: no other method may require input.
 #[test]
 fn no_other_method_needs_input() {
     let mut side = server();
@@ -130,8 +130,8 @@ fn no_other_method_needs_input() {
     assert_eq!(refused, Err(RespondError::NotAllowed(NotAllowed::Method)));
 }
 
-/// Proves M-MRTR-07, M-MRTR-08, M-CAP-03, M-SAMP-02, M-ERR-12: nothing is asked for that this request
-/// does not declare, and the client can be told what it lacks.
+/// Proves M-MRTR-07, M-MRTR-08, M-CAP-03, M-SAMP-02, M-ERR-12: only input that this request declares is requested,
+/// and the client can receive the error for a missing capability.
 #[test]
 fn nothing_is_asked_for_that_is_not_declared() {
     let visit = || ElicitParams::visit("m", "https://example.com");
@@ -164,13 +164,13 @@ fn nothing_is_asked_for_that_is_not_declared() {
         let full = call(&mut side, "2", "");
         assert_eq!(require(&mut side, &full, &need), Ok(()), "{declared}");
     }
-    // Forms are what a client has that names no mode.
+    // A client that names no mode supports forms.
     let mut side = server();
     for declared in [r#"{"elicitation":{}}"#, r#"{"elicitation":{"form":{}}}"#] {
         let request = request(&mut side, &of_client("1", "tools/call", declared, r#""name":"t""#));
         assert_eq!(require(&mut side, &request, &need().elicit("k", form())), Ok(()));
     }
-    // Unless the application has said that it knows better.
+    // This check can be switched off.
     let mut side = server_with(|config| {
         config.connection.capability_policy = CapabilityPolicy::Off;
     });
@@ -178,7 +178,7 @@ fn nothing_is_asked_for_that_is_not_declared() {
     assert_eq!(require(&mut side, &request, &need().roots("k")), Ok(()));
 }
 
-/// Proves M-MRTR-04: nothing else can be asked for.
+/// Proves M-MRTR-04: no other input request is permitted.
 #[test]
 fn there_are_three_things_to_ask_for() {
     let mut side = server();
@@ -193,7 +193,7 @@ fn there_are_three_things_to_ask_for() {
     assert_eq!(require(&mut side, &request, &InputRequired::new().roots("a")), Ok(()));
 }
 
-/// Proves M-ELIC-02, M-ELIC-03, M-ELIC-04: forms are flat, and a visit has a URL and no id of its own.
+/// Proves M-ELIC-02, M-ELIC-03, M-ELIC-04: forms are flat, and a visit has a URL and no id.
 #[test]
 fn forms_are_flat() {
     let form = |properties: &str| {
@@ -244,7 +244,7 @@ fn forms_are_flat() {
     assert!(!side.sent()[0].contains("elicitationId"));
 }
 
-/// Proves M-SAMP-04, M-SAMP-05: what a model has used is answered by the next message, by nothing else.
+/// Proves M-SAMP-04, M-SAMP-05: the next message has a result for every tool use and contains nothing else.
 #[test]
 fn uses_of_tools_are_answered_at_once() {
     let params = |messages: &str| {
@@ -280,8 +280,8 @@ fn uses_of_tools_are_answered_at_once() {
     }
 }
 
-/// Proves M-MRTR-27, M-MRTR-31, M-MRTR-32, M-MRTR-34, M-ELIC-11, M-R-16: what comes back is handed to the
-/// application as it is, and it can ask again.
+/// Proves M-MRTR-27, M-MRTR-31, M-MRTR-32, M-MRTR-34, M-ELIC-11, M-R-16: returned answers and states reach the
+/// application unchanged, and it can require input again.
 #[test]
 fn what_comes_back_is_handed_on() {
     let mut side = server();
@@ -315,13 +315,13 @@ fn what_comes_back_is_handed_on() {
         side.respond(last.id, r#"{"content":[]}"#);
         assert_eq!(side.sent(), [complete("3", r#""content":[]"#)]);
     }
-    // Nothing has been asked for, and something comes.
+    // Answers arrive although no input was requested.
     let early = call(&mut side, "4", r#","inputResponses":{},"requestState":"""#);
     assert_eq!(early.inputs.as_ref().unwrap().as_json(), "{}");
     assert_eq!(early.state.unwrap().to_str(), "");
 }
 
-/// Proves M-MRTR-33, M-MRTR-35: an answer that is no object never counts as one.
+/// Proves M-MRTR-33, M-MRTR-35: an answer that is no object is refused.
 #[test]
 fn an_answer_is_an_object() {
     let mut side = server();
@@ -345,7 +345,7 @@ fn an_answer_is_an_object() {
     }
 }
 
-/// Proves M-MRTR-36: where nothing can have been asked for, nothing is brought back.
+/// Proves M-MRTR-36: other methods, which cannot require input, ignore answers and states.
 #[test]
 fn other_methods_bring_nothing_back() {
     let mut side = server();
@@ -362,7 +362,7 @@ fn other_methods_bring_nothing_back() {
     }
 }
 
-/// Proves M-MRTR-37: an interim result is the end of its request.
+/// Proves M-MRTR-37: an interim result ends its request.
 #[test]
 fn nothing_follows_an_interim_result() {
     let mut side = server();
@@ -382,7 +382,7 @@ fn nothing_follows_an_interim_result() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Proves M-MRTR-37, M-PROG-08: what was held back of progress precedes it.
+/// Proves M-MRTR-37, M-PROG-08: delayed progress precedes the interim result.
 #[test]
 fn delayed_progress_precedes_an_interim_result() {
     let mut side = server_with(|config| {
@@ -402,7 +402,7 @@ fn delayed_progress_precedes_an_interim_result() {
     assert_eq!(sent[1], interim("1", r#""requestState":"s""#));
 }
 
-/// Proves M-CANC-22, M-R-15, M-MRTR-27: each round is a request of its own.
+/// Proves M-CANC-22, M-R-15, M-MRTR-27: each round is a separate request.
 #[test]
 fn a_round_can_be_cancelled_and_made_again() {
     let mut side = server();
@@ -421,7 +421,7 @@ fn a_round_can_be_cancelled_and_made_again() {
     assert_eq!(side.sent(), [complete("3", r#""content":[]"#)]);
 }
 
-/// Proves M-STATE-04, M-STATE-03, M-ARCH-15, M-R-18: a round can be made anywhere.
+/// Proves M-STATE-04, M-STATE-03, M-ARCH-15, M-R-18: a round can be served by any server.
 #[test]
 fn a_round_needs_no_server_that_knows_of_the_first() {
     let mut one = server();
@@ -436,7 +436,7 @@ fn a_round_needs_no_server_that_knows_of_the_first() {
         format!(r#","inputResponses":{{"r":{{"roots":[]}}}},"requestState":{}"#, literal.as_json());
     let second = call(&mut other, "1", &brought);
     assert_eq!(second.state.as_ref().unwrap().to_str(), state);
-    // What does not hold is refused like any params.
+    // An invalid state is refused like invalid params.
     let (code, text) = (ErrorCode::INVALID_PARAMS, "invalid requestState");
     other.server.reject(second.id, code, text, &mut other.out).unwrap();
     assert_eq!(other.sent(), [error("1", -32602, text)]);

@@ -1,4 +1,4 @@
-//! Messages of revision 2026-07-28, and servers that get them.
+//! Messages of revision 2026-07-28, and servers that receive them.
 
 use mcp_sansio::error::ViolationKind;
 use mcp_sansio::model::{
@@ -10,16 +10,15 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::{ServerSide, config};
 
-/// What a result says of the server, and that it is one.
+/// The `_meta` of a result that identifies the server.
 pub(crate) const SERVER: &str =
     r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"server","version":"1"}}"#;
 
-/// A client that declares everything.
+/// The capabilities of a client that declares everything.
 pub(crate) const ABLE: &str =
     r#"{"roots":{},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}"#;
 
-/// The methods of this revision that the application answers, with the params that they need and the
-/// least result that fits.
+/// The methods of this revision that the application answers, with their required params and a minimal result.
 pub(crate) const METHODS: [(&str, &str, &str); 8] = [
     ("tools/list", "", r#""tools":[]"#),
     ("tools/call", r#""name":"t""#, r#""content":[]"#),
@@ -35,7 +34,7 @@ pub(crate) const METHODS: [(&str, &str, &str); 8] = [
     ),
 ];
 
-/// A request that stands alone, with these members of its params, of a client that can do nothing.
+/// A modern request with these members of its params, of a client without capabilities.
 pub(crate) fn alone(id: &str, method: &str, members: &str) -> String {
     of_client(id, method, "{}", members)
 }
@@ -45,7 +44,7 @@ pub(crate) fn of_client(id: &str, method: &str, capabilities: &str, members: &st
     of_version(id, method, "2026-07-28", capabilities, members)
 }
 
-/// The same, with another name of a version.
+/// The same, with another version.
 pub(crate) fn of_version(
     id: &str,
     method: &str,
@@ -67,7 +66,7 @@ pub(crate) fn with_more(id: &str, method: &str, more: &str, members: &str) -> St
     with_meta(id, method, &meta, members)
 }
 
-/// The same, with nothing in its `_meta` but this.
+/// The same, with exactly this content of its `_meta`.
 pub(crate) fn with_meta(id: &str, method: &str, meta: &str, members: &str) -> String {
     let comma = if members.is_empty() { "" } else { "," };
     format!(
@@ -75,26 +74,26 @@ pub(crate) fn with_meta(id: &str, method: &str, meta: &str, members: &str) -> St
     )
 }
 
-/// A request that says nothing of itself.
+/// A request without a claim.
 pub(crate) fn of_session(id: &str, method: &str, members: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{members}}}}}"#)
 }
 
-/// A client says that a request is not wanted any more.
+/// The cancellation of a request.
 pub(crate) fn cancel(id: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
     )
 }
 
-/// A client wants a session.
+/// An `initialize` request.
 pub(crate) fn initialize(id: &str, revision: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
     )
 }
 
-/// A complete result with these members, as it leaves.
+/// A complete result with these members, in wire form.
 pub(crate) fn complete(id: &str, members: &str) -> String {
     let comma = if members.is_empty() { "" } else { "," };
     format!(
@@ -102,12 +101,12 @@ pub(crate) fn complete(id: &str, members: &str) -> String {
     )
 }
 
-/// The same, with the default hints of what can be used again.
+/// The same, with the default caching hints.
 pub(crate) fn cacheable(id: &str, members: &str) -> String {
     complete(id, &format!(r#"{members},"ttlMs":0,"cacheScope":"private""#))
 }
 
-/// An error as it leaves.
+/// An error in wire form.
 pub(crate) fn error(id: &str, code: i64, message: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{message}"}}}}"#)
 }
@@ -119,19 +118,19 @@ pub(crate) fn error_with(id: &str, code: i64, message: &str, data: &str) -> Stri
     )
 }
 
-/// The error that tells of versions.
+/// The error for an unsupported version.
 pub(crate) fn other_version(id: &str, requested: &str) -> String {
     let data = format!(r#"{{"supported":["2026-07-28"],"requested":"{requested}"}}"#);
     error_with(id, -32022, "Unsupported protocol version", &data)
 }
 
-/// The error that asks for capabilities.
+/// The error for missing capabilities.
 pub(crate) fn missing(id: &str, capabilities: &str) -> String {
     let data = format!(r#"{{"requiredCapabilities":{capabilities}}}"#);
     error_with(id, -32021, "Missing required client capability", &data)
 }
 
-/// The error that asks a request to say what it is.
+/// The error for a request without a claim.
 pub(crate) fn no_request_meta(id: &str) -> String {
     error(
         id,
@@ -140,22 +139,22 @@ pub(crate) fn no_request_meta(id: &str) -> String {
     )
 }
 
-/// The error that says that there is no such method, or not here.
+/// The error for a method that does not exist or is not available.
 pub(crate) fn unavailable(id: &str) -> String {
     error(id, -32601, "method not available in this session")
 }
 
-/// A result as it leaves in a session.
+/// A legacy result in wire form.
 pub(crate) fn plain(id: &str, members: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{members}}}}}"#)
 }
 
-/// A request for a subscription with this filter.
+/// A `subscriptions/listen` request with this filter.
 pub(crate) fn listen(id: &str, filter: &str) -> String {
     alone(id, "subscriptions/listen", &format!(r#""notifications":{{{filter}}}"#))
 }
 
-/// What acknowledges it.
+/// The acknowledgement of that request.
 pub(crate) fn acknowledged(id: &str, filter: &str) -> String {
     let members = format!(r#""notifications":{{{filter}}},"#);
     tagged(id, "notifications/subscriptions/acknowledged", &members)
@@ -168,12 +167,12 @@ pub(crate) fn tagged(id: &str, method: &str, members: &str) -> String {
     )
 }
 
-/// What tells of a resource.
+/// The notification of an updated resource.
 pub(crate) fn updated(id: &str, uri: &str) -> String {
     tagged(id, "notifications/resources/updated", &format!(r#""uri":"{uri}","#))
 }
 
-/// The end of a subscription, if it is the server that ends it.
+/// The end of a subscription by the server.
 pub(crate) fn ended(id: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","_meta":{{"io.modelcontextprotocol/subscriptionId":{id},"io.modelcontextprotocol/serverInfo":{{"name":"server","version":"1"}}}}}}}}"#
@@ -198,29 +197,29 @@ pub(crate) fn subscribe(
     }
 }
 
-/// A server of both eras that offers everything.
+/// A server of both eras with every capability.
 pub(crate) fn server() -> ServerSide {
     ServerSide::with(config::server_of_both_eras())
 }
 
-/// The same, with another configuration.
+/// The same with another configuration.
 pub(crate) fn server_with(change: impl FnOnce(&mut ServerConfig)) -> ServerSide {
     let mut config = config::server_of_both_eras();
     change(&mut config);
     ServerSide::with(config)
 }
 
-/// A server that has no sessions.
+/// A modern server without sessions.
 pub(crate) fn without_sessions() -> ServerSide {
     server_with(|config| config.revisions = RevisionSet::MODERN)
 }
 
-/// A server in the middle of a session, with a client that offers everything.
+/// A server in a session with a client that has every capability.
 pub(crate) fn beside_session(revision: Revision) -> ServerSide {
     ServerSide::ready_with(config::server_of_both_eras(), revision)
 }
 
-/// The request that a frame brings to the application.
+/// The request that a frame delivers to the application.
 #[track_caller]
 pub(crate) fn request(side: &mut ServerSide, frame: &str) -> Request<'static> {
     match side.receive(frame) {
@@ -229,7 +228,7 @@ pub(crate) fn request(side: &mut ServerSide, frame: &str) -> Request<'static> {
     }
 }
 
-/// Hands in a frame that is refused with exactly this error, and nobody is told but of that.
+/// Asserts that a frame is refused with exactly this error, and that the violation is the only event.
 #[track_caller]
 pub(crate) fn refused(side: &mut ServerSide, frame: &str, kind: ViolationKind, sent: &str) {
     match side.receive(frame) {
@@ -243,7 +242,7 @@ pub(crate) fn refused(side: &mut ServerSide, frame: &str, kind: ViolationKind, s
     lives(side);
 }
 
-/// The server goes on as if nothing had happened.
+/// Asserts that the server still works.
 #[track_caller]
 pub(crate) fn lives(side: &mut ServerSide) {
     let id = side.request(&alone(r#""lives""#, "x/own", ""));
@@ -251,18 +250,18 @@ pub(crate) fn lives(side: &mut ServerSide) {
     assert_eq!(side.sent(), [error(r#""lives""#, -32601, "no")]);
 }
 
-/// The least that a person can be asked.
+/// A minimal elicitation.
 pub(crate) fn form() -> ElicitParams<'static> {
     ElicitParams::form("who?", ObjectSchema::new(Map::default()))
 }
 
-/// The least that a model can be asked.
+/// A minimal sampling request.
 pub(crate) fn sample() -> CreateMessageParams<'static> {
     let message = SamplingMessage::new(Role::User, Content::text("hi"));
     CreateMessageParams::new([message].to_vec(), 5)
 }
 
-/// Says what the server needs of the client before it can answer.
+/// Requires input before the request can be answered.
 pub(crate) fn require(
     side: &mut ServerSide,
     request: &Request<'_>,

@@ -1,4 +1,4 @@
-//! Bounds on what requests that stand alone can make a server hold, and peers that do not read.
+//! Limits on the memory that modern requests occupy in a server, and peers that do not read.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn update(side: &mut ServerSide, uri: &str) -> Delivery {
     side.server.resource_updated(uri, &mut side.out).unwrap()
 }
 
-/// Proves M-SUB-28, M-SUB-29, M-SECL-01: each bound has its answer, and nothing else is hurt.
+/// Proves M-SUB-28, M-SUB-29, M-SECL-01: each limit has a defined error, and nothing else is affected.
 #[test]
 fn each_bound_has_its_answer() {
     let mut side = server_with(|config| {
@@ -59,12 +59,12 @@ fn each_bound_has_its_answer() {
     side.respond(last, r#"{"tools":[]}"#);
     assert_eq!(changed(&mut side), Delivery::Sent);
     assert_eq!(side.sent(), [cacheable("4", r#""tools":[]"#), tagged("1", TOOLS_CHANGED, "")]);
-    // A place that has been left can be taken.
+    // A slot that is free can be used again.
     assert!(side.receive(&cancel("1")).is_some());
     subscribe(&mut side, "3", TOOLS, TOOLS);
 }
 
-/// Proves M-SUB-28, M-SECL-01: what a client has not read yet is not said twice.
+/// Proves M-SUB-28, M-SECL-01: a notification that the client has not read is not repeated.
 #[test]
 fn what_is_not_read_is_not_said_twice() {
     let mut side = server();
@@ -79,13 +79,12 @@ fn what_is_not_read_is_not_said_twice() {
     assert_eq!(update(&mut side, "x:b"), Delivery::Sent);
     let expected = [tagged("1", TOOLS_CHANGED, ""), updated("1", "x:a"), updated("1", "x:b")];
     assert_eq!(side.sent(), expected);
-    // What has left is not what changes next.
+    // A notification that has left does not absorb the next change.
     assert_eq!(changed(&mut side), Delivery::Sent);
     assert_eq!(side.sent(), [tagged("1", TOOLS_CHANGED, "")]);
 }
 
-/// Proves M-SUB-28, M-ARCH-07: a change that finds no room is told once there is some, and holds up
-/// nobody.
+/// Proves M-SUB-28, M-ARCH-07: a notification without room is sent once there is room, and delays nothing else.
 #[test]
 fn a_change_without_room_is_told_later() {
     let tag = tagged("1", TOOLS_CHANGED, "").len();
@@ -96,11 +95,11 @@ fn a_change_without_room_is_told_later() {
     assert_eq!(changed(&mut side), Delivery::Sent);
     assert_eq!(update(&mut side, "x:a"), Delivery::Lagged);
     assert_eq!(update(&mut side, "x:a"), Delivery::Repeated);
-    // A short answer still finds its place.
+    // A short response still has room.
     let code = mcp_sansio::ErrorCode::new(1);
     side.server.reject(request, code, "n", &mut side.out).unwrap();
     assert_eq!(side.sent(), [tagged("1", TOOLS_CHANGED, ""), error("2", 1, "n")]);
-    // Anything that comes gives it an occasion, and so does the clock.
+    // Any received message makes the server retry, and so does a timeout.
     let mut other = side.clone();
     assert_eq!(side.receive(&cancel("77")), None);
     assert_eq!(other.outcomes(), []);
@@ -111,8 +110,8 @@ fn a_change_without_room_is_told_later() {
     }
 }
 
-/// Proves M-SUB-18, M-R-07: a change that has found no room is told before the end, if there is room by
-/// then.
+/// Proves M-SUB-18, M-R-07: a notification without room is sent before the end of the subscription, if there is
+/// room by then.
 #[test]
 fn a_change_without_room_is_told_before_the_end() {
     let tag = tagged("1", TOOLS_CHANGED, "").len();
@@ -129,7 +128,7 @@ fn a_change_without_room_is_told_before_the_end() {
     assert_eq!(side.sent(), [ended("1")]);
 }
 
-/// Proves M-SECL-01, M-MRTR-26: a server that has asked for input keeps nothing of it.
+/// Proves M-SECL-01, M-MRTR-26: a server keeps no state of a request whose result requires input.
 #[test]
 fn an_interim_result_leaves_nothing_behind() {
     let mut side = server();
@@ -146,7 +145,7 @@ fn an_interim_result_leaves_nothing_behind() {
     assert_eq!(side.server.pending_calls().count(), 0);
 }
 
-/// Proves M-RPC-14, M-AMB-31, M-MRTR-06: a server that has no sessions never sends a request.
+/// Proves M-RPC-14, M-AMB-31, M-MRTR-06: a modern server without sessions never sends a request.
 /// Pain 42.
 #[test]
 fn a_server_without_sessions_never_asks() {
@@ -160,7 +159,7 @@ fn a_server_without_sessions_never_asks() {
             let asked = side.server.call_method(method, &params, options, now, &mut side.out);
             assert_eq!(side.sent(), [""; 0], "{method}");
             if method == "x/own" && parent.is_none() {
-                // A method of the application's own waits for a session that may come.
+                // A custom method of the application waits for a session that may be opened.
                 assert!(asked.is_ok());
                 continue;
             }
@@ -173,7 +172,7 @@ fn a_server_without_sessions_never_asks() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Proves M-RPC-14: nor does the machine by itself ask a client of requests that stand alone.
+/// Proves M-RPC-14: the machine itself sends no `ping` to a modern client either.
 #[test]
 fn a_silent_client_is_not_asked_whether_it_is_there() {
     let mut side = server_with(|config| {
@@ -186,8 +185,7 @@ fn a_silent_client_is_not_asked_whether_it_is_there() {
     assert_ne!(side.server.phase(), Phase::Closed);
 }
 
-/// Proves M-RPC-14, M-AMB-31: a session that is there as well is not asked on behalf of a request that
-/// stands alone.
+/// Proves M-RPC-14, M-AMB-31: an open session receives no request on behalf of a modern request.
 #[test]
 fn a_session_is_not_asked_on_behalf_of_others() {
     let mut side = beside_session(mcp_sansio::Revision::V2025_11_25);

@@ -1,4 +1,4 @@
-//! Progress and log messages about requests that stand alone.
+//! Progress and log messages about modern requests.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn log(side: &mut ServerSide, level: LoggingLevel, id: IncomingId) -> Delivery {
     side.server.log(&Log::new(level, "d").about(id), &mut side.out).unwrap()
 }
 
-/// The same by the name of the notification.
+/// The same by the method name of the notification.
 fn notify(side: &mut ServerSide, level: LoggingLevel, id: IncomingId) -> Delivery {
     let params = LogParams::new(level, Raw::new(r#""d""#).unwrap());
     side.server.notify_about::<method::Log>(id, &params, &mut side.out).unwrap()
@@ -59,7 +59,8 @@ fn a_request_without_a_level_gets_no_logs() {
     }
 }
 
-/// Proves M-LOG-02, M-LOG-05, M-LOG-06: it gets those of its level and above, whichever way they are told.
+/// Proves M-LOG-02, M-LOG-05, M-LOG-06: a request gets the messages of its level and above, by either way of
+/// sending them.
 #[test]
 fn a_request_gets_the_logs_of_its_level() {
     for (at, least) in LEVELS.into_iter().enumerate() {
@@ -89,11 +90,11 @@ fn each_request_has_its_own_level() {
     assert!(side.receive(&cancel("2")).is_some());
     assert_eq!(log(&mut side, LoggingLevel::Emergency, quiet), Delivery::NotWanted);
     let answer = complete("1", r#""content":[]"#);
-    // What was about the other one and had not left is taken back.
+    // The unsent message of the other request was withdrawn.
     assert_eq!(side.sent(), [message(LoggingLevel::Info), answer]);
 }
 
-/// Proves M-LOG-03: a session does not get what was about a request that stood alone.
+/// Proves M-LOG-03: a session does not get messages about a modern request.
 #[test]
 fn a_session_does_not_get_the_logs_of_others() {
     let mut side = beside_session(Revision::V2025_11_25);
@@ -105,7 +106,7 @@ fn a_session_does_not_get_the_logs_of_others() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Proves M-LOG-04, M-CAP-14: who has not declared logging does not log.
+/// Proves M-LOG-04, M-CAP-14: a server that does not declare logging cannot log.
 #[test]
 fn who_has_not_declared_logging_does_not_log() {
     let mut side = server_with(|config| config.capabilities.logging = None);
@@ -118,7 +119,7 @@ fn who_has_not_declared_logging_does_not_log() {
     assert_eq!(side.sent(), [complete("1", r#""content":[]"#)]);
 }
 
-/// Proves M-LOG-03: a message about nothing in particular goes to nobody where there are no sessions.
+/// Proves M-LOG-03: a message without a request is not sent in the modern era.
 #[test]
 fn a_log_about_nothing_goes_to_nobody() {
     let mut side = server();
@@ -129,7 +130,7 @@ fn a_log_about_nothing_goes_to_nobody() {
     assert_eq!(side.server.counts().held_bytes, 0);
 }
 
-/// Proves M-LOG-07, M-ERA-10: a session has one level for all of it, and it is nobody else's.
+/// Proves M-LOG-07, M-ERA-10: a session has one level of its own, which is not that of modern requests.
 #[test]
 fn a_session_has_a_level_of_its_own() {
     let mut side = beside_session(Revision::V2025_11_25);
@@ -158,7 +159,7 @@ fn report(
     side.server.progress(id, progress, side.now, &mut side.out)
 }
 
-/// Proves M-PROG-02, M-PROG-11: progress goes to who asked for it, under the token that came.
+/// Proves M-PROG-02, M-PROG-11: progress is sent under the token of the request, unchanged.
 #[test]
 fn progress_has_the_token_that_came() {
     for token in ["1", r#""1""#, "0", r#""""#, r#""\u0061""#, "9007199254740993"] {
@@ -177,7 +178,7 @@ fn progress_has_the_token_that_came() {
     assert!(Number::try_from(f64::NAN).is_err() && Number::try_from(f64::INFINITY).is_err());
 }
 
-/// Proves M-PROG-03, M-PROG-04, M-PROG-05: it grows, and precedes the answer.
+/// Proves M-PROG-03, M-PROG-04, M-PROG-05: progress increases and precedes the response.
 #[test]
 fn progress_grows_and_precedes_the_answer() {
     let mut side = server();
@@ -199,8 +200,7 @@ fn progress_grows_and_precedes_the_answer() {
     );
 }
 
-/// Proves M-PROG-08, M-PROG-05: what comes too fast is held back, and the newest of it precedes the
-/// answer.
+/// Proves M-PROG-08, M-PROG-05: reports in quick succession are delayed, and the newest one precedes the response.
 #[test]
 fn progress_has_a_rate() {
     let mut side = server_with(|config| {
@@ -217,7 +217,7 @@ fn progress_has_a_rate() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Proves M-PROG-10: a client reports on nothing here.
+/// Proves M-PROG-10: a modern client sends no progress.
 #[test]
 fn a_client_reports_on_nothing() {
     let mut side = server();

@@ -1,4 +1,4 @@
-//! Requests that stand alone, at a server: revision 2026-07-28, also beside a session.
+//! Modern requests at a server: revision 2026-07-28, also beside a session.
 
 mod both_eras;
 mod bridging;

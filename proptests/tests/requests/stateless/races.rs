@@ -1,4 +1,4 @@
-//! Messages that cross, at a server: each order of what can happen at the same time.
+//! Messages that cross, at a server: each order of simultaneous messages.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn is_cancelled(event: Option<ServerEvent<'static>>, id: IncomingId) {
     }
 }
 
-/// A call of a tool that wants progress and logs.
+/// A tool call that asks for progress and log messages.
 fn call(side: &mut ServerSide, id: &str) -> IncomingId {
     let more = r#""progressToken":"p","io.modelcontextprotocol/logLevel":"debug""#;
     side.request(&with_more(id, "tools/call", more, r#""name":"t""#))
@@ -46,7 +46,7 @@ fn log(side: &mut ServerSide, id: IncomingId) -> Delivery {
     side.server.log(&log, &mut side.out).unwrap()
 }
 
-/// Proves M-R-01, M-CANC-07: a cancellation that crosses the answer changes nothing.
+/// Proves M-R-01, M-CANC-07: a cancellation that crosses the response has no effect.
 #[test]
 fn a_cancellation_that_crosses_the_answer_is_ignored() {
     let mut side = server();
@@ -62,8 +62,8 @@ fn a_cancellation_that_crosses_the_answer_is_ignored() {
     lives(&mut side);
 }
 
-/// Proves M-R-02, M-R-13, M-CANC-05, M-CANC-06: after a cancellation nothing of the request leaves, by
-/// whatever way.
+/// Proves M-R-02, M-R-13, M-CANC-05, M-CANC-06: after a cancellation no message about the request is sent, through
+/// any command.
 #[test]
 fn nothing_of_a_cancelled_request_leaves() {
     let mut side = server();
@@ -86,8 +86,8 @@ fn nothing_of_a_cancelled_request_leaves() {
     lives(&mut side);
 }
 
-/// Proves M-R-03, M-STDIO-12, M-CANC-06: what has begun to leave is finished, and what has not is taken
-/// back, of this request and no other.
+/// Proves M-R-03, M-STDIO-12, M-CANC-06: a message whose first bytes were sent is finished, and an unsent message
+/// is withdrawn, of this request and no other.
 #[test]
 fn what_has_not_left_is_taken_back() {
     let mut side = server();
@@ -107,7 +107,7 @@ fn what_has_not_left_is_taken_back() {
     assert!(left.ends_with('\n'));
 }
 
-/// Proves M-R-04: a subscription that is cancelled before it is acknowledged is never heard of again.
+/// Proves M-R-04: a subscription that is cancelled before its acknowledgement is never acknowledged.
 #[test]
 fn a_subscription_that_is_cancelled_early_is_never_acknowledged() {
     let mut side = server_with(|config| config.listening = Listening::Asked);
@@ -122,7 +122,7 @@ fn a_subscription_that_is_cancelled_early_is_never_acknowledged() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Proves M-R-04, M-R-06: the same if the acknowledgement waits to leave, with everything behind it.
+/// Proves M-R-04, M-R-06: the same if the acknowledgement is in the outbox, with all messages behind it.
 #[test]
 fn what_waits_to_leave_of_a_subscription_is_taken_back() {
     let mut side = server();
@@ -132,7 +132,7 @@ fn what_waits_to_leave_of_a_subscription_is_taken_back() {
     assert_eq!(changed(&mut side), Delivery::Sent);
     is_cancelled(side.receive(&cancel("1")), subscribed.id);
     assert_eq!(side.sent(), [""; 0]);
-    // Its id can be used again, and nothing is mixed up.
+    // Its id can be used again without confusion.
     let next = subscribe(&mut side, "1", TOOLS, TOOLS);
     assert_ne!(next, subscribed.id);
     assert_eq!(changed(&mut side), Delivery::Sent);
@@ -145,7 +145,7 @@ fn what_waits_to_leave_of_a_subscription_is_taken_back() {
 fn a_change_is_told_from_the_request_on() {
     for at in 0..4 {
         let mut side = server_with(|config| config.listening = Listening::Asked);
-        // A session may come no more, so that nothing is held for it.
+        // After a modern request no session is expected, so that no notification is held for one.
         lives(&mut side);
         let mut step = 0;
         let mut change = |side: &mut ServerSide| {
@@ -182,7 +182,7 @@ fn a_subscription_ends_once() {
     assert_eq!(side.sent(), [tagged("1", TOOLS_CHANGED, ""), ended("1")]);
 }
 
-/// Proves M-R-12, M-PROG-04: there is no progress after the answer.
+/// Proves M-R-12, M-PROG-04: no progress is sent after the response.
 #[test]
 fn progress_after_the_answer_is_not_sent() {
     for is_error in [false, true] {
@@ -200,7 +200,7 @@ fn progress_after_the_answer_is_not_sent() {
     }
 }
 
-/// Proves M-CANC-08: a cancellation that names nothing is ignored.
+/// Proves M-CANC-08: a cancellation that names no request is ignored.
 #[test]
 fn a_cancellation_that_names_nothing_is_ignored() {
     let mut side = server();
@@ -218,7 +218,7 @@ fn a_cancellation_that_names_nothing_is_ignored() {
         assert!(!matches!(event, Some(ServerEvent::Cancelled(_))), "{event:?}");
         assert_eq!(side.sent(), [""; 0]);
     }
-    // An id of another kind is another id.
+    // An id of another type is another id.
     assert_eq!(side.receive(&cancel(r#""1""#)), None);
     side.respond(id, CONTENT);
     assert_eq!(side.sent(), [complete("1", r#""content":[]"#)]);
@@ -234,7 +234,7 @@ fn a_cancellation_is_not_remembered() {
     assert_eq!(side.sent(), [complete("5", r#""content":[]"#)]);
 }
 
-/// Proves M-R-40: what comes while a server ends is refused; what is open may be finished.
+/// Proves M-R-40: while a server ends, new requests are refused, and open ones may be answered.
 #[test]
 fn a_server_that_ends_takes_nothing_new() {
     let mut side = server();

@@ -1,4 +1,4 @@
-//! What results look like: what the machine adds to them, what it takes away, and what it refuses.
+//! Results: the members that the machine adds, removes and refuses.
 
 use mcp_sansio::config::{CacheHint, CacheHints};
 use mcp_sansio::json::Raw;
@@ -14,12 +14,12 @@ use crate::stateless::kit::*;
 const CACHEABLE: [&str; 5] =
     ["tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"];
 
-/// The params and the least result of a method.
+/// The params and the minimal result of a method.
 fn least(method: &str) -> (&'static str, &'static str) {
     METHODS.into_iter().find(|row| row.0 == method).map(|row| (row.1, row.2)).unwrap()
 }
 
-/// What leaves if a request that stands alone is answered with this.
+/// The response to a modern request with this result.
 #[track_caller]
 fn answered(side: &mut ServerSide, method: &str, result: &str) -> String {
     let id = side.request(&alone("1", method, least(method).0));
@@ -29,7 +29,7 @@ fn answered(side: &mut ServerSide, method: &str, result: &str) -> String {
     sent.remove(0)
 }
 
-/// The same, in a session of the newest revision that has them.
+/// The same in a session of the newest legacy revision.
 #[track_caller]
 fn answered_in_session(method: &str, result: &str) -> String {
     let mut side = beside_session(Revision::V2025_11_25);
@@ -38,7 +38,7 @@ fn answered_in_session(method: &str, result: &str) -> String {
     side.sent().remove(0)
 }
 
-/// What is wrong with an answer, and that the request can still be answered.
+/// The misfit in a result. The request can still be answered.
 #[track_caller]
 fn misfit(method: &str, result: &str) -> Misfit {
     let mut side = server();
@@ -54,8 +54,8 @@ fn misfit(method: &str, result: &str) -> Misfit {
     }
 }
 
-/// Proves M-RES-01, M-RES-02, M-RES-08, M-RES-13, M-RES-14, M-CACHE-01, M-CACHE-02, M-RPC-01: every
-/// result says that it is complete and who gives it, and what can be used again says for how long.
+/// Proves M-RES-01, M-RES-02, M-RES-08, M-RES-13, M-RES-14, M-CACHE-01, M-CACHE-02, M-RPC-01: every result has a
+/// kind and identifies the server, and a cacheable one has hints.
 #[test]
 fn every_result_says_what_it_is() {
     let mut side = server();
@@ -66,7 +66,7 @@ fn every_result_says_what_it_is() {
         };
         assert_eq!(answered(&mut side, method, result), expected, "{method}");
     }
-    // A method that MCP does not have.
+    // A method that MCP does not define.
     let id = side.request(&alone("1", "x/own", ""));
     side.server.respond(id, &(), &mut side.out).unwrap();
     assert_eq!(
@@ -75,7 +75,7 @@ fn every_result_says_what_it_is() {
     );
 }
 
-/// Proves M-RES-09, M-ARCH-05: the same answers in a session have nothing of that.
+/// Proves M-RES-09, M-ARCH-05: results in a session have none of these members.
 #[test]
 fn results_of_sessions_have_nothing_added() {
     for revision in Revision::LEGACY {
@@ -92,7 +92,7 @@ fn results_of_sessions_have_nothing_added() {
     }
 }
 
-/// Proves M-RES-02: no result says that it is of a kind that nobody has asked for.
+/// Proves M-RES-02: a result never has a kind that was not requested.
 #[test]
 fn a_result_is_never_of_a_foreign_kind() {
     let mut side = server();
@@ -107,7 +107,7 @@ fn a_result_is_never_of_a_foreign_kind() {
     assert_eq!(misfit("tools/call", task).field, "content");
 }
 
-/// Proves M-RES-08: a server that does not want to be known is not.
+/// Proves M-RES-08: the server information can be switched off.
 #[test]
 fn a_server_need_not_say_who_it_is() {
     let mut side = server_with(|config| config.identify = false);
@@ -121,7 +121,7 @@ fn a_server_need_not_say_who_it_is() {
     assert_eq!(sent, expected);
 }
 
-/// Proves M-RES-08: an application adds to `_meta` what it likes, and cannot speak for the machine there.
+/// Proves M-RES-08: an application adds members to `_meta`, but not the keys of the machine.
 #[test]
 fn the_keys_of_the_machine_are_its_own() {
     let mut side = server();
@@ -138,8 +138,7 @@ fn the_keys_of_the_machine_are_its_own() {
     assert_eq!(sent.matches("_meta").count(), 1, "{sent}");
 }
 
-/// Proves M-CACHE-01, M-CACHE-03, M-AMB-32: what is said by default of each kind of result, and what a
-/// result says of itself.
+/// Proves M-CACHE-01, M-CACHE-03, M-AMB-32: the default hints of each kind of result, and the hints in a result.
 #[test]
 fn hints_are_those_of_the_kind_or_of_the_result() {
     let mut side = server_with(|config| {
@@ -170,7 +169,7 @@ fn hints_are_those_of_the_kind_or_of_the_result() {
     assert!(side.sent()[0].contains(r#""ttlMs":1,"cacheScope":"public""#));
 }
 
-/// Proves M-CACHE-03: all pages of a list say the same of who may keep them.
+/// Proves M-CACHE-03: all pages of a list have the same scope.
 #[test]
 fn all_pages_have_one_scope() {
     let mut side = server_with(|config| config.cache.tools = CacheHint::public(60_000));
@@ -180,7 +179,7 @@ fn all_pages_have_one_scope() {
     assert!(first.contains(hint) && last.contains(hint), "{first} {last}");
 }
 
-/// Proves M-CACHE-04: a time that is none is refused.
+/// Proves M-CACHE-04: an invalid `ttlMs` is refused.
 #[test]
 fn a_time_is_a_natural_number() {
     for method in CACHEABLE {
@@ -191,7 +190,7 @@ fn a_time_is_a_natural_number() {
     }
 }
 
-/// Proves M-CACHE-01: the scope is one of two.
+/// Proves M-CACHE-01: the scope is one of two values.
 #[test]
 fn a_scope_is_public_or_private() {
     for method in CACHEABLE {
@@ -202,8 +201,8 @@ fn a_scope_is_public_or_private() {
     }
 }
 
-/// Proves M-PAGE-03, M-PAGE-04, M-TOOL-01, M-STATE-04: a cursor holds everything that is needed for its
-/// page, on whichever connection it comes back.
+/// Proves M-PAGE-03, M-PAGE-04, M-TOOL-01, M-STATE-04: a cursor contains everything for its page and is valid on
+/// any connection.
 #[test]
 fn a_cursor_is_good_on_any_connection() {
     let tool = |name| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#);
@@ -235,7 +234,7 @@ fn a_cursor_is_good_on_any_connection() {
     assert_eq!(page(Some("garbage")), error("1", -32602, "invalid cursor"));
 }
 
-/// Proves M-TOOL-02, M-TOOL-03, M-TOOL-11, M-JSCH-05, M-ARCH-14: a tool leaves as its revision has it.
+/// Proves M-TOOL-02, M-TOOL-03, M-TOOL-11, M-JSCH-05, M-ARCH-14: a tool is encoded in the form of its revision.
 #[test]
 fn a_tool_is_written_as_its_revision_has_it() {
     let mut side = server();
@@ -258,8 +257,7 @@ fn a_tool_is_written_as_its_revision_has_it() {
     assert_eq!(misfit("tools/list", &tools(r#""name":"t","inputSchema":{}"#)).field, "type");
 }
 
-/// Proves M-TOOL-04, M-TOOL-06, M-TOOL-14: what a tool returns for programs is any value, and is there in
-/// words as well.
+/// Proves M-TOOL-04, M-TOOL-06, M-TOOL-14: structured content is any value, and is also present as text.
 #[test]
 fn what_a_tool_returns_is_any_value() {
     let mut side = server();
@@ -274,7 +272,7 @@ fn what_a_tool_returns_is_any_value() {
             format!(r#""content":[{{"type":"text","text":"{text}"}}],"structuredContent":{value}"#);
         assert_eq!(side.sent(), [complete("1", &both)]);
     }
-    // A session knows nothing but objects.
+    // A session permits only objects.
     let object = r#""content":[],"structuredContent":{}"#;
     assert_eq!(answered_in_session("tools/call", object), plain("1", object));
     let list = r#""content":[],"structuredContent":[1]"#;
@@ -291,7 +289,7 @@ fn contents_are_texts_or_blobs() {
     assert_eq!(answered(&mut side, "resources/read", both), cacheable("1", both));
 }
 
-/// Proves M-COMP-01: at most a hundred values are proposed.
+/// Proves M-COMP-01: at most one hundred values are proposed.
 #[test]
 fn at_most_a_hundred_values_are_proposed() {
     let mut side = server();
@@ -307,7 +305,7 @@ fn at_most_a_hundred_values_are_proposed() {
     assert_eq!(misfit(method, &many).field, "values");
 }
 
-/// Proves M-PAGE-06: what has no pages has no cursor, and may be called with one.
+/// Proves M-PAGE-06: a method without pages has no cursor in its result, and ignores one in its params.
 #[test]
 fn what_has_no_pages_takes_any_cursor() {
     let mut side = server();
@@ -318,7 +316,7 @@ fn what_has_no_pages_takes_any_cursor() {
     }
 }
 
-/// Proves M-TOOL-12: which names of tools everybody takes.
+/// Proves M-TOOL-12: the tool names that are portable.
 #[test]
 fn some_names_are_taken_by_everybody() {
     let schema = || Raw::new(r#"{"type":"object"}"#).unwrap();
@@ -332,8 +330,7 @@ fn some_names_are_taken_by_everybody() {
     }
 }
 
-/// Proves M-TOOL-09, M-TOOL-10: arguments need not be there, and what earlier revisions had is passed
-/// over.
+/// Proves M-TOOL-09, M-TOOL-10: arguments are optional, and members of earlier revisions are ignored.
 #[test]
 fn a_call_needs_nothing_but_a_name() {
     let mut side = server();
@@ -351,7 +348,7 @@ fn a_call_needs_nothing_but_a_name() {
     }
 }
 
-/// Proves M-TOOL-08, M-ERR-16: arguments that do not fit are the failure of the tool.
+/// Proves M-TOOL-08, M-ERR-16: invalid arguments are a failure of the tool.
 #[test]
 fn arguments_that_do_not_fit_are_the_tools() {
     let mut side = server();
@@ -361,7 +358,7 @@ fn arguments_that_do_not_fit_are_the_tools() {
     assert_eq!(side.sent(), [complete("1", told)]);
 }
 
-/// Proves M-CONT-01: what the library does not know of content leaves as it is.
+/// Proves M-CONT-01: unknown members of content are sent unchanged.
 #[test]
 fn content_leaves_as_it_is() {
     let mut side = server();

@@ -1,4 +1,4 @@
-//! Whatever an application and a client do, each request is told of in order: a small model watches.
+//! Random operations of an application and a client: a small model checks the order of messages about each request.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::stateless::kit::*;
 
-/// One thing that happens. Requests have the ids 0 to 3; handles are picked among all there ever were.
+/// An operation. Requests have ids 0 to 3; handles are chosen among all handles so far.
 #[derive(Clone, Debug)]
 enum Step {
     Request(u8),
@@ -63,14 +63,14 @@ const TOLD: [&str; 4] = [
     "notifications/resources/updated",
 ];
 
-/// What is known of a request that is open.
+/// The state of an open request.
 #[derive(Clone, Debug)]
 enum Open {
     Call { progress: Option<u64> },
     Subscription { topics: u8, acknowledged: bool },
 }
 
-/// A server, and what somebody who watches the wire knows.
+/// A server, and the knowledge of an observer of the wire.
 struct World {
     side: ServerSide,
     handles: Vec<IncomingId>,
@@ -184,7 +184,7 @@ impl World {
         }
     }
 
-    /// Checks a message against everything that went before.
+    /// Checks a message against all earlier ones.
     #[track_caller]
     fn watch(&mut self, text: &str) {
         let message: Value = serde_json::from_str(text).unwrap();
@@ -247,8 +247,8 @@ impl World {
 }
 
 proptest! {
-    /// Proves M-ARCH-08, M-SECL-02, M-SECL-03, M-SECL-06, M-SUB-05, M-SUB-08, M-SUB-17,
-    /// M-CANC-06, M-PROG-03, M-PROG-04: whatever happens, in whatever order.
+    /// Proves M-ARCH-08, M-SECL-02, M-SECL-03, M-SECL-06, M-SUB-05, M-SUB-08, M-SUB-17, M-CANC-06, M-PROG-03,
+    /// M-PROG-04: for any operations in any order.
     #[test]
     fn each_request_is_told_of_in_order(
         steps in prop::collection::vec(step(), 1..60),

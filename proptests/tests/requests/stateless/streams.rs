@@ -1,4 +1,4 @@
-//! Requests that stand alone on byte streams, and on transports with a stream for each.
+//! Modern requests on byte streams, and on transports with a stream for each request.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::stateless::kit::*;
 const TOOLS: &str = r#""toolsListChanged":true"#;
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 
-/// Feeds a stream to a server in pieces, answers every list, and gives what it has written.
+/// Feeds a stream to a server in pieces, answers every list request, and returns the output.
 fn served(input: &[u8], step: usize, limits: &Limits) -> String {
     let mut config = config::server_of_both_eras();
     config.connection.limits = limits.clone();
@@ -46,8 +46,8 @@ fn served(input: &[u8], step: usize, limits: &Limits) -> String {
     }
 }
 
-/// Proves M-STDIO-01, M-STDIO-02, M-STDIO-04, M-STDIO-05, M-TRAN-01: lines, however they are cut and
-/// ended; what is none costs nothing but itself.
+/// Proves M-STDIO-01, M-STDIO-02, M-STDIO-04, M-STDIO-05, M-TRAN-01: lines, for any chunks and line ends; an
+/// invalid line costs only itself.
 #[test]
 fn lines_are_served_however_they_come() {
     let list = |id: &str| alone(id, "tools/list", "");
@@ -94,7 +94,7 @@ fn a_line_that_is_too_long_is_skipped() {
     }
 }
 
-/// Proves M-STDIO-01: whatever is passed on, a message is one line.
+/// Proves M-STDIO-01: a message is one line, with any content.
 #[test]
 fn a_message_is_one_line() {
     let mut side = server();
@@ -124,7 +124,7 @@ impl Outboxes for Streams {
 }
 
 impl Streams {
-    /// What has been put on a route since the last time.
+    /// The messages on a route since the last call.
     fn sent(&mut self, route: Route) -> Vec<String> {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         self.outbox(route).messages().map(text).collect()
@@ -135,8 +135,8 @@ impl Streams {
     }
 }
 
-/// Proves M-TRAN-02, M-LOG-03, M-PROG-05, M-SUB-08, M-SECL-06: everything about a request goes
-/// out where the transport has a place for it.
+/// Proves M-TRAN-02, M-LOG-03, M-PROG-05, M-SUB-08, M-SECL-06: every message about a request is sent on the route
+/// of that request.
 #[test]
 fn each_request_has_a_route_of_its_own() {
     let mut out = Streams::default();
@@ -147,7 +147,7 @@ fn each_request_has_a_route_of_its_own() {
     let Some(ServerEvent::Request(call)) = server.receive(frame.as_str(), now, &mut out) else {
         panic!();
     };
-    // Two exchanges of a transport that keeps them apart can have the same id; here they differ.
+    // A transport that separates exchanges may have two with the same id; here the ids differ.
     let open = |server: &mut Server, out: &mut Streams, id: &str| -> IncomingId {
         let frame = listen(id, TOOLS);
         match server.receive(frame.as_str(), now, out) {
@@ -176,7 +176,7 @@ fn each_request_has_a_route_of_its_own() {
     assert!(out.is_empty());
 }
 
-/// Proves M-TRAN-02: what the machine answers by itself goes back where the message came from.
+/// Proves M-TRAN-02: a response of the machine itself is sent on the route of the message.
 #[test]
 fn what_the_machine_answers_goes_back_where_it_came_from() {
     let mut out = Streams::default();
@@ -198,7 +198,7 @@ fn what_the_machine_answers_goes_back_where_it_came_from() {
     }
 }
 
-/// Proves M-SECL-05: what is printed of a request for debugging tells nothing of what is in it.
+/// Proves M-SECL-05: the debug output of a request contains no payload.
 #[test]
 fn what_is_printed_tells_nothing() {
     let mut side = server();

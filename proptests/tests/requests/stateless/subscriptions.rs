@@ -1,4 +1,4 @@
-//! Subscriptions that a request keeps open: what is granted, what is told, and how they end.
+//! Subscriptions that a request keeps open: the granted filter, the notifications, and the end.
 
 use std::time::Duration;
 
@@ -34,12 +34,12 @@ fn update(side: &mut ServerSide, uri: &str) -> Delivery {
     side.server.resource_updated(uri, &mut side.out).unwrap()
 }
 
-/// A server that asks its application what to grant.
+/// A server whose application decides on subscriptions.
 fn asking() -> ServerSide {
     server_with(|config| config.listening = Listening::Asked)
 }
 
-/// Proves M-SUB-02: a filter that is none is refused.
+/// Proves M-SUB-02: an invalid filter is refused.
 #[test]
 fn a_filter_has_to_be_one() {
     let mut side = server();
@@ -61,7 +61,7 @@ fn a_filter_has_to_be_one() {
     }
 }
 
-/// Proves M-SUB-03, M-SUB-04, M-SUB-32, M-AMB-41: one can subscribe to nothing.
+/// Proves M-SUB-03, M-SUB-04, M-SUB-32, M-AMB-41: a subscription may be empty.
 #[test]
 fn one_can_subscribe_to_nothing() {
     for filter in [
@@ -87,8 +87,8 @@ fn one_can_subscribe_to_nothing() {
     subscribe(&mut side, "1", &all, "");
 }
 
-/// Proves M-SUB-06, M-SUB-07, M-META-14, M-AMB-20: everything of a subscription has the id of its
-/// request, as it came.
+/// Proves M-SUB-06, M-SUB-07, M-META-14, M-AMB-20: every message of a subscription has the id of its request,
+/// unchanged.
 #[test]
 fn everything_of_a_subscription_has_its_id() {
     for id in ["7", r#""a""#, "0", r#""""#, r#""7""#, r#""\u0061""#, "9007199254740993"] {
@@ -106,7 +106,7 @@ fn everything_of_a_subscription_has_its_id() {
     }
 }
 
-/// Proves M-SUB-08: what was not asked for is not told.
+/// Proves M-SUB-08: only requested changes are notified.
 #[test]
 fn only_what_was_asked_for_is_told() {
     for (wanted, filter, method) in LISTS {
@@ -121,7 +121,7 @@ fn only_what_was_asked_for_is_told() {
     }
 }
 
-/// Proves M-SUB-09, M-SUB-10: what is granted is what is asked for and declared, for each kind.
+/// Proves M-SUB-09, M-SUB-10: for each kind, the granted filter is the part that is requested and declared.
 #[test]
 fn what_is_granted_is_asked_for_and_declared() {
     let kinds = [TOOLS, PROMPTS, RESOURCES, r#""resourceSubscriptions":["x:z","x:y"]"#];
@@ -148,8 +148,8 @@ fn what_is_granted_is_asked_for_and_declared() {
     }
 }
 
-/// Proves M-SUB-10, M-SUB-05, M-SUB-30, M-R-05, M-AMB-16: what the application grants, and what has
-/// changed until it did.
+/// Proves M-SUB-10, M-SUB-05, M-SUB-30, M-R-05, M-AMB-16: the filter that the application grants, and the changes
+/// up to the grant.
 #[test]
 fn the_application_grants_and_nothing_is_lost_meanwhile() {
     let mut side = asking();
@@ -175,14 +175,14 @@ fn the_application_grants_and_nothing_is_lost_meanwhile() {
     let expected =
         [acknowledged("1", &granted), tagged("1", TOOLS_CHANGED, ""), updated("1", "x:z")];
     assert_eq!(side.sent(), expected);
-    // It is granted once.
+    // A second grant has no effect.
     side.server.grant(request.id, None, &mut side.out).unwrap();
     assert_eq!(changed(&mut side, ChangedList::Prompts), Delivery::NotWanted);
     assert_eq!(changed(&mut side, ChangedList::Tools), Delivery::Sent);
     assert_eq!(side.sent(), [tagged("1", TOOLS_CHANGED, "")]);
 }
 
-/// Proves M-SUB-10, M-SUB-37: everything that is asked for is granted, or nothing.
+/// Proves M-SUB-10, M-SUB-37: the application grants the whole request or nothing.
 #[test]
 fn the_application_grants_everything_or_nothing() {
     let mut side = asking();
@@ -197,7 +197,7 @@ fn the_application_grants_everything_or_nothing() {
     assert_eq!(side.sent(), [tagged("1", TOOLS_CHANGED, "")]);
 }
 
-/// Proves M-SUB-15, M-SUB-27, M-STATE-07: subscriptions do not know of each other.
+/// Proves M-SUB-15, M-SUB-27, M-STATE-07: subscriptions are independent.
 #[test]
 fn subscriptions_do_not_know_of_each_other() {
     let mut side = server();
@@ -215,8 +215,8 @@ fn subscriptions_do_not_know_of_each_other() {
     assert_eq!(side.sent(), [tagged(r#""1""#, TOOLS_CHANGED, "")]);
 }
 
-/// Proves M-SUB-17, M-SUB-16, M-CANC-06, M-CANC-11, M-R-09: after a client has ended it nothing more is
-/// said of it.
+/// Proves M-SUB-17, M-SUB-16, M-CANC-06, M-CANC-11, M-R-09: after the cancellation by a client no message of the
+/// subscription is sent.
 #[test]
 fn a_subscription_that_is_cancelled_is_silent() {
     let mut side = server();
@@ -230,8 +230,8 @@ fn a_subscription_that_is_cancelled_is_silent() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Proves M-SUB-18, M-AMB-01, M-CANC-11, M-CANC-12, M-R-07, M-R-08, M-R-40: a server that ends says so to
-/// each subscription, once, after everything that has changed.
+/// Proves M-SUB-18, M-AMB-01, M-CANC-11, M-CANC-12, M-R-07, M-R-08, M-R-40: a server that ends sends each
+/// subscription its end, once, after all changes.
 /// Pain 77.
 #[test]
 fn a_server_that_ends_says_so_once() {
@@ -265,7 +265,7 @@ fn a_server_that_ends_says_so_once() {
     }
 }
 
-/// Proves M-SUB-24, M-PROG-09, M-LOG-03: there is no progress of a subscription, and no log.
+/// Proves M-SUB-24, M-PROG-09, M-LOG-03: a subscription has neither progress nor log messages.
 #[test]
 fn a_subscription_has_neither_progress_nor_logs() {
     let mut side = server();
@@ -289,8 +289,7 @@ fn a_subscription_has_neither_progress_nor_logs() {
     lives(&mut side);
 }
 
-/// Proves M-SUB-25, M-SUB-26: a resource is the one of its URI and no other, unless the application says
-/// what it is a part of.
+/// Proves M-SUB-25, M-SUB-26: URIs are compared as strings, unless the application names the parent resource.
 #[test]
 fn a_uri_names_itself_and_no_other() {
     let mut side = server();
@@ -312,7 +311,7 @@ fn a_uri_names_itself_and_no_other() {
     );
 }
 
-/// Proves M-SUB-27: by whatever way a change is told, it reaches whoever has subscribed.
+/// Proves M-SUB-27: a change that is notified in any way reaches each subscriber.
 #[test]
 fn a_change_can_be_told_by_its_method() {
     let mut side = server();
@@ -338,7 +337,7 @@ fn an_update_can_be_told_by_its_method() {
     assert_eq!(side.sent(), [updated("1", "x:y")]);
 }
 
-/// Proves M-SUB-31: a session has other subscriptions, and none of these.
+/// Proves M-SUB-31: a session has its own subscriptions and none of these.
 #[test]
 fn a_session_has_no_such_subscriptions() {
     for revision in Revision::LEGACY {
@@ -352,7 +351,7 @@ fn a_session_has_no_such_subscriptions() {
     }
 }
 
-/// Proves M-SUB-33: a subscription is never answered with a request for input, and cannot be used again.
+/// Proves M-SUB-33: a subscription is never answered with a request for input, and its result cannot be cached.
 #[test]
 fn a_subscription_needs_no_input() {
     let mut side = asking();

@@ -1,4 +1,4 @@
-//! Notifications that a list of the server has changed.
+//! Notifications of changed lists.
 
 use mcp_sansio::capability::Capability;
 use mcp_sansio::error::{NotAllowed, NotifyError};
@@ -12,7 +12,7 @@ fn changed(list: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"notifications/{list}/list_changed"}}"#)
 }
 
-/// A server that has everything, and either says when it changes or does not.
+/// A server with every list, and this value of `listChanged`.
 fn server(list_changed: Option<bool>) -> ServerConfig {
     let mut list = ListChanged::default();
     list.list_changed = list_changed;
@@ -25,8 +25,8 @@ fn server(list_changed: Option<bool>) -> ServerConfig {
     config
 }
 
-/// Proves L-TOOL-03, L-RES-14, L-PROMPT-05: whoever has said that it tells of changes does, without
-/// params, and nobody has to subscribe.
+/// Proves L-TOOL-03, L-RES-14, L-PROMPT-05: a server that declares `listChanged` sends notifications, without
+/// params and without a subscription.
 #[test]
 fn a_server_tells_of_changes_if_it_has_said_so() {
     let lists = [
@@ -43,7 +43,7 @@ fn a_server_tells_of_changes_if_it_has_said_so() {
     }
 }
 
-/// Proves L-TOOL-03, L-RES-14, L-PROMPT-05: whoever has not said so may not.
+/// Proves L-TOOL-03, L-RES-14, L-PROMPT-05: a server that does not declare `listChanged` cannot send them.
 #[test]
 fn a_server_tells_of_no_changes_unless_it_has_said_so() {
     let lists = [
@@ -67,8 +67,8 @@ fn a_server_tells_of_no_changes_unless_it_has_said_so() {
     }
 }
 
-/// Proves L-TOOL-03, L-PROMPT-05: repeated as often as it likes, a change reaches the
-/// application, and what was asked for before it is known to be old.
+/// Proves L-TOOL-03, L-PROMPT-05: every repeated notification reaches the application, and the results of earlier
+/// requests are marked as stale.
 #[test]
 fn a_client_hears_of_every_change_and_trusts_no_older_answer() {
     for revision in Revision::LEGACY {
@@ -95,7 +95,7 @@ fn a_client_hears_of_every_change_and_trusts_no_older_answer() {
     }
 }
 
-/// Proves L-TOOL-03, L-RACE-24: changes before the session wait for it, as one.
+/// Proves L-TOOL-03, L-RACE-24: changes before the session is open are held and sent as one.
 #[test]
 fn changes_before_the_session_are_told_once_it_is_open() {
     let mut side = ServerSide::with(server(Some(true)));

@@ -1,4 +1,4 @@
-//! Log messages, and the level that a client wants.
+//! Log messages, and the level of a client.
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::{self, SetLevel};
@@ -40,7 +40,7 @@ fn log(side: &mut ServerSide, level: LoggingLevel) -> Delivery {
     side.server.log(&Log::new(level, "x"), &mut side.out).unwrap()
 }
 
-/// The same by the name of the notification.
+/// The same by the method name of the notification.
 #[track_caller]
 fn log_by_name(side: &mut ServerSide, level: LoggingLevel) -> Delivery {
     let params = format!(r#"{{"level":"{level}","data":"x"}}"#);
@@ -48,7 +48,7 @@ fn log_by_name(side: &mut ServerSide, level: LoggingLevel) -> Delivery {
     side.server.notify_method("notifications/message", &params, None, &mut side.out).unwrap()
 }
 
-/// Sends a message of every level in both ways, and compares what leaves.
+/// Sends a message of every level in both ways, and compares the output.
 #[track_caller]
 fn sends_from(side: &mut ServerSide, least: LoggingLevel) {
     for level in LEVELS {
@@ -63,7 +63,7 @@ fn sends_from(side: &mut ServerSide, least: LoggingLevel) {
     }
 }
 
-/// Proves L-LOG-01, L-LOG-04: each level in each revision, from the request to what is sent after it.
+/// Proves L-LOG-01, L-LOG-04: each level in each revision, from the request to the following messages.
 #[test]
 fn a_client_sets_the_level_of_what_it_is_sent() {
     for revision in Revision::LEGACY {
@@ -91,8 +91,8 @@ fn a_client_sets_the_level_of_what_it_is_sent() {
     }
 }
 
-/// Proves L-LOG-04, L-RACE-28: the level counts from the moment its request is answered, for what is
-/// said from then on, and not at all if the request is refused.
+/// Proves L-LOG-04, L-RACE-28: the level applies from the response to its request, for later messages, and not at
+/// all if the request is refused.
 #[test]
 fn a_level_counts_once_its_request_is_answered() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
@@ -112,8 +112,8 @@ fn a_level_counts_once_its_request_is_answered() {
     );
 }
 
-/// Proves L-LOG-04 for batches, which only 2025-03-26 has: the level counts although its answer waits
-/// for the rest of the batch.
+/// Proves L-LOG-04 for batches, which only 2025-03-26 has: the level applies although the response waits for the
+/// rest of the batch.
 #[test]
 fn a_level_that_was_set_in_a_batch_counts_at_once() {
     let mut side = ServerSide::ready(Revision::V2025_03_26);
@@ -133,7 +133,7 @@ fn a_level_that_was_set_in_a_batch_counts_at_once() {
     assert_eq!(side.sent(), [format!(r#"[{ANSWERED},{{"jsonrpc":"2.0","id":2,"result":{{}}}}]"#)]);
 }
 
-/// Proves L-LOG-05, L-AMB-46: until the client says something, the host has said it.
+/// Proves L-LOG-05, L-AMB-46: the host chooses the level until the client sets one.
 #[test]
 fn the_host_chooses_the_level_until_the_client_does() {
     for revision in Revision::LEGACY {
@@ -144,7 +144,7 @@ fn the_host_chooses_the_level_until_the_client_does() {
             let mut side = ServerSide::ready_with(config, revision);
             assert_eq!(side.server.log_level(), level);
             sends_from(&mut side, level);
-            // The client may want more than the host had thought, or less.
+            // The client may set a lower or higher level than the host.
             let id = side.request(&set_level(1, LoggingLevel::Notice));
             side.server.respond(id, &(), &mut side.out).unwrap();
             assert_eq!(side.sent(), [ANSWERED]);
@@ -167,7 +167,7 @@ fn a_level_belongs_to_its_session() {
     sends_from(&mut other, LoggingLevel::Warning);
 }
 
-/// Proves L-RACE-28, L-LOG-04: what was on its way when the level was set is delivered like any other.
+/// Proves L-RACE-28, L-LOG-04: a message that was in flight when the level was set is delivered like any other.
 #[test]
 fn a_client_takes_messages_below_its_level() {
     for revision in Revision::LEGACY {

@@ -1,4 +1,4 @@
-//! What one side tells the other without being asked: resources, lists, log messages and roots.
+//! Unrequested notifications of either side: resources, lists, log messages and roots.
 
 mod lists;
 mod logging;

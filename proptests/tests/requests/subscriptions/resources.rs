@@ -24,14 +24,14 @@ fn initialize(revision: Revision) -> String {
     )
 }
 
-/// A request about a subscription, with the URI as it stands on the wire.
+/// A request about a subscription, with the URI in wire form.
 fn request(method: &str, uri: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"resources/{method}","params":{{"uri":"{uri}"}}}}"#
     )
 }
 
-/// Asks for something about a subscription, and is granted it.
+/// Sends a request about a subscription and grants it.
 #[track_caller]
 fn grant(side: &mut ServerSide, method: &str, uri: &str) {
     let id = side.request(&request(method, uri));
@@ -52,7 +52,7 @@ fn not_declared(capability: Capability) -> NotifyError {
     NotifyError::NotAllowed(NotAllowed::Capability(capability))
 }
 
-/// Proves L-RES-01: `subscribe` and `listChanged` are declared, and obeyed, one without the other.
+/// Proves L-RES-01: `subscribe` and `listChanged` are declared and obeyed independently.
 #[test]
 fn a_server_offers_subscriptions_and_changes_independently() {
     let combinations = [
@@ -84,7 +84,7 @@ fn a_server_offers_subscriptions_and_changes_independently() {
     }
 }
 
-/// Whether a server does what it has declared, and only that.
+/// Asserts that a server offers exactly the declared features.
 #[track_caller]
 fn obeys(side: &mut ServerSide, subscribe: bool, list_changed: bool) {
     for method in ["subscribe", "unsubscribe"] {
@@ -117,7 +117,7 @@ fn obeys(side: &mut ServerSide, subscribe: bool, list_changed: bool) {
     assert_eq!(side.sent(), vec![changed; usize::from(list_changed)]);
 }
 
-/// Proves L-RES-09: asking twice is asking once, and what is not there can be ended.
+/// Proves L-RES-09: a second subscription to a URI has no effect, and an unknown one can be ended.
 #[test]
 fn subscriptions_are_a_set() {
     for revision in Revision::LEGACY {
@@ -139,7 +139,7 @@ fn subscriptions_are_a_set() {
     }
 }
 
-/// Proves L-RES-09: each session has its own, and they end with it.
+/// Proves L-RES-09: each session has its own subscriptions, which end with it.
 #[test]
 fn subscriptions_belong_to_their_session() {
     let mut one = ServerSide::ready(Revision::V2025_11_25);
@@ -155,7 +155,7 @@ fn subscriptions_belong_to_their_session() {
     assert_eq!(one.server.resource_updated("x:y", &mut one.out), Err(NotifyError::Closed));
 }
 
-/// Proves L-RES-10: by whatever way an update is told, it goes to whoever has subscribed.
+/// Proves L-RES-10: an update that is notified in either way goes only to a session with a subscription.
 #[test]
 fn updates_go_only_to_those_who_have_subscribed() {
     for revision in Revision::LEGACY {
@@ -167,13 +167,13 @@ fn updates_go_only_to_those_who_have_subscribed() {
         assert_eq!(tell(&mut side, "x:y"), Delivery::NotWanted);
         assert_eq!(by_name(&mut side, "x:y"), Delivery::NotWanted);
         assert_eq!(side.sent(), [""; 0]);
-        // The same URI, written in another way.
+        // The same URI with another escape.
         grant(&mut side, "subscribe", r"x:\u0079");
         assert_eq!(subscriptions(&side), ["x:y"]);
         assert_eq!(tell(&mut side, "x:y"), Delivery::Sent);
         assert_eq!(by_name(&mut side, "x:y"), Delivery::Sent);
         assert_eq!(side.sent(), [updated("x:y"), updated("x:y")]);
-        // URIs are compared as they are.
+        // URIs are compared as strings.
         for other in ["x:y/", "X:y", "x:y#", "x:", "x:%79"] {
             assert_eq!(tell(&mut side, other), Delivery::NotWanted, "{other}");
             assert_eq!(by_name(&mut side, other), Delivery::NotWanted, "{other}");
@@ -182,7 +182,7 @@ fn updates_go_only_to_those_who_have_subscribed() {
     }
 }
 
-/// Proves L-RES-10: a subscription begins when it is granted, and one that is refused never does.
+/// Proves L-RES-10: a subscription begins when it is granted, and a refused one never begins.
 #[test]
 fn a_subscription_begins_with_its_answer() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);
@@ -195,7 +195,7 @@ fn a_subscription_begins_with_its_answer() {
     side.server.respond(id, &(), &mut side.out).unwrap();
     assert_eq!(tell(&mut side, "x:y"), Delivery::Sent);
     assert_eq!(side.sent(), [ANSWERED.to_owned(), updated("x:y")]);
-    // What has been cancelled is not granted any more.
+    // A cancelled request is not granted any more.
     let id = side.request(&request("unsubscribe", "x:y"));
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     assert!(matches!(side.receive(cancel), Some(ServerEvent::Cancelled(_))));
@@ -203,7 +203,7 @@ fn a_subscription_begins_with_its_answer() {
     assert_eq!(tell(&mut side, "x:y"), Delivery::Sent);
 }
 
-/// Proves L-RES-11: the client hears of what is below the resource that it subscribed to.
+/// Proves L-RES-11: the client is notified of parts of a subscribed resource.
 #[test]
 fn an_update_of_a_part_is_delivered() {
     for revision in Revision::LEGACY {
@@ -229,7 +229,7 @@ fn an_update_of_a_part_is_delivered() {
 
 const ANSWERED_TWO: &str = r#"{"jsonrpc":"2.0","id":2,"result":{}}"#;
 
-/// Subscribes with a client that has called nothing before.
+/// Subscribes with a client that has made no call.
 #[track_caller]
 fn subscribe(client: &mut ClientSide, uri: &str) {
     let params = mcp_sansio::model::UriParams::new(uri);
@@ -244,7 +244,7 @@ fn subscribe(client: &mut ClientSide, uri: &str) {
     );
 }
 
-/// The URI of an update that has reached the application.
+/// The URI of an update that reached the application.
 #[track_caller]
 fn heard(event: Option<ClientEvent<'static>>) -> String {
     let Some(ClientEvent::Notification(notification)) = event else { panic!("{event:?}") };
@@ -263,8 +263,8 @@ fn outcome(event: ClientEvent<'static>) -> String {
     }
 }
 
-/// Proves L-RES-12, L-RACE-27: an update may overtake the answer that grants it, or come after the
-/// end. It is delivered, and nobody is at fault.
+/// Proves L-RES-12, L-RACE-27: an update may overtake the response that grants the subscription, or arrive after
+/// the end. It is delivered without a violation.
 #[test]
 fn a_client_takes_updates_at_any_time() {
     for revision in Revision::LEGACY {
@@ -286,7 +286,7 @@ fn a_client_takes_updates_at_any_time() {
     }
 }
 
-/// Proves L-RACE-27: updates stop with the answer that ends the subscription, and not before.
+/// Proves L-RACE-27: updates stop with the response that ends the subscription, and not before.
 #[test]
 fn updates_stop_once_the_subscription_has_ended() {
     for revision in Revision::LEGACY {
@@ -303,7 +303,7 @@ fn updates_stop_once_the_subscription_has_ended() {
     }
 }
 
-/// Proves L-RES-10, L-RACE-27: also if the update has waited for the handshake meanwhile.
+/// Proves L-RES-10, L-RACE-27: also if the update was held for the handshake.
 #[test]
 fn an_update_that_was_held_is_not_sent_to_whoever_has_unsubscribed() {
     let mut side = ServerSide::fresh();
@@ -321,14 +321,14 @@ fn an_update_that_was_held_is_not_sent_to_whoever_has_unsubscribed() {
     assert_eq!(side.sent(), [updated("x:z")]);
 }
 
-/// However it ends, a request that has ended counts no more.
+/// A request that has ended does not count, for any kind of end.
 #[test]
 fn only_pending_subscriptions_count_towards_the_limit() {
     let mut config = config::server();
     config.connection.limits.subscriptions = 2;
     let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
     let ask = |side: &mut ServerSide, id: u32| {
-        // Requests that ask for something else do not count.
+        // Other requests do not count.
         side.request(&format!(r#"{{"jsonrpc":"2.0","id":{},"method":"tools/list"}}"#, id + 100));
         let event = side.receive(&format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/subscribe","params":{{"uri":"x:{id}"}}}}"#
@@ -359,7 +359,7 @@ fn only_pending_subscriptions_count_towards_the_limit() {
     assert_eq!(ask(&mut side, 8), None);
 }
 
-/// There are never more subscriptions than the limit, also if many are granted late.
+/// The number of subscriptions never exceeds the limit, even if many are granted late.
 #[test]
 fn pending_subscriptions_count_towards_the_limit() {
     let mut config = config::server();

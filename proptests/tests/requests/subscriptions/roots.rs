@@ -14,7 +14,7 @@ fn roots_changed(side: &mut ClientSide) -> Result<Delivery, NotifyError> {
     side.client.notify_method("notifications/roots/list_changed", &(), None, &mut side.out)
 }
 
-/// Proves L-ROOT-03: what has been declared is told, without params, and nothing else is.
+/// Proves L-ROOT-03: a declared change is notified, without params, and an undeclared one is not.
 #[test]
 fn a_client_tells_that_its_roots_have_changed_if_it_has_said_so() {
     let mut silent = ListChanged::default();
@@ -40,7 +40,7 @@ fn a_client_tells_that_its_roots_have_changed_if_it_has_said_so() {
     }
 }
 
-/// What an answer to `roots/list` is worth.
+/// Answers `roots/list` and returns whether the result is stale.
 #[track_caller]
 fn stale(side: &mut ServerSide, id: u32, call: mcp_sansio::CallId) -> bool {
     let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"roots":[]}}}}"#);
@@ -59,8 +59,8 @@ fn hear_of_a_change(side: &mut ServerSide) {
     assert!(heard.is::<RootsChanged>());
 }
 
-/// Proves L-ROOT-04, L-RACE-29: what was asked before the change may be answered with what was
-/// before it, and says so; what is asked after it is not.
+/// Proves L-ROOT-04, L-RACE-29: a request before the change may get the old roots, so its result is stale; a result
+/// requested afterwards is not.
 #[test]
 fn an_answer_about_roots_is_stale_if_they_have_changed_since_the_question() {
     for revision in Revision::LEGACY {
@@ -78,11 +78,11 @@ fn an_answer_about_roots_is_stale_if_they_have_changed_since_the_question() {
             ],
             "nothing is asked by itself"
         );
-        // In whatever order the answers come.
+        // In any order of the responses.
         assert!(!stale(&mut side, 3, after));
         assert!(stale(&mut side, 1, before));
         assert!(!stale(&mut side, 2, other), "a ping asks for no list");
-        // A change while nothing is asked makes no later answer stale.
+        // A change without a request in flight makes no later result stale.
         hear_of_a_change(&mut side);
         let call = side.call("roots/list");
         assert!(!stale(&mut side, 4, call));
@@ -124,7 +124,7 @@ fn roots_that_change_while_they_are_listed_are_asked_for_again() {
         ] if ended.call == call && ended.stale),
         "{seen:?}"
     );
-    // Once more, and that is the end of it.
+    // A second request gets a fresh result.
     let (call, request) = ask(&mut pair);
     answer(&mut pair, request);
     let seen = pair.settle();

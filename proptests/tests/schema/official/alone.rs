@@ -1,26 +1,26 @@
-//! Requests that stand alone, as they stand on the wire.
+//! Modern requests in the form of the wire.
 
 use mcp_sansio::{IncomingId, Request, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config, payload};
 use serde_json::Value;
 
-/// The revision without sessions.
+/// The modern revision.
 pub(crate) const REVISION: Revision = Revision::V2026_07_28;
 
-/// What a server says of itself in the metadata of a result.
+/// The server information in the metadata of a result.
 pub(crate) const SERVER: &str =
     r#""io.modelcontextprotocol/serverInfo":{"name":"server","version":"1"}"#;
 
-/// Everything that a client can declare.
+/// All capabilities of a client.
 pub(crate) const ALL: &str =
     r#"{"roots":{},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}"#;
 
-/// The metadata of a request of a client that can do everything, and more of it.
+/// Returns the metadata of a request of a client with all capabilities, followed by `more`.
 pub(crate) fn claim(more: &str) -> String {
     claim_with(ALL, more)
 }
 
-/// The same of a client that has declared this.
+/// Returns the metadata of a request of a client with these capabilities.
 pub(crate) fn claim_with(capabilities: &str, more: &str) -> String {
     let comma = if more.is_empty() { "" } else { "," };
     format!(
@@ -28,7 +28,7 @@ pub(crate) fn claim_with(capabilities: &str, more: &str) -> String {
     )
 }
 
-/// A request with these params, and with more metadata than they have.
+/// Returns a request with these params and additional metadata.
 pub(crate) fn frame(id: u32, method: &str, params: &str, meta: &str) -> String {
     let mut params: Value = serde_json::from_str(params).unwrap();
     if params.is_null() {
@@ -41,12 +41,12 @@ pub(crate) fn frame(id: u32, method: &str, params: &str, meta: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
 }
 
-/// A server of both eras at the start of a connection.
+/// Creates a server of both eras at the start of a connection.
 pub(crate) fn side() -> ServerSide {
     ServerSide::with(config::server_of_both_eras())
 }
 
-/// Makes a request, of id 7, with the least that its method asks for.
+/// Sends a request with id 7 and the minimal params of its method.
 #[track_caller]
 pub(crate) fn ask(side: &mut ServerSide, method: &str) -> IncomingId {
     let params = payload::params(method);
@@ -63,7 +63,7 @@ pub(crate) fn ask(side: &mut ServerSide, method: &str) -> IncomingId {
     }
 }
 
-/// The same of a server that has seen nothing else.
+/// Sends such a request to a new server.
 #[track_caller]
 pub(crate) fn asked(method: &str) -> (ServerSide, IncomingId) {
     let mut side = side();
@@ -71,7 +71,7 @@ pub(crate) fn asked(method: &str) -> (ServerSide, IncomingId) {
     (side, id)
 }
 
-/// A request, of id 7, of a client that has declared this, at a server that has seen nothing else.
+/// Sends a request with id 7 of a client with these capabilities to a new server.
 #[track_caller]
 pub(crate) fn asked_by(capabilities: &str, method: &str) -> (ServerSide, Request<'static>) {
     let mut side = side();
@@ -82,7 +82,7 @@ pub(crate) fn asked_by(capabilities: &str, method: &str) -> (ServerSide, Request
     }
 }
 
-/// The only message that was sent.
+/// Returns the only sent message.
 #[track_caller]
 pub(crate) fn only(side: &mut ServerSide) -> Value {
     crate::official::parse(&side.sent())

@@ -1,5 +1,4 @@
-//! For how long, and by whom, results may be used again: what leaves where there are no sessions, and
-//! that nothing of it leaves in one.
+//! Cache hints of results: the hints sent in the modern era, and their absence in the legacy era.
 
 use mcp_sansio::config::CacheHint;
 use mcp_sansio::json::Raw;
@@ -12,7 +11,7 @@ use crate::official::closed::Schemas;
 use crate::official::messages::REQUESTS;
 use crate::official::parse;
 
-/// The methods whose results may be used again, and the beginning of the least result.
+/// The methods with cacheable results, and the beginning of the minimal result.
 const CACHEABLE: [(&str, &str); 5] = [
     ("tools/list", r#""tools":[]"#),
     ("prompts/list", r#""prompts":[]"#),
@@ -21,7 +20,7 @@ const CACHEABLE: [(&str, &str); 5] = [
     ("resources/read", r#""contents":[]"#),
 ];
 
-/// The others with a result, and it.
+/// The other methods with a result, and that result.
 const OTHERS: [(&str, &str); 4] = [
     ("tools/call", r#""content":[]"#),
     ("prompts/get", r#""messages":[]"#),
@@ -29,7 +28,7 @@ const OTHERS: [(&str, &str); 4] = [
     ("com.example/own", r#""a":1"#),
 ];
 
-/// A server with another hint for every method.
+/// Creates a server with a different hint for every method.
 fn hinting() -> ServerSide {
     let mut config = config::server_of_both_eras();
     config.identify = false;
@@ -51,9 +50,8 @@ fn check(method: &str, sent: &[String], result: &str) {
     }
 }
 
-/// Proves M-CACHE-01, M-CACHE-02, M-CACHE-03, M-RES-13, M-CONT-02: each method has the hint that the
-/// configuration has for it, and no other method has any. What is longer than every number that is
-/// read exactly is cut.
+/// Proves M-CACHE-01, M-CACHE-02, M-CACHE-03, M-RES-13, M-CONT-02: each method has its configured hint, and no other
+/// method has one. A duration that exceeds the largest exact integer is cut to that integer.
 #[test]
 fn every_hint_is_that_of_its_method() {
     let expected = [
@@ -65,7 +63,7 @@ fn every_hint_is_that_of_its_method() {
     ];
     let mut side = hinting();
     for ((method, body), hint) in CACHEABLE.into_iter().zip(expected) {
-        // All pages of a list have the same.
+        // All pages of a list have the same hint.
         for page in ["", r#","nextCursor":"c""#] {
             let is_read = method == "resources/read";
             let page = if is_read { "" } else { page };
@@ -80,7 +78,7 @@ fn every_hint_is_that_of_its_method() {
         let id = ask(&mut side, method);
         let result = format!("{{{body}}}");
         side.server.respond(id, &Raw::new(&result).unwrap(), &mut side.out).unwrap();
-        // Of a method that it does not know the machine adds what is missing, at the end.
+        // For an unknown method, the missing member is added at the end.
         let result = match method {
             "com.example/own" => format!(r#"{{{body},"resultType":"complete"}}"#),
             _ => format!(r#"{{"resultType":"complete",{body}}}"#),
@@ -93,8 +91,8 @@ fn every_hint_is_that_of_its_method() {
     assert!(sent[0].ends_with(hint), "{sent:?}");
 }
 
-/// Proves M-CACHE-01, M-CACHE-04: what a result says of itself stands, as far as it is a hint; anything
-/// else is refused, and the request can still be answered.
+/// Proves M-CACHE-01, M-CACHE-04: valid hints in a result are kept; other values are refused, and the request stays
+/// open.
 #[test]
 fn a_result_has_the_last_word_unless_it_makes_no_sense() {
     use Problem::{NotAllowed, WrongType};
@@ -152,7 +150,7 @@ fn a_result_has_the_last_word_unless_it_makes_no_sense() {
     }
 }
 
-/// Proves M-RES-09: whatever the configuration and the result say, in a session nothing of it leaves.
+/// Proves M-RES-09: for any configuration and result, no hint is sent in a session.
 #[test]
 fn no_hint_leaves_in_a_session() {
     for revision in Revision::LEGACY {

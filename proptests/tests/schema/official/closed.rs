@@ -1,4 +1,4 @@
-//! The official schemas, and the same without room for members that they do not name.
+//! The official schemas, and closed variants that forbid unnamed members.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 pub(crate) struct Schemas {
     open: Value,
     closed: Value,
-    /// The member that holds the definitions.
+    /// The member that contains the definitions.
     place: &'static str,
-    /// What has been used of it: whether it is closed, and the definition.
+    /// The validators that were used, by whether they are closed and by definition.
     validators: Mutex<BTreeMap<(bool, String), Validator>>,
 }
 
 impl Schemas {
-    /// The schema of a revision. `None`, and a loud line, if it is not there: then nothing can be checked. Under
-    /// `CI=true` that is a failure.
+    /// Returns the schema of a revision. Returns `None` and prints a warning if it is missing, because nothing can be
+    /// checked then. With `CI=true` a missing schema is a failure.
     pub(crate) fn of(revision: Revision) -> Option<&'static Self> {
         static ALL: [OnceLock<Option<Schemas>>; Revision::ALL.len()] =
             [const { OnceLock::new() }; Revision::ALL.len()];
@@ -45,18 +45,17 @@ impl Schemas {
         Some(Self { open, closed, place, validators: Mutex::default() })
     }
 
-    /// The names of all definitions.
+    /// Returns the names of all definitions.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.open[self.place].as_object().unwrap().keys().map(String::as_str)
     }
 
-    /// Whether there is a definition.
+    /// Whether the schema has this definition.
     pub(crate) fn defines(&self, name: &str) -> bool {
         self.open[self.place].get(name).is_some()
     }
 
-    /// The names of the definitions that a union names. None if there is no such union, or nothing in
-    /// it that has a name of its own.
+    /// Returns the names of the definitions in a union; empty if there is no such union or no named member.
     pub(crate) fn union(&self, name: &str) -> Vec<String> {
         let definition = &self.open[self.place][name];
         let single = std::slice::from_ref(definition);
@@ -65,17 +64,17 @@ impl Schemas {
         names.map(|path| path.rsplit('/').next().unwrap().to_owned()).collect()
     }
 
-    /// Whether something fits a definition and holds nothing that it does not name.
+    /// Checks that a value matches a definition and has no unnamed members.
     pub(crate) fn closed(&self, name: &str, value: &Value) -> Result<(), String> {
         self.check(true, name, value)
     }
 
-    /// Whether something fits a definition as it is.
+    /// Checks that a value matches an unmodified definition.
     pub(crate) fn open(&self, name: &str, value: &Value) -> Result<(), String> {
         self.check(false, name, value)
     }
 
-    /// A request or notification. Until 2025-06-18 the definitions leave the envelope out.
+    /// Checks a request or notification. Until 2025-06-18 the definitions omit the envelope.
     pub(crate) fn message(&self, name: &str, message: &Value) -> Result<(), String> {
         let definition = &self.open[self.place][name];
         let mut message = message.clone();
@@ -97,12 +96,12 @@ impl Schemas {
         validator.validate(value).map_err(|error| format!("{name}: {error}: {value}"))
     }
 
-    /// A schema of one definition.
+    /// Returns a schema of one definition.
     fn root(&self, schema: &Value, name: &str) -> Value {
         let (place, dialect) = (self.place, &schema["$schema"]);
         let reference = format!("#/{place}/{name}");
         match place {
-            // Before 2019-09, what stands beside `$ref` is ignored, but not what it refers to.
+            // Before 2019-09, members beside `$ref` are ignored, but not its target.
             "definitions" => json!({
                 "$schema": dialect, place: schema[place], "allOf": [{ "$ref": reference }],
             }),
@@ -111,10 +110,10 @@ impl Schemas {
     }
 }
 
-/// The beginning of the keys of metadata that are the protocol's.
+/// The prefix of the metadata keys that are reserved for the protocol.
 const RESERVED: &str = "^io\\.modelcontextprotocol/";
 
-/// Forbids keys of the protocol that are not named, and leaves the metadata open for all others.
+/// Forbids unnamed keys of the protocol, and allows all other metadata.
 fn reserve(schema: &mut Value) {
     let properties = schema["properties"].as_object();
     let named: Vec<String> =
@@ -123,9 +122,8 @@ fn reserve(schema: &mut Value) {
         json!({ "anyOf": [{ "enum": named }, { "not": { "pattern": RESERVED } }] });
 }
 
-/// Forbids members that are not named, in a definition and all that is in it. Metadata stays open, and
-/// so do the schemas of tools, which are JSON Schema. `has_meta`: params and results may have `_meta`
-/// also where the schema relies on being open.
+/// Forbids unnamed members, in a definition and all that it contains. Metadata stays open, and so do the schemas of
+/// tools, which are JSON Schema. `has_meta`: params and results may have `_meta` even if the schema does not name it.
 fn close(schema: &mut Value, has_meta: bool) {
     let Some(members) = schema.as_object_mut() else {
         if let Value::Array(list) = schema {
@@ -158,8 +156,8 @@ fn close(schema: &mut Value, has_meta: bool) {
     }
 }
 
-/// The same for one of several schemas that all describe one object: what is in its members is closed,
-/// and another one of them says which members there are. Here the data of an error has a schema, too.
+/// The same for one of several schemas of one object. The values of its members are closed, but another schema may
+/// name more members. Here the data of an error has a schema, too.
 fn close_part(part: &mut Value) {
     if let Some(Value::Object(properties)) = part.get_mut("properties") {
         properties.iter_mut().for_each(|(_, property)| close(property, false));

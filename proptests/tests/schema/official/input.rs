@@ -1,5 +1,4 @@
-//! What a server asks of a client before it can answer: as the answer where there are no sessions, as
-//! requests of its own in a session.
+//! Requests for input: in the modern era as a response, in a session as requests of the server.
 
 use mcp_sansio::capability::Capability;
 use mcp_sansio::error::NotAllowed;
@@ -16,7 +15,7 @@ use crate::official::closed::Schemas;
 use crate::official::messages::{REQUESTS, Sender};
 use crate::official::parse;
 
-/// The methods that may need input.
+/// The methods that may require input.
 const NEEDY: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 
 fn input<'t>(text: &'t str) -> InputRequired<'t> {
@@ -39,7 +38,7 @@ fn require(
     side.server.require_input(request, required, side.now, &mut side.out)
 }
 
-/// Whatever was refused, nothing was sent and the request is still open.
+/// Expects that nothing was sent and that the request is still open.
 #[track_caller]
 fn is_still_open(side: &mut ServerSide, request: &Request<'_>) {
     assert_eq!(side.sent(), [""; 0]);
@@ -48,9 +47,8 @@ fn is_still_open(side: &mut ServerSide, request: &Request<'_>) {
     assert_eq!(side.sent().len(), 1);
 }
 
-/// Proves M-MRTR-01, M-MRTR-04, M-MRTR-05, M-MRTR-39, M-META-18, M-RES-01, M-RPC-14, M-ELIC-02,
-/// M-SAMP-01: every kind of request for input in everything that the schema has for it, as the answer
-/// to each method that may need it.
+/// Proves M-MRTR-01, M-MRTR-04, M-MRTR-05, M-MRTR-39, M-META-18, M-RES-01, M-RPC-14, M-ELIC-02, M-SAMP-01: every kind
+/// of request for input, with all members of the schema, as the response to each method that may require it.
 #[test]
 fn every_request_for_input_fits_the_schema() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
@@ -82,8 +80,7 @@ fn every_request_for_input_fits_the_schema() {
     assert_eq!(seen, 3 * (2 + 7 + 8), "none of them is refused");
 }
 
-/// What is asked for, and what leaves in each revision: the params of a request, or the whole of what
-/// stands under its key.
+/// The required input, and the sent text in each revision: the params of a request, or the value under its key.
 type Asked = (&'static str, &'static str, [Result<&'static str, (&'static str, Problem)>; 5]);
 
 const ASKED: &[Asked] = {
@@ -164,8 +161,8 @@ const ASKED: &[Asked] = {
     ]
 };
 
-/// Proves M-ELIC-04, M-SAMP-08, M-TOOL-04 for results of tools in messages, M-MRTR-43, M-ERA-29 for
-/// what servers ask: the exact bytes in every revision.
+/// Proves M-ELIC-04, M-SAMP-08, M-TOOL-04 for tool results in messages, M-MRTR-43, M-ERA-29 for requests of servers:
+/// the exact bytes in every revision.
 #[test]
 fn the_same_need_is_told_as_the_revision_can() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
@@ -207,8 +204,8 @@ fn the_same_need_is_told_as_the_revision_can() {
     }
 }
 
-/// Proves M-MRTR-02, M-MRTR-03: the exact bytes of what there can be, in the order in which it was
-/// asked for, and that there has to be something.
+/// Proves M-MRTR-02, M-MRTR-03: the exact bytes of possible requests for input, in the order in which they were
+/// added, and that an empty one is refused.
 #[test]
 fn a_need_has_a_key_each_or_a_state() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
@@ -239,7 +236,7 @@ fn a_need_has_a_key_each_or_a_state() {
     is_still_open(&mut side, &request);
 }
 
-/// Proves M-RES-11, M-SUB-33: every other method is answered or refused, and never with a need.
+/// Proves M-RES-11, M-SUB-33: every other method gets a result or an error, and never a request for input.
 #[test]
 fn only_three_methods_need_input() {
     for exchange in REQUESTS.iter().filter(|exchange| exchange.sender == Sender::Client) {
@@ -254,7 +251,7 @@ fn only_three_methods_need_input() {
         assert_eq!(refused, Err(RespondError::NotAllowed(NotAllowed::Method)), "{method}");
         is_still_open(&mut side, &request);
     }
-    // The request of a subscription is not even lent.
+    // The request of a subscription is not even passed to the application.
     let (mut listening, _) = asked("subscriptions/listen");
     listening.sent();
     let (_, mut request) = asked_by(ALL, "tools/call");
@@ -264,7 +261,7 @@ fn only_three_methods_need_input() {
     assert_eq!(listening.sent(), [""; 0]);
 }
 
-/// What a client has declared, what it is asked, and what it lacks.
+/// The declared capabilities, the request for input, and the missing capability.
 const GATED: &[(&str, &str, &str, Option<Capability>)] = {
     use Capability::*;
     const SAMPLE: &str = "sampling/createMessage";
@@ -302,7 +299,7 @@ fn nothing_is_asked_that_the_request_does_not_declare() {
     for (declared, method, params, missing) in GATED {
         let (mut side, request) = asked_by(declared, "tools/call");
         let text = of_method(method, params);
-        // One of two is enough for both to be refused.
+        // One missing capability is enough to refuse both.
         let required = require(&mut side, &request, &input(&text).state("s"));
         match missing {
             None => {
@@ -318,7 +315,7 @@ fn nothing_is_asked_that_the_request_does_not_declare() {
     }
 }
 
-/// Forms and conversations that do not leave: what is wrong with them, and where.
+/// Invalid forms and conversations: the defect and its path.
 const REFUSED: &[(&str, &str, (&str, Problem))] = {
     use Problem::{Missing, NotAllowed, WrongType};
     const ELICIT: &str = "elicitation/create";
@@ -387,7 +384,7 @@ const REFUSED: &[(&str, &str, (&str, Problem))] = {
     ]
 };
 
-/// Proves M-ELIC-03, M-SAMP-04, M-SAMP-05, and M-ELIC-02, M-SAMP-01 for what is not right.
+/// Proves M-ELIC-03, M-SAMP-04, M-SAMP-05, and M-ELIC-02, M-SAMP-01 for invalid requests.
 #[test]
 fn what_is_asked_wrongly_does_not_leave() {
     for (method, params, expected) in REFUSED {
@@ -403,7 +400,7 @@ fn what_is_asked_wrongly_does_not_leave() {
     }
 }
 
-/// Every kind of field that a form can have, and what leaves of it.
+/// Every kind of form field, and its sent text.
 const FIELDS: [&str; 14] = [
     r#"{"type":"string"}"#,
     r#"{"type":"string","minLength":1,"maxLength":2,"format":"email","default":"d"}"#,
@@ -421,7 +418,7 @@ const FIELDS: [&str; 14] = [
     r#"{"type":"string","title":"T","description":"d"}"#,
 ];
 
-/// Proves M-ELIC-02, M-ELIC-03 for what is right: each kind of field, alone and with all others.
+/// Proves M-ELIC-02, M-ELIC-03 for valid fields: each kind, alone and with all others.
 #[test]
 fn every_kind_of_field_can_be_asked_for() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
@@ -441,7 +438,7 @@ fn every_kind_of_field_can_be_asked_for() {
     }
 }
 
-/// Proves M-ELIC-09: nothing is said about a visit that is done where requests stand alone.
+/// Proves M-ELIC-09: in the modern era, no notification about a finished URL elicitation is sent.
 #[test]
 fn no_visit_is_reported_as_complete() {
     let (mut side, request) = asked_by(ALL, "tools/call");

@@ -1,4 +1,4 @@
-//! Members that come and go: the same answer in every revision, byte for byte.
+//! Members that differ between revisions: the same result in every revision, byte for byte.
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, Content, ListResourcesResult};
@@ -11,11 +11,10 @@ use crate::official::closed::Schemas;
 use crate::official::messages::REQUESTS;
 use crate::official::parse;
 
-/// What leaves, or the member that kept all of it from leaving.
+/// The sent text, or the member that prevented sending.
 type Leaves = Result<String, (&'static str, Problem)>;
 
-/// Answers a request of this method and gives the result that was sent, without what the machine adds
-/// where there are no sessions.
+/// Responds to a request of this method, and returns the sent result without the modern members that the server adds.
 fn sent<T: Payload + ?Sized>(method: &str, revision: Revision, result: &T) -> Leaves {
     let mut config = config::server_of_both_eras();
     config.identify = false;
@@ -54,8 +53,8 @@ fn sent<T: Payload + ?Sized>(method: &str, revision: Revision, result: &T) -> Le
     })
 }
 
-/// A member of a result: the method, the result with a hole where the member goes, the member, and
-/// what is left of it in each of the five revisions.
+/// A member of a result: the method, the result with a hole for the member, the member, and its sent text in each of
+/// the five revisions.
 type Row = (&'static str, &'static str, &'static str, [&'static str; 5]);
 
 const TOOL: &str = r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}@}]}"#;
@@ -177,8 +176,8 @@ const ROWS: &[Row] = &[
     ("tools/list", r#"{"tools":[]@}"#, r#","ttlMs":0,"cacheScope":"private""#, [""; 5]),
 ];
 
-/// Proves M-TOOL-02, M-TOOL-03, M-TOOL-04, M-TOOL-11, M-RES-09, M-JSCH-05, M-ERA-29 for what servers
-/// answer: the exact bytes in every revision.
+/// Proves M-TOOL-02, M-TOOL-03, M-TOOL-04, M-TOOL-11, M-RES-09, M-JSCH-05, M-ERA-29 for results of servers: the exact
+/// bytes in every revision.
 #[test]
 fn a_member_leaves_where_the_revision_has_it() {
     for (method, template, member, leaves) in ROWS {
@@ -191,7 +190,7 @@ fn a_member_leaves_where_the_revision_has_it() {
     }
 }
 
-/// Proves M-TOOL-14 and M-TOOL-02 for what is refused: in no revision is anything sent without it.
+/// Proves M-TOOL-14 and M-TOOL-02 for refused results: no revision sends a result without a required member.
 #[test]
 fn a_result_lacks_nothing_that_it_must_have() {
     use Problem::{Missing, NotAllowed, WrongType};
@@ -229,7 +228,7 @@ fn a_result_lacks_nothing_that_it_must_have() {
     }
 }
 
-/// `$schema` names a dialect, if it is there.
+/// `$schema` names a dialect if it is present.
 #[test]
 fn the_dialect_of_a_schema_is_a_string() {
     let tool = r#"{"tools":[{"name":"t","inputSchema":{"type":"object","$schema":7}}]}"#;
@@ -241,7 +240,7 @@ fn the_dialect_of_a_schema_is_a_string() {
     assert_eq!(left, Ok(r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#.to_owned()));
 }
 
-/// An integer that not every parser reads exactly is none that can be relied on.
+/// An integer that not every parser reads exactly is unreliable, and is refused.
 #[test]
 fn a_size_is_a_natural_number_that_everybody_reads_alike() {
     let listed =
@@ -269,7 +268,7 @@ fn a_size_is_a_natural_number_that_everybody_reads_alike() {
         let result = linked(size);
         let expected = problem.map_or_else(|| Ok(result.clone()), |problem| Err(("size", problem)));
         assert_eq!(sent("tools/call", REVISION, &Raw::new(&result).unwrap()), expected, "{size}");
-        // What is read is read as absent, and costs nothing else.
+        // When reading, an invalid size counts as absent and affects nothing else.
         let text = listed(size);
         let list: ListResourcesResult<'_> = serde_json::from_str(&text).unwrap();
         let found: Vec<_> = list.resources.iter().map(|resource| resource.size).collect();
@@ -277,8 +276,8 @@ fn a_size_is_a_natural_number_that_everybody_reads_alike() {
     }
 }
 
-/// Proves M-TOOL-06: structured content that the library makes a result of is there as text, too, so
-/// that it reaches the clients that know no such thing, or only objects.
+/// Proves M-TOOL-06: structured content that the library converts to a result is sent as text, too. So it reaches
+/// clients that know no structured content, or only objects.
 #[test]
 fn structured_content_is_there_as_text_too() {
     let table = [
@@ -301,9 +300,9 @@ fn structured_content_is_there_as_text_too() {
     }
 }
 
-/// A member that another revision has in what a client asks.
+/// Members of another revision in a request.
 ///
-/// Proves M-TOOL-10, M-CAP-02 for what a server reads, M-MRTR-36, M-CAP-12: it is nobody's business here.
+/// Proves M-TOOL-10, M-CAP-02 for reading servers, M-MRTR-36, M-CAP-12: such members have no effect.
 #[test]
 fn members_of_another_revision_do_not_matter_to_a_request() {
     let cases = [
@@ -334,8 +333,8 @@ fn members_of_another_revision_do_not_matter_to_a_request() {
     }
 }
 
-/// Proves M-RES-02 for the methods of MCP: the application cannot say that a result is
-/// something else, nor who the server is or what subscription it belongs to.
+/// Proves M-RES-02 for the methods of MCP: the application cannot override the result type, the server information or
+/// the subscription id.
 #[test]
 fn what_the_machine_says_of_a_result_stands() {
     let own = r#"{"resultType":"task","content":[],"_meta":{"io.modelcontextprotocol/serverInfo":7,"io.modelcontextprotocol/subscriptionId":7,"com.example/k":1},"resultType":"input_required"}"#;

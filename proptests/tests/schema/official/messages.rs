@@ -1,6 +1,6 @@
-//! Every kind of message, with everything that any revision knows of it.
+//! Every kind of message, with all members of all revisions.
 
-/// Who sends a message.
+/// The sender of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sender {
     /// The client.
@@ -27,7 +27,7 @@ pub(crate) struct Exchange {
 pub(crate) struct Notice {
     pub(crate) sender: Sender,
     pub(crate) method: &'static str,
-    /// Its name in the schema.
+    /// The name of the notification in the schema.
     pub(crate) name: &'static str,
     pub(crate) params: &'static [&'static str],
 }
@@ -157,8 +157,8 @@ const SAMPLING_RESULTS: &[&str] = &[
     sampled!(r#"{"type":"tool_use","id":"1","name":"n","input":{},"_meta":{"k":1}}"#, "toolUse"),
 ];
 
-/// Every request but `initialize`, which the machine writes itself. In the revision without sessions
-/// those of a server are requests for input, in a result.
+/// Every request but `initialize`, which the client writes itself. In the modern revision, requests of a server are
+/// requests for input inside a result.
 pub(crate) const REQUESTS: &[Exchange] = &[
     Exchange {
         sender: Sender::Client,
@@ -166,7 +166,7 @@ pub(crate) const REQUESTS: &[Exchange] = &[
         request: "DiscoverRequest",
         params: &["null", META],
         result: "DiscoverResult",
-        // The machine answers.
+        // The server responds itself.
         results: &[],
     },
     Exchange {
@@ -386,7 +386,7 @@ pub(crate) const REQUESTS: &[Exchange] = &[
     },
 ];
 
-/// Every notification that an application sends; the machine writes the others.
+/// Every notification of an application; clients and servers write the others themselves.
 pub(crate) const NOTIFICATIONS: &[Notice] = &[
     Notice {
         sender: Sender::Server,

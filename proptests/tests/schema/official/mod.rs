@@ -1,8 +1,7 @@
-//! What leaves the machines, against the official schema of the revision.
+//! Sent messages against the official schema of the revision.
 //!
-//! The schemas allow members that they do not name, so they alone would not notice a member of a later
-//! revision. They are closed first (see `closed`): a message may hold what its revision names, and
-//! nothing else.
+//! The official schemas allow unnamed members, so they would not detect a member of a later revision. Therefore they
+//! are closed first (see `closed`): a message may contain only the members that its revision names.
 
 mod alone;
 mod caching;
@@ -21,13 +20,13 @@ use mcp_sansio::Revision;
 use messages::{NOTIFICATIONS, REQUESTS};
 use serde_json::{Value, json};
 
-/// What became of an attempt to send.
+/// The result of an attempt to send.
 #[derive(Debug)]
 pub(crate) enum Sent {
     Message(Value),
     /// The revision does not have the method.
     NoMethod,
-    /// The revision has no word for something in it.
+    /// The revision cannot express a part of the message.
     NoWord,
 }
 
@@ -36,13 +35,14 @@ pub(crate) fn parse(sent: &[String]) -> Value {
     serde_json::from_str(message).unwrap()
 }
 
-/// What was sent fits the schema; what was refused does not, so that nothing is refused in vain.
+/// Checks that a sent message matches the schema, and that a refused one does not, so that no valid message is
+/// refused.
 #[track_caller]
 pub(crate) fn check(schemas: &Schemas, name: &str, sent: Sent, value: Value, revision: Revision) {
     match sent {
         Sent::NoMethod => assert!(!schemas.defines(name), "{revision} defines {name}"),
         Sent::NoWord => {
-            // To leave these out would change what is asked, so that is no way to make it fit.
+            // Omitting these members would change the meaning of the request, so it is refused instead.
             let essential =
                 ["\"tools\"", "\"oneOf\""].iter().any(|it| value.to_string().contains(it));
             let needed = essential && schemas.closed(name, &value).is_err();
@@ -56,7 +56,7 @@ pub(crate) fn check(schemas: &Schemas, name: &str, sent: Sent, value: Value, rev
     }
 }
 
-/// A request or notification as it would be without our care.
+/// Returns a request or notification without any adaptation to the revision.
 pub(crate) fn raw(method: &str, params: &str) -> Value {
     let mut message = json!({ "jsonrpc": "2.0", "id": 1, "method": method });
     if params != "null" {
@@ -65,7 +65,7 @@ pub(crate) fn raw(method: &str, params: &str) -> Value {
     message
 }
 
-/// The schemas would not notice any of this as they are.
+/// The unmodified schemas would not detect any of these.
 #[test]
 fn members_of_another_revision_are_noticed() {
     let cases = [
@@ -118,10 +118,10 @@ fn members_of_another_revision_are_noticed() {
     }
 }
 
-/// The tables leave nothing out. Tasks are not offered yet, so nothing about them can be sent.
+/// The tables are complete. Tasks are not offered yet, so no message about them can be sent.
 #[test]
 fn every_message_of_the_schemas_is_sent_by_a_test() {
-    // A server without sessions has no need to say that it has cancelled something: see M-AMB-01.
+    // A modern server does not need to send a cancellation: see M-AMB-01.
     let by_hand = [
         "InitializeRequest",
         "InitializedNotification",
@@ -144,7 +144,7 @@ fn every_message_of_the_schemas_is_sent_by_a_test() {
                 let sent = by_hand.contains(&name.as_str())
                     || REQUESTS.iter().any(|exchange| exchange.request == name)
                     || NOTIFICATIONS.iter().any(|notice| notice.name == name);
-                // Of the only notification of a client the newest schema names the params alone.
+                // The newest schema names only the params of the client's single notification.
                 assert!(sent || name == "CancelledNotificationParams", "{revision}: {name}");
             }
         }

@@ -1,4 +1,4 @@
-//! Who looks a name of the specification up in the documentation finds the type that stands for it.
+//! Every name of the specification can be found in the documentation and leads to its type.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use mcp_sansio::Revision;
 
 use super::closed::Schemas;
 
-/// The sources of the core, one after the other.
+/// Collects the sources of the core.
 fn sources(folder: &Path, text: &mut String) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -19,7 +19,7 @@ fn sources(folder: &Path, text: &mut String) {
     }
 }
 
-/// Every definition of every schema is a public type of its name, or the alias of one.
+/// Every definition of every schema is a public type of its name, or an alias of one.
 #[test]
 fn every_name_of_the_schemas_leads_to_a_type() {
     let mut text = String::new();

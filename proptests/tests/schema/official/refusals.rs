@@ -1,5 +1,4 @@
-//! The errors that a server sends by itself where there are no sessions, byte for byte and against the
-//! types that the schema has for them.
+//! Errors that a modern server sends by itself, byte for byte and against the types of the schema.
 
 use std::time::Duration;
 
@@ -14,16 +13,16 @@ use crate::official::parse;
 
 /// A message that is refused.
 struct Case {
-    /// What the server is configured with.
+    /// Adjusts the config of the server.
     configure: fn(&mut ServerConfig),
-    /// What comes before it, and is answered with whatever.
+    /// Earlier messages, whose responses are ignored.
     before: Vec<String>,
     frame: String,
-    /// The id of the answer as it stands on the wire; none if there is none.
+    /// The id of the response as it is sent; `None` without an id.
     id: Option<&'static str>,
     /// The error.
     error: String,
-    /// What the schema calls the whole answer, or what is in `error`.
+    /// The name in the schema of the whole response, or of its `error`.
     name: &'static str,
 }
 
@@ -32,7 +31,7 @@ fn case(frame: String, error: &str, name: &'static str) -> Case {
     Case { configure, before, frame, id: Some("7"), error: error.to_owned(), name }
 }
 
-/// A request whose metadata is this, an object without its braces.
+/// Returns a request with this metadata, an object without its braces.
 fn with_meta(meta: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{{"_meta":{{{meta}}}}}}}"#)
 }
@@ -269,8 +268,7 @@ fn limits() -> Vec<Case> {
     ]
 }
 
-/// What the schema says of an error. Types of whole answers have a member `error`, the others are what
-/// stands there.
+/// Checks an error against the schema. Some types describe the whole response; the others describe its `error`.
 pub(crate) fn check(schemas: &Schemas, name: &str, answer: &Value) {
     schemas.closed("JSONRPCErrorResponse", answer).unwrap();
     let is_whole = ["UnsupportedProtocolVersionError", "MissingRequiredClientCapabilityError"];
@@ -278,10 +276,9 @@ pub(crate) fn check(schemas: &Schemas, name: &str, answer: &Value) {
     schemas.closed(name, value).unwrap();
 }
 
-/// Proves M-RPC-01, M-RPC-02, M-RPC-04, M-RPC-11, M-RPC-23, M-RPC-24, M-ERR-01, M-ERR-09,
-/// M-ERR-10, M-ERR-13, M-ERR-14, M-ERR-15, M-DISC-04, M-DISC-09, M-DISC-11, M-DISC-18, M-DISC-21,
-/// M-META-20, M-MRTR-35, M-SUB-02, M-SUB-29: one case or more for each. Nothing but the
-/// error is sent, and the next request is served.
+/// Proves M-RPC-01, M-RPC-02, M-RPC-04, M-RPC-11, M-RPC-23, M-RPC-24, M-ERR-01, M-ERR-09, M-ERR-10, M-ERR-13,
+/// M-ERR-14, M-ERR-15, M-DISC-04, M-DISC-09, M-DISC-11, M-DISC-18, M-DISC-21, M-META-20, M-MRTR-35, M-SUB-02,
+/// M-SUB-29: at least one case for each. Only the error is sent, and the next request is served.
 #[test]
 fn every_error_of_the_machine_fits_its_type() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
@@ -320,8 +317,8 @@ fn every_error_of_the_machine_fits_its_type() {
     }
 }
 
-/// Without its version the params of `initialize` name nothing that could be `requested`, which the
-/// schema asks for.
+/// If the params of `initialize` contain no version, the error has no value for `requested`, which the schema
+/// requires.
 #[test]
 fn an_error_about_versions_always_names_the_one_that_was_asked_for() {
     let Some(schemas) = Schemas::of(REVISION) else { return };

@@ -1,4 +1,4 @@
-//! The errors that a server sends because its application says so, where there are no sessions.
+//! Errors that a modern server sends on behalf of its application.
 
 use mcp_sansio::capability::{Capability, CapabilitySet};
 use mcp_sansio::error::NotAllowed;
@@ -11,7 +11,7 @@ use crate::official::closed::Schemas;
 use crate::official::parse;
 use crate::official::refusals::check;
 
-/// What is declared, what is needed, and what is missing.
+/// The declared, the required and the missing capabilities.
 const MISSING: &[(&str, &[Capability], &str)] = {
     use Capability::*;
     &[
@@ -50,8 +50,8 @@ fn set(capabilities: &[Capability]) -> CapabilitySet {
     capabilities.iter().fold(CapabilitySet::NONE, |set, one| set.with(*one))
 }
 
-/// Proves M-ERR-11, M-ERR-12, M-CAP-04, M-STATE-01, and M-CAP-02 for what a server reads and names: no
-/// `listChanged` in what is missing, whatever came.
+/// Proves M-ERR-11, M-ERR-12, M-CAP-04, M-STATE-01, and M-CAP-02 for reading and naming servers: the missing
+/// capabilities contain no `listChanged`, for any declaration.
 #[test]
 fn what_is_missing_is_said_as_it_would_be_declared() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
@@ -67,7 +67,7 @@ fn what_is_missing_is_said_as_it_would_be_declared() {
             check(schemas, "MissingRequiredClientCapabilityError", &parse(&sent));
         }
     }
-    // What one request declares says nothing of the next one.
+    // The capabilities of one request do not apply to the next one.
     let mut side = side();
     for (declared, is_declared) in [(ALL, true), ("{}", false), (ALL, true)] {
         let text = frame(7, "tools/call", r#"{"name":"n"}"#, &claim_with(declared, ""));
@@ -77,7 +77,7 @@ fn what_is_missing_is_said_as_it_would_be_declared() {
     }
 }
 
-/// A server could name what clients cannot declare, or not in this revision.
+/// Capabilities that clients cannot declare, at all or in this revision, are not named as missing.
 #[test]
 fn only_what_clients_can_declare_is_said_to_be_missing() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
@@ -91,8 +91,8 @@ fn only_what_clients_can_declare_is_said_to_be_missing() {
     }
 }
 
-/// Proves M-ERR-02, M-ERR-03, M-ERR-05, M-RSRC-01, M-RPC-23 for what applications answer
-/// with: codes that belong to the protocol are refused, and the request can still be answered.
+/// Proves M-ERR-02, M-ERR-03, M-ERR-05, M-RSRC-01, M-RPC-23 for errors of applications: codes of the protocol are
+/// refused, and the request stays open.
 #[test]
 fn an_application_has_codes_of_its_own_only() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
@@ -139,7 +139,7 @@ fn an_application_has_codes_of_its_own_only() {
             ]
         );
     }
-    // In a session it is what it was.
+    // In a session these codes are allowed as before.
     for revision in Revision::LEGACY {
         let mut side = ServerSide::ready_with(config::server_of_both_eras(), revision);
         let id = side.request(

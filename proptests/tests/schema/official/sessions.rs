@@ -1,4 +1,4 @@
-//! What leaves in sessions.
+//! Messages sent in sessions.
 
 use mcp_sansio::config::RepliesWithoutId;
 use mcp_sansio::error::{NotAllowed, NotifyError};
@@ -72,7 +72,7 @@ fn notification(sender: Sender, method: &str, params: &str, revision: Revision) 
         }
         Sender::Server => {
             let mut side = ServerSide::ready(revision);
-            // Updates go to those who watch.
+            // Updates are sent to subscribers.
             let subscribe =
                 r#"{"jsonrpc":"2.0","id":7,"method":"resources/subscribe","params":{"uri":"x:y"}}"#;
             let request = side.request(subscribe);
@@ -135,7 +135,7 @@ fn every_notification_fits_the_schema_of_its_revision() {
     }
 }
 
-/// What the machine writes by itself.
+/// The messages that clients and servers write by themselves.
 #[test]
 fn the_handshake_and_what_follows_from_it_fit_the_schemas() {
     for revision in REVISIONS {
@@ -187,8 +187,8 @@ fn fail(schemas: &Schemas, revision: Revision) {
         side.server.reject_with(request, code, "m", &data, &mut side.out).unwrap();
         schemas.closed(name, &parse(&side.sent())).unwrap();
     }
-    // A request without an id to answer to: JSON-RPC asks for `null`, for which only the newest schema
-    // has another way.
+    // For a request without a readable id, JSON-RPC requires `null`, for which only the newest schema has an
+    // alternative.
     side.receive("{oops");
     let error = parse(&side.sent());
     assert_eq!(schemas.closed(name, &error).is_ok(), error.get("id").is_none(), "{error}");

@@ -1,7 +1,7 @@
-//! What a server sends where there are no sessions.
+//! Messages that a modern server sends.
 //!
-//! Requests of clients are in the same table: each is compared with its schema before it is fed to the
-//! server, with the metadata that a client adds.
+//! Requests of clients are in the same table: each is compared with its schema before the server receives it, with
+//! the metadata that a client adds.
 
 use mcp_sansio::error::{NotAllowed, NotifyError};
 use mcp_sansio::json::{Number, Raw};
@@ -17,7 +17,7 @@ use crate::official::closed::Schemas;
 use crate::official::messages::{Exchange, NOTIFICATIONS, REQUESTS, Sender};
 use crate::official::{Sent, check, parse, raw};
 
-/// The requests that clients make in this revision: an entry of the table each.
+/// Returns the requests that clients send in this revision, one entry of the table each.
 pub(crate) fn of_clients(schemas: &Schemas) -> impl Iterator<Item = &'static Exchange> {
     let requests = schemas.union("ClientRequest");
     assert!(!requests.is_empty(), "the schema has no such union");
@@ -63,7 +63,7 @@ fn notification(method: &str, params: &str) -> Sent {
     }
 }
 
-/// What the tests feed to servers is what clients may send.
+/// The requests in these tests are valid requests of clients.
 #[test]
 fn every_request_that_is_fed_fits_the_schema() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
@@ -83,7 +83,7 @@ fn every_request_that_is_fed_fits_the_schema() {
     }
 }
 
-/// Proves M-RES-01, M-RES-13, M-TOOL-14, M-RSRC-04 for everything that the schema names.
+/// Proves M-RES-01, M-RES-13, M-TOOL-14, M-RSRC-04 for all members of the schema.
 #[test]
 fn every_result_fits_the_schema() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
@@ -114,7 +114,7 @@ fn every_notification_fits_the_schema() {
     }
 }
 
-/// Each reaches the subscriptions to it, as if it had been said by its own method.
+/// Each notification by method name reaches its subscriptions, as if it had been sent by its dedicated function.
 #[test]
 fn what_is_told_by_name_reaches_subscriptions() {
     for (method, params) in [
@@ -137,14 +137,14 @@ fn told_by_name(method: &str, params: &str) {
     side.sent();
     let params = Raw::new(params).unwrap();
     let told = side.server.notify_method(method, &params, None, &mut side.out);
-    // The rest waits for a session, which may come.
+    // A copy for the session is held, because a session may still open.
     assert_eq!(told, Ok(Delivery::Sent), "{method}");
     assert_eq!(alone::only(&mut side)["method"], method);
 }
 
-/// What a method that MCP does not have is answered with: the least that a result can be.
+/// The result of a method outside MCP: the minimal result.
 ///
-/// Proves M-RES-14, and M-RES-01 where the machine does not know the method.
+/// Proves M-RES-14, and M-RES-01 for a method unknown to the server.
 #[test]
 fn an_empty_result_says_that_it_is_complete() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
@@ -158,7 +158,7 @@ fn an_empty_result_says_that_it_is_complete() {
     schemas.closed("EmptyResult", &parse(&sent)["result"]).unwrap();
 }
 
-/// Every method with the least that it can be answered with, and what leaves.
+/// Every method with its minimal result, and the sent text.
 const LEAST: [(&str, &str); 10] = [
     ("tools/list", r#"{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"@}"#),
     ("tools/call", r#"{"resultType":"complete","content":[]@}"#),
@@ -187,8 +187,8 @@ const LEAST: [(&str, &str); 10] = [
     ),
 ];
 
-/// Proves M-RES-01, M-RES-08, M-RES-13, M-CACHE-01, M-CACHE-02, M-DISC-02, M-DISC-03, M-RPC-01: the
-/// exact bytes of all ten methods, with and without the name of the server.
+/// Proves M-RES-01, M-RES-08, M-RES-13, M-CACHE-01, M-CACHE-02, M-DISC-02, M-DISC-03, M-RPC-01: the exact bytes of
+/// all ten methods, with and without the server information.
 #[test]
 fn every_result_says_what_it_is_and_whose() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
@@ -217,8 +217,8 @@ fn every_result_says_what_it_is_and_whose() {
     }
 }
 
-/// Proves M-RES-09: the same answers in a session have nothing of that, and those of a request that
-/// stands alone beside the session have all of it.
+/// Proves M-RES-09: the same results in a session have none of these members, and the results of modern requests
+/// beside the session have all of them.
 #[test]
 fn the_same_results_are_bare_in_a_session() {
     for revision in Revision::LEGACY {
@@ -242,9 +242,9 @@ fn the_same_results_are_bare_in_a_session() {
     }
 }
 
-/// What an application says of itself and of its capabilities leaves as each era can say it.
+/// The application's description of itself and of its capabilities is sent in the form of each era.
 ///
-/// Proves M-CAP-01 for what a server encodes, M-DISC-02.
+/// Proves M-CAP-01 for encoding servers, M-DISC-02.
 #[test]
 fn a_server_offers_what_the_revision_has_words_for() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
@@ -272,15 +272,14 @@ fn a_server_offers_what_the_revision_has_words_for() {
     assert_eq!(sent, [expected]);
 }
 
-/// A configuration can hold what no result may have. Then the client is told that there is no answer, as
-/// it is of `initialize`.
+/// A config can contain a value that no result may have. Then `server/discover` gets an error, as `initialize` does.
 #[test]
 fn a_server_that_cannot_say_what_it_offers_says_so() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
     let mut config = config::server_of_both_eras();
     config.capabilities.extensions = serde_json::from_str(r#"{"com.example/x":true}"#).unwrap();
     let mut side = ServerSide::with(config);
-    // Whether something is still unread makes no difference.
+    // Unread output makes no difference.
     for unread in [0, 1] {
         for _ in 0..unread {
             let id = alone::ask(&mut side, "tools/list");
@@ -309,8 +308,8 @@ fn opened(config: mcp_sansio::ServerConfig, id: &str, filter: &str) -> (ServerSi
     }
 }
 
-/// Proves M-META-14, M-SUB-06, M-SUB-07, M-SUB-09: what opens a
-/// subscription, what it tells and what ends it carry its id as it came.
+/// Proves M-META-14, M-SUB-06, M-SUB-07, M-SUB-09: the acknowledgement, the notifications and the result of a
+/// subscription contain its id unchanged.
 #[test]
 fn what_belongs_to_a_subscription_names_it() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
@@ -356,7 +355,7 @@ fn what_belongs_to_a_subscription_names_it() {
         );
         schemas.closed("SubscriptionsListenResult", &parse(&sent)["result"]).unwrap();
     }
-    // What the server does not offer is not acknowledged.
+    // Subscriptions that the server does not offer are not acknowledged.
     let mut config = config::server_of_both_eras();
     config.capabilities.tools = None;
     config.capabilities.resources = Some(ResourcesCapability::default());
@@ -373,8 +372,7 @@ fn what_belongs_to_a_subscription_names_it() {
     schemas.message("SubscriptionsAcknowledgedNotification", &parse(&sent)).unwrap();
 }
 
-/// Proves M-PROG-02, M-LOG-05 for the bytes: the token as it came, and no more than the members that
-/// there are.
+/// Proves M-PROG-02, M-LOG-05 for the bytes: the unchanged token, and only the present members.
 #[test]
 fn progress_and_log_messages_fit_the_schema() {
     let Some(schemas) = Schemas::of(REVISION) else { return };

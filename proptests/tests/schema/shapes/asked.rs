@@ -1,5 +1,5 @@
-//! What sides ask each other for and answer: sampling, elicitation, completion, roots and logs, by
-//! revision, and what is absent, `null` or empty.
+//! Requests and results of sampling, elicitation, completion, roots and logs, by revision, with absent, `null` and
+//! empty values.
 
 use super::{
     Leaves, called, params_leave, put, raw, request, results_leave, sent_notification, sent_params,
@@ -23,7 +23,7 @@ use serde::Serialize;
 
 const SAMPLING: &str = r#"{"messages":[],"maxTokens":1@}"#;
 
-/// Proves L-SAMP-02, L-META-01: all that is optional leaves as it is; tools cannot be left out.
+/// Proves L-SAMP-02, L-META-01: optional members are sent unchanged; tools cannot be omitted.
 #[test]
 fn the_options_of_sampling_leave_unchanged() {
     let optional = r#","modelPreferences":{"hints":[{"name":"h"},{}],"costPriority":0,"speedPriority":0.5,"intelligencePriority":1},"systemPrompt":"s","includeContext":"none","temperature":0.7,"stopSequences":["a","b"],"metadata":{"p":[null]},"_meta":{"k":1}"#;
@@ -70,8 +70,8 @@ fn priorities_are_from_zero_to_one() {
     }
 }
 
-/// Proves L-SAMP-05, L-SAMP-06, L-SAMP-07, L-AMB-33: before 2025-11-25 content is one block, and an
-/// array of one is that block.
+/// Proves L-SAMP-05, L-SAMP-06, L-SAMP-07, L-AMB-33: before 2025-11-25 content is one block, and an array of one is
+/// sent as that block.
 #[test]
 fn content_of_sampling_is_one_block_until_it_may_be_several() {
     let text = r#"{"type":"text","text":"t"}"#;
@@ -106,7 +106,7 @@ fn content_of_sampling_is_one_block_until_it_may_be_several() {
     }
 }
 
-/// Proves L-ELIC-02: a form in 2025-06-18 has no mode, and there is nothing but forms.
+/// Proves L-ELIC-02: a form in 2025-06-18 has no mode, and forms are the only kind.
 #[test]
 fn the_form_of_the_first_elicitation_has_no_mode() {
     let form = r#"{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}}"#;
@@ -116,7 +116,7 @@ fn the_form_of_the_first_elicitation_has_no_mode() {
     let moded = form.replacen('{', r#"{"mode":"form","#, 1);
     assert_eq!(sent(C, &moded), Ok(form.to_owned()), "the mode is left out");
     assert_eq!(sent(D, &moded), Ok(moded.clone()));
-    // The mode is left out wherever it stands.
+    // The mode is omitted at any position.
     let last = form.replacen(r#""message":"m","#, r#""message":"m","mode":"form","#, 1);
     assert_eq!(sent(C, &last), Ok(form.to_owned()));
     let url = r#"{"mode":"url","message":"m","url":"https://x.y/","elicitationId":"e"}"#;
@@ -146,7 +146,7 @@ fn the_form_of_the_first_elicitation_has_no_mode() {
     }
 }
 
-/// Proves L-ELIC-08: what a form can ask in 2025-06-18, and what came later.
+/// Proves L-ELIC-08: the fields of a form in 2025-06-18, and later fields.
 #[test]
 fn fields_of_a_form_are_those_of_their_revision() {
     let template = r#"{"message":"m","requestedSchema":{"type":"object","properties":{"a":{@}}}}"#;
@@ -188,7 +188,7 @@ fn fields_of_a_form_are_those_of_their_revision() {
     }
 }
 
-/// Proves L-ELIC-08 for what is filled in: a list is no value before 2025-11-25.
+/// Proves L-ELIC-08 for the values: a list is no value before 2025-11-25.
 #[test]
 fn values_of_a_form_are_those_of_their_revision() {
     let template = r#"{"action":"accept","content":{"a":@}}"#;
@@ -209,7 +209,7 @@ fn values_of_a_form_are_those_of_their_revision() {
     assert_eq!(sent(D, "[1]"), Err(("content", WrongType)));
 }
 
-/// Proves L-ELIC-08 for a form that is no JSON text yet, with its members in the order of the alphabet.
+/// Proves L-ELIC-08 for a form that is not JSON text, with its members in alphabetical order.
 #[test]
 fn only_booleans_have_a_default_in_any_order_of_members() {
     let field = |kind: &str, default: serde_json::Value| {
@@ -227,7 +227,7 @@ fn only_booleans_have_a_default_in_any_order_of_members() {
     assert_eq!(number, put(template, r#""maximum":9,"type":"number""#));
 }
 
-/// Proves L-COMP-04: what is settled already is not said before 2025-06-18, and is all strings.
+/// Proves L-COMP-04: the context is not sent before 2025-06-18, and contains only strings.
 #[test]
 fn completions_have_a_context_later() {
     let template =
@@ -250,8 +250,7 @@ fn completions_have_a_context_later() {
     }
 }
 
-/// Proves L-COMP-05, L-AMB-48: a hundred values leave at once, and more than that are cut, with their
-/// number.
+/// Proves L-COMP-05, L-AMB-48: a hundred values are sent at once; longer lists are cut, and their number is sent.
 #[test]
 fn at_most_a_hundred_completions_leave() {
     let values = |count: usize| (0..count).map(|index| index.to_string());
@@ -273,11 +272,11 @@ fn at_most_a_hundred_completions_leave() {
             );
             assert_eq!(sent(count), Ok(cut));
         }
-        // Whoever writes the list by hand is told.
+        // An application that writes the list by hand gets an error.
         let result = format!(r#"{{"completion":{{"values":[{}]}}}}"#, list(101));
         let sent = sent_result("completion/complete", revision, &raw(&result));
         assert_eq!(sent, Err(("values", NotAllowed)));
-        // The number of all need not be how many these are.
+        // The total may differ from the number of sent values.
         let result = r#"{"completion":{"values":["b","a"],"total":7,"hasMore":false}}"#;
         let sent = sent_result("completion/complete", revision, &raw(result));
         assert_eq!(sent, Ok(result.to_owned()), "the order is the rank");
@@ -295,7 +294,7 @@ fn only_files_are_roots() {
         results_leave("roots/list", template, &root, [Err(("uri", NotAllowed)); 4]);
     }
     results_leave("roots/list", template, r#"{"name":"n"}"#, [Err(("uri", Missing)); 4]);
-    // One bad root keeps the good ones from leaving, and the request is still open.
+    // One invalid root prevents sending the valid ones, and the request stays open.
     let mut side = ClientSide::ready(D);
     let id = side.request(&request("roots/list", "{}"));
     let roots: ListRootsResult<'_> =
@@ -307,7 +306,7 @@ fn only_files_are_roots() {
     assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#]);
 }
 
-/// Proves L-LOG-06, L-JSONRPC-29: the data of a log message is any JSON, `null` as well, and is there.
+/// Proves L-LOG-06, L-JSONRPC-29: the data of a log message is required, and is any JSON, including `null`.
 #[test]
 fn a_log_message_always_has_data() {
     let method = "notifications/message";
@@ -335,7 +334,7 @@ fn a_log_message_always_has_data() {
     }
 }
 
-/// Proves L-RES-13: an update is a URI.
+/// Proves L-RES-13: an update contains only a URI.
 #[test]
 fn an_update_carries_a_uri_and_nothing_else() {
     for revision in Revision::LEGACY {
@@ -357,7 +356,7 @@ fn an_update_carries_a_uri_and_nothing_else() {
     }
 }
 
-/// What an application may write without a thought: `None` becomes `null`.
+/// A value with the serde default of `None` as `null`.
 #[derive(Serialize)]
 struct Careless {
     uri: &'static str,
@@ -371,7 +370,7 @@ struct CarelessList {
     resources: [Careless; 1],
 }
 
-/// Proves L-JSONRPC-29: `null` where something else belongs is not sent, and stays where it may be.
+/// Proves L-JSONRPC-29: a `null` in place of another type is not sent; an allowed `null` is kept.
 #[test]
 fn absent_is_not_null() {
     let nulls = r#"{"description":null,"tools":[{"title":null,"name":"t","annotations":null,"inputSchema":{"properties":null,"type":"object","x":null}}],"nextCursor":null,"_meta":null}"#;
@@ -389,7 +388,7 @@ fn absent_is_not_null() {
     assert_eq!(sent, Ok(r#"{"resources":[{"uri":"x:y","name":"n"}]}"#.to_owned()));
 }
 
-/// Proves L-JSONRPC-29 for a member at the end of an object that is itself a member or an element.
+/// Proves L-JSONRPC-29 for the last member of an object that is itself a member or an element.
 #[test]
 fn a_null_at_the_end_of_an_object_is_only_absent() {
     let cases = [
@@ -424,8 +423,7 @@ fn a_null_at_the_end_of_an_object_is_only_absent() {
     }
 }
 
-/// Proves L-AMB-50 for what is sent: an empty result is `{}`, and a message has the members of
-/// JSON-RPC and no others.
+/// Proves L-AMB-50 for sending: an empty result is `{}`, and a message has only the members of JSON-RPC.
 #[test]
 fn nothing_is_added_to_what_is_empty() {
     for revision in Revision::LEGACY {

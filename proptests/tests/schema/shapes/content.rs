@@ -1,5 +1,4 @@
-//! What content leaves: kinds of blocks by place and revision, contents of resources, and what goes
-//! with them.
+//! Content that is sent: blocks by position and revision, contents of resources, and their members.
 
 use super::{Leaves, params_leave, put, raw, request, results_leave, sent_result};
 use mcp_sansio::Revision;
@@ -23,7 +22,7 @@ const CONTENT: &str = r#"{"content":[@]}"#;
 const MESSAGE: &str = r#"{"messages":[{"role":"user","content":@}]}"#;
 const CONTENTS: &str = r#"{"contents":[@]}"#;
 
-/// What becomes of a block that is in this place since a revision, or never.
+/// Returns the expected text of a block that is allowed at this position since a revision, or never.
 fn since(revision: Option<Revision>, block: &'static str) -> Leaves {
     Revision::LEGACY.map(|now| match revision {
         Some(since) if since <= now => Ok(block),
@@ -32,8 +31,8 @@ fn since(revision: Option<Revision>, block: &'static str) -> Leaves {
     })
 }
 
-/// Proves L-TOOL-09, L-TOOL-15, L-TOOL-20, L-PROMPT-03, L-PROMPT-06: T2.3 for tools and prompts. A
-/// block cannot be left out, so nothing at all leaves.
+/// Proves L-TOOL-09, L-TOOL-15, L-TOOL-20, L-PROMPT-03, L-PROMPT-06: T2.3 for tools and prompts. A block cannot be
+/// omitted, so the whole result is refused.
 #[test]
 fn tools_and_prompts_have_the_blocks_of_their_revision() {
     let kinds = [
@@ -52,7 +51,7 @@ fn tools_and_prompts_have_the_blocks_of_their_revision() {
     }
 }
 
-/// Proves L-SAMP-08: T2.3 for sampling, where resources are only inside the results of tools.
+/// Proves L-SAMP-08: T2.3 for sampling, where resources occur only inside tool results.
 #[test]
 fn sampling_has_the_blocks_of_its_revision() {
     let asked = r#"{"messages":[{"role":"user","content":@}],"maxTokens":1}"#;
@@ -84,7 +83,7 @@ fn sampling_has_the_blocks_of_its_revision() {
     }
 }
 
-/// Proves L-TOOL-20: a link is not compared with what is listed, and needs no resources.
+/// Proves L-TOOL-20: a link is not compared with the listed resources, and needs no resources capability.
 #[test]
 fn a_tool_may_link_to_a_resource_that_is_nowhere_listed() {
     for revision in [C, D] {
@@ -106,7 +105,7 @@ fn a_tool_may_link_to_a_resource_that_is_nowhere_listed() {
     }
 }
 
-/// Proves L-META-02 for blocks, contents of resources, roots and messages to a model.
+/// Proves L-META-02 for blocks, contents of resources, roots and sampling messages.
 #[test]
 fn inner_metadata_came_later_than_that_of_messages() {
     let meta = r#","_meta":{"com.example/k":[1]}"#;
@@ -142,7 +141,7 @@ fn inner_metadata_came_later_than_that_of_messages() {
     params_leave("sampling/createMessage", results, meta, [later, later, later, Ok(meta)]);
 }
 
-/// Proves L-META-02, L-META-09, L-TOOL-15 for a link, which has all that a resource has.
+/// Proves L-META-02, L-META-09, L-TOOL-15 for a link, which has all members of a resource.
 #[test]
 fn a_link_has_icons_where_resources_have() {
     let bare = r#"{"type":"resource_link","uri":"x:y","name":"n","title":"T","_meta":{"k":1}}"#;
@@ -151,7 +150,7 @@ fn a_link_has_icons_where_resources_have() {
     results_leave("tools/call", CONTENT, whole, [later, later, Ok(bare), Ok(whole)]);
 }
 
-/// Proves L-RES-16: a priority is from 0 to 1, an audience one of two, and a date came later.
+/// Proves L-RES-16: a priority is from 0 to 1, an audience is one of two values, and the date was added later.
 #[test]
 fn annotations_are_within_bounds() {
     let template = r#"{"content":[{"type":"text","text":"t","annotations":{@}}]}"#;
@@ -179,7 +178,7 @@ fn annotations_are_within_bounds() {
     results_leave("tools/call", template, dated, [Ok(""), Ok(""), Ok(dated), Ok(dated)]);
 }
 
-/// Proves L-RES-02, L-AMB-57: what a listed resource has to have, templates in every revision.
+/// Proves L-RES-02, L-AMB-57: the required members of a listed resource, and templates in every revision.
 #[test]
 fn a_resource_needs_a_uri_and_a_name() {
     let resources = r#"{"resources":[@]}"#;
@@ -198,7 +197,7 @@ fn a_resource_needs_a_uri_and_a_name() {
     }
 }
 
-/// Proves L-RES-03: exactly one of text and bytes, and the bytes are base64.
+/// Proves L-RES-03: exactly one of text and blob, and the blob is base64.
 #[test]
 fn contents_are_text_or_base64() {
     for fine in [
@@ -227,7 +226,7 @@ fn contents_are_text_or_base64() {
     }
 }
 
-/// Proves L-PROMPT-01: what a listed prompt and its arguments have to have.
+/// Proves L-PROMPT-01: the required members of a listed prompt and its arguments.
 #[test]
 fn a_prompt_and_its_arguments_need_names() {
     let prompts = r#"{"prompts":[@]}"#;
@@ -244,7 +243,7 @@ fn a_prompt_and_its_arguments_need_names() {
     }
 }
 
-/// Proves L-PROMPT-03: one block each, from the user or the assistant, and a description or none.
+/// Proves L-PROMPT-03: one block per message, from the user or the assistant, and an optional description.
 #[test]
 fn a_message_of_a_prompt_is_one_block_of_somebody() {
     for fine in [
@@ -270,7 +269,7 @@ fn a_message_of_a_prompt_is_one_block_of_somebody() {
     }
 }
 
-/// Proves L-PROMPT-06: data is base64 with a MIME type, an embedded resource has a URI and contents.
+/// Proves L-PROMPT-06: data is base64 with a MIME type; an embedded resource has a URI and contents.
 #[test]
 fn data_in_a_prompt_is_base64_with_a_type() {
     let early: Leaves = [Err(("type", NotInRevision)); 4];

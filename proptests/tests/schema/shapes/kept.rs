@@ -1,5 +1,4 @@
-//! What passes unchanged from one application to the other: metadata, URIs, and whatever the tables
-//! have no word for.
+//! Values that pass unchanged from one application to the other: metadata, URIs, and members unknown to the tables.
 
 use super::{raw, request, sent_notification, sent_params, sent_result};
 use mcp_sansio::Revision::{self, V2025_06_18 as C, V2025_11_25 as D};
@@ -11,7 +10,7 @@ use mcp_sansio::subscription::Delivery;
 use mcp_sansio::{CallOptions, ClientEvent, ClientRequest, Outcome, ServerEvent};
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 
-/// Metadata that breaks no rule, that holds odd values under names of MCP, and that breaks them all.
+/// Metadata that breaks no rule, that has odd values under names of MCP, and that breaks all rules.
 const METADATA: [&str; 4] = [
     r#"{"com.example/k":{"a":[1,null]},"":2}"#,
     r#"{"io.modelcontextprotocol/related-task":7,"modelcontextprotocol.io/x":[],"mcp.dev/y":null}"#,
@@ -19,7 +18,7 @@ const METADATA: [&str; 4] = [
     "{}",
 ];
 
-/// The params or the result of each method or notification, up to where metadata goes.
+/// The params or the result of each method or notification, up to the metadata.
 const ASKED: [(&str, &str); 13] = [
     ("tools/list", "{"),
     ("tools/call", r#"{"name":"n","#),
@@ -65,7 +64,7 @@ fn with(begun: &str, metadata: &str) -> String {
     format!(r#"{begun}"_meta":{metadata}}}"#)
 }
 
-/// Proves L-META-01, L-META-04, L-META-08: metadata leaves as it is, whatever its keys and values are.
+/// Proves L-META-01, L-META-04, L-META-08: metadata is sent unchanged, for any keys and values.
 #[test]
 fn metadata_leaves_unchanged() {
     for revision in Revision::LEGACY {
@@ -91,8 +90,7 @@ fn metadata_leaves_unchanged() {
     }
 }
 
-/// Proves L-META-01, L-META-04, L-META-08: metadata arrives as it is, and no key or value makes a
-/// message invalid.
+/// Proves L-META-01, L-META-04, L-META-08: metadata arrives unchanged, and no key or value makes a message invalid.
 #[test]
 fn metadata_arrives_unchanged() {
     for revision in Revision::LEGACY {
@@ -142,7 +140,7 @@ fn metadata_arrives_unchanged() {
     }
 }
 
-/// Proves L-RES-15: nobody looks into a URI or a template, not even at its escapes.
+/// Proves L-RES-15: URIs and templates are not parsed, and their escapes are not changed.
 #[test]
 fn uris_pass_byte_for_byte() {
     let uris = ["FILE:///A/../b%7e", "x:ü ö", "", "no uri", "a:b#c?d/./", "x://H:80/%2F"];
@@ -177,7 +175,7 @@ fn uris_pass_byte_for_byte() {
                 r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{params}}}"#
             )]
         );
-        // What differs in its bytes is another resource.
+        // URIs with different bytes are different resources.
         let other = format!("{uri}/");
         let delivery = server.server.resource_updated(&other, &mut server.out);
         assert_eq!(delivery, Ok(Delivery::NotWanted));
@@ -189,7 +187,7 @@ fn uris_pass_byte_for_byte() {
     }
 }
 
-/// Proves L-JSONRPC-24, L-AMB-50: members that nobody knows are tolerated and stay reachable.
+/// Proves L-JSONRPC-24, L-AMB-50: unknown members are tolerated and stay accessible.
 #[test]
 fn what_nobody_knows_is_taken_and_kept() {
     for revision in Revision::LEGACY {
@@ -209,7 +207,7 @@ fn what_nobody_knows_is_taken_and_kept() {
         let answer = format!(r#"{{"jsonrpc":"2.0","extra":0,"id":2,"result":{result}}}"#);
         let Some(ClientEvent::CallEnded(ended)) = side.receive(&answer) else { panic!() };
         assert_eq!(ended.outcome, Outcome::Result(raw(result)));
-        // The result of a method without one may have members, too.
+        // The result of a method without a result type may have members, too.
         _ = side.call("logging/setLevel");
         let answer = r#"{"jsonrpc":"2.0","id":3,"result":{"foo":1},"extra":0}"#;
         let Some(ClientEvent::CallEnded(ended)) = side.receive(answer) else { panic!() };
@@ -244,7 +242,7 @@ fn a_tool_with_an_odd_name_can_be_called() {
     }
 }
 
-/// Whether a notification of a server is delivered, or why not. It is never answered.
+/// Returns the reason why a notification of a server is not delivered, if any. It never gets a response.
 #[track_caller]
 fn told(revision: Revision, method: &str, params: &str) -> Option<(&'static str, Problem)> {
     let mut side = ClientSide::ready(revision);
@@ -265,8 +263,8 @@ fn told(revision: Revision, method: &str, params: &str) -> Option<(&'static str,
     }
 }
 
-/// Proves L-LOG-06, L-RES-13: what these notifications have to have, and that one without it is told
-/// of and not delivered.
+/// Proves L-LOG-06, L-RES-13: the required members of these notifications; without them, a notification is reported
+/// and not delivered.
 #[test]
 fn notifications_without_their_members_are_not_delivered() {
     let log = "notifications/message";
@@ -289,7 +287,7 @@ fn notifications_without_their_members_are_not_delivered() {
     }
 }
 
-/// Proves L-ELIC-08: a list is no answer in 2025-06-18, what is one arrives.
+/// Proves L-ELIC-08: a list is no form value in 2025-06-18; a value of a valid kind arrives.
 #[test]
 fn what_is_filled_in_is_of_the_kinds_of_its_revision() {
     for (value, takes) in [

@@ -1,4 +1,4 @@
-//! What the tests of shapes have in common: one side sends one payload, and they look at what left.
+//! Shared helpers of the shape tests: one side sends a payload, and the test checks the sent text.
 
 mod asked;
 mod content;
@@ -14,16 +14,16 @@ use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{CallError, CallOptions, Payload, RespondError, Revision};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 
-/// What left of a payload, or the member that kept all of it from leaving.
+/// The sent text of a payload, or the member that prevented sending.
 pub(crate) type Sent = Result<String, (&'static str, Problem)>;
 
-/// What is expected to leave in each of the four revisions.
+/// The expected text in each of the four revisions.
 pub(crate) type Leaves = [Result<&'static str, (&'static str, Problem)>; 4];
 
-/// Where the payload stands in a template.
+/// The placeholder of the payload in a template.
 const HOLE: &str = "@";
 
-/// A JSON text as a value.
+/// Parses a JSON text.
 #[track_caller]
 pub(crate) fn raw(text: &str) -> Raw<'_> {
     Raw::new(text).unwrap()
@@ -35,12 +35,12 @@ pub(crate) fn put(template: &str, inner: &str) -> String {
     template.replace(HOLE, inner)
 }
 
-/// Whether it is the server that asks with this method.
+/// Whether the server sends requests of this method.
 pub(crate) fn is_of_server(method: &str) -> bool {
     matches!(method, "roots/list" | "sampling/createMessage" | "elicitation/create")
 }
 
-/// A request as it stands on the wire.
+/// Returns a request in the form of the wire.
 pub(crate) fn request(method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)
 }
@@ -52,7 +52,7 @@ fn misfit(error: EncodeError) -> (&'static str, Problem) {
     }
 }
 
-/// The one message that was sent, without what stands around the payload.
+/// Returns the payload of the only sent message.
 #[track_caller]
 fn only(sent: &[String], before: &str) -> String {
     assert_eq!(sent.len(), 1, "{sent:?}");
@@ -60,7 +60,7 @@ fn only(sent: &[String], before: &str) -> String {
     rest.strip_suffix('}').unwrap().to_owned()
 }
 
-/// Answers a request for this method.
+/// Responds to a request of this method.
 #[track_caller]
 pub(crate) fn sent_result<T: Payload + ?Sized>(
     method: &str,
@@ -88,7 +88,7 @@ pub(crate) fn sent_result<T: Payload + ?Sized>(
     }
 }
 
-/// Makes a call of this method, from whichever side makes it.
+/// Makes a call of this method, on the side that sends it.
 #[track_caller]
 pub(crate) fn called<T: Payload + ?Sized>(
     method: &str,
@@ -107,7 +107,7 @@ pub(crate) fn called<T: Payload + ?Sized>(
     }
 }
 
-/// The params of such a call.
+/// Returns the params of such a call.
 #[track_caller]
 pub(crate) fn sent_params<T: Payload + ?Sized>(
     method: &str,
@@ -115,7 +115,7 @@ pub(crate) fn sent_params<T: Payload + ?Sized>(
     params: &T,
 ) -> Sent {
     let (called, sent) = called(method, revision, params);
-    // A client has sent `initialize` before.
+    // The client has sent `initialize` before.
     let id = if is_of_server(method) { 1 } else { 2 };
     let before = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":"#);
     match called {
@@ -128,7 +128,7 @@ pub(crate) fn sent_params<T: Payload + ?Sized>(
     }
 }
 
-/// The params of a notification of a server whose every log message is wanted.
+/// Returns the params of a notification of a server without a log filter.
 #[track_caller]
 pub(crate) fn sent_notification<T: Payload + ?Sized>(
     method: &str,
@@ -147,7 +147,7 @@ pub(crate) fn sent_notification<T: Payload + ?Sized>(
     }
 }
 
-/// Sends a payload inside a result in every revision and looks at what is left of it.
+/// Sends a payload inside a result in every revision, and checks the sent text.
 #[track_caller]
 pub(crate) fn results_leave(method: &str, template: &str, inner: &str, leaves: Leaves) {
     for (revision, expected) in Revision::LEGACY.into_iter().zip(leaves) {

@@ -1,4 +1,4 @@
-//! An error of a payload names the path of the value that does not fit.
+//! An error of a payload contains the path of the invalid value.
 
 use mcp_sansio::model::{
     AudioContent, CallToolResult, Content, EmbeddedResource, GetPromptResult, ListToolsResult,
@@ -9,7 +9,7 @@ use mcp_sansio_proptests::{ServerSide, payload};
 
 use super::{called, put, raw, request};
 
-/// The error of an answer to a request for this method, which leaves nothing behind.
+/// Returns the error of a result that is refused and not sent.
 #[track_caller]
 fn refused<T: Payload + ?Sized>(method: &str, revision: Revision, result: &T) -> String {
     let mut side = ServerSide::ready(revision);
@@ -84,7 +84,7 @@ fn the_path_is_that_of_the_types_as_well() {
     let result = CallToolResult::new([Content::text("said"), audio.clone()]);
     let error = "content[1].data has a value that is not allowed";
     assert_eq!(refused("tools/call", Revision::V2025_11_25, &result), error);
-    // The first revision has no audio, and messages of a prompt cannot do without their content.
+    // The first revision has no audio, and the content of a prompt message cannot be omitted.
     let prompt = GetPromptResult::new([PromptMessage::user(audio)]);
     let error = "messages[0].content.type does not exist in this revision";
     assert_eq!(refused("prompts/get", Revision::V2024_11_05, &prompt), error);
@@ -94,7 +94,7 @@ fn the_path_is_that_of_the_types_as_well() {
     assert_eq!(refused("tools/call", Revision::V2025_11_25, &result), error);
 }
 
-/// Params as well as results.
+/// The same for params.
 #[test]
 fn the_error_of_a_call_has_a_path() {
     let message = r#"{"role":"user","content":{"type":"text"}}"#;

@@ -1,4 +1,4 @@
-//! Results that have been prepared: sent like any other, whoever asks.
+//! Prepared results are sent like any other result.
 
 use super::{raw, sent_result};
 use mcp_sansio::json::Raw;
@@ -19,7 +19,7 @@ const META: &str = concat!(
     r#""io.modelcontextprotocol/clientCapabilities":{}}"#
 );
 
-/// Tools with something in them that not every revision has.
+/// Returns tools with a member that some revisions lack.
 fn tools() -> ListToolsResult<'static> {
     let mut tool = Tool::new("a", raw(r#"{"type": "object", "properties": {"b":{}}}"#));
     tool.title = Some("A".into());
@@ -30,7 +30,7 @@ fn prepared(revision: Revision) -> Prepared {
     Prepared::result::<ListTools>(revision, &tools()).unwrap()
 }
 
-/// Whichever revision it has been prepared for, if any that lacks nothing of what is asked for.
+/// The result is the same for any revision of preparation that has all requested members.
 #[test]
 fn a_list_is_sent_like_one_that_has_not_been_prepared() {
     for revision in RevisionSet::LEGACY.iter() {
@@ -44,7 +44,7 @@ fn a_list_is_sent_like_one_that_has_not_been_prepared() {
     }
 }
 
-/// What goes out if a request is answered with it in this revision.
+/// Responds with a prepared result in this revision, and returns the sent result.
 fn sent_prepared(method: &str, revision: Revision, result: &Prepared) -> super::Sent {
     let mut side = ServerSide::ready(revision);
     let id = side.request(&LIST.replace("tools/list", method));
@@ -82,7 +82,7 @@ fn answer_prepared(result: &Prepared) -> String {
     answer_alone(|server, id, out| server.respond(id, result, out))
 }
 
-/// Proves nothing of the hints but that they are there as ever, and give way to those of the result.
+/// Expects the usual default hints, and that hints in the result take precedence.
 #[test]
 fn what_the_machine_adds_is_added_to_what_has_been_prepared() {
     let plain = answer_prepared(&prepared(Revision::V2026_07_28));
@@ -96,7 +96,7 @@ fn what_the_machine_adds_is_added_to_what_has_been_prepared() {
     let of_its_own = Prepared::result::<ListTools>(Revision::V2026_07_28, &own).unwrap();
     assert_eq!(answer_prepared(&of_its_own), answer_with(&own));
     assert!(answer_prepared(&of_its_own).contains(r#""ttlMs":7"#));
-    // Prepared for sessions, it is JSON like any other.
+    // A result prepared for sessions is treated as plain JSON.
     assert_eq!(answer_prepared(&prepared(Revision::V2025_11_25)), plain);
 }
 
@@ -153,7 +153,7 @@ fn an_outbox_without_room_takes_nothing_of_it() {
     assert_eq!(side.sent().len(), 1);
 }
 
-/// A page of a slice is written as the list of its items is, and what is wrong with an item has the same path.
+/// A page of a slice is written like the list of its items, and errors in an item have the same path.
 #[test]
 fn a_page_is_written_as_a_list() {
     let schema = |text| Raw::new(text).unwrap();
@@ -180,14 +180,14 @@ fn a_page_is_written_as_a_list() {
                 assert_eq!(sent(&page.result::<ListTools>()), sent(&list), "{revision}");
             }
         }
-        // What another method lists it is not.
+        // The page does not fit the list of another method.
         let prompts =
             Prepared::result::<ListPrompts>(Revision::V2025_11_25, &page.result::<ListTools>());
         let Some(EncodeError::Misfit(misfit)) = prompts.err() else {
             panic!("they are no prompts")
         };
         assert_eq!((misfit.field, misfit.problem), ("prompts", Problem::Missing));
-        // And where it ends before the list does, it says where the next one begins.
+        // A page that ends before the list has a cursor for the next one.
         let first = Pager::new(1).page(&tools, None).unwrap();
         let Ok(written) = Raw::from_payload(&first.result::<ListTools>()) else { panic!() };
         list = written.parse().unwrap();

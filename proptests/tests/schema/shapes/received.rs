@@ -1,4 +1,4 @@
-//! What is accepted of what peers send: more than may be sent, and nothing that cannot be read.
+//! Values that are accepted from peers: more than may be sent, but nothing unreadable.
 
 use super::{is_of_server, put, raw, request};
 use mcp_sansio::Revision::{
@@ -15,7 +15,7 @@ use mcp_sansio::schema::Problem::{self, Missing, WrongType};
 use mcp_sansio::{ClientEvent, Outcome, Revision, ServerEvent};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
-/// What came of the result of a call, with the machine looking at results or not.
+/// Returns the outcome of a call with this result, with `check_results` on or off.
 fn outcome(method: &str, revision: Revision, looks: bool, result: &str) -> Outcome<'static> {
     if is_of_server(method) {
         let mut config = config::server();
@@ -40,7 +40,7 @@ fn outcome(method: &str, revision: Revision, looks: bool, result: &str) -> Outco
     }
 }
 
-/// Such a result comes as it is, looked at or not.
+/// Expects that such a result arrives unchanged, with and without the check.
 #[track_caller]
 fn accepted(method: &str, revision: Revision, result: &str) {
     for looks in [false, true] {
@@ -49,7 +49,7 @@ fn accepted(method: &str, revision: Revision, result: &str) {
     }
 }
 
-/// Such a result is no result to a machine that looks.
+/// Expects that such a result is malformed with the check.
 #[track_caller]
 fn malformed(method: &str, revision: Revision, result: &str) {
     let kind = match outcome(method, revision, true, result) {
@@ -59,7 +59,7 @@ fn malformed(method: &str, revision: Revision, result: &str) {
     assert_eq!(kind, ViolationKind::InvalidResult);
 }
 
-/// What a request is refused for, and that it is with -32602; `None` if it reaches the application.
+/// Returns the reason why a request is refused with -32602; `None` if it reaches the application.
 #[track_caller]
 fn refused(method: &str, revision: Revision, params: &str) -> Option<(&'static str, Problem)> {
     let frame = request(method, params);
@@ -87,7 +87,7 @@ fn refused(method: &str, revision: Revision, params: &str) -> Option<(&'static s
     Some((misfit.field, misfit.problem))
 }
 
-/// Proves L-TOOL-01: one tool without a schema does not lose the others, unless it is to.
+/// Proves L-TOOL-01: one tool without a schema does not invalidate the others, unless configured so.
 #[test]
 fn a_tool_without_a_schema_is_skipped() {
     let list = r#"{"tools":[{"name":"a"},{"name":"b","inputSchema":{"type":"object"}}]}"#;
@@ -107,8 +107,7 @@ fn a_tool_without_a_schema_is_skipped() {
     }
 }
 
-/// Proves L-TOOL-09, L-TOOL-10: a result without content is read as an empty one, kindly, and is
-/// malformed to a machine that looks.
+/// Proves L-TOOL-09, L-TOOL-10: a result without content is read as an empty one, and is malformed with the check.
 /// Pain 72.
 #[test]
 fn the_result_of_a_tool_is_read_kindly() {
@@ -121,7 +120,7 @@ fn the_result_of_a_tool_is_read_kindly() {
         malformed("tools/call", revision, r#"{"content":[{"text":"t"}]}"#);
         let structured = r#"{"content":[],"structuredContent":[1]}"#;
         if revision < C {
-            // It has no meaning there, so it is nobody's business.
+            // The member has no meaning in this revision, so it is ignored.
             accepted("tools/call", revision, structured);
         } else {
             malformed("tools/call", revision, structured);
@@ -135,7 +134,7 @@ fn the_result_of_a_tool_is_read_kindly() {
     }
 }
 
-/// Proves L-TOOL-20: a link to a resource that no list has comes like any other content.
+/// Proves L-TOOL-20: a link to an unlisted resource arrives like any other content.
 #[test]
 fn a_link_is_not_compared_with_what_is_listed() {
     let result = r#"{"content":[{"type":"resource_link","uri":"x:unlisted","name":"n"}]}"#;
@@ -182,7 +181,7 @@ fn several_blocks_are_taken_where_there_can_be_several() {
     assert!(matches!(result.content, SamplingContent::One(Content::Text(_))));
 }
 
-/// Proves L-SAMP-02, L-SAMP-03: what is optional arrives, and a priority out of bounds with it.
+/// Proves L-SAMP-02, L-SAMP-03: optional members arrive, and so does a priority out of bounds.
 #[test]
 fn the_options_of_sampling_arrive() {
     let options = r#"{"messages":[],"modelPreferences":{"hints":[{"name":"h"}],"costPriority":1.5},"systemPrompt":"s","includeContext":"none","temperature":0.7,"maxTokens":9,"stopSequences":["a"],"metadata":{"p":1},"_meta":{"k":1}}"#;
@@ -204,7 +203,7 @@ fn the_options_of_sampling_arrive() {
     }
 }
 
-/// Proves L-ELIC-02: a mode says nothing where there are only forms.
+/// Proves L-ELIC-02: the mode has no meaning in a revision with forms only.
 #[test]
 fn a_form_is_taken_without_a_mode() {
     let form = r#"{"message":"m","requestedSchema":{"type":"object","properties":{}}}"#;
@@ -248,7 +247,7 @@ fn completions_are_taken_with_their_context() {
     assert_eq!(result.completion.values.len(), 101);
 }
 
-/// Proves L-RES-03, L-RES-04: either text or bytes, of any URI.
+/// Proves L-RES-03, L-RES-04: either text or a blob, of any URI.
 #[test]
 fn contents_of_several_resources_are_taken() {
     let several = r#"{"contents":[{"uri":"x:y/a","text":"a"},{"uri":"z:b","blob":"aGk="}]}"#;
@@ -270,14 +269,13 @@ fn contents_of_several_resources_are_taken() {
     let read: ReadResourceResult<'_> = several.parse().unwrap();
     let uris: Vec<_> = read.contents.iter().map(|contents| contents.uri().to_owned()).collect();
     assert_eq!(uris, ["x:y/a", "z:b"]);
-    // Without the look, a part that is both or neither shows when it is decoded.
+    // Without the check, contents with both or neither are detected when they are decoded.
     let both = raw(r#"{"contents":[{"uri":"x:y","text":"a","blob":"aGk="},{"uri":"x:y"}]}"#);
     let read: ReadResourceResult<'_> = both.parse().unwrap();
     assert_eq!((read.contents.len(), read.contents.skipped().count()), (0, 2));
 }
 
-/// Proves L-RES-16: a priority out of bounds and an unknown audience are no fault of the message.
-/// Pain 70.
+/// Proves L-RES-16: a priority out of bounds and an unknown audience do not invalidate the message. Pain 70.
 #[test]
 fn odd_annotations_are_tolerated() {
     let result = r#"{"content":[{"type":"text","text":"t","annotations":{"audience":["robot"],"priority":1.5,"lastModified":"yesterday"}}]}"#;
@@ -292,7 +290,7 @@ fn odd_annotations_are_tolerated() {
     assert_eq!(annotations.audience.as_ref().unwrap()[0].as_str(), "robot");
 }
 
-/// Pain 68: a result is what was asked for, whatever members of other results stand in it.
+/// Pain 68: the type of a result follows from its request, even if it has members of other results.
 #[test]
 fn members_of_other_results_do_not_matter() {
     let text = r#"{"tools":[],"contents":[],"content":[{"type":"text","text":"t"}],"prompts":[],"messages":[],"roots":[],"completion":{"values":[]}}"#;
@@ -304,7 +302,7 @@ fn members_of_other_results_do_not_matter() {
     assert!(matches!(read.content.get(0), Some(Content::Text(text)) if text.text == "t"));
 }
 
-/// Pain 70: a block whose annotations are of a wrong kind is kept aside, and the other blocks are read.
+/// Pain 70: a block with annotations of a wrong type is skipped, and the other blocks are read.
 #[test]
 fn one_odd_priority_does_not_lose_the_result() {
     let odd = r#"{"type":"text","text":"t","annotations":{"priority":"high"}}"#;
@@ -333,7 +331,7 @@ fn an_array_is_no_message_of_a_prompt() {
     assert_eq!((read.messages.len(), read.messages.skipped().count()), (0, 1));
 }
 
-/// Proves L-ROOT-02: a root that is no file is told of, and the list arrives.
+/// Proves L-ROOT-02: a root that is no file is reported, and the list arrives.
 #[test]
 fn a_root_that_is_no_file_is_told_of() {
     for (uri, strange) in [("file:///a", false), ("http://a/", true), ("/a", true)] {

@@ -1,5 +1,4 @@
-//! What servers send of tools, resources and prompts: which members and which kinds of content leave
-//! in which revision, and what does not leave at all.
+//! Tools, resources and prompts that servers send: members and kinds of content by revision, and refused values.
 
 use super::{Leaves, put, raw, results_leave, sent_params, sent_result};
 use mcp_sansio::Revision;
@@ -18,8 +17,7 @@ const RESOURCES: &str = r#"{"resources":[@]}"#;
 const TEMPLATES: &str = r#"{"resourceTemplates":[@]}"#;
 const PROMPTS: &str = r#"{"prompts":[@]}"#;
 
-/// Each is listed with everything that any revision has: the method, what it is listed in, all of
-/// it, and what leaves.
+/// The lists with all members of all revisions: the method, the member with the list, the item, and its sent text.
 const LISTED: [(&str, &str, &str, [&str; 3]); 4] = [
     (
         "tools/list",
@@ -63,8 +61,8 @@ const LISTED: [(&str, &str, &str, [&str; 3]); 4] = [
     ),
 ];
 
-/// Proves L-TOOL-01, L-TOOL-15, L-META-02, L-META-09, L-RES-02, L-RES-16, L-PROMPT-01, L-AMB-57 for
-/// what can be listed: `size` and templates are there from the first revision on.
+/// Proves L-TOOL-01, L-TOOL-15, L-META-02, L-META-09, L-RES-02, L-RES-16, L-PROMPT-01, L-AMB-57 for listed items:
+/// `size` and templates exist since the first revision.
 #[test]
 fn a_list_leaves_out_what_its_revision_does_not_have() {
     for (method, template, whole, [first, second, third]) in LISTED {
@@ -72,8 +70,8 @@ fn a_list_leaves_out_what_its_revision_does_not_have() {
     }
 }
 
-/// Proves L-TOOL-15, L-META-02, L-META-09, L-JSONRPC-29 for typed values: what is absent in them is
-/// not sent, what the revision lacks is left out as it is of JSON.
+/// Proves L-TOOL-15, L-META-02, L-META-09, L-JSONRPC-29 for typed values: absent members are not sent, and members
+/// that the revision lacks are omitted as in JSON.
 #[test]
 fn typed_values_leave_as_json_does() {
     for (index, revision) in Revision::LEGACY.into_iter().enumerate() {
@@ -108,7 +106,7 @@ fn typed_values_leave_as_json_does() {
     }
 }
 
-/// Proves L-META-09 for what each side says of itself.
+/// Proves L-META-09 for the implementation of each side.
 #[test]
 fn an_implementation_shows_itself_as_its_revision_can() {
     let mut info = Implementation::new("i", "1");
@@ -144,7 +142,7 @@ fn an_implementation_shows_itself_as_its_revision_can() {
     }
 }
 
-/// Proves L-META-09 for what an icon is.
+/// Proves L-META-09 for the members of an icon.
 #[test]
 fn an_icon_has_a_source_and_a_known_theme() {
     let cases: [(&str, Leaves); 3] = [
@@ -193,7 +191,7 @@ fn a_tool_needs_a_name_and_an_object_schema() {
     }
 }
 
-/// Proves L-TOOL-18: which names are portable can be asked for, and no other name is refused.
+/// Proves L-TOOL-18: the crate can report whether a name is portable, and refuses no other name.
 #[test]
 fn an_odd_name_of_a_tool_is_no_fault() {
     let schema = || raw(r#"{"type":"object"}"#);
@@ -210,7 +208,7 @@ fn an_odd_name_of_a_tool_is_no_fault() {
     ];
     for (name, portable) in names {
         assert_eq!(Tool::new(name, schema()).has_portable_name(), portable, "{name}");
-        // Names that differ in case only are two names.
+        // Names that differ only in case are two names.
         let upper = name.to_uppercase();
         let list =
             ListToolsResult::new([Tool::new(name, schema()), Tool::new(upper.as_str(), schema())]);
@@ -233,7 +231,7 @@ fn the_result_of_a_tool_has_content_and_structured_content_is_an_object() {
     let cut = r#","isError":false"#;
     let template = r#"{"content":[]@}"#;
     results_leave("tools/call", template, kept, [Ok(cut), Ok(cut), Ok(kept), Ok(kept)]);
-    // What later became any value is left out where it is none.
+    // A value of another type, which a later revision allows, is omitted.
     for wrong in [r#","structuredContent":[]"#, r#","structuredContent":"a""#] {
         results_leave("tools/call", template, wrong, [Ok(""); 4]);
     }

@@ -1,4 +1,4 @@
-//! What does not depend on the era.
+//! Behavior that does not depend on the era.
 
 use mcp_sansio::RevisionSet;
 use mcp_sansio::call::Cancellation;

@@ -1,4 +1,4 @@
-//! Tasks that the application looks after itself.
+//! Tasks that the application manages itself (`TaskOptions::by_hand`).
 
 use mcp_sansio::call::TaskOptions;
 use mcp_sansio::json::Raw;
@@ -6,7 +6,7 @@ use mcp_sansio::{CallOptions, ClientEvent, Outcome};
 
 use super::kit::*;
 
-/// The call ends with the task, all of it, and nothing is asked about it.
+/// The call ends with the whole task object, and the machine sends no request about the task.
 #[test]
 fn a_task_by_hand_ends_its_call() {
     for alone in [false, true] {
@@ -30,7 +30,8 @@ fn a_task_by_hand_ends_its_call() {
     }
 }
 
-/// Proves L-TASK-59, L-TASK-64, L-CAP-17, L-AMB-25 for what the application asks by itself: it is asked as it says, and answered as any call.
+/// Proves L-TASK-59, L-TASK-64, L-CAP-17, L-AMB-25 for calls of the application itself: a `tasks/*` method is sent
+/// if the server declares it, and its response is that of an ordinary call.
 #[test]
 fn the_application_asks_about_tasks_like_about_anything() {
     let all = r#","tasks":{"list":{},"cancel":{},"requests":{}}"#;
@@ -64,7 +65,7 @@ fn the_application_asks_about_tasks_like_about_anything() {
     }
 }
 
-/// News of a task that the machine does not look after goes to the application.
+/// Notifications about a task that the machine does not manage go to the application.
 #[test]
 fn news_of_tasks_by_hand_goes_to_the_application() {
     let mut side = in_session();
@@ -81,7 +82,8 @@ fn news_of_tasks_by_hand_goes_to_the_application() {
     is_over(&mut side);
 }
 
-/// Proves L-TASK-25 for the requesting side: what is said with a new task reaches the application, looked after or not.
+/// Proves L-TASK-25 for the requesting side: the `_meta` of a new task reaches the application, whether or not the
+/// machine manages the task.
 #[test]
 fn what_is_said_with_a_new_task_is_handed_out() {
     let meta = r#"{"io.modelcontextprotocol/model-immediate-response":"wait"}"#;

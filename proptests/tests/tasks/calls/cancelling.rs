@@ -1,4 +1,4 @@
-//! Calls that are given up, before and after they have become tasks.
+//! Calls that are cancelled or time out before and after they become tasks.
 
 use mcp_sansio::call::{Cancellation, TaskOptions, Timeout};
 use mcp_sansio::error::{CancelError, NotAllowed};
@@ -18,7 +18,7 @@ fn sent_with(tasks: &str) -> (ClientSide, mcp_sansio::CallId) {
     (side, call)
 }
 
-/// Proves L-CANCEL-15, M-CANC-19, M-TASKX-44: a call that has become a task is cancelled as a task.
+/// Proves L-CANCEL-15, M-CANC-19, M-TASKX-44: a call that has become a task is cancelled with `tasks/cancel`.
 #[test]
 fn a_task_is_cancelled_by_its_name() {
     for alone in [false, true] {
@@ -40,7 +40,7 @@ fn a_task_is_cancelled_by_its_name() {
     }
 }
 
-/// A cancellation that is never answered is not remembered for ever, whatever the timeouts are.
+/// A cancellation without a response is forgotten after a limited time, with any timeouts.
 #[test]
 fn a_cancellation_without_an_answer_is_forgotten() {
     for (idle, total) in [(Some(60), Some(600)), (None, Some(600)), (Some(60), None)] {
@@ -58,7 +58,8 @@ fn a_cancellation_without_an_answer_is_forgotten() {
     }
 }
 
-/// Proves L-TASK-64, L-CAP-17 for the requesting side: a task that may not be cancelled goes on.
+/// Proves L-TASK-64, L-CAP-17 for the requesting side: a task whose server does not declare `tasks.cancel` is not
+/// cancelled and continues.
 #[test]
 fn a_task_that_may_not_be_cancelled_goes_on() {
     let uncancelled =
@@ -78,7 +79,8 @@ fn a_task_that_may_not_be_cancelled_goes_on() {
     is_over(&mut side);
 }
 
-/// Proves L-CANCEL-16, L-RACE-35, L-RACE-37, L-AMB-14: before the task has a name the cancellation waits for it.
+/// Proves L-CANCEL-16, L-RACE-35, L-RACE-37, L-AMB-14: a cancellation before the task id is known is deferred until
+/// the id arrives.
 #[test]
 fn an_early_cancellation_is_remembered() {
     let cases = [
@@ -104,8 +106,8 @@ fn an_early_cancellation_is_remembered() {
     }
 }
 
-/// Proves L-TIME-07, L-RACE-36: a call that is not answered in time ends, nothing is cancelled on the wire, and the task that it
-/// becomes after all is cancelled as a task.
+/// Proves L-TIME-07, L-RACE-36: a call without a response in time ends, and no cancellation is sent. If the call
+/// becomes a task later, that task is cancelled with `tasks/cancel`.
 #[test]
 fn a_call_that_times_out_may_still_become_a_task() {
     for (tasks, says, sent) in [
@@ -127,7 +129,7 @@ fn a_call_that_times_out_may_still_become_a_task() {
     }
 }
 
-/// What was given up is not waited for forever, and reports nothing meanwhile.
+/// A cancelled or expired call is remembered for a limited time and reports no events meanwhile.
 #[test]
 fn what_was_given_up_is_forgotten_after_a_while() {
     for by_time in [false, true] {
@@ -152,7 +154,7 @@ fn what_was_given_up_is_forgotten_after_a_while() {
     }
 }
 
-/// A call of which nothing has been sent is taken back as any other.
+/// A call that has not left the outbox is withdrawn, like any other call.
 #[test]
 fn a_call_that_was_not_sent_is_taken_back() {
     let mut side = in_session();
@@ -162,7 +164,7 @@ fn a_call_that_was_not_sent_is_taken_back() {
     is_over(&mut side);
 }
 
-/// A plain call in a session, and any call without sessions, is cancelled as ever.
+/// A plain call in a session, and any modern call, is cancelled with `notifications/cancelled`.
 #[test]
 fn a_call_that_asks_for_no_task_is_cancelled_as_ever() {
     let mut side = in_session();
@@ -179,7 +181,8 @@ fn a_call_that_asks_for_no_task_is_cancelled_as_ever() {
     }
 }
 
-/// Proves L-CANCEL-18 for the requesting side: waiting is given up with the waiting's own id, and only that.
+/// Proves L-CANCEL-18 for the requesting side: `tasks/result` is cancelled under its own request id, and only that
+/// request.
 #[test]
 fn a_cancelled_task_is_not_waited_for() {
     let (mut side, call) = with_task();
@@ -189,7 +192,7 @@ fn a_cancelled_task_is_not_waited_for() {
     assert_eq!(side.sent(), [cancelled(3), about(4, "cancel")]);
     assert_eq!(told(side.receive(&result(4, &task("cancelled")))), "");
     is_over(&mut side);
-    // Nothing of it has been sent yet.
+    // The `tasks/result` request is still in the outbox.
     let (mut side, call) = with_task();
     drop(side.receive(&status(&task("input_required"))));
     _ = side.client.cancel(call, None, &mut side.out).unwrap();
@@ -198,7 +201,8 @@ fn a_cancelled_task_is_not_waited_for() {
     is_over(&mut side);
 }
 
-/// Proves M-TASKX-40, M-TASKX-43 for clients: a wish to cancel is no end: that is what the task says.
+/// Proves M-TASKX-40, M-TASKX-43 for clients: the acknowledgement of a cancellation does not end the call; the
+/// status of the task does.
 #[test]
 fn a_cancellation_that_is_waited_for_ends_with_the_task() {
     let (mut side, call) = with_task();
@@ -223,7 +227,7 @@ fn a_cancellation_that_is_waited_for_ends_with_the_task() {
     is_over(&mut side);
 }
 
-/// A cancellation that is not answered in time leaves the task as it is.
+/// A cancellation that times out leaves the task unchanged.
 #[test]
 fn a_cancellation_that_times_out_leaves_the_task() {
     let (mut side, call) = with_task();
@@ -242,8 +246,8 @@ fn a_cancellation_that_times_out_leaves_the_task() {
     is_over(&mut side);
 }
 
-/// Proves M-TASKX-66 for clients: what is cancelled before it is a task is cancelled as a request, and a task that comes anyway is
-/// left to its time.
+/// Proves M-TASKX-66 for clients: a call that is cancelled before it is a task is cancelled as a request. A task
+/// that arrives afterwards is left to expire.
 #[test]
 fn a_task_that_comes_too_late_is_nobodys() {
     let mut side = without_session();
@@ -256,7 +260,7 @@ fn a_task_that_comes_too_late_is_nobodys() {
     is_over(&mut side);
 }
 
-/// What was given up takes no room from what is wanted: at the limit it is remembered no longer.
+/// A cancelled call does not count against the limit of calls: at the limit it is forgotten.
 #[test]
 fn what_was_given_up_makes_room() {
     let mut config = of_sessions();
@@ -272,7 +276,7 @@ fn what_was_given_up_makes_room() {
     assert_eq!(ended(side.receive(&result(3, DONE))).0, second);
 }
 
-/// A call that cannot be made takes no room from what was given up: nothing has changed.
+/// A call that cannot be made does not displace a cancelled call: the state is unchanged.
 #[test]
 fn a_call_that_cannot_be_made_forgets_nothing() {
     let mut config = of_sessions();
@@ -291,7 +295,8 @@ fn a_call_that_cannot_be_made_forgets_nothing() {
     assert_eq!(side.sent(), [about(3, "cancel")]);
 }
 
-/// A call that waits for input has nothing in flight that could become a task, also if a session has been opened since.
+/// A call that waits for input has no request in flight that could become a task, even if a session was opened
+/// since.
 #[test]
 fn a_call_that_waits_for_input_becomes_no_task() {
     let mut config = of_both_eras(RevisionSet::ALL);
@@ -303,7 +308,7 @@ fn a_call_that_waits_for_input_becomes_no_task() {
     let asks = inputs(&["a"]).replacen(',', "", 1);
     let asked = format!(r#"{{"resultType":"input_required",{asks}}}"#);
     assert_eq!(question(side.receive(&result(2, &asked))).1, Some(call));
-    // The server has sessions only.
+    // The server supports only sessions.
     side.receive(&error(1, -32601));
     assert_eq!(side.sent().len(), 1);
     let opened = opening(Revision::V2025_11_25, TASKS).replace(r#""id":1"#, r#""id":4"#);

@@ -1,4 +1,4 @@
-//! Tasks on a connection that has no more room.
+//! Tasks on a connection without room for more messages or calls.
 
 use mcp_sansio::call::Cancellation;
 use mcp_sansio::json::Raw;
@@ -7,7 +7,7 @@ use mcp_sansio_proptests::ClientSide;
 
 use super::kit::*;
 
-/// What fills an outbox to its end, and takes that out again.
+/// Replaces the outbox with one that has no room. Returns the previous outbox.
 fn filled(side: &mut ClientSide) -> Outbox {
     let mut config = side.client.config().connection.limits.clone();
     config.outbox_bytes = 1;
@@ -15,7 +15,7 @@ fn filled(side: &mut ClientSide) -> Outbox {
     std::mem::replace(&mut side.out, Outbox::new(Framing::Messages, &config))
 }
 
-/// The same, because there is something in it that nobody has read.
+/// Like `filled`, but the room is taken by a message that the peer has not read.
 fn crowded(side: &mut ClientSide) -> Outbox {
     let mut config = side.client.config().connection.limits.clone();
     config.outbox_bytes = 64;
@@ -24,7 +24,7 @@ fn crowded(side: &mut ClientSide) -> Outbox {
     roomy
 }
 
-/// Calls that have all become tasks do not keep each other from being asked about.
+/// Polling of tasks continues at the limit of calls, when every call has become a task.
 #[test]
 fn tasks_are_asked_about_although_no_more_calls_can_be_made() {
     let mut config = of_no_sessions();
@@ -46,7 +46,7 @@ fn tasks_are_asked_about_although_no_more_calls_can_be_made() {
     is_over(&mut side);
 }
 
-/// A cancellation is told although no more calls can be made.
+/// `tasks/cancel` is sent even at the limit of calls.
 #[test]
 fn a_task_is_cancelled_although_no_more_calls_can_be_made() {
     let mut config = of_no_sessions();
@@ -58,7 +58,7 @@ fn a_task_is_cancelled_although_no_more_calls_can_be_made() {
     is_over(&mut side);
 }
 
-/// What there is no room for now is sent later: a question, the wait for the end, an answer.
+/// Messages that find no room are sent later: `tasks/get`, `tasks/result` and an input response.
 #[test]
 fn what_there_is_no_room_for_is_sent_later() {
     let (mut side, call) = with_task();
@@ -93,7 +93,7 @@ fn what_there_is_no_room_for_is_sent_later() {
     assert_eq!(side.sent(), expected);
 }
 
-/// An answer that no outbox will ever hold ends the call, and the task is not asked about any more.
+/// An input response that fits no outbox ends the call, and polling of the task stops.
 #[test]
 fn an_answer_that_never_fits_ends_the_call() {
     let (mut side, call) = with_task_alone();
@@ -110,7 +110,7 @@ fn an_answer_that_never_fits_ends_the_call() {
     is_over(&mut side);
 }
 
-/// A cancellation that there is no room for leaves the task to its time, and says so.
+/// A cancellation that finds no room leaves the task to expire and returns `TaskGoesOn`.
 #[test]
 fn a_cancellation_without_room_leaves_the_task() {
     let (mut side, begun) = with_task();
@@ -121,7 +121,7 @@ fn a_cancellation_without_room_leaves_the_task() {
     assert_eq!(side.client.cancel(begun, None, &mut side.out), Ok(Cancellation::TaskGoesOn));
     side.out = roomy;
     is_over(&mut side);
-    // Nor is there room for it when a task gets its name.
+    // The outbox is also full when the task id arrives.
     let mut side = in_session();
     let call = call(&mut side);
     _ = side.sent();
@@ -132,7 +132,7 @@ fn a_cancellation_without_room_leaves_the_task() {
     is_over(&mut side);
 }
 
-/// A person who is busy already is not asked more than fits, and is asked the rest later.
+/// At the limit of open requests the remaining inputs of a task are requested later.
 #[test]
 fn what_does_not_fit_is_asked_later() {
     let mut config = of_no_sessions();
@@ -155,7 +155,7 @@ fn what_does_not_fit_is_asked_later() {
     assert_eq!(side.sent(), [update(6, &format!(r#"{{"b":{ANSWER}}}"#))]);
 }
 
-/// What is asked about tasks takes no room from the calls of the application.
+/// Requests about tasks do not count against the limit for calls of the application.
 #[test]
 fn questions_about_tasks_take_no_room_from_calls() {
     let mut config = of_sessions();
@@ -175,8 +175,7 @@ fn questions_about_tasks_take_no_room_from_calls() {
     assert_eq!(fourth, Err(CallError::TooManyCalls));
 }
 
-/// However much is asked about tasks when a connection ends, what is told to nobody ends in a loop, not in
-/// as many calls of a function as there are.
+/// At the end of a connection the requests about tasks end in a loop, not by recursion, however many there are.
 #[test]
 fn the_end_of_many_questions_takes_no_stack() {
     let work = || {

@@ -1,4 +1,4 @@
-//! Servers that say anything about tasks at any time: every call has one outcome, and nothing stays.
+//! Servers that send arbitrary task messages at any time: every call has exactly one outcome, and no state remains.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300)
 }
 
-/// One thing that the application or the server does.
+/// An operation of the application or the server.
 #[derive(Clone, Debug)]
 enum Operation {
     Call(u8),
@@ -23,7 +23,7 @@ enum Operation {
     CancelTask(Index),
     Respond(Index),
     Reject(Index),
-    /// An answer to something that was sent, or was answered already.
+    /// A response to a request that was sent; the request may be answered already.
     Answer(Index, String),
     Notify(String),
     Nested,
@@ -31,7 +31,7 @@ enum Operation {
     Pause(bool),
 }
 
-/// What a server says of a task, or instead of it.
+/// A result or notification of the server: a task, another result, or neither.
 fn said() -> impl Strategy<Value = String> {
     let id = select(&["t-1", "t-2", "t-3"][..]);
     let status =
@@ -81,7 +81,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// A client, and what has come of it.
+/// A client and the state that its events left.
 struct Run {
     side: ClientSide,
     ids: Vec<u64>,
@@ -111,7 +111,7 @@ impl Run {
         event.into_iter().for_each(|event| self.see(event));
     }
 
-    /// What is due, and then everything that is sent. The kit looks whether all that was due is done.
+    /// Handles everything that is due, then reads everything that is sent. The kit checks that nothing due remains.
     fn settle(&mut self) {
         let events = self.side.outcomes();
         assert!(events.len() < 100, "{events:?}");
@@ -157,7 +157,7 @@ impl Run {
                 self.asked.remove(&request);
                 let answer = mcp_sansio::json::Raw::new(ANSWER).unwrap();
                 if client.respond(request, &answer, out).is_err() {
-                    // Roots are no forms.
+                    // The request is `roots/list`, which a form result does not fit.
                     client.reject(request, ErrorCode::new(-1), "no", out).unwrap();
                 }
             }
@@ -194,8 +194,8 @@ impl Run {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
-    /// Proves L-TASK-58, M-TASKX-13 as a whole: whatever a server says of tasks, calls end once, nobody is told of what has ended, time
-    /// goes on, and the end of the connection leaves nothing.
+    /// Proves L-TASK-58, M-TASKX-13 as a whole: with any task messages of a server, each call ends once, no event
+    /// concerns an ended call, time advances, and the end of the connection leaves no state.
     #[test]
     fn whatever_is_said_of_tasks_every_call_has_one_outcome(
         has_sessions in any::<bool>(),

@@ -1,4 +1,4 @@
-//! One side fed by hand, and the messages about tasks that it sends and gets.
+//! A side that is fed by hand, and the messages about tasks that it sends and receives.
 
 use mcp_sansio::call::TaskOptions;
 use mcp_sansio::json::Raw;
@@ -7,19 +7,19 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
-/// What servers declare that have tasks of every kind.
+/// The task capabilities of a server that supports every operation.
 pub(super) const TASKS: &str =
     r#","tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}"#;
 
-/// What the client of the kit says of itself where there are no sessions, without braces.
+/// The `_meta` of a modern request of the kit's client, without braces.
 pub(super) const META: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"client","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"roots":{},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 
-/// A client of sessions that knows tasks.
+/// A legacy client that supports tasks.
 pub(super) fn of_sessions() -> ClientConfig {
     of_both_eras(RevisionSet::LEGACY)
 }
 
-/// A client without sessions that knows tasks.
+/// A modern client that supports tasks.
 pub(super) fn of_no_sessions() -> ClientConfig {
     of_both_eras(RevisionSet::MODERN)
 }
@@ -31,7 +31,7 @@ pub(super) fn of_both_eras(revisions: RevisionSet) -> ClientConfig {
     config
 }
 
-/// What a server answers to `initialize`; `tasks` begins with a comma if it says anything of them.
+/// The response to `initialize`. `tasks` is the task capability with a leading comma, or empty.
 pub(super) fn opening(revision: Revision, tasks: &str) -> String {
     result(
         1,
@@ -41,7 +41,7 @@ pub(super) fn opening(revision: Revision, tasks: &str) -> String {
     )
 }
 
-/// What a server without sessions says of itself; `tasks` as above.
+/// The response to `server/discover` of a modern server; `tasks` as above.
 pub(super) fn discovery(tasks: &str) -> String {
     result(
         1,
@@ -51,10 +51,10 @@ pub(super) fn discovery(tasks: &str) -> String {
     )
 }
 
-/// The same of a server that has the extension.
+/// The capability of a server that supports the extension, with a leading comma.
 pub(super) const EXTENSION: &str = r#","extensions":{"io.modelcontextprotocol/tasks":{}}"#;
 
-/// A client that has asked for a session or after one, and not been answered.
+/// A client that has sent `initialize` or `server/discover` and received no response.
 pub(super) fn begun(config: ClientConfig) -> ClientSide {
     let mut side = ClientSide::with(config);
     side.client.connect(side.now, &mut side.out).unwrap();
@@ -62,7 +62,7 @@ pub(super) fn begun(config: ClientConfig) -> ClientSide {
     side
 }
 
-/// A client in a session with a server that has tasks. Its next request has id 2.
+/// A client in a session with a server that supports tasks. The next request has id 2.
 pub(super) fn in_session() -> ClientSide {
     in_session_with(of_sessions(), Revision::V2025_11_25, TASKS)
 }
@@ -75,7 +75,7 @@ pub(super) fn in_session_with(config: ClientConfig, revision: Revision, tasks: &
     side
 }
 
-/// A client of a server without sessions that has the extension. Its next request has id 2.
+/// A client of a modern server that supports the extension. The next request has id 2.
 pub(super) fn without_session() -> ClientSide {
     without_session_with(of_no_sessions())
 }
@@ -87,7 +87,7 @@ pub(super) fn without_session_with(config: ClientConfig) -> ClientSide {
     side
 }
 
-/// Calls the tool, as a task if that can be.
+/// Calls the tool, as a task if possible.
 pub(super) fn call(side: &mut ClientSide) -> CallId {
     call_with(side, CallOptions::new().task(TaskOptions::new()))
 }
@@ -97,7 +97,7 @@ pub(super) fn call_with(side: &mut ClientSide, options: CallOptions) -> CallId {
     side.client.call_method("tools/call", &params, options, side.now, &mut side.out).unwrap()
 }
 
-/// A client in a session whose call, of id 2, has become the task `t-1`. The next request has id 3.
+/// A client in a session whose call, with id 2, has become the task `t-1`. The next request has id 3.
 pub(super) fn with_task() -> (ClientSide, CallId) {
     task_in(in_session())
 }
@@ -113,7 +113,7 @@ pub(super) fn task_in(mut side: ClientSide) -> (ClientSide, CallId) {
     (side, call)
 }
 
-/// The same without sessions.
+/// The same in the modern era.
 pub(super) fn with_task_alone() -> (ClientSide, CallId) {
     task_alone_in(without_session())
 }
@@ -126,66 +126,66 @@ pub(super) fn task_alone_in(mut side: ClientSide) -> (ClientSide, CallId) {
     (side, call)
 }
 
-/// A task as sessions have it, a second per question.
+/// A legacy task with a poll interval of one second.
 pub(super) fn task(status: &str) -> String {
     task_with(status, "00", r#","pollInterval":1000"#)
 }
 
-/// The same with the second of its last change, and more.
+/// A legacy task with the given second of its last change and more members.
 pub(super) fn task_with(status: &str, second: &str, more: &str) -> String {
     format!(
         r#"{{"taskId":"t-1","status":"{status}","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:{second}Z","ttl":null{more}}}"#
     )
 }
 
-/// A task as the extension has it.
+/// A task of the extension.
 pub(super) fn task_alone(status: &str, second: &str, more: &str) -> String {
     format!(
         r#"{{"resultType":"complete","taskId":"t-1","status":"{status}","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:{second}Z","ttlMs":null,"pollIntervalMs":1000{more}}}"#
     )
 }
 
-/// The answer that makes a call a task.
+/// The response that turns a call into a task.
 pub(super) fn created(id: u64, status: &str) -> String {
     result(id, &format!(r#"{{"task":{}}}"#, task(status)))
 }
 
-/// The same without sessions.
+/// The same in the modern era.
 pub(super) fn created_alone(id: u64, status: &str) -> String {
     let task = task_alone(status, "00", "");
     result(id, &task.replace(r#""resultType":"complete""#, r#""resultType":"task""#))
 }
 
-/// What a notification says of a task in a session.
+/// A status notification of a task in a session.
 pub(super) fn status(task: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{task}}}"#)
 }
 
-/// A question about the task as it is sent in a session.
+/// A request about the task `t-1`, as sent in a session.
 pub(super) fn about(id: u64, method: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tasks/{method}","params":{{"taskId":"t-1"}}}}"#
     )
 }
 
-/// The same without sessions.
+/// The same in the modern era.
 pub(super) fn about_alone(id: u64, method: &str) -> String {
     asked_alone(id, &format!("tasks/{method}"), r#""taskId":"t-1""#)
 }
 
-/// A request as the client of the kit sends it without sessions; `params` are those without `_meta`.
+/// A modern request of the kit's client; `params` excludes `_meta`.
 pub(super) fn asked_alone(id: u64, method: &str, params: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params},"_meta":{{{META}}}}}}}"#
     )
 }
 
-/// Answers to what a task asks for, as they are sent.
+/// A `tasks/update` request with these input responses.
 pub(super) fn update(id: u64, answers: &str) -> String {
     asked_alone(id, "tasks/update", &format!(r#""taskId":"t-1","inputResponses":{answers}"#))
 }
 
-/// The empty result by which a server without sessions says that it has understood.
+/// The empty result with which a modern server acknowledges a request.
 pub(super) fn understood(id: u64) -> String {
     result(id, r#"{"resultType":"complete"}"#)
 }
@@ -210,27 +210,27 @@ pub(super) fn error(id: u64, code: i64) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"m"}}}}"#)
 }
 
-/// A form that a task of a session asks the user to fill in.
+/// An elicitation request of the server that belongs to a task of the session.
 pub(super) fn nested(id: u64) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"elicitation/create","params":{{"message":"m","requestedSchema":{{"type":"object","properties":{{}}}},"_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"t-1"}}}}}}}}"#
     )
 }
 
-/// What a task without sessions asks for: a form for each key.
+/// The input requests of a modern task: a form for each key.
 pub(super) fn inputs(keys: &[&str]) -> String {
     let form = r#"{"method":"elicitation/create","params":{"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{}}}}"#;
     let members: Vec<String> = keys.iter().map(|key| format!(r#""{key}":{form}"#)).collect();
     format!(r#","inputRequests":{{{}}}"#, members.join(","))
 }
 
-/// What a person answers.
+/// The answer of a user.
 pub(super) const ANSWER: &str = r#"{"action":"accept","content":{}}"#;
 
-/// What a tool comes to.
+/// The result of a tool.
 pub(super) const DONE: &str = r#"{"content":[{"type":"text","text":"done"}]}"#;
 
-/// The request to the application that has come.
+/// The request that reached the application, and the call it is needed for.
 #[track_caller]
 pub(super) fn question(event: Option<ClientEvent<'static>>) -> (IncomingId, Option<CallId>) {
     match event {
@@ -239,13 +239,13 @@ pub(super) fn question(event: Option<ClientEvent<'static>>) -> (IncomingId, Opti
     }
 }
 
-/// The questions among what has come, and nothing else.
+/// The requests that the events contain; fails on any other event.
 #[track_caller]
 pub(super) fn questions(events: Vec<ClientEvent<'static>>) -> Vec<(IncomingId, Option<CallId>)> {
     events.into_iter().map(|event| question(Some(event))).collect()
 }
 
-/// What an event says, in short; nothing if there is none.
+/// A short text for an event; empty for `None`.
 pub(super) fn told(event: Option<ClientEvent<'static>>) -> String {
     let Some(event) = event else { return String::new() };
     match &event {
@@ -270,7 +270,7 @@ pub(super) fn told(event: Option<ClientEvent<'static>>) -> String {
     }
 }
 
-/// What an outcome says, in short.
+/// A short text for an outcome.
 pub(super) fn said(outcome: &Outcome<'_>) -> String {
     match outcome {
         Outcome::Result(result) => format!("result {}", result.as_json()),
@@ -281,12 +281,12 @@ pub(super) fn said(outcome: &Outcome<'_>) -> String {
     }
 }
 
-/// The same of many.
+/// The short texts of several events.
 pub(super) fn all_told(events: Vec<ClientEvent<'static>>) -> Vec<String> {
     events.into_iter().map(|event| told(Some(event))).collect()
 }
 
-/// The call that has ended, and how.
+/// The call that has ended, and a short text for its outcome.
 #[track_caller]
 pub(super) fn ended(event: Option<ClientEvent<'static>>) -> (CallId, String) {
     match event {
@@ -295,7 +295,7 @@ pub(super) fn ended(event: Option<ClientEvent<'static>>) -> (CallId, String) {
     }
 }
 
-/// Nothing is left, nothing happens any more, and nothing is sent.
+/// Asserts that no state remains, nothing is due, and nothing is sent.
 #[track_caller]
 pub(super) fn is_over(side: &mut ClientSide) {
     assert_eq!(side.sent(), [""; 0]);

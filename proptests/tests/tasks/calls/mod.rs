@@ -1,4 +1,4 @@
-//! Calls that become tasks of the other side, from the call to its outcome.
+//! Calls that become tasks of the peer, from the call to its outcome.
 
 mod both_eras;
 mod by_hand;

@@ -1,4 +1,5 @@
-//! Random work of both sides on tasks, against a small model: what each task is, and how calls may end.
+//! Random operations of both sides on tasks, compared with a small model: the state of each task, and the permitted
+//! outcomes of calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,7 +22,7 @@ fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(200)
 }
 
-/// One thing that somebody does.
+/// An operation of either side.
 #[derive(Clone, Debug)]
 enum Operation {
     Call { as_task: bool },
@@ -57,21 +58,21 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// What a task ought to be.
+/// The expected state of a task.
 #[derive(Clone, Copy, Debug)]
 struct Expected {
     status: Status,
-    /// It may be forgotten at any time.
+    /// The task may expire at any time.
     expires: bool,
 }
 
-/// Both sides and the model of them.
+/// Both sides and their model.
 struct Run {
     world: World,
     tasks: BTreeMap<String, Expected>,
-    /// The calls that have no outcome, and the task that each is.
+    /// The calls without an outcome, each with the id of its task.
     open: BTreeMap<CallId, Option<String>>,
-    /// The questions that nobody has answered.
+    /// The requests to the application without a response.
     asked: BTreeSet<IncomingId>,
     connections: u32,
     inputs: u32,
@@ -100,7 +101,7 @@ impl Run {
         Some((id.clone(), self.world.tasks.find(&id)?))
     }
 
-    /// A task changes, if it has not ended; whether it could has to be what the model says.
+    /// Changes a task in the model if the task has not ended. `could` must agree with the model.
     fn change(&mut self, id: &str, status: Status, could: bool) {
         let expected = self.tasks.get_mut(id).unwrap();
         assert_eq!(could, !expected.status.is_final(), "{id} {expected:?} {status:?}");
@@ -158,7 +159,7 @@ impl Run {
         }
     }
 
-    /// What a server does about a task.
+    /// An operation of the server on a task.
     fn work(&mut self, operation: &Operation, id: &str, key: TaskKey) {
         let (tasks, now) = (&mut self.world.tasks, self.world.server.now);
         let (done, status) = match operation {
@@ -190,7 +191,7 @@ impl Run {
         self.change(id, status, done.is_ok());
     }
 
-    /// The connection ends, and another one goes on with the tasks.
+    /// The connection ends, and the tasks are resumed on the next connection.
     fn lose(&mut self) {
         self.look();
         self.connections += 1;
@@ -208,14 +209,14 @@ impl Run {
         self.world.settle();
     }
 
-    /// Takes the outcomes that the end of a connection has brought, and counts the tasks that are left.
+    /// Consumes the events of the end of a connection, and returns the number of calls that were tasks.
     fn look_for_left(&mut self) -> usize {
         let before = self.open.values().filter(|task| task.is_some()).count();
         self.look();
         before
     }
 
-    /// Looks at what has happened, and compares it with the model.
+    /// Consumes the events and compares them with the model.
     fn look(&mut self) {
         self.look_at_news();
         for event in std::mem::take(&mut self.world.events) {
@@ -247,7 +248,7 @@ impl Run {
         }
     }
 
-    /// What the server was told, and what its tasks are.
+    /// Compares the task news and the tasks of the server with the model.
     fn look_at_news(&mut self) {
         for news in std::mem::take(&mut self.world.news) {
             let (TaskNews::Cancelled(key) | TaskNews::Input(key)) = news else {
@@ -270,7 +271,7 @@ impl Run {
         assert!(self.tasks.iter().filter(gone).all(|(_, expected)| expected.expires));
     }
 
-    /// Whether a call may end like this, as its task is.
+    /// Asserts that the outcome of a call agrees with the state of its task.
     fn is_allowed(&self, task: Option<&str>, outcome: &Outcome<'_>) {
         let expected = task.and_then(|id| self.tasks.get(id));
         let status = expected.map(|expected| expected.status);
@@ -287,7 +288,7 @@ impl Run {
         assert!(is_allowed, "{task:?} {expected:?} {outcome:?}");
     }
 
-    /// Everything ends, and nothing is left.
+    /// Ends all tasks, and asserts that no state remains.
     fn end(&mut self) {
         let ids: Vec<String> = self.tasks.keys().cloned().collect();
         for id in ids {
@@ -315,7 +316,7 @@ impl Run {
 }
 
 impl World {
-    /// The connection breaks, and each side hands out what that brings.
+    /// Breaks the connection, and consumes the events of each side. Returns the tickets of the tasks.
     fn lose(&mut self, number: u32) -> Vec<TaskTicket> {
         let now = self.client.now;
         self.client.client.disconnected(Cause::ReadFailed, now);
@@ -345,7 +346,7 @@ impl World {
         tickets
     }
 
-    /// The next connection of the same two.
+    /// Connects the same client and server again.
     fn reconnect(&mut self, number: u32) {
         let number = ConnectionNumber::new(number);
         let (client, server) = (self.client.client.config(), self.server.server.config());
@@ -363,8 +364,8 @@ impl World {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
-    /// Proves L-TASK-29, L-TASK-30, L-RACE-38 for both sides together: whatever both do in whatever order, tasks go the ways they may go,
-    /// and every call has one outcome, which is that of its task.
+    /// Proves L-TASK-29, L-TASK-30, L-RACE-38 for both sides together: with any operations in any order, tasks make
+    /// only permitted transitions. Every call has one outcome, which is that of its task.
     #[test]
     fn tasks_and_their_calls_are_of_one_mind(
         has_sessions in any::<bool>(),

@@ -1,15 +1,15 @@
-//! Answers that are not quite as they ought to be, and what is seen of tasks from outside.
+//! Responses that deviate from the specification, and the external view of tasks.
 
 use mcp_sansio::{ClientEvent, Outbox, Outboxes, Received, Route};
 
 use super::kit::*;
 
-/// The answer that makes a call a task, with this task.
+/// The response that turns a call into this task.
 fn created_with(task: &str) -> String {
     result(2, &format!(r#"{{"task":{task}}}"#))
 }
 
-/// Proves L-TASK-28, L-AMB-23: what is missing or strange about a task is nobody's loss.
+/// Proves L-TASK-28, L-AMB-23: missing or malformed members of a task, except its id and status, do no harm.
 #[test]
 fn tasks_may_lack_all_but_a_name_and_a_status() {
     let odd = [
@@ -38,7 +38,7 @@ fn tasks_may_lack_all_but_a_name_and_a_status() {
     }
 }
 
-/// Proves L-TASK-23: a number is one however it is written, and only its whole part counts.
+/// Proves L-TASK-23: a time is any JSON number, and only its integer part counts.
 #[test]
 fn times_may_be_written_with_a_fraction_or_an_exponent() {
     for (ttl, milliseconds, interval) in [
@@ -63,7 +63,8 @@ fn times_may_be_written_with_a_fraction_or_an_exponent() {
     }
 }
 
-/// Proves L-TASK-28, M-TASKX-13: a status that nobody knows is no end; a task without a name or a status is none.
+/// Proves L-TASK-28, M-TASKX-13: an unknown status does not end a task; an object without an id or a status is no
+/// task.
 #[test]
 fn an_unknown_status_is_no_end() {
     let (mut side, _) = with_task();
@@ -98,7 +99,7 @@ fn an_unknown_status_is_no_end() {
     }
 }
 
-/// Proves M-TASKX-11, M-AMB-15: an answer about a task may say that it is one.
+/// Proves M-TASKX-11, M-AMB-15: a response to `tasks/get` may have `resultType` `task`.
 #[test]
 fn an_answer_about_a_task_may_say_that_it_is_one() {
     for kind in [r#""resultType":"task","#, "", r#""resultType":"complete","#] {
@@ -119,7 +120,7 @@ fn an_answer_about_a_task_may_say_that_it_is_one() {
     }
 }
 
-/// A first status that is not `working` is taken as it is.
+/// A first status other than `working` is accepted.
 #[test]
 fn a_task_may_begin_in_any_state() {
     for first in ["input_required", "completed", "failed"] {
@@ -160,7 +161,7 @@ fn a_task_may_begin_in_any_state() {
     is_over(&mut side);
 }
 
-/// Two calls with one task: a fault of the server, and each call has its outcome.
+/// Two calls with the same task id: a fault of the server, and each call has its outcome.
 #[test]
 fn one_task_for_two_calls_ends_both() {
     let (mut side, first) = with_task();
@@ -175,7 +176,7 @@ fn one_task_for_two_calls_ends_both() {
     is_over(&mut side);
 }
 
-/// An answer to `tasks/result` that is no answer is one to the call.
+/// A malformed response to `tasks/result` is the outcome of the call.
 #[test]
 fn a_broken_result_ends_the_call() {
     let (mut side, call) = with_task();
@@ -188,7 +189,7 @@ fn a_broken_result_ends_the_call() {
     is_over(&mut side);
 }
 
-/// What is printed of a machine, an event or a ticket names no task and says nothing that was said.
+/// The debug output of a machine, an event or a ticket contains no task id and no payload.
 #[test]
 fn nothing_that_is_printed_says_which_task_it_is() {
     let secret = |text: &str| {
@@ -226,7 +227,7 @@ fn nothing_that_is_printed_says_which_task_it_is() {
     }
 }
 
-/// One outbox, and the route that was asked for last.
+/// One outbox, and the route that was requested last.
 struct Routes<'o>(&'o mut Outbox, Route);
 
 impl Outboxes for Routes<'_> {
@@ -236,7 +237,8 @@ impl Outboxes for Routes<'_> {
     }
 }
 
-/// An error that names no request answers what its transport says, also a question about a task, and nothing that was answered.
+/// An error without an id answers the request that the route of its transport names, also a request about a task,
+/// and never an answered request.
 #[test]
 fn an_error_without_an_id_answers_the_question_of_its_route() {
     let (mut side, call) = with_task();

@@ -1,10 +1,10 @@
-//! What crosses on the wire, in either order.
+//! Messages that cross on the wire, in either order.
 
 use super::kit::*;
 use mcp_sansio::{CallId, ClientEvent};
 use mcp_sansio_proptests::ClientSide;
 
-/// A client that has asked how far its task is. The question has id 3.
+/// A client that polls its task. The `tasks/get` has id 3.
 fn asking() -> (ClientSide, CallId) {
     let (mut side, call) = with_task();
     _ = side.elapse(1_000);
@@ -12,7 +12,7 @@ fn asking() -> (ClientSide, CallId) {
     (side, call)
 }
 
-/// A client whose task has asked for something: `tasks/result` has id 4, and the next question has id 5.
+/// A client whose task requires input: `tasks/result` has id 4, and the next request has id 5.
 fn waiting() -> (ClientSide, CallId) {
     let (mut side, call) = asking();
     let asks = result(3, &task("input_required"));
@@ -21,7 +21,8 @@ fn waiting() -> (ClientSide, CallId) {
     (side, call)
 }
 
-/// Proves L-TASK-57, L-RACE-45: news of a task that is not known yet goes to the application, and changes nothing.
+/// Proves L-TASK-57, L-RACE-45: a notification about a task that is not known yet goes to the application and
+/// changes nothing.
 #[test]
 fn news_before_the_task_changes_nothing() {
     let mut side = in_session();
@@ -40,7 +41,7 @@ fn news_before_the_task_changes_nothing() {
     is_over(&mut side);
 }
 
-/// Proves L-TASK-58, L-RACE-46: the later change wins, at the same time what comes later, and the end is the end.
+/// Proves L-TASK-58, L-RACE-46: the later change wins; at equal times the later arrival wins; a final status stays.
 #[test]
 fn the_newer_news_wins() {
     let working = "task t-1 working";
@@ -68,7 +69,8 @@ fn the_newer_news_wins() {
     }
 }
 
-/// Proves L-TASK-37, L-RACE-47, M-TASKX-48: there is one question at a time, however often there is news.
+/// Proves L-TASK-37, L-RACE-47, M-TASKX-48: at most one `tasks/get` is in flight, however many notifications
+/// arrive.
 #[test]
 fn one_question_is_asked_at_a_time() {
     let (mut side, _) = asking();
@@ -83,7 +85,8 @@ fn one_question_is_asked_at_a_time() {
     assert_eq!(side.sent(), [about(4, "get")]);
 }
 
-/// Proves L-RACE-38, L-RACE-39, L-TASK-71, M-R-22: a task that has ended before it could be cancelled has ended as it has.
+/// Proves L-RACE-38, L-RACE-39, L-TASK-71, M-R-22: a task that ended before it could be cancelled keeps its
+/// outcome.
 #[test]
 fn a_task_that_ends_before_it_is_cancelled_has_ended() {
     let (mut side, call) = with_task();
@@ -98,7 +101,8 @@ fn a_task_that_ends_before_it_is_cancelled_has_ended() {
     is_over(&mut side);
 }
 
-/// Proves L-RACE-38, L-RACE-40: the answers to `tasks/cancel` and `tasks/result` come in any order, and there is one outcome.
+/// Proves L-RACE-38, L-RACE-40: the responses to `tasks/cancel` and `tasks/result` come in any order, and there is
+/// one outcome.
 #[test]
 fn a_cancelled_task_releases_what_waits_for_it() {
     let gone = |id| error(id, -32603);
@@ -121,7 +125,8 @@ fn a_cancelled_task_releases_what_waits_for_it() {
     }
 }
 
-/// Proves L-AMB-18: a server that answers `tasks/result` of a cancelled task with nothing at all has cancelled it, too.
+/// Proves L-AMB-18: a server that answers `tasks/result` of a cancelled task with an empty result has cancelled the
+/// task as well.
 #[test]
 fn an_empty_result_of_a_cancelled_task_is_none() {
     for empty in ["{}", r#"{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t-1"}}}"#] {
@@ -136,7 +141,7 @@ fn an_empty_result_of_a_cancelled_task_is_none() {
     }
 }
 
-/// A server that does not let anybody wait is not asked to again until there is something to get: neither side spins.
+/// A server that refuses to wait is not sent `tasks/result` again until the task has ended: neither side spins.
 #[test]
 fn a_server_that_refuses_to_be_waited_for_is_asked_at_the_usual_pace() {
     for answer in [error(4, -32600), error(4, -32603), result(4, "{}")] {
@@ -159,7 +164,7 @@ fn a_server_that_refuses_to_be_waited_for_is_asked_at_the_usual_pace() {
     }
 }
 
-/// Proves L-RACE-41: the result comes while it is waited for, before or after the news of it.
+/// Proves L-RACE-41: the result arrives in response to `tasks/result`, before or after the notification of the end.
 #[test]
 fn the_result_of_a_task_ends_its_call_once() {
     for news in [None, Some(false), Some(true)] {
@@ -177,7 +182,7 @@ fn the_result_of_a_task_ends_its_call_once() {
         }
         is_over(&mut side);
     }
-    // A question crosses with it.
+    // A `tasks/get` crosses the result.
     let (mut side, call) = waiting();
     _ = side.elapse(1_000);
     assert_eq!(side.sent(), [about(5, "get")]);
@@ -186,10 +191,10 @@ fn the_result_of_a_task_ends_its_call_once() {
     is_over(&mut side);
 }
 
-/// Proves L-RACE-43, L-RACE-44, L-TASK-69: a task that is gone is lost, however that is heard of.
+/// Proves L-RACE-43, L-RACE-44, L-TASK-69: a task that is gone ends its call as lost, whichever request reveals it.
 #[test]
 fn a_task_that_is_gone_is_lost_whatever_was_asked() {
-    // While it is waited for, one answer and then the other.
+    // During `tasks/result`: each of the two responses first.
     let (mut side, call) = waiting();
     assert_eq!(told(side.receive(&error(4, -32602))), "");
     assert_eq!(side.sent(), [about(5, "get")]);
@@ -202,7 +207,7 @@ fn a_task_that_is_gone_is_lost_whatever_was_asked() {
     assert_eq!(side.sent(), [cancelled(4)]);
     assert_eq!(told(side.receive(&error(4, -32602))), "stray Cancelled");
     is_over(&mut side);
-    // Between its end and the question what it came to.
+    // Between the end of the task and the `tasks/result` request.
     for (end, says) in [("completed", "TaskNotFound"), ("failed", "error -32602")] {
         let (mut side, call) = asking();
         drop(side.receive(&result(3, &task(end))));
@@ -212,7 +217,8 @@ fn a_task_that_is_gone_is_lost_whatever_was_asked() {
     }
 }
 
-/// Proves M-TASKX-54, M-R-23: an older answer that crosses with news neither takes back what is asked nor asks what was answered.
+/// Proves M-TASKX-54, M-R-23: an older snapshot that crosses newer news withdraws no open input request and repeats
+/// no answered one.
 #[test]
 fn an_older_answer_takes_nothing_back() {
     let (mut side, _) = with_task_alone();
@@ -237,7 +243,7 @@ fn an_older_answer_takes_nothing_back() {
     assert_eq!(side.sent(), [update(5, &format!(r#"{{"a":{ANSWER}}}"#))]);
 }
 
-/// A question that was taken back, and is asked again after all, is asked again.
+/// An input request that was withdrawn is handed out again if the task requires it again.
 #[test]
 fn what_was_taken_back_can_be_asked_again() {
     let (mut side, _) = with_task_alone();
@@ -255,7 +261,8 @@ fn what_was_taken_back_can_be_asked_again() {
     }
 }
 
-/// Proves M-R-20, M-R-21, M-TASKX-43: whatever crosses with answers or with a cancellation, the state of the task decides.
+/// Proves M-R-20, M-R-21, M-TASKX-43: if responses or a cancellation cross the end of a task, the status of the
+/// task decides.
 #[test]
 fn answers_and_cancellations_cross_with_the_end() {
     for (status, more, says) in [
@@ -292,7 +299,7 @@ fn answers_and_cancellations_cross_with_the_end() {
     }
 }
 
-/// Proves M-R-24 for clients: news of an unknown task is nobody's.
+/// Proves M-R-24 for clients: a notification about an unknown task belongs to no call.
 #[test]
 fn news_of_an_unknown_task_changes_nothing() {
     let (mut side, call) = with_task_alone();
@@ -303,7 +310,8 @@ fn news_of_an_unknown_task_changes_nothing() {
     assert!(side.client.is_pending(call));
 }
 
-/// Proves M-R-23, M-TASKX-54: news that overtakes an answer ends the call, and the answer comes to nothing.
+/// Proves M-R-23, M-TASKX-54: a notification of the end that overtakes a response ends the call, and the response
+/// has no effect.
 #[test]
 fn news_of_the_end_overtakes_an_answer() {
     let (mut side, call) = with_task_alone();
@@ -317,7 +325,7 @@ fn news_of_the_end_overtakes_an_answer() {
     is_over(&mut side);
 }
 
-/// A second answer to the request that has become a task is late, not made up.
+/// A second response to the request that became a task is reported as late, not as never issued.
 #[test]
 fn a_second_answer_to_a_call_that_is_a_task_is_late() {
     let (mut side, _) = with_task();
@@ -325,7 +333,7 @@ fn a_second_answer_to_a_call_that_is_a_task_is_late() {
     assert_eq!(told(side.receive(&error(2, -32603))), "stray Completed");
     let (mut side, _) = with_task_alone();
     assert_eq!(told(side.receive(&created_alone(2, "working"))), "stray Completed");
-    // No request was sent for a task that was resumed: its id, 2, was never issued.
+    // A resumed task has no request on this connection: id 2 was never issued.
     let mut side = in_session();
     let ticket = mcp_sansio::call::TaskTicket::new("t-1", "tools/call");
     let options = mcp_sansio::call::TaskOptions::new();

@@ -1,4 +1,4 @@
-//! Connections that end while there are tasks, and tasks that are gone on with on the next one.
+//! Connections that end while tasks run, and tasks that are resumed on the next connection.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use mcp_sansio_proptests::ClientSide;
 
 use super::kit::*;
 
-/// A ticket that has been written down and read again.
+/// A ticket that was serialized and deserialized.
 fn kept(ticket: &TaskTicket) -> TaskTicket {
     let text = serde_json::to_string(ticket).unwrap();
     assert_eq!(text, r#"{"taskId":"t-1","method":"tools/call"}"#.replace("taskId", "task_id"));
     serde_json::from_str(&text).unwrap()
 }
 
-/// Every step of the life of a task, in a session: what is done, and what is known of it then.
+/// Every step in the life of a task in a session: the name, the client, the call, and the last known task.
 fn steps() -> Vec<(&'static str, ClientSide, CallId, String)> {
     let mut steps = Vec::new();
     let (side, call) = with_task();
@@ -43,8 +43,8 @@ fn steps() -> Vec<(&'static str, ClientSide, CallId, String)> {
     steps
 }
 
-/// Proves M-TASKX-50, L-TASK-76 for the requesting side: a task outlives its connection in every state, and the call ends with
-/// what is needed to go on with it, once.
+/// Proves M-TASKX-50, L-TASK-76 for the requesting side: a task outlives its connection in every state. The call
+/// ends once, with the ticket that resumes the task.
 #[test]
 fn the_end_of_a_connection_leaves_the_task() {
     for (name, side, call, known) in steps() {
@@ -83,7 +83,7 @@ fn the_end_of_a_connection_leaves_the_task() {
     }
 }
 
-/// Proves M-TASKX-50, M-TASKX-61: the same without sessions, up to the questions of the task.
+/// Proves M-TASKX-50, M-TASKX-61: the same in the modern era, including the input requests of the task.
 #[test]
 fn a_task_without_a_session_is_gone_on_with() {
     let (mut side, call) = with_task_alone();
@@ -133,7 +133,7 @@ fn a_task_without_a_session_is_gone_on_with() {
     }
 }
 
-/// Proves M-TASKX-67, M-R-29: a call whose connection ends before it is a task is lost like any other.
+/// Proves M-TASKX-67, M-R-29: a call whose connection ends before it is a task is lost like any other call.
 #[test]
 fn a_call_that_is_no_task_yet_is_lost() {
     for (mut side, is_sent) in
@@ -151,7 +151,7 @@ fn a_call_that_is_no_task_yet_is_lost() {
         assert_eq!(events.next(), None);
         is_over(&mut side);
     }
-    // One that was given up has had its outcome.
+    // A cancelled call has had its outcome.
     let mut side = in_session();
     let call = call(&mut side);
     _ = side.sent();
@@ -161,7 +161,7 @@ fn a_call_that_is_no_task_yet_is_lost() {
     is_over(&mut side);
 }
 
-/// What is resumed can be ended again before anything is heard of it.
+/// A resumed task can end again with the connection before any message about it arrives.
 #[test]
 fn nothing_is_known_of_a_task_that_nothing_was_heard_of() {
     let ticket = TaskTicket::new("t-1", "tools/call");
@@ -176,7 +176,7 @@ fn nothing_is_known_of_a_task_that_nothing_was_heard_of() {
     }
 }
 
-/// A connection that is shut down does not wait for tasks, and asks about them no more.
+/// A connection that is shut down does not wait for tasks, and stops polling them.
 #[test]
 fn draining_does_not_wait_for_tasks() {
     for (name, mut side, call, _) in steps() {
@@ -195,7 +195,7 @@ fn draining_does_not_wait_for_tasks() {
     }
 }
 
-/// While something else is waited for, an answer that is on its way still ends the task.
+/// While the connection drains another call, a response in flight still ends the task.
 #[test]
 fn a_draining_connection_hears_of_its_tasks() {
     for has_reader in [false, true] {
@@ -221,7 +221,7 @@ fn a_draining_connection_hears_of_its_tasks() {
     }
 }
 
-/// What nobody can have made is refused, and leaves nothing.
+/// A ticket with a method that cannot become a task is refused and leaves no state.
 #[test]
 fn what_was_no_task_is_not_resumed() {
     let mut side = in_session();
@@ -240,7 +240,7 @@ fn what_was_no_task_is_not_resumed() {
     is_over(&mut side);
 }
 
-/// A server that has no tasks cannot be asked about one: the call says so, and nothing else does.
+/// Resuming a task at a server without tasks ends the call with an error, and nothing is sent about it.
 #[test]
 fn a_server_without_tasks_is_not_asked() {
     let latest = Revision::V2025_11_25;
@@ -268,7 +268,7 @@ fn a_server_without_tasks_is_not_asked() {
     }
 }
 
-/// A task can be gone on with before the connection is open, in each era.
+/// A task can be resumed before the connection is open, in each era.
 #[test]
 fn a_task_is_resumed_as_soon_as_the_connection_is_open() {
     let ticket = TaskTicket::new("t-1", "tools/call");
@@ -286,7 +286,7 @@ fn a_task_is_resumed_as_soon_as_the_connection_is_open() {
         assert_eq!(ended(side.receive(&error(3, -32602))), (call.unwrap(), "TaskNotFound".into()));
         is_over(&mut side);
     }
-    // Or the connection never opens.
+    // The connection never opens.
     for shuts_down in [true, false] {
         let mut side = begun(of_sessions());
         let now = side.now;
@@ -305,7 +305,7 @@ fn a_task_is_resumed_as_soon_as_the_connection_is_open() {
     }
 }
 
-/// Calls that are made before it is known what the server can do become tasks as soon as that is known.
+/// Calls that are made before the capabilities of the server are known become tasks once they are known.
 #[test]
 fn calls_that_were_held_ask_for_tasks_where_that_can_be() {
     let hour = TaskOptions::new().ttl(Duration::from_secs(3_600));
@@ -347,7 +347,7 @@ fn calls_that_were_held_ask_for_tasks_where_that_can_be() {
     }
 }
 
-/// A handle of the last connection means nothing on the next one.
+/// A handle of the last connection is invalid on the next one.
 /// Pain 87.
 #[test]
 fn handles_of_the_last_connection_are_stale() {

@@ -1,4 +1,5 @@
-//! Servers that ask clients for tasks: of a model, and of the user. Only in sessions of 2025-11-25.
+//! Servers that request sampling and elicitation as tasks of the client. Only sessions of 2025-11-25 have such
+//! tasks.
 
 use mcp_sansio::call::{Cancellation, TaskOptions};
 use mcp_sansio::json::Raw;
@@ -10,7 +11,7 @@ use super::kit::{about, created, error, result, said, status, task, timed_out};
 const CREATE: &str = "sampling/createMessage";
 const ELICIT: &str = "elicitation/create";
 
-/// The params of such a request.
+/// The params of the request.
 fn params(method: &str) -> &'static str {
     match method {
         CREATE => {
@@ -22,7 +23,7 @@ fn params(method: &str) -> &'static str {
     }
 }
 
-/// What a client answers to it.
+/// The result of the client.
 fn answer(method: &str) -> &'static str {
     match method {
         CREATE => r#"{"role":"assistant","content":{"type":"text","text":"!"},"model":"m"}"#,
@@ -30,10 +31,10 @@ fn answer(method: &str) -> &'static str {
     }
 }
 
-/// What clients declare that have tasks for both.
+/// The task capabilities of a client that supports tasks for both methods.
 const BOTH: &str = r#","tasks":{"cancel":{},"requests":{"sampling":{"createMessage":{}},"elicitation":{"create":{}}}}"#;
 
-/// A server in a session with a client that has these tasks. Its first request has id 1.
+/// A server in a session with a client that declares these task capabilities. Its first request has id 1.
 fn in_session(revision: Revision, tasks: &str) -> ServerSide {
     let mut side = ServerSide::with(config::server());
     let opened = side.receive(&format!(
@@ -52,7 +53,7 @@ fn ask(side: &mut ServerSide, method: &str, options: TaskOptions) -> Result<Call
     side.server.call_method(method, &params, options, side.now, &mut side.out)
 }
 
-/// A server whose request, of id 1, has become a task.
+/// A server whose request, with id 1, has become a task.
 fn with_task(method: &str) -> (ServerSide, CallId) {
     let mut side = in_session(Revision::V2025_11_25, BOTH);
     let call = ask(&mut side, method, TaskOptions::new()).unwrap();
@@ -89,7 +90,8 @@ fn is_over(side: &mut ServerSide) {
     assert_eq!((side.sent().len(), side.server.poll_timeout()), (0, None));
 }
 
-/// Proves L-TASK-02, L-TASK-14, L-TASK-16: a server asks for a task what the client has declared for tasks, and nothing else.
+/// Proves L-TASK-02, L-TASK-14, L-TASK-16: a server requests a task only for the methods that the client declares
+/// for tasks.
 #[test]
 fn a_server_asks_for_the_tasks_that_the_client_declared() {
     let latest = Revision::V2025_11_25;
@@ -120,7 +122,8 @@ fn a_server_asks_for_the_tasks_that_the_client_declared() {
     }
 }
 
-/// Proves L-TASK-27, L-TASK-35, L-TASK-43 for servers: the result is of the kind that was asked for, and one that does not fit the form is none.
+/// Proves L-TASK-27, L-TASK-35, L-TASK-43 for servers: the result is that of the requested method, and content that
+/// does not match the form is invalid.
 #[test]
 fn a_task_of_a_client_ends_with_what_was_asked_for() {
     for method in [CREATE, ELICIT] {
@@ -144,7 +147,7 @@ fn a_task_of_a_client_ends_with_what_was_asked_for() {
     is_over(&mut side);
 }
 
-/// Proves L-TASK-58, L-RACE-46 for servers: news counts whichever side has the task.
+/// Proves L-TASK-58, L-RACE-46 for servers: status notifications count for either side that hosts the task.
 #[test]
 fn news_of_the_tasks_of_a_client_counts() {
     for (news, says) in [("cancelled", "TaskCancelled"), ("working", "")] {
@@ -153,7 +156,8 @@ fn news_of_the_tasks_of_a_client_counts() {
     }
 }
 
-/// Proves L-CANCEL-15, L-CANCEL-16, L-CAP-17 for servers: a task of a client is cancelled as one, if the client lets it be.
+/// Proves L-CANCEL-15, L-CANCEL-16, L-CAP-17 for servers: a task of a client is cancelled with `tasks/cancel` if
+/// the client declares that.
 #[test]
 fn a_server_cancels_the_task_of_a_client() {
     let (mut side, call) = with_task(ELICIT);
@@ -179,7 +183,8 @@ fn a_server_cancels_the_task_of_a_client() {
     }
 }
 
-/// Proves L-TIME-07 for servers: a person may take long, and then nothing is cancelled that could be a task.
+/// Proves L-TIME-07 for servers: a request to a person has a long timeout, and after it no request that could be a
+/// task is cancelled.
 #[test]
 fn a_question_that_times_out_may_still_become_a_task() {
     let mut side = in_session(Revision::V2025_11_25, BOTH);
@@ -196,7 +201,7 @@ fn a_question_that_times_out_may_still_become_a_task() {
     is_over(&mut side);
 }
 
-/// Proves L-TASK-76, M-TASKX-50 for servers: a task of a client outlives the connection, and is gone on with.
+/// Proves L-TASK-76, M-TASKX-50 for servers: a task of a client outlives the connection and is resumed.
 #[test]
 fn a_server_goes_on_with_the_task_of_a_client() {
     for method in [CREATE, ELICIT] {
@@ -222,7 +227,7 @@ fn a_server_goes_on_with_the_task_of_a_client() {
     }
 }
 
-/// A server whose input has ended does not wait for what no answer can reach.
+/// A server whose input has ended does not wait for responses that cannot arrive.
 #[test]
 fn a_server_without_input_leaves_its_tasks() {
     let (mut side, _) = with_task(CREATE);

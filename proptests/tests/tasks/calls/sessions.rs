@@ -10,7 +10,7 @@ use super::kit::*;
 
 const PLAIN: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}"#;
 
-/// Proves L-TASK-16: a request asks for a task with the member `task`, and says how long it is to be kept.
+/// Proves L-TASK-16: a request asks for a task with the member `task`, which may contain a `ttl`.
 #[test]
 fn a_request_says_that_it_is_to_become_a_task() {
     let hour = TaskOptions::new().ttl(Duration::from_secs(3_600));
@@ -26,8 +26,8 @@ fn a_request_says_that_it_is_to_become_a_task() {
     }
 }
 
-/// Proves L-TASK-02, L-TASK-07, L-TASK-15, L-AMB-15: what the server has not declared is not asked for,
-/// and nothing is sent if it has to be.
+/// Proves L-TASK-02, L-TASK-07, L-TASK-15, L-AMB-15: no task is requested that the server has not declared, and
+/// nothing is sent if the call requires a task.
 #[test]
 fn no_task_is_asked_for_that_the_server_has_not_declared() {
     let latest = Revision::V2025_11_25;
@@ -56,7 +56,7 @@ fn no_task_is_asked_for_that_the_server_has_not_declared() {
     }
 }
 
-/// Proves L-TASK-14 for requests: only methods that may become tasks are asked to.
+/// Proves L-TASK-14 for requests: only the methods that may become tasks ask for one.
 #[test]
 fn other_methods_never_ask_for_tasks() {
     for method in ["prompts/get", "x/y"] {
@@ -68,14 +68,15 @@ fn other_methods_never_ask_for_tasks() {
         let options = CallOptions::new().task(TaskOptions::new().required());
         let refused = side.client.call_method(method, &params, options, side.now, &mut side.out);
         assert_eq!(refused, Err(CallError::NotAllowed(NotAllowed::Revision)), "{method}");
-        // What comes back is no task either.
+        // The response is no task either.
         let answer = side.receive(&created(2, "working"));
         assert!(told(answer).starts_with("result "), "{method}");
         is_over(&mut side);
     }
 }
 
-/// Proves L-TASK-05, L-AMB-15: a server that does not care and answers at once has answered.
+/// Proves L-TASK-05, L-AMB-15: a server that ignores the request for a task and returns a plain result has answered
+/// the call.
 #[test]
 fn a_plain_answer_to_a_request_for_a_task_is_the_answer() {
     let mut side = in_session();
@@ -85,7 +86,7 @@ fn a_plain_answer_to_a_request_for_a_task_is_the_answer() {
     is_over(&mut side);
 }
 
-/// Proves L-TASK-26 for the requesting side: without a task an error is an error.
+/// Proves L-TASK-26 for the requesting side: an error without a task ends the call as an error.
 #[test]
 fn a_refusal_of_a_request_for_a_task_ends_the_call() {
     let mut side = in_session();
@@ -95,7 +96,7 @@ fn a_refusal_of_a_request_for_a_task_ends_the_call() {
     is_over(&mut side);
 }
 
-/// Proves L-TASK-06, L-AMB-24: what a result is depends on what was asked for.
+/// Proves L-TASK-06, L-AMB-24: the request decides whether a result is read as a task.
 #[test]
 fn a_task_that_nobody_asked_for_is_no_result() {
     let is_task = created(2, "working");
@@ -115,8 +116,8 @@ fn a_task_that_nobody_asked_for_is_no_result() {
     }
 }
 
-/// Proves L-TASK-27, L-TASK-35, L-TASK-36, L-TASK-43, L-TASK-53, L-TASK-56: asked about until it has ended, and then
-/// for what came of it, without a word of the server in between.
+/// Proves L-TASK-27, L-TASK-35, L-TASK-36, L-TASK-43, L-TASK-53, L-TASK-56: a task is polled until it has ended,
+/// then its result is fetched, without any notification from the server.
 #[test]
 fn a_task_is_asked_about_until_it_has_ended() {
     let (mut side, call) = with_task();
@@ -144,8 +145,8 @@ fn a_task_is_asked_about_until_it_has_ended() {
     is_over(&mut side);
 }
 
-/// Proves L-TASK-38, L-AMB-17, L-AMB-19 for the requesting side: a failed task ends its call as the work
-/// would have, with its error or with a result that is one.
+/// Proves L-TASK-38, L-AMB-17, L-AMB-19 for the requesting side: a failed task ends its call like the work itself,
+/// with its error or with a result that has `isError`.
 #[test]
 fn a_failed_task_ends_its_call_with_what_it_says() {
     let is_error = r#"{"content":[],"isError":true}"#;
@@ -165,8 +166,8 @@ fn a_failed_task_ends_its_call_with_what_it_says() {
     }
 }
 
-/// Proves L-TASK-37, L-AMB-18, L-RACE-43 for the requesting side: a task that was cancelled elsewhere is cancelled,
-/// and one that is gone is lost.
+/// Proves L-TASK-37, L-AMB-18, L-RACE-43 for the requesting side: a task that was cancelled elsewhere ends the call
+/// as cancelled, and a task that is gone ends it as lost.
 #[test]
 fn a_task_that_is_gone_ends_its_call() {
     let cases = [
@@ -183,8 +184,8 @@ fn a_task_that_is_gone_ends_its_call() {
     }
 }
 
-/// Proves L-TASK-47, L-RACE-48, L-TIME-08: what a task asks for is waited for with one `tasks/result`,
-/// which no idle timeout ends, and which answers whatever happens meanwhile.
+/// Proves L-TASK-47, L-RACE-48, L-TIME-08: a task that requires input is awaited with one `tasks/result`. No idle
+/// timeout ends that request, and its response counts in any state.
 #[test]
 fn a_task_that_asks_for_something_is_waited_for_once() {
     let (mut side, call) = with_task();
@@ -205,8 +206,8 @@ fn a_task_that_asks_for_something_is_waited_for_once() {
     is_over(&mut side);
 }
 
-/// Proves L-TASK-49, L-TASK-50, L-TASK-52, L-RACE-49, L-AMB-20, L-AMB-21, L-HTTP-08 for the requesting side: what a
-/// task asks for is served whenever it comes, and its answer says which task it belongs to.
+/// Proves L-TASK-49, L-TASK-50, L-TASK-52, L-RACE-49, L-AMB-20, L-AMB-21, L-HTTP-08 for the requesting side: a
+/// nested request of a task is served at any time, and its result names the task.
 #[test]
 fn what_a_task_asks_for_is_served_whenever_it_comes() {
     for statuses in [&[][..], &["input_required"], &["input_required", "working"]] {
@@ -226,7 +227,7 @@ fn what_a_task_asks_for_is_served_whenever_it_comes() {
     }
 }
 
-/// Proves L-RACE-51, L-TASK-57: what belongs to a task that nobody knows here belongs to no call, and is served.
+/// Proves L-RACE-51, L-TASK-57: a nested request of an unknown task belongs to no call and is served.
 #[test]
 fn what_an_unknown_task_asks_for_belongs_to_no_call() {
     let (mut side, _) = with_task();
@@ -245,7 +246,7 @@ fn what_an_unknown_task_asks_for_belongs_to_no_call() {
     is_over(&mut side);
 }
 
-/// Proves L-RACE-50: the server takes back what a task has asked for, and the task ends.
+/// Proves L-RACE-50: the server cancels a nested request, and the task ends.
 #[test]
 fn what_a_task_asks_for_can_be_taken_back() {
     let (mut side, call) = with_task();
@@ -258,8 +259,8 @@ fn what_a_task_asks_for_can_be_taken_back() {
     is_over(&mut side);
 }
 
-/// Proves L-PROG-16, L-PROG-17, L-RACE-52, L-RACE-53: progress comes under the call until the task has ended, and its
-/// token is no other call's.
+/// Proves L-PROG-16, L-PROG-17, L-RACE-52, L-RACE-53: progress belongs to the call until the task has ended, and no
+/// other call shares its token.
 #[test]
 fn progress_goes_on_until_the_task_has_ended() {
     let progress = |step: u32| {

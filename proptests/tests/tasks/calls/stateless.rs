@@ -1,4 +1,4 @@
-//! Calls that a server without sessions answers with tasks, message by message.
+//! Calls that a modern server answers with tasks, message by message.
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::{CallError, CallId, CallOptions, ClientEvent, ErrorCode};
@@ -6,7 +6,7 @@ use mcp_sansio_proptests::ClientSide;
 
 use super::kit::*;
 
-/// A client whose task asks for these things, and has been heard to. The next request has id 4.
+/// A client whose task requires these inputs, which the client has received. The next request has id 4.
 fn with_inputs(keys: &[&str]) -> (ClientSide, CallId, Vec<mcp_sansio::IncomingId>) {
     let (mut side, call) = with_task_alone();
     _ = side.elapse(1_000);
@@ -19,8 +19,8 @@ fn with_inputs(keys: &[&str]) -> (ClientSide, CallId, Vec<mcp_sansio::IncomingId
     (side, call, asked.into_iter().map(|(id, _)| id).collect())
 }
 
-/// Proves M-TASKX-01, M-TASKX-07, M-TASKX-48, M-TASKX-60, M-TASKX-62, M-ERA-26 for tasks: every request says that
-/// this side knows tasks, and a task is asked about until it says what it has come to.
+/// Proves M-TASKX-01, M-TASKX-07, M-TASKX-48, M-TASKX-60, M-TASKX-62, M-ERA-26: every request declares the
+/// extension, and a task is polled until its snapshot contains the outcome.
 #[test]
 fn a_task_is_asked_about_until_it_says_what_it_has_come_to() {
     let (mut side, call) = with_task_alone();
@@ -38,7 +38,7 @@ fn a_task_is_asked_about_until_it_says_what_it_has_come_to() {
     is_over(&mut side);
 }
 
-/// Proves M-TASKX-07, M-TASKX-65: a server may answer at once, whatever the client knows.
+/// Proves M-TASKX-07, M-TASKX-65: a server may return a result at once, although the client supports tasks.
 #[test]
 fn a_server_may_answer_without_a_task() {
     let mut side = without_session();
@@ -49,7 +49,7 @@ fn a_server_may_answer_without_a_task() {
     is_over(&mut side);
 }
 
-/// Proves M-TASKX-60, M-TASKX-61, M-R-28: what has become of a task is what becomes of its call.
+/// Proves M-TASKX-60, M-TASKX-61, M-R-28: the outcome of a task is the outcome of its call.
 #[test]
 fn a_task_ends_its_call_as_it_has_ended() {
     let is_error = r#"{"content":[],"isError":true}"#;
@@ -84,7 +84,7 @@ fn a_task_ends_its_call_as_it_has_ended() {
     }
 }
 
-/// Proves M-TASKX-60: a result that comes by way of a task is checked as one that does not.
+/// Proves M-TASKX-60: a result that arrives in a task is checked like any other result.
 #[test]
 fn the_result_of_a_task_is_checked_like_any_other() {
     for (checks, says) in [(false, r#"result {"content":7}"#), (true, "malformed InvalidResult")] {
@@ -99,7 +99,8 @@ fn the_result_of_a_task_is_checked_like_any_other() {
     }
 }
 
-/// Proves M-TASKX-08, M-RES-04: a task is an answer only to a call of a tool by a client that knows tasks.
+/// Proves M-TASKX-08, M-RES-04: a task is a valid result only for a tool call of a client that declares the
+/// extension.
 #[test]
 fn a_task_is_no_answer_to_anything_else() {
     let mut ignorant = of_no_sessions();
@@ -129,7 +130,7 @@ fn a_task_is_no_answer_to_anything_else() {
     }
 }
 
-/// What the machine is not to look at may be anything.
+/// A relayed result is not inspected, even if it is a task.
 #[test]
 fn what_is_passed_on_may_be_a_task() {
     let mut config = of_no_sessions();
@@ -143,8 +144,8 @@ fn what_is_passed_on_may_be_a_task() {
     is_over(&mut side);
 }
 
-/// Proves M-TASKX-51, M-TASKX-52, M-TASKX-53: each thing is asked once, as if the server had asked for it by itself, and each answer
-/// is brought when it is there.
+/// Proves M-TASKX-51, M-TASKX-52, M-TASKX-53: each input of a task is requested once, like an ordinary request of
+/// the server, and each answer is sent as soon as it is given.
 #[test]
 fn what_a_task_asks_for_is_asked_once_and_brought_answer_by_answer() {
     let (mut side, call, asked) = with_inputs(&["a", "b"]);
@@ -161,7 +162,7 @@ fn what_a_task_asks_for_is_asked_once_and_brought_answer_by_answer() {
     assert_eq!(told(side.receive(&understood(7))), "");
     _ = side.elapse(1_000);
     assert_eq!(side.sent(), [about_alone(8, "get")]);
-    // The server has not got round to it yet.
+    // The server has not processed the answer yet.
     let again = task_alone("input_required", "05", &inputs(&["a", "b"]));
     assert_eq!(told(side.receive(&result(8, &again))), "");
     assert_eq!(all_told(side.outcomes()), [""; 0], "and is not asked again");
@@ -178,7 +179,7 @@ fn what_a_task_asks_for_is_asked_once_and_brought_answer_by_answer() {
     is_over(&mut side);
 }
 
-/// Proves M-TASKX-52, M-R-26: answers that may not have come are brought again, with the next question.
+/// Proves M-TASKX-52, M-R-26: answers that may be lost are sent again with the next `tasks/get`.
 #[test]
 fn answers_that_were_lost_are_brought_again() {
     for answer in [Some(-32603), None] {
@@ -192,7 +193,7 @@ fn answers_that_were_lost_are_brought_again() {
         match answer {
             Some(code) => assert_eq!(told(side.receive(&error(4, code))), ""),
             None => {
-                // The answer to the question comes, and no other.
+                // Only `tasks/get` receives a response.
                 _ = side.elapse(1_000);
                 assert_eq!(side.sent(), [about_alone(6, "get")]);
                 let same = task_alone("input_required", "05", &inputs(&["a", "b"]));
@@ -216,13 +217,13 @@ fn answers_that_were_lost_are_brought_again() {
     }
 }
 
-/// Proves M-TASKX-54, M-R-27: what the task does not ask for any more is taken back.
+/// Proves M-TASKX-54, M-R-27: an input that the task no longer requires is withdrawn.
 #[test]
 fn what_is_not_asked_for_any_more_is_taken_back() {
     let (mut side, call, asked) = with_inputs(&["a", "b"]);
     _ = side.elapse(1_000);
     assert_eq!(side.sent(), [about_alone(4, "get")]);
-    // Somebody else has answered the first, and it asks for a third.
+    // Another client answered the first input, and the task requires a third.
     let other = task_alone("input_required", "06", &inputs(&["b", "c"]));
     assert_eq!(told(side.receive(&result(4, &other))), "task t-1 input_required");
     let events = side.outcomes();
@@ -245,7 +246,7 @@ fn what_is_not_asked_for_any_more_is_taken_back() {
     is_over(&mut side);
 }
 
-/// Proves M-TASKX-37 for clients: what may not be asked is not, and all else is.
+/// Proves M-TASKX-37 for clients: an input request that is not permitted is skipped, and the others are handed out.
 #[test]
 fn what_may_not_be_asked_is_left_out() {
     let odd = [
@@ -268,7 +269,7 @@ fn what_may_not_be_asked_is_left_out() {
         let events = all_told(side.outcomes());
         assert_eq!(events, ["violation InvalidResult", "asked"], "{one}");
     }
-    // Without the capability it may not be asked either.
+    // The client does not declare the capability for the input.
     let mut config = of_no_sessions();
     config.capabilities.elicitation = None;
     let mut side = without_session_with(config);
@@ -280,7 +281,7 @@ fn what_may_not_be_asked_is_left_out() {
     assert_eq!(all_told(side.outcomes()), ["violation InvalidResult"]);
 }
 
-/// However long a task goes on, it can ask for more: only what it asks for at the same time is bounded.
+/// A task may require further inputs without end: only the number at the same time is limited.
 #[test]
 fn a_task_may_ask_for_more_than_fits_at_once() {
     let mut config = of_no_sessions();
@@ -306,8 +307,7 @@ fn a_task_may_ask_for_more_than_fits_at_once() {
     assert_eq!(all_told(side.outcomes()), ["violation InvalidResult", "asked", "asked"]);
 }
 
-/// Something that is refused ends the call, which asks about the task no more, and the task is not
-/// wanted any more.
+/// A refused input ends the call, which stops polling and cancels the task.
 #[test]
 fn a_refused_question_ends_the_call() {
     let (mut side, call, asked) = with_inputs(&["a", "b"]);
@@ -330,7 +330,7 @@ fn a_refused_question_ends_the_call() {
     is_over(&mut side);
 }
 
-/// Proves M-TASKX-31, M-ERA-27: a session has its own tasks, whatever extensions there are.
+/// Proves M-TASKX-31, M-ERA-27: a session has its own tasks and ignores the extension.
 #[test]
 fn a_session_knows_nothing_of_the_extension() {
     let revision = mcp_sansio::Revision::V2025_11_25;
@@ -354,7 +354,7 @@ fn a_session_knows_nothing_of_the_extension() {
     is_over(&mut side);
 }
 
-/// Proves M-TASKX-49, M-R-25: news by subscription counts, and the task is asked about all the same.
+/// Proves M-TASKX-49, M-R-25: notifications of a subscription count, and polling continues.
 #[test]
 fn a_subscription_to_a_task_does_not_replace_asking() {
     let (mut side, call) = with_task_alone();
@@ -387,7 +387,7 @@ fn a_subscription_to_a_task_does_not_replace_asking() {
     assert!(side.client.is_pending(listening));
 }
 
-/// A call that needed input and became a task afterwards has needed input: its result is an answer to that, too.
+/// A call that needed input before it became a task is marked with `needed_input` when it ends.
 #[test]
 fn input_before_a_task_is_not_forgotten() {
     let mut side = without_session();

@@ -1,4 +1,4 @@
-//! When tasks are asked about, and for how long.
+//! When tasks are polled, and for how long.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use mcp_sansio_proptests::ClientSide;
 
 use super::kit::*;
 
-/// Waits for the next question, of this id, and says how long that took.
+/// Waits for the next `tasks/get`, with this id, and returns the wait in milliseconds.
 #[track_caller]
 fn waits(side: &mut ClientSide, id: u64) -> u64 {
     let due = side.client.poll_timeout().unwrap();
@@ -24,7 +24,8 @@ fn waits(side: &mut ClientSide, id: u64) -> u64 {
     milliseconds
 }
 
-/// Proves L-TASK-36, M-TASKX-48, M-TASKX-57: the server says how long to wait, each time anew, and without a word it is longer each time.
+/// Proves L-TASK-36, M-TASKX-48, M-TASKX-57: the latest interval of the server counts, and without one the interval
+/// grows.
 #[test]
 fn the_latest_interval_counts() {
     let (mut side, _) = with_task();
@@ -46,8 +47,8 @@ fn the_latest_interval_counts() {
     }
 }
 
-/// Proves L-TASK-36, M-TASKX-48 where the server does not say: at first after a second, then less and less often, or as often as the
-/// application likes.
+/// Proves L-TASK-36, M-TASKX-48 if the server names no interval: the first wait is one second, then the waits grow,
+/// or the interval of the application applies.
 #[test]
 fn without_an_interval_it_is_asked_less_and_less_often() {
     let often = TaskOptions::new().poll_interval(Duration::from_millis(70));
@@ -66,7 +67,8 @@ fn without_an_interval_it_is_asked_less_and_less_often() {
     }
 }
 
-/// Proves L-TASK-35, M-TASKX-48 while a person is asked: somebody else may have ended the task, so that it is asked about as ever.
+/// Proves L-TASK-35, M-TASKX-48 while a person is asked: polling continues as usual, because the task may have
+/// ended elsewhere.
 #[test]
 fn a_task_is_asked_about_while_a_person_thinks() {
     let (mut side, call) = with_task();
@@ -83,7 +85,7 @@ fn a_task_is_asked_about_while_a_person_thinks() {
     is_over(&mut side);
 }
 
-/// The same while the application has stopped the timers of its calls.
+/// The same while the application has paused the timers of its calls.
 #[test]
 fn a_task_is_asked_about_while_calls_do_not_age() {
     let (mut side, _) = with_task();
@@ -94,7 +96,7 @@ fn a_task_is_asked_about_while_calls_do_not_age() {
     assert_eq!(waits(&mut side, 4), 1_000);
 }
 
-/// Proves L-TASK-56 for news that says nothing: it does not put off the question, whatever a server repeats.
+/// Proves L-TASK-56 for notifications without a change: repeated notifications do not postpone polling.
 #[test]
 fn repeated_news_does_not_put_off_the_question() {
     for older in ["00", "01"] {
@@ -109,7 +111,7 @@ fn repeated_news_does_not_put_off_the_question() {
         assert_eq!(all_told(side.elapse(100)), [""; 0]);
         assert_eq!(side.sent(), [about(3, "get")]);
     }
-    // A shorter interval counts at once.
+    // A shorter interval takes effect at once.
     let (mut side, _) = with_task();
     _ = side.elapse(100);
     let faster = task_with("working", "00", r#","pollInterval":200"#);
@@ -117,7 +119,7 @@ fn repeated_news_does_not_put_off_the_question() {
     assert_eq!(waits(&mut side, 3), 200);
 }
 
-/// Proves L-AMB-54: the timeouts of a call are for the way to the task, not for the task.
+/// Proves L-AMB-54: the timeouts of a call cover the time until the task exists, not the task.
 #[test]
 fn a_task_takes_as_long_as_it_takes() {
     let (mut side, call) = with_task();
@@ -129,7 +131,7 @@ fn a_task_takes_as_long_as_it_takes() {
     assert!(side.client.is_pending(call));
 }
 
-/// Proves M-TASKX-55, M-TASKX-57: a task that has not ended when its time is over is lost, measured from when it was heard of.
+/// Proves M-TASKX-55, M-TASKX-57: a task that has not ended within its `ttl`, measured from its receipt, is lost.
 #[test]
 fn a_task_that_outlives_its_time_is_lost() {
     let with = |ttl: &str| task_with("working", "00", "").replace(r#""ttl":null"#, ttl);
@@ -138,7 +140,7 @@ fn a_task_that_outlives_its_time_is_lost() {
         (r#""ttl":3000.5"#, None, 3_000),
         (r#""ttl":0"#, None, 0),
         (r#""ttl":500"#, None, 500),
-        // The latest word counts.
+        // The latest value counts.
         (r#""ttl":60000"#, Some(r#""ttl":2500"#), 2_500),
         (r#""ttl":2500"#, Some(r#""ttl":60000"#), 60_000),
     ];
@@ -167,7 +169,7 @@ fn a_task_that_outlives_its_time_is_lost() {
         }
         _ = side.sent();
     }
-    // Without a time it is never lost.
+    // A task without a `ttl` is never lost.
     let (mut side, call) = with_task();
     for id in 3..50 {
         _ = waits(&mut side, id);
@@ -177,7 +179,7 @@ fn a_task_that_outlives_its_time_is_lost() {
     assert!(side.client.is_pending(call));
 }
 
-/// Nobody is asked about a task whose time is over already.
+/// A task whose `ttl` has passed is not polled.
 #[test]
 fn a_task_whose_time_is_over_is_not_asked_about() {
     let mut side = in_session();
@@ -192,7 +194,7 @@ fn a_task_whose_time_is_over_is_not_asked_about() {
     is_over(&mut side);
 }
 
-/// A question that is not answered in time is asked again, later and later, and after five times not any more.
+/// An unanswered `tasks/get` is repeated at growing intervals, five times in total.
 #[test]
 fn unanswered_questions_are_asked_again_a_few_times() {
     for answer in ["", "error", "nothing", "another"] {
@@ -230,8 +232,8 @@ fn unanswered_questions_are_asked_again_a_few_times() {
     }
 }
 
-/// Nor is it asked for ever while a person thinks, who need not think about this task: each question waits for
-/// an answer as long as a call may wait for a person.
+/// A silent server is also given up while a person is asked, possibly about something else. Each request waits as
+/// long as a call may wait for a person.
 #[test]
 fn a_silent_server_is_given_up_while_a_person_thinks() {
     let (mut side, call) = with_task();
@@ -248,7 +250,7 @@ fn a_silent_server_is_given_up_while_a_person_thinks() {
     assert!(!side.client.is_pending(call));
 }
 
-/// One good answer makes up for the bad ones before it.
+/// One valid response resets the count of failures.
 #[test]
 fn only_failures_in_a_row_count() {
     let (mut side, call) = with_task();
@@ -260,10 +262,11 @@ fn only_failures_in_a_row_count() {
     assert!(side.client.is_pending(call));
 }
 
-/// Proves L-TIME-08, L-RACE-42: waiting has its own timeout, which ends the waiting and not the task, and it is waited for again.
+/// Proves L-TIME-08, L-RACE-42: `tasks/result` has its own timeout, which ends that request and not the task. It is
+/// sent again later.
 #[test]
 fn waiting_in_vain_ends_the_waiting_and_not_the_task() {
-    // One that has ended can be answered at once.
+    // The result of a completed task can be returned at once.
     for (end, patience) in [("input_required", 600_000), ("completed", 60_000)] {
         let (mut side, call) = with_task();
         let slow = |status| task_with(status, "01", r#","pollInterval":3600000"#);
@@ -283,7 +286,7 @@ fn waiting_in_vain_ends_the_waiting_and_not_the_task() {
     }
 }
 
-/// Whatever has happened, the machine never asks to be woken for nothing.
+/// The machine never requests a wake-up without work that is due.
 #[test]
 fn time_never_stands_at_something_that_is_not_done() {
     let (mut side, _) = with_task();
@@ -300,7 +303,7 @@ fn time_never_stands_at_something_that_is_not_done() {
     panic!("a server that never answers is asked for ever");
 }
 
-/// A time that is said for a call holds for the task as well, which is cancelled then.
+/// An explicit total timeout of a call also covers its task, which ends with it.
 #[test]
 fn a_call_that_has_a_time_of_its_own_keeps_it_as_a_task() {
     for (total, ends) in
@@ -326,7 +329,7 @@ fn a_call_that_has_a_time_of_its_own_keeps_it_as_a_task() {
     }
 }
 
-/// Nor if it was asked for that while the task went on, when it may take as long as it likes.
+/// The same if the result was requested while the task ran, when the wait is unlimited.
 #[test]
 fn a_result_that_was_asked_for_early_is_not_waited_for_for_ever() {
     let mut config = of_sessions();
@@ -350,7 +353,7 @@ fn a_result_that_was_asked_for_early_is_not_waited_for_for_ever() {
     is_over(&mut side);
 }
 
-/// A server that says that a task has ended, and never what it came to, does not keep the call for ever.
+/// A server that reports the end of a task but never its result does not keep the call open without end.
 #[test]
 fn a_result_that_never_comes_is_not_waited_for_for_ever() {
     let (mut side, call) = with_task();

@@ -9,7 +9,7 @@ use mcp_sansio_proptests::ClientSide;
 
 use super::kit::*;
 
-/// A list of tools, one for each word.
+/// A list of tools, one for each support value.
 fn listed(support: &[&str]) -> ToolTasks {
     let mut tools = ToolTasks::default();
     tools.page(&page(support));
@@ -37,7 +37,7 @@ fn refused() -> Result<CallOptions, CallError> {
     Err(CallError::NotAllowed(NotAllowed::TaskSupport))
 }
 
-/// What is said of a tool and what is wished for.
+/// The call options for the tool with the requested task options.
 fn options(
     side: &ClientSide,
     tool: &str,
@@ -46,7 +46,7 @@ fn options(
     side.client.tool_options(&listed(&ALL), tool, wish)
 }
 
-/// Proves L-TASK-08, L-TASK-10: a tool says whether it may, must or must not run as a task.
+/// Proves L-TASK-08, L-TASK-10: a tool declares whether it may, must or must not run as a task.
 #[test]
 fn a_tool_runs_as_it_says() {
     let side = in_session();
@@ -64,7 +64,7 @@ fn a_tool_runs_as_it_says() {
     assert_eq!(options(&side, "required", Some(by_hand)), expected);
 }
 
-/// Proves L-TASK-07, L-TASK-12: what a tool says counts only if its server has tasks.
+/// Proves L-TASK-07, L-TASK-12: the declaration of a tool counts only if its server supports tasks.
 #[test]
 fn tools_of_servers_without_tasks_are_called_plainly() {
     let latest = Revision::V2025_11_25;
@@ -80,7 +80,7 @@ fn tools_of_servers_without_tasks_are_called_plainly() {
     }
 }
 
-/// Proves M-TASKX-03 for clients: without sessions it is for the server to decide, whatever is known of a tool.
+/// Proves M-TASKX-03 for clients: in the modern era the server decides, independent of the known tools.
 #[test]
 fn without_sessions_the_server_decides() {
     let side = without_session();
@@ -90,7 +90,8 @@ fn without_sessions_the_server_decides() {
     }
 }
 
-/// Proves L-TASK-13, L-RACE-26: what is not known runs as no task; a list counts when it has been read to its end, and no more when it has changed.
+/// Proves L-TASK-13, L-RACE-26: an unknown tool runs as no task. A list counts once its last page was read, until
+/// it changes.
 #[test]
 fn a_list_counts_from_its_end_until_it_changes() {
     let mut tools = ToolTasks::default();
@@ -101,7 +102,7 @@ fn a_list_counts_from_its_end_until_it_changes() {
     tools.finish();
     assert_eq!(tools.support("optional"), TaskSupport::Optional);
     assert_eq!(tools.support("required"), TaskSupport::Required);
-    // It is read anew, and broken off.
+    // The list is read again, and the reading is aborted.
     tools.page(&page(&["silent"]));
     tools.restart();
     assert_eq!(tools.support("optional"), TaskSupport::Optional);
@@ -115,7 +116,7 @@ fn a_list_counts_from_its_end_until_it_changes() {
     assert_eq!(tools.support("optional"), TaskSupport::Forbidden, "those pages are forgotten");
 }
 
-/// A list that is none, and tools without names, teach nothing.
+/// A malformed list and tools without names have no effect.
 #[test]
 fn odd_lists_teach_nothing() {
     let odd = [

@@ -1,4 +1,4 @@
-//! A client and a server that has tasks, joined by hand, under one clock.
+//! A client and a server that hosts tasks, connected by hand, with one clock.
 
 use std::time::Duration;
 
@@ -13,22 +13,22 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
-/// Both sides, what the server works on, and what has happened.
+/// Both sides, the tasks of the server, and the events so far.
 pub(super) struct World {
     pub(super) client: ClientSide,
     pub(super) server: ServerSide,
     pub(super) tasks: Tasks,
-    /// What the client was told.
+    /// The events of the client.
     pub(super) events: Vec<ClientEvent<'static>>,
-    /// What the server was told of its tasks.
+    /// The task news of the server.
     pub(super) news: Vec<TaskNews>,
-    /// The methods of everything that has passed, or `"result"`.
+    /// The methods of all transferred messages, or `"result"`.
     pub(super) passed: Vec<String>,
     begun: u32,
 }
 
 impl World {
-    /// Connected, in sessions or without them.
+    /// Connected sides of these revisions, in the legacy or the modern era.
     pub(super) fn of(revisions: RevisionSet) -> Self {
         let mut of_server = config::server_of_both_eras();
         of_server.capabilities = of_server.capabilities.with_tasks();
@@ -52,7 +52,7 @@ impl World {
         world
     }
 
-    /// Calls the tool, as a task if that can be.
+    /// Calls the tool, as a task if possible.
     pub(super) fn call(&mut self) -> CallId {
         self.call_with(CallOptions::new().task(TaskOptions::new()))
     }
@@ -65,12 +65,12 @@ impl World {
             .unwrap()
     }
 
-    /// The task that has been begun last.
+    /// The task that was begun last.
     pub(super) fn task(&self) -> TaskKey {
         self.tasks.find(&format!("task-{}", self.begun)).expect("a task")
     }
 
-    /// Passes on everything that there is to pass on.
+    /// Transfers messages until none is left.
     pub(super) fn settle(&mut self) {
         loop {
             let (to_server, to_client) = (self.client.sent(), self.server.sent());
@@ -89,7 +89,7 @@ impl World {
         }
     }
 
-    /// Does what is to be done on the server without a message.
+    /// Settles the tasks of the server. Returns whether the tasks had news for the connection.
     fn has_more(&mut self) -> bool {
         let connection = self.server.server.connection_number();
         let had = self.tasks.has_news_for(connection);
@@ -129,7 +129,7 @@ impl World {
         }
     }
 
-    /// Lets time pass on both sides.
+    /// Advances the time of both sides.
     pub(super) fn elapse(&mut self, milliseconds: u64) {
         self.server.now = self.server.now + Duration::from_millis(milliseconds);
         _ = self.server.outcomes();
@@ -138,7 +138,7 @@ impl World {
         self.settle();
     }
 
-    /// The task ends with this text.
+    /// Completes the task with this text.
     pub(super) fn complete(&mut self, text: &str) {
         let result = mcp_sansio::model::CallToolResult::text(text);
         let (key, now) = (self.task(), self.server.now);
@@ -158,7 +158,7 @@ impl World {
         self.settle();
     }
 
-    /// What the client was asked, once each.
+    /// Takes the requests to the client's application out of the events.
     pub(super) fn questions(&mut self) -> Vec<(IncomingId, Option<CallId>)> {
         let mut questions = Vec::new();
         self.events.retain(|event| match event {
@@ -171,8 +171,8 @@ impl World {
         questions
     }
 
-    /// What has happened to the client, in short.
-    /// News of tasks that it does not ask about are left out.
+    /// The short texts of the client's events.
+    /// Notifications of tasks that the client does not poll are left out.
     pub(super) fn told(&mut self) -> Vec<String> {
         let is_told = |event: &ClientEvent<'_>| !matches!(event, ClientEvent::Notification(_));
         self.events.retain(is_told);

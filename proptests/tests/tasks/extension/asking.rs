@@ -1,4 +1,4 @@
-//! What is shown of a task, and to whom.
+//! The visible state of a task, and the requests that may read it.
 
 use mcp_sansio::error::NotAllowed;
 use mcp_sansio::json::Raw;
@@ -8,7 +8,7 @@ use mcp_sansio::{ErrorCode, RespondError};
 
 use crate::extension::kit::*;
 
-/// Brings a task that is being worked on to a status.
+/// Brings a working task to a status.
 fn bring(host: &mut Host, key: TaskKey, status: Status) {
     match status {
         Status::Working => {}
@@ -19,7 +19,7 @@ fn bring(host: &mut Host, key: TaskKey, status: Status) {
     }
 }
 
-/// What is shown of a task in each status, with the id it has.
+/// The members of a task in each status, with this id.
 fn shown(status: Status, task: &str) -> String {
     match status {
         Status::Working | Status::Cancelled => fresh(task, status.name()),
@@ -37,8 +37,8 @@ fn shown(status: Status, task: &str) -> String {
     }
 }
 
-/// Proves M-TASKX-21, M-TASKX-10, M-TASKX-12, M-TASKX-24, M-AMB-15: a task is shown whole, with
-/// what belongs to its status and nothing that belongs to another, in an answer that is complete.
+/// Proves M-TASKX-21, M-TASKX-10, M-TASKX-12, M-TASKX-24, M-AMB-15: `tasks/get` returns the whole task, with the
+/// members of its status and no others, in a complete result.
 #[test]
 fn a_task_is_shown_as_its_status_has_it() {
     for status in Status::ALL {
@@ -52,13 +52,13 @@ fn a_task_is_shown_as_its_status_has_it() {
         assert_eq!(has(r#""result":"#), status == Status::Completed);
         assert_eq!(has(r#""error":"#), status == Status::Failed);
         assert!(!has("requestState") && !has(r#""ttl":"#) && !has(r#""pollInterval":"#));
-        // What has ended once shows the same for ever.
+        // A task that has ended returns the same members at any later time.
         host.wait(1_000);
         host.answers(&get("2", "t"), &complete("2", &expected));
     }
 }
 
-/// Proves M-TASKX-21: everything that a task waits for is shown, also what it has asked for later.
+/// Proves M-TASKX-21: every open input of a task is returned, including inputs that were required later.
 #[test]
 fn everything_that_a_task_waits_for_is_shown() {
     let mut host = Host::new();
@@ -80,8 +80,7 @@ fn everything_that_a_task_waits_for_is_shown() {
     host.answers(&get("1", "t"), &complete("1", &detailed("t", "input_required", &asked)));
 }
 
-/// Proves M-TASKX-22, M-AMB-17: the result is what the request would have been answered with, and
-/// says like that that it is complete.
+/// Proves M-TASKX-22, M-AMB-17: the result of a task is the result of its request, with `resultType` `complete`.
 #[test]
 fn the_result_is_that_of_the_request() {
     for members in [
@@ -102,7 +101,8 @@ fn the_result_is_that_of_the_request() {
         let ended = detailed("t", "completed", &format!(r#""result":{stored}"#));
         host.answers(&get("1", "t"), &complete("1", &ended));
         assert_eq!(host.tasks.get(key).unwrap().result().unwrap().as_json(), stored);
-        // The same but for who says so, which the answer about the task says.
+        // The inline result is equal except for the server information, which the response to `tasks/get` carries
+        // itself.
         let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         let mut inline = value(&answer)["result"].take();
         let meta = inline["_meta"].as_object_mut().unwrap();
@@ -114,8 +114,8 @@ fn the_result_is_that_of_the_request() {
     }
 }
 
-/// Proves M-TASKX-22: what would be no answer to the request is no result either, and the task goes
-/// on.
+/// Proves M-TASKX-22: a value that is no valid result of the request is no result of the task either, and the task
+/// continues.
 #[test]
 fn what_is_no_answer_is_no_result() {
     let mut host = Host::new();
@@ -139,8 +139,8 @@ fn what_is_no_answer_is_no_result() {
     host.answers(&get("1", "t"), &complete("1", &fresh("t", "working")));
 }
 
-/// Proves M-TASKX-23, M-TASKX-24: a tool that has failed has a result. What has failed is what
-/// would have been answered with an error, and people are told why.
+/// Proves M-TASKX-23, M-TASKX-24: a failed tool has a result. A failed task has the error of its request and a
+/// reason for people.
 #[test]
 fn a_tool_that_has_failed_has_a_result() {
     let mut host = Host::new();
@@ -157,8 +157,8 @@ fn a_tool_that_has_failed_has_a_result() {
     host.answers(&get("2", "u"), &complete("2", &failed));
 }
 
-/// Proves M-TASKX-25, M-TASKX-19: a task that is not there is the same as one of somebody else, for
-/// whatever is asked.
+/// Proves M-TASKX-25, M-TASKX-19: an unknown task and a task of another requestor get the same error from every
+/// method.
 #[test]
 fn a_task_of_somebody_else_is_not_there() {
     let mut host = Host::new();
@@ -186,7 +186,8 @@ fn a_task_of_somebody_else_is_not_there() {
     assert_eq!(host.sent(), [complete("1", &shown(Status::InputRequired, "t"))]);
 }
 
-/// Proves M-TASKX-27, M-TASKX-39: who asks about a task says which one, and who answers says what.
+/// Proves M-TASKX-27, M-TASKX-39: every request about a task has a `taskId`, and `tasks/update` has
+/// `inputResponses`.
 #[test]
 fn a_question_about_a_task_names_it() {
     let mut host = Host::new();
@@ -229,7 +230,7 @@ fn a_question_about_a_task_names_it() {
     assert_eq!(host.tasks, before);
 }
 
-/// Proves M-TASKX-20, M-R-22: the table of transitions. What has ended stays as it is.
+/// Proves M-TASKX-20, M-R-22: the table of transitions. A final status stays.
 #[test]
 fn a_task_goes_only_where_it_may() {
     let may = |from: Status, to: Status| match from {
@@ -269,7 +270,7 @@ fn a_task_goes_only_where_it_may() {
     }
 }
 
-/// Proves M-TASKX-20: a task that has ended says no more of how far it is.
+/// Proves M-TASKX-20: a task that has ended accepts no further message or interval.
 #[test]
 fn what_has_ended_says_no_more() {
     for status in [Status::Completed, Status::Failed, Status::Cancelled] {
@@ -285,8 +286,8 @@ fn what_has_ended_says_no_more() {
     }
 }
 
-/// Proves M-STATE-03, M-STATE-04, M-TASKX-01: a task is found by its id alone, on any connection,
-/// by a server that has never heard of it.
+/// Proves M-STATE-03, M-STATE-04, M-TASKX-01: a task is found by its id alone, on any connection, by a server that
+/// did not begin it.
 #[test]
 fn any_server_serves_any_task() {
     let mut tasks = Tasks::default();
@@ -304,7 +305,7 @@ fn any_server_serves_any_task() {
     let news = serve(&mut second, &mut tasks, &update("2", "t", &format!(r#""a":{ANSWER}"#)));
     assert_eq!(news, Some(mcp_sansio::task::TaskNews::Input(key)));
     assert_eq!(second.sent(), [complete("2", "")]);
-    // The same from what was written down, in another process.
+    // The same in another process, from the saved records.
     let mut restored = Tasks::default();
     for record in tasks.save_all() {
         restored.restore(record).unwrap();
@@ -320,8 +321,7 @@ fn any_server_serves_any_task() {
     assert_eq!(fourth.sent(), [complete("1", &shown(Status::Completed, "t"))]);
 }
 
-/// Proves M-STATE-04: what was written down is read back as it was, in any status, and what nobody
-/// has written is refused.
+/// Proves M-STATE-04: a saved task is restored unchanged in any status, and a corrupt record is refused.
 #[test]
 fn a_task_is_restored_as_it_was() {
     for status in Status::ALL {
@@ -350,7 +350,7 @@ fn a_task_is_restored_as_it_was() {
     }
 }
 
-/// Proves M-TASKX-64: a question about a task is never answered with a question.
+/// Proves M-TASKX-64: a request about a task is never answered with a request for input.
 #[test]
 fn questions_about_tasks_need_no_input() {
     let mut host = Host::new();
@@ -371,7 +371,7 @@ fn questions_about_tasks_need_no_input() {
     }
 }
 
-/// Proves M-TASKX-58: an application that is asked too often can say so.
+/// Proves M-TASKX-58: an application can refuse a request about a task because of its rate.
 #[test]
 fn who_asks_too_often_can_be_refused() {
     let mut host = Host::new();
@@ -383,8 +383,7 @@ fn who_asks_too_often_can_be_refused() {
     host.answers(&get("1", "t"), &complete("1", &fresh("t", "working")));
 }
 
-/// Proves M-R-23: every answer is consistent in itself, however the task changes while it is on its
-/// way.
+/// Proves M-R-23: every response is consistent, although the task changes while the response is in the outbox.
 #[test]
 fn an_answer_shows_one_moment() {
     let mut host = Host::new();

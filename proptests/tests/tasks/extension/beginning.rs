@@ -1,4 +1,4 @@
-//! How a task begins: with an answer that says so, and not before it is there.
+//! The beginning of a task: the response that creates it, and its order.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,8 +14,7 @@ use mcp_sansio::{Cause, ErrorCode, Framing, Limits, Outbox, RespondError, Server
 
 use crate::extension::kit::*;
 
-/// Proves M-TASKX-09, M-TASKX-12, M-AMB-33: the answer is the task itself, flat, and how long it is
-/// kept is always there.
+/// Proves M-TASKX-09, M-TASKX-12, M-AMB-33: the response is the task itself, flat, and always has a `ttlMs`.
 #[test]
 fn a_call_is_answered_with_the_task() {
     let begin = |new: NewTask| {
@@ -42,11 +41,11 @@ fn a_call_is_answered_with_the_task() {
     let worded =
         format!(r#""taskId":"t","status":"working","statusMessage":"so \"far\"",{TIMES},{PACE}"#);
     assert_eq!(begin(new().message("so \"far\"")), [result("1", "task", &worded)]);
-    // What belongs to sessions is left out.
+    // Members of legacy tasks are left out.
     assert_eq!(begin(new().immediate_response("wait")), [plain]);
 }
 
-/// Proves M-TASKX-12: times are those of the one timeline, in the form of ISO 8601.
+/// Proves M-TASKX-12: times belong to one timeline and have the form of ISO 8601.
 #[test]
 fn times_are_written_to_the_millisecond() {
     let mut host = Host::new();
@@ -66,7 +65,7 @@ fn times_are_written_to_the_millisecond() {
     host.answers(&get("2", "t"), &complete("2", &ended));
 }
 
-/// Proves M-TASKX-09: a server that does not say who it is does not say so here either.
+/// Proves M-TASKX-09: a server without `identify` does not identify itself in a task either.
 #[test]
 fn a_nameless_server_begins_tasks() {
     let mut host = Host::configured(|config| config.identify = false);
@@ -77,8 +76,8 @@ fn a_nameless_server_begins_tasks() {
     host.answers(&get("1", "t"), &format!(r#"{head}"complete",{}}}}}"#, fresh("t", "working")));
 }
 
-/// Proves M-TASKX-14: however far the task is when its beginning is told, what it asks for and what
-/// came of it are not in there.
+/// Proves M-TASKX-14: in any status at its announcement, the first message of a task contains neither its input
+/// requests nor its outcome.
 #[test]
 fn the_beginning_of_a_task_holds_no_more() {
     type Step = fn(&mut Host, mcp_sansio::task::TaskKey);
@@ -101,7 +100,7 @@ fn the_beginning_of_a_task_holds_no_more() {
     }
 }
 
-/// Proves M-TASKX-15: whoever knows of a task finds it.
+/// Proves M-TASKX-15: a task can be read as soon as its id is known.
 #[test]
 fn a_task_is_there_as_soon_as_it_is_told() {
     let mut host = Host::new();
@@ -113,7 +112,7 @@ fn a_task_is_there_as_soon_as_it_is_told() {
     assert_eq!(host.sent(), [result("1", "task", &working), complete("2", &working)]);
 }
 
-/// Proves M-TASKX-15: a task can be written down before anybody is told of it.
+/// Proves M-TASKX-15: a task can be saved before its announcement.
 #[test]
 fn a_task_can_be_written_down_first() {
     let mut host = Host::new();
@@ -125,7 +124,7 @@ fn a_task_can_be_written_down_first() {
     assert_eq!(host.side.server.counts().inbound, 1);
     let record = host.tasks.save(key).unwrap();
     assert_eq!(record.id(), "t");
-    // The same record is good in another process.
+    // The same record is valid in another process.
     let mut elsewhere = Host::new();
     elsewhere.tasks.restore(record).unwrap();
     elsewhere.answers(&get("1", "t"), &complete("1", &fresh("t", "working")));
@@ -137,7 +136,7 @@ fn a_task_can_be_written_down_first() {
     assert_eq!(again, Err(TaskError::Respond(RespondError::Answered)));
 }
 
-/// Proves M-TASKX-16: a task that could not be written down is an error, and is not there.
+/// Proves M-TASKX-16: a task that could not be saved is an error and does not exist.
 #[test]
 fn a_task_that_could_not_be_written_down_is_an_error() {
     let mut host = Host::new();
@@ -156,8 +155,8 @@ fn a_task_that_could_not_be_written_down_is_an_error() {
     assert_eq!(host.tasks.next_connection(), None);
 }
 
-/// Proves M-TASKX-16: a task whose beginning cannot be told is not begun, and the request can still
-/// be answered.
+/// Proves M-TASKX-16: a task whose announcement cannot be sent does not begin, and the request can still be
+/// answered.
 #[test]
 fn a_task_that_cannot_be_told_is_not_begun() {
     let mut host = Host::new();
@@ -174,8 +173,7 @@ fn a_task_that_cannot_be_told_is_not_begun() {
     assert_eq!(host.sent(), [result("1", "task", &fresh("t", "working"))]);
 }
 
-/// Proves M-TASKX-16: there are as many tasks as there may be, of all and of each owner, and the
-/// rest are errors.
+/// Proves M-TASKX-16: the number of tasks is limited, in total and per owner, and further tasks are errors.
 #[test]
 fn there_are_as_many_tasks_as_there_may_be() {
     let mut host = Host::with(|config| {
@@ -204,8 +202,7 @@ fn there_are_as_many_tasks_as_there_may_be() {
     assert_eq!(begin("d", 2), (Err(TaskError::TooManyTasks), full));
 }
 
-/// Proves M-TASKX-18: an id made of 128 random bits has all of them, and no two tasks have the same
-/// one.
+/// Proves M-TASKX-18: an id made of 128 random bits keeps all of them, and no two tasks have the same id.
 #[test]
 fn an_id_has_all_the_randomness_it_is_given() {
     let ids: BTreeSet<String> = (0..128)
@@ -232,7 +229,7 @@ fn an_id_has_all_the_randomness_it_is_given() {
         assert_eq!(host.sent(), [error("1", -32603, "no")]);
     }
     assert_eq!(host.tasks.len(), 1);
-    // An id is text, and nothing more is known of it.
+    // An id is an opaque string.
     for id in ["\u{e9}", "a b", "..", "a/b?c", "\u{1}", "\"", "T"] {
         let request = host.called("1");
         host.begin_for(request, NewTask::new(id));
@@ -244,8 +241,8 @@ fn an_id_has_all_the_randomness_it_is_given() {
     }
 }
 
-/// Proves M-TASKX-17, M-MRTR-45, M-AMB-47: what is needed is asked for first, and the task comes
-/// then. From then on there is no state to bring back, and no other way to ask.
+/// Proves M-TASKX-17, M-MRTR-45, M-AMB-47: requests for input precede the task. Afterwards no `requestState` is
+/// returned and the request cannot require input.
 #[test]
 fn questions_come_before_the_task() {
     let mut host = Host::new();
@@ -280,8 +277,8 @@ fn questions_come_before_the_task() {
     host.answers(&get("3", "t"), &complete("3", &ended));
 }
 
-/// Proves M-TASKX-66, M-CANC-19: once the task has been told, the request is over. Nothing that is
-/// said of it ends the task.
+/// Proves M-TASKX-66, M-CANC-19: the request ends with the announcement of its task. A cancellation of the request
+/// does not end the task.
 #[test]
 fn a_task_outlives_its_request() {
     let mut host = Host::new();
@@ -305,7 +302,7 @@ fn a_task_outlives_its_request() {
     assert_eq!(side.sent(), [complete("1", &ended)]);
 }
 
-/// Proves M-TASKX-66: a request that is cancelled before its task is begun has none.
+/// Proves M-TASKX-66: a request that is cancelled before its task begins has no task.
 #[test]
 fn a_request_that_is_cancelled_has_no_task() {
     let mut host = Host::new();
@@ -326,8 +323,7 @@ fn a_request_that_is_cancelled_has_no_task() {
     assert_eq!(host.sent(), [""; 0]);
 }
 
-/// Proves M-TASKX-66, M-R-29: a task whose beginning nobody could be told stays until its time is
-/// over.
+/// Proves M-TASKX-66, M-R-29: a task that could not be announced stays until its `ttl` has passed.
 #[test]
 fn a_task_of_which_nobody_knows_expires() {
     for by_disconnection in [false, true] {
@@ -356,8 +352,8 @@ fn a_task_of_which_nobody_knows_expires() {
     }
 }
 
-/// Proves M-TASKX-47, M-PROG-09: nothing is reported on a task, and nothing logged, by the request
-/// that has become one or in any other way.
+/// Proves M-TASKX-47, M-PROG-09: neither progress nor log messages are sent about a task, neither through its
+/// request nor otherwise.
 #[test]
 fn a_task_has_neither_progress_nor_logs() {
     let mut host = Host::new();

@@ -1,5 +1,4 @@
-//! Tasks of sessions and tasks of requests that stand alone are the same tasks, each shown in the
-//! words of whoever asks.
+//! Tasks of the legacy era and tasks of the modern era are the same tasks, each in the form of the reader's era.
 
 use mcp_sansio::error::{NotAllowed, ViolationKind};
 use mcp_sansio::task::{NewTask, Status, TaskError, TaskKey, TaskNews, Tasks};
@@ -19,14 +18,14 @@ fn begin_in_session(side: &mut ServerSide, tasks: &mut Tasks, task: &str) -> Tas
     key
 }
 
-/// A task as a session shows it.
+/// A task in its legacy form.
 fn shown_in_session(task: &str, status: &str) -> String {
     format!(
         r#"{{"taskId":"{task}","status":"{status}",{TIMES},"ttl":3600000,"pollInterval":1000}}"#
     )
 }
 
-/// A question about a task in a session.
+/// A `tasks/get` request in a session.
 fn get_in_session(id: &str, task: &str) -> String {
     of_session(id, "tasks/get", &format!(r#""taskId":"{task}""#))
 }
@@ -35,7 +34,7 @@ fn result_in_session(id: &str, task: &str) -> String {
     of_session(id, "tasks/result", &format!(r#""taskId":"{task}""#))
 }
 
-/// The result of a task as a session gets it.
+/// The response with the result of a task in a session.
 fn related(id: &str, task: &str) -> String {
     let meta =
         format!(r#""_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"{task}"}}}}"#);
@@ -50,7 +49,7 @@ fn listing() -> ServerConfig {
     config
 }
 
-/// Proves M-TASKX-31: in a session the extension does not exist, whoever declares it.
+/// Proves M-TASKX-31: in a session the extension does not exist, even if both sides declare it.
 #[test]
 fn a_session_does_not_have_the_extension() {
     let mut side = connection(0, config());
@@ -78,7 +77,7 @@ fn a_session_does_not_have_the_extension() {
     }
 }
 
-/// Proves M-TASKX-02, M-TASKX-31: a session is told of tasks in its own words.
+/// Proves M-TASKX-02, M-TASKX-31: a session declares tasks with the legacy capability.
 #[test]
 fn a_session_is_told_of_its_own_tasks() {
     let mut side = connection(0, config());
@@ -95,8 +94,8 @@ fn a_session_is_told_of_its_own_tasks() {
     assert_eq!(side.sent(), [expected]);
 }
 
-/// Proves M-TASKX-32, M-AMB-18, M-TASKX-22, M-STATE-04: a task that was begun without a session is
-/// read in one, on the same connection or on another, in the words of the session.
+/// Proves M-TASKX-32, M-AMB-18, M-TASKX-22, M-STATE-04: a task that was begun by a modern request is read in a
+/// session in its legacy form, on the same connection or another.
 #[test]
 fn a_session_reads_a_task_that_was_begun_without_it() {
     for same in [true, false] {
@@ -110,7 +109,7 @@ fn a_session_reads_a_task_that_was_begun_without_it() {
             other.sent(),
             [plain("1", shown_in_session("t", "working").trim_matches(['{', '}']))]
         );
-        // Somebody waits for the result, and gets it when it is there.
+        // A waiting `tasks/result` gets the result once it exists.
         assert_eq!(serve(&mut other, tasks, &result_in_session("2", "t")), None);
         assert_eq!(other.sent(), [""; 0]);
         tasks.complete(key, &done(), other.now).unwrap();
@@ -122,7 +121,7 @@ fn a_session_reads_a_task_that_was_begun_without_it() {
         serve(&mut other, tasks, &get_in_session("4", "t"));
         let ended = shown_in_session("t", "completed");
         assert_eq!(other.sent(), [plain("4", ended.trim_matches(['{', '}']))]);
-        // On the same connection the extension has it as well.
+        // The extension can read the task on the same connection as well.
         let expected = format!(r#""result":{{"resultType":"complete",{DONE}}}"#);
         serve(&mut other, tasks, &get("5", "t"));
         assert_eq!(other.sent(), [complete("5", &detailed("t", "completed", &expected))]);
@@ -130,8 +129,8 @@ fn a_session_reads_a_task_that_was_begun_without_it() {
     }
 }
 
-/// Proves M-TASKX-32, M-TASKX-22, M-STATE-04: a task that was begun in a session is read without
-/// one, by who declares the extension, on the same connection or on another.
+/// Proves M-TASKX-32, M-TASKX-22, M-STATE-04: a task that was begun in a session is read by modern requests that
+/// declare the extension, on the same connection or another.
 #[test]
 fn the_extension_reads_a_task_that_was_begun_in_a_session() {
     for same in [true, false] {
@@ -152,15 +151,15 @@ fn the_extension_reads_a_task_that_was_begun_in_a_session() {
         let mut expected = vec![complete("2", &ended)];
         expected.extend(same.then_some(status));
         assert_eq!(side.sent(), expected);
-        // Who knows only the tasks of sessions does not know these.
+        // The legacy capability for tasks does not give access.
         let frame = of_client("3", "tasks/get", r#"{"tasks":{}}"#, r#""taskId":"t""#);
         assert!(side.receive(&frame).is_some());
         assert_eq!(side.sent(), [undeclared("3")]);
     }
 }
 
-/// Proves M-TASKX-23, M-TASKX-32, L-TASK-32: a tool that has failed is a task that has failed in a session,
-/// and one that is complete without one.
+/// Proves M-TASKX-23, M-TASKX-32, L-TASK-32: a failed tool is a `failed` task in a session, and a `completed` task
+/// in the modern era.
 #[test]
 fn a_failed_tool_has_another_status_in_a_session() {
     let mut host = Host::new();
@@ -170,14 +169,14 @@ fn a_failed_tool_has_another_status_in_a_session() {
     let failure = r#""result":{"resultType":"complete","content":[{"type":"text","text":"no luck"}],"isError":true}"#;
     host.answers(&get("1", "t"), &complete("1", &detailed("t", "completed", failure)));
     open_session(&mut host.side, "");
-    // In a session a failure says why.
+    // In a session a failed task has a reason.
     let failed = shown_in_session("t", "failed")
         .replace(r#""failed","#, r#""failed","statusMessage":"no luck","#);
     host.answers(&get_in_session("2", "t"), &plain("2", failed.trim_matches(['{', '}'])));
 }
 
-/// Proves M-RPC-14, M-MRTR-45, M-TASKX-37: what a task asks for that was begun without a session is
-/// there for who looks, and is not asked in a session that happens to be open.
+/// Proves M-RPC-14, M-MRTR-45, M-TASKX-37: the input requests of a modern task are visible in the task, and are not
+/// sent in a session that happens to be open.
 #[test]
 fn a_session_is_not_asked_for_what_is_not_its_own() {
     let mut host = Host { side: in_session(0, config()), tasks: Tasks::default() };
@@ -189,15 +188,15 @@ fn a_session_is_not_asked_for_what_is_not_its_own() {
     let asked = format!(r#""inputRequests":{{"a":{QUESTION}}}"#);
     host.answers(&get("1", "t"), &complete("1", &detailed("t", "input_required", &asked)));
     assert_eq!(host.side.server.counts().outbound, 0);
-    // Who waits for its result in a session is asked.
+    // A `tasks/result` in a session makes the server send them.
     assert_eq!(host.serve(&result_in_session("2", "t")), None);
     let asked = host.sent();
     assert_eq!(asked.len(), 1, "{asked:?}");
     assert!(asked[0].contains(r#""method":"elicitation/create""#), "{asked:?}");
 }
 
-/// Proves M-TASKX-31: a session that is not complete has tasks already, and is told nothing of them
-/// and asked nothing for them before it is.
+/// Proves M-TASKX-31: a session before `initialized` has tasks already, but receives no notifications and no
+/// requests for them.
 #[test]
 fn a_session_is_told_of_tasks_when_it_is_complete() {
     let mut side = connection(0, config());
@@ -217,8 +216,8 @@ fn a_session_is_told_of_tasks_when_it_is_complete() {
     assert!(sent[0].contains(r#""method":"elicitation/create""#), "{sent:?}");
 }
 
-/// Proves M-TASKX-47, M-PROG-09: nothing is reported on a task that was begun without a session,
-/// also to a session that waits for its result.
+/// Proves M-TASKX-47, M-PROG-09: no progress is sent about a modern task, not even to a session that waits for its
+/// result.
 #[test]
 fn a_session_has_no_progress_of_what_is_not_its_own() {
     let mut host = Host { side: in_session(0, config()), tasks: Tasks::default() };
@@ -237,8 +236,8 @@ fn a_session_has_no_progress_of_what_is_not_its_own() {
     assert_eq!(host.sent(), [""; 0]);
 }
 
-/// Proves M-TASKX-33, M-R-27: what was asked in a session can be answered without one. The question
-/// in the session is taken back.
+/// Proves M-TASKX-33, M-R-27: an input request in a session can be answered with `tasks/update`. The request in the
+/// session is cancelled.
 #[test]
 fn an_update_answers_what_a_session_was_asked() {
     let mut tasks = Tasks::default();
@@ -261,8 +260,8 @@ fn an_update_answers_what_a_session_was_asked() {
     );
 }
 
-/// Proves M-TASKX-41, M-AMB-18: who cancels in a session what has ended is told so, and without a
-/// session it is nothing.
+/// Proves M-TASKX-41, M-AMB-18: cancelling a task that has ended is an error in a session, and has no effect in the
+/// modern era.
 #[test]
 fn cancelling_what_has_ended_differs_by_era() {
     let mut host = Host::new();
@@ -274,8 +273,8 @@ fn cancelling_what_has_ended_differs_by_era() {
     host.answers(&cancel("2", "t"), &complete("2", ""));
 }
 
-/// Proves M-TASKX-19, M-STATE-03: a list holds all tasks of one owner, of both eras, page by page,
-/// and none of another.
+/// Proves M-TASKX-19, M-STATE-03: a list contains all tasks of one owner, of both eras, page by page, and no task
+/// of another owner.
 #[test]
 fn a_thousand_tasks_of_two_owners_are_listed() {
     let mut side = connection(0, listing());
@@ -305,7 +304,7 @@ fn a_thousand_tasks_of_two_owners_are_listed() {
             listed.extend(shown.iter().map(|task| task["taskId"].as_str().unwrap().to_owned()));
             let next = &answer["result"]["nextCursor"];
             assert_eq!(next.is_string(), page < 4, "{page}");
-            // A cursor is good for who got it.
+            // A cursor is valid only for its recipient.
             if let Some(next) = next.as_str() {
                 cursor = format!(r#""cursor":"{next}""#);
                 let frame = of_session("3", "tasks/list", &cursor);
@@ -323,7 +322,7 @@ fn a_thousand_tasks_of_two_owners_are_listed() {
     assert_eq!(side.sent(), [plain("4", r#""tasks":[]"#)]);
 }
 
-/// Proves M-TASKX-23: what has failed in either era is an error in a session.
+/// Proves M-TASKX-23: a failed task of either era is an error in a session.
 #[test]
 fn a_failure_is_an_error_in_a_session() {
     let mut host = Host::new();
@@ -333,7 +332,7 @@ fn a_failure_is_an_error_in_a_session() {
     host.answers(&result_in_session("1", "t"), &error("1", 5, "broken"));
 }
 
-/// The code for what is not there became another one, and the codes around it the protocol's own.
+/// In 2026-07-28 the code for a missing resource changed, and the range around it is reserved for the protocol.
 #[test]
 fn a_failure_has_a_code_that_its_revision_knows() {
     let mut tasks = Tasks::default();

@@ -1,11 +1,11 @@
-//! What comes of the wish that a task ends.
+//! The effect of `tasks/cancel`.
 
 use mcp_sansio::task::{NewTask, Status, TaskError, TaskKey, TaskNews, Tasks, TasksConfig};
 use mcp_sansio::{Framing, Limits, Outbox, ServerEvent};
 
 use crate::extension::kit::*;
 
-/// A host on which a wish to cancel is only a wish.
+/// A host with `cancel_at_once` off, where a cancellation is only a wish.
 fn patient() -> Host {
     Host::with(|config| config.cancel_at_once = false)
 }
@@ -14,8 +14,8 @@ fn status(host: &Host, key: TaskKey) -> Status {
     host.tasks.get(key).unwrap().status()
 }
 
-/// Proves M-TASKX-40, M-RES-14: a wish to cancel is acknowledged, and the answer says nothing of
-/// the task.
+/// Proves M-TASKX-40, M-RES-14: a cancellation is acknowledged, and the acknowledgement contains nothing about the
+/// task.
 #[test]
 fn a_cancellation_is_acknowledged() {
     let mut host = Host::new();
@@ -27,13 +27,13 @@ fn a_cancellation_is_acknowledged() {
         r#""createdAt":"1970-01-01T00:16:40.000Z","lastUpdatedAt":"1970-01-01T00:16:40.250Z""#;
     let ended = format!(r#""taskId":"t","status":"cancelled",{times},{PACE}"#);
     host.answers(&get("2", "t"), &complete("2", &ended));
-    // What the work comes to is lost.
+    // The outcome of the work is dropped.
     let late = host.tasks.complete(key, &done(), host.side.now);
     assert_eq!(late, Err(TaskError::Final(Status::Cancelled)));
     assert_eq!(host.tasks.require_input(key, &questions(&["a"]), host.side.now), late);
 }
 
-/// Proves M-TASKX-40: where a wish is only a wish, the task may end in any way, or go on.
+/// Proves M-TASKX-40: with `cancel_at_once` off, the task may end in any way, or continue.
 #[test]
 fn a_wish_to_cancel_decides_nothing() {
     for end in [Status::Completed, Status::Failed, Status::Cancelled] {
@@ -43,7 +43,7 @@ fn a_wish_to_cancel_decides_nothing() {
         assert_eq!(host.sent(), [complete("1", "")]);
         assert!(host.tasks.get(key).unwrap().is_cancel_requested());
         host.answers(&get("2", "t"), &complete("2", &fresh("t", "working")));
-        // The application is told once.
+        // The application is notified once.
         host.answers(&cancel("3", "t"), &complete("3", ""));
         match end {
             Status::Completed => host.completes(key),
@@ -56,8 +56,8 @@ fn a_wish_to_cancel_decides_nothing() {
     }
 }
 
-/// Proves M-TASKX-41, M-R-22: to cancel what has ended is acknowledged like any other, and changes
-/// nothing.
+/// Proves M-TASKX-41, M-R-22: cancelling a task that has ended is acknowledged like any other cancellation and
+/// changes nothing.
 #[test]
 fn what_has_ended_can_be_cancelled_in_vain() {
     for at_once in [true, false] {
@@ -78,8 +78,7 @@ fn what_has_ended_can_be_cancelled_in_vain() {
     }
 }
 
-/// Proves M-TASKX-42, M-R-21: what a task waits for is not asked for any more once it is cancelled,
-/// and an answer that comes then is acknowledged and lost.
+/// Proves M-TASKX-42, M-R-21: a cancelled task has no open inputs, and a late answer is acknowledged and dropped.
 #[test]
 fn a_cancelled_task_waits_for_nothing() {
     let mut host = Host::new();
@@ -96,8 +95,8 @@ fn a_cancelled_task_waits_for_nothing() {
     host.answers(&get("5", "t"), &complete("5", &fresh("t", "cancelled")));
 }
 
-/// Proves M-TASKX-42, M-R-21: where a wish is only a wish, what was asked for before can still be
-/// answered, and nothing more is asked for.
+/// Proves M-TASKX-42, M-R-21: with `cancel_at_once` off, earlier inputs can still be answered, and no further input
+/// is required.
 #[test]
 fn after_a_wish_to_cancel_nothing_more_is_asked_for() {
     let mut host = patient();
@@ -113,7 +112,7 @@ fn after_a_wish_to_cancel_nothing_more_is_asked_for() {
     host.answers(&get("3", "t"), &complete("3", &fresh("t", "cancelled")));
 }
 
-/// Proves M-TASKX-40, M-R-21: a wish counts also if there is hardly room to acknowledge it.
+/// Proves M-TASKX-40, M-R-21: a cancellation counts even if there is hardly room for its acknowledgement.
 #[test]
 fn a_cancellation_finds_room() {
     for at_once in [true, false] {
@@ -131,8 +130,7 @@ fn a_cancellation_finds_room() {
     }
 }
 
-/// Proves M-CANC-19: a cancellation of a request about a task is one of that request, and of
-/// nothing else.
+/// Proves M-CANC-19: a cancellation of a request about a task cancels only that request.
 #[test]
 fn a_cancelled_question_is_no_cancelled_task() {
     let mut host = Host::new();
@@ -148,8 +146,8 @@ fn a_cancelled_question_is_no_cancelled_task() {
     assert_eq!(status(&host, key), Status::Working);
 }
 
-/// Proves M-TASKX-42: the questions of a task that is cancelled make room for those of others,
-/// however few may be asked at a time.
+/// Proves M-TASKX-42: the requests of a cancelled task make room for those of other tasks, however low the limit on
+/// requests.
 #[test]
 fn a_cancelled_task_makes_room_for_the_questions_of_others() {
     let mut config = config();

@@ -1,4 +1,4 @@
-//! Who has said that they know tasks, and what becomes of requests of those who have not.
+//! The declaration of the extension, and the treatment of requests without it.
 
 use mcp_sansio::error::{NotAllowed, NotifyError};
 use mcp_sansio::model::{ListToolsResult, TaskSupport, Tool, ToolExecution};
@@ -9,7 +9,7 @@ use mcp_sansio::{ClientRequest, RespondError};
 
 use crate::extension::kit::*;
 
-/// The methods of the extension, with what they need besides the id of a task.
+/// The methods of the extension, with the members that they need besides `taskId`.
 const METHODS: [(&str, &str); 3] =
     [("tasks/get", ""), ("tasks/update", r#","inputResponses":{}"#), ("tasks/cancel", "")];
 
@@ -30,8 +30,7 @@ fn mode(host: &mut Host, frame: &str, support: &TaskSupport<'_>) -> Option<TaskM
     host.side.server.task_mode(request.id, support, &mut host.side.out).unwrap()
 }
 
-/// Proves M-TASKX-01, M-TASKX-02: a server declares the extension, and nothing that a session has
-/// for tasks.
+/// Proves M-TASKX-01, M-TASKX-02: a server declares the extension, and none of the legacy task capabilities.
 #[test]
 fn a_server_declares_the_extension() {
     let mut host = Host::new();
@@ -43,8 +42,7 @@ fn a_server_declares_the_extension() {
     assert_eq!(host.sent(), [complete("1", &members)]);
 }
 
-/// Proves M-TASKX-01, M-TASKX-04, M-CAP-12: what one request has declared counts for that request
-/// and for no other.
+/// Proves M-TASKX-01, M-TASKX-04, M-CAP-12: a declaration counts for its own request and no other.
 #[test]
 fn each_request_declares_the_extension_for_itself() {
     let mut host = Host::new();
@@ -67,8 +65,8 @@ fn each_request_declares_the_extension_for_itself() {
     }
 }
 
-/// Proves M-TASKX-04: a task that was begun for a request of somebody who knows tasks is no answer
-/// to somebody who does not.
+/// Proves M-TASKX-04: a task that was begun for a request with the declaration is no response to a request without
+/// it.
 #[test]
 fn a_task_is_no_answer_to_who_does_not_know_tasks() {
     let mut host = Host::new();
@@ -80,8 +78,8 @@ fn a_task_is_no_answer_to_who_does_not_know_tasks() {
     assert_eq!(host.sent(), [""; 0]);
 }
 
-/// Proves M-TASKX-05, M-ERR-11, M-CAP-10: a tool that runs only as a task is refused before it does
-/// anything, and the client is told what to declare.
+/// Proves M-TASKX-05, M-ERR-11, M-CAP-10: a tool that runs only as a task is refused before it runs, and the error
+/// names the extension to declare.
 #[test]
 fn a_tool_that_needs_a_task_says_so() {
     let mut host = Host::new();
@@ -96,8 +94,8 @@ fn a_tool_that_needs_a_task_says_so() {
     assert_eq!(host.sent(), [""; 0]);
 }
 
-/// Proves M-TASKX-03, M-TASKX-06, M-TASKX-65, M-CAP-10: the server decides. Who does not know tasks
-/// gets a result, and who does can get one, too.
+/// Proves M-TASKX-03, M-TASKX-06, M-TASKX-65, M-CAP-10: the server decides. A request without the declaration gets
+/// a result, and a request with it may get one as well.
 #[test]
 fn the_server_decides_which_call_becomes_a_task() {
     let mut host = Host::new();
@@ -154,8 +152,8 @@ fn only_calls_of_tools_become_tasks() {
     }
 }
 
-/// Proves M-TASKX-26, M-TASKX-29, M-CAP-09, M-CAP-11, M-AMB-18, M-ERR-11: who has not declared the
-/// extension is told so before anybody looks for the task, so nobody learns whether there is one.
+/// Proves M-TASKX-26, M-TASKX-29, M-CAP-09, M-CAP-11, M-AMB-18, M-ERR-11: a request without the declaration is
+/// refused before the task is looked up, so the error does not reveal whether the task exists.
 #[test]
 fn who_does_not_know_tasks_learns_nothing_of_them() {
     let mut host = Host::new();
@@ -182,8 +180,8 @@ fn who_does_not_know_tasks_learns_nothing_of_them() {
     assert_eq!(host.tasks, before);
 }
 
-/// Proves M-CAP-11, M-CAP-12, M-TASKX-05: a server that has not declared the extension does not
-/// have its methods, and passes over who declares it.
+/// Proves M-CAP-11, M-CAP-12, M-TASKX-05: a server without the extension does not have its methods, and ignores the
+/// declaration of the client.
 #[test]
 fn a_server_without_the_extension_has_none_of_it() {
     let mut host = Host::configured(|config| {
@@ -199,7 +197,7 @@ fn a_server_without_the_extension_has_none_of_it() {
         let (server, out) = (&mut host.side.server, &mut host.side.out);
         let inline = server.task_mode(request.id, &TaskSupport::Optional, out);
         assert_eq!(inline, Ok(Some(TaskMode::Inline)));
-        // A tool that needs what the server does not offer is a mistake of the server.
+        // A tool that requires an extension which the server lacks is a mistake of the server.
         let wrong = server.task_mode(request.id, &TaskSupport::Required, out);
         assert_eq!(wrong, Err(RespondError::NotAllowed(NotAllowed::Revision)));
         host.side.server.respond(request.id, &done(), &mut host.side.out).unwrap();
@@ -207,7 +205,8 @@ fn a_server_without_the_extension_has_none_of_it() {
     }
 }
 
-/// Proves M-TASKX-28, M-AMB-28: what a session has for tasks is unknown here, whoever asks.
+/// Proves M-TASKX-28, M-AMB-28: the legacy-only methods for tasks are unknown in the modern era, with any
+/// declaration.
 #[test]
 fn results_and_lists_of_tasks_belong_to_sessions() {
     for mut host in [Host::new(), Host::configured(|config| config.capabilities.extensions = None)]
@@ -222,7 +221,7 @@ fn results_and_lists_of_tasks_belong_to_sessions() {
     }
 }
 
-/// Proves M-TASKX-30, M-TOOL-10: a `task` among the params means nothing here, whatever it is.
+/// Proves M-TASKX-30, M-TOOL-10: a member `task` in the params is ignored in the modern era, with any value.
 #[test]
 fn a_task_among_the_params_means_nothing() {
     let mut host = Host::new();
@@ -242,7 +241,7 @@ fn a_task_among_the_params_means_nothing() {
     }
 }
 
-/// Proves M-TOOL-11: whether a tool runs as a task is said in a session, and nowhere else.
+/// Proves M-TOOL-11: the task support of a tool is sent in a session of 2025-11-25 and nowhere else.
 #[test]
 fn only_a_session_is_told_how_a_tool_runs() {
     let mut tool = Tool::new("t", mcp_sansio::json::Raw::new(r#"{"type":"object"}"#).unwrap());
@@ -262,7 +261,8 @@ fn only_a_session_is_told_how_a_tool_runs() {
     assert_eq!(side.sent(), [plain("1", members)]);
 }
 
-/// Proves M-TASKX-63: the names of the extension are the machine's. Nobody else tells of tasks.
+/// Proves M-TASKX-63: the names of the extension are reserved for the machine. The application cannot send
+/// notifications about tasks.
 #[test]
 fn the_names_of_the_extension_are_taken() {
     let mut host = Host::new();
@@ -284,7 +284,7 @@ fn the_names_of_the_extension_are_taken() {
     let mut side = in_session(1, config());
     let told = side.server.notify_method("notifications/tasks", &params, None, &mut side.out);
     assert!(matches!(told, Err(NotifyError::NotAllowed(_))), "{told:?}");
-    // A result is of the kind that the machine says, whatever the application writes.
+    // The machine sets the kind of a result, with any value that the application wrote.
     let stray = mcp_sansio::json::Raw::new(r#"{"resultType":"task","content":[]}"#).unwrap();
     host.side.server.respond(request, &stray, &mut host.side.out).unwrap();
     assert_eq!(host.sent(), [complete("1", r#""content":[]"#)]);

@@ -1,12 +1,12 @@
-//! A task costs no more the more connections have had to do with it.
+//! The cost of a task does not grow with the number of connections that used it.
 
 use mcp_sansio::task::NewTask;
 use mcp_sansio_proptests::allocations::held;
 
 use crate::extension::kit::*;
 
-/// Proves M-STATE-04, M-TASKX-45: however many connections have subscribed to a task and ended, it
-/// costs what it costs with a few.
+/// Proves M-STATE-04, M-TASKX-45: any number of connections that subscribed to a task and ended costs as much as a
+/// few.
 #[test]
 fn subscriptions_that_have_ended_with_their_connections_cost_nothing() {
     let mut host = Host::new();
@@ -30,7 +30,7 @@ fn subscriptions_that_have_ended_with_their_connections_cost_nothing() {
     assert_eq!(host.tasks.next_connection(), None);
 }
 
-/// Proves M-STATE-04, M-TASKX-45: the same of subscriptions that have ended on one connection.
+/// Proves M-STATE-04, M-TASKX-45: the same for subscriptions that have ended on one connection.
 #[test]
 fn subscriptions_that_have_ended_cost_nothing() {
     let mut host = Host::new();
@@ -46,8 +46,7 @@ fn subscriptions_that_have_ended_cost_nothing() {
     assert!(bytes < 2_000, "{bytes} bytes");
 }
 
-/// When the subscriptions that have ended are looked for, those that are open stay, also those of other
-/// connections.
+/// The search for ended subscriptions keeps the open ones, also those of other connections.
 #[test]
 fn a_subscription_outlasts_those_of_others() {
     let mut host = Host::new();
@@ -76,7 +75,7 @@ fn a_subscription_outlasts_those_of_others() {
     assert_eq!(host.tasks.connections_with_news().next(), None);
 }
 
-/// Proves M-STATE-04, M-TASKX-32: the same of sessions that have waited for the result.
+/// Proves M-STATE-04, M-TASKX-32: the same for sessions that waited for the result.
 #[test]
 fn sessions_that_have_ended_wait_for_nothing() {
     let mut host = Host::new();
@@ -96,8 +95,8 @@ fn sessions_that_have_ended_wait_for_nothing() {
     assert_eq!(host.tasks.next_connection(), None);
 }
 
-/// Proves M-STATE-03, M-STATE-04: tasks keep nothing of connections that have only begun some and
-/// asked about them.
+/// Proves M-STATE-03, M-STATE-04: tasks keep no state of connections that only began tasks and sent requests about
+/// them.
 #[test]
 fn connections_that_have_only_asked_cost_nothing() {
     let mut host = Host::new();
@@ -117,7 +116,7 @@ fn connections_that_have_only_asked_cost_nothing() {
     assert!(bytes < 2_000, "{bytes} bytes");
 }
 
-/// Proves M-TASKX-45: changes that nobody reads cost no more than one.
+/// Proves M-TASKX-45: changes that the peer does not read cost no more than one change.
 #[test]
 fn changes_that_nobody_reads_cost_no_more_than_one() {
     let mut host = Host::new();

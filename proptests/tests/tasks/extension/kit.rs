@@ -1,4 +1,4 @@
-//! Messages of the extension, and a server that works on tasks.
+//! Messages of the extension, and a server that hosts tasks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,33 +16,33 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::ServerSide;
 
-/// What a result says of the server.
+/// The `_meta` of a result that identifies the server.
 pub(crate) const SERVER: &str =
     r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"server","version":"1"}}"#;
 
-/// A client that knows tasks.
+/// The capabilities of a client with the extension.
 pub(crate) const KNOWING: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 
-/// A client that knows tasks and can be asked for everything.
+/// The capabilities of a client with the extension and every kind of input.
 pub(crate) const ABLE: &str = r#"{"roots":{},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 
-/// The end of the first task of a host, which waits for as long as it is not told otherwise.
+/// The times of a task that began with the tests and has not changed since.
 pub(crate) const TIMES: &str =
     r#""createdAt":"1970-01-01T00:16:40.000Z","lastUpdatedAt":"1970-01-01T00:16:40.000Z""#;
 
-/// How long a task is kept, and how often to ask for it, if nobody says.
+/// The default `ttlMs` and `pollIntervalMs` of a task.
 pub(crate) const PACE: &str = r#""ttlMs":3600000,"pollIntervalMs":1000"#;
 
-/// The answer to a call of a tool that is done.
+/// The result of a completed tool call.
 pub(crate) const DONE: &str = r#""content":[{"type":"text","text":"done"}]"#;
 
-/// A question for the user, as it stands among what a task asks for.
+/// An input request to the user, as it occurs in a task.
 pub(crate) const QUESTION: &str = r#"{"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}"#;
 
-/// An answer to it.
+/// An answer to that request.
 pub(crate) const ANSWER: &str = r#"{"action":"accept","content":{"name":"Ann"}}"#;
 
-/// A request of a client with these capabilities, and these members of its params.
+/// A modern request with these capabilities and these members of its params.
 pub(crate) fn of_client(id: &str, method: &str, capabilities: &str, members: &str) -> String {
     let comma = if members.is_empty() { "" } else { "," };
     format!(
@@ -50,49 +50,49 @@ pub(crate) fn of_client(id: &str, method: &str, capabilities: &str, members: &st
     )
 }
 
-/// The same, of a client that knows tasks.
+/// The same, of a client with the extension.
 pub(crate) fn knowing(id: &str, method: &str, members: &str) -> String {
     of_client(id, method, KNOWING, members)
 }
 
-/// A request of a session.
+/// A legacy request.
 pub(crate) fn of_session(id: &str, method: &str, members: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{members}}}}}"#)
 }
 
-/// A question about a task.
+/// A `tasks/get` request.
 pub(crate) fn get(id: &str, task: &str) -> String {
     knowing(id, "tasks/get", &format!(r#""taskId":"{task}""#))
 }
 
-/// The wish that a task ends.
+/// A `tasks/cancel` request.
 pub(crate) fn cancel(id: &str, task: &str) -> String {
     knowing(id, "tasks/cancel", &format!(r#""taskId":"{task}""#))
 }
 
-/// What a task has asked for: members with an answer under each key.
+/// A `tasks/update` request: members with an answer under each key.
 pub(crate) fn update(id: &str, task: &str, answers: &str) -> String {
     let members = format!(r#""taskId":"{task}","inputResponses":{{{answers}}}"#);
     knowing(id, "tasks/update", &members)
 }
 
-/// A request for a subscription to tasks, a list of their ids.
+/// A `subscriptions/listen` request for tasks, a list of their ids.
 pub(crate) fn listen(id: &str, tasks: &str) -> String {
     listen_to(id, &format!(r#""taskIds":[{tasks}]"#))
 }
 
-/// A request for a subscription with this filter.
+/// A `subscriptions/listen` request with this filter.
 pub(crate) fn listen_to(id: &str, filter: &str) -> String {
     knowing(id, "subscriptions/listen", &format!(r#""notifications":{{{filter}}}"#))
 }
 
-/// What acknowledges a subscription.
+/// The acknowledgement of a subscription.
 pub(crate) fn acknowledged(id: &str, filter: &str) -> String {
     let members = format!(r#""notifications":{{{filter}}}"#);
     tagged(id, "notifications/subscriptions/acknowledged", &members)
 }
 
-/// What tells a subscription of a task.
+/// The notification of a subscription about a task.
 pub(crate) fn told(id: &str, task: &str) -> String {
     tagged(id, "notifications/tasks", task)
 }
@@ -104,14 +104,14 @@ pub(crate) fn tagged(id: &str, method: &str, members: &str) -> String {
     )
 }
 
-/// The end of a subscription, if it is the server that ends it.
+/// The end of a subscription by the server.
 pub(crate) fn ended(id: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","_meta":{{"io.modelcontextprotocol/subscriptionId":{id},"io.modelcontextprotocol/serverInfo":{{"name":"server","version":"1"}}}}}}}}"#
     )
 }
 
-/// A result of this kind, as it leaves.
+/// A result of this kind, in wire form.
 pub(crate) fn result(id: &str, kind: &str, members: &str) -> String {
     let comma = if members.is_empty() { "" } else { "," };
     format!(
@@ -119,54 +119,54 @@ pub(crate) fn result(id: &str, kind: &str, members: &str) -> String {
     )
 }
 
-/// A complete result, as it leaves.
+/// A complete result, in wire form.
 pub(crate) fn complete(id: &str, members: &str) -> String {
     result(id, "complete", members)
 }
 
-/// A result of a session, as it leaves.
+/// A legacy result, in wire form.
 pub(crate) fn plain(id: &str, members: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{members}}}}}"#)
 }
 
-/// An error as it leaves.
+/// An error, in wire form.
 pub(crate) fn error(id: &str, code: i64, message: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{message}"}}}}"#)
 }
 
-/// What somebody gets who asks for a task that is not there, or not theirs.
+/// The error for an unknown task or a task of another requestor.
 pub(crate) fn unknown(id: &str) -> String {
     error(id, -32602, "no such task")
 }
 
-/// What somebody gets who has not declared the extension.
+/// The error for a request without the declaration of the extension.
 pub(crate) fn undeclared(id: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32021,"message":"Missing required client capability","data":{{"requiredCapabilities":{{"extensions":{{"io.modelcontextprotocol/tasks":{{}}}}}}}}}}}}"#
     )
 }
 
-/// The error that says that there is no such method, or not here.
+/// The error for a method that does not exist or is not available.
 pub(crate) fn unavailable(id: &str) -> String {
     error(id, -32601, "method not available in this session")
 }
 
-/// A task that has just been begun: its members.
+/// The members of a new task.
 pub(crate) fn fresh(task: &str, status: &str) -> String {
     format!(r#""taskId":"{task}","status":"{status}",{TIMES},{PACE}"#)
 }
 
-/// The same, with one more.
+/// The same with one more member.
 pub(crate) fn detailed(task: &str, status: &str, more: &str) -> String {
     format!("{},{more}", fresh(task, status))
 }
 
-/// The filter of an acknowledgement that names these tasks, a list of their ids.
+/// The acknowledged filter with these tasks, a list of their ids.
 pub(crate) fn granted(list: &str) -> String {
     format!(r#""taskIds":[{list}]"#)
 }
 
-/// What is shown of a task that is done.
+/// The members of a completed task.
 pub(crate) fn ended_well(task: &str) -> String {
     let outcome = format!(r#""result":{{"resultType":"complete",{DONE}}}"#);
     detailed(task, "completed", &outcome)
@@ -181,17 +181,17 @@ pub(crate) fn form() -> ElicitParams<'static> {
     ElicitParams::form("who?", schema)
 }
 
-/// What asks the user under these keys.
+/// A form under each of these keys.
 pub(crate) fn questions(keys: &[&'static str]) -> InputRequired<'static> {
     keys.iter().fold(InputRequired::new(), |asked, key| asked.elicit(*key, form()))
 }
 
-/// A result of a tool.
+/// A tool result.
 pub(crate) fn done() -> Raw<'static> {
     Raw::new(r#"{"content":[{"type":"text","text":"done"}]}"#).unwrap()
 }
 
-/// A configuration that offers everything, tasks as well, and asks about subscriptions.
+/// A server configuration with every capability, including tasks, whose application decides on subscriptions.
 pub(crate) fn config() -> ServerConfig {
     let mut config = mcp_sansio_proptests::config::server_of_both_eras();
     config.capabilities = config.capabilities.with_tasks();
@@ -208,14 +208,14 @@ pub(crate) fn connection(number: u32, config: ServerConfig) -> ServerSide {
     side
 }
 
-/// The same, with a session whose client can be asked for everything.
+/// The same, with a session whose client supports every kind of input.
 pub(crate) fn in_session(number: u32, config: ServerConfig) -> ServerSide {
     let mut side = connection(number, config);
     open_session(&mut side, "");
     side
 }
 
-/// Opens a session of 2025-11-25 on it, of a client with more capabilities.
+/// Opens a session of 2025-11-25 on the connection, with more client capabilities.
 pub(crate) fn open_session(side: &mut ServerSide, more: &str) {
     let initialize = of_session(
         r#""init""#,
@@ -231,7 +231,7 @@ pub(crate) fn open_session(side: &mut ServerSide, more: &str) {
     assert_eq!(side.sent().len(), 1);
 }
 
-/// Takes a frame in on behalf of somebody, and gives the request that the application gets.
+/// Receives a frame of this principal, and returns the request for the application.
 #[track_caller]
 pub(crate) fn request_of(side: &mut ServerSide, frame: &str, owner: u64) -> Request<'static> {
     let received = Received::from(side.now).principal(Principal::new(owner));
@@ -255,13 +255,13 @@ pub(crate) fn serve_of(
     side.server.serve_task(request.id, call, tasks, side.now, &mut side.out).unwrap()
 }
 
-/// The same, on behalf of nobody in particular.
+/// The same for the default principal.
 #[track_caller]
 pub(crate) fn serve(side: &mut ServerSide, tasks: &mut Tasks, frame: &str) -> Option<TaskNews> {
     serve_of(side, tasks, frame, 0)
 }
 
-/// A server on its first connection, and the tasks of its program.
+/// A server on its first connection, and its tasks.
 #[derive(Clone)]
 pub(crate) struct Host {
     pub(crate) side: ServerSide,
@@ -273,27 +273,27 @@ impl Host {
         Self::with(|_| {})
     }
 
-    /// With another configuration of its tasks.
+    /// A host with another configuration of tasks.
     pub(crate) fn with(change: impl FnOnce(&mut TasksConfig)) -> Self {
         let mut of_tasks = TasksConfig::default();
         change(&mut of_tasks);
         Self { side: connection(0, config()), tasks: Tasks::new(of_tasks) }
     }
 
-    /// With another configuration of its server.
+    /// A host with another configuration of the server.
     pub(crate) fn configured(change: impl FnOnce(&mut ServerConfig)) -> Self {
         let mut of_server = config();
         change(&mut of_server);
         Self { side: connection(0, of_server), tasks: Tasks::default() }
     }
 
-    /// The request that a frame brings to the application.
+    /// The request that a frame delivers to the application.
     #[track_caller]
     pub(crate) fn request(&mut self, frame: &str) -> Request<'static> {
         request_of(&mut self.side, frame, 0)
     }
 
-    /// A call of a tool by a client that can be asked for everything.
+    /// A tool call of a client that supports every kind of input.
     #[track_caller]
     pub(crate) fn called(&mut self, id: &str) -> IncomingId {
         self.request(&of_client(id, "tools/call", ABLE, r#""name":"t""#)).id
@@ -306,7 +306,7 @@ impl Host {
         side.server.begin_task(request, new, tasks, side.now, &mut side.out).unwrap()
     }
 
-    /// Begins a task with this id, whose beginning has been told.
+    /// Begins and announces a task with this id.
     #[track_caller]
     pub(crate) fn begin(&mut self, task: &str) -> TaskKey {
         let request = self.called(r#""begin""#);
@@ -326,21 +326,21 @@ impl Host {
         serve(&mut self.side, &mut self.tasks, frame)
     }
 
-    /// A request about a task that brings nothing about is answered with exactly this.
+    /// Asserts that a request about a task has no effect on the work and gets exactly this response.
     #[track_caller]
     pub(crate) fn answers(&mut self, frame: &str, expected: &str) {
         assert_eq!(self.serve(frame), None, "{frame}");
         assert_eq!(self.sent(), [expected], "{frame}");
     }
 
-    /// The same, and after the answer a subscription is told this.
+    /// The same, followed by exactly this notification.
     #[track_caller]
     pub(crate) fn answers_then(&mut self, frame: &str, expected: &str, news: &str) {
         assert_eq!(self.serve(frame), None, "{frame}");
         assert_eq!(self.sent(), [expected, news], "{frame}");
     }
 
-    /// A frame that the machine refuses by itself, with exactly this.
+    /// Asserts that the machine refuses a frame with exactly this response.
     #[track_caller]
     pub(crate) fn refuses(&mut self, frame: &str, expected: &str) {
         let event = self.side.receive(frame);
@@ -348,31 +348,31 @@ impl Host {
         assert_eq!(self.sent(), [expected], "{frame}");
     }
 
-    /// The task asks the user under these keys.
+    /// Requires input of the user under these keys.
     #[track_caller]
     pub(crate) fn asks(&mut self, key: TaskKey, keys: &[&'static str]) {
         self.tasks.require_input(key, &questions(keys), self.side.now).unwrap();
     }
 
-    /// The work is done.
+    /// Completes the work.
     #[track_caller]
     pub(crate) fn completes(&mut self, key: TaskKey) {
         self.tasks.complete(key, &done(), self.side.now).unwrap();
     }
 
-    /// The work has failed.
+    /// Fails the work.
     #[track_caller]
     pub(crate) fn fails(&mut self, key: TaskKey) {
         self.tasks.fail(key, ErrorCode::INTERNAL_ERROR, "broken", self.side.now).unwrap();
     }
 
-    /// Tells what there is to tell.
+    /// Settles the tasks.
     pub(crate) fn settle(&mut self) {
         let Self { side, tasks } = self;
         side.server.settle_tasks(tasks, side.now, &mut side.out);
     }
 
-    /// Opens a subscription to tasks, a list of their ids: what was said about it.
+    /// Opens a subscription to tasks, a list of their ids.
     #[track_caller]
     pub(crate) fn subscribe(&mut self, id: &str, list: &str) -> IncomingId {
         let request = self.request(&listen(id, list)).id;
@@ -386,8 +386,7 @@ impl Host {
         side.server.grant_with_tasks(request, None, tasks, side.now, &mut side.out).unwrap();
     }
 
-    /// From now on the client does not read, and something waits to be read: gives the outbox that
-    /// there was.
+    /// Replaces the outbox with a small one that an unread message fills. Returns the previous outbox.
     pub(crate) fn fill(&mut self) -> Outbox {
         let mut limits = Limits::default();
         limits.outbox_bytes = 100;
@@ -404,7 +403,7 @@ impl Host {
         self.side.sent()
     }
 
-    /// Lets time pass. The tasks are not told.
+    /// Advances the time, without a timeout of the tasks.
     pub(crate) fn wait(&mut self, milliseconds: u64) {
         self.side.now = self.side.now + Duration::from_millis(milliseconds);
     }

@@ -1,12 +1,13 @@
-//! Subscriptions to tasks in a tight spot: no room, one number twice, two that end together.
+//! Subscriptions to tasks under difficult conditions: a full outbox, equal connection numbers, duplicate ids that
+//! end together.
 
 use mcp_sansio::task::NewTask;
 use mcp_sansio::{Framing, Limits, Outbox, RespondError, ServerEvent};
 
 use crate::extension::kit::*;
 
-/// Proves M-TASKX-45: of two subscriptions with the same id that are cancelled together neither is
-/// told anything, also before the application knows of both.
+/// Proves M-TASKX-45: of two subscriptions with the same id that are cancelled together, neither receives a
+/// notification, even before the application has both events.
 #[test]
 fn nothing_is_told_to_what_ends_together() {
     let mut host = Host::configured(|config| {
@@ -25,8 +26,8 @@ fn nothing_is_told_to_what_ends_together() {
     assert_eq!(host.side.server.counts().inbound, 0);
 }
 
-/// Proves M-TASKX-45, M-TASKX-19: nobody is told of a task that was not granted to them, also if a
-/// program has given two connections the same number.
+/// Proves M-TASKX-45, M-TASKX-19: no connection receives notifications about a task that it was not granted, even
+/// if the program gave two connections the same number.
 #[test]
 fn a_number_that_is_used_twice_lets_nobody_see_the_tasks_of_others() {
     let mut host = Host::new();
@@ -48,7 +49,7 @@ fn a_number_that_is_used_twice_lets_nobody_see_the_tasks_of_others() {
     assert_eq!(other.sent(), [""; 0]);
 }
 
-/// Proves M-TASKX-45: a client that does not read is told later, once, how the task is by then.
+/// Proves M-TASKX-45: a client that does not read receives the newest state later, once.
 #[test]
 fn who_does_not_read_is_told_the_newest_state_once() {
     let mut host = Host::new();
@@ -70,20 +71,20 @@ fn who_does_not_read_is_told_the_newest_state_once() {
     host.settle();
     let soon =
         fresh("b", "working").replace(r#""working","#, r#""working","statusMessage":"soon","#);
-    // What was said of it while it went on is not true any more.
+    // Intermediate states are obsolete and are not sent.
     assert_eq!(host.sent(), [told("1", &ended_well("a")), told("1", &soon)]);
     host.settle();
     assert_eq!(host.sent(), [""; 0]);
     assert_eq!(host.tasks.next_connection(), None);
-    // From then on each change is told again.
+    // From then on each change is sent again.
     host.completes(keys[1]);
     host.settle();
     let second = ended_well("b");
     assert_eq!(host.sent(), [told("1", &second)]);
 }
 
-/// Proves M-TASKX-45, M-R-25: if there is only room for the acknowledgement, how far the task is
-/// comes later, once, whatever happens meanwhile.
+/// Proves M-TASKX-45, M-R-25: if there is room only for the acknowledgement, the state of the task follows later,
+/// once, whichever changes happen meanwhile.
 #[test]
 fn the_first_state_can_come_later() {
     let mut host = Host::new();
@@ -104,7 +105,7 @@ fn the_first_state_can_come_later() {
     assert_eq!(host.tasks.next_connection(), None);
 }
 
-/// Proves M-TASKX-45: what will never fit is not told, and holds nothing else up.
+/// Proves M-TASKX-45: a notification that fits no outbox is dropped and delays no other.
 #[test]
 fn what_will_never_fit_holds_nothing_up() {
     let mut host = Host::new();
@@ -122,7 +123,7 @@ fn what_will_never_fit_holds_nothing_up() {
     assert_eq!(host.tasks.next_connection(), None);
 }
 
-/// Proves M-TASKX-22: who waits in a session for a result that will never fit is told so.
+/// Proves M-TASKX-22: a `tasks/result` in a session gets an error if the result fits no outbox.
 #[test]
 fn a_result_that_will_never_fit_is_an_error() {
     let mut host = Host::new();
@@ -141,8 +142,7 @@ fn a_result_that_will_never_fit_is_an_error() {
     assert_eq!(host.tasks.next_connection(), None);
 }
 
-/// Proves M-SUB-36: a subscription that cannot be acknowledged for want of room is not open, and
-/// can be granted later.
+/// Proves M-SUB-36: a subscription whose acknowledgement has no room is not open and can be granted later.
 #[test]
 fn a_subscription_that_finds_no_room_is_not_open() {
     let mut host = Host::new();

@@ -1,4 +1,4 @@
-//! Tasks of requests that stand alone: the extension `io.modelcontextprotocol/tasks`, at a server.
+//! Tasks of modern requests: the extension `io.modelcontextprotocol/tasks` at a server.
 
 mod asking;
 mod beginning;

@@ -1,4 +1,4 @@
-//! How long tasks are kept.
+//! The lifetime of tasks.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ fn begin(host: &mut Host, task: &str, ttl: Option<Duration>) -> TaskKey {
     key
 }
 
-/// Proves M-TASKX-56, M-TASKX-25, M-R-28, M-AMB-37: a task can be read for as long as it is kept,
-/// to the millisecond, and is unknown from then on.
+/// Proves M-TASKX-56, M-TASKX-25, M-R-28, M-AMB-37: a task can be read for its whole `ttl`, to the millisecond, and
+/// is unknown from then on.
 #[test]
 fn a_task_is_kept_for_its_time() {
     for end in ["working", "completed", "input_required"] {
@@ -45,8 +45,8 @@ fn a_task_is_kept_for_its_time() {
     }
 }
 
-/// Proves M-TASKX-56: tasks expire one by one in the order of their times, and those without a time
-/// do not.
+/// Proves M-TASKX-56: tasks expire one by one in the order of their deadlines, and tasks without a `ttl` do not
+/// expire.
 #[test]
 fn tasks_expire_in_order() {
     let mut host = Host::new();
@@ -66,8 +66,7 @@ fn tasks_expire_in_order() {
     assert_eq!(host.tasks.len(), 1);
 }
 
-/// Proves M-TASKX-57, M-TASKX-12: how long a task is kept and how often to ask for it can change,
-/// and what is shown is the latest.
+/// Proves M-TASKX-57, M-TASKX-12: the `ttl` and the poll interval can change, and the latest values are sent.
 #[test]
 fn times_can_change() {
     let mut host = Host::new();
@@ -92,15 +91,15 @@ fn times_can_change() {
         &told("7", &shown("null", "20")),
     );
     assert_eq!(host.tasks.poll_timeout(), None);
-    // A time that is over already is over.
+    // A `ttl` that has passed already expires at once.
     host.wait(10);
     host.tasks.set_ttl(key, Some(Duration::from_millis(10))).unwrap();
     assert!(host.tasks.handle_timeout(host.side.now).is_some());
     host.answers(&get("3", "t"), &unknown("3"));
 }
 
-/// Proves M-TASKX-12, M-TASKX-56: how long a task is kept if nobody says, and at most, is
-/// configured, and a server may say otherwise for each.
+/// Proves M-TASKX-12, M-TASKX-56: the default and the longest `ttl` are configured, and a server may set another
+/// one for each task.
 #[test]
 fn how_long_tasks_are_kept_is_configured() {
     let hour = Duration::from_secs(3_600);
@@ -123,8 +122,8 @@ fn how_long_tasks_are_kept_is_configured() {
     }
 }
 
-/// Proves M-TASKX-56, M-R-28: a subscription to what expires is told nothing, and stays open for
-/// the rest.
+/// Proves M-TASKX-56, M-R-28: the expiry of a task is not notified, and the subscription stays open for its other
+/// tasks.
 #[test]
 fn what_expires_is_not_told() {
     let mut host = Host::new();
@@ -135,7 +134,7 @@ fn what_expires_is_not_told() {
     host.tasks.set_message(first, Some("soon"), host.side.now).unwrap();
     host.wait(1);
     assert!(host.tasks.handle_timeout(host.side.now).is_some());
-    // The place of the first one is taken by another, which nobody has subscribed to.
+    // Another task, without subscriptions, takes the slot of the first one.
     let third = host.begin("c");
     assert_eq!(third.index(), first.index());
     host.settle();

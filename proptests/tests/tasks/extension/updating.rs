@@ -1,4 +1,4 @@
-//! What a task asks for, and what comes of the answers.
+//! The input requests of a task, and the effect of answers.
 
 use mcp_sansio::capability::Capability;
 use mcp_sansio::error::NotAllowed;
@@ -7,14 +7,14 @@ use mcp_sansio::task::{NewTask, Status, TaskError, TaskKey, TaskNews};
 
 use crate::extension::kit::*;
 
-/// What a task shows that waits for answers under these keys.
+/// The response for a task that waits for answers under these keys.
 fn waiting(keys: &[&str]) -> String {
     let asked: Vec<String> = keys.iter().map(|key| format!(r#""{key}":{QUESTION}"#)).collect();
     let asked = format!(r#""inputRequests":{{{}}}"#, asked.join(","));
     complete("1", &detailed("t", "input_required", &asked))
 }
 
-/// The same answer under these keys.
+/// The same answer under each of these keys.
 fn answers(keys: &[&str]) -> String {
     let given: Vec<String> = keys.iter().map(|key| format!(r#""{key}":{ANSWER}"#)).collect();
     given.join(",")
@@ -28,7 +28,7 @@ fn asked(keys: &[&'static str]) -> (Host, TaskKey) {
     (host, key)
 }
 
-/// An update is acknowledged, whatever it brings about.
+/// Asserts that an update is acknowledged, with any effect.
 #[track_caller]
 fn acknowledges(host: &mut Host, given: &str) -> Option<TaskNews> {
     let news = host.serve(&update("1", "t", given));
@@ -40,7 +40,7 @@ fn inputs(host: &Host, key: TaskKey) -> String {
     host.tasks.get(key).unwrap().inputs().as_json().to_owned()
 }
 
-/// Proves M-TASKX-33, M-RES-14: an update is answered with an empty result, and the work can go on.
+/// Proves M-TASKX-33, M-RES-14: an update is answered with an empty result, and the work can continue.
 #[test]
 fn an_update_is_acknowledged() {
     let (mut host, key) = asked(&["a"]);
@@ -52,8 +52,7 @@ fn an_update_is_acknowledged() {
     host.answers(&get("2", "t"), &complete("2", &later));
 }
 
-/// Proves M-TASKX-35, M-TASKX-21: answers can come one by one, and what has been answered is not
-/// asked for any more.
+/// Proves M-TASKX-35, M-TASKX-21: answers can arrive one by one, and an answered input is not requested any more.
 #[test]
 fn answers_can_come_one_by_one() {
     let (mut host, key) = asked(&["a", "b", "c"]);
@@ -68,8 +67,8 @@ fn answers_can_come_one_by_one() {
     assert_eq!(inputs(&host, key), format!("{{{}}}", answers(&["a", "b", "c"])));
 }
 
-/// Proves M-TASKX-35: a task can ask for more while it waits, and no answer that has come is lost
-/// by that. It has them until it asks again.
+/// Proves M-TASKX-35: a task can require more input while it waits, and keeps the answers so far. The answers stay
+/// until the task requires input again.
 #[test]
 fn no_answer_is_lost_when_a_task_asks_for_more() {
     let (mut host, key) = asked(&["a", "b"]);
@@ -84,8 +83,8 @@ fn no_answer_is_lost_when_a_task_asks_for_more() {
     host.answers(&get("1", "t"), &waiting(&["d"]));
 }
 
-/// Proves M-TASKX-34, M-R-26, M-R-27: what nobody has asked for, or has been answered, is passed
-/// over. The first answer stands.
+/// Proves M-TASKX-34, M-R-26, M-R-27: an answer that was not requested or is repeated is ignored. The first answer
+/// counts.
 #[test]
 fn the_first_answer_stands() {
     let (mut host, key) = asked(&["a", "b"]);
@@ -97,21 +96,21 @@ fn the_first_answer_stands() {
         assert_eq!(acknowledges(&mut host, &given), None);
         assert_eq!(host.tasks, before, "{given}");
     }
-    // What is new in an update counts, whatever else is in it.
+    // A new answer in an update counts, regardless of other answers in it.
     let mixed = format!(r#"{other},"x":{{}},"b":{ANSWER}"#);
     assert_eq!(acknowledges(&mut host, &mixed), Some(TaskNews::Input(key)));
     assert_eq!(inputs(&host, key), format!("{{{}}}", answers(&["a", "b"])));
     let before = host.tasks.clone();
     assert_eq!(acknowledges(&mut host, &mixed), None);
     assert_eq!(host.tasks, before);
-    // Two answers in one update are two answers.
+    // Of two answers under one key in an update, the first one counts.
     let (mut host, key) = asked(&["a"]);
     let twice = format!(r#""a":{ANSWER},{other}"#);
     assert_eq!(acknowledges(&mut host, &twice), Some(TaskNews::Input(key)));
     assert_eq!(inputs(&host, key), format!(r#"{{"a":{ANSWER}}}"#));
 }
 
-/// Proves M-R-27, M-STATE-04: two connections answer the same question, and the first one is heard.
+/// Proves M-R-27, M-STATE-04: two connections answer the same request, and the first answer counts.
 #[test]
 fn two_connections_answer_one_question() {
     let (mut host, key) = asked(&["a"]);
@@ -124,8 +123,7 @@ fn two_connections_answer_one_question() {
     assert_eq!(inputs(&host, key), format!("{{{given}}}"));
 }
 
-/// Proves M-TASKX-33: an answer that does not fit what was asked for is refused with everything
-/// that came with it.
+/// Proves M-TASKX-33: an answer that does not match its request is refused, together with the whole update.
 #[test]
 fn an_answer_fits_what_was_asked_for() {
     let (mut host, _) = asked(&["a", "b"]);
@@ -179,21 +177,22 @@ fn a_key_is_used_once() {
     host.asks(key, &["d"]);
     refuses(&mut host, &["a"]);
     refuses(&mut host, &["c"]);
-    // What was asked for before is not there for those who answer it now.
+    // Answers to earlier inputs have no effect.
     assert_eq!(acknowledges(&mut host, &answers(&["a", "b", "c"])), None);
     host.answers(&get("1", "t"), &waiting(&["d"]));
-    // It is so after a restart as well.
+    // The used keys survive a restart.
     let mut restored = Host::new();
     let key = restored.tasks.restore(host.tasks.save(key).unwrap()).unwrap();
     for used in ["a", "b", "c", "d"] {
         assert_eq!(restored.tasks.require_input(key, &questions(&[used]), now), taken, "{used}");
     }
-    // Another task has keys of its own.
+    // Another task has its own keys.
     let other = host.begin("u");
     host.asks(other, &["a"]);
 }
 
-/// Proves M-TASKX-36: a task asks for so much in its life, and for something each time.
+/// Proves M-TASKX-36: the number of inputs in the life of a task is limited, and each requirement contains at least
+/// one.
 #[test]
 fn a_task_asks_for_something_and_not_for_too_much() {
     let mut host = Host::with(|config| config.inputs = 3);
@@ -211,8 +210,8 @@ fn a_task_asks_for_something_and_not_for_too_much() {
     assert_eq!(host.tasks.get(key).unwrap().status(), Status::Working);
 }
 
-/// Proves M-TASKX-37, M-AMB-19: a task asks for what the request that began it can give, and
-/// whoever looks at it sees all of that.
+/// Proves M-TASKX-37, M-AMB-19: a task requires only input that the request which began it declares, and every
+/// reader of the task gets all input requests.
 #[test]
 fn a_task_asks_for_what_its_request_can_give() {
     let extension = r#""extensions":{"io.modelcontextprotocol/tasks":{}}"#;
@@ -255,13 +254,13 @@ fn a_task_asks_for_what_its_request_can_give() {
             }
         }
     }
-    // Whoever asks about it need not be able to answer.
+    // A reader need not declare the capabilities for the input.
     let (mut host, _) = asked(&["a"]);
     assert!(!get("1", "t").contains("elicitation"));
     host.answers(&get("1", "t"), &waiting(&["a"]));
 }
 
-/// Proves M-TASKX-38, M-R-20: answers to what has ended are acknowledged and lost.
+/// Proves M-TASKX-38, M-R-20: answers to a task that has ended are acknowledged and dropped.
 #[test]
 fn answers_to_what_has_ended_are_lost() {
     for status in [Status::Completed, Status::Failed, Status::Cancelled] {
@@ -289,7 +288,7 @@ fn an_update_may_be_empty() {
     assert_eq!(host.tasks, before);
 }
 
-/// Proves M-TASKX-33: an update that cannot be acknowledged for want of room has not happened.
+/// Proves M-TASKX-33: an update whose acknowledgement has no room has no effect.
 #[test]
 fn an_update_that_is_not_acknowledged_has_not_happened() {
     let (mut host, key) = asked(&["a"]);

@@ -1,4 +1,4 @@
-//! Whatever happens to tasks, everybody is shown what is true: a small model watches.
+//! Random operations on tasks and subscriptions: a small model checks that each subscriber receives the true state.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::extension::kit::*;
 
-/// One thing that happens to one of three tasks, or to one of three subscriptions.
+/// An operation on one of three tasks or one of three subscriptions.
 #[derive(Clone, Debug)]
 enum Step {
     Ask(usize),
@@ -49,10 +49,9 @@ const NAMES: [&str; 3] = ["a", "b", "c"];
 struct World {
     host: Host,
     keys: [TaskKey; 3],
-    /// The keys under which each task has asked.
+    /// The number of inputs that each task has required.
     asked: [usize; 3],
-    /// The subscriptions that are open, by their ids on the wire, with what each was told last of
-    /// each task.
+    /// The open subscriptions by their wire ids, with the last notification about each task.
     open: BTreeMap<String, (IncomingId, BTreeMap<String, Value>)>,
 }
 
@@ -60,14 +59,14 @@ impl World {
     fn new() -> Self {
         let mut host = Host::new();
         let mut limits = Limits::default();
-        // Room for a few notifications: sooner or later there is none.
+        // Room for a few notifications, so that the outbox is full at times.
         limits.outbox_bytes = 1_500;
         let keys = NAMES.map(|name| host.begin(name));
         host.side.out = Outbox::new(Framing::Messages, &limits);
         Self { host, keys, asked: [0; 3], open: BTreeMap::new() }
     }
 
-    /// Reads what was sent, and compares it with what is open.
+    /// Reads the sent messages and compares them with the open subscriptions.
     fn read(&mut self) {
         for message in self.host.sent() {
             let message: Value = serde_json::from_str(&message).unwrap();
@@ -120,7 +119,7 @@ impl World {
             Step::Subscribe(number) => self.subscribe(number),
             Step::Unsubscribe(number) => {
                 let id = format!("s{number}");
-                // What is on its way has been sent before.
+                // Messages in the outbox were sent before the end of the subscription.
                 self.read();
                 if self.open.remove(&id).is_some() {
                     let frame = format!(
@@ -135,7 +134,7 @@ impl World {
         }
     }
 
-    /// A request about a task, which needs room for its answer.
+    /// Serves a request about a task. The outbox is emptied first so that the response has room.
     fn serve(&mut self, frame: &str) {
         self.read();
         self.host.serve(frame);
@@ -153,7 +152,7 @@ impl World {
         self.host.grant(request);
     }
 
-    /// Everything is told as soon as everything is read.
+    /// Asserts that every subscriber has the current state after everything is read.
     fn finish(&mut self) {
         for _ in 0..100 {
             self.host.settle();
@@ -187,9 +186,8 @@ fn cases() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
 
-    /// Proves M-TASKX-45, M-TASKX-46, M-TASKX-20, M-TASKX-21, M-R-20, M-R-22, M-R-25: whoever has
-    /// subscribed is told the newest state of each task, nothing after its end, however slowly they
-    /// read.
+    /// Proves M-TASKX-45, M-TASKX-46, M-TASKX-20, M-TASKX-21, M-R-20, M-R-22, M-R-25: each subscriber receives the
+    /// newest state of each task, and nothing after its end, however slowly it reads.
     #[test]
     fn everybody_is_shown_what_is_true(steps in proptest::collection::vec(step(), 1..60)) {
         let mut world = World::new();
@@ -199,7 +197,7 @@ proptest! {
         world.finish();
     }
 
-    /// Proves M-TASKX-20: the same steps lead to the same states, and to the same messages.
+    /// Proves M-TASKX-20: the same operations lead to the same states and the same messages.
     #[test]
     fn the_same_steps_lead_to_the_same_tasks(steps in proptest::collection::vec(step(), 1..40)) {
         let run = || {

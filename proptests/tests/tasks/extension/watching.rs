@@ -1,4 +1,4 @@
-//! Subscriptions to tasks: what is granted, what is told, and when nothing more is.
+//! Subscriptions to tasks: the granted filter, the notifications, and the end.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use mcp_sansio::{Framing, IncomingId, Limits, Outbox, Outboxes, Route, ServerEve
 
 use crate::extension::kit::*;
 
-/// What is shown of a task that waits for an answer.
+/// The members of a task that waits for an answer.
 fn waiting(task: &str) -> String {
     detailed(task, "input_required", &format!(r#""inputRequests":{{"a":{QUESTION}}}"#))
 }
 
-/// What is shown of a task that has failed.
+/// The members of a failed task.
 fn ended_badly(task: &str) -> String {
     format!(
         r#""taskId":"{task}","status":"failed","statusMessage":"broken",{TIMES},{PACE},"error":{{"code":-32603,"message":"broken"}}"#
     )
 }
 
-/// Proves M-SUB-35, M-TASKX-26, M-ERR-11: a subscription to tasks is for those who have declared
-/// them. Nothing is acknowledged to others, whether the task is there or not.
+/// Proves M-SUB-35, M-TASKX-26, M-ERR-11: a subscription to tasks needs the declaration of the extension. Without
+/// it nothing is acknowledged, whether or not the task exists.
 #[test]
 fn who_does_not_know_tasks_cannot_subscribe_to_them() {
     for listening in [Listening::Asked, Listening::Granted] {
@@ -45,7 +45,7 @@ fn who_does_not_know_tasks_cannot_subscribe_to_them() {
     }
 }
 
-/// Proves M-SUB-35, M-CAP-12: to a server without the extension ids of tasks are nothing.
+/// Proves M-SUB-35, M-CAP-12: a server without the extension ignores task ids.
 #[test]
 fn a_server_without_tasks_passes_over_their_ids() {
     for capabilities in ["{}", KNOWING] {
@@ -61,8 +61,8 @@ fn a_server_without_tasks_passes_over_their_ids() {
     }
 }
 
-/// Proves M-SUB-36, M-TASKX-19, M-R-24: of the tasks that are asked for those are granted that are
-/// there and belong to whoever asks, and no others are told of.
+/// Proves M-SUB-36, M-TASKX-19, M-R-24: of the requested tasks, those that exist and belong to the requestor are
+/// granted, and no others are notified.
 #[test]
 fn a_subscription_is_to_tasks_that_are_there() {
     let mut host = Host::new();
@@ -85,7 +85,7 @@ fn a_subscription_is_to_tasks_that_are_there() {
     let request = request_of(&mut host.side, &listen("3", all), 3).id;
     host.grant(request);
     assert_eq!(host.sent(), [acknowledged("3", "")]);
-    // What is begun later was not there, and so was not granted.
+    // A task that begins later did not exist and was not granted.
     let later = host.begin("later");
     for key in keys.values().copied().chain([later]) {
         host.completes(key);
@@ -95,8 +95,8 @@ fn a_subscription_is_to_tasks_that_are_there() {
     assert_eq!(host.sent(), expected.map(|(id, task)| told(id, &ended_well(task))));
 }
 
-/// Proves M-TASKX-45, M-TASKX-46, M-AMB-26: every change is told to whoever has subscribed, the
-/// whole task with the tag of the subscription, and says not what kind of result it is.
+/// Proves M-TASKX-45, M-TASKX-46, M-AMB-26: every change is sent to each subscriber, as the whole task with the tag
+/// of the subscription and without a `resultType`.
 #[test]
 fn every_change_is_told_whole() {
     let mut host = Host::new();
@@ -123,12 +123,12 @@ fn every_change_is_told_whole() {
     host.fails(key);
     host.settle();
     assert_eq!(host.sent(), [told(r#""s""#, &ended_badly("t"))]);
-    // It shows what an answer would show.
+    // The notification has the same members as a response.
     host.answers(&get("2", "t"), &complete("2", &ended_badly("t")));
     assert_eq!(host.tasks.next_connection(), None);
 }
 
-/// Proves M-TASKX-45: the end of a task is told in the same words as an answer has them.
+/// Proves M-TASKX-45: the end of a task is notified with the same members as in a response.
 #[test]
 fn each_end_is_told() {
     for end in ["completed", "failed", "cancelled"] {
@@ -156,8 +156,7 @@ fn each_end_is_told() {
     }
 }
 
-/// Proves M-TASKX-45: each subscription is told once, under its own id, and only of what it was
-/// granted.
+/// Proves M-TASKX-45: each subscription receives a change once, under its own id, and only for granted tasks.
 #[test]
 fn each_subscription_is_told_once() {
     let mut host = Host::new();
@@ -171,7 +170,7 @@ fn each_subscription_is_told_once() {
     other.server.grant_with_tasks(request, None, tasks, now, &mut other.out).unwrap();
     assert_eq!(host.sent().len(), 3 + 4);
     assert_eq!(other.sent().len(), 2);
-    // A client that has only subscribed to lists is told nothing.
+    // A subscription to lists only receives nothing.
     let lists = host.request(&listen_to("3", r#""toolsListChanged":true"#)).id;
     host.grant(lists);
     assert_eq!(host.sent(), [acknowledged("3", r#""toolsListChanged":true"#)]);
@@ -198,8 +197,7 @@ fn each_subscription_is_told_once() {
     assert_eq!(other.sent(), [told("1", &first)]);
 }
 
-/// Proves M-TASKX-45: who names a task twice is told of it once, and so is who is granted a
-/// subscription twice.
+/// Proves M-TASKX-45: a task that is named twice is notified once, also if the subscription is granted twice.
 #[test]
 fn a_task_that_is_named_twice_is_told_once() {
     let mut host = Host::new();
@@ -214,8 +212,7 @@ fn a_task_that_is_named_twice_is_told_once() {
     assert_eq!(host.sent(), [told("1", &ended_well("t"))]);
 }
 
-/// Proves M-R-25: a subscription to what has ended is told how it has ended, once, after it is
-/// acknowledged.
+/// Proves M-R-25: a subscription to a task that has ended receives the end once, after the acknowledgement.
 #[test]
 fn what_has_ended_is_told_once() {
     let mut host = Host::new();
@@ -231,8 +228,8 @@ fn what_has_ended_is_told_once() {
     assert_eq!(host.sent(), [ended("1")]);
 }
 
-/// Proves M-R-25, M-TASKX-45: nothing is told before the subscription is acknowledged, and what has
-/// happened meanwhile is told then, as it is by then.
+/// Proves M-R-25, M-TASKX-45: no notification precedes the acknowledgement. The changes in between are sent
+/// afterwards, as the current state.
 #[test]
 fn nothing_is_told_before_it_is_acknowledged() {
     let mut host = Host::new();
@@ -253,7 +250,7 @@ fn nothing_is_told_before_it_is_acknowledged() {
     assert_eq!(host.sent(), expected);
 }
 
-/// Proves M-SUB-36: the application grants as much as it likes, and no more than was asked for.
+/// Proves M-SUB-36: the application can grant a part of the filter, and never more than was requested.
 #[test]
 fn a_subscription_can_be_granted_in_part() {
     let grant = |filter: Option<SubscriptionFilter<'_>>| {
@@ -275,7 +272,7 @@ fn a_subscription_can_be_granted_in_part() {
     assert_eq!(grant(Some(none)), [acknowledged("1", "")]);
 }
 
-/// Proves M-SUB-36: without tasks at hand a subscription is to none of them.
+/// Proves M-SUB-36: a subscription that is granted without a task table contains no tasks.
 #[test]
 fn a_subscription_without_tasks_at_hand_names_none() {
     let mut host = Host::new();
@@ -293,8 +290,8 @@ fn a_subscription_without_tasks_at_hand_names_none() {
     assert_eq!(host.sent(), [""; 0]);
 }
 
-/// Proves M-TASKX-45: after the end of a subscription nothing is told on it, whoever has ended it
-/// and whatever waits for room.
+/// Proves M-TASKX-45: after the end of a subscription no notification is sent on it, whichever side ended it, and
+/// even if one waits for room.
 #[test]
 fn nothing_is_told_after_the_end() {
     for by_client in [true, false] {
@@ -316,14 +313,14 @@ fn nothing_is_told_after_the_end() {
         host.settle();
         assert_eq!(host.sent(), [""; 0]);
         assert_eq!(host.tasks.next_connection(), None);
-        // The same id again is another subscription, told of what is now.
+        // A new subscription with the same id receives the current state.
         host.subscribe("1", r#""t""#);
         let expected = [acknowledged("1", &granted(r#""t""#)), told("1", &ended_well("t"))];
         assert_eq!(host.sent(), expected);
     }
 }
 
-/// Proves M-SUB-02: the tasks of a filter are a list of ids, not too many and none too long.
+/// Proves M-SUB-02: the `taskIds` of a filter are a list of ids, limited in number and length.
 #[test]
 fn the_tasks_of_a_filter_are_a_list_of_ids() {
     let mut host = Host::configured(|config| {
@@ -355,7 +352,7 @@ fn the_tasks_of_a_filter_are_a_list_of_ids() {
     assert_eq!(host.sent().len(), 2);
 }
 
-/// Proves M-TASKX-45: a connection that has ended is told nothing, and holds nothing up.
+/// Proves M-TASKX-45: a connection that has ended receives nothing and delays nothing.
 #[test]
 fn a_connection_that_has_ended_is_told_nothing() {
     let mut host = Host::new();
@@ -371,7 +368,7 @@ fn a_connection_that_has_ended_is_told_nothing() {
     assert_eq!(host.tasks.next_connection(), None);
     host.completes(key);
     assert_eq!(host.tasks.next_connection(), None);
-    // The same if nobody settles a connection that is gone.
+    // The same without a last call of `settle_tasks` on the ended connection.
     let mut host = Host::new();
     let key = host.begin("t");
     host.subscribe("1", r#""t""#);
@@ -394,7 +391,7 @@ impl Outboxes for Streams {
     }
 }
 
-/// Proves M-TASKX-45: a task is told of on the streams of the subscriptions to it, and on no other.
+/// Proves M-TASKX-45: a task is notified on the streams of its subscriptions and on no other stream.
 #[test]
 fn a_task_is_told_of_on_the_streams_of_its_subscriptions() {
     let mut out = Streams::default();

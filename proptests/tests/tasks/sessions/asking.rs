@@ -1,4 +1,4 @@
-//! How far a task is, and how it gets there.
+//! The status of a task, and its transitions.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::sessions::kit::{
     Heard, Host, Stage, about, error, on_both, related, request, result, shown, unknown,
 };
 
-/// Proves L-TASK-34, L-TASK-22, L-TASK-54, L-AMB-20: a task is shown as it is, not inside of
-/// anything, and without the metadata of what belongs to one.
+/// Proves L-TASK-34, L-TASK-22, L-TASK-54, L-AMB-20: `tasks/get` returns the task itself, not nested in another
+/// member, and without related-task metadata.
 #[test]
 fn a_task_is_shown_as_it_is() {
     fn check<H: Host>() {
@@ -39,8 +39,8 @@ fn a_task_is_shown_as_it_is() {
     on_both!(check);
 }
 
-/// Proves L-TASK-33, L-ERR-28: a task that is not there, or not the requestor's, is unknown,
-/// whatever is asked about it; and an id that is none does not even get that far.
+/// Proves L-TASK-33, L-ERR-28: an unknown task, or a task of another requestor, gets the same error from every
+/// method. A malformed id does not reach the application.
 #[test]
 fn what_is_no_task_is_unknown() {
     fn check<H: Host>() {
@@ -68,7 +68,7 @@ fn what_is_no_task_is_unknown() {
     on_both!(check);
 }
 
-/// Proves L-TASK-53: what a request about a task says of another one does not matter.
+/// Proves L-TASK-53: the related-task metadata of a request about a task is ignored.
 #[test]
 fn the_task_that_is_meant_is_the_one_in_the_params() {
     fn check<H: Host>() {
@@ -87,7 +87,7 @@ fn the_task_that_is_meant_is_the_one_in_the_params() {
     on_both!(check);
 }
 
-/// Tries to bring a task to a status.
+/// Attempts to bring a task to a status.
 fn step(stage: &mut Stage<ServerSide>, key: TaskKey, to: Status) -> Result<(), TaskError> {
     let now = stage.now();
     let Stage { host, tasks, .. } = stage;
@@ -113,7 +113,7 @@ fn done() -> Raw<'static> {
     Raw::new(ServerSide::RESULT).unwrap().into_owned()
 }
 
-/// Proves L-TASK-29, L-TASK-30: the 25 pairs, of which these eight may be; what has ended does not
+/// Proves L-TASK-29, L-TASK-30: of the 25 pairs of statuses, these eight are permitted; a final status does not
 /// change.
 #[test]
 fn a_task_takes_these_steps_and_no_others() {
@@ -155,7 +155,7 @@ fn a_task_takes_these_steps_and_no_others() {
     }
 }
 
-/// Proves L-TASK-30: what has ended has no more news of any kind.
+/// Proves L-TASK-30: a task that has ended has no further news of any kind.
 #[test]
 fn what_has_ended_stays_as_it_is() {
     fn check<H: Host>() {
@@ -187,7 +187,7 @@ fn what_has_ended_stays_as_it_is() {
     on_both!(check);
 }
 
-/// Proves L-TASK-30: time that goes backwards does not make a task younger.
+/// Proves L-TASK-30: time that goes backwards does not move `lastUpdatedAt` back.
 #[test]
 fn a_task_is_never_older_than_it_was() {
     let mut stage = Stage::<ServerSide>::quiet();
@@ -202,8 +202,8 @@ fn a_task_is_never_older_than_it_was() {
     assert_eq!(stage.answers(&about("1", "get", "a")), [result("1", over)]);
 }
 
-/// Proves L-TASK-31, L-TASK-38, L-AMB-17: a tool that has failed is a task that has failed, and its
-/// result is a result. What only looks like it is not.
+/// Proves L-TASK-31, L-TASK-38, L-AMB-17: a tool result with `isError: true` makes its task `failed`, and
+/// `tasks/result` still returns that result. A member that only resembles `isError` has no effect.
 #[test]
 fn a_tool_that_fails_is_a_task_that_fails() {
     let cases = [
@@ -224,7 +224,7 @@ fn a_tool_that_fails_is_a_task_that_fails() {
         let list = result("3", format!(r#"{{"tasks":[{}]}}"#, shown("a", status)));
         assert_eq!(stage.answers(&request("3", "tasks/list", "")), [list]);
     }
-    // A model has no such word.
+    // A sampling result has no `isError`.
     let mut stage = Stage::<ClientSide>::quiet();
     let key = stage.begin("a");
     let now = stage.now();
@@ -234,7 +234,7 @@ fn a_tool_that_fails_is_a_task_that_fails() {
     assert_eq!(stage.answers(&about("1", "get", "a")), [done]);
 }
 
-/// Proves L-TASK-31, L-TASK-32: a task that fails says why.
+/// Proves L-TASK-31, L-TASK-32: a failed task has the reason as its status message.
 #[test]
 fn a_failure_says_why() {
     fn check<H: Host>() {

@@ -1,4 +1,4 @@
-//! Requests that become tasks, and those that do not.
+//! Requests that become tasks, and requests that do not.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use crate::sessions::kit::{
     server_config, shown, unknown,
 };
 
-/// The answer to a request that has become a task.
+/// The response to a request that has become a task.
 fn created(id: &str, task: impl std::fmt::Display) -> String {
     result(id, format!(r#"{{"task":{task}}}"#))
 }
 
-/// Proves L-CAP-01, L-CAP-02, L-TASK-01, L-CAP-18: what a side takes as a task is what it declares,
-/// in the words of the protocol and in no others.
+/// Proves L-CAP-01, L-CAP-02, L-TASK-01, L-CAP-18: a side accepts as tasks exactly the requests that it declares,
+/// in the words of the protocol.
 #[test]
 fn tasks_are_declared() {
     let mut server = ServerSide::with(server_config());
@@ -34,7 +34,7 @@ fn tasks_are_declared() {
     client.client.connect(client.now, &mut client.out).unwrap();
     let declared = r#""tasks":{"list":{},"cancel":{},"requests":{"sampling":{"createMessage":{}},"elicitation":{"create":{}}}}"#;
     assert!(client.sent()[0].contains(declared));
-    // Without a word they may neither be listed nor is there anything else in it.
+    // Without `listed` the capability has no `list`, and no members beside these two.
     let mut config = config::server();
     config.capabilities.tasks = Some(TasksCapability::of_tools());
     let mut server = ServerSide::with(config);
@@ -43,7 +43,7 @@ fn tasks_are_declared() {
     assert!(server.sent()[0].contains(declared));
 }
 
-/// Proves L-TASK-03, L-AMB-15: whoever has declared no tasks answers as if none had been asked for.
+/// Proves L-TASK-03, L-AMB-15: a side that declares no tasks ignores `task` and returns an ordinary result.
 #[test]
 fn what_is_not_declared_is_not_a_task() {
     fn check<H: Host>() {
@@ -61,8 +61,8 @@ fn what_is_not_declared_is_not_a_task() {
     on_both!(check);
 }
 
-/// Proves L-TASK-04, L-ERR-30, L-AMB-16: a side can insist on tasks, and refuses with -32600
-/// whoever asks for none; of tools each says by itself what it wants.
+/// Proves L-TASK-04, L-ERR-30, L-AMB-16: a side may require tasks, and answers a plain request with -32600. For
+/// tools each tool decides.
 #[test]
 fn a_side_can_insist_on_tasks() {
     let mut client = ClientSide::host_with(WITH_TASKS, |config| config.insist_on_tasks = true);
@@ -88,9 +88,9 @@ fn a_side_can_insist_on_tasks() {
     server.request(&asking::<ServerSide>("1", ""));
 }
 
-/// Proves L-TASK-09, L-TASK-11, L-TASK-12, L-ERR-31, L-ERR-32, L-AMB-16: a tool that runs only as a
-/// task, or never as one, refuses the other with -32601, which is no result that says so; and a
-/// server that does not take tasks cannot have a tool that needs one.
+/// Proves L-TASK-09, L-TASK-11, L-TASK-12, L-ERR-31, L-ERR-32, L-AMB-16: a tool that runs only as a task, or never
+/// as one, answers the other kind of call with -32601, as an error and not as a result. A server that does not
+/// declare tasks cannot have a tool that requires one.
 #[test]
 fn a_tool_says_whether_it_is_a_task() {
     use TaskMode::{Inline, Task};
@@ -128,7 +128,7 @@ fn a_tool_says_whether_it_is_a_task() {
     }
 }
 
-/// Proves L-TASK-14: only three methods can become tasks; on any other the word means nothing.
+/// Proves L-TASK-14: only three methods can become tasks; `task` in any other request is ignored.
 #[test]
 fn other_requests_are_no_tasks() {
     let mut server = ServerSide::host();
@@ -159,7 +159,7 @@ fn other_requests_are_no_tasks() {
     assert_eq!(task.and_then(|task: TaskRequest| task.ttl), Some(Duration::from_millis(5)));
 }
 
-/// Proves L-TASK-15, L-ERR-33: before 2025-11-25 there are no tasks, whatever is configured.
+/// Proves L-TASK-15, L-ERR-33: before 2025-11-25 there are no tasks, with any configuration.
 #[test]
 fn older_sessions_have_no_tasks() {
     fn check<H: Host>() {
@@ -185,8 +185,8 @@ fn older_sessions_have_no_tasks() {
     on_both!(check);
 }
 
-/// Proves L-TASK-17, L-TASK-18, L-TASK-19, L-TASK-22, L-AMB-20: the answer is the task, which
-/// works, and it leaves at once; the task is named in it and nowhere else.
+/// Proves L-TASK-17, L-TASK-18, L-TASK-19, L-TASK-22, L-AMB-20: the response is a `working` task and leaves at
+/// once. The task id occurs in the task and not in metadata.
 #[test]
 fn a_request_is_answered_with_its_task() {
     fn check<H: Host>() {
@@ -204,7 +204,7 @@ fn a_request_is_answered_with_its_task() {
     on_both!(check);
 }
 
-/// Proves L-TASK-20: an id belongs to one task, and it is not the requestor who chooses it.
+/// Proves L-TASK-20: an id belongs to one task, and the requestor does not choose it.
 #[test]
 fn ids_are_of_one_task_each() {
     fn check<H: Host>() {
@@ -224,8 +224,7 @@ fn ids_are_of_one_task_each() {
     on_both!(check);
 }
 
-/// Proves L-TASK-21: an id holds all of 128 random bits, which the application takes from its
-/// system.
+/// Proves L-TASK-21: an id keeps all of its 128 random bits, which the application obtains from its system.
 #[test]
 fn an_id_is_as_random_as_what_it_is_made_of() {
     let mut ids = std::collections::BTreeSet::new();
@@ -239,15 +238,15 @@ fn an_id_is_as_random_as_what_it_is_made_of() {
     assert_eq!(NewTask::id_of([0xa5; 16]), "a5".repeat(16));
 }
 
-/// Proves L-JSONRPC-29, L-TASK-23, L-TASK-24, L-TASK-74, L-AMB-23: how long a task is kept is said,
-/// whoever decided on it, and is never less than nothing.
+/// Proves L-JSONRPC-29, L-TASK-23, L-TASK-24, L-TASK-74, L-AMB-23: every task reports the `ttl` that applies,
+/// whichever side decided it, and the `ttl` is never negative.
 #[test]
 fn a_task_says_how_long_it_is_kept() {
     fn check<H: Host>() {
         let seconds = |seconds| Some(Duration::from_secs(seconds));
         let cases = [
-            // What is asked for, what the configuration has, what the application wants, what is
-            // said.
+            // The requested `ttl`, the two values of the configuration, the `ttl` of the application, the reported
+            // `ttl`.
             (r#"{}"#, seconds(60), seconds(600), None, "60000"),
             (r#"{"ttl":null}"#, seconds(60), seconds(600), None, "60000"),
             (r#"{"ttl":0}"#, seconds(60), seconds(600), None, "0"),
@@ -291,7 +290,7 @@ fn a_task_says_how_long_it_is_kept() {
     on_both!(check);
 }
 
-/// Proves L-TASK-25: what the model may be told until there is a result goes with the task, a text.
+/// Proves L-TASK-25: the immediate response for the model is a string and is sent with the task.
 #[test]
 fn the_model_may_be_told_something_at_once() {
     fn check<H: Host>() {
@@ -311,7 +310,7 @@ fn the_model_may_be_told_something_at_once() {
     on_both!(check);
 }
 
-/// Proves L-TASK-26: a request that is refused is refused like any other, and there is no task.
+/// Proves L-TASK-26: a refused request is rejected like any other request, and no task exists.
 #[test]
 fn a_refusal_leaves_no_task() {
     fn check<H: Host>(reject: impl FnOnce(&mut H, mcp_sansio::IncomingId)) {
@@ -321,7 +320,7 @@ fn a_refusal_leaves_no_task() {
         assert_eq!(stage.sent(), [error("1", -32602, "unknown")]);
         let list = stage.answers(&crate::sessions::kit::request("2", "tasks/list", ""));
         assert_eq!(list, [result("2", r#"{"tasks":[]}"#)]);
-        // So is one whose params are no params.
+        // A request with malformed params creates no task either.
         let frame = crate::sessions::kit::request("3", H::METHOD, r#""task":{}"#);
         assert_eq!(stage.hear(&frame), Heard::Violation(ViolationKind::InvalidParams));
         assert!(stage.sent()[0].contains(r#""id":3,"error":{"code":-32602,"#));
@@ -336,7 +335,7 @@ fn a_refusal_leaves_no_task() {
     });
 }
 
-/// Proves L-TASK-75: there are only so many tasks, and so many of one requestor.
+/// Proves L-TASK-75: the number of tasks is limited in total and per requestor.
 #[test]
 fn tasks_are_limited() {
     fn check<H: Host>() {
@@ -352,9 +351,9 @@ fn tasks_are_limited() {
         refused(&mut stage, "1");
         stage.principal = 7;
         stage.begin("c");
-        // Now it is all of them together.
+        // The limit for all tasks together applies.
         refused(&mut stage, "2");
-        // What has ended and is kept counts, and what is forgotten does not.
+        // A task that has ended counts until it is forgotten.
         stage.complete(first);
         refused(&mut stage, "3");
         assert!(stage.tasks.remove(first));
@@ -365,7 +364,7 @@ fn tasks_are_limited() {
     on_both!(check);
 }
 
-/// Both or neither: what cannot be answered has not become a task.
+/// A task exists only if its response can be sent.
 #[test]
 fn a_task_that_cannot_be_announced_is_none() {
     fn check<H: Host>() {
@@ -383,7 +382,7 @@ fn a_task_that_cannot_be_announced_is_none() {
     on_both!(check);
 }
 
-/// A task can be written down before anybody hears of it.
+/// A task can be saved before the peer receives its id.
 #[test]
 fn a_task_is_there_before_it_is_announced() {
     fn check<H: Host>() {
@@ -399,7 +398,7 @@ fn a_task_is_there_before_it_is_announced() {
         assert_eq!(stage.sent(), [created("1", shown("a", "working"))]);
         let announced = stage.host.announce(request, key, &mut stage.tasks);
         assert_eq!(announced, Err(TaskError::Respond(RespondError::Answered)));
-        // Another requestor may not even hear of it.
+        // A request of another requestor cannot announce the task.
         stage.principal = 1;
         let foreign = stage.requested("4", r#""task":{}"#);
         let announced = stage.host.announce(foreign, key, &mut stage.tasks);

@@ -1,4 +1,4 @@
-//! How much may be kept of all tasks together.
+//! The limit on the bytes of all tasks together.
 
 use mcp_sansio::model::{CallToolResult, ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{NewTask, Status, TaskError};
@@ -7,8 +7,8 @@ use mcp_sansio_proptests::ServerSide;
 
 use crate::sessions::kit::*;
 
-/// Proves L-TASK-75 for bytes: results, questions and answers count; what does not fit is not kept, the task can end
-/// in another way, and what is forgotten makes room.
+/// Proves L-TASK-75 for bytes: results, input requests and answers count. A value over the limit is refused, the
+/// task can still end in another way, and a forgotten task frees its bytes.
 #[test]
 fn all_tasks_together_have_so_many_bytes() {
     let mut stage = Stage::<ServerSide>::with(|config| config.bytes = 10_000);
@@ -30,7 +30,7 @@ fn all_tasks_together_have_so_many_bytes() {
     let asked = stage.tasks.require_input(keys[3], &question, now);
     assert_eq!(asked, Err(TaskError::TooManyBytes));
     stage.tasks.fail(keys[2], code, "there is no room", now).unwrap();
-    // Nothing begins that would have no room.
+    // A task whose data has no room does not begin.
     let request = stage.requested("99", r#""task":{}"#);
     let new = NewTask::new("y".repeat(2_000));
     let refused = stage.host.begin(request, new, &mut stage.tasks);

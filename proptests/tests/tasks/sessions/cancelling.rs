@@ -1,4 +1,4 @@
-//! Tasks that are not wanted any more.
+//! Tasks that are cancelled.
 
 use mcp_sansio::ErrorCode;
 use mcp_sansio::error::ViolationKind;
@@ -16,8 +16,8 @@ fn over(id: &str) -> String {
     error(id, -32602, "the task has ended already")
 }
 
-/// Proves L-TASK-66, L-TASK-67: a task is cancelled when that is answered, the application is told
-/// to stop the work, and whoever asks meanwhile hears the same.
+/// Proves L-TASK-66, L-TASK-67: a task is `cancelled` before the cancellation is answered. The application is
+/// notified to stop the work, and a request in between gets the same status.
 #[test]
 fn a_task_is_cancelled_at_once() {
     fn check<H: Host>() {
@@ -35,7 +35,7 @@ fn a_task_is_cancelled_at_once() {
     on_both!(check);
 }
 
-/// Proves L-TASK-65, L-ERR-29, L-RACE-39: what has ended cannot be cancelled, and nothing changes.
+/// Proves L-TASK-65, L-ERR-29, L-RACE-39: a task that has ended cannot be cancelled and does not change.
 #[test]
 fn what_has_ended_is_not_cancelled() {
     fn check<H: Host>() {
@@ -66,8 +66,8 @@ fn what_has_ended_is_not_cancelled() {
     on_both!(check);
 }
 
-/// Proves L-TASK-30, L-TASK-68, L-RACE-38, L-RACE-54: of a cancellation and an end the first one wins,
-/// in both orders. What comes of cancelled work is lost.
+/// Proves L-TASK-30, L-TASK-68, L-RACE-38, L-RACE-54: of a cancellation and an end, the first one wins, in both
+/// orders. The outcome of cancelled work is dropped.
 #[test]
 fn a_cancellation_and_an_end_cross() {
     fn check<H: Host>() {
@@ -85,7 +85,7 @@ fn a_cancellation_and_an_end_cross() {
         let task = shown("a", "cancelled");
         assert_eq!(stage.answers(&about("3", "get", "a")), [result("3", task)]);
         assert_eq!(stage.answers(&about("4", "result", "a")), [was_cancelled("4")]);
-        // The other order, and those who wait have not been told yet.
+        // The other order; the waiting requests have no response yet.
         let mut stage = Stage::<H>::quiet();
         let key = stage.begin("a");
         stage.serve(&about("1", "result", "a"));
@@ -98,7 +98,7 @@ fn a_cancellation_and_an_end_cross() {
     on_both!(check);
 }
 
-/// Proves L-TASK-69: a cancelled task may be forgotten, and is unknown then.
+/// Proves L-TASK-69: a cancelled task may be forgotten and is unknown afterwards.
 #[test]
 fn a_cancelled_task_may_be_forgotten() {
     fn check<H: Host>() {
@@ -117,8 +117,8 @@ fn a_cancelled_task_may_be_forgotten() {
     on_both!(check);
 }
 
-/// Proves L-CANCEL-17, L-RACE-37: a request that asks for a task is not cancelled like one that
-/// does not, neither before nor after there is a task; its answer is sent.
+/// Proves L-CANCEL-17, L-RACE-37: a request that asks for a task is not cancelled with `notifications/cancelled`,
+/// neither before nor after the task exists; its response is sent.
 #[test]
 fn a_task_is_not_cancelled_like_a_request() {
     fn check<H: Host>() {
@@ -133,13 +133,13 @@ fn a_task_is_not_cancelled_like_a_request() {
         stage.host.announce(request, key, &mut stage.tasks).unwrap();
         let task = shown("a", "working");
         assert_eq!(stage.sent(), [result("1", format!(r#"{{"task":{task}}}"#))]);
-        // Now it is a request that has been answered.
+        // Now the request has been answered.
         assert_eq!(stage.hear(&cancelled("1")), Heard::Nothing);
         assert_eq!(stage.answers(&about("2", "get", "a")), [result("2", task)]);
-        // One that asks for none, beside it, is.
+        // A request in flight that asks for no task is cancelled.
         stage.requested("3", "");
         assert!(matches!(stage.hear(&cancelled("3")), Heard::Cancelled(..)));
-        // So is one that asks for what is not declared.
+        // So is a request that asks for a task where tasks are not declared.
         let mut stage = Stage::of(H::plain(), Tasks::default());
         stage.requested("1", r#""task":{}"#);
         assert!(matches!(stage.hear(&cancelled("1")), Heard::Cancelled(..)));
@@ -148,7 +148,7 @@ fn a_task_is_not_cancelled_like_a_request() {
     on_both!(check);
 }
 
-/// Pain 81: a task that was cancelled asks for nothing, and does not hang.
+/// Pain 81: a cancelled task requests no input and does not hang.
 #[test]
 fn a_cancelled_task_asks_for_nothing() {
     let mut stage = Stage::<ServerSide>::new();
@@ -163,7 +163,7 @@ fn a_cancelled_task_asks_for_nothing() {
     assert_eq!(stage.answers(&about("2", "result", "a")), [was_cancelled("2")]);
 }
 
-/// Pain 80: a cancelled task does not become one that waits, whatever has been asked before.
+/// Pain 80: a cancelled task keeps its status, also if an input response arrives afterwards.
 #[test]
 fn an_answer_after_the_cancellation_changes_nothing() {
     let mut stage = Stage::<ServerSide>::quiet();
@@ -171,7 +171,7 @@ fn an_answer_after_the_cancellation_changes_nothing() {
     let (now, needed) = (stage.now(), InputRequired::new().roots("k"));
     stage.tasks.require_input(key, &needed, now).unwrap();
     assert_eq!(stage.told().len(), 1);
-    // The answer has come in, and the task is cancelled before the application hands it on.
+    // The task is cancelled after its input response arrived and before the application passes it on.
     let Heard::Answer(answer) = stage.hear(&result("1", r#"{"roots":[]}"#)) else { panic!() };
     stage.tasks.cancel(key, now).unwrap();
     assert_eq!(stage.tasks.answered(&answer, now), None);

@@ -64,7 +64,7 @@ fn question(id: u32) -> String {
     request(&id.to_string(), "roots/list", &related("a"))
 }
 
-/// Proves L-TASK-40: whoever waits is answered where it waits.
+/// Proves L-TASK-40: a waiting `tasks/result` is answered on its own connection.
 #[test]
 fn a_result_goes_where_it_was_asked_for() {
     let (mut one, mut two, mut tasks) = (numbered(1), numbered(2), quiet());
@@ -82,7 +82,7 @@ fn a_result_goes_where_it_was_asked_for() {
     assert_eq!(tasks.next_connection(), None);
 }
 
-/// Proves L-TASK-63, L-TASK-33: who asks is what the host says, not the connection it asks on.
+/// Proves L-TASK-63, L-TASK-33: the host names the requestor of a request, independent of the connection.
 #[test]
 fn an_owner_is_not_a_connection() {
     let (mut one, mut two, mut tasks) = (numbered(1), numbered(2), quiet());
@@ -102,7 +102,7 @@ fn an_owner_is_not_a_connection() {
     assert_eq!(serve(&mut one, &mut tasks, &about("2", "get", "a"), 7), [working]);
 }
 
-/// Questions go to the connection that has asked for the result last, and are taken back elsewhere.
+/// The requests of a task go to the connection with the latest `tasks/result`, and are cancelled elsewhere.
 #[test]
 fn questions_follow_the_requestor() {
     let (mut one, mut two, mut tasks) = (numbered(1), numbered(2), quiet());
@@ -120,7 +120,8 @@ fn questions_follow_the_requestor() {
     assert_eq!(told(&mut two, &mut tasks), [result_of::<ServerSide>("1", "a")]);
 }
 
-/// If the connection that has asked for the result last ends, those who still wait on another one are asked, whatever is heard of the end first.
+/// If the connection with the latest `tasks/result` ends, the requests go to another connection that still waits,
+/// whichever notice of the end comes first.
 #[test]
 fn who_still_waits_is_asked_when_somebody_else_goes() {
     for (asks_before, hands_on_first) in [(true, true), (true, false), (false, false)] {
@@ -155,8 +156,8 @@ fn who_still_waits_is_asked_when_somebody_else_goes() {
     }
 }
 
-/// Proves L-TASK-76: a task goes on when its connection ends; nothing is told there any more, and
-/// what it has asked is asked again where somebody asks for its result.
+/// Proves L-TASK-76: a task outlives its connection. No message is sent there any more, and its open requests are
+/// sent again on the next connection with a `tasks/result`.
 #[test]
 fn a_task_outlives_its_connection() {
     for hands_on in [false, true] {
@@ -192,7 +193,7 @@ fn a_task_outlives_its_connection() {
     }
 }
 
-/// Proves L-TASK-76: a machine that has ended says so by itself when it is to tell something.
+/// Proves L-TASK-76: a machine whose connection has ended deregisters itself when the tasks are settled.
 #[test]
 fn a_connection_that_has_ended_is_forgotten() {
     let (mut one, mut tasks) = (numbered(1), Tasks::default());
@@ -207,8 +208,8 @@ fn a_connection_that_has_ended_is_forgotten() {
     assert_eq!(tasks.next_connection(), None);
 }
 
-/// Proves L-RACE-53: a token belongs to the connection of its request, on any other it may be that
-/// of something else.
+/// Proves L-RACE-53: a progress token belongs to the connection of its request; on another connection the same
+/// token may belong to another request.
 #[test]
 fn progress_stays_on_the_connection_of_its_token() {
     let (mut one, mut two, mut tasks) = (numbered(1), numbered(2), quiet());
@@ -222,7 +223,7 @@ fn progress_stays_on_the_connection_of_its_token() {
     assert_eq!((here, one.sent().len()), (Ok(ProgressReport::Sent), 1));
 }
 
-/// Connections that come, wait and go leave nothing behind in a task that goes on.
+/// Connections that begin, wait and end leave no state in a running task.
 #[test]
 fn connections_that_end_take_no_room() {
     let mut tasks = quiet();
@@ -245,13 +246,13 @@ fn connections_that_end_take_no_room() {
     assert!(longest < 2_500, "{longest}");
 }
 
-/// Whoever asks here and there by turns while nobody reads leaves nothing behind but what is open.
+/// Alternating requests on two connections that do not read leave only the open requests.
 #[test]
 fn asking_here_and_there_takes_no_room() {
     let (mut one, mut two, mut tasks) = (numbered(1), numbered(2), Tasks::default());
     let key = begin(&mut one, &mut tasks, "a", r#""task":{}"#);
     ask(&mut tasks, key, &one, "r");
-    // Neither reads, so that nothing can be told.
+    // Neither peer reads, so no message can be sent.
     let mut longest = 0;
     for _ in 0..300 {
         for side in [&mut one, &mut two] {
@@ -274,14 +275,14 @@ fn asking_here_and_there_takes_no_room() {
     assert_eq!(told, [changed(shown("a", "input_required")), question(1)]);
 }
 
-/// Room for a word of the machine and nothing more.
+/// Limits with room for one short response of the machine.
 fn small() -> Limits {
     let mut limits = Limits::default();
     limits.outbox_bytes = 40;
     limits
 }
 
-/// A result that no outbox could hold does not keep the others from theirs.
+/// A result that fits no outbox does not hold up the other results.
 #[test]
 fn a_result_that_never_fits_holds_nobody_up() {
     let host = ServerSide::host_with(crate::sessions::kit::WITH_TASKS, |config| {
@@ -303,8 +304,7 @@ fn a_result_that_never_fits_holds_nobody_up() {
     assert_eq!(stage.tasks.next_connection(), None);
 }
 
-/// What is said depends on what has happened, and not on which copy of the tasks it has happened
-/// to.
+/// The messages depend on the events, not on the copy of the tasks that received them.
 #[test]
 fn a_copy_of_the_tasks_goes_on_in_the_same_way() {
     let mut stage = Stage::<ServerSide>::quiet();
@@ -325,7 +325,7 @@ fn a_copy_of_the_tasks_goes_on_in_the_same_way() {
     assert_eq!(stage.told().len(), 7);
 }
 
-/// Whoever has ended its input still gets what it waits for, as long as the connection stays open.
+/// A requestor that has ended its input still receives its results while the connection is open.
 #[test]
 fn the_end_of_the_input_ends_no_waiting() {
     for ends_in_time in [false, true] {

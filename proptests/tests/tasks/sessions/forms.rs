@@ -1,4 +1,4 @@
-//! Tasks that ask the user by a form: what the user says has to fit it, however long it took.
+//! Tasks that ask the user with a form: the content must match the form, however long it takes.
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::schema::{EncodeError, Problem};
@@ -11,7 +11,7 @@ use crate::sessions::kit::{Heard, Host, Stage, request};
 const FORM: &str =
     r#"{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"]}"#;
 
-/// A client whose user is asked, as a task.
+/// A client with an elicitation request that has become a task.
 fn asked() -> (Stage<ClientSide>, TaskKey) {
     let mut stage = Stage::<ClientSide>::quiet();
     let members = format!(r#""message":"m","requestedSchema":{FORM},"task":{{}}"#);
@@ -47,7 +47,7 @@ fn a_task_is_held_to_the_form_it_was_begun_with() {
     is_held_to_its_form(&mut stage, key);
 }
 
-/// Also by the process that comes after.
+/// The form is also enforced after a restart.
 #[test]
 fn the_form_of_a_task_is_kept() {
     let (mut stage, key) = asked();

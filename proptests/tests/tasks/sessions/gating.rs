@@ -1,4 +1,4 @@
-//! Which requests about tasks are served.
+//! The conditions under which requests about tasks are served.
 
 use mcp_sansio::model::{ClientTaskRequests, ServerTaskRequests, TasksCapability};
 use mcp_sansio::task::Tasks;
@@ -8,8 +8,7 @@ use crate::sessions::kit::{
     Heard, Host, Stage, WITH_TASKS, about, client_config, request, server_config,
 };
 
-/// Which of the four requests reach the application, and the first word of the answer to the
-/// others.
+/// Whether each of the four requests reaches the application; the others get -32601.
 fn served<H: Host>(host: H) -> [bool; 4] {
     let mut stage = Stage::of(host, Tasks::default());
     let frames = [
@@ -49,15 +48,15 @@ fn of_client(list: bool, cancel: bool, requests: Option<ClientTaskRequests>) -> 
     ClientSide::ready_with(config, WITH_TASKS)
 }
 
-/// Proves L-CAP-17, L-TASK-59, L-TASK-64, L-ERR-33, L-AMB-25: a list and a cancellation have to be
-/// declared each for itself; for the others it is enough that there are tasks.
+/// Proves L-CAP-17, L-TASK-59, L-TASK-64, L-ERR-33, L-AMB-25: `tasks/list` and `tasks/cancel` need their own
+/// declaration; the other methods need only `tasks`.
 #[test]
 fn each_request_needs_its_capability() {
     for (list, cancel) in [(false, false), (false, true), (true, false), (true, true)] {
         let expected = [true, true, list, cancel];
         assert_eq!(served(of_server(list, cancel, None)), expected);
         assert_eq!(served(of_client(list, cancel, None)), expected);
-        // Also if no request can become one.
+        // This holds even if no request can become a task.
         assert_eq!(served(of_server(list, cancel, Some(Default::default()))), expected);
         assert_eq!(served(of_client(list, cancel, Some(Default::default()))), expected);
     }
@@ -65,8 +64,8 @@ fn each_request_needs_its_capability() {
     assert_eq!(served(ClientSide::plain()), [false; 4]);
 }
 
-/// Proves L-SAMP-02, L-SAMP-18, L-ELIC-28, L-CAP-18, L-TASK-03: each kind of request becomes a task
-/// if it is declared, and not because another one is.
+/// Proves L-SAMP-02, L-SAMP-18, L-ELIC-28, L-CAP-18, L-TASK-03: each kind of request becomes a task only if it is
+/// declared itself.
 #[test]
 fn each_kind_of_task_is_declared() {
     let elicit = r#""message":"m","requestedSchema":{"type":"object","properties":{}}"#;
@@ -87,7 +86,7 @@ fn each_kind_of_task_is_declared() {
     assert_eq!(side.server.context(id).unwrap().task, None);
 }
 
-/// Proves L-CAP-18: what no revision knows of the peer's tasks changes nothing.
+/// Proves L-CAP-18: unknown members of the peer's task capability are ignored.
 #[test]
 fn what_nobody_knows_of_tasks_is_ignored() {
     let mut side = ServerSide::with(config::server());

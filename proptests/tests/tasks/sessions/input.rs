@@ -1,4 +1,4 @@
-//! What a task needs before it can go on.
+//! The input that a task requires before it can continue.
 
 use std::time::Duration;
 
@@ -15,17 +15,17 @@ use crate::sessions::kit::{
     request, result, result_of, shown, was_cancelled,
 };
 
-/// What a user has said.
+/// The result of an accepted form.
 const ACCEPTED: &str = r#"{"action":"accept","content":{}}"#;
 
-/// Asks the user under a key.
+/// Requires a form under each of these keys.
 fn asks(keys: &[&'static str]) -> InputRequired<'static> {
     keys.iter().fold(InputRequired::new(), |needed, key| {
         needed.elicit(*key, ElicitParams::form("m", ObjectSchema::default()))
     })
 }
 
-/// The request by which a task asks the user.
+/// The request of a task to the user.
 fn question(id: u32, task: &str) -> String {
     let form = r#""message":"m","requestedSchema":{"type":"object","properties":{}}"#;
     let members = format!("{form},{}", related(task));
@@ -37,8 +37,9 @@ fn require(stage: &mut Stage<ServerSide>, key: TaskKey, needed: &InputRequired<'
     stage.tasks.require_input(key, needed, now).unwrap();
 }
 
-/// Proves L-TASK-45, L-TASK-46, L-TASK-48, L-TASK-52, L-AMB-21, L-RACE-49: a task that asks waits,
-/// each question names the task and leaves at once, and the task goes on after the last answer.
+/// Proves L-TASK-45, L-TASK-46, L-TASK-48, L-TASK-52, L-AMB-21, L-RACE-49: a task that requires input is
+/// `input_required`. Each request names the task and leaves at once, and the task continues after the last
+/// response.
 #[test]
 fn a_task_asks_and_goes_on() {
     let mut stage = Stage::<ServerSide>::new();
@@ -66,7 +67,7 @@ fn a_task_asks_and_goes_on() {
     assert_eq!(stage.told(), [""; 0]);
 }
 
-/// Proves L-AMB-21: what a task asks for can be made to wait until somebody asks for its result.
+/// Proves L-AMB-21: the requests of a task can wait until a `tasks/result` waits for it.
 #[test]
 fn questions_can_wait_for_the_one_who_waits() {
     let mut stage = Stage::<ServerSide>::with(|config| {
@@ -77,12 +78,12 @@ fn questions_can_wait_for_the_one_who_waits() {
     assert_eq!(stage.told(), [""; 0]);
     assert_eq!(stage.answers(&about("1", "get", "a")).len(), 1);
     assert_eq!(stage.answers(&about("2", "result", "a")), [question(1, "a")]);
-    // Once is enough.
+    // A second `tasks/result` repeats no request.
     assert_eq!(stage.answers(&about("3", "result", "a")), [""; 0]);
     assert!(matches!(stage.hear(&cancelled("2")), Heard::Cancelled(..)));
     assert_eq!(stage.told(), [""; 0]);
     assert_eq!(stage.answered(&result("1", ACCEPTED)), Some(TaskNews::Input(key)));
-    // The next question goes to the one who still waits; if there is none it waits as well.
+    // The next request is sent if a `tasks/result` still waits; otherwise it waits as well.
     require(&mut stage, key, &asks(&["q"]));
     assert_eq!(stage.told(), [question(2, "a")]);
     assert_eq!(stage.answered(&result("2", ACCEPTED)), Some(TaskNews::Input(key)));
@@ -92,8 +93,7 @@ fn questions_can_wait_for_the_one_who_waits() {
     assert_eq!(stage.answers(&about("4", "result", "a")), [question(3, "a")]);
 }
 
-/// Proves L-RACE-48: a result that is asked for when everything has been answered is waited for,
-/// and nothing is asked again.
+/// Proves L-RACE-48: a `tasks/result` that arrives after the last input response waits, and no request is repeated.
 #[test]
 fn a_question_is_asked_once() {
     let mut stage = Stage::<ServerSide>::quiet();
@@ -108,8 +108,8 @@ fn a_question_is_asked_once() {
     assert_eq!(stage.told(), results);
 }
 
-/// Proves L-TASK-51, L-RACE-50, L-RACE-51: however a task ends, what it asks for is dismissed, a
-/// late answer is nobody's, and what has not been asked is not.
+/// Proves L-TASK-51, L-RACE-50, L-RACE-51: any end of a task cancels its open requests. A late response is
+/// unmatched, and an unsent request is dropped.
 #[test]
 fn the_end_of_a_task_dismisses_its_questions() {
     for end in ["completed", "failed", "cancelled", "cancel", "removed", "expired"] {
@@ -164,8 +164,8 @@ fn the_end_of_a_task_dismisses_its_questions() {
     }
 }
 
-/// Proves L-TASK-51, L-RACE-51: a question that has not been asked before the end is never asked,
-/// and one that has not left is taken back.
+/// Proves L-TASK-51, L-RACE-51: a request that was not made before the end is never made, and one still in the
+/// outbox is withdrawn.
 #[test]
 fn what_ends_before_it_has_asked_does_not_ask() {
     let mut stage = Stage::<ServerSide>::quiet();
@@ -182,8 +182,8 @@ fn what_ends_before_it_has_asked_does_not_ask() {
     assert_eq!(stage.host.server.counts().outbound, 0);
 }
 
-/// Proves L-TASK-51: what is refused, wrong or too late ends no task; it goes on without the
-/// answer.
+/// Proves L-TASK-51: an input that is refused, malformed or too late does not end the task, which continues without
+/// it.
 #[test]
 fn a_task_goes_on_without_an_answer() {
     let kinds = ["refused", "wrong", "late"];
@@ -221,7 +221,7 @@ fn a_task_goes_on_without_an_answer() {
     }
 }
 
-/// What may be asked for, and how often.
+/// Permitted keys, and the limit on inputs in the life of a task.
 #[test]
 fn a_task_asks_under_each_key_once() {
     let mut stage = Stage::<ServerSide>::with(|config| (config.notify, config.inputs) = (false, 3));
@@ -236,7 +236,7 @@ fn a_task_asks_under_each_key_once() {
     assert_eq!(stage.tasks.get(key).unwrap().status(), Status::Working);
     require(&mut stage, key, &asks(&["p"]));
     assert_eq!(stage.tasks.require_input(key, &asks(&["p"]), now), bad);
-    // More can be asked for while the first is open.
+    // More input can be required while the first is open.
     require(&mut stage, key, &asks(&["q"]));
     assert_eq!(stage.told(), [question(1, "a"), question(2, "a")]);
     assert_eq!(stage.answered(&result("1", ACCEPTED)), None);
@@ -250,7 +250,7 @@ fn a_task_asks_under_each_key_once() {
     assert_eq!(stage.tasks.require_input(key, &asks(&["t"]), now), bad);
 }
 
-/// A task asks for nothing that its requestor has not declared: a client has nobody to ask.
+/// A task requires only input that its requestor has declared; a server as the requestor declares none.
 #[test]
 fn a_task_asks_only_for_what_is_declared() {
     let mut stage = Stage::<ClientSide>::quiet();
@@ -264,8 +264,8 @@ fn a_task_asks_only_for_what_is_declared() {
     assert_eq!((stage.told().len(), stage.tasks.get(key).unwrap().status()), (0, Status::Working));
 }
 
-/// Proves L-TASK-50, L-TASK-52: what belongs to a task of the peer is answered in the name of that
-/// task, beside whatever else the answer says; an error cannot say so.
+/// Proves L-TASK-50, L-TASK-52: the result of a request that belongs to a task of the peer names that task, beside
+/// the result's own metadata. An error cannot.
 #[test]
 fn an_answer_belongs_to_the_task_of_its_request() {
     fn check<H: Host>() {
@@ -283,7 +283,7 @@ fn an_answer_belongs_to_the_task_of_its_request() {
         let other = format!(r#"{members},{}}}"#, related("y"));
         stage.host.answer(request, &other).unwrap();
         assert_eq!(stage.sent(), [result_of::<H>("3", "x")]);
-        // The next one in the same place belongs to nothing.
+        // The next request in the same slot belongs to no task.
         let request = stage.requested("4", "");
         stage.host.answer(request, H::RESULT).unwrap();
         assert_eq!(stage.sent(), [result("4", H::RESULT)]);
@@ -292,7 +292,7 @@ fn an_answer_belongs_to_the_task_of_its_request() {
     on_both!(check);
 }
 
-/// Proves L-TASK-50: what only looks like a task is reported and means nothing.
+/// Proves L-TASK-50: malformed related-task metadata is reported and has no effect.
 #[test]
 fn metadata_that_names_no_task_is_ignored() {
     fn check<H: Host>() {
@@ -306,7 +306,7 @@ fn metadata_that_names_no_task_is_ignored() {
             stage.host.answer(request, H::RESULT).unwrap();
             assert_eq!(stage.sent(), [result("1", H::RESULT)], "{bad}");
         }
-        // Before there were tasks it is a word like any other.
+        // Before 2025-11-25 the key has no meaning.
         let host = H::host_with(mcp_sansio::Revision::V2025_06_18, |_| ());
         let mut stage = Stage::of(host, Tasks::default());
         let request = stage.requested("1", &related("a"));
@@ -316,7 +316,7 @@ fn metadata_that_names_no_task_is_ignored() {
     on_both!(check);
 }
 
-/// Proves L-TASK-50: a message is one line, however the metadata came in.
+/// Proves L-TASK-50: a message is one line, even if the received metadata contained line breaks.
 #[test]
 fn the_name_of_a_task_breaks_no_line() {
     fn check<H: Host>() {
@@ -330,7 +330,7 @@ fn the_name_of_a_task_breaks_no_line() {
     on_both!(check);
 }
 
-/// Questions for which there is no room are asked when there is, each once.
+/// Requests without room are sent once there is room, each once.
 #[test]
 fn a_question_waits_for_room() {
     let host = ServerSide::host_with(WITH_TASKS, |config| config.limits.outbox_bytes = 600);

@@ -16,7 +16,7 @@ use crate::sessions::kit::{
     was_cancelled,
 };
 
-/// What is written down of a task, as text.
+/// The saved record of a task, as text.
 fn written(tasks: &Tasks, key: TaskKey) -> String {
     serde_json::to_string(&tasks.save(key).unwrap()).unwrap()
 }
@@ -25,7 +25,7 @@ fn read(text: &str) -> TaskRecord {
     serde_json::from_str(text).unwrap()
 }
 
-/// The process ends and begins again, with what it has written down.
+/// Restarts the process with the saved records.
 fn killed<H: Host>(stage: &mut Stage<H>) {
     let records: Vec<String> =
         stage.tasks.save_all().map(|record| serde_json::to_string(&record).unwrap()).collect();
@@ -43,7 +43,7 @@ fn asks(key: &'static str) -> InputRequired<'static> {
     InputRequired::new().elicit(key, ElicitParams::form(key, ObjectSchema::default()))
 }
 
-/// The request by which the task asks for something.
+/// The request for an input of the task.
 fn question(id: u64, input: &str) -> String {
     let form = r#""requestedSchema":{"type":"object","properties":{}}"#;
     let members = format!(r#""message":"{input}",{form},{}"#, related("a"));
@@ -53,7 +53,7 @@ fn question(id: u64, input: &str) -> String {
 /// The life of a task, step by step.
 struct Life {
     stage: Stage<ServerSide>,
-    /// The ids under which the latest questions were asked.
+    /// The ids of the latest requests, by input.
     asked: BTreeMap<&'static str, String>,
 }
 
@@ -68,7 +68,7 @@ impl Life {
         self.stage.tasks.find("a").unwrap()
     }
 
-    /// What has been sent, and a note of what was asked.
+    /// Takes the sent messages and records the ids of their requests.
     fn sent(&mut self) -> Vec<String> {
         let sent = self.stage.sent();
         for message in &sent {
@@ -87,7 +87,7 @@ impl Life {
         self.stage.answered(&result(&self.asked[input], accepted))
     }
 
-    /// Takes a step and gives what is sent because of it.
+    /// Performs a step and returns the messages that it sends.
     fn step(&mut self, number: usize) -> Vec<String> {
         self.stage.pass(1);
         let now = self.stage.now();
@@ -138,7 +138,7 @@ impl Life {
         self.sent()
     }
 
-    /// Whoever asked for the task comes back, and is asked again what it has not answered.
+    /// The requestor reconnects, and receives the unanswered requests again.
     fn comes_back(&mut self) {
         let open: Vec<String> = match self.stage.tasks.find("a") {
             Some(key) => {
@@ -164,8 +164,8 @@ impl Life {
     }
 }
 
-/// Proves L-TASK-76: a process that is killed between any two steps of the life of a task, or at
-/// all of them, says the same as one that is not, once its requestor is back.
+/// Proves L-TASK-76: a process that is killed after any step in the life of a task, or after each of them, sends
+/// the same messages as an undisturbed one, once its requestor is back.
 #[test]
 fn a_task_survives_at_every_step() {
     let mut life = Life::new();
@@ -199,7 +199,7 @@ fn a_task_survives_at_every_step() {
     }
 }
 
-/// Proves L-TASK-76: what a task has asked for in its life is kept as well.
+/// Proves L-TASK-76: the input keys that a task has used are saved.
 #[test]
 fn used_keys_are_kept() {
     let mut stage = Stage::<ServerSide>::quiet();
@@ -219,7 +219,7 @@ fn used_keys_are_kept() {
     stage.tasks.require_input(key, &asks("r"), now).unwrap();
 }
 
-/// Proves L-TASK-76, L-TASK-38: what came of a task is kept to the letter, however it ended.
+/// Proves L-TASK-76, L-TASK-38: the outcome of a task is saved unchanged, for each kind of end.
 #[test]
 fn outcomes_are_kept() {
     fn check<H: Host>() {
@@ -246,7 +246,7 @@ fn outcomes_are_kept() {
                 }
             };
             let wish = stage.tasks.get(key).unwrap().is_cancel_requested();
-            // Nobody has been told when the process ends.
+            // No requestor has received the outcome when the process ends.
             killed(&mut stage);
             let key = stage.tasks.find("a").unwrap();
             assert_eq!(stage.tasks.get(key).unwrap().is_cancel_requested(), wish);
@@ -264,8 +264,7 @@ fn outcomes_are_kept() {
     on_both!(check);
 }
 
-/// Proves L-TASK-60, L-TASK-72: the order of tasks, their cursors and their times are those of
-/// before.
+/// Proves L-TASK-60, L-TASK-72: the order of tasks, their cursors and their times survive a restart.
 #[test]
 fn lists_and_times_are_kept() {
     fn check<H: Host>() {
@@ -278,7 +277,7 @@ fn lists_and_times_are_kept() {
         let rest = request("2", "tasks/list", &format!(r#""cursor":"{cursor}""#));
         let second = stage.answers(&rest);
         let (begun, due) = (stage.now(), stage.tasks.poll_timeout());
-        // They come back in any order.
+        // The records are restored in any order.
         let mut records: Vec<TaskRecord> = stage.tasks.save_all().collect();
         let ids: Vec<&str> = records.iter().map(TaskRecord::id).collect();
         assert_eq!(ids, ["c", "a", "b"]);
@@ -290,7 +289,7 @@ fn lists_and_times_are_kept() {
         stage.tasks = tasks;
         assert_eq!(stage.answers(&request("1", "tasks/list", "")), page);
         assert_eq!(stage.answers(&rest), second);
-        // So is the one whose predecessors have been forgotten before the process ended.
+        // The same holds for the last task, if its predecessors were forgotten before the process ended.
         let mut last = Tasks::new(stage.tasks.config().clone());
         last.restore(stage.tasks.save_all().last().unwrap()).unwrap();
         let mut later = Stage::of(stage.host.clone(), last);
@@ -312,7 +311,7 @@ fn lists_and_times_are_kept() {
     on_both!(check);
 }
 
-/// A task in each state, as it is written down.
+/// The saved record of a task in each status.
 fn records() -> Vec<Value> {
     let mut stage = Stage::<ServerSide>::quiet();
     let keys = ["works", "waits", "done", "failed", "over"].map(|id| stage.begin(id));
@@ -339,7 +338,7 @@ fn restored(record: &Value) -> Result<Tasks, RestoreError> {
     }
 }
 
-/// A record that is not what has been written is refused, and says where it is wrong.
+/// A corrupt record is refused, and the error names the member.
 #[test]
 fn a_wrong_record_is_refused() {
     let records = records();
@@ -391,7 +390,7 @@ fn a_wrong_record_is_refused() {
     assert!(restored(&record).is_ok());
 }
 
-/// A task is restored once, and only where there is room.
+/// A task is restored once, and only if there is room.
 #[test]
 fn a_task_is_restored_once() {
     let records = records();
@@ -413,7 +412,7 @@ fn a_task_is_restored_once() {
     assert_eq!(tasks.len(), 2);
 }
 
-/// Whatever stands in a record, it is refused or it is a task like any other: nothing panics.
+/// A record with any content is refused or becomes an ordinary task, without a panic.
 #[test]
 fn no_record_panics() {
     let values = [
@@ -450,7 +449,7 @@ fn no_record_panics() {
     }
 }
 
-/// Does everything that can be done with a task.
+/// Performs every operation on a task.
 fn lives(stage: &mut Stage<ServerSide>, key: TaskKey) {
     let (id, principal) = {
         let view = stage.tasks.get(key).unwrap();
@@ -472,7 +471,7 @@ fn lives(stage: &mut Stage<ServerSide>, key: TaskKey) {
     while stage.tasks.handle_timeout(Instant::from_nanos(u64::MAX)).is_some() {}
 }
 
-/// A client keeps its tasks as a server does.
+/// A client saves its tasks like a server.
 #[test]
 fn both_roles_keep_tasks() {
     let mut stage = Stage::<ClientSide>::quiet();

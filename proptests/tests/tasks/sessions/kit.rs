@@ -1,4 +1,4 @@
-//! Sides that host tasks, whichever role they have.
+//! Sides that host tasks, in either role.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
-/// The revision in which sessions have tasks.
+/// The revision whose sessions have tasks.
 pub(crate) const WITH_TASKS: Revision = Revision::V2025_11_25;
 
-/// What a frame means to the application, whichever role it has.
+/// The event for a frame, independent of the role.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Heard {
     Nothing,
@@ -30,29 +30,29 @@ pub(crate) enum Heard {
     Other(String),
 }
 
-/// A side that hosts tasks: the same tests run on both.
+/// A side that hosts tasks; the same tests run for both roles.
 pub(crate) trait Host: Clone + fmt::Debug + Sized {
-    /// What is asked for, and with which params.
+    /// The method of the request that becomes a task, and its params.
     const METHOD: &'static str;
     const PARAMS: &'static str;
-    /// A result of that.
+    /// A result of that method.
     const RESULT: &'static str;
 
-    /// In the middle of a session, with everything declared.
+    /// A side in a session, with everything declared.
     fn host() -> Self {
         Self::host_with(WITH_TASKS, |_| ())
     }
     fn host_with(revision: Revision, change: impl FnOnce(&mut ConnectionConfig)) -> Self;
-    /// The same, and the tasks that it has declared are none.
+    /// A side in a session that declares no tasks.
     fn plain() -> Self;
     fn take_in(&mut self, frame: &str, principal: u64) -> Heard;
-    /// What is due by now.
+    /// The events that are due.
     fn due(&mut self) -> Vec<Heard>;
     fn out(&mut self) -> &mut Outbox;
     fn now(&mut self) -> &mut Instant;
-    /// What both sides have in common, the time and the outbox.
+    /// The common machine, the time and the outbox.
     fn parts(&mut self) -> (&mut Connection, Instant, &mut Outbox);
-    /// The same to look at.
+    /// The common machine, by shared reference.
     fn machine(&self) -> &Connection;
 
     fn answer(&mut self, request: IncomingId, result: &str) -> Result<(), RespondError> {
@@ -136,7 +136,7 @@ macro_rules! host {
     };
 }
 
-/// How a role tells its events.
+/// Converts the events of a role.
 trait Hears<E> {
     fn heard(event: E) -> Heard;
 }
@@ -201,14 +201,14 @@ impl Host for ClientSide {
     host!(ClientSide, client, ClientEvent, ServerRequest);
 }
 
-/// A server that declares everything there is of tasks.
+/// A server configuration with all task capabilities.
 pub(crate) fn server_config() -> ServerConfig {
     let mut config = config::server();
     config.capabilities.tasks = Some(TasksCapability::of_tools().listed());
     config
 }
 
-/// A client that declares everything there is of tasks.
+/// A client configuration with all task capabilities.
 pub(crate) fn client_config() -> ClientConfig {
     let mut config = config::client();
     config.capabilities.tasks = Some(TasksCapability::of_questions().listed());
@@ -220,7 +220,7 @@ pub(crate) fn client_config() -> ClientConfig {
 pub(crate) struct Stage<H> {
     pub(crate) host: H,
     pub(crate) tasks: Tasks,
-    /// Who sends what comes in.
+    /// The principal of received messages.
     pub(crate) principal: u64,
 }
 
@@ -229,14 +229,14 @@ impl<H: Host> Stage<H> {
         Self::with(|_| ())
     }
 
-    /// With another configuration of tasks.
+    /// A stage with another configuration of tasks.
     pub(crate) fn with(change: impl FnOnce(&mut TasksConfig)) -> Self {
         let mut config = TasksConfig::default();
         change(&mut config);
         Self::of(H::host(), Tasks::new(config))
     }
 
-    /// Nobody is told of changes, so that only answers are seen.
+    /// A stage without notifications of changes, so that only responses are sent.
     pub(crate) fn quiet() -> Self {
         Self::with(|config| config.notify = false)
     }
@@ -273,7 +273,7 @@ impl<H: Host> Stage<H> {
         messages.map(|message| String::from_utf8(message.to_vec()).unwrap()).collect()
     }
 
-    /// A request for what may become a task reaches the application.
+    /// Receives a request that may become a task.
     #[track_caller]
     pub(crate) fn requested(&mut self, id: &str, more: &str) -> IncomingId {
         let frame = asking::<H>(id, more);
@@ -283,13 +283,13 @@ impl<H: Host> Stage<H> {
         }
     }
 
-    /// A request becomes a task of this id.
+    /// Receives a request and begins a task with this id for it.
     #[track_caller]
     pub(crate) fn begin(&mut self, id: &str) -> TaskKey {
         self.begin_new(r#""task":{}"#, NewTask::new(id))
     }
 
-    /// The same, in another way, and the answer is dropped.
+    /// Like `begin`, with these members and this task. The response is dropped.
     #[track_caller]
     pub(crate) fn begin_new(&mut self, more: &str, new: NewTask) -> TaskKey {
         let request = self.requested(r#""begin""#, more);
@@ -298,7 +298,7 @@ impl<H: Host> Stage<H> {
         key
     }
 
-    /// A request about a task is served. Gives what it means for the work.
+    /// Serves a request about a task. Returns its effect on the work.
     #[track_caller]
     pub(crate) fn serve(&mut self, frame: &str) -> Option<TaskNews> {
         self.try_serve(frame).unwrap()
@@ -312,7 +312,7 @@ impl<H: Host> Stage<H> {
         }
     }
 
-    /// What is sent when this is served.
+    /// Serves a request and returns the sent messages.
     #[track_caller]
     pub(crate) fn answers(&mut self, frame: &str) -> Vec<String> {
         self.serve(frame);
@@ -323,7 +323,7 @@ impl<H: Host> Stage<H> {
         self.host.settle(&mut self.tasks);
     }
 
-    /// What is told when it is settled.
+    /// Settles the tasks and returns the sent messages.
     pub(crate) fn told(&mut self) -> Vec<String> {
         self.settle();
         self.sent()
@@ -335,7 +335,7 @@ impl<H: Host> Stage<H> {
         self.tasks.complete(key, &Raw::new(H::RESULT).unwrap(), now).unwrap();
     }
 
-    /// An answer to what a task has asked for is taken in.
+    /// Receives a response to a request of a task.
     #[track_caller]
     pub(crate) fn answered(&mut self, frame: &str) -> Option<TaskNews> {
         let now = self.now();
@@ -346,7 +346,7 @@ impl<H: Host> Stage<H> {
     }
 }
 
-/// Runs a test on both roles.
+/// Runs a test for both roles.
 macro_rules! on_both {
     ($test:ident) => {
         $test::<mcp_sansio_proptests::ServerSide>();

@@ -1,4 +1,4 @@
-//! Which tasks there are.
+//! The list of tasks.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ fn list(id: &str, cursor: Option<&str>) -> String {
     request(id, "tasks/list", &members)
 }
 
-/// The cursor in a page.
+/// The `nextCursor` of a page.
 fn cursor(page: &str) -> Option<String> {
     let (_, rest) = page.split_once(r#""nextCursor":""#)?;
     rest.split_once('"').map(|(cursor, _)| cursor.to_string())
@@ -33,8 +33,7 @@ fn walk<H: Host>(stage: &mut Stage<H>) -> Vec<String> {
     }
 }
 
-/// Proves L-PAGE-03, L-TASK-60: a list comes in pages, and each but the last says where the next
-/// one begins.
+/// Proves L-PAGE-03, L-TASK-60: a list comes in pages, and each page except the last has a `nextCursor`.
 #[test]
 fn tasks_are_listed_page_by_page() {
     fn check<H: Host>() {
@@ -49,7 +48,7 @@ fn tasks_are_listed_page_by_page() {
         assert_eq!(page, result("1", expected));
         let rest = format!(r#"{{"tasks":[{}]}}"#, shown("c", "working"));
         assert_eq!(stage.answers(&list("2", Some(&next))), [result("2", &rest)]);
-        // What is forgotten or begun meanwhile makes no difference to the others.
+        // Tasks that are forgotten or begun meanwhile do not affect the others.
         let b = stage.tasks.find("b").unwrap();
         stage.tasks.remove(b);
         assert_eq!(stage.answers(&list("3", Some(&next))), [result("3", rest)]);
@@ -58,15 +57,15 @@ fn tasks_are_listed_page_by_page() {
         stage.tasks.remove(c);
         let rest = format!(r#"{{"tasks":[{}]}}"#, shown("d", "working"));
         assert_eq!(stage.answers(&list("4", Some(&next))), [result("4", rest)]);
-        // Two tasks are one page.
+        // The two tasks fit on one page.
         assert_eq!(walk(&mut stage), ["a", "d"]);
         assert_eq!(cursor(&stage.answers(&list("5", None))[0]), None);
     }
     on_both!(check);
 }
 
-/// Proves L-PAGE-09, L-TASK-61: a cursor is one that this list has given to this requestor, or it
-/// is refused.
+/// Proves L-PAGE-09, L-TASK-61: a cursor is valid only if this list issued it to this requestor; otherwise it is
+/// refused.
 #[test]
 fn a_list_knows_its_own_cursors() {
     fn check<H: Host>() {
@@ -96,7 +95,8 @@ fn a_list_knows_its_own_cursors() {
     on_both!(check);
 }
 
-/// Every bit of the key counts, and so does whether the task that a cursor names has been begun here.
+/// A cursor of another process is refused, which depends on every bit of the key and on whether its task began
+/// here.
 #[test]
 fn a_cursor_of_another_process_is_refused() {
     fn check<H: Host>() {
@@ -124,8 +124,8 @@ fn a_cursor_of_another_process_is_refused() {
     on_both!(check);
 }
 
-/// Proves L-TASK-62, L-TASK-63: each requestor sees its own tasks, all of them, and those of others
-/// in no way: not in a list, not by their ids, not by cancelling them.
+/// Proves L-TASK-62, L-TASK-63: each requestor sees all its own tasks and no others, neither in a list, nor by id,
+/// nor by cancellation.
 #[test]
 fn everybody_sees_their_own_tasks() {
     fn check<H: Host>() {
@@ -156,7 +156,7 @@ fn everybody_sees_their_own_tasks() {
     on_both!(check);
 }
 
-/// Proves L-TASK-59, L-TASK-64: a list, or a cancellation, that is not declared is not there.
+/// Proves L-TASK-59, L-TASK-64: `tasks/list` and `tasks/cancel` are not served if they are not declared.
 #[test]
 fn what_is_not_declared_is_not_served() {
     let mut config = crate::sessions::kit::server_config();

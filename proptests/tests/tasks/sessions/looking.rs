@@ -1,4 +1,4 @@
-//! What the program itself sees of its tasks.
+//! The view that the application has of its tasks.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ fn a_view_shows_what_came_of_a_task() {
     on_both!(check);
 }
 
-/// Whose a result is, is for whoever shows it to say: nobody is told twice, or wrongly.
+/// Related-task metadata is removed from a stored result; it is added when the result is sent.
 #[test]
 fn a_result_is_kept_without_the_name_of_a_task() {
     fn check<H: Host>() {
@@ -71,7 +71,7 @@ fn a_result_is_kept_without_the_name_of_a_task() {
     on_both!(check);
 }
 
-/// Work can go on between the moment in which a task is there and that in which it is announced.
+/// Work can continue between the creation of a task and its announcement.
 #[test]
 fn what_happens_before_a_task_is_announced_is_told() {
     fn check<H: Host>() {
@@ -89,7 +89,7 @@ fn what_happens_before_a_task_is_announced_is_told() {
     on_both!(check);
 }
 
-/// Two programs that have done the same are equal, whatever their tasks were about.
+/// A removed task leaves no state: task tables with the same history are equal, independent of ids and messages.
 #[test]
 fn a_task_that_is_forgotten_leaves_nothing_behind() {
     fn check<H: Host>() {
@@ -104,7 +104,7 @@ fn a_task_that_is_forgotten_leaves_nothing_behind() {
     on_both!(check);
 }
 
-/// Ids of tasks are secrets, and so is what they say.
+/// Debug output contains neither task ids nor payloads, which are secrets.
 #[test]
 fn debug_shows_neither_ids_nor_payloads() {
     fn check<H: Host>() {

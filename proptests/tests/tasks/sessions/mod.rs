@@ -1,4 +1,4 @@
-//! Tasks that a side hosts, in sessions of 2025-11-25.
+//! Tasks that a side hosts in sessions of 2025-11-25.
 
 mod asking;
 mod beginning;

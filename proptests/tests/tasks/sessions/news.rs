@@ -1,4 +1,4 @@
-//! What a requestor is told without having asked: changes and progress.
+//! Unrequested messages to a requestor: changes of status and progress.
 
 use mcp_sansio::ErrorCode;
 use mcp_sansio::model::InputRequired;
@@ -17,13 +17,13 @@ fn progress(token: &str, members: &str, task: &str) -> String {
     )
 }
 
-/// A request for a task with a progress token.
+/// The params of a request for a task with a progress token.
 fn with_token(token: &str) -> String {
     format!(r#""task":{{}},"_meta":{{"progressToken":{token}}}"#)
 }
 
-/// Proves L-TASK-55, L-TASK-54, L-RACE-46: each change is told in the order they come, as the task
-/// is then, and to nobody if that is not wanted. Changes that nobody has told yet are told as one.
+/// Proves L-TASK-55, L-TASK-54, L-RACE-46: changes are sent in order, each with the current task, unless `notify`
+/// is off. Changes that are not sent yet are merged.
 #[test]
 fn changes_are_told() {
     fn check<H: Host>() {
@@ -51,8 +51,8 @@ fn changes_are_told() {
     on_both!(check);
 }
 
-/// Proves L-RACE-45: nobody hears of a task before it is the answer to a request, if the
-/// application announces it before it settles.
+/// Proves L-RACE-45: no notification about a task precedes the response that creates it, if the application
+/// announces the task before it settles.
 #[test]
 fn a_task_is_announced_before_it_changes() {
     fn check<H: Host>() {
@@ -68,9 +68,8 @@ fn a_task_is_announced_before_it_changes() {
     on_both!(check);
 }
 
-/// Proves L-PROG-14, L-PROG-15, L-TASK-52, L-RACE-52, L-RACE-53: progress goes on under the token
-/// of the request after it has been answered, in the name of the task, and stops when the task
-/// ends.
+/// Proves L-PROG-14, L-PROG-15, L-TASK-52, L-RACE-52, L-RACE-53: progress continues under the token of the answered
+/// request and names the task. It stops when the task ends.
 #[test]
 fn progress_outlives_the_request() {
     fn check<H: Host>() {
@@ -106,8 +105,7 @@ fn progress_outlives_the_request() {
     on_both!(check);
 }
 
-/// Proves L-PROG-14: what was reported before the task was there counts, and who has given no token
-/// is told nothing.
+/// Proves L-PROG-14: progress before the task exists counts, and without a token no progress is sent.
 #[test]
 fn progress_of_the_request_is_progress_of_the_task() {
     let mut stage = Stage::<ServerSide>::quiet();
@@ -128,7 +126,7 @@ fn progress_of_the_request_is_progress_of_the_task() {
     assert_eq!((unwanted, stage.sent().len()), (Ok(ProgressReport::NotWanted), 0));
 }
 
-/// Proves L-RACE-45: nor does anybody hear how far a task is before it has been announced.
+/// Proves L-RACE-45: progress of a task is not sent before its announcement either.
 #[test]
 fn progress_waits_for_the_announcement() {
     fn check<H: Host>() {
@@ -147,7 +145,7 @@ fn progress_waits_for_the_announcement() {
     on_both!(check);
 }
 
-/// A server says nothing of tasks before the client is ready but what it was asked for.
+/// Before the client is ready, a server sends only responses about tasks.
 #[test]
 fn a_server_that_is_early_tells_no_changes() {
     let mut side = ServerSide::with(crate::sessions::kit::server_config());
@@ -162,13 +160,13 @@ fn a_server_that_is_early_tells_no_changes() {
     assert_eq!(stage.told(), [""; 0]);
     let ready = stage.hear(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     assert!(matches!(ready, Heard::Other(_)), "{ready:?}");
-    // A change is not worth to be kept until then, and a question is.
+    // A change is not kept until the client is ready, but a request is.
     assert_eq!(stage.told(), [request("1", "roots/list", &related("a"))]);
     stage.tasks.set_message(key, Some("m"), now).unwrap();
     assert_eq!(stage.told(), [changed(shown("a", "input_required").message("m"))]);
 }
 
-/// A change for which there is no call to be made is told once, and holds nobody else up.
+/// A change is sent once even if the request with it has to wait, and it does not delay other tasks.
 #[test]
 fn a_question_that_has_to_wait_is_no_news() {
     let host = ServerSide::host_with(WITH_TASKS, |config| config.limits.outbound_calls = 1);

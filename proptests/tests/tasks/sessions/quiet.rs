@@ -1,4 +1,4 @@
-//! What is shown for debugging says nothing that has to be kept secret.
+//! Debug output contains no secrets.
 
 use mcp_sansio::ErrorCode;
 use mcp_sansio::json::Raw;
@@ -8,7 +8,7 @@ use mcp_sansio_proptests::ServerSide;
 
 use crate::sessions::kit::{Heard, Host, Stage, about, on_both, related, result};
 
-/// Whoever knows the id of a task may have its result, so neither is shown, nor what anybody says.
+/// A task id gives access to the result, so debug output contains neither ids nor results nor other payloads.
 #[test]
 fn debug_shows_no_ids_and_no_payloads() {
     const SECRET: &str = "secret";
@@ -50,13 +50,13 @@ fn debug_shows_no_ids_and_no_payloads() {
     for text in shown {
         assert!(!text.contains(SECRET), "{text}");
     }
-    // The one thing that says which task it was is what tells that there is none any more.
+    // Only the event of an expired task contains the id.
     stage.tasks.set_ttl(key, Some(std::time::Duration::ZERO)).unwrap();
     let Some(TaskEvent::Expired { id, .. }) = stage.tasks.handle_timeout(now) else { panic!() };
     assert_eq!(id, "secret-id");
 }
 
-/// So it is with the tasks of the peer.
+/// The same holds for tasks of the peer.
 #[test]
 fn debug_shows_no_ids_of_the_peer() {
     fn check<H: Host>() {

@@ -1,4 +1,4 @@
-//! Principals, sessions, and requestors that nobody knows.
+//! Principals, sessions, and unknown requestors.
 
 use mcp_sansio::request::Requestor;
 use mcp_sansio::task::{NewTask, TaskError, TaskRecord, Tasks, TasksConfig};
@@ -10,7 +10,7 @@ use super::kit::{Host, about, asking, request, unknown};
 
 const KNOWN: Requestor = Requestor::Principal(Principal::new(7));
 
-/// All kinds of requestors, with the numbers of some of them alike.
+/// All kinds of requestors, some with equal numbers.
 const REQUESTORS: [Requestor; 6] = [
     Requestor::Principal(Principal::new(0)),
     KNOWN,
@@ -64,7 +64,7 @@ fn listed(answer: &str) -> Vec<String> {
     tasks.map(|task| task["taskId"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Who reaches what, by id and in lists, also after a restart.
+/// A requestor reaches its own tasks by id and in lists, also after a restart.
 ///
 /// Proves L-TASK-62, L-TASK-63
 #[test]
@@ -102,7 +102,7 @@ fn a_requestor_reaches_its_own_tasks() {
     }
 }
 
-/// What was written down before there were other owners is a principal's.
+/// A record from before other owners existed belongs to a principal.
 #[test]
 fn an_old_record_is_of_a_principal() {
     let (mut side, mut tasks) = (ServerSide::host(), Tasks::default());
@@ -114,7 +114,7 @@ fn an_old_record_is_of_a_principal() {
     assert_eq!(restored.get(key).unwrap().owner(), KNOWN);
 }
 
-/// A cursor is good for its requestor only, also if the numbers are alike.
+/// A cursor is valid only for its requestor, even if the numbers are equal.
 ///
 /// Proves L-TASK-61
 #[test]
@@ -138,7 +138,7 @@ fn a_cursor_is_its_requestors() {
     }
 }
 
-/// Each requestor has room of its own; those that are not known are counted by where they come from.
+/// Each requestor has its own limit; unknown requestors are counted by their origin.
 ///
 /// Proves L-TASK-75
 #[test]
@@ -155,7 +155,7 @@ fn a_requestor_has_room_of_its_own() {
     }
 }
 
-/// The number of a session is made of its id.
+/// The number of a session is derived from its id.
 #[test]
 fn debug_does_not_show_sessions() {
     assert_eq!(format!("{:?}", Requestor::Session(77)), "Session(..)");

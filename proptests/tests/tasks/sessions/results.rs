@@ -1,4 +1,4 @@
-//! What came of a task, for whoever asks and for whoever waits.
+//! The outcome of a task, for requests after the end and for waiting requests.
 
 use mcp_sansio::event::CancelCause;
 use mcp_sansio::json::Raw;
@@ -14,8 +14,8 @@ use crate::sessions::kit::{
     shown, unknown, was_cancelled,
 };
 
-/// Proves L-TASK-38, L-TASK-41, L-ERR-35, L-AMB-19: the result is the one that the request would
-/// have had and says whose it is, and an error is the same error, to the letter.
+/// Proves L-TASK-38, L-TASK-41, L-ERR-35, L-AMB-19: the result is that of the original request and names its task;
+/// an error is the same error, unchanged.
 #[test]
 fn the_result_is_what_the_request_would_have_got() {
     fn check<H: Host>() {
@@ -36,7 +36,7 @@ fn the_result_is_what_the_request_would_have_got() {
     on_both!(check);
 }
 
-/// Proves L-TASK-41: what a result says in its metadata stays, but for whose it is.
+/// Proves L-TASK-41: the metadata of a result is kept, except for the related task.
 #[test]
 fn the_metadata_of_a_result_stays() {
     fn check<H: Host>() {
@@ -62,7 +62,7 @@ fn the_metadata_of_a_result_stays() {
     on_both!(check);
 }
 
-/// An id is a text like any other.
+/// An id is written as a JSON string.
 #[test]
 fn an_id_is_written_as_json() {
     let mut stage = Stage::<ServerSide>::quiet();
@@ -72,8 +72,8 @@ fn an_id_is_written_as_json() {
     assert_eq!(stage.answers(&about("1", "result", task)), [result_of::<ServerSide>("1", task)]);
 }
 
-/// Proves L-TASK-39, L-TASK-40, L-RACE-41: whoever asks before the end waits for it, each gets an
-/// answer of its own, once, and it can be asked for again.
+/// Proves L-TASK-39, L-TASK-40, L-RACE-41: each `tasks/result` before the end waits for it and gets one response of
+/// its own. The result can be requested again.
 #[test]
 fn a_result_is_waited_for() {
     fn check<H: Host>() {
@@ -102,8 +102,7 @@ fn a_result_is_waited_for() {
     on_both!(check);
 }
 
-/// Proves L-TASK-42, L-ERR-34, L-AMB-18: there is nothing to say of a task that was cancelled but
-/// that.
+/// Proves L-TASK-42, L-ERR-34, L-AMB-18: a cancelled task has no result but an error.
 #[test]
 fn a_cancelled_task_has_no_result() {
     fn check<H: Host>() {
@@ -124,8 +123,8 @@ fn a_cancelled_task_has_no_result() {
     on_both!(check);
 }
 
-/// Proves L-RACE-40, L-TASK-66, L-TASK-70: first the task is cancelled, then that is answered, then
-/// everybody hears of it, then those who waited.
+/// Proves L-RACE-40, L-TASK-66, L-TASK-70: the task becomes `cancelled`, then the cancellation is answered, then
+/// the change is sent, then the waiting requests are answered.
 #[test]
 fn a_cancellation_is_answered_before_those_who_wait() {
     fn check<H: Host>() {
@@ -143,8 +142,7 @@ fn a_cancellation_is_answered_before_those_who_wait() {
     on_both!(check);
 }
 
-/// Proves L-TASK-44, L-RACE-43: when a task is forgotten those who wait for it hear that there is
-/// none.
+/// Proves L-TASK-44, L-RACE-43: when a task is forgotten, the waiting requests get the error for an unknown task.
 #[test]
 fn those_who_wait_for_what_is_forgotten_are_told() {
     fn check<H: Host>() {
@@ -169,8 +167,8 @@ fn those_who_wait_for_what_is_forgotten_are_told() {
     on_both!(check);
 }
 
-/// Proves L-CANCEL-18, L-RACE-42: a request about a task is cancelled like any other, and nothing
-/// happens to the task, nor to the others who wait.
+/// Proves L-CANCEL-18, L-RACE-42: a request about a task is cancelled like any other, which affects neither the
+/// task nor other waiting requests.
 #[test]
 fn waiting_can_be_cancelled() {
     fn check<H: Host>() {
@@ -182,7 +180,7 @@ fn waiting_can_be_cancelled() {
         assert!(matches!(heard, Heard::Cancelled(_, CancelCause::Peer)), "{heard:?}");
         assert_eq!(stage.told(), [""; 0]);
         assert_eq!(stage.answers(&about("3", "get", "a")), [result("3", shown("a", "working"))]);
-        // One that nobody has served yet.
+        // A request that has not been served yet.
         for (what, members) in [("get", "a"), ("cancel", "a"), ("result", "a")] {
             let Heard::Task(request, call) = stage.hear(&about("4", what, members)) else {
                 panic!()
@@ -199,7 +197,7 @@ fn waiting_can_be_cancelled() {
     on_both!(check);
 }
 
-/// Proves L-RACE-42: whoever asks and takes it back for ever leaves nothing behind.
+/// Proves L-RACE-42: repeated `tasks/result` requests that are cancelled leave no state.
 #[test]
 fn waiting_again_and_again_takes_no_room() {
     fn check<H: Host>() {
@@ -209,7 +207,7 @@ fn waiting_again_and_again_takes_no_room() {
         for _ in 0..1_000 {
             stage.serve(&about("1", "result", "a"));
             assert!(matches!(stage.hear(&cancelled("1")), Heard::Cancelled(..)));
-            // The handles of those who wait are in it.
+            // The debug output contains the handles of waiting requests.
             longest = longest.max(format!("{:?}", stage.tasks).len());
         }
         assert!(longest < 2_000, "{longest}");
@@ -221,8 +219,7 @@ fn waiting_again_and_again_takes_no_room() {
     on_both!(check);
 }
 
-/// Proves L-RACE-41: an answer for which there is no room leaves when there is, and the others
-/// after it.
+/// Proves L-RACE-41: a response without room leaves once there is room, followed by the others.
 #[test]
 fn an_answer_may_have_to_wait_for_room() {
     fn check<H: Host>() {
@@ -242,7 +239,7 @@ fn an_answer_may_have_to_wait_for_room() {
             stage.settle();
             let bytes: usize = stage.host.out().unsent().len();
             assert!(0 < bytes && bytes <= 400, "{bytes}");
-            // Without room nothing moves, and nothing is told twice.
+            // Without room no message is sent, and none is repeated.
             stage.settle();
             assert_eq!(stage.host.out().unsent().len(), bytes);
             told.extend(stage.sent());
@@ -257,8 +254,7 @@ fn an_answer_may_have_to_wait_for_room() {
     on_both!(check);
 }
 
-/// What asks about a task and cannot be answered is still open; a cancellation is answered all the
-/// same.
+/// A request about a task whose response has no room stays open; a cancellation is answered nevertheless.
 #[test]
 fn a_full_outbox_delays_what_can_be_delayed() {
     fn check<H: Host>() {
@@ -283,7 +279,7 @@ fn a_full_outbox_delays_what_can_be_delayed() {
     on_both!(check);
 }
 
-/// Proves L-RACE-44: what came of a task is lost with the task.
+/// Proves L-RACE-44: the outcome of a task is lost with the task.
 #[test]
 fn a_result_that_nobody_fetched_is_lost() {
     fn check<H: Host>() {
@@ -294,15 +290,14 @@ fn a_result_that_nobody_fetched_is_lost() {
         stage.pass(5);
         let now = stage.now();
         assert!(stage.tasks.handle_timeout(now).is_some());
-        // It was complete, and nobody has been told before it was forgotten.
+        // The task completed, but it was forgotten before the outcome was sent.
         assert_eq!(stage.told(), [unknown("1")]);
         assert_eq!(stage.answers(&about("2", "result", "a")), [unknown("2")]);
     }
     on_both!(check);
 }
 
-/// What does not fit the method, is too long or asks for something is no result, and the task goes
-/// on.
+/// A value that does not match the method, is too long or asks for input is no result, and the task continues.
 #[test]
 fn what_is_no_result_ends_no_task() {
     let mut stage = Stage::<ServerSide>::with(|config| config.result_bytes = 60);
@@ -328,7 +323,7 @@ fn what_is_no_result_ends_no_task() {
     assert_eq!(stage.told(), [changed(shown("a", "completed"))]);
 }
 
-/// Proves L-PROG-13 for requests about tasks: a report that was delayed is sent before the answer.
+/// Proves L-PROG-13 for requests about tasks: a delayed report is sent before the response.
 #[test]
 fn delayed_progress_is_sent_before_the_result_of_a_task() {
     let second = std::time::Duration::from_secs(1);

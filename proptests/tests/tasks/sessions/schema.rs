@@ -1,4 +1,4 @@
-//! What leaves a side that hosts tasks, against the official schema.
+//! The messages of a side that hosts tasks, checked against the official schema.
 
 use mcp_sansio::ErrorCode;
 use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::sessions::closed::Schemas;
 use crate::sessions::kit::{Host, Stage, WITH_TASKS, about, related, request};
 
-/// What has been sent, each message or its result against a definition.
+/// Checks each sent message, or its result, against a definition.
 #[track_caller]
 fn fits(sent: &[String], definitions: &[&str]) {
     let Some(schemas) = Schemas::of(WITH_TASKS) else { return };
@@ -18,7 +18,7 @@ fn fits(sent: &[String], definitions: &[&str]) {
     for (message, definition) in sent.iter().zip(definitions) {
         let value: Value = serde_json::from_str(message).unwrap();
         match value.get("result") {
-            // A schema of two parts cannot be closed to what is in neither.
+            // A schema that combines two parts cannot reject members that are in neither.
             Some(result) if ["GetTaskResult", "CancelTaskResult"].contains(definition) => {
                 schemas.open(definition, result).unwrap();
                 schemas.closed("Task", result).unwrap();
@@ -33,8 +33,7 @@ fn fits(sent: &[String], definitions: &[&str]) {
     }
 }
 
-/// Proves L-TASK-17, L-TASK-22, L-TASK-34, L-AMB-24: every message about a task is one of the
-/// protocol's.
+/// Proves L-TASK-17, L-TASK-22, L-TASK-34, L-AMB-24: every message about a task matches the schema.
 #[test]
 fn what_is_said_of_tasks_fits_the_schema() {
     fn check<H: Host>(result: &str) {
@@ -72,7 +71,7 @@ fn what_is_said_of_tasks_fits_the_schema() {
     check::<ClientSide>("CreateMessageResult");
 }
 
-/// Proves L-TASK-46: so are its questions, and what takes them back.
+/// Proves L-TASK-46: the requests of a task and their cancellations match it as well.
 #[test]
 fn what_a_task_asks_fits_the_schema() {
     let mut stage = Stage::<ServerSide>::new();

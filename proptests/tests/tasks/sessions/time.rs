@@ -1,4 +1,4 @@
-//! How long tasks are kept.
+//! The lifetime of tasks.
 
 use std::time::Duration;
 
@@ -17,9 +17,8 @@ fn expired(tasks: &mut Tasks, now: Instant) -> Vec<(String, bool)> {
     told.collect()
 }
 
-/// Proves L-TASK-72, L-TASK-73, L-RACE-36, L-AMB-22: a task is forgotten when its time is over,
-/// counted from its beginning, whatever it does; the application is told whether it was still going
-/// on; and nobody gets it under its id.
+/// Proves L-TASK-72, L-TASK-73, L-RACE-36, L-AMB-22: a task is forgotten after its `ttl`, counted from its
+/// beginning, in any status. The application is notified whether it was still running, and its id is unknown.
 #[test]
 fn a_task_is_forgotten_in_time() {
     fn check<H: Host>() {
@@ -45,7 +44,7 @@ fn a_task_is_forgotten_in_time() {
             }
             assert_eq!(stage.tasks.cancel(key, now), Err(TaskError::Unknown));
             assert_eq!(stage.tasks.find("a"), None);
-            // The place is used again, and the old name does not fit.
+            // The slot is reused, and the old handle does not match.
             let next = stage.begin("b");
             assert_eq!((next.index(), next == key), (key.index(), false));
             assert!(stage.tasks.get(key).is_none() && stage.tasks.save(key).is_none());
@@ -54,7 +53,7 @@ fn a_task_is_forgotten_in_time() {
     on_both!(check);
 }
 
-/// Proves L-TASK-74: what is kept for ever never expires.
+/// Proves L-TASK-74: a task with an unlimited `ttl` never expires.
 #[test]
 fn some_tasks_are_kept_for_ever() {
     let mut stage = Stage::<ServerSide>::quiet();
@@ -62,7 +61,7 @@ fn some_tasks_are_kept_for_ever() {
     assert_eq!(stage.tasks.poll_timeout(), None);
     let end = Instant::from_nanos(u64::MAX);
     assert_eq!(expired(&mut stage.tasks, end), []);
-    // The longest time that can be said does not overflow.
+    // The longest representable time does not overflow.
     stage.tasks.set_ttl(key, Some(Duration::MAX)).unwrap();
     assert_eq!(stage.tasks.poll_timeout(), Some(end));
     let shown_task = shown("a", "working").ttl(&u64::MAX.to_string());
@@ -73,7 +72,7 @@ fn some_tasks_are_kept_for_ever() {
     assert_eq!(stage.tasks.poll_timeout(), Some(end));
 }
 
-/// Proves L-TASK-72, L-AMB-22: the time can be changed, also to one that is over.
+/// Proves L-TASK-72, L-AMB-22: the `ttl` can be changed, also to one that has passed.
 #[test]
 fn a_task_can_be_kept_longer() {
     fn check<H: Host>() {
@@ -85,7 +84,7 @@ fn a_task_can_be_kept_longer() {
         stage.pass(8);
         let now = stage.now();
         assert_eq!(expired(&mut stage.tasks, now), []);
-        // It counts from the beginning, however late the task has changed.
+        // The `ttl` counts from the beginning of the task, not from its last change.
         stage.tasks.set_message(key, Some("m"), now).unwrap();
         stage.tasks.set_ttl(key, Some(Duration::from_secs(3))).unwrap();
         assert_eq!(stage.tasks.poll_timeout(), Some(begun + Duration::from_secs(3)));
@@ -96,8 +95,8 @@ fn a_task_can_be_kept_longer() {
     on_both!(check);
 }
 
-/// Pain 82: the time of a task passes without a call of anybody, the first that is over comes
-/// first, and being asked too early or too late does no harm.
+/// Pain 82: a task expires by time alone, in the order of the deadlines, and an early or late `handle_timeout` does
+/// no harm.
 #[test]
 fn time_alone_ends_a_task() {
     fn check<H: Host>() {
@@ -118,7 +117,7 @@ fn time_alone_ends_a_task() {
     on_both!(check);
 }
 
-/// A time of nothing is over at once, but not before the task has been told of.
+/// A task with a `ttl` of zero expires at once, but not before its announcement.
 #[test]
 fn a_task_that_is_not_kept_is_announced_first() {
     let mut stage = Stage::<ClientSide>::quiet();

@@ -1,10 +1,10 @@
-//! The messages about tasks, as they stand on the wire.
+//! The messages about tasks, in their wire form.
 
 use std::fmt;
 
 use crate::sessions::kit::Host;
 
-/// A request for what may become a task.
+/// A request that may become a task.
 pub(crate) fn asking<H: Host>(id: &str, more: &str) -> String {
     let comma = if more.is_empty() { "" } else { "," };
     let (method, params) = (H::METHOD, H::PARAMS);
@@ -13,7 +13,7 @@ pub(crate) fn asking<H: Host>(id: &str, more: &str) -> String {
     )
 }
 
-/// A request about a task: `get`, `result`, `cancel`.
+/// A request about a task: `get`, `result` or `cancel`.
 pub(crate) fn about(id: &str, what: &str, task: &str) -> String {
     request(id, &format!("tasks/{what}"), &format!(r#""taskId":"{task}""#))
 }
@@ -28,18 +28,18 @@ pub(crate) fn cancelled(id: &str) -> String {
     )
 }
 
-/// A result as it stands on the wire.
+/// A response with this result.
 pub(crate) fn result(id: &str, result: impl fmt::Display) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
-/// The result of a task, which says whose it is.
+/// The response with the result of a task, which names the task.
 pub(crate) fn result_of<H: Host>(id: &str, task: &str) -> String {
     let members = H::RESULT.strip_suffix('}').unwrap();
     result(id, format!("{members},{}}}", related(task)))
 }
 
-/// The metadata of what belongs to a task.
+/// The related-task metadata.
 pub(crate) fn related(task: &str) -> String {
     format!(r#""_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"{task}"}}}}"#)
 }
@@ -48,29 +48,29 @@ pub(crate) fn error(id: &str, code: i64, message: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{message}"}}}}"#)
 }
 
-/// The error for what is no task, or not one of whoever asks.
+/// The error for an unknown task or a task of another requestor.
 pub(crate) fn unknown(id: &str) -> String {
     error(id, -32602, "no such task")
 }
 
-/// What a task without an outcome is answered with.
+/// The response to `tasks/result` of a cancelled task.
 pub(crate) fn was_cancelled(id: &str) -> String {
     error(id, -32603, "the task was cancelled")
 }
 
-/// What tells that a task has changed.
+/// The notification of a changed task.
 pub(crate) fn changed(task: impl fmt::Display) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{task}}}"#)
 }
 
-/// What tells that what a task has asked for is not needed.
+/// The cancellation of a request of a task.
 pub(crate) fn dismissed(id: u32) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"the task does not need it any more"}}}}"#
     )
 }
 
-/// A time as it stands on the wire: so many seconds after the tests begin.
+/// A time in wire form: this many seconds after the tests begin.
 pub(crate) fn time(seconds: u64) -> String {
     let all = 1_000 + seconds;
     let (hours, minutes, seconds) = (all / 3600, all / 60 % 60, all % 60);
@@ -78,7 +78,7 @@ pub(crate) fn time(seconds: u64) -> String {
     format!("1970-01-01T{hours:02}:{minutes:02}:{seconds:02}.000Z")
 }
 
-/// A task as it stands on the wire.
+/// A task in wire form.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
     id: &'static str,
@@ -90,7 +90,7 @@ pub(crate) struct Shown {
     poll: u64,
 }
 
-/// A task that has been begun when the tests begin, with the defaults.
+/// A task that began when the tests began, with the defaults.
 pub(crate) fn shown(id: &'static str, status: &'static str) -> Shown {
     let ttl = String::from("3600000");
     Shown { id, status, message: None, created: 0, updated: 0, ttl, poll: 1_000 }

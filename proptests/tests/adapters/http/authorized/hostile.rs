@@ -1,4 +1,4 @@
-//! What must not happen to tokens, whoever wants it and whatever ends.
+//! Attacks on tokens, and tokens across the end of a runtime.
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// Proves A-GEN-02: an authorization outlives the runtime on which it was used first.
+/// Proves A-GEN-02: an authorization outlives the runtime on which it was first used.
 #[test]
 fn an_authorization_is_used_on_another_runtime() {
     let servers = Runtime::new().unwrap();
@@ -74,7 +74,7 @@ async fn only_the_server_itself_can_ask_for_a_login() {
     assert_eq!((user.was_asked(), protected.seen().len()), (0, 0));
 }
 
-/// Proves A-SEC-04: tokens are not written to a file that somebody else has put where they will be written.
+/// Proves A-SEC-04: tokens are not written through a symbolic link that an attacker has created beforehand.
 #[cfg(unix)]
 #[tokio::test]
 async fn tokens_do_not_go_through_a_link() {
@@ -83,7 +83,7 @@ async fn tokens_do_not_go_through_a_link() {
     let (bait, file) = (folder.join("bait"), folder.join("tokens.json"));
     fs::write(&bait, "").unwrap();
     fs::set_permissions(&bait, fs::Permissions::from_mode(0o666)).unwrap();
-    // Every name that has been used for a file that is new.
+    // Every name that the storage has ever used for a new file.
     let id = process::id();
     symlink(&bait, folder.join(format!("tokens.new{id}"))).unwrap();
     for number in 0..1000 {
@@ -97,7 +97,7 @@ async fn tokens_do_not_go_through_a_link() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// Proves A-SEC-04: files that differ in what follows the last dot have neither a lock nor a new file in common.
+/// Proves A-SEC-04: files whose names differ only after the last dot share neither a lock nor a temporary file.
 #[tokio::test]
 async fn files_of_servers_with_similar_names_are_apart() {
     let folder = folder("similar");

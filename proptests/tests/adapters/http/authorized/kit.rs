@@ -32,33 +32,33 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::http::kit::{Log, Script, server_config, soon};
 
-// The example has requests of HTTP for the authorization server, which knows none.
+// The example serves the authorization server over HTTP; the library's type has no I/O of its own.
 #[path = "../../../../../examples/authorization_server/service.rs"]
 mod service;
 
 /// A request to the protected server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// The method of HTTP, with that of JSON-RPC if there is one; a stream that is resumed is `GET again`.
+    /// The HTTP method, followed by the JSON-RPC method if there is one; `GET again` for a resumed stream.
     pub(super) what: String,
     pub(super) uri: String,
     pub(super) token: Option<String>,
     pub(super) session: Option<String>,
     pub(super) body: Bytes,
-    /// Whether it was answered with 401.
+    /// Whether the response had status 401.
     pub(super) is_refused: bool,
 }
 
-/// Which requests need a token.
+/// The requests that need a token.
 #[derive(Clone)]
 pub(super) enum Needs {
-    /// Every one.
+    /// Every request.
     All,
-    /// Those that have this text in their body.
+    /// Requests with this text in the body.
     Containing(&'static str),
 }
 
-/// Both servers, and what they have seen.
+/// The protected server and its authorization server, with a record of the requests.
 pub(super) struct Protected {
     pub(super) endpoint: Endpoint,
     pub(super) log: Log,
@@ -74,13 +74,13 @@ struct Shared {
     server: service::Shared,
     seen: Mutex<Vec<Seen>>,
     needs: Mutex<Needs>,
-    /// The next request of this kind is refused although its token is good.
+    /// The kind of the next request that is refused although its token is valid.
     refuse_next: Mutex<Option<String>>,
-    /// Refusals wait for each other here.
+    /// A barrier at which refusals wait for each other.
     together: Mutex<Option<Arc<Barrier>>>,
 }
 
-/// The authorization server, which can be killed.
+/// The authorization server, which can be killed and restarted.
 pub(super) struct Issuer {
     pub(super) address: SocketAddr,
     pub(super) server: service::Shared,
@@ -103,14 +103,14 @@ impl Issuer {
         self.server.lock().unwrap()
     }
 
-    /// Breaks every connection off, and takes no more.
+    /// Closes all connections, and accepts no new ones.
     pub(super) async fn kill(&self) {
         let task = self.task.lock().unwrap().take().unwrap();
         task.abort();
         assert!(task.await.unwrap_err().is_cancelled());
     }
 
-    /// Begins again, with what it knew.
+    /// Restarts the authorization server with its previous state.
     pub(super) async fn revive(&self) {
         let listener = TcpListener::bind(self.address).await.unwrap();
         let task = tokio::spawn(service::serve(listener, Arc::clone(&self.server)));
@@ -131,7 +131,7 @@ impl Protected {
         Self::with(|_| {}).await
     }
 
-    /// With an authorization server that is like this.
+    /// Starts the servers with adjusted options of the authorization server.
     pub(super) async fn with(adjust: impl FnOnce(&mut Options)) -> Self {
         let issuer = Arc::new(Issuer::new(adjust).await);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
@@ -165,12 +165,12 @@ impl Protected {
         *self.shared.refuse_next.lock().unwrap() = Some(what.into());
     }
 
-    /// So many refusals are sent together.
+    /// Sends the next refusals together, in groups of this size.
     pub(super) fn refuse_together(&self, many: usize) {
         *self.shared.together.lock().unwrap() = (many > 1).then(|| Arc::new(Barrier::new(many)));
     }
 
-    /// What has been asked since this was called last.
+    /// Returns the requests since the last call of this function.
     pub(super) fn seen(&self) -> Vec<Seen> {
         std::mem::take(&mut *self.shared.seen.lock().unwrap())
     }
@@ -260,19 +260,19 @@ impl Shared {
 
 /// The user of a client.
 pub(super) struct User {
-    /// Holds the user up while there are no permits.
+    /// A semaphore that blocks the user while it has no permits.
     pub(super) ready: Semaphore,
-    /// How often the user was asked.
+    /// The number of logins that were requested.
     pub(super) asked: AtomicUsize,
-    /// How often the user gives up.
+    /// The number of logins that the user will abandon.
     pub(super) gives_up: AtomicUsize,
-    /// What happens between the consent and the return of the browser.
+    /// A future to run between the consent and the return of the browser.
     pub(super) before_return: Mutex<Option<HostFuture<'static, ()>>>,
     said: UnboundedSender<String>,
 }
 
 impl User {
-    /// A user who is quick, and what they get to know.
+    /// Creates a user who logs in at once, with a receiver of their log.
     pub(super) fn new() -> (Arc<Self>, UnboundedReceiver<String>) {
         let (said, heard) = unbounded_channel();
         let user = Self {
@@ -285,7 +285,7 @@ impl User {
         (Arc::new(user), heard)
     }
 
-    /// Holds the user up.
+    /// Blocks the user.
     pub(super) fn hold(&self) {
         self.ready.forget_permits(usize::MAX >> 4);
     }
@@ -329,7 +329,7 @@ impl AuthorizationHost for Host {
     }
 }
 
-/// Goes to a page as a browser would. Gives where it is sent to, and the text.
+/// Requests a page as a browser would, and returns the redirect target and the body.
 pub(super) async fn visit(url: &str) -> (Option<String>, String) {
     let request = Request::get(url).body(Full::new(Bytes::new())).unwrap();
     let response = soon(plain().send(request)).await.unwrap();
@@ -344,7 +344,7 @@ pub(super) fn authorizer_config(url: &str) -> AuthorizerConfig {
     config
 }
 
-/// An authorization for this server, with a quick user.
+/// Creates an authorization for this server, with a user who logs in at once.
 pub(super) fn authorization(url: &str) -> (Authorization, Arc<User>, UnboundedReceiver<String>) {
     let (user, heard) = User::new();
     let authorization = Authorization::new(authorizer_config(url), Host(Arc::clone(&user)));
@@ -359,7 +359,7 @@ pub(super) async fn connect(
     soon(open(url, revision, authorization)).await
 }
 
-/// The same, however long it takes.
+/// Like `connect`, without a timeout.
 pub(super) async fn open(
     url: &str,
     revision: Revision,
@@ -372,7 +372,7 @@ pub(super) async fn open(
     connect_with(config, http, &options, transport, RefuseAll::new()).await
 }
 
-/// The failure of the authorization that an error comes from.
+/// Returns the authorization failure among the sources of an error.
 pub(super) fn failure_of(error: &(dyn Error + 'static)) -> AuthorizationFailure {
     let links = std::iter::successors(Some(error), |link| (*link).source());
     let mut found = links.filter_map(|link| link.downcast_ref::<AuthorizationFailure>());

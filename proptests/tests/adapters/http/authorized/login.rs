@@ -1,4 +1,4 @@
-//! Logins that take long, that nobody finishes, and whose servers fail.
+//! Logins that take long, logins that are not finished, and authorization servers that fail.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use super::kit::{Needs, Protected, authorization, connect, failure_of, open};
 use super::requests::{call, text};
 use crate::http::kit::{let_pass, soon};
 
-/// Longer than any timeout of a call, and shorter than a user may take.
+/// Longer than any timeout of a call, and shorter than the time limit of the user.
 const LONG: Duration = Duration::from_secs(9 * 60);
 
 #[tokio::test]
@@ -29,7 +29,7 @@ async fn nothing_times_out_while_the_user_is_asked() {
     let_pass(LONG).await;
     assert_eq!(authorization.clock().now(), before, "the clock stands still");
     assert_eq!(authorization.stage(), Stage::AwaitingUser);
-    // A call that is made now waits as well: whether it needs the token nobody knows.
+    // A new call waits as well, because only the server knows whether it needs the token.
     let other = call(&connection, "echo", "y");
     let_pass(Duration::from_secs(30)).await;
     user.ready.add_permits(1);
@@ -71,11 +71,11 @@ async fn a_user_who_gives_up_ends_the_calls_that_wait_and_no_other() {
             assert_eq!(failure_of(&error), AuthorizationFailure::Abandoned);
             let text = failure_of(&error).to_string();
             assert_eq!(text, "authorization was not finished by the user");
-            // Whoever shows only the error itself says at least what it was about.
+            // Callers that show only the outermost error still see that authorization failed.
             assert!(error.to_string().contains("authorization failed"), "{error}");
         }
         assert_eq!(text(call(&connection, "echo", "x")).await, "x");
-        // Who changes their mind is asked again.
+        // A later call begins a new login.
         user.ready.add_permits(1);
         assert_eq!(text(call(&connection, "note", "3")).await, "noted");
         assert_eq!(user.was_asked(), 2);
@@ -84,7 +84,7 @@ async fn a_user_who_gives_up_ends_the_calls_that_wait_and_no_other() {
     }
 }
 
-/// The server ends when the user has agreed; the next call finds it alive again.
+/// The authorization server ends after the user has agreed; the next call, made after its restart, succeeds.
 #[tokio::test]
 async fn an_authorization_server_that_is_killed_fails_one_login() {
     let protected = Protected::new().await;
@@ -100,7 +100,7 @@ async fn an_authorization_server_that_is_killed_fails_one_login() {
     assert_eq!(failure_of(&error), expected);
     assert_eq!(soon(heard.recv()).await.unwrap(), "asked");
     assert_eq!(text(call(&connection, "echo", "x")).await, "x");
-    // It is still dead.
+    // The authorization server is still down.
     let error = soon(call(&connection, "note", "2")).await.unwrap_err();
     let place = "the metadata of the authorization server";
     let expected = AuthorizationFailure::Transient { place, status: None, retry_after: None };
@@ -111,7 +111,7 @@ async fn an_authorization_server_that_is_killed_fails_one_login() {
     assert_eq!((counts.authorize, counts.token, counts.register), (2, 1, 1));
 }
 
-/// Garbage of the authorization server ends the login with a failure that says so, and harms no later one.
+/// Invalid responses of an authorization server end the login with a descriptive failure, and affect no later login.
 #[tokio::test]
 async fn garbage_of_an_authorization_server_fails_one_login() {
     let protected = Protected::new().await;
@@ -140,6 +140,6 @@ async fn garbage_of_an_authorization_server_fails_one_login() {
     }
     protected.issuer.lock().options.misbehaviour = None;
     assert_eq!(text(call(&connection, "note", "2")).await, "noted");
-    // The client has registered once for all of these.
+    // The client has registered once for all of these logins.
     assert_eq!(protected.issuer.lock().counts.register, 1);
 }

@@ -1,4 +1,5 @@
-//! Clients that get access tokens for a protected server, on real sockets, from the authorization server of the kit.
+//! Clients that obtain access tokens for a protected server, over real sockets, from the authorization server of the
+//! kit.
 
 mod hostile;
 mod kit;

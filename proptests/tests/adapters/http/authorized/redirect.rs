@@ -1,4 +1,4 @@
-//! The listener to which the browser comes back.
+//! The listener for the redirect of the browser.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use crate::http::raw::{Answer, Raw};
 const SENT_BACK: &str =
     "The authorization server has sent you back. Return to the program; you can close this window.";
 
-/// Tells where the user would be sent to.
+/// A host that sends the authorization URL to the test.
 struct Told(UnboundedSender<String>);
 
 impl AuthorizationHost for Told {
@@ -31,9 +31,9 @@ impl AuthorizationHost for Told {
 /// A login that waits for its user.
 struct Login {
     authorization: Authorization,
-    /// Where the user is sent to.
+    /// The authorization URL.
     url: String,
-    /// Where the browser comes back to.
+    /// The address of the redirect listener.
     listener: SocketAddr,
     connecting: JoinHandle<Result<Connection, OpenError>>,
 }
@@ -65,7 +65,7 @@ impl Login {
         raw.answer().await
     }
 
-    /// The user logs in. Gives the answer that the browser gets when it comes back.
+    /// Logs the user in, and returns the response that the browser gets for the redirect.
     async fn finish(&self) -> Answer {
         let location = visit(&self.url).await.0.unwrap();
         let target = location.strip_prefix(&format!("http://{}", self.listener)).unwrap();
@@ -118,7 +118,7 @@ async fn only_the_return_of_the_browser_ends_the_login() {
         raw.count().await;
         assert!(login.is_waiting());
     }
-    // Half a request, which never goes on.
+    // An incomplete request that never continues.
     let mut half = login.raw().await;
     half.send("GET /callback?code=").await;
 
@@ -130,7 +130,7 @@ async fn only_the_return_of_the_browser_ends_the_login() {
     assert_eq!(answer.field("content-security-policy"), Some("default-src 'none'"));
     soon(login.connecting).await.unwrap().unwrap();
     assert_eq!(protected.issuer.lock().counts.token, 1);
-    // Nobody listens any more.
+    // The listener is closed.
     let gone = async {
         loop {
             match TcpStream::connect(login.listener).await {

@@ -1,4 +1,4 @@
-//! Requests with tokens, and those that are sent again.
+//! Requests with tokens, and requests that are sent again after a refusal.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,7 +31,7 @@ async fn close(connection: Connection) {
     soon(connection.close(Duration::from_secs(30))).await.unwrap();
 }
 
-/// Waits until a request of this kind has come. Gives all that came.
+/// Waits until this many requests of this kind have arrived, and returns all requests.
 async fn until(protected: &Protected, what: &str, many: usize) -> Vec<Seen> {
     let mut all = Vec::new();
     let came = async {
@@ -53,7 +53,7 @@ async fn every_request_carries_the_token_in_its_field() {
     let mut protected = Protected::new().await;
     let (authorization, user, _heard) = authorization(&protected.url());
     let mut all = Vec::new();
-    // A session, with a stream of its own, one that is resumed, and an end.
+    // A session with its event stream, a resumed response, and its termination.
     let connection =
         connect(&protected.url(), Revision::V2025_11_25, &authorization).await.unwrap();
     all.extend(until(&protected, "GET", 1).await);
@@ -62,7 +62,7 @@ async fn every_request_carries_the_token_in_its_field() {
     protected.script.gate.add_permits(1);
     assert_eq!(text(pending).await, "later");
     close(connection).await;
-    // And requests that stand alone, one of which listens.
+    // Modern requests, one of which is a subscription.
     let connection =
         connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
     assert_eq!(text(call(&connection, "echo", "x")).await, "x");
@@ -85,7 +85,7 @@ async fn every_request_carries_the_token_in_its_field() {
         "POST tools/call",
     ];
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), expected);
-    // Only the first was sent before there was a token.
+    // Only the first request was sent before there was a token.
     let refused: Vec<bool> = all.iter().map(|seen| seen.is_refused).collect();
     assert_eq!(refused.iter().filter(|is_refused| **is_refused).count(), 1);
     assert!(refused[0] && all[0].token.is_none());
@@ -113,7 +113,7 @@ async fn a_session_goes_on_after_a_refusal() {
     assert_eq!(protected.endpoint.sessions(), 1);
     let all = protected.seen();
     let opened = all.iter().filter(|seen| seen.what == "POST initialize");
-    // The first of them was refused.
+    // The first `initialize` request was refused.
     assert_eq!(opened.map(|seen| seen.is_refused).collect::<Vec<_>>(), [true, false]);
     let sessions: BTreeSet<_> = all.iter().filter_map(|seen| seen.session.as_ref()).collect();
     assert_eq!(sessions.len(), 1);
@@ -139,7 +139,7 @@ async fn a_refusal_counts_on_a_stream_and_at_the_end_as_well() {
         all.extend(protected.seen());
         let of_kind: Vec<&Seen> = all.iter().filter(|seen| seen.what == what).collect();
         assert!(of_kind[0].is_refused && !of_kind[1].is_refused, "{what}");
-        // The same request, with another token.
+        // The client sends the same request with another token.
         assert_ne!(of_kind[0].token, of_kind[1].token, "{what}");
         assert_eq!(of_kind[0].session, of_kind[1].session, "{what}");
         let counts = protected.issuer.lock().counts;
@@ -189,7 +189,7 @@ async fn a_refused_call_is_sent_again_once_with_the_same_bytes() {
     }
 }
 
-/// Ten calls are refused at the same time: one refresh is for all of them, and each runs once.
+/// Ten calls are refused at the same time: one refresh serves all of them, and each runs once.
 ///
 /// Proves A-USE-07, A-REF-07, A-CHAL-17.
 #[tokio::test]
@@ -217,7 +217,7 @@ async fn calls_in_flight_wait_for_one_token() {
     assert!(protected.log.is_silent());
 }
 
-/// The adapters for pipes are built without authorization, so nothing of it can be given to them.
+/// The adapters for pipes are built without authorization, so their API has no parameter for it.
 ///
 /// Proves A-GEN-03.
 #[test]

@@ -1,4 +1,4 @@
-//! Tokens in a file: who can read it, processes that share it, and processes that are killed.
+//! Tokens in a file: its permissions, processes that share it, and processes that are killed.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -18,7 +18,7 @@ use super::kit::{Host, Protected, User, authorizer_config, connect};
 use super::requests::{call, text};
 use crate::http::kit::soon;
 
-/// A folder that is removed in the end.
+/// A folder that is removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -33,7 +33,7 @@ impl Folder {
         self.0.join("tokens.json")
     }
 
-    /// What is in the file.
+    /// Returns the content of the file.
     async fn saved(&self) -> Option<Saved> {
         FileStorage::new(self.file()).load().await.unwrap()
     }
@@ -45,7 +45,7 @@ impl Drop for Folder {
     }
 }
 
-/// An authorization that keeps its tokens in a file.
+/// Creates an authorization that keeps its tokens in this storage.
 fn stored(
     url: &str,
     storage: impl TokenStorage,
@@ -55,7 +55,7 @@ fn stored(
     (authorization.storage(storage), user, heard)
 }
 
-/// Makes a call that needs a token, and says how often the user was asked.
+/// Makes a call that needs a token, and returns how often the user was asked.
 async fn note(url: &str, storage: impl TokenStorage) -> usize {
     let (authorization, user, _heard) = stored(url, storage);
     let connection = connect(url, Revision::V2026_07_28, &authorization).await.unwrap();
@@ -63,7 +63,7 @@ async fn note(url: &str, storage: impl TokenStorage) -> usize {
     user.was_asked()
 }
 
-/// Storage whose last step is never reached.
+/// Storage that never finishes saving.
 struct Stuck(FileStorage);
 
 impl TokenStorage for Stuck {
@@ -84,10 +84,10 @@ impl TokenStorage for Stuck {
 const ROLE: &str = "MCP_SANSIO_CHILD";
 const URL: &str = "MCP_SANSIO_URL";
 const FILE: &str = "MCP_SANSIO_FILE";
-/// What a line of a child begins with; others are of its test harness.
+/// The prefix of the lines of a child; its test harness prints other lines.
 const SAYS: &str = "child: ";
 
-/// This program again, in a role.
+/// Creates a command that runs this program again in a role.
 fn child(role: &str, url: &str, file: &Path) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command
@@ -99,7 +99,7 @@ fn child(role: &str, url: &str, file: &Path) -> Command {
     command
 }
 
-/// What the other tests here run in another process. By itself it does nothing.
+/// Plays the role of a child process for the other tests here. Does nothing when run as a test.
 #[test]
 fn a_child_plays_its_role() {
     let Ok(role) = env::var(ROLE) else { return };
@@ -124,14 +124,14 @@ fn a_child_plays_its_role() {
     });
 }
 
-/// What a child has said.
+/// Returns the lines that a child has printed.
 fn said(output: &Output) -> Vec<String> {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     assert!(output.status.success(), "{text}");
     text.lines().filter_map(|line| line.strip_prefix(SAYS)).map(String::from).collect()
 }
 
-/// Waits until a child says this.
+/// Waits until a child prints this line.
 fn wait_for(child: &mut Child, line: &str) -> BufReader<ChildStdout> {
     let mut reader = BufReader::new(child.stdout.take().unwrap());
     let mut read = String::new();
@@ -166,7 +166,7 @@ async fn only_its_owner_can_read_the_file() {
     assert_eq!(folder.saved().await.unwrap().generation(), 2);
 }
 
-/// What is damaged is told to the host, and the user logs in again.
+/// A damaged file is reported to the host, and the user logs in again.
 #[tokio::test]
 async fn a_file_that_cannot_be_read_means_a_new_login() {
     let folder = Folder::new("damaged");
@@ -188,8 +188,8 @@ async fn a_file_that_cannot_be_read_means_a_new_login() {
     }
 }
 
-/// Two processes are refused at the same moment. One refreshes; the other takes what it has stored. The authorization
-/// server, which ends a grant whose refresh token comes twice, is the judge.
+/// Two processes are refused at the same moment. One refreshes; the other takes the tokens that the first has stored.
+/// The authorization server revokes a grant whose refresh token is used twice, so it would detect a second refresh.
 ///
 /// Proves A-REF-08.
 #[tokio::test]
@@ -212,14 +212,14 @@ async fn two_processes_that_refresh_at_once_have_one_grant() {
     };
     assert_eq!((counts.authorize, counts.token, counts.refresh, revoked), (1, 2, 1, 0));
     assert_eq!(folder.saved().await.unwrap().generation(), 2);
-    // What is stored is good for the next refresh, too.
+    // The stored tokens work for the next refresh, too.
     protected.refuse_together(1);
     protected.issuer.lock().revoke_access_tokens();
     assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 0);
     assert_eq!(protected.issuer.lock().revoked_grants(), 0);
 }
 
-/// The new refresh token is lost with the process, so the user has to log in again; nothing else is.
+/// Only the new refresh token is lost with the process, so the user has to log in again.
 #[tokio::test]
 async fn a_process_that_is_killed_before_it_saves_leaves_the_old_tokens() {
     let folder = Folder::new("killed");
@@ -235,13 +235,13 @@ async fn a_process_that_is_killed_before_it_saves_leaves_the_old_tokens() {
     soon(waiting).await.unwrap();
     assert_eq!(protected.issuer.lock().counts.refresh, 1);
     assert_eq!(folder.saved().await, before);
-    // Its lock has ended with it.
+    // The lock of the process has ended with it.
     assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 1);
     let counts = protected.issuer.lock().counts;
     assert_eq!((counts.authorize, counts.refresh, counts.register), (2, 2, 1));
 }
 
-/// A process that writes all the time is killed: the file is always one of the two that it writes.
+/// A process that saves continuously is killed: the file always has one of the two contents that the process writes.
 #[tokio::test]
 async fn a_process_that_is_killed_while_it_saves_leaves_a_whole_file() {
     let folder = Folder::new("torn");

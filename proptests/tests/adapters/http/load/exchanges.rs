@@ -9,14 +9,14 @@ use serde_json::json;
 use crate::http::kit::{Served, server_config, soon};
 use crate::http::load::{runtime, size};
 
-/// How long this thread has worked, in milliseconds; 0 where nobody can tell.
+/// Returns the CPU time of this thread in milliseconds; 0 where it is not available.
 fn worked() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = text.split(' ').next().and_then(|text| text.parse::<f64>().ok());
     nanoseconds.unwrap_or_default() / 1e6
 }
 
-/// Makes so many calls at once, each of which takes 100 ms. Gives how long this thread has worked.
+/// Makes this many calls at once, each of which takes 100 ms. Returns the CPU time of this thread.
 async fn call(served: &Served, revision: Revision, calls: usize) -> f64 {
     let mut config = ClientConfig::new("client", "1");
     config.revisions = RevisionSet::only(revision);

@@ -1,4 +1,4 @@
-//! Many sessions that nobody uses.
+//! Many idle sessions.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn request(method: &str, session: Option<&str>, body: &'static str) -> Request<F
     request.body(Full::new(Bytes::from_static(body.as_bytes()))).unwrap()
 }
 
-/// Opens a session, and gives its event stream if it is to have one.
+/// Opens a session, and returns its event stream if it listens.
 async fn open(endpoint: &Endpoint, listens: bool) -> Option<Response<ResponseBody>> {
     let answer = endpoint.handle(request("POST", None, INITIALIZE)).await;
     assert_eq!(answer.status(), 200);
@@ -44,7 +44,7 @@ async fn open(endpoint: &Endpoint, listens: bool) -> Option<Response<ResponseBod
     Some(answer)
 }
 
-/// How many KiB of memory this process has; 0 where nobody can tell.
+/// Returns the resident memory of this process in KiB; 0 where it is not available.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -52,7 +52,7 @@ fn resident() -> usize {
     number.unwrap_or_default()
 }
 
-/// They take little, and go when their time has come.
+/// Idle sessions take little memory, and end at their timeout.
 ///
 /// Proves H-HTTP-175, H-HR-18
 #[test]
@@ -73,7 +73,7 @@ fn sessions_that_idle() {
             for number in 0..sessions {
                 streams.extend(open(&endpoint, number < listening).await);
             }
-            // Until nobody has anything to do any more.
+            // Waits until all tasks are idle.
             tokio::time::sleep(Duration::from_secs(1)).await;
             streams
         });
@@ -86,7 +86,7 @@ fn sessions_that_idle() {
             assert_eq!(refused.status(), 503);
             tokio::time::sleep(idle + Duration::from_secs(1)).await;
         });
-        // Those that listen are in use.
+        // Sessions with an open event stream are in use.
         assert_eq!(endpoint.sessions(), listening);
         drop(streams);
         let ((), left) = holding(&runtime, async { tokio::time::sleep(2 * idle).await });
@@ -94,7 +94,7 @@ fn sessions_that_idle() {
     }
 }
 
-/// A response begins in time however long its session was idle before: the endpoint does not sleep through its deadline.
+/// A response begins in time however long its session was idle before: the endpoint wakes up for its deadline.
 #[test]
 fn a_slow_answer_in_a_session_that_was_idle() {
     const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"any"}}"#;
@@ -113,7 +113,7 @@ fn a_slow_answer_in_a_session_that_was_idle() {
         let body = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
         assert_eq!(endpoint.handle(request("POST", Some(&session), body)).await.status(), 202);
         for _ in 0..2 {
-            // The answer before has come, too.
+            // The response before has arrived, too.
             tokio::time::sleep(Duration::from_secs(100)).await;
             let began = Instant::now();
             let answer = endpoint.handle(request("POST", Some(&session), CALL)).await;

@@ -10,10 +10,10 @@ use crate::http::kit::{A_LONG_TIME, Served, server_config, soon};
 use crate::http::load::{holding, runtime, size};
 use crate::http::raw::{Raw, http2, legacy, modern, request, text_of};
 
-/// How much may wait for a client, on each stream.
+/// The number of bytes that may wait for a client on each stream.
 const MOST: usize = 1 << 20;
 
-/// What hyper, the system and the test hold beside what waits.
+/// The number of bytes that hyper, the system and the test hold in addition.
 const BESIDE: usize = 4 << 20;
 
 async fn serve() -> Served {
@@ -32,7 +32,7 @@ fn sent(line: &str) -> usize {
     line.strip_prefix("sent ").unwrap().parse().unwrap()
 }
 
-/// Reads an event stream to its end. Gives how many notifications came before the answer, which comes last.
+/// Reads an event stream to its end. Returns the number of notifications before the response, which comes last.
 async fn read(raw: &mut Raw) -> (usize, Value) {
     assert!(raw.head().await.contains("text/event-stream"));
     let mut notifications = 0;
@@ -99,7 +99,7 @@ fn a_large_answer_that_nobody_reads_is_held_within_bounds() {
     assert_eq!(after.status(), "200");
 }
 
-/// A stream of HTTP/2 that is not read does not hold up the others of its connection.
+/// An unread HTTP/2 stream does not block the other streams of its connection.
 ///
 /// Proves H-HTTP-08
 #[test]

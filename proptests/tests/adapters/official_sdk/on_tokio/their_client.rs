@@ -1,4 +1,4 @@
-//! A client of rmcp and our server.
+//! A client of rmcp and a server of this crate.
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{Content, CreateMessageParams, InputRequired, Role, SamplingMessage, Tool};
@@ -19,7 +19,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::official_sdk::on_tokio::{PIPE, REVISIONS, of, on_every_runtime};
 
-/// A client of rmcp that answers questions and passes on what it hears.
+/// A client of rmcp that responds to requests and logs its notifications.
 #[derive(Clone)]
 struct TheirClient {
     revision: &'static str,
@@ -41,7 +41,7 @@ impl ClientHandler for TheirClient {
     ) -> Result<theirs::CreateMessageResult, ErrorData> {
         let params = serde_json::to_value(params).unwrap();
         let content = params["messages"][0]["content"].clone();
-        // In some revisions of rmcp content is a list.
+        // In some revisions of rmcp, content is a list.
         let content = if content.is_array() { content[0].clone() } else { content };
         Ok(of(json!({ "role": "assistant", "content": content, "model": "m" })))
     }
@@ -65,7 +65,7 @@ struct Words {
     text: String,
 }
 
-/// A server with a tool for everything, and what its handlers say.
+/// Creates a server with a tool for each feature, and a receiver of its handlers' log.
 fn router() -> (Router, UnboundedReceiver<&'static str>) {
     let (sender, said) = unbounded_channel();
     let (router, tool) =
@@ -148,7 +148,7 @@ async fn drive(revision: &'static str) {
     assert_eq!(text_of(&client, "echo", &large).await, large);
     assert!(text_of(&client, "ask", "why?").await.contains("why?"), "{revision}");
     assert_eq!(text_of(&client, "count", "").await, "counted");
-    // It handles notifications beside each other, in any order.
+    // rmcp handles notifications concurrently, in any order.
     let mut steps =
         [hears.recv().await, hears.recv().await, hears.recv().await].map(Option::unwrap);
     steps.sort_unstable();
@@ -162,11 +162,11 @@ async fn drive(revision: &'static str) {
         client.call_tool(theirs::CallToolRequestParams::new("unknown")).await.unwrap_err();
     assert!(unknown.to_string().contains("-32602"), "{unknown}");
     let pending = wait(&client).await;
-    // Its messages can overtake each other.
+    // The messages of rmcp can overtake each other.
     assert_eq!(said.recv().await, Some("waiting"));
     pending.cancel(Some("no longer needed".into())).await.unwrap();
     assert_eq!(said.recv().await, Some("cancelled"));
-    // Twenty at once.
+    // Twenty calls at once.
     let mut echoes = tokio::task::JoinSet::new();
     for number in 0..20 {
         let client = client.peer().clone();
@@ -179,7 +179,7 @@ async fn drive(revision: &'static str) {
     }
     echoes.join_all().await;
     if revision != "2026-07-28" {
-        // Without a session, nobody is told who has not asked for it.
+        // In the modern era, only subscribers receive this notification.
         assert!(router.remove_tool("fail"));
         assert_eq!(hears.recv().await.unwrap(), "tools");
         assert_eq!(client.list_all_tools().await.unwrap().len(), 4);

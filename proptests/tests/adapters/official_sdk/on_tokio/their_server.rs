@@ -1,4 +1,4 @@
-//! A server of rmcp and our client.
+//! A server of rmcp and a client of this crate.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ struct TheirServer {
 
 impl ServerHandler for TheirServer {
     fn get_info(&self) -> theirs::ServerConfig {
-        // It says of itself what a session has.
+        // The server describes itself as in a legacy session.
         let revision = if self.revision == "2026-07-28" { "2025-11-25" } else { self.revision };
         of(json!({
             "protocolVersion": revision, "capabilities": { "tools": {} },
@@ -80,7 +80,7 @@ impl ServerHandler for TheirServer {
     }
 }
 
-/// Asks the client: in a session at once, without one by ending the call.
+/// Asks the client: in a session with a request, in the modern era by responding with a request for input.
 async fn ask(
     revision: &str,
     request: &theirs::CallToolRequestParams,
@@ -121,12 +121,12 @@ fn our_client_uses_a_server_of_rmcp() {
     });
 }
 
-/// On a runtime with one thread, whose time can pass at once.
+/// Uses a runtime with one thread, whose clock the test can advance.
 #[tokio::test]
 async fn a_call_of_ours_that_takes_too_long_is_cancelled_there() {
     for revision in REVISIONS {
         let (connection, mut says, server) = meet(revision).await;
-        // Longer than anything is waited for.
+        // Longer than any wait.
         let total = 10 * A_LONG_TIME;
         let options = CallOptions::new().idle(Timeout::Never).total(Timeout::After(total));
         let params = json!({"name": "wait"});
@@ -141,7 +141,7 @@ async fn a_call_of_ours_that_takes_too_long_is_cancelled_there() {
     }
 }
 
-/// A connection, what the server says, and the server.
+/// Returns a connection, the log of the server, and the server's task.
 async fn meet(
     revision: &'static str,
 ) -> (Connection, UnboundedReceiver<&'static str>, JoinHandle<()>) {
@@ -173,7 +173,7 @@ async fn drive(revision: &'static str) {
     };
     assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
     follows(&connection).await;
-    // A call that is dropped is cancelled there.
+    // A dropped call is cancelled at the server.
     let waits = handle.call_method("tools/call", &json!({"name": "wait"}), CallOptions::new());
     assert_eq!(says.recv().await, Some("waiting"));
     drop(waits);

@@ -1,4 +1,4 @@
-//! Against rmcp, the official Rust SDK, in both roles, over a socket, where there are no sessions.
+//! Interoperability with rmcp, the official Rust SDK, in both roles, over a socket, in the modern era.
 
 mod their_client;
 mod their_server;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::everything;
 
-/// Longer than anything takes here: a test that waits this long has failed.
+/// A timeout longer than any operation of these tests takes: a test that reaches it has failed.
 const A_LONG_TIME: Duration = Duration::from_secs(120);
 
 fn of<T: DeserializeOwned>(value: Value) -> T {

@@ -1,4 +1,4 @@
-//! A client of rmcp and our server.
+//! A client of rmcp and a server of this crate.
 
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
@@ -22,7 +22,7 @@ use crate::official_sdk::stateless::{A_LONG_TIME, asynchronous, everything, of, 
 const WATCHED: &str = "test://watched-resource";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
-/// A client of rmcp that answers everything and remembers what it hears.
+/// A client of rmcp that responds to all requests and records its notifications.
 #[derive(Clone, Default)]
 struct TheirClient {
     heard: Arc<Mutex<Vec<String>>>,
@@ -34,8 +34,8 @@ impl TheirClient {
         self.heard.lock().unwrap().iter().filter(|heard| *heard == line).count()
     }
 
-    /// What it has been asked since this was last looked at, in order of the alphabet: what is asked
-    /// for at once is answered in any order.
+    /// Takes the requests since the last call of this function, sorted: concurrent requests get their responses in
+    /// any order.
     fn asked(&self) -> Vec<String> {
         let mut asked = std::mem::take(&mut *self.asked.lock().unwrap());
         asked.sort();
@@ -83,7 +83,7 @@ impl ClientHandler for TheirClient {
         if params["mode"] == "url" {
             return Ok(of(json!({ "action": "accept" })));
         }
-        // One field of each form: the others are not looked at.
+        // One field of each form: other fields are not checked.
         let content = json!({ "name": "Ada", "color": "blue", "ok": true, "context": "a test" });
         Ok(of(json!({ "action": "accept", "content": content })))
     }
@@ -120,7 +120,7 @@ async fn text_of(client: &Running, name: &'static str) -> String {
     text(client, call(name, json!({}))).await
 }
 
-/// Waits until something has been heard: notifications are handled beside the answers.
+/// Waits until this line has been recorded: rmcp handles notifications concurrently with responses.
 async fn wait_for(client: &TheirClient, line: &str) {
     let heard = async {
         while client.count(line) == 0 {
@@ -139,7 +139,7 @@ fn automatic() -> ClientLifecycleMode {
     ClientLifecycleMode::Auto { preferred_versions, legacy_version: None }
 }
 
-/// Runs a client of rmcp against our server, and waits for both to end.
+/// Runs a client of rmcp against a server of this crate, and waits for both to end.
 fn against_ours<F>(
     mode: ClientLifecycleMode,
     revisions: RevisionSet,
@@ -222,7 +222,7 @@ async fn lists(client: &Running) {
     assert!(nothing.to_string().contains("-32602"), "{nothing}");
 }
 
-/// Tools that need something of the client, and what they ask it.
+/// Tests tools that require input from the client.
 async fn needs(client: &Running, handler: &TheirClient) {
     const NAME: &str = "What is your name?";
     for (tool, asked, expected) in [

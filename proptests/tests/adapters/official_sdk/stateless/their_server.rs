@@ -1,4 +1,4 @@
-//! A server of rmcp and our client.
+//! A server of rmcp and a client of this crate.
 
 use std::borrow::Cow;
 use std::os::unix::net::UnixStream;
@@ -24,11 +24,11 @@ use serde_json::{Value, json};
 
 use crate::official_sdk::stateless::{A_LONG_TIME, asynchronous, of, runtime};
 
-/// A server of rmcp with a tool for everything that a server can do to a client.
+/// A server of rmcp with a tool for every message that a server can send to a client.
 #[derive(Clone)]
 struct TheirServer {
     versions: &'static [ProtocolVersion],
-    /// Calls that have begun or were cancelled, and subscriptions that have ended.
+    /// Receives a line for each call that begins or is cancelled, and for each subscription that ends.
     cancelled: mpsc::Sender<&'static str>,
 }
 
@@ -93,7 +93,7 @@ impl ServerHandler for TheirServer {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let (sink, accepted) = (context.sink(), context.accepted());
         if accepted.prompts_list_changed == Some(true) {
-            // It tells once, and no more.
+            // Sends one notification and ends the subscription.
             sink.notify_prompt_list_changed().await.unwrap();
             return Ok(());
         }
@@ -105,7 +105,7 @@ impl ServerHandler for TheirServer {
     }
 }
 
-/// Two rounds: what the first one brought is in the state of the second.
+/// Asks in two rounds: the request state of the second round contains the response of the first one.
 fn ask(request: &theirs::CallToolRequestParams) -> Result<String, theirs::InputRequiredResult> {
     let answers = request.input_responses.clone().unwrap_or_default();
     match request.request_state.as_deref() {
@@ -147,7 +147,7 @@ async fn tell(context: &RequestContext<RoleServer>) -> String {
     "told".into()
 }
 
-/// Our client: answers what it is asked, and passes on what it hears.
+/// A client of this crate that responds to requests and logs its notifications.
 struct Answers(Mutex<mpsc::Sender<String>>);
 
 impl Handler<Client> for Answers {
@@ -160,7 +160,7 @@ impl Handler<Client> for Answers {
             ClientEvent::Notification(notification) => format!("{}", notification.method),
             ClientEvent::Subscription(update) => match update.news {
                 SubscriptionNews::Granted { granted, refused } => {
-                    // The order of the members says nothing.
+                    // The order of the members has no meaning.
                     let granted = granted.parse::<Value>().unwrap();
                     format!("granted {granted} but {refused}")
                 }
@@ -186,7 +186,7 @@ fn answer(exchange: &Exchange<Client>) -> Result<(), RespondError> {
     }
 }
 
-/// What is heard next.
+/// Returns the next logged line.
 fn heard(lines: &mpsc::Receiver<String>) -> String {
     lines.recv_timeout(A_LONG_TIME).unwrap()
 }
@@ -209,7 +209,7 @@ fn use_theirs(connection: &Connection, lines: &mpsc::Receiver<String>) {
     assert_eq!(run(connection, "ask", CallOptions::new()), "four \"file:///r\" \"Oslo\"");
     assert_eq!(run(connection, "tell", CallOptions::new()), "told");
     assert_eq!(run(connection, "tell", CallOptions::new().log_level(LoggingLevel::Info)), "told");
-    // Only the second one asked for it.
+    // Only the second call has set a log level.
     assert_eq!(heard(lines), "notifications/message");
     let filter = SubscriptionFilter::new().with_tools().with_resources().with_resource("x:y");
     let everything = handle.subscribe(&filter).unwrap();
@@ -229,7 +229,7 @@ fn use_theirs(connection: &Connection, lines: &mpsc::Receiver<String>) {
     assert!(matches!(unknown, Err(CallFailure::PeerError(error)) if error.code.get() == -32602));
 }
 
-/// Runs a server of rmcp, and connects to it.
+/// Starts a server of rmcp, and connects to it.
 fn connect(
     revisions: RevisionSet,
     versions: &'static [ProtocolVersion],
