@@ -18,42 +18,49 @@ impl Table {
         Self { rows: vec![names.iter().map(ToString::to_string).collect()] }
     }
 
-    /// Returns the instructions of one round, in total and by stage, and the ratios of other contenders.
+    /// Returns the instructions of one round, and the ratios of other contenders.
     pub fn of_instructions(cases: &[Case], costs: &Costs) -> Self {
         let mut table = Self::new(&[
             "case",
             "mcp-sansio",
-            "framing",
-            "receiving",
-            "handling",
-            "writing",
-            "sending",
             "serde_json",
-            "reading",
-            "writing",
             "sonic-rs",
             "rmcp",
             "serde_json ÷",
             "rmcp ÷",
         ]);
         for &case in cases {
-            let cost = |contender| costs.get(&(case, contender));
-            let total = |contender| cost(contender).map(|cost| cost.instructions);
-            let stage = |contender, name| cost(contender).map(|cost| cost.stage(name));
-            let ours = |name| stage(Contender::Core, name);
+            let total = |contender| costs.get(&(case, contender)).map(|cost| cost.instructions);
             let times = |contender| {
                 let (theirs, ours) = (total(contender)?, total(Contender::Core)?);
-                Some(theirs as f64 / ours as f64)
+                Some(format!("{:.2}", theirs as f64 / ours as f64))
             };
-            let times = |contender| times(contender).map(|times| format!("{times:.2}"));
-            let mut row = vec![case.to_string(), whole(total(Contender::Core))];
-            row.extend(
-                ["framing", "receiving", "handling", "writing", "sending"].map(ours).map(whole),
-            );
-            row.push(whole(total(Contender::SerdeJson)));
-            row.extend(["reading", "writing"].map(|name| whole(stage(Contender::SerdeJson, name))));
-            row.extend([Contender::Sonic, Contender::Rmcp].map(total).map(whole));
+            let mut row = vec![case.to_string()];
+            row.extend(Contender::ALL.iter().map(|&contender| whole(total(contender))));
             row.extend([Contender::SerdeJson, Contender::Rmcp].map(times).map(or_nothing));
+            table.rows.push(row);
+        }
+        table
+    }
+
+    /// Returns the instructions of one round by stage: of the machine, and of serde_json.
+    pub fn of_stages(cases: &[Case], costs: &Costs) -> Self {
+        let (ours, theirs) =
+            (["framing", "receiving", "handling", "writing", "sending"], ["reading", "writing"]);
+        let mut names = vec!["case"];
+        names.extend(ours);
+        names.extend(["serde_json reads", "serde_json writes"]);
+        let mut table = Self::new(&names);
+        for &case in cases {
+            let stage =
+                |contender, name| costs.get(&(case, contender)).map(|cost| cost.stage(name));
+            // A scan alone has no stages.
+            if ours.iter().all(|name| stage(Contender::Core, name).is_none_or(|cost| cost == 0)) {
+                continue;
+            }
+            let mut row = vec![case.to_string()];
+            row.extend(ours.map(|name| whole(stage(Contender::Core, name))));
+            row.extend(theirs.map(|name| whole(stage(Contender::SerdeJson, name))));
             table.rows.push(row);
         }
         table

@@ -59,6 +59,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         cases.iter().partition(|case| case.served().is_some());
     let tables = [
         ("Instructions of one round", &rounds, Table::of_instructions(&rounds, &costs)),
+        ("Instructions by stage", &rounds, Table::of_stages(&rounds, &costs)),
         ("Allocations of one round", &rounds, Table::of_allocations(&rounds, &costs)),
         ("One call of README's server", &calls, Table::of_calls(&calls, &costs)),
     ];
