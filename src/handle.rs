@@ -116,13 +116,13 @@ impl fmt::Debug for Requestor {
 
 /// A slot in the table of a machine: the content of every handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct SlotKey {
     pub(crate) connection: ConnectionNumber,
     pub(crate) index: u32,
     pub(crate) generation: u32,
 }
 
-impl Hash for Place {
+impl Hash for SlotKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.connection.hash(state);
         hash_generation(self.index, self.generation, state);
@@ -144,7 +144,7 @@ macro_rules! handle {
     ($(#[$documentation:meta])* $name:ident) => {
         $(#[$documentation])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub(crate) Place);
+        pub struct $name(pub(crate) SlotKey);
 
         impl $name {
             /// Returns the slot in the machine's table: a small number that is reused once the handle is stale.
@@ -169,7 +169,7 @@ macro_rules! handle {
         impl fmt::Display for $name {
             /// `#index.generation`, prefixed by the connection number unless it is 0.
             fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let Place { connection, index, generation } = self.0;
+                let SlotKey { connection, index, generation } = self.0;
                 if connection != ConnectionNumber::default() {
                     write!(formatter, "{}", connection.get())?;
                 }
@@ -201,9 +201,9 @@ mod tests {
 
     #[test]
     fn handles_print_short() {
-        let place = Place { connection: ConnectionNumber::default(), index: 3, generation: 7 };
+        let place = SlotKey { connection: ConnectionNumber::default(), index: 3, generation: 7 };
         assert_eq!(IncomingId(place).to_string(), "#3.7");
-        let place = Place { connection: ConnectionNumber::new(2), ..place };
+        let place = SlotKey { connection: ConnectionNumber::new(2), ..place };
         assert_eq!(CallId(place).to_string(), "2#3.7");
         assert_eq!(alloc::format!("{:?}", CallId(place)), "CallId(2#3.7)");
     }

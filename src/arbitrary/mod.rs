@@ -29,14 +29,14 @@ const LONGEST_TEXT: usize = 63;
 const GREATEST: u64 = (1 << 53) - 1;
 
 /// A container of values: exactly one, an optional one, or a map of named ones.
-pub(crate) trait Place<'u, T>: Sized {
+pub(crate) trait Container<'u, T>: Sized {
     fn fill(
         bytes: &mut Unstructured<'u>,
         value: impl FnMut(&mut Unstructured<'u>) -> Result<T>,
     ) -> Result<Self>;
 }
 
-impl<'u, T> Place<'u, T> for T {
+impl<'u, T> Container<'u, T> for T {
     fn fill(
         bytes: &mut Unstructured<'u>,
         mut value: impl FnMut(&mut Unstructured<'u>) -> Result<T>,
@@ -45,7 +45,7 @@ impl<'u, T> Place<'u, T> for T {
     }
 }
 
-impl<'u, T> Place<'u, T> for Option<T> {
+impl<'u, T> Container<'u, T> for Option<T> {
     fn fill(
         bytes: &mut Unstructured<'u>,
         value: impl FnMut(&mut Unstructured<'u>) -> Result<T>,
@@ -54,7 +54,7 @@ impl<'u, T> Place<'u, T> for Option<T> {
     }
 }
 
-impl<'u: 'a, 'a, T> Place<'u, T> for Map<'a, T> {
+impl<'u: 'a, 'a, T> Container<'u, T> for Map<'a, T> {
     fn fill(
         bytes: &mut Unstructured<'u>,
         mut value: impl FnMut(&mut Unstructured<'u>) -> Result<T>,
@@ -67,7 +67,7 @@ impl<'u: 'a, 'a, T> Place<'u, T> for Map<'a, T> {
     }
 }
 
-impl<'u: 'a, 'a, T> Place<'u, T> for Option<Map<'a, T>> {
+impl<'u: 'a, 'a, T> Container<'u, T> for Option<Map<'a, T>> {
     fn fill(
         bytes: &mut Unstructured<'u>,
         value: impl FnMut(&mut Unstructured<'u>) -> Result<T>,
@@ -148,12 +148,14 @@ fn objects<'u>(bytes: &mut Unstructured<'u>) -> Result<Map<'u, Raw<'u>>> {
 }
 
 /// Generates a JSON object. For an optional member, `null` would be read as an absent member.
-pub(crate) fn object<'u, P: Place<'u, Raw<'static>>>(bytes: &mut Unstructured<'u>) -> Result<P> {
+pub(crate) fn object<'u, P: Container<'u, Raw<'static>>>(
+    bytes: &mut Unstructured<'u>,
+) -> Result<P> {
     P::fill(bytes, |bytes| Json::write(bytes, Json::object))
 }
 
 /// Generates the id of a request, or a progress token: a string or an integer.
-pub(crate) fn id<'u, P: Place<'u, Raw<'static>>>(bytes: &mut Unstructured<'u>) -> Result<P> {
+pub(crate) fn id<'u, P: Container<'u, Raw<'static>>>(bytes: &mut Unstructured<'u>) -> Result<P> {
     P::fill(bytes, |bytes| {
         if bytes.arbitrary()? {
             Json::write(bytes, Json::string)
@@ -164,13 +166,13 @@ pub(crate) fn id<'u, P: Place<'u, Raw<'static>>>(bytes: &mut Unstructured<'u>) -
 }
 
 /// Generates a number that every JSON parser reads exactly; a greater one would be rejected as a number.
-pub(crate) fn exact<'u, P: Place<'u, u64>>(bytes: &mut Unstructured<'u>) -> Result<P> {
+pub(crate) fn exact<'u, P: Container<'u, u64>>(bytes: &mut Unstructured<'u>) -> Result<P> {
     P::fill(bytes, |bytes| bytes.int_in_range(0..=GREATEST))
 }
 
 /// Generates a duration of up to a minute. It is never zero, because an operation that repeats without delay repeats
 /// without end.
-pub(crate) fn short<'u, P: Place<'u, Duration>>(bytes: &mut Unstructured<'u>) -> Result<P> {
+pub(crate) fn short<'u, P: Container<'u, Duration>>(bytes: &mut Unstructured<'u>) -> Result<P> {
     P::fill(bytes, |bytes| bytes.int_in_range(1..=60_000).map(Duration::from_millis))
 }
 

@@ -9,12 +9,12 @@ use crate::json::{MemberTexts, Raw, Str, member};
 use crate::version::RevisionSet;
 
 /// The result of `initialize`, as far as the machine needs it.
-pub(super) struct Answer<'a> {
+pub(super) struct InitializeOutcome<'a> {
     pub(super) version: Str<'a>,
     pub(super) capabilities: CapabilitySet,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> InitializeOutcome<'a> {
     pub(super) fn read(result: &'a str) -> Result<Self, ViolationKind> {
         let (mut version, mut capabilities) = (None, None);
         for (key, value) in MemberTexts::of(result) {

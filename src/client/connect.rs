@@ -5,7 +5,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use super::answers::{Answer, Discovery};
+use super::answers::{Discovery, InitializeOutcome};
 use super::connected::{ConnectError, ConnectFailure, Connected};
 use super::event::ClientEvent;
 use super::negotiation::{
@@ -389,7 +389,7 @@ impl Client {
     ) -> Result<Connected<'f>, ConnectFailure<'f>> {
         let text = result.borrowed().unwrap_or_default();
         let malformed = |kind| ConnectFailure::Malformed { kind, message: text.as_bytes().into() };
-        let answer = Answer::read(text).map_err(malformed)?;
+        let answer = InitializeOutcome::read(text).map_err(malformed)?;
         let spoken = Revision::from_name(&answer.version.to_str())
             .filter(|revision| self.config.revisions.and(RevisionSet::LEGACY).contains(*revision));
         let Some(revision) = spoken else {

@@ -308,7 +308,7 @@ impl<C: Recycle> Messages<C> {
         if is_next {
             self.outgoing.renew(call.0);
         }
-        self.outgoing.wait(call.0, Wait::Answer, cx.now);
+        self.outgoing.wait(call.0, Wait::Response, cx.now);
         observe_sent(cx.out, route, Said::Method(method));
         Ok(())
     }

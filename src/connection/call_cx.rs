@@ -20,7 +20,7 @@ pub(super) struct CallCx<'s, 'c, 'o, C> {
 }
 
 /// A response to a request of this side.
-pub(super) struct Answer<'a> {
+pub(super) struct PeerResponse<'a> {
     pub(super) outcome: Outcome<'a>,
     /// The whole message.
     pub(super) bytes: &'a [u8],

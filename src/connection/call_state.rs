@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use super::call_cx::{Answer, CallCx, Next};
+use super::call_cx::{CallCx, Next, PeerResponse};
 use super::check_result::judged;
 use super::event::Outcome;
 use super::input_rounds::Rounds;
@@ -99,7 +99,7 @@ impl CallState {
     pub(super) fn answered<'a>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, Call>,
-        answer: Answer<'a>,
+        answer: PeerResponse<'a>,
     ) -> Next<'a, Self> {
         let bytes = answer.bytes;
         let outcome = match self.interim(at, answer) {
@@ -118,9 +118,9 @@ impl CallState {
     fn interim<'a>(
         &self,
         at: &mut CallCx<'_, '_, '_, Call>,
-        answer: Answer<'a>,
+        answer: PeerResponse<'a>,
     ) -> Result<Next<'a, Self>, Outcome<'a>> {
-        let Answer { outcome, bytes, result_type } = answer;
+        let PeerResponse { outcome, bytes, result_type } = answer;
         if let Outcome::Result(result) = &outcome
             && let Some(next) = RemoteTask::begin(at, result, result_type, bytes)
         {

@@ -16,7 +16,7 @@ use CallState::{
 use super::call_index::CallIndex;
 use super::call_state::{Below, Call, CallState as Pattern};
 use super::outgoing_request::{OutgoingRequest, Owner, Sent};
-use crate::handle::{CallId, Place};
+use crate::handle::{CallId, SlotKey};
 use crate::rpc::Outgoing;
 
 /// The state of a call.
@@ -77,7 +77,7 @@ fn is_row(before: Option<CallState>, after: CallState) -> bool {
 
 /// The states of all calls at the last check. The states are not part of the state of the connection.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LastStates(Option<Vec<(Place, CallState)>>);
+pub(super) struct LastStates(Option<Vec<(SlotKey, CallState)>>);
 
 impl PartialEq for LastStates {
     fn eq(&self, _: &Self) -> bool {
@@ -143,7 +143,7 @@ impl LastStates {
 
 fn check_call(
     outgoing: &Outgoing<OutgoingRequest<Call>>,
-    place: Place,
+    place: SlotKey,
     asked: &OutgoingRequest<Call>,
     state: CallState,
 ) {

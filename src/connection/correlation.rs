@@ -187,7 +187,7 @@ impl Calls {
             }
         }
         asked.progress = Wanted::Wanted(Some(progress));
-        outgoing.wait(place, Wait::Answer, cx.now);
+        outgoing.wait(place, Wait::Response, cx.now);
         let call = CallId(place);
         Some(CommonEvent::Progress(ProgressUpdate { call, progress, total, message }))
     }

@@ -10,7 +10,7 @@ use super::progress_report::Delayed;
 use crate::dialect::methods::RequestKind;
 use crate::dialect::{EraRules, Kept};
 use crate::frame::Serial;
-use crate::handle::Place;
+use crate::handle::SlotKey;
 use crate::json::Number;
 use crate::rpc::Recycle;
 
@@ -39,7 +39,7 @@ pub(super) struct Exchange {
     /// The latest message about the request that was put into the outbox.
     pub(super) last_output: Option<Serial>,
     /// The batch that contains the request.
-    pub(super) batch: Option<Place>,
+    pub(super) batch: Option<SlotKey>,
     /// The token in notifications about the request, a JSON literal: its progress token (empty if it has none), or
     /// the id of the request if it is a subscription.
     pub(super) token: String,

@@ -7,7 +7,7 @@ use super::answer_context::written;
 use super::outboxes::{Outboxes, Route};
 use super::send::{Said, observe_sent};
 use crate::frame::{Element, Queue, Room, Tag};
-use crate::handle::{ConnectionNumber, Place};
+use crate::handle::{ConnectionNumber, SlotKey};
 use crate::json::Member;
 use crate::lazy_box::Empty;
 use crate::rpc::{Ending, Id, Inbound, Lookup, Recycle, Table};
@@ -18,7 +18,7 @@ use crate::schema::{EncodeError, Writer};
 pub(super) struct Batches {
     table: Table<Batch>,
     /// The batch whose elements are being received, and whether its last element was received.
-    current: Option<Place>,
+    current: Option<SlotKey>,
     has_all_elements: bool,
     /// The ids of the requests whose responses wait. For the peer, these requests are still in flight.
     answered: Inbound<()>,
@@ -34,7 +34,7 @@ const ID_BYTES: usize = 96;
 struct Batch {
     answers: Queue<()>,
     /// The places of the ids that the responses carry.
-    ids: Vec<Place>,
+    ids: Vec<SlotKey>,
     /// The bytes of the responses and their ids.
     bytes: usize,
     route: Route,
@@ -82,7 +82,7 @@ impl Default for Batches {
 
 impl Batches {
     /// Handles the start of an element. Returns its batch.
-    pub(super) fn begin_element(&mut self, element: Element, route: Route) -> Option<Place> {
+    pub(super) fn begin_element(&mut self, element: Element, route: Route) -> Option<SlotKey> {
         if self.current.is_none() {
             self.current = Some(self.table.insert(|batch| batch.route = route));
         }
@@ -106,7 +106,7 @@ impl Batches {
     }
 
     /// Whether too many other batches wait for responses to admit a request of this one.
-    pub(super) fn is_full(&self, place: Place, most: u32) -> bool {
+    pub(super) fn is_full(&self, place: SlotKey, most: u32) -> bool {
         let is_open = self.table.get(place).is_some_and(|batch| 0 < batch.open);
         !is_open && most < self.table.len()
     }
@@ -122,7 +122,7 @@ impl Batches {
     }
 
     /// Notes that a request of the batch was admitted.
-    pub(super) fn open_request(&mut self, place: Place) {
+    pub(super) fn open_request(&mut self, place: SlotKey) {
         if let Some(batch) = self.table.get_mut(place) {
             batch.open += 1;
         }
@@ -131,7 +131,7 @@ impl Batches {
     /// Adds a response. Fails if more than `limit` bytes would wait.
     pub(super) fn append(
         &mut self,
-        place: Place,
+        place: SlotKey,
         limit: usize,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> Result<(), EncodeError> {
@@ -156,7 +156,7 @@ impl Batches {
     /// Whether the response to a request with this id waits for others.
     pub(super) fn look_up(&self, id: &Id<'_>) -> Lookup {
         if mutant!("ids_of_batches_are_compared_one_by_one") {
-            let is_it = |(place, ()): (Place, &())| {
+            let is_it = |(place, ()): (SlotKey, &())| {
                 work!(1);
                 self.answered.id(place).is_some_and(|other| other == *id)
             };
@@ -165,7 +165,7 @@ impl Batches {
         self.answered.look_up(id)
     }
 
-    fn is_settled(&self, place: Place) -> bool {
+    fn is_settled(&self, place: SlotKey) -> bool {
         self.table.get(place).is_some_and(|batch| batch.complete && batch.open == 0)
     }
 }
@@ -194,14 +194,14 @@ impl Batches {
     }
 
     /// Notes that a request of a batch was answered, or will never be answered.
-    pub(super) fn settle(&mut self, place: Place, out: &mut dyn Outboxes) {
+    pub(super) fn settle(&mut self, place: SlotKey, out: &mut dyn Outboxes) {
         if let Some(batch) = self.table.get_mut(place) {
             batch.open = batch.open.saturating_sub(1);
         }
         self.send_batch_if_settled(place, out);
     }
 
-    fn send_batch_if_settled(&mut self, place: Place, out: &mut dyn Outboxes) {
+    fn send_batch_if_settled(&mut self, place: SlotKey, out: &mut dyn Outboxes) {
         if self.is_settled(place) {
             self.send_batch(place, out);
         }
@@ -215,7 +215,7 @@ impl Batches {
     }
 
     /// Sends the responses to a batch as one array, if there are any, and removes the batch.
-    fn send_batch(&mut self, place: Place, out: &mut dyn Outboxes) {
+    fn send_batch(&mut self, place: SlotKey, out: &mut dyn Outboxes) {
         let Some(batch) = self.table.get_mut(place) else { return };
         let route = batch.route;
         if !batch.answers.is_empty() {

@@ -9,9 +9,9 @@ use super::inputs::Need;
 use super::outboxes::{Outboxes, Route};
 use crate::dialect::RespondError;
 use crate::dialect::methods::RequestKind;
-use crate::handle::{ConnectionNumber, IncomingId, Place};
+use crate::handle::{ConnectionNumber, IncomingId, SlotKey};
 use crate::lazy_box::{Empty, LazyBox};
-use crate::rpc::{Deadlines, Ending, Id, Inbound, Lookup, PlaceQueue};
+use crate::rpc::{Deadlines, Ending, Id, Inbound, Lookup, SlotQueue};
 
 /// The requests of the peer, from admission until they are answered or dropped. Also the requests that the machine
 /// makes from the inputs that the peer requires for a call.
@@ -33,13 +33,13 @@ pub(super) struct Incoming {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct News {
     /// The requests that were cancelled together with another one, or because they are no longer needed.
-    marked: VecDeque<(Place, CancelCause)>,
+    marked: VecDeque<(SlotKey, CancelCause)>,
     /// The new requests for input.
-    unannounced: PlaceQueue,
+    unannounced: SlotQueue,
 }
 
 impl Empty for News {
-    const EMPTY: &'static Self = &Self { marked: VecDeque::new(), unannounced: PlaceQueue::EMPTY };
+    const EMPTY: &'static Self = &Self { marked: VecDeque::new(), unannounced: SlotQueue::EMPTY };
 }
 
 /// A request of the peer that has left the table. The caller must end all work on its behalf.
@@ -48,7 +48,7 @@ impl Empty for News {
 pub(super) struct Taken {
     pub(super) id: IncomingId,
     /// The batch that contains the request, which may be complete now.
-    pub(super) batch: Option<Place>,
+    pub(super) batch: Option<SlotKey>,
     /// Whether the request kept a subscription open.
     pub(super) is_subscription: bool,
     /// Whether the request asked a person, so that the clock of calls was stopped.
@@ -113,7 +113,7 @@ impl Incoming {
     }
 
     /// Queues a request for input that the application has not received yet.
-    pub(super) fn push_unannounced(&mut self, place: Place) {
+    pub(super) fn push_unannounced(&mut self, place: SlotKey) {
         self.news.unannounced.push(place);
     }
 
@@ -124,7 +124,7 @@ impl Incoming {
     }
 
     /// Marks a request as cancelled. The application receives the event later.
-    pub(super) fn mark(&mut self, place: Place, cause: CancelCause) {
+    pub(super) fn mark(&mut self, place: SlotKey, cause: CancelCause) {
         if let Some(exchange) = self.table.get_mut(place) {
             exchange.marked = true;
         }
@@ -132,7 +132,7 @@ impl Incoming {
     }
 
     /// Returns the next marked request that has not ended in another way meanwhile.
-    pub(super) fn next_marked(&mut self) -> Option<(Place, CancelCause)> {
+    pub(super) fn next_marked(&mut self) -> Option<(SlotKey, CancelCause)> {
         loop {
             let next = *self.news.marked.front()?;
             self.news.marked.pop_front();
@@ -166,7 +166,7 @@ impl Incoming {
     }
 
     /// Marks a request for input as announced to the application, and returns its input.
-    fn announce(&mut self, place: Place) -> Option<Need> {
+    fn announce(&mut self, place: SlotKey) -> Option<Need> {
         let exchange = self.table.get_mut(place).filter(|exchange| !exchange.marked)?;
         let need = exchange.need.as_mut()?;
         need.is_announced = true;

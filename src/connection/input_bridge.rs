@@ -19,12 +19,12 @@ use super::cx::Cx;
 use super::outgoing_request::Owner;
 use super::resumed::Resumed;
 use crate::dialect::{Inputs, NotAllowed, PreparedInput, RespondError};
-use crate::handle::{CallId, IncomingId, Place};
+use crate::handle::{CallId, IncomingId, SlotKey};
 use crate::json::Raw;
 use crate::lazy_box::{Empty, LazyBox};
 use crate::model::InputRequired;
 use crate::ordered::Ordered;
-use crate::rpc::{GivenUp, PlaceQueue};
+use crate::rpc::{GivenUp, SlotQueue};
 use crate::schema::object_of;
 
 /// The requests that wait for input of their clients.
@@ -32,7 +32,7 @@ use crate::schema::object_of;
 pub(super) struct Bridges {
     waiting: Waiting,
     /// The requests that wait only to be handed out again.
-    free: PlaceQueue,
+    free: SlotQueue,
 }
 
 /// The bridges, by the indices of their requests.
@@ -43,7 +43,7 @@ struct Waiting(Ordered<u64, Bridge>);
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Bridge {
     /// The place of the request.
-    place: Place,
+    place: SlotKey,
     /// The params of the request, to be handed out again.
     params: Option<String>,
     state: Option<String>,
@@ -79,8 +79,7 @@ impl fmt::Debug for Bridge {
 }
 
 impl Empty for Bridges {
-    const EMPTY: &'static Self =
-        &Self { waiting: Waiting(Ordered::new()), free: PlaceQueue::EMPTY };
+    const EMPTY: &'static Self = &Self { waiting: Waiting(Ordered::new()), free: SlotQueue::EMPTY };
 }
 
 impl Bridges {

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::context::RequestContext;
 use crate::dialect::methods::RequestKind;
-use crate::handle::{CallId, IncomingId, Place};
+use crate::handle::{CallId, IncomingId, SlotKey};
 
 /// The inputs that the peer requires, with the answers so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ impl Inputs {
     }
 
     /// Returns the places of the unanswered requests to the application.
-    pub(super) fn places(&self) -> impl Iterator<Item = Place> {
+    pub(super) fn places(&self) -> impl Iterator<Item = SlotKey> {
         self.0.iter().filter_map(|wanted| wanted.place)
     }
 
@@ -55,7 +55,7 @@ pub(super) struct Wanted {
     /// The params, until the input is answered or withdrawn.
     pub(super) params: Option<String>,
     /// The place of the request to the application.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<SlotKey>,
     pub(super) answer: Option<String>,
     /// Whether the answer was sent to the peer, if answers are sent separately.
     pub(super) is_sent: bool,

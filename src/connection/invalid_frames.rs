@@ -13,7 +13,7 @@ use super::reception::Reception;
 use crate::codes::ViolationKind;
 use crate::dialect::features::Feature;
 use crate::frame::Frame;
-use crate::rpc::{Answer, Defective, ErrorData, Fault, Intent, Recycle};
+use crate::rpc::{Defective, ErrorData, Fault, Intent, Recycle, ReplyTo};
 use crate::schema::Misfit;
 
 /// The error message for the peer: the defect of a request, in one sentence.
@@ -78,7 +78,7 @@ pub(super) fn report_and_answer<'a, C: Recycle>(
             Some(id) if !cx.config.serves_duplicates() && messages.is_in_flight(id) => false,
             Some(id) => {
                 let is_long = violation.kind == ViolationKind::LongId;
-                messages.send_error(cx, received, Answer::To(id), fault)
+                messages.send_error(cx, received, ReplyTo::To(id), fault)
                     || is_long && reply_without_id(messages, cx, received, fault)
             }
             None => reply_without_id(messages, cx, received, fault),
@@ -100,8 +100,8 @@ fn reply_without_id<C: Recycle>(
     };
     // The replacement for the id that could not be read.
     let no_id = match session.negotiated {
-        Some(negotiated) if !Feature::AbsentErrorId.is_in(negotiated.revision) => Answer::Null,
-        _ => Answer::Absent,
+        Some(negotiated) if !Feature::AbsentErrorId.is_in(negotiated.revision) => ReplyTo::Null,
+        _ => ReplyTo::Absent,
     };
     messages.violations.may_reply(policy, received.now)
         && messages.send_error(cx, received, no_id, fault)

@@ -23,7 +23,7 @@ use super::send::send_about;
 use super::session::Session;
 use crate::dialect::methods::NotificationKind;
 use crate::frame::Serial;
-use crate::handle::{IncomingId, Place};
+use crate::handle::{IncomingId, SlotKey};
 use crate::interests::{Filter, LISTS};
 use crate::json::member;
 use crate::lazy_box::Empty;
@@ -47,7 +47,7 @@ pub(super) struct Listens {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Listen {
-    place: Place,
+    place: SlotKey,
     acknowledged: bool,
     /// Whether a topic has a pending change.
     has_pending: bool,
@@ -86,23 +86,23 @@ impl Listens {
         self.open.insert(number, listen);
     }
 
-    pub(super) fn remove(&mut self, place: Place) {
+    pub(super) fn remove(&mut self, place: SlotKey) {
         if let Some(number) = self.number_of(place) {
             self.numbers.remove(&u64::from(place.index));
             self.open.remove(&number);
         }
     }
 
-    fn number_of(&self, place: Place) -> Option<u64> {
+    fn number_of(&self, place: SlotKey) -> Option<u64> {
         let number = self.numbers.get(&u64::from(place.index))?;
         self.open.get(number).filter(|listen| listen.place == place).map(|_| *number)
     }
 
-    fn of(&self, place: Place) -> Option<&Listen> {
+    fn of(&self, place: SlotKey) -> Option<&Listen> {
         self.open.get(&self.number_of(place)?)
     }
 
-    fn of_mut(&mut self, place: Place) -> Option<&mut Listen> {
+    fn of_mut(&mut self, place: SlotKey) -> Option<&mut Listen> {
         self.open.get_mut(&self.number_of(place)?)
     }
 

@@ -3,7 +3,7 @@
 use crate::capability::Capability;
 use crate::codes::ErrorCode;
 use crate::frame::Outbox;
-use crate::handle::{CallId, IncomingId, Place, Principal, Requestor};
+use crate::handle::{CallId, IncomingId, Principal, Requestor, SlotKey};
 use crate::session::Phase;
 use crate::time::Instant;
 
@@ -136,7 +136,7 @@ pub struct Received {
     /// The owner of the tasks that the message can access, if that is not the principal.
     pub(super) requestor: Option<Requestor>,
     /// The batch that contains the message.
-    pub(super) batch: Option<Place>,
+    pub(super) batch: Option<SlotKey>,
 }
 
 impl Received {

@@ -2,7 +2,7 @@
 
 use core::ops::ControlFlow;
 
-use super::call_cx::Answer;
+use super::call_cx::PeerResponse;
 use super::call_state::CallState;
 use super::check_result::judged;
 use super::common_event::CommonEvent;
@@ -131,11 +131,15 @@ impl Dispatcher {
             }
             Message::Result { id, result, result_type } => {
                 let outcome = Outcome::Result(Raw::trusted(result.text()));
-                self.response(cx, id, Answer { outcome, bytes, result_type })
+                self.response(cx, id, PeerResponse { outcome, bytes, result_type })
             }
             Message::Error { id, error } => {
                 let outcome = Outcome::PeerError(error);
-                self.response(cx, id, Answer { outcome, bytes, result_type: ResultType::Absent })
+                self.response(
+                    cx,
+                    id,
+                    PeerResponse { outcome, bytes, result_type: ResultType::Absent },
+                )
             }
             Message::IdlessError { error } => self.idless_error(cx, error, bytes, reception),
         }
@@ -212,7 +216,7 @@ impl Dispatcher {
                 return self.answer(
                     cx,
                     call,
-                    Answer { outcome, bytes, result_type: reception.result_type },
+                    PeerResponse { outcome, bytes, result_type: reception.result_type },
                 );
             }
             let cause = self.serving.calls.unmatched_cause(cx, id);
@@ -232,7 +236,7 @@ impl Dispatcher {
         &mut self,
         cx: &mut Cx<'_, '_>,
         id: Id<'a>,
-        answer: Answer<'a>,
+        answer: PeerResponse<'a>,
     ) -> Option<ForRole<'e, 'a>> {
         match self.serving.calls.pending(cx, &id) {
             Some(call) => self.answer(cx, call, answer),
@@ -273,7 +277,11 @@ impl Dispatcher {
         match by_route.or_else(|| self.serving.calls.opening.call.filter(|_| !is_of_another)) {
             Some(call) => {
                 let outcome = Outcome::PeerError(error);
-                self.answer(cx, call, Answer { outcome, bytes, result_type: ResultType::Absent })
+                self.answer(
+                    cx,
+                    call,
+                    PeerResponse { outcome, bytes, result_type: ResultType::Absent },
+                )
             }
             None => Some(ForRole::Event(CommonEvent::UnsolicitedError(error))),
         }
@@ -306,7 +314,7 @@ impl Dispatcher {
                 (Outcome::TransportFailed(failure), status)
             }
         };
-        let answer = Answer { outcome, bytes: b"", result_type: ResultType::Absent };
+        let answer = PeerResponse { outcome, bytes: b"", result_type: ResultType::Absent };
         let mut for_role = self.answer(cx, call, answer);
         if let Some(ForRole::Event(CommonEvent::CallEnded(ended))) = &mut for_role {
             ended.status = status;
@@ -319,7 +327,7 @@ impl Dispatcher {
         &mut self,
         cx: &mut Cx<'_, '_>,
         call: CallId,
-        answer: Answer<'a>,
+        answer: PeerResponse<'a>,
     ) -> Option<ForRole<'e, 'a>> {
         match self.messages().outgoing.get(call.0)?.owner {
             Owner::Application | Owner::Subscription => {
@@ -335,7 +343,7 @@ impl Dispatcher {
                 None
             }
             Owner::Input(id) => {
-                let Answer { outcome, bytes, .. } = answer;
+                let PeerResponse { outcome, bytes, .. } = answer;
                 let outcome = judged(&mut self.serving.calls.messages, cx, call, outcome, bytes);
                 _ = self.serving.calls.take_out(call);
                 self.serving.input_answered(cx, (id, call), &outcome)
@@ -347,7 +355,7 @@ impl Dispatcher {
                 None
             }
             Owner::TaskInput(_) => {
-                let Answer { outcome, bytes, .. } = answer;
+                let PeerResponse { outcome, bytes, .. } = answer;
                 let outcome = judged(&mut self.serving.calls.messages, cx, call, outcome, bytes);
                 let left = self.serving.calls.take_out(call)?;
                 Some(ForRole::Event(self.serving.calls.ended(left, outcome, false)))

@@ -8,7 +8,7 @@ use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 
-use super::call_cx::{Answer, CallCx, CallNews, Next};
+use super::call_cx::{CallCx, CallNews, Next, PeerResponse};
 use super::call_options::{CallError, TaskOptions};
 use super::check_result::judged;
 use super::cx::Cx;
@@ -281,7 +281,7 @@ impl RemoteTask {
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
         kind: PollKind,
-        answer: Answer<'a>,
+        answer: PeerResponse<'a>,
     ) -> Next<'a, S> {
         self.poll_is_over(kind);
         let ends_by_cancel = at.below.session.rules().tasks.cancel_ends;
@@ -318,9 +318,9 @@ impl RemoteTask {
     fn on_poll_result<'a, C: Recycle, S>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
-        answer: Answer<'a>,
+        answer: PeerResponse<'a>,
     ) -> Next<'a, S> {
-        let Answer { outcome, bytes, .. } = answer;
+        let PeerResponse { outcome, bytes, .. } = answer;
         let snapshot = match &outcome {
             Outcome::Result(result) => result.borrowed().and_then(Snapshot::read),
             _ => None,
@@ -396,9 +396,9 @@ impl RemoteTask {
     fn result_came<'a, C: Recycle, S>(
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
-        answer: Answer<'a>,
+        answer: PeerResponse<'a>,
     ) -> Next<'a, S> {
-        let Answer { outcome, bytes, .. } = answer;
+        let PeerResponse { outcome, bytes, .. } = answer;
         let is_answer =
             matches!(&outcome, Outcome::Result(result) if !is_empty_result(result.as_json()));
         let is_lost = matches!(

@@ -16,10 +16,10 @@ use crate::codes::ErrorCode;
 use crate::dialect::RespondError;
 use crate::dialect::methods::RequestKind;
 use crate::frame::{Room, Tag};
-use crate::handle::{IncomingId, Place};
+use crate::handle::{IncomingId, SlotKey};
 use crate::json::{Member, member};
 use crate::model::LoggingLevel;
-use crate::rpc::{Answer, Ending, Fault, Recycle, write_error, write_result};
+use crate::rpc::{Ending, Fault, Recycle, ReplyTo, write_error, write_result};
 use crate::schema::shape::Form;
 use crate::schema::{EncodeError, Misfit, Payload, Problem, Writer};
 use crate::session::Phase;
@@ -95,7 +95,7 @@ impl<C: Recycle> Messages<C> {
         let code = fault.code;
         let write = |writer: &mut Writer<'_>| {
             let start = writer.position();
-            write_error(writer, Answer::To(&wire), fault, form)?;
+            write_error(writer, ReplyTo::To(&wire), fault, form)?;
             if form.is_some() {
                 let error = written(writer.since(start), Member::Error);
                 let ids = ids_in(member(error, "data").unwrap_or_default());
@@ -160,7 +160,7 @@ impl<C: Recycle> Messages<C> {
         let fault = Fault::plain(ErrorCode::INTERNAL_ERROR, message);
         let (route, said) = (Route::Exchange(id), Said::Error(fault.code));
         self.answer_into(cx, (batch, route), said, |writer| {
-            write_error(writer, Answer::To(&wire), fault, None)
+            write_error(writer, ReplyTo::To(&wire), fault, None)
         });
     }
 
@@ -194,7 +194,7 @@ impl<C: Recycle> Messages<C> {
         &mut self,
         cx: &mut Cx<'_, '_>,
         received: Received,
-        id: Answer<'_>,
+        id: ReplyTo<'_>,
         fault: Fault<'_>,
     ) -> bool {
         let said = Said::Error(fault.code);
@@ -207,7 +207,7 @@ impl<C: Recycle> Messages<C> {
     pub(super) fn answer_into(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        (batch, route): (Option<Place>, Route),
+        (batch, route): (Option<SlotKey>, Route),
         said: Said<'_>,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> bool {

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::call_cx::{Answer, CallCx, CallNews, Next};
+use super::call_cx::{CallCx, CallNews, Next, PeerResponse};
 use super::call_index::Stuck;
 use super::call_state::{Call, CallState};
 use super::calls::Calls;
@@ -229,7 +229,7 @@ impl Calls {
         &mut self,
         cx: &mut Cx<'_, '_>,
         call: CallId,
-        answer: &Answer<'a>,
+        answer: &PeerResponse<'a>,
     ) -> Option<CommonEvent<'a>> {
         let snapshot = match &answer.outcome {
             Outcome::Result(result) => {

@@ -15,7 +15,7 @@ use super::resend::stuck;
 use super::wanted_inputs::{admit_for, may_be_required, withdraw};
 use crate::codes::ViolationKind;
 use crate::dialect::methods::RequestKind;
-use crate::handle::Place;
+use crate::handle::SlotKey;
 use crate::json::{MemberTexts, Str, member};
 use crate::rpc::Recycle;
 use crate::schema::{EncodeError, object_of};
@@ -101,7 +101,7 @@ impl RemoteTask {
     /// Withdraws the requests for inputs that the task no longer names.
     fn withdraw_unnamed<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>, named: &[bool]) {
         let unnamed = self.inputs.0.iter_mut().zip(named).filter(|(_, named)| !**named);
-        let places: Vec<Place> = unnamed
+        let places: Vec<SlotKey> = unnamed
             .filter_map(|(one, _)| {
                 one.params = None;
                 one.place.take()

@@ -13,7 +13,7 @@ use super::session::Session;
 use crate::capability::CapabilitySet;
 use crate::dialect::check_params;
 use crate::dialect::methods::Sender;
-use crate::handle::{IncomingId, Place};
+use crate::handle::{IncomingId, SlotKey};
 use crate::json::Object;
 use crate::rpc::{Ending, Recycle};
 use crate::schema::{Additions, Empty, EncodeError, Misfit, Payload, PayloadWriter, Writer, fits};
@@ -44,7 +44,7 @@ pub(super) fn admit_for<C: Recycle>(
     cx: &Cx<'_, '_>,
     wanted: &Wanted,
     need: Need,
-) -> Place {
+) -> SlotKey {
     let context = messages.session.negotiated.map(RequestContext::from).unwrap_or_default();
     let incoming = &mut messages.incoming;
     let place = incoming.table.insert_unnamed(|exchange| {
@@ -65,7 +65,7 @@ pub(super) fn admit_for<C: Recycle>(
 /// Withdraws requests to the application. The application is notified of those that it has received.
 pub(super) fn withdraw<C: Recycle>(
     messages: &mut Messages<C>,
-    places: impl Iterator<Item = Place>,
+    places: impl Iterator<Item = SlotKey>,
     cause: CancelCause,
 ) {
     let mut unannounced = 0;

@@ -9,7 +9,7 @@ use super::outboxes::{Outboxes, Route};
 use super::outgoing_request::{OutgoingRequest, Sent};
 use super::send::{Said, observe_sent};
 use crate::frame::{Room, Tag};
-use crate::handle::{CallId, Place};
+use crate::handle::{CallId, SlotKey};
 use crate::rpc::{Ending, GivenUp, Outgoing, Recycle, write_notification};
 use crate::schema::serialized;
 
@@ -102,7 +102,7 @@ impl<C: Recycle> Messages<C> {
     pub(super) fn withdraw_with(
         &mut self,
         call: CallId,
-        also: impl Fn(&Outgoing<OutgoingRequest<C>>, Place) -> bool,
+        also: impl Fn(&Outgoing<OutgoingRequest<C>>, SlotKey) -> bool,
         out: &mut dyn Outboxes,
     ) {
         let Some(asked) = self.outgoing.get(call.0) else { return };

@@ -3,12 +3,12 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::*;
-use crate::handle::{CallId, ConnectionNumber, IncomingId, Place};
+use crate::handle::{CallId, ConnectionNumber, IncomingId, SlotKey};
 use crate::limits::Limits;
 use crate::schema::{EncodeError, Writer};
 
 fn call(index: u32) -> CallId {
-    CallId(Place { connection: ConnectionNumber::default(), index, generation: 0 })
+    CallId(SlotKey { connection: ConnectionNumber::default(), index, generation: 0 })
 }
 
 fn append(outbox: &mut Outbox, text: &str, tag: Option<CallId>) -> Serial {

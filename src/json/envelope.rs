@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::error::{JsonError, JsonErrorKind};
 use super::known::KnownMembers;
-use super::place::{ARGUMENTS, Object, Places};
+use super::member_spans::{ARGUMENTS, MemberSpans, Object};
 use super::scan::{Entered, Scanner, Span, Walked};
 use super::starts::Noting;
 use super::string::Str;
@@ -135,8 +135,8 @@ pub struct Envelope<'a> {
     begun: u16,
     duplicated: u16,
     /// The positions of the members of `params`, or else of `result`, and of the `_meta` in it.
-    payload: Option<Places>,
-    meta: Option<Places>,
+    payload: Option<MemberSpans>,
+    meta: Option<MemberSpans>,
     defect: Option<JsonError>,
     begins_as_usual: bool,
 }
@@ -360,7 +360,7 @@ impl<'a> Envelope<'a> {
         // Of two payloads only the first is ever read, and not through the recorded positions.
         let is_first = self.begun & (Member::Params.bit() | Member::Result.bit()) == of.bit()
             && !self.is_duplicated(of);
-        self.payload = Some(Places::NONE);
+        self.payload = Some(MemberSpans::NONE);
         let end = scanner.object(start, 1, |scanner, key| {
             let name = self.bytes.get(key.span.range()).unwrap_or_default();
             let member = of.of_payload(name, key.has_escapes);
@@ -400,7 +400,7 @@ impl<'a> Envelope<'a> {
             return scanner.value(start, 2);
         }
         let bytes = self.bytes;
-        let places = self.meta.insert(Places::NONE);
+        let places = self.meta.insert(MemberSpans::NONE);
         match scanner.enter_object(start, 2)? {
             Entered::Member(at) => scanner.members(at, |scanner, at| {
                 if let Some(known) = known.filter(|known| known.stand_at(bytes, at)) {

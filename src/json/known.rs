@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use super::place::{Object, Place, Places};
+use super::member_spans::{MemberSpan, MemberSpans, Object};
 use super::scan::Span;
 
 /// Adjacent members of an object of an earlier frame: their text, and their positions in it.
@@ -17,7 +17,7 @@ pub(crate) struct KnownMembers {
     /// object, so its end does not depend on the following bytes.
     text: String,
     /// The positions, relative to the beginning of the text.
-    places: Places,
+    places: MemberSpans,
 }
 
 impl KnownMembers {
@@ -25,7 +25,7 @@ impl KnownMembers {
     pub(crate) const LONGEST: usize = 512;
 
     /// No members yet.
-    pub(crate) const NONE: Self = Self { text: String::new(), places: Places::NONE };
+    pub(crate) const NONE: Self = Self { text: String::new(), places: MemberSpans::NONE };
 
     /// Replaces the members by those of a valid object whose keys `belongs` selects.
     ///
@@ -42,9 +42,9 @@ impl KnownMembers {
         }
         let start = members.first().map_or(0, |first| first.key.start - 1);
         let back = |span: Span| Span { start: span.start - start, end: span.end - start };
-        self.places = Places::NONE;
+        self.places = MemberSpans::NONE;
         for member in members {
-            self.places.add(Place { key: back(member.key), value: back(member.value) });
+            self.places.add(MemberSpan { key: back(member.key), value: back(member.value) });
         }
         self.text.clear();
         // Growth by doubling would exceed the limit.
@@ -73,11 +73,11 @@ impl KnownMembers {
 
     /// Records the members of the text, which occurs at this offset of a frame.
     #[inline]
-    pub(super) fn note_in(&self, places: &mut Places, at: usize) {
+    pub(super) fn note_in(&self, places: &mut MemberSpans, at: usize) {
         let at = at as u32;
         let on = |span: Span| Span { start: span.start + at, end: span.end + at };
         for place in self.places.noted() {
-            places.add(Place { key: on(place.key), value: on(place.value) });
+            places.add(MemberSpan { key: on(place.key), value: on(place.value) });
         }
     }
 
@@ -110,9 +110,9 @@ impl KnownMembers {
 fn neighbours<'e, 'a>(
     object: &Object<'e, 'a>,
     belongs: impl Fn(&str) -> bool,
-) -> Option<(&'a str, &'e [Place])> {
+) -> Option<(&'a str, &'e [MemberSpan])> {
     let (frame, noted) = object.noted_members()?;
-    let belongs = |place: &Place| frame.get(place.key.range()).is_some_and(&belongs);
+    let belongs = |place: &MemberSpan| frame.get(place.key.range()).is_some_and(&belongs);
     let (first, last) = (noted.iter().position(belongs)?, noted.iter().rposition(belongs)?);
     let members = noted.get(first..=last).filter(|members| members.iter().all(belongs))?;
     // The quote precedes the key.

@@ -15,7 +15,7 @@ use crate::schema::{
 
 /// The `id` of a response.
 #[derive(Clone, Copy)]
-pub(crate) enum Answer<'a> {
+pub(crate) enum ReplyTo<'a> {
     /// The id of the request in its wire form.
     To(&'a Id<'a>),
     /// `null`: the id could not be read (JSON-RPC 2.0, and MCP up to 2025-06-18).
@@ -24,7 +24,7 @@ pub(crate) enum Answer<'a> {
     Absent,
 }
 
-impl Answer<'_> {
+impl ReplyTo<'_> {
     /// Writes the beginning of a response.
     fn open(self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         let literal = match self {
@@ -99,14 +99,14 @@ pub(crate) fn write_result(
     additions: &Additions<'_>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
-    Answer::To(id).open(writer)?;
+    ReplyTo::To(id).open(writer)?;
     result.write(PayloadWriter::new(writer, ",\"result\":", Empty::Braces, additions, form))?;
     writer.push(b"}")
 }
 
 /// Writes a successful response with an empty result.
 pub(crate) fn write_success(writer: &mut Writer<'_>, id: &Id<'_>) -> Result<(), EncodeError> {
-    Answer::To(id).open(writer)?;
+    ReplyTo::To(id).open(writer)?;
     writer.push(b",\"result\":{}}")
 }
 
@@ -165,7 +165,7 @@ impl<'a> Fault<'a> {
 /// Writes an error response whose data must match `form`, if there is one.
 pub(crate) fn write_error(
     writer: &mut Writer<'_>,
-    id: Answer<'_>,
+    id: ReplyTo<'_>,
     fault: Fault<'_>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {

@@ -5,7 +5,7 @@ use alloc::string::String;
 use super::id::Id;
 use super::index::{Index, Lookup};
 use super::table::{Ending, Recycle, Table};
-use crate::handle::{ConnectionNumber, Place};
+use crate::handle::{ConnectionNumber, SlotKey};
 
 /// The open requests, in order of arrival, found by handle or by wire id.
 ///
@@ -61,14 +61,14 @@ impl<E: Recycle> Inbound<E> {
     }
 
     /// Inserts a request whose id no other one has.
-    pub(crate) fn insert(&mut self, id: &Id<'_>, fill: impl FnOnce(&mut E)) -> Place {
+    pub(crate) fn insert(&mut self, id: &Id<'_>, fill: impl FnOnce(&mut E)) -> SlotKey {
         let (place, hash) = self.put(id, fill);
         self.by_id.insert(hash, place.index);
         place
     }
 
     /// Inserts a request whose id others may have.
-    pub(crate) fn insert_twin(&mut self, id: &Id<'_>, fill: impl FnOnce(&mut E)) -> Place {
+    pub(crate) fn insert_twin(&mut self, id: &Id<'_>, fill: impl FnOnce(&mut E)) -> SlotKey {
         let Some(first) = self.find(id) else { return self.insert(id, fill) };
         let (place, _) = self.put(id, fill);
         let second = self.twins(first.index).next;
@@ -84,14 +84,14 @@ impl<E: Recycle> Inbound<E> {
     }
 
     /// Inserts a request without an id, which can only be found by its slot.
-    pub(crate) fn insert_unnamed(&mut self, fill: impl FnOnce(&mut E)) -> Place {
+    pub(crate) fn insert_unnamed(&mut self, fill: impl FnOnce(&mut E)) -> SlotKey {
         self.table.insert(|entry| {
             entry.twins.detached = true;
             fill(&mut entry.extra);
         })
     }
 
-    fn put(&mut self, id: &Id<'_>, fill: impl FnOnce(&mut E)) -> (Place, u32) {
+    fn put(&mut self, id: &Id<'_>, fill: impl FnOnce(&mut E)) -> (SlotKey, u32) {
         let hash = id.hash32();
         let place = self.table.insert(|entry| {
             entry.id.push_str(id.as_wire());
@@ -103,7 +103,7 @@ impl<E: Recycle> Inbound<E> {
 
     /// Returns the request with this id; of twins, the first.
     #[inline]
-    pub(crate) fn find(&self, id: &Id<'_>) -> Option<Place> {
+    pub(crate) fn find(&self, id: &Id<'_>) -> Option<SlotKey> {
         match self.look_up(id) {
             Lookup::Found(index) => self.table.place_of(index),
             Lookup::Free | Lookup::Crowded => None,
@@ -129,34 +129,34 @@ impl<E: Recycle> Inbound<E> {
         })
     }
 
-    pub(crate) fn get(&self, place: Place) -> Option<&E> {
+    pub(crate) fn get(&self, place: SlotKey) -> Option<&E> {
         self.table.get(place).map(|entry| &entry.extra)
     }
 
-    pub(crate) fn get_mut(&mut self, place: Place) -> Option<&mut E> {
+    pub(crate) fn get_mut(&mut self, place: SlotKey) -> Option<&mut E> {
         self.table.get_mut(place).map(|entry| &mut entry.extra)
     }
 
     /// Returns the wire id of a request.
-    pub(crate) fn id(&self, place: Place) -> Option<Id<'_>> {
+    pub(crate) fn id(&self, place: SlotKey) -> Option<Id<'_>> {
         self.table.get(place).map(|entry| Id::trusted(&entry.id))
     }
 
-    pub(crate) fn place_of(&self, index: u32) -> Option<Place> {
+    pub(crate) fn place_of(&self, index: u32) -> Option<SlotKey> {
         self.table.place_of(index)
     }
 
-    pub(crate) fn ending(&self, place: Place) -> Option<Ending> {
+    pub(crate) fn ending(&self, place: SlotKey) -> Option<Ending> {
         self.table.ending(place)
     }
 
-    pub(crate) fn remove(&mut self, place: Place, ending: Ending) -> bool {
+    pub(crate) fn remove(&mut self, place: SlotKey, ending: Ending) -> bool {
         self.detach(place);
         self.table.remove(place, ending)
     }
 
     /// Removes a request from the index of ids.
-    pub(crate) fn detach(&mut self, place: Place) {
+    pub(crate) fn detach(&mut self, place: SlotKey) {
         let Some(entry) = self.table.get(place) else { return };
         let (hash, twins, index) = (entry.hash, entry.twins, place.index);
         if twins.detached {
@@ -195,11 +195,11 @@ impl<E: Recycle> Inbound<E> {
         self.by_id.release();
     }
 
-    pub(crate) fn first(&self) -> Option<Place> {
+    pub(crate) fn first(&self) -> Option<SlotKey> {
         self.table.first()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &E)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (SlotKey, &E)> {
         self.table.iter().map(|(place, entry)| (place, &entry.extra))
     }
 }

@@ -10,7 +10,7 @@ mod index;
 mod message;
 mod outbound;
 mod outgoing;
-mod place_queue;
+mod slot_queue;
 mod table;
 
 pub use id::Id;
@@ -19,8 +19,8 @@ pub use outbound::UnmatchedCause;
 
 pub(crate) use deadlines::Deadlines;
 pub(crate) use encode::{
-    Answer, ErrorData, Fault, Serialized, write_error, write_notification, write_notification_with,
-    write_request, write_result, write_success,
+    ErrorData, Fault, ReplyTo, Serialized, write_error, write_notification,
+    write_notification_with, write_request, write_result, write_success,
 };
 pub(crate) use inbound::Inbound;
 pub(crate) use index::{Index, Lookup};
@@ -29,7 +29,7 @@ pub(crate) use outbound::GivenUp;
 #[cfg(test)]
 pub(crate) use outbound::Outbound;
 pub(crate) use outgoing::{Expired, Outgoing, Patience, Wait};
-pub(crate) use place_queue::PlaceQueue;
+pub(crate) use slot_queue::SlotQueue;
 pub(crate) use table::{Ending, Recycle, Table};
 
 #[cfg(test)]

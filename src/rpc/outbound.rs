@@ -5,7 +5,7 @@ use core::fmt;
 
 use super::index::Index;
 use super::table::{Ending, Recycle, Table};
-use crate::handle::{ConnectionNumber, Place};
+use crate::handle::{ConnectionNumber, SlotKey};
 
 /// The pending calls, in creation order, found by handle or by wire id.
 ///
@@ -103,12 +103,12 @@ impl<E: Recycle> Outbound<E> {
     }
 
     /// Returns the slot of the next call.
-    pub(crate) fn next_place(&self) -> Place {
+    pub(crate) fn next_place(&self) -> SlotKey {
         self.table.next_place()
     }
 
     /// Registers a call under the next id.
-    pub(crate) fn insert(&mut self, fill: impl FnOnce(&mut E)) -> Place {
+    pub(crate) fn insert(&mut self, fill: impl FnOnce(&mut E)) -> SlotKey {
         let id = self.next_id;
         // Ids start at a number of 32 bits: at one call per nanosecond they last five hundred years.
         self.next_id += 1;
@@ -125,7 +125,7 @@ impl<E: Recycle> Outbound<E> {
     }
 
     /// Assigns the next id to a pending call, which is sent again under the same handle.
-    pub(crate) fn renew(&mut self, place: Place) -> Option<u64> {
+    pub(crate) fn renew(&mut self, place: SlotKey) -> Option<u64> {
         let old = self.id(place)?;
         let id = self.next_id;
         self.next_id += 1;
@@ -137,7 +137,7 @@ impl<E: Recycle> Outbound<E> {
         Some(id)
     }
 
-    pub(crate) fn find(&self, id: u64) -> Option<Place> {
+    pub(crate) fn find(&self, id: u64) -> Option<SlotKey> {
         if mutant!("an_answer_ends_the_first_call") {
             return self.table.first();
         }
@@ -150,20 +150,20 @@ impl<E: Recycle> Outbound<E> {
         self.table.place_of(index)
     }
 
-    pub(crate) fn get(&self, place: Place) -> Option<&E> {
+    pub(crate) fn get(&self, place: SlotKey) -> Option<&E> {
         self.table.get(place).map(|entry| &entry.extra)
     }
 
-    pub(crate) fn get_mut(&mut self, place: Place) -> Option<&mut E> {
+    pub(crate) fn get_mut(&mut self, place: SlotKey) -> Option<&mut E> {
         self.table.get_mut(place).map(|entry| &mut entry.extra)
     }
 
-    pub(crate) fn id(&self, place: Place) -> Option<u64> {
+    pub(crate) fn id(&self, place: SlotKey) -> Option<u64> {
         self.table.get(place).map(|entry| entry.id)
     }
 
     /// Removes a call that ended.
-    pub(crate) fn remove(&mut self, place: Place, ending: Ending) -> bool {
+    pub(crate) fn remove(&mut self, place: SlotKey, ending: Ending) -> bool {
         if let Some(id) = self.id(place) {
             self.by_id.remove(hash32(id), place.index);
         }
@@ -171,7 +171,7 @@ impl<E: Recycle> Outbound<E> {
     }
 
     /// Removes a call and remembers that its response may still arrive.
-    pub(crate) fn give_up(&mut self, place: Place, cause: GivenUp) {
+    pub(crate) fn give_up(&mut self, place: SlotKey, cause: GivenUp) {
         let Some(id) = self.id(place) else { return };
         self.remove(place, Ending::Cancelled);
         if self.remembered == 0 {
@@ -206,16 +206,16 @@ impl<E: Recycle> Outbound<E> {
         self.given_up.shrink_to_fit();
     }
 
-    pub(crate) fn first(&self) -> Option<Place> {
+    pub(crate) fn first(&self) -> Option<SlotKey> {
         self.table.first()
     }
 
     /// Returns the slot of the call that was created after another one.
-    pub(crate) fn after(&self, place: Place) -> Option<Place> {
+    pub(crate) fn after(&self, place: SlotKey) -> Option<SlotKey> {
         self.table.next(place)
     }
 
-    pub(crate) fn place_of(&self, index: u32) -> Option<Place> {
+    pub(crate) fn place_of(&self, index: u32) -> Option<SlotKey> {
         self.table.place_of(index)
     }
 
@@ -230,7 +230,7 @@ impl<E: Recycle> Outbound<E> {
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &E)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (SlotKey, &E)> {
         self.table.iter().map(|(place, entry)| (place, &entry.extra))
     }
 }

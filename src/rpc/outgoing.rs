@@ -8,7 +8,7 @@ use super::clock::Clock;
 use super::deadlines::Deadlines;
 use super::outbound::{GivenUp, Outbound};
 use super::table::{Ending, Recycle};
-use crate::handle::{ConnectionNumber, Place};
+use crate::handle::{ConnectionNumber, SlotKey};
 use crate::lazy_box::{Empty, LazyBox};
 use crate::time::Instant;
 
@@ -39,7 +39,7 @@ struct Few {
     /// The real time of the next poll of each request.
     polls: Deadlines,
     /// Requests that were created or abandoned without a known time, with their total timeouts.
-    undated: VecDeque<(Place, Option<Duration>)>,
+    undated: VecDeque<(SlotKey, Option<Duration>)>,
 }
 
 impl Empty for Few {
@@ -102,7 +102,7 @@ impl Timers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// A response or progress: the idle timer restarts.
-    Answer,
+    Response,
     /// An action of this side: the idle timer stops. If the request is to be sent again automatically, this is the
     /// delay.
     Retry(Option<Duration>),
@@ -156,7 +156,7 @@ impl<O: Recycle> Outgoing<O> {
         patience: Patience,
         now: Option<Instant>,
         fill: impl FnOnce(&mut O),
-    ) -> Place {
+    ) -> SlotKey {
         let Patience { idle, total, pause, is_bounded } = patience;
         let time = now.map(|now| self.clock.at(now));
         let timers = Timers {
@@ -186,17 +186,17 @@ impl<O: Recycle> Outgoing<O> {
     }
 
     /// Returns the owner of a request.
-    pub(crate) fn get(&self, place: Place) -> Option<&O> {
+    pub(crate) fn get(&self, place: SlotKey) -> Option<&O> {
         self.requests.get(place).map(|request| &request.owner)
     }
 
     /// Returns the owner of a request for modification.
-    pub(crate) fn get_mut(&mut self, place: Place) -> Option<&mut O> {
+    pub(crate) fn get_mut(&mut self, place: SlotKey) -> Option<&mut O> {
         self.requests.get_mut(place).map(|request| &mut request.owner)
     }
 
     /// Returns all requests, in creation order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &O)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (SlotKey, &O)> {
         self.requests.iter().map(|(place, request)| (place, &request.owner))
     }
 
@@ -206,26 +206,26 @@ impl<O: Recycle> Outgoing<O> {
     }
 
     /// Assigns the next id to a request, which is sent again under the same handle.
-    pub(crate) fn renew(&mut self, place: Place) {
+    pub(crate) fn renew(&mut self, place: SlotKey) {
         self.requests.renew(place);
         // The heap orders simultaneous deadlines by the ids of their requests.
         self.retime(place);
     }
 
     /// Removes a request that ended.
-    pub(crate) fn remove(&mut self, place: Place, ending: Ending) {
+    pub(crate) fn remove(&mut self, place: SlotKey, ending: Ending) {
         self.forget(place);
         self.requests.remove(place, ending);
     }
 
     /// Removes a request and remembers that its response may still arrive.
-    pub(crate) fn give_up(&mut self, place: Place, cause: GivenUp) {
+    pub(crate) fn give_up(&mut self, place: SlotKey, cause: GivenUp) {
         self.forget(place);
         self.requests.give_up(place, cause);
     }
 
     /// Excludes a request from the limit of requests.
-    pub(crate) fn set_uncounted(&mut self, place: Place) {
+    pub(crate) fn set_uncounted(&mut self, place: SlotKey) {
         if let Some(request) = self.requests.get_mut(place) {
             self.uncounted += u32::from(!request.is_uncounted);
             request.is_uncounted = true;
@@ -233,7 +233,7 @@ impl<O: Recycle> Outgoing<O> {
     }
 
     /// Excludes a request from those for which the end of the connection waits.
-    pub(crate) fn set_quiet(&mut self, place: Place) {
+    pub(crate) fn set_quiet(&mut self, place: SlotKey) {
         if let Some(request) = self.requests.get_mut(place) {
             self.quiet += u32::from(!request.is_quiet);
             request.is_quiet = true;
@@ -260,7 +260,7 @@ impl<O: Recycle> Outgoing<O> {
     }
 
     /// Updates the counters and heaps before a request is removed.
-    fn forget(&mut self, place: Place) {
+    fn forget(&mut self, place: SlotKey) {
         let Some(request) = self.requests.get(place) else { return };
         self.uncounted -= u32::from(request.is_uncounted);
         self.quiet -= u32::from(request.is_quiet);
@@ -284,13 +284,13 @@ impl<O: Recycle> Outgoing<O> {
 
     /// Sets the next event that a request waits for. Without a time, the timers start when the clock resumes, or with
     /// the next [`date`](Self::date).
-    pub(crate) fn wait(&mut self, place: Place, wait: Wait, now: Option<Instant>) {
+    pub(crate) fn wait(&mut self, place: SlotKey, wait: Wait, now: Option<Instant>) {
         // Without a time, the clock is paused or the timers are dated later.
         let time = self.clock.at(now.unwrap_or_else(|| self.clock.last()));
         let Some(request) = self.requests.get_mut(place) else { return };
         let timers = &mut request.timers;
         match wait {
-            Wait::Answer => {
+            Wait::Response => {
                 timers.retry_at = None;
                 timers.idle_at = timers.idle.map(|idle| time + idle);
             }
@@ -346,7 +346,7 @@ impl<O: Recycle> Outgoing<O> {
     }
 
     /// Removes the limit on pauses of the clock during a request.
-    pub(crate) fn pause_for_ever(&mut self, place: Place) {
+    pub(crate) fn pause_for_ever(&mut self, place: SlotKey) {
         if let Some(request) = self.requests.get_mut(place) {
             request.timers.pause = None;
             self.pass_pausing(place);
@@ -354,7 +354,7 @@ impl<O: Recycle> Outgoing<O> {
     }
 
     /// Makes a request due immediately.
-    pub(crate) fn expire_now(&mut self, place: Place) {
+    pub(crate) fn expire_now(&mut self, place: SlotKey) {
         if let Some(id) = self.requests.id(place) {
             self.deadlines.set(place.index, id, Instant::EPOCH);
         }
@@ -367,7 +367,7 @@ impl<O: Recycle> Outgoing<O> {
     }
 
     /// Returns the first request that is due.
-    pub(crate) fn due(&self, now: Instant) -> Option<Place> {
+    pub(crate) fn due(&self, now: Instant) -> Option<SlotKey> {
         let time = self.clock.at(now);
         let (_, index) = self.deadlines.first().filter(|(at, _)| *at <= time)?;
         self.requests.place_of(index)
@@ -379,20 +379,20 @@ impl<O: Recycle> Outgoing<O> {
     }
 
     /// Whether a request is due.
-    pub(crate) fn is_due(&self, place: Place, now: Instant) -> bool {
+    pub(crate) fn is_due(&self, place: SlotKey, now: Instant) -> bool {
         let deadline = self.requests.get(place).and_then(|request| request.timers.deadline());
         deadline.is_some_and(|deadline| deadline <= self.clock.at(now))
     }
 
     /// Whether a request is to be sent again now.
-    pub(crate) fn is_retry_due(&self, place: Place, now: Instant) -> bool {
+    pub(crate) fn is_retry_due(&self, place: SlotKey, now: Instant) -> bool {
         let retry_at = self.requests.get(place).and_then(|request| request.timers.retry_at);
         retry_at.is_some_and(|retry_at| retry_at <= self.clock.at(now))
     }
 
     /// Returns the timer of a due request that expired first; of simultaneous ones, the total timer, which progress
     /// cannot move.
-    pub(crate) fn expired(&self, place: Place) -> Expired {
+    pub(crate) fn expired(&self, place: SlotKey) -> Expired {
         let timers = self.requests.get(place).map(|request| request.timers).unwrap_or_default();
         let is_total =
             timers.total_at.is_some_and(|total| timers.idle_at.is_none_or(|idle| total <= idle));
@@ -401,7 +401,7 @@ impl<O: Recycle> Outgoing<O> {
 
     /// Returns the real time at which the current pause exceeds the limit of the first request, and that request. The
     /// oldest request has waited longest.
-    pub(crate) fn next_pause_end(&self) -> Option<(Instant, Place)> {
+    pub(crate) fn next_pause_end(&self) -> Option<(Instant, SlotKey)> {
         let place = self.requests.place_of(self.first_pausing?)?;
         let timers = &self.requests.get(place)?.timers;
         let most = timers.pause?.saturating_add(timers.lag);
@@ -409,14 +409,14 @@ impl<O: Recycle> Outgoing<O> {
     }
 
     /// Schedules a poll of a request at this real time.
-    pub(crate) fn poll_at(&mut self, place: Place, at: Instant) {
+    pub(crate) fn poll_at(&mut self, place: SlotKey, at: Instant) {
         if let Some(id) = self.requests.id(place) {
             self.few.polls.set(place.index, id, at);
         }
     }
 
     /// Cancels the poll of a request.
-    pub(crate) fn stop_polling(&mut self, place: Place) {
+    pub(crate) fn stop_polling(&mut self, place: SlotKey) {
         if !self.few.polls.is_empty() {
             self.few.polls.clear(place.index);
         }
@@ -428,7 +428,7 @@ impl<O: Recycle> Outgoing<O> {
     }
 
     /// Removes and returns the next request whose poll is due.
-    pub(crate) fn take_poll(&mut self, now: Instant) -> Option<Place> {
+    pub(crate) fn take_poll(&mut self, now: Instant) -> Option<SlotKey> {
         while let Some((_, index)) = self.few.polls.first().filter(|(at, _)| *at <= now) {
             self.few.polls.clear(index);
             if let Some(place) = self.requests.place_of(index) {
@@ -439,7 +439,7 @@ impl<O: Recycle> Outgoing<O> {
     }
 
     /// Updates the deadline of a request in the heap from its timers.
-    fn retime(&mut self, place: Place) {
+    fn retime(&mut self, place: SlotKey) {
         let deadline = self.requests.get(place).and_then(|request| request.timers.deadline());
         match (deadline, self.requests.id(place)) {
             (Some(deadline), Some(id)) => self.deadlines.set(place.index, id, deadline),
@@ -448,7 +448,7 @@ impl<O: Recycle> Outgoing<O> {
     }
 
     /// If this request is the first with a limit on pauses, advances to the next one.
-    fn pass_pausing(&mut self, place: Place) {
+    fn pass_pausing(&mut self, place: SlotKey) {
         if self.first_pausing != Some(place.index) {
             return;
         }
@@ -467,7 +467,7 @@ impl<O: Recycle> Outgoing<O> {
 impl<O: Recycle> Outgoing<O> {
     /// Returns whether the heap matches the timers of a request, whether its idle timer runs, and whether it limits
     /// pauses.
-    pub(crate) fn checked_timers(&self, place: Place) -> (bool, bool, bool) {
+    pub(crate) fn checked_timers(&self, place: SlotKey) -> (bool, bool, bool) {
         let Some(request) = self.requests.get(place) else { return Default::default() };
         let timers = &request.timers;
         let is_in_heap = self.deadlines.of(place.index) == timers.deadline();
@@ -476,7 +476,7 @@ impl<O: Recycle> Outgoing<O> {
 
     /// Whether a request is to be sent again automatically.
     #[cfg(any(call_table, fuzzing))]
-    pub(crate) fn retries(&self, place: Place) -> bool {
+    pub(crate) fn retries(&self, place: SlotKey) -> bool {
         self.requests.get(place).is_some_and(|request| request.timers.retry_at.is_some())
     }
 }

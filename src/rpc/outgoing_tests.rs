@@ -11,7 +11,7 @@ const PERSON: Duration = Duration::from_secs(50);
 /// A request of the model: its timers as times of the clock that can pause.
 #[derive(Clone, Debug)]
 struct Modelled {
-    place: Place,
+    place: SlotKey,
     id: u64,
     idle: Option<Duration>,
     idle_at: Option<Instant>,
@@ -89,7 +89,7 @@ fn change(
     let (place, now) = (one.place, Some(real));
     match kind {
         0 | 1 => {
-            outgoing.wait(place, Wait::Answer, now);
+            outgoing.wait(place, Wait::Response, now);
             one.retry_at = None;
             one.idle_at = one.idle.map(|idle| shows + idle);
         }
@@ -194,7 +194,7 @@ fn what_is_due_is_what_a_look_at_every_request_finds() {
                     let before = outgoing.clone();
                     outgoing.remove(place, Ending::Closed);
                     outgoing.give_up(place, GivenUp::Cancelled);
-                    outgoing.wait(place, Wait::Answer, now);
+                    outgoing.wait(place, Wait::Response, now);
                     outgoing.set_quiet(place);
                     assert_eq!(outgoing, before, "step {step}");
                 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 
-use crate::handle::{ConnectionNumber, Place, hash_generation};
+use crate::handle::{ConnectionNumber, SlotKey, hash_generation};
 
 /// An entry of a [`Table`]: created once per slot, then cleared and reused.
 pub(crate) trait Recycle: Default {
@@ -106,15 +106,15 @@ impl<T: Recycle> Table<T> {
     }
 
     /// Returns the slot of the next entry.
-    pub(crate) fn next_place(&self) -> Place {
+    pub(crate) fn next_place(&self) -> SlotKey {
         let slots = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
         let index = self.free.index().unwrap_or(slots);
         let generation = self.slot(index).map_or(self.unused, |slot| slot.generation);
-        Place { connection: self.connection, index, generation }
+        SlotKey { connection: self.connection, index, generation }
     }
 
     /// Inserts an entry. `fill` turns a cleared entry into the new one.
-    pub(crate) fn insert(&mut self, fill: impl FnOnce(&mut T)) -> Place {
+    pub(crate) fn insert(&mut self, fill: impl FnOnce(&mut T)) -> SlotKey {
         let index = self.take_free();
         let last = self.last;
         let mut generation = 0;
@@ -131,21 +131,21 @@ impl<T: Recycle> Table<T> {
         }
         self.last = Link(index);
         self.length += 1;
-        Place { connection: self.connection, index, generation }
+        SlotKey { connection: self.connection, index, generation }
     }
 
     /// Returns the entry of a handle, unless the handle is stale.
-    pub(crate) fn get(&self, place: Place) -> Option<&T> {
+    pub(crate) fn get(&self, place: SlotKey) -> Option<&T> {
         self.live(place).map(|slot| &slot.entry)
     }
 
-    pub(crate) fn get_mut(&mut self, place: Place) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, place: SlotKey) -> Option<&mut T> {
         self.live(place)?;
         self.slot_mut(place.index).map(|slot| &mut slot.entry)
     }
 
     /// Returns the ending of the entry of a handle, if this table still remembers it.
-    pub(crate) fn ending(&self, place: Place) -> Option<Ending> {
+    pub(crate) fn ending(&self, place: SlotKey) -> Option<Ending> {
         if place.connection != self.connection {
             return None;
         }
@@ -161,7 +161,7 @@ impl<T: Recycle> Table<T> {
     }
 
     /// Removes an entry. Returns whether it was present.
-    pub(crate) fn remove(&mut self, place: Place, ending: Ending) -> bool {
+    pub(crate) fn remove(&mut self, place: SlotKey, ending: Ending) -> bool {
         if self.live(place).is_none() {
             return false;
         }
@@ -202,23 +202,23 @@ impl<T: Recycle> Table<T> {
     }
 
     /// Returns the place of the oldest entry.
-    pub(crate) fn first(&self) -> Option<Place> {
+    pub(crate) fn first(&self) -> Option<SlotKey> {
         self.place_of(self.first.index()?)
     }
 
     /// Returns the place of the entry that was inserted after another one.
-    pub(crate) fn next(&self, place: Place) -> Option<Place> {
+    pub(crate) fn next(&self, place: SlotKey) -> Option<SlotKey> {
         self.place_of(self.live(place)?.next.index()?)
     }
 
     /// Returns the current place of an index, if its slot is taken.
-    pub(crate) fn place_of(&self, index: u32) -> Option<Place> {
+    pub(crate) fn place_of(&self, index: u32) -> Option<SlotKey> {
         let slot = self.slot(index).filter(|slot| slot.taken)?;
-        Some(Place { connection: self.connection, index, generation: slot.generation })
+        Some(SlotKey { connection: self.connection, index, generation: slot.generation })
     }
 
     /// Returns the entries, in insertion order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (SlotKey, &T)> {
         let mut at = self.first;
         core::iter::from_fn(move || {
             work!(1);
@@ -226,7 +226,7 @@ impl<T: Recycle> Table<T> {
             let slot = self.slot(index)?;
             at = slot.next;
             let generation = slot.generation;
-            Some((Place { connection: self.connection, index, generation }, &slot.entry))
+            Some((SlotKey { connection: self.connection, index, generation }, &slot.entry))
         })
     }
 
@@ -248,7 +248,7 @@ impl<T: Recycle> Table<T> {
         index
     }
 
-    fn live(&self, place: Place) -> Option<&Slot<T>> {
+    fn live(&self, place: SlotKey) -> Option<&Slot<T>> {
         self.slot(place.index).filter(|slot| {
             slot.taken && slot.generation == place.generation && place.connection == self.connection
         })
@@ -278,7 +278,7 @@ mod tests {
             (state >> 33) as usize % sides
         };
         let mut table: Table<u32> = Table::new(ConnectionNumber::default());
-        let mut named: BTreeSet<Place> = BTreeSet::new();
+        let mut named: BTreeSet<SlotKey> = BTreeSet::new();
         for round in 0..200 {
             let mut places = Vec::new();
             for _ in 0..roll(20) {

@@ -5,7 +5,7 @@ use super::index::Index;
 use super::table::Table;
 use super::*;
 use crate::codes::{ALL_VIOLATIONS, ViolationKind};
-use crate::handle::{ConnectionNumber, Place};
+use crate::handle::{ConnectionNumber, SlotKey};
 use crate::json::Envelope;
 use crate::limits::Limits;
 
@@ -176,7 +176,7 @@ fn places_are_used_again_under_new_names() {
     assert_eq!(table.get(first), None);
     assert_eq!(table.get(third), Some(&3));
     assert_eq!(table.iter().map(|(_, entry)| *entry).collect::<Vec<_>>(), [2, 3]);
-    let elsewhere = Place { connection: ConnectionNumber::new(1), ..second };
+    let elsewhere = SlotKey { connection: ConnectionNumber::new(1), ..second };
     assert_eq!(table.get(elsewhere), None);
     assert_eq!(table.ending(elsewhere), None);
     assert!(!table.remove(elsewhere, Ending::Answered));
@@ -201,7 +201,7 @@ fn a_table_remembers_how_the_last_sixteen_entries_of_a_place_ended() {
 fn a_table_keeps_its_entries_in_the_order_they_came() {
     let mut state = 3;
     let mut table: Table<u32> = Table::new(CONNECTION);
-    let mut model: Vec<(Place, u32)> = Vec::new();
+    let mut model: Vec<(SlotKey, u32)> = Vec::new();
     for step in 0..5_000 {
         if random(&mut state, 2) == 0 || model.is_empty() {
             model.push((table.insert(|entry| *entry = step), step));
@@ -234,7 +234,7 @@ fn requests_are_found_by_what_their_id_stands_for() {
 fn twins_are_found_until_the_last_one_is_gone() {
     let mut state = 11;
     let mut inbound: Inbound<u32> = Inbound::new(CONNECTION);
-    let mut model: Vec<(Place, String, bool)> = Vec::new();
+    let mut model: Vec<(SlotKey, String, bool)> = Vec::new();
     for _ in 0..20_000 {
         let literal = random(&mut state, 4).to_string();
         match random(&mut state, 4) {
@@ -294,7 +294,7 @@ fn a_call_begins_with_nothing_of_those_before() {
 #[test]
 fn an_answer_without_a_call_is_told_from_a_late_one() {
     let mut outbound: Outbound<u32> = Outbound::new(CONNECTION, 1, 2);
-    let places: Vec<Place> = (0..5).map(|_| outbound.insert(|_| {})).collect();
+    let places: Vec<SlotKey> = (0..5).map(|_| outbound.insert(|_| {})).collect();
     outbound.remove(places[0], Ending::Answered);
     outbound.give_up(places[1], GivenUp::Cancelled);
     outbound.give_up(places[2], GivenUp::TimedOut);

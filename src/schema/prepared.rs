@@ -65,11 +65,11 @@ struct Parts {
     /// The capabilities that the peer must have declared.
     needs: CapabilitySet,
     /// The positions of the members, if they can be copied one by one.
-    members: Option<Vec<Place>>,
+    members: Option<Vec<MemberPosition>>,
 }
 
 /// The position of a member: its key, without quotes and free of escapes, and its value.
-struct Place {
+struct MemberPosition {
     key: Range<usize>,
     value: Range<usize>,
 }
@@ -131,14 +131,15 @@ impl Serialize for Prepared {
 }
 
 /// Returns the positions of the members of an object without white space, if none of its keys has escapes.
-fn places_in(text: &str) -> Option<Vec<Place>> {
+fn places_in(text: &str) -> Option<Vec<MemberPosition>> {
     let mut places = Vec::new();
     // The position behind the opening brace or a comma.
     let mut at = 1;
     for (key, value) in MemberTexts::of(text) {
         let key_end = at + 1 + key.as_wire().len();
         // A quote and a colon separate key and value.
-        let place = Place { key: at + 1..key_end, value: key_end + 2..key_end + 2 + value.len() };
+        let place =
+            MemberPosition { key: at + 1..key_end, value: key_end + 2..key_end + 2 + value.len() };
         let is_there = text.get(place.key.clone()) == Some(key.as_wire())
             && text.get(place.value.clone()) == Some(value);
         if !is_there || key.as_wire().contains('\\') {

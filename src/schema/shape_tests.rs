@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use super::shape::{Field, Form, Kind, Kinds, Record, Shape};
 use super::*;
 use crate::json::Raw;
-use crate::json::place::Object;
+use crate::json::member_spans::Object;
 use crate::version::Revision;
 
 const EARLY: Revision = Revision::V2025_06_18;

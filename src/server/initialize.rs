@@ -8,7 +8,7 @@ use crate::connection::{Connection, Detail, IncomingRequest, Outboxes, Said};
 use crate::dialect::methods::RequestKind;
 use crate::json::{Kind, MemberTexts, Raw, Str};
 use crate::model::{InitializeResult, Text};
-use crate::rpc::{Answer, Fault, write_error, write_result};
+use crate::rpc::{Fault, ReplyTo, write_error, write_result};
 use crate::schema::Additions;
 use crate::session::Step;
 use crate::version::{Revision, RevisionSet};
@@ -113,6 +113,6 @@ fn refuse_revision(
     let fault = Fault { code, message: &message, data: Some(&data) };
     let (dispatcher, cx) = &mut connection.enter(None, out);
     dispatcher.messages_mut().send_own(cx, request.received.route, Said::Error(code), |writer| {
-        write_error(writer, Answer::To(&request.id), fault, None)
+        write_error(writer, ReplyTo::To(&request.id), fault, None)
     });
 }

@@ -2,11 +2,11 @@
 
 use core::fmt;
 
-use crate::handle::Place;
+use crate::handle::SlotKey;
 
 /// The handle of a task in the [`Tasks`](super::Tasks) of this process: small, and never reused for another task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TaskKey(pub(crate) Place);
+pub struct TaskKey(pub(crate) SlotKey);
 
 impl TaskKey {
     /// The index of the task, which is reused once the task is forgotten. Use it to keep the application's own state

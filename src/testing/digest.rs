@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use core::hash::Hash;
 
-    use crate::handle::{CallId, ConnectionNumber, Place};
+    use crate::handle::{CallId, ConnectionNumber, SlotKey};
 
     fn of(now: u64, state: impl Hash) -> u128 {
         let mut canonical = Canonical::new(Instant::from_millis(now));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     fn handle(index: u32, generation: u32) -> CallId {
-        CallId(Place { connection: ConnectionNumber::default(), index, generation })
+        CallId(SlotKey { connection: ConnectionNumber::default(), index, generation })
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll, Work};
 pub use mcp_sansio_driver::{
     Blocking, ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Json, Machine,
-    Notified, Pages, PendingCall, PendingPages, ProgressUpdates, Reply, Room, SharedTasks,
+    Notified, Pages, PendingCall, PendingPages, ProgressUpdates, Reply, RoomFuture, SharedTasks,
     TaskHandle, TaskInputs, Waiting, new_task, random_bytes,
 };
 #[cfg(feature = "client")]

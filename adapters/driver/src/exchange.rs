@@ -43,20 +43,20 @@ struct Inner<M: Machine> {
     signal: Signal,
     handle: Handle<M>,
     answered: AtomicBool,
-    /// The number of clones, not counting the [`Place`]s that runners hold.
+    /// The number of clones, not counting the [`RequestSlot`]s that runners hold.
     exchanges: AtomicUsize,
     /// The share of the request in a limit that connections share.
     permit: Option<Permit>,
 }
 
 /// The slot of a request among those that are served at the same time. Dropping it frees the slot.
-pub struct Place {
+pub struct RequestSlot {
     _inner: Arc<dyn Send + Sync>,
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for RequestSlot {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Place").finish_non_exhaustive()
+        formatter.debug_struct("RequestSlot").finish_non_exhaustive()
     }
 }
 
@@ -81,10 +81,10 @@ impl<M: Machine> Exchange<M> {
         Arc::<Inner<M>>::downgrade(&self.inner)
     }
 
-    /// Returns the slot of the request, which stays taken while a [`Place`] or a clone of the exchange exists. A
+    /// Returns the slot of the request, which stays taken while a [`RequestSlot`] or a clone of the exchange exists. A
     /// runner holds it until the handler returns, even if the handler gives the exchange away.
-    pub fn place(&self) -> Place {
-        Place { _inner: Arc::<Inner<M>>::clone(&self.inner) }
+    pub fn place(&self) -> RequestSlot {
+        RequestSlot { _inner: Arc::<Inner<M>>::clone(&self.inner) }
     }
 
     /// Returns the request.

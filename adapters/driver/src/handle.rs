@@ -29,7 +29,7 @@ use crate::pages::PendingPages;
 use crate::pending::PendingCall;
 use crate::signal::Notified;
 use crate::waiting::Waiting;
-use crate::wakers::Place;
+use crate::wakers::WakerSlot;
 use crate::wire::Wire;
 
 /// A handle of a connection, for calls to the peer. Clones share the connection.
@@ -157,8 +157,8 @@ impl<M: Machine> Handle<M> {
 
     /// Returns a future that is ready when there is room for more output, because the peer has read enough, or when
     /// the connection has ended. Callers that make many large calls await it between them.
-    pub fn room(&self) -> Room<M> {
-        Room { handle: self.clone(), place: Place::NONE }
+    pub fn room(&self) -> RoomFuture<M> {
+        RoomFuture { handle: self.clone(), place: WakerSlot::NONE }
     }
 
     /// Returns a future that is ready when everything has ended: the connection is closed, the remaining output has
@@ -361,19 +361,19 @@ impl Handle<Client> {
 /// See [`Handle::room`].
 #[must_use = "a future does nothing unless it is awaited"]
 #[derive(Debug)]
-pub struct Room<M: Machine> {
+pub struct RoomFuture<M: Machine> {
     handle: Handle<M>,
-    place: Place,
+    place: WakerSlot,
 }
 
-impl<M: Machine> Room<M> {
+impl<M: Machine> RoomFuture<M> {
     /// Blocks the current thread until there is room.
     pub fn wait(self) {
         block_on(self);
     }
 }
 
-impl<M: Machine> Future for Room<M> {
+impl<M: Machine> Future for RoomFuture<M> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -382,7 +382,7 @@ impl<M: Machine> Future for Room<M> {
     }
 }
 
-impl<M: Machine> Drop for Room<M> {
+impl<M: Machine> Drop for RoomFuture<M> {
     fn drop(&mut self) {
         let left = self.handle.wire.lock().room.remove(&self.place);
         drop(left);

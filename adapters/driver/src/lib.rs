@@ -98,10 +98,10 @@ pub use clock::{Clock, StoppedClock};
 #[cfg(feature = "server")]
 pub use connection_group::ConnectionGroup;
 pub use events::EventDelivery;
-pub use exchange::{Exchange, Place};
+pub use exchange::{Exchange, RequestSlot};
 pub use failure::CallFailure;
 pub use framed::{FrameReader, OutboxWriter};
-pub use handle::{Handle, Room};
+pub use handle::{Handle, RoomFuture};
 #[cfg(feature = "http")]
 pub use http::{PostEntry, PostRefused, PostRoom};
 pub use machine::Machine;

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::block::{block_on, block_until};
-use crate::wakers::{Place, Wakers};
+use crate::wakers::{WakerSlot, Wakers};
 
 /// A flag that is raised once, with the wakers of its waiters.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Signal {
     }
 
     pub(crate) const fn notified(&self) -> Notified<'_> {
-        Notified { signal: self, place: Place::NONE }
+        Notified { signal: self, place: WakerSlot::NONE }
     }
 
     pub(crate) fn raise(&self) {
@@ -56,7 +56,7 @@ impl Signal {
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct Notified<'s> {
     signal: &'s Signal,
-    place: Place,
+    place: WakerSlot,
 }
 
 impl Notified<'_> {

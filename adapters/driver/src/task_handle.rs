@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::block::block_until;
 use crate::tasks::{Link, Shared, SharedTasks};
-use crate::wakers::Place;
+use crate::wakers::WakerSlot;
 
 /// The shortest delay before checking again whether a task has expired.
 const A_LITTLE: Duration = Duration::from_millis(10);
@@ -122,7 +122,7 @@ impl TaskHandle {
     /// wanted, and the errors of [`Tasks::require_input`] if this input must not be requested.
     pub fn require_input(&self, required: &InputRequired<'_>) -> Result<TaskInputs<'_>, TaskError> {
         self.with(|tasks, now| tasks.require_input(self.key, required, now))?;
-        Ok(TaskInputs { task: self, place: Place::NONE })
+        Ok(TaskInputs { task: self, place: WakerSlot::NONE })
     }
 
     /// Whether the work is no longer wanted: the task has been cancelled, its cancellation has been requested, it
@@ -136,7 +136,7 @@ impl TaskHandle {
     /// For work on its own thread that has to wait.
     pub fn wait_cancelled(&self, patience: Duration) -> bool {
         let deadline = Monotonic::now().checked_add(patience);
-        let unwanted = Unwanted { task: self, place: Place::NONE };
+        let unwanted = Unwanted { task: self, place: WakerSlot::NONE };
         self.block(deadline, unwanted).is_some()
     }
 
@@ -145,13 +145,13 @@ impl TaskHandle {
     /// The connections that share the tasks detect that a task has expired. Without any connection, this future
     /// does not notice it.
     pub async fn cancelled(&self) {
-        Unwanted { task: self, place: Place::NONE }.await;
+        Unwanted { task: self, place: WakerSlot::NONE }.await;
     }
 
     /// Polls the task as long as it is wanted, and registers the waker for changes.
     fn poll<T>(
         &self,
-        place: &mut Place,
+        place: &mut WakerSlot,
         context: &Context<'_>,
         look: impl FnOnce(Result<TaskView<'_>, TaskError>) -> Poll<T>,
     ) -> Poll<T> {
@@ -165,7 +165,7 @@ impl TaskHandle {
     }
 
     /// Removes the waker of a future that no longer waits.
-    fn wait_no_more(&self, place: &Place) {
+    fn wait_no_more(&self, place: &WakerSlot) {
         let left = self.tasks.lock().wait_no_more(self.key, place);
         drop(left);
     }
@@ -220,7 +220,7 @@ impl TaskHandle {
 #[derive(Debug)]
 pub struct TaskInputs<'t> {
     task: &'t TaskHandle,
-    place: Place,
+    place: WakerSlot,
 }
 
 impl TaskInputs<'_> {
@@ -258,7 +258,7 @@ impl Drop for TaskInputs<'_> {
 /// A future that is ready when the work is no longer wanted.
 struct Unwanted<'t> {
     task: &'t TaskHandle,
-    place: Place,
+    place: WakerSlot,
 }
 
 impl Future for Unwanted<'_> {

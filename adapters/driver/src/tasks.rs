@@ -15,7 +15,7 @@ use mcp_sansio::task::{NewTask, TaskError, TaskEvent, TaskKey, TaskNews, Tasks, 
 use mcp_sansio::{ConnectionNumber, Instant, Principal};
 
 use crate::clock::Clock;
-use crate::wakers::{Place, Wakers};
+use crate::wakers::{WakerSlot, Wakers};
 
 /// Tasks that outlive the connections on which they began. Clones share the tasks.
 ///
@@ -262,7 +262,7 @@ impl Shared {
     pub(crate) fn wait(
         &mut self,
         key: TaskKey,
-        place: &mut Place,
+        place: &mut WakerSlot,
         context: &Context<'_>,
     ) -> Option<Waker> {
         self.waiting.entry(key).or_default().register(place, context)
@@ -270,7 +270,7 @@ impl Shared {
 
     /// Removes the waker of a future that no longer waits.
     #[must_use = "drop it after the lock is released"]
-    pub(crate) fn wait_no_more(&mut self, key: TaskKey, place: &Place) -> Option<Waker> {
+    pub(crate) fn wait_no_more(&mut self, key: TaskKey, place: &WakerSlot) -> Option<Waker> {
         self.waiting.get_mut(&key)?.remove(place)
     }
 

@@ -5,9 +5,9 @@ use std::task::{Context, Waker};
 
 /// The registration of a waiting future. The future owns it and removes it when dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Place(Option<u64>);
+pub(crate) struct WakerSlot(Option<u64>);
 
-impl Place {
+impl WakerSlot {
     pub(crate) const NONE: Self = Self(None);
 }
 
@@ -41,7 +41,11 @@ impl Wakers {
 
     /// Registers the waker of `context`. Returns the waker that it replaces.
     #[must_use = "drop it after the lock is released"]
-    pub(crate) fn register(&mut self, place: &mut Place, context: &Context<'_>) -> Option<Waker> {
+    pub(crate) fn register(
+        &mut self,
+        place: &mut WakerSlot,
+        context: &Context<'_>,
+    ) -> Option<Waker> {
         let waiting = self.waiting.get_or_insert_default();
         let place = *place.0.get_or_insert_with(|| {
             waiting.next += 1;
@@ -60,7 +64,7 @@ impl Wakers {
 
     /// Removes the waker of a future that no longer waits.
     #[must_use = "drop it after the lock is released"]
-    pub(crate) fn remove(&mut self, place: &Place) -> Option<Waker> {
+    pub(crate) fn remove(&mut self, place: &WakerSlot) -> Option<Waker> {
         let waiting = self.waiting.as_mut()?;
         let at = waiting.find(place.0?).ok()?;
         Some(waiting.wakers.remove(at).1)

@@ -35,7 +35,7 @@ use crate::signal::Signal;
 use crate::tasks::SharedTasks;
 use crate::timing::Closing;
 use crate::trace;
-use crate::wakers::{Place, Wakers};
+use crate::wakers::{WakerSlot, Wakers};
 
 /// The number of frames of the largest size whose data may wait as events.
 const WAITING_FRAMES: usize = 4;
@@ -339,7 +339,7 @@ impl<M: Machine> Wire<M> {
     }
 
     /// Ready if there is room for more output, or the connection is closed.
-    pub(crate) fn poll_room(&self, place: &mut Place, context: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_room(&self, place: &mut WakerSlot, context: &Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         if state.has_room() {
             return Poll::Ready(());

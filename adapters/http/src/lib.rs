@@ -51,8 +51,8 @@ pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
 pub use mcp_sansio_driver::{
     Blocking, ByName, CallFailure, Clock, Connection, ConnectionGroup, ConnectionOptions, Exchange,
     Failed, Handle, Json, Machine, Notified, OpenError, Pages, PendingCall, PendingPages,
-    ProgressUpdates, PromptOutput, Reply, ResourceOutput, Room, Router, SharedTasks, TaskHandle,
-    TaskInputs, ToolOutput, Waiting, new_task, random_bytes,
+    ProgressUpdates, PromptOutput, Reply, ResourceOutput, RoomFuture, Router, SharedTasks,
+    TaskHandle, TaskInputs, ToolOutput, Waiting, new_task, random_bytes,
 };
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};

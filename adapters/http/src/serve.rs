@@ -172,7 +172,7 @@ fn builder() -> Builder<TokioExecutor> {
 }
 
 /// The target of a path.
-enum Place {
+enum PathTarget {
     Endpoint,
     EventStream,
     Messages,
@@ -180,7 +180,7 @@ enum Place {
     Nowhere,
 }
 
-impl Place {
+impl PathTarget {
     fn of(endpoint: &Endpoint, path: &str, wanted: &str) -> Self {
         let paths = endpoint.one_stream_paths();
         match wanted {
@@ -215,15 +215,15 @@ fn service(
             }
         }
         let endpoint = endpoint.clone();
-        let place = Place::of(&endpoint, &path, request.uri().path());
+        let place = PathTarget::of(&endpoint, &path, request.uri().path());
         let busy = activity.begin();
         async move {
             let response = match place {
-                Place::Endpoint => endpoint.handle_of(sender, request).await,
-                Place::EventStream => endpoint.event_stream(sender, request).await,
-                Place::Messages => endpoint.message(sender, request).await,
-                Place::Metadata => endpoint.handle_metadata(&request),
-                Place::Nowhere => reply(Reply::empty(404)),
+                PathTarget::Endpoint => endpoint.handle_of(sender, request).await,
+                PathTarget::EventStream => endpoint.event_stream(sender, request).await,
+                PathTarget::Messages => endpoint.message(sender, request).await,
+                PathTarget::Metadata => endpoint.handle_metadata(&request),
+                PathTarget::Nowhere => reply(Reply::empty(404)),
             };
             Ok(response.map(|body| body.during(busy)))
         }

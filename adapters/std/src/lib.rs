@@ -64,8 +64,8 @@ pub use handler::{Handler, RefuseAll, Sleeps};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::{
     ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Json, Machine, Notified,
-    Pages, PendingCall, PendingPages, ProgressUpdates, Reply, Room, SharedTasks, Sleep, TaskHandle,
-    TaskInputs, Waiting, new_task, random_bytes,
+    Pages, PendingCall, PendingPages, ProgressUpdates, Reply, RoomFuture, SharedTasks, Sleep,
+    TaskHandle, TaskInputs, Waiting, new_task, random_bytes,
 };
 #[cfg(feature = "client")]
 pub use mcp_sansio_driver::{Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};

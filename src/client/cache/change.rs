@@ -4,8 +4,8 @@ use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, VecDeque};
 use core::fmt;
 
+use super::entry_key::Cacheable;
 use super::key::{CacheKey, text};
-use super::place::Cacheable;
 use crate::dialect::methods::NotificationKind;
 use crate::json::{Raw, member};
 

@@ -6,14 +6,14 @@ use alloc::vec::Vec;
 
 use super::CacheLimits;
 use super::change::{Change, is_at_or_below};
-use super::place::{Cacheable, Place};
+use super::entry_key::{Cacheable, EntryKey};
 use crate::json::Raw;
 use crate::time::Instant;
 
 /// One stored result.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Entry {
-    place: Arc<Place<'static>>,
+    place: Arc<EntryKey<'static>>,
     pub(super) result: Raw<'static>,
     /// The tick at which its request was sent.
     pub(super) begun: u64,
@@ -28,7 +28,7 @@ impl Entry {
 }
 
 /// The bytes that count towards [`CacheLimits::bytes`].
-pub(super) fn bytes(place: &Place<'_>, result: &Raw<'_>) -> usize {
+pub(super) fn bytes(place: &EntryKey<'_>, result: &Raw<'_>) -> usize {
     place.bytes().saturating_add(result.as_json().len())
 }
 
@@ -37,7 +37,7 @@ pub(super) fn bytes(place: &Place<'_>, result: &Raw<'_>) -> usize {
 /// Invariant: `by_use` has exactly one entry for each entry of `by_place`, under the tick that `by_place` holds.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Entries {
-    by_place: BTreeMap<Arc<Place<'static>>, u64>,
+    by_place: BTreeMap<Arc<EntryKey<'static>>, u64>,
     /// The results by the tick of their last use.
     by_use: BTreeMap<u64, Entry>,
     bytes: usize,
@@ -57,19 +57,19 @@ impl Entries {
     }
 
     /// Returns the result in a place.
-    pub(super) fn find<'k>(&self, place: &Place<'k>) -> Option<&Entry> {
+    pub(super) fn find<'k>(&self, place: &EntryKey<'k>) -> Option<&Entry> {
         self.used(place).and_then(|used| self.by_use.get(&used))
     }
 
     /// Returns the tick of the last use of a place.
-    fn used<'k>(&self, place: &Place<'k>) -> Option<u64> {
-        // A map of `Place<'static>` is also a map of `Place<'k>`, so the lookup need not copy the text.
-        let by_place: &BTreeMap<Arc<Place<'k>>, u64> = &self.by_place;
+    fn used<'k>(&self, place: &EntryKey<'k>) -> Option<u64> {
+        // A map of `EntryKey<'static>` is also a map of `EntryKey<'k>`, so the lookup need not copy the text.
+        let by_place: &BTreeMap<Arc<EntryKey<'k>>, u64> = &self.by_place;
         by_place.get(place).copied()
     }
 
     /// Returns the result in a place and marks it as used now.
-    pub(super) fn take(&mut self, place: &Place<'_>, now: u64) -> Option<&Raw<'static>> {
+    pub(super) fn take(&mut self, place: &EntryKey<'_>, now: u64) -> Option<&Raw<'static>> {
         let used = self.used(place)?;
         let entry = self.by_use.remove(&used)?;
         self.by_place.insert(Arc::clone(&entry.place), now);
@@ -79,7 +79,7 @@ impl Entries {
     /// Stores a result in an empty place and marks it as used now.
     pub(super) fn insert(
         &mut self,
-        place: Place<'_>,
+        place: EntryKey<'_>,
         result: &Raw<'_>,
         begun: u64,
         expires: Instant,
@@ -97,7 +97,7 @@ impl Entries {
         self.by_use.insert(now, entry);
     }
 
-    pub(super) fn remove(&mut self, place: &Place<'_>) {
+    pub(super) fn remove(&mut self, place: &EntryKey<'_>) {
         if let Some(used) = self.used(place) {
             self.drop_used(used);
         }
@@ -118,10 +118,10 @@ impl Entries {
     }
 
     /// Drops the pages of one list that match `fits`.
-    pub(super) fn drop_pages(&mut self, kind: Cacheable, fits: impl Fn(&Place<'_>) -> bool) {
+    pub(super) fn drop_pages(&mut self, kind: Cacheable, fits: impl Fn(&EntryKey<'_>) -> bool) {
         let pages: Vec<u64> = self
             .by_place
-            .range::<Place<'static>, _>(Place::first(kind, None)..)
+            .range::<EntryKey<'static>, _>(EntryKey::first(kind, None)..)
             .take_while(|(place, _)| place.kind == kind)
             .filter(|(place, _)| fits(place))
             .map(|(_, used)| *used)
@@ -145,12 +145,12 @@ impl Entries {
     /// Marks all results that a change affects as stale.
     pub(super) fn spoil(&mut self, change: &Change<'_>) {
         for kind in change.kinds() {
-            self.spoil_from(Place::first(*kind, None), |_| true, |_| true);
+            self.spoil_from(EntryKey::first(*kind, None), |_| true, |_| true);
         }
         if let Change::Resource(changed) = change {
             // Places whose URI begins with `changed` are adjacent, and those below `changed` are among them.
             self.spoil_from(
-                Place::first(Cacheable::Resource, Some(changed)),
+                EntryKey::first(Cacheable::Resource, Some(changed)),
                 |uri| uri.starts_with(&**changed),
                 |uri| is_at_or_below(uri, changed),
             );
@@ -161,13 +161,13 @@ impl Entries {
     /// another kind or at a param for which `goes_on` is false.
     fn spoil_from<'k>(
         &mut self,
-        first: Place<'k>,
+        first: EntryKey<'k>,
         goes_on: impl Fn(&str) -> bool,
         fits: impl Fn(&str) -> bool,
     ) {
         let kind = first.kind;
-        let by_place: &BTreeMap<Arc<Place<'k>>, u64> = &self.by_place;
-        for (place, used) in by_place.range::<Place<'k>, _>(first..) {
+        let by_place: &BTreeMap<Arc<EntryKey<'k>>, u64> = &self.by_place;
+        for (place, used) in by_place.range::<EntryKey<'k>, _>(first..) {
             let param = place.param.as_deref().unwrap_or_default();
             if place.kind != kind || !goes_on(param) {
                 return;

@@ -3,7 +3,7 @@
 use alloc::borrow::Cow;
 use core::fmt;
 
-use super::place::{CURSOR, Cacheable, Place, borrowed};
+use super::entry_key::{CURSOR, Cacheable, EntryKey, borrowed};
 use crate::dialect::methods::RequestKind;
 use crate::handle::Principal;
 use crate::json::{Kind, MemberTexts, Raw, Str};
@@ -143,9 +143,9 @@ impl<'a> CacheKey<'a> {
     }
 
     /// The place of the result that belongs to this principal, or of the public result.
-    pub(super) fn place(&self, owner: Option<Principal>) -> Place<'_> {
+    pub(super) fn place(&self, owner: Option<Principal>) -> EntryKey<'_> {
         let param = borrowed(self.param.as_deref());
-        Place { kind: self.kind, param, revision: self.asker.revision, owner }
+        EntryKey { kind: self.kind, param, revision: self.asker.revision, owner }
     }
 
     /// Whether the request asks for a page of a list other than the first.

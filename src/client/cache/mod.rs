@@ -69,9 +69,9 @@
 
 mod change;
 mod entries;
+mod entry_key;
 mod hints;
 mod key;
-mod place;
 mod store;
 
 pub use change::Change;

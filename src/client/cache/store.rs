@@ -4,9 +4,9 @@ use core::fmt;
 
 use super::change::{Change, Changes};
 use super::entries::{Entries, bytes};
+use super::entry_key::EntryKey;
 use super::hints::Hints;
 use super::key::CacheKey;
-use super::place::Place;
 use super::{CacheLimits, Ticket, Verdict};
 use crate::connection::Notification;
 use crate::json::Raw;
@@ -162,7 +162,7 @@ impl Cache {
         let now = self.tick();
         self.changes.kind(key.kind, now);
         let principal = key.asker.principal();
-        let is_theirs = |place: &Place<'_>| place.owner.is_none_or(|owner| owner == principal);
+        let is_theirs = |place: &EntryKey<'_>| place.owner.is_none_or(|owner| owner == principal);
         self.entries.drop_pages(key.kind, is_theirs);
     }
 
@@ -190,6 +190,6 @@ impl fmt::Debug for Cache {
 }
 
 /// The places where the result of a request can be stored: private to the asker, and public.
-fn places<'k>(key: &'k CacheKey<'_>) -> [Place<'k>; 2] {
+fn places<'k>(key: &'k CacheKey<'_>) -> [EntryKey<'k>; 2] {
     [key.place(Some(key.asker.principal())), key.place(None)]
 }

@@ -123,13 +123,13 @@ fn has_tool(result: &str, tool: &str) -> bool {
 mod tests {
     use super::super::pending_call::CalledTool;
     use super::*;
-    use crate::handle::{ConnectionNumber, Place};
+    use crate::handle::{ConnectionNumber, SlotKey};
 
     fn refresh() -> Refresh {
         let call =
             br#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"b","_meta":{}}}"#;
         let called = CalledTool::read(&Said::read(call));
-        let place = Place { connection: ConnectionNumber::default(), index: 0, generation: 0 };
+        let place = SlotKey { connection: ConnectionNumber::default(), index: 0, generation: 0 };
         let asked = PendingCall { called, ..PendingCall::new(CallId(place), "5") };
         let refused = br#"{"jsonrpc":"2.0","id":5,"error":{"code":-32001,"message":"no"}}"#;
         Refresh::new(asked, 400, refused)

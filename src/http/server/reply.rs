@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt::{self, Display};
 
 use crate::codes::ErrorCode;
-use crate::rpc::{Answer, Fault, Id, write_error};
+use crate::rpc::{Fault, Id, ReplyTo, write_error};
 use crate::schema::Writer;
 
 /// A complete HTTP response that needs no machine: a refusal, or an empty response.
@@ -74,7 +74,7 @@ impl Reply {
     /// Creates the refusal of the request with this id, with error data.
     pub(super) fn with(status: u16, id: Option<&Id<'_>>, fault: Fault<'_>) -> Self {
         let mut body = Vec::new();
-        let answer = id.map_or(Answer::Absent, Answer::To);
+        let answer = id.map_or(ReplyTo::Absent, ReplyTo::To);
         // Writing cannot fail: the buffer has no limit, and no payload fails.
         _ = write_error(&mut Writer::new(&mut body, usize::MAX), answer, fault, None);
         Self { status, allow: None, challenge: None, retry_after: None, body }

@@ -14,30 +14,36 @@ use crate::blocking::Threads;
 use crate::exchange::Exchange;
 
 /// The result of a request, or the reason why there is none.
-pub(super) type Answer = Result<Raw<'static>, Failed>;
+pub(super) type FunctionResult = Result<Raw<'static>, Failed>;
 
-type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
+type Answering = Pin<Box<dyn Future<Output = FunctionResult> + Send>>;
 
 /// A function that serves requests for one entry.
 #[derive(Clone)]
 pub(super) enum Function {
-    Blocking(Arc<dyn Fn(&Exchange) -> Answer + Send + Sync>),
+    Blocking(Arc<dyn Fn(&Exchange) -> FunctionResult + Send + Sync>),
     Asynchronous(Arc<dyn Fn(Exchange) -> Answering + Send + Sync>),
 }
 
 impl Function {
-    pub(super) fn blocking(run: impl Fn(&Exchange) -> Answer + Send + Sync + 'static) -> Self {
+    pub(super) fn blocking(
+        run: impl Fn(&Exchange) -> FunctionResult + Send + Sync + 'static,
+    ) -> Self {
         Self::Blocking(Arc::new(run))
     }
 
-    pub(super) fn asynchronous<F: Future<Output = Answer> + Send + 'static>(
+    pub(super) fn asynchronous<F: Future<Output = FunctionResult> + Send + 'static>(
         run: impl Fn(Exchange) -> F + Send + Sync + 'static,
     ) -> Self {
         Self::Asynchronous(Arc::new(move |exchange| Box::pin(run(exchange))))
     }
 
     /// Runs the function. A blocking function runs on `threads`, or on the current thread without them.
-    pub(super) async fn run(&self, exchange: Exchange, threads: Option<&Threads>) -> Answer {
+    pub(super) async fn run(
+        &self,
+        exchange: Exchange,
+        threads: Option<&Threads>,
+    ) -> FunctionResult {
         match (self, threads) {
             (Self::Asynchronous(run), _) => run(exchange).await,
             (Self::Blocking(run), None) => run(&exchange),

@@ -24,7 +24,7 @@ pub(super) fn misfit(arguments: &str, error: &ParseError) -> String {
 }
 
 /// The position of a decoder within one level of nesting.
-enum Place<'a> {
+enum DecoderPosition<'a> {
     /// The object or array as a whole.
     Whole,
     Member(&'a str),
@@ -53,13 +53,13 @@ fn path_at(text: &str, read: usize) -> String {
         }
         match (byte, places.last_mut()) {
             (b'"', _) => string_start = Some(at + 1),
-            (b'{', _) => places.push(Place::Whole),
-            (b'[', _) => places.push(Place::Element(0)),
-            (b':', Some(place)) => *place = Place::Member(string),
-            (b',', Some(Place::Element(index))) => *index += 1,
-            (b',', Some(place)) => *place = Place::Whole,
+            (b'{', _) => places.push(DecoderPosition::Whole),
+            (b'[', _) => places.push(DecoderPosition::Element(0)),
+            (b':', Some(place)) => *place = DecoderPosition::Member(string),
+            (b',', Some(DecoderPosition::Element(index))) => *index += 1,
+            (b',', Some(place)) => *place = DecoderPosition::Whole,
             // An error at the end of a value concerns the whole value.
-            (b'}' | b']', Some(place)) if at + 1 == read => *place = Place::Whole,
+            (b'}' | b']', Some(place)) if at + 1 == read => *place = DecoderPosition::Whole,
             (b'}' | b']', _) => _ = places.pop(),
             _ => {}
         }
@@ -67,10 +67,10 @@ fn path_at(text: &str, read: usize) -> String {
     let mut path = String::new();
     for place in places {
         match place {
-            Place::Whole => {}
-            Place::Member(name) if path.is_empty() => path.push_str(name),
-            Place::Member(name) => path.extend([".", name]),
-            Place::Element(index) => path.push_str(&format!("[{index}]")),
+            DecoderPosition::Whole => {}
+            DecoderPosition::Member(name) if path.is_empty() => path.push_str(name),
+            DecoderPosition::Member(name) => path.extend([".", name]),
+            DecoderPosition::Element(index) => path.push_str(&format!("[{index}]")),
         }
     }
     path

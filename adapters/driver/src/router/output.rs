@@ -11,7 +11,7 @@ use mcp_sansio::model::{
 use mcp_sansio::schema::Json;
 use serde::Serialize;
 
-use super::function::Answer;
+use super::function::FunctionResult;
 
 /// The reason why a function has no result. `?` converts every error into it; the client receives the error's text.
 pub struct Failed {
@@ -113,23 +113,23 @@ pub trait ToolOutput {
     /// # Errors
     ///
     /// [`Failed`] if there is no result.
-    fn into_tool_result(self) -> Answer;
+    fn into_tool_result(self) -> FunctionResult;
 }
 
 impl ToolOutput for CallToolResult<'_> {
-    fn into_tool_result(self) -> Answer {
+    fn into_tool_result(self) -> FunctionResult {
         Ok(Raw::from_serialize(&self)?)
     }
 }
 
 impl ToolOutput for String {
-    fn into_tool_result(self) -> Answer {
+    fn into_tool_result(self) -> FunctionResult {
         CallToolResult::text(self).into_tool_result()
     }
 }
 
 impl ToolOutput for &str {
-    fn into_tool_result(self) -> Answer {
+    fn into_tool_result(self) -> FunctionResult {
         CallToolResult::text(self).into_tool_result()
     }
 }
@@ -140,7 +140,7 @@ impl ToolOutput for &str {
 /// feature `schemars`, those of `Typed` do. Otherwise set [`output_schema`](mcp_sansio::model::Tool::output_schema)
 /// of the tool by hand.
 impl<T: Serialize> ToolOutput for Json<T> {
-    fn into_tool_result(self) -> Answer {
+    fn into_tool_result(self) -> FunctionResult {
         CallToolResult::structured(Raw::from_serialize(&self.0)?).into_tool_result()
     }
 }
@@ -155,7 +155,7 @@ impl<T: Serialize + schemars::JsonSchema> ToolOutput for Typed<T> {
         is_object.then(|| Raw::from_serialize(&schema).ok()).flatten()
     }
 
-    fn into_tool_result(self) -> Answer {
+    fn into_tool_result(self) -> FunctionResult {
         Json(self.0).into_tool_result()
     }
 }
@@ -165,7 +165,7 @@ impl<T: ToolOutput> ToolOutput for Result<T, Failed> {
         T::output_schema()
     }
 
-    fn into_tool_result(self) -> Answer {
+    fn into_tool_result(self) -> FunctionResult {
         self?.into_tool_result()
     }
 }
@@ -185,29 +185,29 @@ pub trait PromptOutput {
     /// # Errors
     ///
     /// [`Failed`] if there is no result.
-    fn into_prompt_result(self) -> Answer;
+    fn into_prompt_result(self) -> FunctionResult;
 }
 
 impl PromptOutput for GetPromptResult<'_> {
-    fn into_prompt_result(self) -> Answer {
+    fn into_prompt_result(self) -> FunctionResult {
         Ok(Raw::from_serialize(&self)?)
     }
 }
 
 impl PromptOutput for String {
-    fn into_prompt_result(self) -> Answer {
+    fn into_prompt_result(self) -> FunctionResult {
         GetPromptResult::new([PromptMessage::user(Content::text(self))]).into_prompt_result()
     }
 }
 
 impl PromptOutput for &str {
-    fn into_prompt_result(self) -> Answer {
+    fn into_prompt_result(self) -> FunctionResult {
         GetPromptResult::new([PromptMessage::user(Content::text(self))]).into_prompt_result()
     }
 }
 
 impl<T: PromptOutput> PromptOutput for Result<T, Failed> {
-    fn into_prompt_result(self) -> Answer {
+    fn into_prompt_result(self) -> FunctionResult {
         self?.into_prompt_result()
     }
 }
@@ -227,29 +227,29 @@ pub trait ResourceOutput {
     /// # Errors
     ///
     /// [`Failed`] if there is no result.
-    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Answer;
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> FunctionResult;
 }
 
 impl ResourceOutput for ReadResourceResult<'_> {
-    fn into_contents(self, _: &str, _: Option<&str>) -> Answer {
+    fn into_contents(self, _: &str, _: Option<&str>) -> FunctionResult {
         Ok(Raw::from_serialize(&self)?)
     }
 }
 
 impl ResourceOutput for ResourceContents<'_> {
-    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Answer {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> FunctionResult {
         ReadResourceResult::from(self).into_contents(uri, mime_type)
     }
 }
 
 impl ResourceOutput for String {
-    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Answer {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> FunctionResult {
         self.as_str().into_contents(uri, mime_type)
     }
 }
 
 impl ResourceOutput for &str {
-    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Answer {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> FunctionResult {
         let contents = ResourceContents::text(uri, self);
         match mime_type {
             Some(mime_type) => contents.mime_type(mime_type).into_contents(uri, None),
@@ -259,7 +259,7 @@ impl ResourceOutput for &str {
 }
 
 impl<T: ResourceOutput> ResourceOutput for Result<T, Failed> {
-    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Answer {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> FunctionResult {
         self?.into_contents(uri, mime_type)
     }
 }

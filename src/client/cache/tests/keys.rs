@@ -1,7 +1,7 @@
 //! The result for each request, by method, params and principal.
 
 use super::*;
-use crate::client::cache::place::Cacheable;
+use crate::client::cache::entry_key::Cacheable;
 use crate::dialect::methods::RequestKind;
 
 /// Keys that differ from each other in one part, besides the principal.

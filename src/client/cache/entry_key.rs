@@ -51,7 +51,7 @@ impl Cacheable {
 
 /// The key of a stored result: the request, and the owner of the result.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place<'a> {
+pub(super) struct EntryKey<'a> {
     pub(super) kind: Cacheable,
     pub(super) param: Option<Cow<'a, str>>,
     pub(super) revision: Revision,
@@ -59,7 +59,7 @@ pub(super) struct Place<'a> {
     pub(super) owner: Option<Principal>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> EntryKey<'a> {
     /// Returns a lower bound of all places with this kind and param.
     pub(super) const fn first(kind: Cacheable, param: Option<&'a str>) -> Self {
         Self { kind, param: borrowed(param), revision: Revision::ALL[0], owner: None }
@@ -70,9 +70,9 @@ impl<'a> Place<'a> {
         self.param.as_ref().map_or(0, |param| param.len())
     }
 
-    pub(super) fn into_owned(self) -> Place<'static> {
+    pub(super) fn into_owned(self) -> EntryKey<'static> {
         let param = self.param.map(|param| Cow::Owned(param.into_owned()));
-        Place { kind: self.kind, param, revision: self.revision, owner: self.owner }
+        EntryKey { kind: self.kind, param, revision: self.revision, owner: self.owner }
     }
 }
 

@@ -1,21 +1,21 @@
-//! [`PlaceQueue`], a queue of table entries, some of which end before their turn.
+//! [`SlotQueue`], a queue of table entries, some of which end before their turn.
 
 use alloc::collections::VecDeque;
 
-use crate::handle::Place;
+use crate::handle::SlotKey;
 
 /// A FIFO of slots of a table.
 ///
 /// An entry that ends stays in the queue until its turn, or until half of the queue has ended: then one pass removes
 /// every ended entry. So the end of an entry costs amortized constant time, for a queue of any length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct PlaceQueue {
-    places: VecDeque<Place>,
+pub(crate) struct SlotQueue {
+    places: VecDeque<SlotKey>,
     /// The number of these that are known to have ended.
     ended: usize,
 }
 
-impl PlaceQueue {
+impl SlotQueue {
     /// An empty queue.
     pub(crate) const EMPTY: Self = Self { places: VecDeque::new(), ended: 0 };
 
@@ -24,12 +24,12 @@ impl PlaceQueue {
         self.places.len() <= self.ended
     }
 
-    pub(crate) fn push(&mut self, place: Place) {
+    pub(crate) fn push(&mut self, place: SlotKey) {
         self.places.push_back(place);
     }
 
     /// Removes the first entry that lives.
-    pub(crate) fn pop(&mut self, lives: impl Fn(Place) -> bool) -> Option<Place> {
+    pub(crate) fn pop(&mut self, lives: impl Fn(SlotKey) -> bool) -> Option<SlotKey> {
         while let Some(place) = self.places.pop_front() {
             if lives(place) {
                 return Some(place);
@@ -41,12 +41,12 @@ impl PlaceQueue {
     }
 
     /// Removes the first of the last `count` entries, all of which live.
-    pub(crate) fn take_from_last(&mut self, count: usize) -> Option<Place> {
+    pub(crate) fn take_from_last(&mut self, count: usize) -> Option<SlotKey> {
         self.places.remove(self.places.len().checked_sub(count)?)
     }
 
     /// Records that `count` entries have ended before their turn.
-    pub(crate) fn note_ended(&mut self, count: usize, lives: impl Fn(Place) -> bool) {
+    pub(crate) fn note_ended(&mut self, count: usize, lives: impl Fn(SlotKey) -> bool) {
         self.ended += count;
         if self.places.len() < 2 * self.ended {
             work!(self.places.len());
@@ -65,14 +65,14 @@ mod tests {
     use super::*;
     use crate::handle::ConnectionNumber;
 
-    const fn place(index: u32) -> Place {
-        Place { connection: ConnectionNumber::new(0), index, generation: 0 }
+    const fn place(index: u32) -> SlotKey {
+        SlotKey { connection: ConnectionNumber::new(0), index, generation: 0 }
     }
 
     #[test]
     fn what_has_ended_never_comes_out_and_costs_little() {
         const COUNT: u32 = 1_000;
-        let (mut queue, mut living) = (PlaceQueue::default(), BTreeSet::new());
+        let (mut queue, mut living) = (SlotQueue::default(), BTreeSet::new());
         for index in 0..COUNT {
             queue.push(place(index));
             living.insert(place(index));
@@ -91,7 +91,7 @@ mod tests {
             }
         }
         assert!(looks.get() < 3 * COUNT, "{}", looks.get());
-        let left: Vec<Place> =
+        let left: Vec<SlotKey> =
             core::iter::from_fn(|| queue.pop(|place| living.contains(&place))).collect();
         assert_eq!(left, living.iter().copied().collect::<Vec<_>>());
         assert!(queue.is_empty());
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_queue_of_which_all_has_ended_is_empty() {
-        let mut queue = PlaceQueue::default();
+        let mut queue = SlotQueue::default();
         queue.push(place(1));
         queue.push(place(2));
         queue.note_ended(1, |living| living == place(2));
