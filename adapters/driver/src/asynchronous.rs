@@ -40,6 +40,9 @@ use crate::workers::Workers;
 pub trait Handler<M: Machine = Server>: Send + Sync + 'static {
     /// Serves a request, in its own task. The future may take long, call the peer and await the result; other
     /// requests are served in the meantime. Blocking work belongs on a thread, to which the exchange can be sent.
+    ///
+    /// A function returns the result of `respond` or `reject`. If that is an error and the request is still open, the
+    /// client receives the error `-32603` with the reason, see [`Exchange::finish`].
     fn serve(&self, exchange: Exchange<M>) -> impl Future<Output = ()> + Send;
 
     /// Called with the connection before its first event. Keep the handle to end the connection from elsewhere.
@@ -63,9 +66,8 @@ where
     A: Future<Output = Result<(), RespondError>> + Send,
 {
     async fn serve(&self, exchange: Exchange<M>) {
-        // The possible errors are that the response is no longer wanted, or that it cannot be serialised. In the
-        // latter case the dropped exchange responds with an error.
-        _ = self(exchange).await;
+        let open = exchange.clone();
+        open.finish(self(exchange).await);
     }
 }
 

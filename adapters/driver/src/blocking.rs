@@ -44,9 +44,7 @@ impl<M: Machine> Blocking<M> {
         serve: impl Fn(&Exchange<M>) -> Result<(), RespondError> + Send + Sync + 'static,
     ) -> Self {
         let run = move |exchange: Exchange<M>| {
-            // The possible errors are that the response is no longer wanted, or that it cannot be serialised. In
-            // the latter case the dropped exchange responds with an error.
-            _ = serve(&exchange);
+            exchange.finish(serve(&exchange));
         };
         Self { pool: Pool::new("mcp handler", run) }
     }

@@ -153,6 +153,18 @@ impl<M: Machine> Exchange<M> {
         self.answer(|machine, out| machine.reject_as(self.inner.id, error, out))
     }
 
+    /// Completes the request after its handler has returned this result. If the handler failed and the request is still
+    /// open, because the result does not fit or is not allowed, the response is the error `-32603` with the reason.
+    ///
+    /// Adapters call it for handlers that are functions. A [`Handler`](crate::asynchronous::Handler) of another type calls
+    /// it, or responds to every request itself.
+    pub fn finish(&self, result: Result<(), RespondError>) {
+        if let Err(error @ (RespondError::Encode(_) | RespondError::NotAllowed(_))) = result {
+            // If this fails as well, the dropped exchange responds.
+            _ = self.reject(ErrorCode::INTERNAL_ERROR, &error.to_string());
+        }
+    }
+
     /// Sends a progress notification, if the peer requested progress.
     ///
     /// # Errors

@@ -33,6 +33,9 @@ use mcp_sansio_driver::{Exchange, Handle, Job, Machine, Pool, Run, Sleep};
 pub trait Handler<M: Machine = Server>: Send + Sync + 'static {
     /// Serves a request, on a thread of a pool. It may take long, call the peer and block for the result. Other
     /// requests are served in the meantime, by other threads once this one has taken half a millisecond.
+    ///
+    /// A function returns the result of `respond` or `reject`. If that is an error and the request is still open, the
+    /// client receives the error `-32603` with the reason, see [`Exchange::finish`].
     fn serve(&self, exchange: &Exchange<M>);
 
     /// Called with the connection before its first event. Keep the handle to end the connection from elsewhere.
@@ -54,9 +57,7 @@ where
     F: Fn(&Exchange<M>) -> Result<(), RespondError> + Send + Sync + 'static,
 {
     fn serve(&self, exchange: &Exchange<M>) {
-        // The possible errors are that the response is no longer wanted, or that it cannot be serialised. In the
-        // latter case the dropped exchange responds with an error.
-        _ = self(exchange);
+        exchange.finish(self(exchange));
     }
 }
 

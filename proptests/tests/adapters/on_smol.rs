@@ -11,8 +11,8 @@ use std::time::Duration;
 use futures_io::{AsyncRead, AsyncWrite};
 use mcp_sansio::model::{CallToolResult, ListChanged};
 use mcp_sansio::{
-    CallOptions, ClientConfig, Framing, Inbox, Instant, Limits, Outbox, Phase, RespondError,
-    RevisionSet, Server, ServerConfig,
+    CallOptions, ClientConfig, ClientRequest, Framing, Inbox, Instant, Limits, Outbox, Phase,
+    RespondError, RevisionSet, Server, ServerConfig,
 };
 use mcp_sansio_async_std::{
     CallFailure, Connection, Exchange, Reader, RefuseAll, Work, Writer, connect, serve,
@@ -167,7 +167,13 @@ fn sockets() {
         let server = async_std::task::spawn(async move {
             let (socket, _) = listener.accept().await.unwrap();
             let answer = |exchange: Exchange| async move {
-                exchange.respond(&CallToolResult::text("hello"))
+                match &exchange.request().kind {
+                    // Its result does not fit, which is the error of the function.
+                    ClientRequest::CallTool(call) if call.name == "misfit" => {
+                        exchange.respond(&json!({"content": 1}))
+                    }
+                    _ => exchange.respond(&CallToolResult::text("hello")),
+                }
             };
             serve(server_config(), socket.clone(), socket, answer, of_async_std.spawn).await
         });
@@ -176,6 +182,11 @@ fn sockets() {
         let params = json!({"name": "any"});
         let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
         assert!(call.await.is_ok());
+        let params = json!({"name": "misfit"});
+        let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
+        let Err(CallFailure::PeerError(error)) = call.await else { panic!("it does not fit") };
+        let reason = "the answer could not be written: content has the wrong type";
+        assert_eq!((error.code.get(), &*error.message.to_str()), (-32603, reason));
         connection.close(Duration::from_secs(60)).await.unwrap();
         server.await.unwrap();
         true

@@ -134,7 +134,11 @@ fn respond<M: PagedMethod, T: Named>(
     cursor: Option<&Str<'_>>,
 ) -> Result<(), RespondError> {
     match list.answer::<M>(exchange, cursor) {
-        Ok(answered) => answered,
+        Ok(answered) => {
+            // The entries are the application's own, and may not fit.
+            exchange.finish(answered);
+            Ok(())
+        }
         Err(error) => exchange.reject(ErrorCode::INVALID_PARAMS, &error.to_string()),
     }
 }

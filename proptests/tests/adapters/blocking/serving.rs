@@ -209,6 +209,29 @@ fn a_handler_that_fails_is_answered_for() {
     assert_eq!(text(&call(&connection, "progress").unwrap()), "done");
 }
 
+/// A handler that is a function returns the error of its response: the client receives the reason, and the request is
+/// not forgotten. A function that has responded and fails afterwards changes nothing.
+#[test]
+fn a_result_that_does_not_fit_is_answered_with_the_reason() {
+    let (from_client, to_server) = pipe().unwrap();
+    let (from_server, to_client) = pipe().unwrap();
+    let handler = |exchange: &Exchange<Server>| {
+        let ClientRequest::CallTool(call) = &exchange.request().kind else { return Ok(()) };
+        if call.name == "twice" {
+            exchange.respond(&CallToolResult::text("once"))?;
+        }
+        exchange.respond(&json!({"content": "no list"}))
+    };
+    let server = thread::spawn(move || serve(config(), from_client, to_client, handler));
+    let connection = connect_to(client_config(), from_server, to_server, RefuseAll::new()).unwrap();
+    let Err(CallFailure::PeerError(error)) = call(&connection, "misfit") else { panic!("misfit") };
+    assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
+    assert_eq!(error.message, "the answer could not be written: content has the wrong type");
+    assert_eq!(text(&call(&connection, "twice").unwrap()), "once");
+    connection.close(Duration::from_secs(5)).wait().unwrap();
+    server.join().unwrap().unwrap();
+}
+
 /// Pain 7: a tool calls the client while the client waits for the tool.
 #[test]
 fn a_tool_can_ask_the_client() {

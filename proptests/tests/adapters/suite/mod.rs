@@ -81,6 +81,7 @@ suite! {
         functions_of_every_kind
         what_is_not_there_is_refused
         what_the_revision_does_not_allow_is_an_error
+        a_list_that_does_not_fit_names_the_member
         changes_are_told
         changes_wait_for_room
         a_function_can_ask_first;

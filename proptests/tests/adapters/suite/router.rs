@@ -227,6 +227,25 @@ pub(crate) fn what_the_revision_does_not_allow_is_an_error<A: Adapter>() {
     served.end();
 }
 
+/// An entry that does not fit is named by the error of the list.
+pub(crate) fn a_list_that_does_not_fit_names_the_member<A: Adapter>() {
+    let router = Router::new();
+    router.tool_with(Tool::new("bad", Raw::EMPTY_OBJECT), |_: Value, _| "never");
+    for revisions in BOTH {
+        let served = OnPipes::<A>::new(&router, revisions);
+        match served.ask("tools/list", &json!({})) {
+            Err(CallFailure::PeerError(error)) => {
+                assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
+                let reason =
+                    "the answer could not be written: tools[0].inputSchema.type is missing";
+                assert_eq!(error.message, reason);
+            }
+            other => panic!("{other:?}"),
+        }
+        served.end();
+    }
+}
+
 pub(crate) fn what_is_not_there_is_refused<A: Adapter>() {
     for (revisions, no_resource) in BOTH.into_iter().zip([-32002, -32602]) {
         let served = OnPipes::<A>::new(&router(), revisions);
