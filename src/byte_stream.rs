@@ -103,6 +103,9 @@ impl<M: Role> ByteStream<M> {
 
     /// Notes the end of the input. Later steps handle a last line without newline, then the end of the connection: a
     /// server may still respond to open requests until [`Timeouts::drain`](crate::config::Timeouts::drain) has passed.
+    ///
+    /// Do not read again: wait for [`poll_timeout`](Self::poll_timeout) only, and call [`next_step`](Self::next_step) then and
+    /// after each response.
     pub fn finish(&mut self) {
         self.inbox.finish();
     }
@@ -150,7 +153,8 @@ impl<M: Role> ByteStream<M> {
         self.machine.phase() == Phase::Closed
     }
 
-    /// The machine and the outbox, for commands outside of a step.
+    /// The machine and the outbox, for commands outside of a step: a response to a request that was kept by its id, a call,
+    /// a shutdown.
     pub fn machine(&mut self) -> (&mut M, &mut Outbox) {
         (&mut self.machine, &mut self.outbox)
     }

@@ -26,7 +26,7 @@
 //! use std::io::Write;
 //! use std::sync::Arc;
 //! use std::sync::mpsc::RecvTimeoutError;
-//! use std::time::{Duration, SystemTime};
+//! use std::time::Duration;
 //!
 //! use mcp_sansio::model::{CallToolResult, ListChanged};
 //! use mcp_sansio::{
@@ -50,8 +50,10 @@
 //! config.capabilities.tools = Some(ListChanged::default());
 //!
 //! let mut stream = ByteStream::lines(Server::new(Arc::new(config)));
-//! let now = || Instant::from(SystemTime::now());
-//! while !stream.is_closed() {
+//! let start = std::time::Instant::now();
+//! let now = || Instant::EPOCH + start.elapsed();
+//! let mut has_input = true;
+//! loop {
 //!     while let Some(step) = stream.next_step(now()) {
 //!         match step.event {
 //!             Some(ServerEvent::Request(request)) => match request.kind {
@@ -71,13 +73,23 @@
 //!     }
 //!     stdout.write_all(stream.unsent())?;
 //!     stream.sent(stream.unsent().len());
+//!     if stream.is_closed() {
+//!         break;
+//!     }
 //!
 //!     // A thread reads standard input into `chunks`, at most 8 KiB at a time.
-//!     let wait = stream.poll_timeout().map_or(Duration::MAX, |due| due - now());
-//!     match chunks.recv_timeout(wait.min(Duration::from_secs(3600))) {
+//!     let wait = stream.poll_timeout().map_or(Duration::from_secs(60), |due| due - now());
+//!     if !has_input {
+//!         std::thread::sleep(wait);
+//!         continue;
+//!     }
+//!     match chunks.recv_timeout(wait) {
 //!         Ok(chunk) => assert_eq!(stream.feed(&chunk), chunk.len()),
 //!         Err(RecvTimeoutError::Timeout) => {}
-//!         Err(RecvTimeoutError::Disconnected) => stream.finish(),
+//!         Err(RecvTimeoutError::Disconnected) => {
+//!             stream.finish();
+//!             has_input = false;
+//!         }
 //!     }
 //! }
 //! # let stdout = String::from_utf8(stdout)?;
@@ -132,6 +144,7 @@
 //! | request | a request that the peer sends: [`Request`] with a [`ClientRequest`], [`RequestFromServer`] with a [`ServerRequest`] |
 //! | exchange | a request with its response and the messages between them; over HTTP, also their stream |
 //! | frame | a message as bytes: [`Frame`] |
+//! | text | strings: [`json::Str`] is a string of a received message, with `to_str()` for a `match`; [`model::Text`] is a member of a model type, and dereferences to `str` |
 //! | route | the stream of the transport that a message belongs to: [`Route`] |
 //! | principal | the authenticated sender of a request, a number that the application chooses: [`Principal`] |
 //!
@@ -162,7 +175,7 @@
 //! # State that the machine keeps
 //!
 //! - **Pages.** `client.list::<method::ListTools>(…)` requests page after page: each page but the last is a
-//!   [`ListPage`](event::ListPage) event, and the last one is the outcome of the call. The list is read again, once, if it
+//!   [`ClientEvent::Page`] event, and the last one is the outcome of the call. The list is read again, once, if it
 //!   changes or a cursor expires meanwhile ([`ListRestarted`](event::ListRestarted)). A server cuts its lists with a
 //!   [`Pager`](pagination::Pager), which verifies its cursors.
 //! - **Subscriptions and log levels.** [`Server::resource_updated`] and [`Server::log`] write only what the client subscribed

@@ -199,9 +199,16 @@ record! {
     }
 }
 
+impl<'a> CompleteResult<'a> {
+    /// Creates a result of this completion.
+    pub const fn new(completion: Completion<'a>) -> Self {
+        Self { completion, meta: None }
+    }
+}
+
 impl<'a> From<Completion<'a>> for CompleteResult<'a> {
     fn from(completion: Completion<'a>) -> Self {
-        Self { completion, meta: None }
+        Self::new(completion)
     }
 }
 

@@ -372,8 +372,15 @@ record! {
     }
 }
 
+impl<'a> ReadResourceResult<'a> {
+    /// Creates a result of these contents: of a resource one, of a directory several.
+    pub fn new(contents: impl Into<List<'a, ResourceContents<'a>>>) -> Self {
+        Self { contents: contents.into(), ..Self::default() }
+    }
+}
+
 impl<'a> From<ResourceContents<'a>> for ReadResourceResult<'a> {
     fn from(contents: ResourceContents<'a>) -> Self {
-        Self { contents: List::from([contents]), ..Self::default() }
+        Self::new([contents])
     }
 }

@@ -14,6 +14,7 @@
 //!
 //! Any future may be dropped at any time: no bytes are lost, and nothing is left behind. Much of the implementation
 //! is in [`mcp_sansio_driver`], which the other adapters share.
+//! The examples on its pages import from it; import the same names from this crate.
 //!
 //! # Features
 //!

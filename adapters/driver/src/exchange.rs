@@ -207,7 +207,8 @@ impl<M: Machine> Exchange<M> {
     /// Blocks until the response is no longer wanted or has been given, at most for `patience`. Returns whether
     /// that is the case.
     ///
-    /// For a handler on its own thread that has to wait.
+    /// For a handler on its own thread that has to wait. A handler that stops returns
+    /// `Err(RespondError::Cancelled)`, or the error of its `respond`.
     pub fn wait_cancelled(&self, patience: Duration) -> bool {
         self.inner.signal.wait(patience)
     }

@@ -60,7 +60,7 @@ impl<C> Reply<C> {
 }
 
 impl<C: Method> Reply<C> {
-    /// Decodes the result.
+    /// Decodes the result, which borrows the reply: keep the reply in a variable.
     ///
     /// # Errors
     ///

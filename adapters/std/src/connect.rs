@@ -57,7 +57,8 @@ pub fn connect_with(
 ///
 /// ```no_run
 /// use std::process::Command;
-/// use mcp_sansio::model::{PageParams, method};
+/// use mcp_sansio::call::Paging;
+/// use mcp_sansio::model::method;
 /// use mcp_sansio::{CallOptions, ClientConfig};
 /// use mcp_sansio_std::{RefuseAll, spawn};
 ///
@@ -65,9 +66,11 @@ pub fn connect_with(
 /// let connection = spawn(config, Command::new("some-server"), RefuseAll::new())?;
 /// let options = CallOptions::new();
 /// let server = connection.handle();
-/// let reply = server.call::<method::ListTools>(&PageParams::default(), options).wait()?;
-/// for tool in reply.parse()?.tools.iter() {
-///     println!("{}", tool.name);
+/// let list = server.list::<method::ListTools>(Paging::default(), options).wait()?;
+/// for page in &list.pages {
+///     for tool in page.parse()?.tools.iter() {
+///         println!("{}", tool.name);
+///     }
 /// }
 /// connection.close(std::time::Duration::from_secs(5)).wait()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -11,6 +11,7 @@
 //! - [`FrameReader`], [`OutboxWriter`] and [`Clock`] are for custom event loops.
 //!
 //! Much of the implementation is in [`mcp_sansio_driver`], which the adapters for asynchronous runtimes share.
+//! The examples on its pages import from it; import the same names from this crate.
 //!
 //! # Features
 //!

@@ -77,7 +77,8 @@ pub async fn connect_with(
 ///
 /// ```no_run
 /// use std::process::Command;
-/// use mcp_sansio::model::{PageParams, method};
+/// use mcp_sansio::call::Paging;
+/// use mcp_sansio::model::method;
 /// use mcp_sansio::{CallOptions, ClientConfig};
 /// use mcp_sansio_tokio::{RefuseAll, spawn};
 ///
@@ -86,9 +87,11 @@ pub async fn connect_with(
 /// let connection = spawn(config, Command::new("some-server"), RefuseAll::new()).await?;
 /// let server = connection.handle();
 /// let options = CallOptions::new();
-/// let reply = server.call::<method::ListTools>(&PageParams::default(), options).await?;
-/// for tool in reply.parse()?.tools.iter() {
-///     println!("{}", tool.name);
+/// let list = server.list::<method::ListTools>(Paging::default(), options).await?;
+/// for page in &list.pages {
+///     for tool in page.parse()?.tools.iter() {
+///         println!("{}", tool.name);
+///     }
 /// }
 /// connection.close(std::time::Duration::from_secs(5)).await?;
 /// # Ok(())

@@ -12,6 +12,7 @@
 //!
 //! Any future may be dropped at any time: no bytes are lost, and nothing is left behind. Values can be dropped
 //! without a runtime. Much of the implementation is in [`mcp_sansio_driver`], which the other adapters share.
+//! The examples on its pages import from it; import the same names from this crate.
 //!
 //! The crate requires a runtime with timers ([`enable_time`](tokio::runtime::Builder::enable_time)), of either
 //! flavor, and with IO for child processes and sockets.

@@ -83,8 +83,8 @@ impl Router {
         Self::default()
     }
 
-    /// Returns the configuration of a server with the current entries: add entries first. A server cannot announce
-    /// changes of a kind of entry that it lacks when a client connects.
+    /// Returns the configuration of a server with the capabilities of the current entries: add entries first. Requests
+    /// about a kind of entry that the router lacks now are refused, also after such an entry was added.
     pub fn config(&self, name: &str, version: &str) -> ServerConfig {
         let mut config = ServerConfig::new(name, version);
         let registry = &self.lock().registry;
