@@ -158,8 +158,16 @@ impl<M: Machine> Exchange<M> {
     ///
     /// Adapters call it for handlers that are functions. A [`Handler`](crate::asynchronous::Handler) of another type calls
     /// it, or responds to every request itself.
+    #[inline]
     pub fn finish(&self, result: Result<(), RespondError>) {
-        if let Err(error @ (RespondError::Encode(_) | RespondError::NotAllowed(_))) = result {
+        if let Err(error) = result {
+            self.fail(&error);
+        }
+    }
+
+    #[cold]
+    fn fail(&self, error: &RespondError) {
+        if let RespondError::Encode(_) | RespondError::NotAllowed(_) = error {
             // If this fails as well, the dropped exchange responds.
             _ = self.reject(ErrorCode::INTERNAL_ERROR, &error.to_string());
         }
