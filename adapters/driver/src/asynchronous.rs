@@ -42,7 +42,7 @@ pub trait Handler<M: Machine = Server>: Send + Sync + 'static {
     /// requests are served in the meantime. Blocking work belongs on a thread, to which the exchange can be sent.
     ///
     /// A function returns the result of `respond` or `reject`. If that is an error and the request is still open, the
-    /// client receives the error `-32603` with the reason, see [`Exchange::finish`].
+    /// client receives the error `-32603` with the reason: dropping an [`Exchange`] does that.
     fn serve(&self, exchange: Exchange<M>) -> impl Future<Output = ()> + Send;
 
     /// Called with the connection before its first event. Keep the handle to end the connection from elsewhere.
@@ -66,8 +66,9 @@ where
     A: Future<Output = Result<(), RespondError>> + Send,
 {
     async fn serve(&self, exchange: Exchange<M>) {
-        let open = exchange.clone();
-        open.finish(self(exchange).await);
+        // The possible errors are that the response is no longer wanted, or that it does not fit. In the latter case
+        // the dropped exchange responds with the reason.
+        _ = self(exchange).await;
     }
 }
 

@@ -44,7 +44,9 @@ impl<M: Machine> Blocking<M> {
         serve: impl Fn(&Exchange<M>) -> Result<(), RespondError> + Send + Sync + 'static,
     ) -> Self {
         let run = move |exchange: Exchange<M>| {
-            exchange.finish(serve(&exchange));
+            // The possible errors are that the response is no longer wanted, or that it does not fit. In the latter
+            // case the dropped exchange responds with the reason.
+            _ = serve(&exchange);
         };
         Self { pool: Pool::new("mcp handler", run) }
     }

@@ -203,7 +203,7 @@ impl<M: Machine> Wire<M> {
         };
         match permit {
             Ok(permit) => state.requests.push(id, request, permit),
-            Err(text) => state.unanswered.push((id, text)),
+            Err(text) => state.unanswered.push((id, text.into())),
         }
     }
 

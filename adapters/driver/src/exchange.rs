@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use mcp_sansio::capability::CapabilitySet;
@@ -31,7 +31,7 @@ use crate::wire::Wire;
 ///
 /// No method waits for the peer: a response is accepted at once and sent as the peer reads. Clones refer to the
 /// same request. If the last clone is dropped without a response, because the handler forgot it or panicked, the
-/// response is the error `-32603`.
+/// response is the error `-32603`. If the response of the handler did not fit, the error contains the reason.
 #[must_use = "an exchange that is dropped is answered with an error"]
 pub struct Exchange<M: Machine = Server> {
     inner: Arc<Inner<M>>,
@@ -43,6 +43,8 @@ struct Inner<M: Machine> {
     signal: Signal,
     handle: Handle<M>,
     answered: AtomicBool,
+    /// The error of the first response that could not be sent.
+    failure: OnceLock<String>,
     /// The number of clones, not counting the [`RequestSlot`]s that runners hold.
     exchanges: AtomicUsize,
     /// The share of the request in a limit that connections share.
@@ -70,6 +72,7 @@ impl<M: Machine> Exchange<M> {
             signal: Signal::default(),
             handle: Handle::new(wire),
             answered: AtomicBool::new(false),
+            failure: OnceLock::new(),
             exchanges: AtomicUsize::new(1),
             permit,
         };
@@ -115,7 +118,8 @@ impl<M: Machine> Exchange<M> {
                 return self.answer(|machine, out| machine.respond(id, &result, out));
             }
             // The write may have failed because the request is no longer open. Only the machine can report that.
-            let result = Raw::from_payload(result)?;
+            let raw = Raw::from_payload(result);
+            let result = raw.map_err(|error| self.failed(RespondError::from(error)))?;
             self.answer(|machine, out| machine.respond(id, &result, out))
         })
     }
@@ -151,26 +155,6 @@ impl<M: Machine> Exchange<M> {
     /// As for [`respond`](Self::respond).
     pub fn reject_as(&self, error: &ErrorObject<'_>) -> Result<(), RespondError> {
         self.answer(|machine, out| machine.reject_as(self.inner.id, error, out))
-    }
-
-    /// Completes the request after its handler has returned this result. If the handler failed and the request is still
-    /// open, because the result does not fit or is not allowed, the response is the error `-32603` with the reason.
-    ///
-    /// Adapters call it for handlers that are functions. A [`Handler`](crate::asynchronous::Handler) of another type calls
-    /// it, or responds to every request itself.
-    #[inline]
-    pub fn finish(&self, result: Result<(), RespondError>) {
-        if let Err(error) = result {
-            self.fail(&error);
-        }
-    }
-
-    #[cold]
-    fn fail(&self, error: &RespondError) {
-        if let RespondError::Encode(_) | RespondError::NotAllowed(_) = error {
-            // If this fails as well, the dropped exchange responds.
-            _ = self.reject(ErrorCode::INTERNAL_ERROR, &error.to_string());
-        }
     }
 
     /// Sends a progress notification, if the peer requested progress.
@@ -298,10 +282,20 @@ impl<M: Machine> Exchange<M> {
             }
             sent
         });
-        if !is_open_after(&sent) {
-            self.is_answered();
+        match sent {
+            Err(error) if is_open_after(&Err(error)) => Err(self.failed(error)),
+            sent => {
+                self.is_answered();
+                sent
+            }
         }
-        sent
+    }
+
+    /// Keeps the reason, for a handler that returns without another response.
+    #[cold]
+    fn failed(&self, error: RespondError) -> RespondError {
+        _ = self.inner.failure.set(error.to_string());
+        error
     }
 }
 
@@ -403,7 +397,7 @@ impl<M: Machine> Drop for Exchange<M> {
         {
             trace::unanswered(inner.id);
             // The machine ignores the refusal if the request was cancelled or the connection has ended.
-            inner.handle.wire().refuse_unanswered(inner.id);
+            inner.handle.wire().refuse_unanswered(inner.id, inner.failure.get().cloned());
         }
     }
 }

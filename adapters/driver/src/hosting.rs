@@ -85,7 +85,7 @@ fn tell_on<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) 
                 break;
             }
             // The response will never fit.
-            Err(RespondError::Encode(_)) => state.unanswered.push((id, UNANSWERED)),
+            Err(RespondError::Encode(_)) => state.unanswered.push((id, UNANSWERED.into())),
             // The request is no longer open.
             Err(_) => {}
         }

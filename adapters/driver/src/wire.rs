@@ -4,6 +4,7 @@
 //! effects are collected in [`AfterUnlock`] and run after the lock is released. Input is in `deliver`, output in
 //! `output`, and deadlines are in `timing`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -77,7 +78,7 @@ pub(crate) struct State<M: Machine> {
     pub(crate) events: Events<M>,
     pub(crate) calls: Calls,
     /// Requests without a response whose refusal, with this text, did not fit into the outbox yet.
-    pub(crate) unanswered: Vec<(IncomingId, &'static str)>,
+    pub(crate) unanswered: Vec<(IncomingId, Cow<'static, str>)>,
     pub(crate) host_requests: PendingHostRequests,
     /// The change notifications that did not fit into the outbox yet.
     pub(crate) changes: Changes<M>,
@@ -300,8 +301,9 @@ impl<M: Machine> Wire<M> {
     }
 
     /// Refuses a request whose handler gave no response, now or as soon as there is room.
-    pub(crate) fn refuse_unanswered(self: &Arc<Self>, id: IncomingId) {
-        self.act(|state| state.unanswered.push((id, UNANSWERED)));
+    pub(crate) fn refuse_unanswered(self: &Arc<Self>, id: IncomingId, reason: Option<String>) {
+        let reason = reason.map_or(Cow::Borrowed(UNANSWERED), Cow::Owned);
+        self.act(|state| state.unanswered.push((id, reason)));
     }
 
     /// Frees the slot of a handler that has returned and whose exchange is gone.

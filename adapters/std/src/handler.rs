@@ -35,7 +35,7 @@ pub trait Handler<M: Machine = Server>: Send + Sync + 'static {
     /// requests are served in the meantime, by other threads once this one has taken half a millisecond.
     ///
     /// A function returns the result of `respond` or `reject`. If that is an error and the request is still open, the
-    /// client receives the error `-32603` with the reason, see [`Exchange::finish`].
+    /// client receives the error `-32603` with the reason: dropping an [`Exchange`] does that.
     fn serve(&self, exchange: &Exchange<M>);
 
     /// Called with the connection before its first event. Keep the handle to end the connection from elsewhere.
@@ -57,7 +57,9 @@ where
     F: Fn(&Exchange<M>) -> Result<(), RespondError> + Send + Sync + 'static,
 {
     fn serve(&self, exchange: &Exchange<M>) {
-        exchange.finish(self(exchange));
+        // The possible errors are that the response is no longer wanted, or that it does not fit. In the latter case
+        // the dropped exchange responds with the reason.
+        _ = self(exchange);
     }
 }
 

@@ -134,11 +134,7 @@ fn respond<M: PagedMethod, T: Named>(
     cursor: Option<&Str<'_>>,
 ) -> Result<(), RespondError> {
     match list.answer::<M>(exchange, cursor) {
-        Ok(answered) => {
-            // The entries are the application's own, and may not fit.
-            exchange.finish(answered);
-            Ok(())
-        }
+        Ok(answered) => answered,
         Err(error) => exchange.reject(ErrorCode::INVALID_PARAMS, &error.to_string()),
     }
 }
