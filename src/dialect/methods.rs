@@ -220,10 +220,10 @@ const fn gated_by(of_server: Capability, of_client: Capability) -> Option<Gate> 
 }
 
 const EVERY: RevisionSet = RevisionSet::ALL;
-const SESSIONS: RevisionSet = RevisionSet::LEGACY;
-const STATELESS: RevisionSet = RevisionSet::MODERN;
+const LEGACY: RevisionSet = RevisionSet::LEGACY;
+const MODERN: RevisionSet = RevisionSet::MODERN;
 /// The revisions with elicitation as a request of its own.
-const ELICITATION: RevisionSet = SESSIONS.and(RevisionSet::since(Revision::V2025_06_18));
+const ELICITATION: RevisionSet = LEGACY.and(RevisionSet::since(Revision::V2025_06_18));
 const ONLY_2025_11_25: RevisionSet = RevisionSet::only(Revision::V2025_11_25);
 /// The revisions with tasks: first in the protocol, then in an extension.
 const TASKS: RevisionSet = RevisionSet::since(Revision::V2025_11_25);
@@ -231,11 +231,11 @@ const TASKS: RevisionSet = RevisionSet::since(Revision::V2025_11_25);
 rules! {
     /// The requests of MCP.
     RequestKind {
-        Initialize = "initialize", Client, SESSIONS, None,
+        Initialize = "initialize", Client, LEGACY, None,
             InitializeParams -> InitializeResult;
-        Discover = "server/discover", Client, STATELESS, None, Empty -> DiscoverResult;
-        Listen = "subscriptions/listen", Client, STATELESS, None, ListenParams -> Empty;
-        Ping = "ping", Either, SESSIONS, None,
+        Discover = "server/discover", Client, MODERN, None, Empty -> DiscoverResult;
+        Listen = "subscriptions/listen", Client, MODERN, None, ListenParams -> Empty;
+        Ping = "ping", Either, LEGACY, None,
             Empty -> Empty;
         ListTools = "tools/list", Client, EVERY, gated(Capability::Tools),
             PageParams -> ListToolsResult;
@@ -247,9 +247,9 @@ rules! {
             gated(Capability::Resources), PageParams -> ListResourceTemplatesResult;
         ReadResource = "resources/read", Client, EVERY, gated(Capability::Resources),
             ReadResourceParams -> ReadResourceResult;
-        Subscribe = "resources/subscribe", Client, SESSIONS,
+        Subscribe = "resources/subscribe", Client, LEGACY,
             gated(Capability::ResourcesSubscribe), UriParams -> Empty;
-        Unsubscribe = "resources/unsubscribe", Client, SESSIONS,
+        Unsubscribe = "resources/unsubscribe", Client, LEGACY,
             gated(Capability::ResourcesSubscribe), UriParams -> Empty;
         ListPrompts = "prompts/list", Client, EVERY, gated(Capability::Prompts),
             PageParams -> ListPromptsResult;
@@ -259,11 +259,11 @@ rules! {
         Complete = "completion/complete", Client, EVERY,
             gated_since(Capability::Completions, Revision::V2025_03_26),
             CompleteParams -> CompleteResult;
-        SetLevel = "logging/setLevel", Client, SESSIONS, gated(Capability::Logging),
+        SetLevel = "logging/setLevel", Client, LEGACY, gated(Capability::Logging),
             SetLevelParams -> Empty;
-        ListRoots = "roots/list", Server, SESSIONS, gated(Capability::Roots),
+        ListRoots = "roots/list", Server, LEGACY, gated(Capability::Roots),
             Empty -> ListRootsResult;
-        CreateMessage = "sampling/createMessage", Server, SESSIONS,
+        CreateMessage = "sampling/createMessage", Server, LEGACY,
             gated(Capability::Sampling), CreateMessageParams -> CreateMessageResult;
         Elicit = "elicitation/create", Server, ELICITATION, gated(Capability::Elicitation),
             ElicitParams -> ElicitResult;
@@ -277,16 +277,16 @@ rules! {
         CancelTask = "tasks/cancel", Either, TASKS,
             gated_by(Capability::ServerTasksCancel, Capability::ClientTasksCancel),
             TaskParams -> CancelledTask;
-        UpdateTask = "tasks/update", Client, STATELESS, None, UpdateTaskParams -> Empty;
+        UpdateTask = "tasks/update", Client, MODERN, None, UpdateTaskParams -> Empty;
     }
 }
 
 rules! {
     /// The notifications of MCP.
     NotificationKind {
-        Initialized = "notifications/initialized", Client, SESSIONS, None, Empty -> Empty;
+        Initialized = "notifications/initialized", Client, LEGACY, None, Empty -> Empty;
         Cancelled = "notifications/cancelled", Either, EVERY, None, CancelledParams -> Empty;
-        Acknowledged = "notifications/subscriptions/acknowledged", Server, STATELESS, None,
+        Acknowledged = "notifications/subscriptions/acknowledged", Server, MODERN, None,
             AcknowledgedParams -> Empty;
         Progress = "notifications/progress", EitherInSession, EVERY, None, ProgressParams -> Empty;
         Message = "notifications/message", Server, EVERY, gated(Capability::Logging),
@@ -299,10 +299,10 @@ rules! {
             gated(Capability::ToolsListChanged), Empty -> Empty;
         PromptsChanged = "notifications/prompts/list_changed", Server, EVERY,
             gated(Capability::PromptsListChanged), Empty -> Empty;
-        RootsChanged = "notifications/roots/list_changed", Client, SESSIONS,
+        RootsChanged = "notifications/roots/list_changed", Client, LEGACY,
             gated(Capability::RootsListChanged), Empty -> Empty;
         TaskChanged = "notifications/tasks/status", Either, ONLY_2025_11_25, None, Task -> Empty;
-        DetailedTaskChanged = "notifications/tasks", Server, STATELESS, None, Task -> Empty;
+        DetailedTaskChanged = "notifications/tasks", Server, MODERN, None, Task -> Empty;
         ElicitationComplete = "notifications/elicitation/complete", Server, ONLY_2025_11_25,
             gated(Capability::ElicitationUrl), ElicitationCompleteParams -> Empty;
     }

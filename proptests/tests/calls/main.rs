@@ -6,10 +6,10 @@ mod cache;
 mod crossing;
 mod crossing_session;
 mod mishaps;
+mod modern;
 mod outcomes;
 mod pages;
 mod races;
-mod stateless;
 mod subscribing;
 mod waiting;
 

@@ -5,9 +5,9 @@
 mod elicitation;
 mod elicitation_by_url;
 mod exchanges;
+mod modern;
 mod request_state;
 mod sampling;
-mod stateless;
 mod subscriptions;
 
 use mcp_sansio_proptests::allocations::Counting;

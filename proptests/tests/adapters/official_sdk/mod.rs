@@ -14,9 +14,9 @@ use mcp_sansio_std::{CallFailure, Handle};
 #[path = "../../../../examples/everything_server/everything/mod.rs"]
 mod everything;
 #[cfg(unix)]
-mod sessions;
+mod modern;
 #[cfg(unix)]
-mod stateless;
+mod sessions;
 
 mod on_tokio;
 

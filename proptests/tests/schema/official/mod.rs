@@ -9,11 +9,11 @@ mod closed;
 mod input;
 mod members;
 mod messages;
+mod modern;
 mod names;
 mod refusals;
 mod rejections;
 mod sessions;
-mod stateless;
 
 use closed::Schemas;
 use mcp_sansio::Revision;

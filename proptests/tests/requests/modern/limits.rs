@@ -8,7 +8,7 @@ use mcp_sansio::subscription::{ChangedList, Delivery};
 use mcp_sansio::{CallError, CallOptions, Phase, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 
-use crate::stateless::kit::*;
+use crate::modern::kit::*;
 
 const TOOLS: &str = r#""toolsListChanged":true"#;
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";

@@ -22,7 +22,7 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 
-use crate::official_sdk::stateless::{A_LONG_TIME, asynchronous, of, runtime};
+use crate::official_sdk::modern::{A_LONG_TIME, asynchronous, of, runtime};
 
 /// A server of rmcp with a tool for every message that a server can send to a client.
 #[derive(Clone)]

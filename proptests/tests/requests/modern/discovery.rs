@@ -8,7 +8,7 @@ use mcp_sansio::model::{
 };
 use mcp_sansio_proptests::ServerSide;
 
-use crate::stateless::kit::*;
+use crate::modern::kit::*;
 
 const DISCOVER: &str = "server/discover";
 

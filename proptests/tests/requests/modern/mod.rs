@@ -3,7 +3,6 @@
 mod both_eras;
 mod bridging;
 mod bridging_troubles;
-mod claims;
 mod context;
 mod discovery;
 mod errors;
@@ -12,6 +11,7 @@ mod kit;
 mod limits;
 mod logging;
 mod races;
+mod request_meta;
 mod results;
 mod routes;
 mod streams;

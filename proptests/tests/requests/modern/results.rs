@@ -9,7 +9,7 @@ use mcp_sansio::schema::{EncodeError, Misfit};
 use mcp_sansio::{ClientRequest, ErrorCode, RespondError, Revision};
 use mcp_sansio_proptests::ServerSide;
 
-use crate::stateless::kit::*;
+use crate::modern::kit::*;
 
 const CACHEABLE: [&str; 5] =
     ["tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"];

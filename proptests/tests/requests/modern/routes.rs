@@ -11,7 +11,7 @@ use mcp_sansio_proptests::ServerSide;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::stateless::kit::*;
+use crate::modern::kit::*;
 
 /// An operation. Requests have ids 0 to 3; handles are chosen among all handles so far.
 #[derive(Clone, Debug)]

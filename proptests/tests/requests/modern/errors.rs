@@ -8,7 +8,7 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::{ErrorCode, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 
-use crate::stateless::kit::*;
+use crate::modern::kit::*;
 
 /// A server that also answers messages without a readable id.
 fn talkative() -> ServerSide {

@@ -13,7 +13,7 @@ use mcp_sansio::subscription::{Delivery, Log};
 use mcp_sansio::{ErrorCode, Request, RespondError};
 use mcp_sansio_proptests::ServerSide;
 
-use crate::stateless::kit::*;
+use crate::modern::kit::*;
 
 /// The methods that may require input, with their params.
 const MAY_ASK: [(&str, &str); 3] = [

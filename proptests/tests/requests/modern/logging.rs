@@ -11,7 +11,7 @@ use mcp_sansio::subscription::{Delivery, Log};
 use mcp_sansio::{IncomingId, RespondError, Revision};
 use mcp_sansio_proptests::ServerSide;
 
-use crate::stateless::kit::*;
+use crate::modern::kit::*;
 
 const LEVELS: [LoggingLevel; 8] = [
     LoggingLevel::Debug,

@@ -17,7 +17,7 @@ use rmcp::service::{
 use rmcp::{ClientHandler, ErrorData, RoleClient};
 use serde_json::{Value, json};
 
-use crate::official_sdk::stateless::{A_LONG_TIME, asynchronous, everything, of, runtime};
+use crate::official_sdk::modern::{A_LONG_TIME, asynchronous, everything, of, runtime};
 
 const WATCHED: &str = "test://watched-resource";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";

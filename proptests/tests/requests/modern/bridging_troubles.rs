@@ -6,7 +6,7 @@ use mcp_sansio::model::InputRequired;
 use mcp_sansio::{Cause, Frames, Limits, Request, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 
-use crate::stateless::kit::*;
+use crate::modern::kit::*;
 
 /// The client refuses to list its roots.
 const NO: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#;

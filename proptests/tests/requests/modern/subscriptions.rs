@@ -14,7 +14,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::ServerSide;
 
-use crate::stateless::kit::*;
+use crate::modern::kit::*;
 
 const TOOLS: &str = r#""toolsListChanged":true"#;
 const PROMPTS: &str = r#""promptsListChanged":true"#;

@@ -12,7 +12,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::{ServerSide, config};
 
-use crate::stateless::kit::*;
+use crate::modern::kit::*;
 
 const TOOLS: &str = r#""toolsListChanged":true"#;
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";

@@ -8,7 +8,7 @@ use mcp_sansio::subscription::{ChangedList, Delivery};
 use mcp_sansio::{Cause, Inbox, Phase, Revision, RevisionSet, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 
-use crate::stateless::kit::*;
+use crate::modern::kit::*;
 
 const LATEST: Revision = Revision::V2025_11_25;
 const TOOLS: &str = r#""toolsListChanged":true"#;

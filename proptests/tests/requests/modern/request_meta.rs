@@ -5,7 +5,7 @@ use mcp_sansio::error::ViolationKind;
 use mcp_sansio::{Frames, Revision, RevisionSet, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 
-use crate::stateless::kit::*;
+use crate::modern::kit::*;
 
 /// The state of the server when a message arrives.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,7 +9,7 @@ use mcp_sansio::subscription::{ChangedList, Delivery, Log};
 use mcp_sansio::{ErrorCode, Framing, IncomingId, Outbox, Phase, RespondError, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 
-use crate::stateless::kit::*;
+use crate::modern::kit::*;
 
 const TOOLS: &str = r#""toolsListChanged":true"#;
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";

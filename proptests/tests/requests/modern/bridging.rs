@@ -11,7 +11,7 @@ use mcp_sansio::model::{CallToolResult, ElicitParams, InputRequest, InputRequire
 use mcp_sansio::{Cause, Request, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 
-use crate::stateless::kit::*;
+use crate::modern::kit::*;
 
 const LATEST: Revision = Revision::V2025_11_25;
 const FAILED: &str = r#""content":[{"type":"text","text":"the client did not give what was needed for this"}],"isError":true"#;

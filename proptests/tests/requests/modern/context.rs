@@ -8,7 +8,7 @@ use mcp_sansio::request::MetaKey;
 use mcp_sansio::{Era, Principal, Received, Revision, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 
-use crate::stateless::kit::*;
+use crate::modern::kit::*;
 
 const KEY: &str = "io.modelcontextprotocol/";
 
