@@ -153,12 +153,12 @@ impl Body<'_> {
 
     fn request(&self, asked: &PostedRequest<'_, '_>) -> Result<Destination, Reply> {
         let request_meta = self.request_meta(asked.meta.as_ref());
-        let names_modern_revision = names_modern_revision(self.version);
+        let named_modern = names_modern_revision(self.version);
         if asked.method == "initialize" && !matches!(request_meta, Some(RequestMeta::Modern(_))) {
-            return self.initialize(asked, names_modern_revision);
+            return self.initialize(asked, named_modern);
         }
         match request_meta {
-            Some(RequestMeta::Absent) | None if !names_modern_revision => {
+            Some(RequestMeta::Absent) | None if !named_modern => {
                 self.in_session_or(Some(&asked.id), || Ok(Destination::Alone))
             }
             None => self.in_session(Some(&asked.id), "there are no requests that stand alone"),
@@ -183,9 +183,9 @@ impl Body<'_> {
     fn initialize(
         &self,
         asked: &PostedRequest<'_, '_>,
-        names_modern_revision: bool,
+        named_modern: bool,
     ) -> Result<Destination, Reply> {
-        if names_modern_revision {
+        if named_modern {
             let text = "MCP-Protocol-Version names a version without initialize";
             return Err(mismatch(asked, &text));
         }
