@@ -148,7 +148,8 @@ impl<M: Role> ByteStream<M> {
         self.outbox.sent(bytes);
     }
 
-    /// Whether the connection has ended. [`unsent`](Self::unsent) may still hold its last messages.
+    /// Whether the connection has ended. Events may still wait: call [`next_step`](Self::next_step) until it returns
+    /// `None` first. [`unsent`](Self::unsent) may still hold the last messages.
     pub fn is_closed(&self) -> bool {
         self.machine.phase() == Phase::Closed
     }

@@ -129,8 +129,8 @@
 //! In a session of the legacy era both sides send requests, responses, cancellations and progress. In the modern era
 //! clients send requests and servers respond. A request that this side sends is a *call*: it has a [`CallId`] and exactly
 //! one [`Outcome`]. A request of the peer has an [`IncomingId`] and gets at most one response; its [`RequestContext`] holds
-//! the rules that apply to it. Both handles are small, `Copy` and dense, so a side table can be a `Vec`. A stale handle, or
-//! one of another connection, is an error and never another request.
+//! the rules that apply to it. Both handles are small, `Copy` and dense, so a side table can be a `Vec`. A stale handle is
+//! an error and never another request. So is a handle of another connection, if each has its own [`ConnectionNumber`].
 //!
 //! Calls name a method by its type (`client.call::<method::CallTool>(…)`, see [`model::method`]) or by its name, with any
 //! [`Payload`]. Requests arrive as views on the input: [`ClientRequest`] at a server, [`ServerRequest`] at a client. Members
@@ -233,6 +233,7 @@
 //!   and needs `alloc`.
 //! - `http`: the HTTP transports of all revisions, without IO, in both roles: the module `http`. It needs
 //!   no further dependencies.
+//! - `auth`: OAuth without IO, for clients and resource servers: the module `auth`. It includes `http`.
 //! - `testing`: the simulation kit, `testing`: links with faults, monitors of the promises above,
 //!   recordings, and an exploration of everything that can happen.
 //! - `arbitrary`: `arbitrary::Arbitrary` for the [`model`], for JSON, and for what a connection is

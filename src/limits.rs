@@ -164,7 +164,9 @@ pub struct Limits {
     /// The longest text in bytes that is kept with a request or a call: the schema that the user's input must match,
     /// or the params of a call that may have to be sent again. Default 64 KiB.
     pub kept_bytes: usize,
-    /// The maximum number of abandoned calls that are remembered, to tell a late response from an unmatched one.
+    /// The maximum number of abandoned calls that are remembered, to report a late response as
+    /// [`Cancelled`](crate::event::UnmatchedCause::Cancelled) or [`TimedOut`](crate::event::UnmatchedCause::TimedOut)
+    /// instead of [`Completed`](crate::event::UnmatchedCause::Completed).
     ///
     /// Default 64. A response that matches no call is compared with each of them.
     pub remembered_calls: u32,

@@ -1,8 +1,8 @@
 //! Attacks local MCP servers and a local client, and measures the cost for them.
 //!
-//! Usage: `cargo run --release --example attack -- CARRIER [--seconds
-//! N]`, where the transport is `stdio` or `http`; `--list` names the attacks. Each attack has a fresh victim, one
-//! of the other examples or the server on the command line. The table has a row for each attack:
+//! Usage: `cargo run --release --example attack -- CARRIER [--seconds N]`, where CARRIER is `stdio` or `http`; `--list`
+//! names the attacks. Each attack has a fresh victim, one of the other examples or the server on the command line. The
+//! table has a row for each attack:
 //!
 //! - the peak memory of the victim, and its memory a moment after the attack,
 //! - the processor time of the victim, and its slowdown by other load on the processors,

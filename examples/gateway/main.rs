@@ -17,8 +17,8 @@
 //! silent, slow or dead delays no other server.
 //!
 //! Usage: `cargo run --example gateway -- --upstream files='npx -y @modelcontextprotocol/server-filesystem /tmp'
-//! --upstream
-//! math=./calculator`, as a child process of a client. The tool `add` of the second server is `math__add`.
+//! --upstream math=./calculator`, as a child process of a client. The tool `add` of the second server is
+//! `math__add`.
 //!
 //! Not shown: tasks, and capabilities that depend on the client or on the servers.
 #![allow(

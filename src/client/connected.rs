@@ -31,7 +31,7 @@ pub enum ConnectError {
     Encode(#[from] EncodeError),
 }
 
-/// The result of a successful negotiation: client and server have agreed on a revision.
+/// The connection is open: its revision was negotiated, or is assumed without a response of the server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Connected<'a> {

@@ -23,7 +23,8 @@ use crate::time::Instant;
 #[non_exhaustive]
 #[must_use = "a request in the event must be answered"]
 pub enum ClientEvent<'a> {
-    /// Client and server have agreed on a revision. Calls that were held have been sent.
+    /// The connection is open: the revision was negotiated, or is assumed without a response of the server
+    /// ([`Connected::basis`](crate::event::Connected::basis)). Calls that were held have been sent.
     Connected(Connected<'a>),
     /// The negotiation failed. `Closed` follows.
     ConnectFailed(ConnectFailure<'a>),
@@ -55,7 +56,8 @@ pub enum ClientEvent<'a> {
     Request(RequestFromServer<'a>),
     /// A request that must not be answered any more.
     Cancelled(Cancelled<'a>),
-    /// The connection ends at the deadline or when no message is in flight, whichever is first.
+    /// The connection ends at the deadline, or when no call and no request is open, whichever is first. Calls that have
+    /// become tasks are not waited for.
     Draining {
         /// The latest time at which the connection ends.
         deadline: Instant,
@@ -140,8 +142,8 @@ pub struct RequestFromServer<'a> {
     pub params: Option<Raw<'a>>,
     /// The `_meta` of the params.
     pub meta: Option<Raw<'a>>,
-    /// The call that the server needs the response for, if known. In the modern era a server sends requests only
-    /// while it serves a call; in a session a task of a call can send one.
+    /// The call that needs the response, if known. In the modern era the server sends no requests: the machine makes
+    /// this one from an input that the call requires. In a session, a task of a call can send one.
     pub needed_for: Option<CallId>,
 }
 

@@ -43,9 +43,9 @@ pub use tool_support::ToolTasks;
 ///
 /// It has the same four kinds of methods as [`Server`](crate::Server): inputs, commands,
 /// [`poll_timeout`](crate::Connection::poll_timeout), and getters. It starts with [`connect`](Self::connect), whose
-/// outcome is exactly one event: [`Connected`](ClientEvent::Connected) or
-/// [`ConnectFailed`](ClientEvent::ConnectFailed). Calls can be made at any time. They are held until the era of the
-/// server is known.
+/// outcome is one event: [`Connected`](ClientEvent::Connected) or [`ConnectFailed`](ClientEvent::ConnectFailed).
+/// Only if a [`known`](ClientConfig::known) revision turns out to be wrong, a second one follows. Calls can be made at
+/// any time. They are held until the era of the server is known.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -165,7 +165,7 @@ impl Client {
         self.take_in(frame.into(), received.into(), out)
     }
 
-    /// Performs the next action that is due, and the actions at the end of the connection.
+    /// Performs the next action that is due, by time or by the end of the connection, and returns its event.
     ///
     /// Call it at the time of [`poll_timeout`](crate::Connection::poll_timeout), until it returns `None`. A call that
     /// is early or late is harmless.

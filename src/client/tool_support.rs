@@ -85,7 +85,7 @@ impl ToolTasks {
     ///
     /// # Errors
     ///
-    /// [`CallError::NotAllowed`] if `wish` is set for a tool that does not run as a task.
+    /// [`CallError::NotAllowed`] if `wish` is set for a tool that does not run as a task, in a session with tasks.
     pub fn options(
         &self,
         tool: &str,
@@ -115,7 +115,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`CallError::NotAllowed`] if `wish` is set for a tool that does not run as a task.
+    /// [`CallError::NotAllowed`] if `wish` is set for a tool that does not run as a task, in a session with tasks.
     pub fn tool_options(
         &self,
         tools: &ToolTasks,

@@ -30,12 +30,12 @@ pub struct ClientConfig {
     /// with `server/discover`, and if the server does not know that method, with `initialize`.
     pub revisions: RevisionSet,
     /// The revision that was used with this server before ([`Client::revision`](crate::Connection::revision)). The
-    /// client then starts in the era of this revision without a negotiation. If the revision turns out to be wrong,
-    /// the client negotiates after all, and a second [`Connected`](crate::ClientEvent::Connected) event reports the
-    /// result. Default none.
+    /// client then does not wait for a probe. With a legacy revision it begins with `initialize`. With a modern one it
+    /// sends calls at once, beside `server/discover`; if that shows another era, the client negotiates after all, and
+    /// a second [`Connected`](crate::ClientEvent::Connected) event reports the result. Default none.
     pub known: Option<Revision>,
-    /// Whether a client that speaks only the modern era begins with `server/discover`. Default true: a legacy server
-    /// then fails at once, with a clear error.
+    /// Whether a client that speaks only the modern era begins with `server/discover`. Default true: connecting to a
+    /// legacy server then fails at once, with a clear error.
     pub probe: bool,
     /// Whether every modern request names the client. Default true.
     pub identify: bool,

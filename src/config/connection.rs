@@ -91,8 +91,8 @@ pub struct Timeouts {
     /// when they are started.
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub handshake: Option<Duration>,
-    /// How long a client that speaks both eras waits for the response to `server/discover` before it sends
-    /// `initialize`. Default 10 s.
+    /// How long a client waits for the response to `server/discover`. Then it sends `initialize`, or fails to connect
+    /// if it speaks only the modern era. Default 10 s.
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub probe: Option<Duration>,
     /// How long a subscription may take to be acknowledged. An open subscription has no timeout. Default 10 s.

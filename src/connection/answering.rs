@@ -54,10 +54,10 @@ impl Connection {
     /// Whether a request in this frame would be admitted now, while its outbox holds `unsent` bytes. Also true for a
     /// request that would be refused for any other reason, because waiting does not help then.
     ///
-    /// A driver can leave the frame in its [`Inbox`](crate::Inbox) and stop reading while this is false. Then no
-    /// request is refused that could be served later, because of
-    /// [`Limits::inbound_requests`](crate::Limits::inbound_requests), [`batches`](crate::Limits::batches) or
-    /// [`connection_bytes`](crate::Limits::connection_bytes). [`Inbox::peek`](crate::Inbox::peek) returns the frame.
+    /// A driver can leave the frame in its [`Inbox`](crate::Inbox) and stop reading while this is false. Then
+    /// [`Limits::inbound_requests`](crate::Limits::inbound_requests), [`batches`](crate::Limits::batches) and
+    /// [`connection_bytes`](crate::Limits::connection_bytes) refuse no request that could be served later.
+    /// [`Inbox::peek`](crate::Inbox::peek) returns the frame.
     /// Check again after a response, after a cancellation, and when bytes have left the outbox.
     pub fn has_room_for(&self, frame: &Frame<'_>, unsent: usize) -> bool {
         self.dispatcher.serving.has_room_for(&self.config.connection().limits, frame, unsent)
@@ -73,7 +73,7 @@ impl Connection {
         self.dispatcher.serving.context(request)
     }
 
-    /// Returns the pending calls of this side, in the order they were made.
+    /// Returns the pending calls of this side, in the order they were made, without subscriptions.
     pub fn pending_calls(&self) -> impl Iterator<Item = CallId> {
         self.dispatcher.serving.calls.pending_calls().map(|(call, _)| call)
     }

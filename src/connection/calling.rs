@@ -156,7 +156,7 @@ impl Connection {
         self.dispatcher.messages_mut().set_paused(true, now);
     }
 
-    /// Restarts the timers that [`pause`](Self::pause) has stopped.
+    /// Lets the timers continue that [`pause`](Self::pause) has stopped. They do not begin anew.
     pub fn resume(&mut self, now: Instant) {
         self.dispatcher.messages_mut().set_paused(false, now);
     }

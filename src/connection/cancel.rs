@@ -11,8 +11,8 @@ pub enum Cancellation {
     /// peer may have served the call already.
     Notified,
     /// The call asks for a task, which cannot be cancelled before it has an id. The call is remembered for ten
-    /// minutes, if there is room. If its response is a task within that time, the peer is notified and
-    /// [`AbandonedTask`](crate::event::AbandonedTask) reports the task.
+    /// minutes, if there is room. If its response is a task within that time, the machine sends `tasks/cancel` if the
+    /// peer supports it, and [`AbandonedTask`](crate::event::AbandonedTask) reports the task and whether it was sent.
     Deferred,
     /// The call has become a task, and the peer does not support its cancellation, or there is no room for the
     /// notification. The task continues.

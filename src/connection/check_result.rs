@@ -45,9 +45,9 @@ pub(super) fn judged<'a, C: Recycle>(
 
 /// Checks whether a result fits the method.
 ///
-/// The content of an accepted elicitation is always compared with its form. A result for a request of the peer is
-/// always checked: its handler cannot use a result that it cannot read, and could only ask again. Other results are
-/// checked only if the configuration requires it.
+/// The content of an accepted elicitation is always compared with its form. The result of an input that a request of
+/// the peer requires is always checked: its handler cannot use a result that it cannot read, and could only ask again.
+/// Other results are checked only if the configuration requires it.
 fn check_result<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &Cx<'_, '_>,

@@ -6,7 +6,7 @@
 pub struct Counts {
     /// The requests of the peer that have not been answered.
     pub inbound: usize,
-    /// The calls of this side that have not ended.
+    /// The requests of this side that have not ended, including those of the machine itself, such as pings and polls.
     pub outbound: usize,
     /// The bytes that are kept for the peer, limited by
     /// [`Limits::connection_bytes`](crate::Limits::connection_bytes).

@@ -381,7 +381,7 @@ pub struct Violation<'a> {
     pub id: Option<Id<'a>>,
     /// Whether an error response was sent.
     pub answered: bool,
-    /// The message. Empty if it was too long to keep.
+    /// The message. Empty if it was too long to keep, or if its frame had an event of its own before this one.
     pub message: MessageBytes<'a>,
     /// The length of the message in bytes, even if it was too long to keep.
     pub length: u64,

@@ -51,8 +51,8 @@ struct Listen {
     acknowledged: bool,
     /// Whether a topic has a pending change.
     has_pending: bool,
-    /// The free bytes in the outbox that the smallest known pending notification needs. It avoids futile passes over
-    /// all topics.
+    /// The free bytes in the outbox below which no pending notification is tried. It avoids futile passes over all
+    /// topics.
     needed: usize,
     filter: Filter<Topic>,
 }
@@ -60,7 +60,7 @@ struct Listen {
 /// The delivery state of one subscribed list or resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Topic {
-    /// Whether it has changed and the outbox had no room for the notification.
+    /// Whether a change is pending: the subscription was not acknowledged, or the outbox had no room.
     pending: bool,
     /// The serial of the last notification about it.
     told: Option<Serial>,

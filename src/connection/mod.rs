@@ -17,8 +17,8 @@
 //! A layer calls only layers below it. A layer passes results up as return values: an event, or `ForRole` for the
 //! role.
 //!
-//! The modules, by layer, from the bottom to the top. No two modules depend on each other. Modules with plain types
-//! only are not listed.
+//! The modules, by layer, from the bottom to the top. There are no cyclic dependencies between modules. Modules with
+//! plain types only are not listed.
 //!
 //! | modules | responsibility |
 //! |---|---|

@@ -259,7 +259,7 @@ impl Dispatcher {
     }
 
     /// Handles an error without an id. If the transport knows the call that it belongs to, it ends that call; before
-    /// the session is open it can only belong to `initialize`.
+    /// the connection is open it can only belong to `initialize` or the probe.
     pub(super) fn idless_error<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,

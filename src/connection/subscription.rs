@@ -106,8 +106,8 @@ pub enum SubscriptionNews<'a> {
     },
     /// A change: one of the requested notifications.
     Changed(Notification<'a>),
-    /// Too many notifications arrived before the subscription was open, and some were dropped. Fetch everything that
-    /// the subscription covers again.
+    /// Too many notifications arrived before the subscription was open, or while earlier ones waited to be handed out,
+    /// and some were dropped. Fetch everything that the subscription covers again.
     Lagged {
         /// The number of dropped notifications.
         lost: u32,

@@ -26,7 +26,7 @@ const POLLS: u32 = 4;
 /// The params of a request about a task.
 struct About<'t> {
     id: &'t str,
-    /// The inputs that the task requires, as a JSON object.
+    /// The responses to inputs that the task requires, as a JSON object.
     inputs: Option<&'t str>,
 }
 

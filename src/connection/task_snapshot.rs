@@ -129,8 +129,8 @@ impl Seen {
         Self { begun, most_kept, ..Self::default() }
     }
 
-    /// Updates the state from a newer snapshot. A final state never changes. Otherwise the later `lastUpdatedAt`
-    /// wins, and at equal times the snapshot that arrived later.
+    /// Updates the state from a newer snapshot. A final state never changes, and a final snapshot always wins.
+    /// Otherwise the later `lastUpdatedAt` wins, and at equal times the snapshot that arrived later.
     pub(super) fn take_in(&mut self, snapshot: &Snapshot<'_>) -> Novelty {
         let progress = snapshot.progress();
         let is_older = self.updated.zip(snapshot.updated).is_some_and(|(known, new)| new < known);

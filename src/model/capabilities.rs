@@ -17,7 +17,7 @@ record! {
     /// The capabilities of a client.
     #[derive(Default)]
     pub struct ClientCapabilities<'a> {
-        /// The client lists the directories that a server may work in.
+        /// The client lists its roots, the locations in the file system that a server may work in.
         pub roots: Option<ListChanged> = "roots" as Roots;
         /// The client asks a model on behalf of a server.
         pub sampling: Option<SamplingCapability> = "sampling";

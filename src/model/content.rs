@@ -334,7 +334,7 @@ impl ImageContent<'_> {
     /// Returns the bytes of the image file.
     ///
     /// Only base64 as defined in [RFC 4648, section 4](https://www.rfc-editor.org/rfc/rfc4648#section-4) is accepted.
-    /// White space, newlines, missing padding, the URL-safe alphabet and leftover bits are errors.
+    /// White space, newlines, missing padding, the URL-safe alphabet and nonzero leftover bits are errors.
     ///
     /// # Errors
     ///

@@ -26,8 +26,8 @@ pub enum InputRequest<'a> {
     Elicit(ElicitParams<'a>),
     /// `sampling/createMessage`: a request to a model.
     CreateMessage(CreateMessageParams<'a>),
-    /// `roots/list`: a request for the directories that the server may work in. This request is written without
-    /// params, and params are dropped when it is read.
+    /// `roots/list`: a request for the locations in the file system that the server may work in. This request is
+    /// written without params, and params are dropped when it is read.
     ListRoots,
     /// A request that is not decoded.
     ///

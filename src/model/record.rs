@@ -15,7 +15,8 @@
 /// - `since`, `before` and `only` name the revisions that have the member; `gated` names the capability that the peer
 ///   must have declared.
 /// - `or_left_out`: if the revision does not allow the value, the member is omitted and the rest is sent.
-/// - `or_refused`: if the revision does not have the member, the message is not sent.
+/// - `or_refused`: if the revision does not have the member yet, the message is not sent. A revision that no longer
+///   has the member omits it.
 ///
 /// A `row` has no field, because the connection writes that member. `#![tag("type" = "text")]` is the member that
 /// distinguishes the objects of several types. `#![record = …]` names the table of a type that needs more than rows.

@@ -29,9 +29,9 @@ pub enum TaskMode {
 
 /// # Requiring input
 impl Server {
-    /// Suspends a request because the server needs client input before it can respond: user input, the output of a
-    /// model, the roots. The request comes again as another [`Request`] event, with [`inputs`](Request::inputs) and
-    /// [`state`](Request::state).
+    /// Requires client input before a request can be answered: user input, the output of a model, the roots. The
+    /// request comes again as another [`Request`] event, with [`inputs`](Request::inputs) and
+    /// [`state`](Request::state). In the modern era its old handle is then stale.
     ///
     /// The handler is the same in both eras. In the modern era the response asks for the input, the client repeats
     /// the request if and when it likes, and the server keeps no state of it. In a session the machine sends one
@@ -47,7 +47,9 @@ impl Server {
     /// [`RespondError::NotAllowed`] if the request has another method, if the client has not declared the input
     /// ([`reject_missing`](Self::reject_missing) reports that to the client), or if the connection is closing and the
     /// client cannot be asked any more. [`RespondError::Encode`] if neither input nor a state is given, or if a
-    /// request for input does not fit the revision. The request is still open.
+    /// request for input does not fit the revision. [`RespondError::TooManyRounds`] in a session, if input was required
+    /// too often or too many calls are pending. In all these cases the request is still open. Otherwise as for
+    /// [`respond`](crate::Connection::respond).
     pub fn require_input(
         &mut self,
         request: &Request<'_>,
@@ -207,8 +209,8 @@ impl Server {
         Ok(dispatcher.serving.acknowledge(cx, request, filter.as_ref(), |_| false)?)
     }
 
-    /// Grants a subscription that may cover tasks as well: those that the requestor may see. The client receives the
-    /// state of each of them first.
+    /// Grants a subscription that may cover tasks as well: those that the requestor may see. After the
+    /// acknowledgement, the client receives the current status of each of them.
     ///
     /// # Errors
     ///

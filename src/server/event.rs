@@ -58,8 +58,8 @@ pub enum ServerEvent<'a> {
         /// The number of consecutive unanswered pings.
         missed: u32,
     },
-    /// The connection ends at the deadline or when all requests have been answered, whichever is first. Requests in
-    /// flight are not cancelled; answer them now.
+    /// The connection ends at the deadline, or when every request has been answered and no call is pending, whichever
+    /// is first. Requests in flight are not cancelled; answer them now.
     Draining {
         /// The latest time at which the connection ends.
         deadline: Instant,

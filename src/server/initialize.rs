@@ -45,8 +45,8 @@ impl<'a> Params<'a> {
 }
 
 impl ServerConfig {
-    /// Returns the revision for a client that asks for `requested`: the same revision if it is supported, otherwise
-    /// the newest.
+    /// Returns the revision for a client that asks for `requested`: the same one if it is supported, otherwise the
+    /// newest legacy one. Returns `None` if there is none, or if the configuration refuses other revisions.
     fn choose(&self, requested: &Str<'_>) -> Option<Revision> {
         let spoken = self.revisions.and(RevisionSet::LEGACY);
         let exact =

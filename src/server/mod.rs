@@ -40,7 +40,7 @@ use crate::connection::Identity;
 ///
 /// It has four kinds of methods:
 ///
-/// - **inputs** report events to the machine: [`receive`](Self::receive) a frame,
+/// - **inputs** pass input to the machine: [`receive`](Self::receive) a frame,
 ///   [`handle_timeout`](Self::handle_timeout), [`disconnected`](crate::Connection::disconnected). The first two
 ///   return at most one event; call `handle_timeout` until it returns `None`.
 /// - **commands** perform actions of the application: [`respond`](crate::Connection::respond),
@@ -169,7 +169,7 @@ impl Server {
         self.take_in(frame.into(), scanned, received.into(), out)
     }
 
-    /// Performs the next action that is due, and the actions at the end of the connection.
+    /// Performs the next action that is due, by time or by the end of the connection, and returns its event.
     ///
     /// Call it at the time of [`poll_timeout`](crate::Connection::poll_timeout), until it returns `None`. A call that
     /// is early or late is harmless.

@@ -17,7 +17,8 @@ pub enum TaskError {
     /// The task has ended with this status, which is final. An outcome that comes later is discarded.
     #[error("the task is {0} already")]
     Final(Status),
-    /// The requestor has cancelled the task, so it cannot require input.
+    /// The requestor has asked to cancel the task, which still runs, so the task cannot require input. Only if
+    /// [`TasksConfig::cancel_at_once`](super::TasksConfig::cancel_at_once) is false.
     #[error("the task is to be cancelled")]
     CancelRequested,
     /// The id is empty, or belongs to another task.

@@ -309,8 +309,9 @@ impl Tasks {
         tasks.into_iter().map(TaskRecord::of)
     }
 
-    /// Restores a task. Its open input is requested again as soon as its requestor reconnects. A task that has
-    /// expired is forgotten by the next [`handle_timeout`](Self::handle_timeout).
+    /// Restores a task. In the legacy era its open input is requested again once its requestor asks for the result
+    /// (`tasks/result`); in the modern era `tasks/get` returns the open input. A task that has expired is forgotten by
+    /// the next [`handle_timeout`](Self::handle_timeout).
     ///
     /// # Errors
     ///

@@ -26,7 +26,8 @@ impl<'t> TaskView<'t> {
         &self.0.id
     }
 
-    /// The requestor of the task. No other requestor can reach it.
+    /// The requestor of the task. No other requestor can reach it, except that unknown requestors
+    /// ([`Requestor::Unknown`]) reach each other's tasks by id.
     pub const fn owner(&self) -> Requestor {
         self.0.owner
     }

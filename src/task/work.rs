@@ -32,7 +32,8 @@ impl Tasks {
     ///
     /// [`TaskError::Encode`] if the result does not fit the method in the revision of the request that began the
     /// task, or is longer than [`TasksConfig::result_bytes`](super::TasksConfig::result_bytes);
-    /// [`TaskError::NotAResult`] if the result asks for input.
+    /// [`TaskError::NotAResult`] if the result asks for input; [`TaskError::TooManyBytes`] if the result would exceed
+    /// [`TasksConfig::bytes`](super::TasksConfig::bytes); [`TaskError::Unknown`] or [`TaskError::Final`].
     pub fn complete<T: Payload + ?Sized>(
         &mut self,
         key: TaskKey,
@@ -53,7 +54,7 @@ impl Tasks {
     ///
     /// # Errors
     ///
-    /// As for [`complete`](Self::complete), and [`TaskError::NotAllowed`] if the revision reserves the code.
+    /// [`TaskError::Unknown`] or [`TaskError::Final`]; [`TaskError::NotAllowed`] if the revision reserves the code.
     pub fn fail(
         &mut self,
         key: TaskKey,
@@ -69,7 +70,8 @@ impl Tasks {
     /// # Errors
     ///
     /// As for [`fail`](Self::fail), and [`TaskError::Encode`] if the data could not be written, or is longer than
-    /// [`TasksConfig::result_bytes`](super::TasksConfig::result_bytes).
+    /// [`TasksConfig::result_bytes`](super::TasksConfig::result_bytes); [`TaskError::TooManyBytes`] if the data would
+    /// exceed [`TasksConfig::bytes`](super::TasksConfig::bytes).
     pub fn fail_with<T: Serialize + ?Sized>(
         &mut self,
         key: TaskKey,
@@ -156,9 +158,11 @@ impl Tasks {
     ///
     /// # Errors
     ///
-    /// [`TaskError::CancelRequested`] if the requestor has cancelled the task; [`TaskError::BadInput`] if a key has
-    /// been used before, or no input is required; [`TaskError::NotAllowed`] if the request that began the task did
-    /// not declare the capability for the input, or if a state is given, which tasks do not have.
+    /// [`TaskError::CancelRequested`] if the requestor has asked to cancel the task; [`TaskError::BadInput`] if a key
+    /// has been used before, the task would exceed [`TasksConfig::inputs`](super::TasksConfig::inputs), or no input is
+    /// required; [`TaskError::NotAllowed`] if the request that began the task did not declare the capability for the
+    /// input, or if a state is given, which tasks do not have; [`TaskError::TooManyBytes`] if the required input would
+    /// exceed [`TasksConfig::bytes`](super::TasksConfig::bytes).
     pub fn require_input(
         &mut self,
         key: TaskKey,

@@ -50,10 +50,10 @@ pub trait Handler<M: Machine = Server>: Send + Sync + 'static {
         _ = handle;
     }
 
-    /// Called with each event, which excludes requests, one after the other in order of arrival.
+    /// Called with each event that is not a request, one after the other in order of arrival.
     ///
-    /// Events are dropped while 1024 others wait, or events with as many bytes as four frames of the largest size.
-    /// Events that report the end of the connection are never dropped.
+    /// An event is dropped if 1024 others wait, or if the waiting events would hold more bytes than four frames of the
+    /// largest size. Events that report the end of the connection are never dropped.
     fn event(&self, handle: &Handle<M>, event: M::Event) -> impl Future<Output = ()> + Send {
         _ = (handle, event);
         async {}

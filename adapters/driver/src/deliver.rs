@@ -36,7 +36,7 @@ pub(crate) struct Reader {
 enum ReaderWait {
     /// Room for the next request: fewer requests, kept bytes or unsent bytes than these. If only handlers that do
     /// not return occupy the room, the wait ends at `until`.
-    RoomFuture { inbound: usize, kept: usize, unsent: usize, until: Option<Instant> },
+    Room { inbound: usize, kept: usize, unsent: usize, until: Option<Instant> },
     /// Every request has a handler. The wait ends at `until` in any case.
     Handlers { until: Instant },
 }
@@ -104,7 +104,7 @@ impl<M: Machine> Wire<M> {
         }
         let counts = state.machine.counts();
         let (inbound, kept) = (counts.inbound, counts.kept_bytes);
-        let waits_for = ReaderWait::RoomFuture { inbound, kept, unsent, until };
+        let waits_for = ReaderWait::Room { inbound, kept, unsent, until };
         let reader = Reader { waker: context.waker().clone(), waits_for };
         let old = state.reader.replace(Box::new(reader));
         // The timer task has to learn the new deadline.
@@ -241,7 +241,7 @@ impl<M: Machine> State<M> {
     pub(crate) fn reader_deadline(&self) -> Option<Instant> {
         match self.reader.as_ref()?.waits_for {
             ReaderWait::Handlers { until } => Some(until),
-            ReaderWait::RoomFuture { until, .. } => until,
+            ReaderWait::Room { until, .. } => until,
         }
     }
 
@@ -249,7 +249,7 @@ impl<M: Machine> State<M> {
     pub(crate) fn take_reader(&mut self, now: Instant) -> Option<Waker> {
         let may_go_on = match self.reader.as_ref()?.waits_for {
             _ if self.machine.phase() == Phase::Closed => true,
-            ReaderWait::RoomFuture { inbound, kept, unsent, until } => {
+            ReaderWait::Room { inbound, kept, unsent, until } => {
                 let counts = self.machine.counts();
                 until.is_some_and(|until| until <= now)
                     || counts.inbound < inbound

@@ -1,4 +1,4 @@
-//! The queue of events for the application, which excludes requests, and their delivery in order.
+//! The queue of events for the application, without requests, and their delivery in order.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -332,8 +332,9 @@ impl Handle<Client> {
         self.wire.lock().machine.tool_options(tools, tool, wish)
     }
 
-    /// Subscribes to the changes of a filter, in the modern era: see [`Client::subscribe`]. The handler receives
-    /// its outcome as an event.
+    /// Subscribes to the changes of a filter: see [`Client::subscribe`]. In the legacy era the machine emulates the
+    /// subscription with the requests of that era. The handler receives the events of the subscription: that it is
+    /// open, each change, and its end.
     ///
     /// # Errors
     ///

@@ -151,8 +151,8 @@ impl<M: Machine, C> PendingCall<M, C> {
 
     /// Returns the progress updates as a stream that ends with the call, if the call requested progress.
     ///
-    /// Unread updates are kept, up to 64 updates with messages of 1 MiB together; then the newest replaces the ones
-    /// before it.
+    /// Unread updates are kept, up to 64 updates with messages of 1 MiB together; then a new update replaces the latest
+    /// of them, or as many of the latest as its message needs room.
     ///
     /// ```
     /// # use mcp_sansio_driver::{CallFailure, PendingCall};

@@ -4,8 +4,8 @@
 //! threads and manages child processes.
 //!
 //! - [`serve_stdio`] and [`serve`] serve a client with a [`Handler`].
-//! - [`connect`] and [`spawn`] open a [`Connection`] to a server; its [`Handle`] makes calls. Every future has a
-//!   method `wait` that blocks.
+//! - [`connect`] and [`spawn`] open a [`Connection`] to a server; its [`Handle`] makes calls. Calls and other
+//!   operations that take long have a method `wait` that blocks.
 //! - [`Router`] serves tools, prompts and resources from functions. It is the shortest way to a server.
 //! - [`SharedTasks`] stores tasks, which outlive the request that created them and the connection.
 //! - [`FrameReader`], [`OutboxWriter`] and [`Clock`] are for custom event loops.

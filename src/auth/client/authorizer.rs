@@ -94,7 +94,8 @@ impl Authorizer {
         }
     }
 
-    /// Discards the tokens but keeps the registrations. An [`Effect::Save`] with the new state follows.
+    /// Discards the tokens but keeps the registrations. If there were tokens, an [`Effect::Save`] with the new state
+    /// follows.
     pub fn log_out(&mut self) {
         if self.inner.saved.grant.take().is_some() {
             // A state that was read earlier still contains the tokens. The new generation makes it older.

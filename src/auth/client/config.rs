@@ -63,7 +63,7 @@ pub struct AuthorizerConfig {
     pub fetch_timeout: Duration,
     /// The maximum length of a response in bytes. Default 64 KiB.
     pub most_bytes: usize,
-    /// The time limit of the user. Default 10 min.
+    /// The time that a user may take to name a client id, and then to log in. Default 10 min each.
     pub user_timeout: Duration,
     /// The time before its expiry at which a token is refreshed. Default 60 s, at most half of its lifetime.
     pub refresh_before: Duration,

@@ -21,7 +21,8 @@ pub enum Change<'a> {
     Prompts,
     /// The set of resources: all pages of the resource list and of the template list.
     Resources,
-    /// The resource with this URI and all resources below it, whose URIs begin with this URI and a `/`.
+    /// The resource with this URI and all resources below it: their URIs begin with this URI and a `/`, or with this
+    /// URI alone if it ends with `/`.
     Resource(Cow<'a, str>),
     /// An unknown change, which affects all results.
     Everything,

@@ -1,4 +1,4 @@
-//! The storage of cached results.
+//! `EntryKey`: the key of a stored result, and `Cacheable`: the requests whose results can be cached.
 
 use alloc::borrow::Cow;
 

@@ -8,7 +8,7 @@ use alloc::string::String;
 #[non_exhaustive]
 pub struct InvalidAnnotation {
     /// The location, as a [JSON Pointer](https://www.rfc-editor.org/rfc/rfc6901) to the schema with the annotation:
-    /// `/properties/region`; empty for the whole schema. The tool determines its length.
+    /// `/properties/region`; empty for the whole schema. Its length is not limited: it depends on the schema.
     pub place: String,
     /// The rule that the annotation breaks.
     pub flaw: AnnotationFlaw,

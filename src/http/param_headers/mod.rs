@@ -108,7 +108,7 @@ impl ParamHeaders {
     ///
     /// An argument that is absent, `null`, an object or an array has no header. Text is encoded by [`encode_value`];
     /// an integer is written in digits, regardless of its form in JSON. Other values that do not match the declared
-    /// type are written as their JSON text; the server refuses them.
+    /// type are written as their JSON text. [`check`](Self::check) accepts them; the tool has to refuse them.
     ///
     /// # Errors
     ///

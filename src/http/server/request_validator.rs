@@ -184,7 +184,8 @@ impl RequestValidator {
         Reply::refusal(404, NO_SESSION.0, NO_SESSION.1)
     }
 
-    /// Returns the reply when the limit of [sessions](HttpServerConfig::sessions) is reached.
+    /// Returns the reply to a new session when [`HttpServerConfig::most_sessions`] or
+    /// [`HttpServerConfig::sessions_of_client`] is reached.
     pub fn full() -> Reply {
         Reply::busy("there are too many sessions (HttpServerConfig::most_sessions)")
     }

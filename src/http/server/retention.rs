@@ -77,8 +77,8 @@ impl<E: EventStore> Streams<E> {
     ///
     /// # Errors
     ///
-    /// The [`Reply`] that refuses the request: 409 if the standalone stream is already open, 400 if the event is not
-    /// stored, 405 if this connection is not a session.
+    /// The [`Reply`] that refuses the request: 409 if the standalone stream is already open, 400 if the id names no
+    /// event of a stream or the event after it is no longer stored, 405 if this connection is not a session.
     pub fn listen(&mut self, last_event: Option<&str>, now: Instant) -> Result<ResponseId, Reply> {
         if !matches!(self.kind, ConnectionKind::Session(_)) {
             return Err(Reply::not_allowed("POST"));

@@ -52,7 +52,7 @@ pub trait KeySource: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Any error. The fetch is repeated after a few seconds.
+    /// Any error. The next token that needs the keys repeats the fetch, after 10 s at the earliest.
     fn fetch(&self) -> Pin<Box<dyn Future<Output = io::Result<String>> + Send + '_>>;
 }
 
