@@ -91,10 +91,16 @@ impl Ending {
         }
     }
 
-    /// Waits for a response, unless the program is interrupted. Then the call is cancelled before the session ends:
-    /// a busy server does not always notice the end of its input.
-    pub(crate) fn unless_told<T>(&self, asked: impl Future<Output = T> + Send) -> Option<T> {
-        let mut asked = Box::pin(asked);
+    /// Sends a request with `ask` and waits for its response, unless the program is interrupted. Then the call is
+    /// cancelled before the session ends: a busy server does not always notice the end of its input.
+    pub(crate) fn unless_told<T, F>(&self, ask: impl FnOnce() -> F) -> Option<T>
+    where
+        F: Future<Output = T> + Send,
+    {
+        // From here on an interrupt leaves the end of the session to this function. The request must not be sent
+        // before: an interrupt right after it would end the session without the cancellation.
+        self.lock().asking = Some(Waker::noop().clone());
+        let mut asked = Box::pin(ask());
         let waiting = poll_fn(|context| {
             let mut state = self.lock();
             if 0 < state.told {

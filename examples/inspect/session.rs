@@ -90,25 +90,29 @@ impl Session {
         options: CallOptions,
     ) -> Result<Reply, CallFailure> {
         let method = M::NAME;
-        let mut pending = self.connection.handle().call_method(method, params, options.progress());
         let mut patience = Some(Patience::with(&format!("`{method}`")));
-        self.wait_for(async {
-            while let Some(update) = pending.progress().next().await {
-                drop(patience.take());
-                let total = update.total.map(|total| format!(" of {total}")).unwrap_or_default();
-                let message = update.message.map(|text| format!(": {text}")).unwrap_or_default();
-                say!("{method}: {}{total}{message}", update.progress);
+        self.wait_for(|| {
+            let handle = self.connection.handle();
+            let mut pending = handle.call_method(method, params, options.progress());
+            async move {
+                while let Some(update) = pending.progress().next().await {
+                    drop(patience.take());
+                    let total = update.total.map(|total| format!(" of {total}"));
+                    let message = update.message.map(|text| format!(": {text}"));
+                    let [total, message] = [total, message].map(Option::unwrap_or_default);
+                    say!("{method}: {}{total}{message}", update.progress);
+                }
+                pending.await
             }
-            pending.await
         })
     }
 
-    /// Waits for a response, unless the program is interrupted.
-    fn wait_for<T>(
-        &self,
-        asked: impl Future<Output = Result<T, CallFailure>> + Send,
-    ) -> Result<T, CallFailure> {
-        self.ending.unless_told(asked).unwrap_or(Err(CallFailure::Cancelled))
+    /// Sends a request and waits for its response, unless the program is interrupted.
+    fn wait_for<T, F>(&self, ask: impl FnOnce() -> F) -> Result<T, CallFailure>
+    where
+        F: Future<Output = Result<T, CallFailure>> + Send,
+    {
+        self.ending.unless_told(ask).unwrap_or(Err(CallFailure::Cancelled))
     }
 
     /// Calls a method with the default options. A failure is described in words.
@@ -150,9 +154,9 @@ impl Session {
 
     /// Returns all pages of a list.
     pub(crate) fn list<M: PagedMethod>(&self) -> Result<Vec<Reply>, CallFailure> {
-        let pages = self.connection.handle().list::<M>(Paging::default(), self.options());
         let patience = Patience::with(&format!("`{}`", M::NAME));
-        let pages = self.wait_for(pages)?;
+        let handle = self.connection.handle();
+        let pages = self.wait_for(|| handle.list::<M>(Paging::default(), self.options()))?;
         drop(patience);
         if pages.stale {
             say!("{}: the list has changed meanwhile", M::NAME);
