@@ -177,8 +177,12 @@ fn requests_are_answered_in_any_order() {
         let ids = METHODS.map(|(method, params, _)| {
             side.request(&alone(&format!(r#""{method}""#), method, params))
         });
-        for turn in 0..METHODS.len() {
-            let at = (first + turn * 3) % METHODS.len();
+        // From both ends to the middle, begun at another request each time.
+        let count = METHODS.len();
+        let turns =
+            (0..count).map(|turn| if turn % 2 == 0 { turn / 2 } else { count - 1 - turn / 2 });
+        for turn in turns {
+            let at = (first + turn) % count;
             let (method, _, result) = METHODS[at];
             side.respond(ids[at], &format!("{{{result}}}"));
             let sent = side.sent();
