@@ -11,8 +11,8 @@ use crate::time::Instant;
 /// A [`Server`](crate::Server) or a [`Client`](crate::Client) with the [`Inbox`] and the [`Outbox`] of one byte stream:
 /// stdio, a socket, a pipe.
 ///
-/// It is the short way: bytes go in with [`feed`](Self::feed), events come out of [`next_step`](Self::next_step), bytes to
-/// send are in [`unsent`](Self::unsent). It adds nothing to the three values but their order of calls, and
+/// It is the short way: bytes go in with [`feed`](Self::feed), events come out of [`next_step`](Self::next_step), bytes
+/// to send are in [`unsent`](Self::unsent). It adds nothing to the three values but their order of calls, and
 /// [`into_parts`](Self::into_parts) gives them back. It performs no IO and reads no clock.
 ///
 /// ```
@@ -82,8 +82,9 @@ impl<M: Role> ByteStream<M> {
         Self { machine, inbox, outbox, is_disconnected: false }
     }
 
-    /// Copies input in, and returns how many bytes were taken: all of them if [`next_step`](Self::next_step) has returned
-    /// `None` and there are at most [`Limits::chunk_bytes`](crate::Limits::chunk_bytes). Feed the rest after that.
+    /// Copies input in, and returns how many bytes were taken: all of them if [`next_step`](Self::next_step) has
+    /// returned `None` and there are at most [`Limits::chunk_bytes`](crate::Limits::chunk_bytes). Feed the rest after
+    /// that.
     #[must_use = "the bytes that were not taken must be fed again"]
     pub fn feed(&mut self, bytes: &[u8]) -> usize {
         self.inbox.feed(bytes)
@@ -104,8 +105,8 @@ impl<M: Role> ByteStream<M> {
     /// Notes the end of the input. Later steps handle a last line without newline, then the end of the connection: a
     /// server may still respond to open requests until [`Timeouts::drain`](crate::config::Timeouts::drain) has passed.
     ///
-    /// Do not read again: wait for [`poll_timeout`](Self::poll_timeout) only, and call [`next_step`](Self::next_step) then and
-    /// after each response.
+    /// Do not read again: wait for [`poll_timeout`](Self::poll_timeout) only, and call [`next_step`](Self::next_step)
+    /// then and after each response.
     pub fn finish(&mut self) {
         self.inbox.finish();
     }
@@ -154,8 +155,8 @@ impl<M: Role> ByteStream<M> {
         self.machine.phase() == Phase::Closed
     }
 
-    /// The machine and the outbox, for commands outside of a step: a response to a request that was kept by its id, a call,
-    /// a shutdown.
+    /// The machine and the outbox, for commands outside of a step: a response to a request that was kept by its id, a
+    /// call, a shutdown.
     pub fn machine(&mut self) -> (&mut M, &mut Outbox) {
         (&mut self.machine, &mut self.outbox)
     }

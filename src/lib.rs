@@ -1,8 +1,8 @@
 //! The [Model Context Protocol](https://modelcontextprotocol.io) (MCP) as a sans-IO state machine.
 //!
 //! Bytes or messages go in; events and outgoing bytes come out. The crate has no sockets, threads, runtime, clock or
-//! randomness inside. So it runs in any event loop, under a fuzzer, in a deterministic simulation, and without `std`. It
-//! implements client and server, in every revision of the protocol from 2024-11-05 to 2026-07-28.
+//! randomness inside. So it runs in any event loop, under a fuzzer, in a deterministic simulation, and without `std`.
+//! It implements client and server, in every revision of the protocol from 2024-11-05 to 2026-07-28.
 //!
 //! **Read on** in the [manual]: [the loop](manual::event_loop), [requests and calls](manual::requests),
 //! [cancellation](manual::cancellation), [time](manual::time), [input](manual::input), [tasks](manual::tasks),
@@ -14,8 +14,9 @@
     doc = "[Authorization](manual::authorization) covers servers that require access tokens."
 )]
 //!
-//! A program that only needs a server or a client uses an adapter, which brings the loop: `mcp-sansio-std` with threads,
-//! `mcp-sansio-tokio` and `mcp-sansio-async-std` (also for smol) with tasks, `mcp-sansio-http` with hyper for HTTP.
+//! A program that only needs a server or a client uses an adapter, which brings the loop: `mcp-sansio-std` with
+//! threads, `mcp-sansio-tokio` and `mcp-sansio-async-std` (also for smol) with tasks, `mcp-sansio-http` with hyper for
+//! HTTP.
 //!
 //! # A server in one loop
 //!
@@ -110,31 +111,32 @@
 //!
 //! The contract between them:
 //!
-//! - One message in, **at most one event** out. A transition with several outcomes, such as the end of a connection with
-//!   calls in flight, delivers them through `handle_timeout`, one per call, until it returns `None`.
+//! - One message in, **at most one event** out. A transition with several outcomes, such as the end of a connection
+//!   with calls in flight, delivers them through `handle_timeout`, one per call, until it returns `None`.
 //! - An event **borrows the input and nothing else**: the machine can be used while the event is alive. `into_owned`
 //!   copies the event.
-//! - **Commands** (`respond`, `call`, `cancel`, …) write into the given outbox and never wait. A command that fails changes
-//!   nothing: a request whose response could not be written is still open and
-//!   [must be rejected instead](manual::event_loop#when-an-answer-cannot-be-written).
-//! - **Time is an argument**, an [`Instant`] that counts from an epoch of the caller's choice. `poll_timeout` returns when to
-//!   call `handle_timeout`; an early or a late call is harmless.
-//! - **Output has routes.** One [`Outbox`] takes the messages of all routes. A transport with a stream per exchange implements
-//!   [`Outboxes`], with an outbox for each [`Route`].
-//! - Messages need no inbox: `receive` takes anything that converts into a [`Frame`], and [`Frames::of`] takes a text that may
-//!   be a batch. Messages leave one by one with [`Outbox::messages`].
+//! - **Commands** (`respond`, `call`, `cancel`, …) write into the given outbox and never wait. A command that fails
+//!   changes nothing: a request whose response could not be written is still open and [must be rejected
+//!   instead](manual::event_loop#when-an-answer-cannot-be-written).
+//! - **Time is an argument**, an [`Instant`] that counts from an epoch of the caller's choice. `poll_timeout` returns
+//!   when to call `handle_timeout`; an early or a late call is harmless.
+//! - **Output has routes.** One [`Outbox`] takes the messages of all routes. A transport with a stream per exchange
+//!   implements [`Outboxes`], with an outbox for each [`Route`].
+//! - Messages need no inbox: `receive` takes anything that converts into a [`Frame`], and [`Frames::of`] takes a text
+//!   that may be a batch. Messages leave one by one with [`Outbox::messages`].
 //!
 //! # Calls and requests
 //!
 //! In a session of the legacy era both sides send requests, responses, cancellations and progress. In the modern era
-//! clients send requests and servers respond. A request that this side sends is a *call*: it has a [`CallId`] and exactly
-//! one [`Outcome`]. A request of the peer has an [`IncomingId`] and gets at most one response; its [`RequestContext`] holds
-//! the rules that apply to it. Both handles are small, `Copy` and dense, so a side table can be a `Vec`. A stale handle is
-//! an error and never another request. So is a handle of another connection, if each has its own [`ConnectionNumber`].
+//! clients send requests and servers respond. A request that this side sends is a *call*: it has a [`CallId`] and
+//! exactly one [`Outcome`]. A request of the peer has an [`IncomingId`] and gets at most one response; its
+//! [`RequestContext`] holds the rules that apply to it. Both handles are small, `Copy` and dense, so a side table can
+//! be a `Vec`. A stale handle is an error and never another request. So is a handle of another connection, if each has
+//! its own [`ConnectionNumber`].
 //!
-//! Calls name a method by its type (`client.call::<method::CallTool>(…)`, see [`model::method`]) or by its name, with any
-//! [`Payload`]. Requests arrive as views on the input: [`ClientRequest`] at a server, [`ServerRequest`] at a client. Members
-//! without a field in the view are in `params`, a [`json::Raw`].
+//! Calls name a method by its type (`client.call::<method::CallTool>(…)`, see [`model::method`]) or by its name, with
+//! any [`Payload`]. Requests arrive as views on the input: [`ClientRequest`] at a server, [`ServerRequest`] at a
+//! client. Members without a field in the view are in `params`, a [`json::Raw`].
 //!
 //! # Words
 //!
@@ -148,26 +150,26 @@
 //! | route | the stream of the transport that a message belongs to: [`Route`] |
 //! | principal | the authenticated sender of a request, a number that the application chooses: [`Principal`] |
 //!
-//! Every other word is that of the specification: session, *legacy* and *modern* [era](Era), progress token, elicitation,
-//! sampling, roots, subscription, task.
+//! Every other word is that of the specification: session, *legacy* and *modern* [era](Era), progress token,
+//! elicitation, sampling, roots, subscription, task.
 //!
 //! # Revisions
 //!
-//! Each request is served under the rules of one [`Revision`]: that of its session, or in the modern era the one that its
-//! `_meta` names. A server serves the methods of that revision, as far as both sides declared their capabilities. An
-//! application need not look at the revision. The form of each message in each revision is a table: members of later
+//! Each request is served under the rules of one [`Revision`]: that of its session, or in the modern era the one that
+//! its `_meta` names. A server serves the methods of that revision, as far as both sides declared their capabilities.
+//! An application need not look at the revision. The form of each message in each revision is a table: members of later
 //! revisions are not sent; content of later revisions fails the command that would send it; a message of the peer that
 //! breaks the rules is refused with the name of the wrong member.
 //!
 //! A request that needs a capability which the peer has not declared is not sent, see
-//! [`CapabilityPolicy`](config::CapabilityPolicy). A gateway switches both checks off, for some methods or for all, with a
-//! [`Relay`](config::Relay).
+//! [`CapabilityPolicy`](config::CapabilityPolicy). A gateway switches both checks off, for some methods or for all,
+//! with a [`Relay`](config::Relay).
 //!
 //! # Both eras
 //!
-//! Up to 2025-11-25 a client opens a session with `initialize`. From 2026-07-28 on there are no sessions: the `_meta` of every
-//! request names its revision and the capabilities of the client ([`Era`]). A server serves both eras on one connection at
-//! the same time, and its handlers are the same for both. A handler that needs client input calls
+//! Up to 2025-11-25 a client opens a session with `initialize`. From 2026-07-28 on there are no sessions: the `_meta`
+//! of every request names its revision and the capabilities of the client ([`Era`]). A server serves both eras on one
+//! connection at the same time, and its handlers are the same for both. A handler that needs client input calls
 //! [`require_input`](Server::require_input) and is invoked again with the response. Changes are announced with the
 //! [same commands](Server::list_changed). A client [negotiates](event::Connected) the era with its server. The chapter
 //! [`manual::eras`] has the details; [`request_state`] stops clients from forging the state that they send back.
@@ -178,14 +180,14 @@
 //!   [`ClientEvent::Page`] event, and the last one is the outcome of the call. The list is read again, once, if it
 //!   changes or a cursor expires meanwhile ([`ListRestarted`](event::ListRestarted)). A server cuts its lists with a
 //!   [`Pager`](pagination::Pager), which verifies its cursors.
-//! - **Subscriptions and log levels.** [`Server::resource_updated`] and [`Server::log`] write only what the client subscribed
-//!   to, and return the [`Delivery`](subscription::Delivery). A modern request names its log level itself.
+//! - **Subscriptions and log levels.** [`Server::resource_updated`] and [`Server::log`] write only what the client
+//!   subscribed to, and return the [`Delivery`](subscription::Delivery). A modern request names its log level itself.
 //! - **URL elicitations**, in both roles, until they are complete: [`Server::elicitation_complete`].
 //! - **Batches** of 2025-03-26: a batch of the peer is answered as one; [`Connection::batch`] writes one.
-//! - **Tasks.** A call with [`CallOptions::task`] may become a task of the peer: the machine polls it, the input that it
-//!   requires arrives as requests, and its result ends the call. [`TaskUpdate`](event::TaskUpdate) has its status, and a
-//!   ticket with which [`Connection::resume_task`] polls it after a crash. Tasks of this side are a value of their own, see
-//!   [`task`].
+//! - **Tasks.** A call with [`CallOptions::task`] may become a task of the peer: the machine polls it, the input that
+//!   it requires arrives as requests, and its result ends the call. [`TaskUpdate`](event::TaskUpdate) has its status,
+//!   and a ticket with which [`Connection::resume_task`] polls it after a crash. Tasks of this side are a value of
+//!   their own, see [`task`].
 //! - **Time.** The timers of a client stop while a server's request waits for a person, for
 //!   [`Timeouts::person`](config::Timeouts::person) at most; [`Connection::pause`] stops them for any other reason.
 //!   [`KeepAlive`](config::KeepAlive) pings a silent peer.

@@ -11,8 +11,8 @@ const EVENT_STREAM: &str = "text/event-stream";
 ///
 /// Wildcards such as `*/*` and `application/*` match. The most specific matching range decides; with a weight of 0 it
 /// excludes the media type ([RFC 9110, section 12.5.1](https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1)).
-/// Parameters other than the weight are ignored. An invalid weight is ignored too: a client that writes one accepts some
-/// content. A range that is not text matches nothing.
+/// Parameters other than the weight are ignored. An invalid weight is ignored too: a client that writes one accepts
+/// some content. A range that is not text matches nothing.
 ///
 /// ```
 /// use mcp_sansio::http::{Headers, accepts};
