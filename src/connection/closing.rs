@@ -65,12 +65,12 @@ impl Dispatcher {
             || self.has_news
             || messages.outgoing.has_undated()
             || index.has_news()
-            || (draining && (!lifecycle.draining_told || self.is_quiet()))
+            || (draining && (!lifecycle.draining_reported || self.is_quiet()))
             || (draining && !messages.queue.is_empty())
             || (draining && !listens.is_empty())
             || (draining && !index.subscriptions.is_empty())
             || (lifecycle.input_ended && !messages.outgoing.is_empty())
-            || (lifecycle.phase == Phase::Closed && !lifecycle.closed_told)
+            || (lifecycle.phase == Phase::Closed && !lifecycle.closed_reported)
     }
 
     /// Returns the next event of the end of the connection. The order: draining, calls that could not continue
@@ -78,8 +78,8 @@ impl Dispatcher {
     pub(super) fn next_outcome(&mut self, cx: &mut Cx<'_, '_>) -> Option<Elapsed> {
         let lifecycle = &mut self.messages_mut().lifecycle;
         let is_draining = lifecycle.phase == Phase::Draining;
-        if is_draining && !lifecycle.draining_told {
-            lifecycle.draining_told = true;
+        if is_draining && !lifecycle.draining_reported {
+            lifecycle.draining_reported = true;
             let deadline = lifecycle.drain_deadline().unwrap_or_default();
             return Some(Elapsed::Event(CommonEvent::Draining { deadline }));
         }
@@ -140,10 +140,10 @@ impl Dispatcher {
             let cause = CancelCause::Closed;
             return Some(CommonEvent::Cancelled(Cancelled { id, cause, reason: None }));
         }
-        if self.messages().lifecycle.closed_told {
+        if self.messages().lifecycle.closed_reported {
             return None;
         }
-        self.messages_mut().lifecycle.closed_told = true;
+        self.messages_mut().lifecycle.closed_reported = true;
         self.messages_mut().forget_session();
         self.serving.listens = LazyBox::EMPTY;
         self.serving.bridges = LazyBox::EMPTY;

@@ -22,11 +22,11 @@ pub(crate) struct Lifecycle {
     /// The time until which requests can be answered while the connection drains.
     deadline: Option<Instant>,
     /// Whether the event about draining has been returned.
-    pub(super) draining_told: bool,
+    pub(super) draining_reported: bool,
     /// Whether the input has ended, so that no response can arrive any more.
     pub(super) input_ended: bool,
     /// Whether the event about the end has been returned.
-    pub(super) closed_told: bool,
+    pub(super) closed_reported: bool,
 }
 
 impl Default for Lifecycle {
@@ -37,9 +37,9 @@ impl Default for Lifecycle {
             was_ready: false,
             cause: None,
             deadline: None,
-            draining_told: false,
+            draining_reported: false,
             input_ended: false,
-            closed_told: false,
+            closed_reported: false,
         }
     }
 }

@@ -68,7 +68,7 @@ impl TaskHost<'_> {
                 }
             };
             if told.is_ok() {
-                self.tasks.has_told(connection);
+                self.tasks.on_news_sent(connection);
                 continue;
             }
             // A stream that the peer does not read must not block the others.
@@ -107,11 +107,11 @@ impl TaskHost<'_> {
         let Some(task) = self.tasks.record(key) else { return Ok(()) };
         let is_here = task.links.home == Some(self.messages().connection());
         if is_here && has_tasks {
-            if notify && task.is_of_session() && !task.links.is_told {
+            if notify && task.is_of_session() && !task.links.is_reported {
                 self.notify_status(cx, &InSession(task))?;
             }
             if let Some(links) = self.tasks.record_mut(key).map(|task| &mut task.links) {
-                links.is_told = true;
+                links.is_reported = true;
             }
             self.ask_for_task(cx, key)?;
         }

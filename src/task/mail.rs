@@ -106,7 +106,7 @@ impl Mail {
 
     /// Queues notices for a change of a task.
     pub(super) fn changed(&mut self, key: TaskKey, record: &mut Record) {
-        record.links.is_told = false;
+        record.links.is_reported = false;
         self.asks(key, record);
         let links = &mut record.links;
         for (listen, is_posted) in &mut links.watchers {

@@ -67,7 +67,7 @@ pub(crate) struct Links {
     /// Whether a notice about the task is queued for the home connection.
     pub(crate) is_posted: bool,
     /// Whether the change has been reported to the home connection, so that only the input is still to be requested.
-    pub(crate) is_told: bool,
+    pub(crate) is_reported: bool,
     /// The literal of the progress token, and the connection that it belongs to. On another connection the same token
     /// may belong to another request.
     pub(crate) token: String,

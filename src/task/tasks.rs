@@ -250,7 +250,7 @@ impl Tasks {
         self.mail.next(connection)
     }
 
-    pub(crate) fn has_told(&mut self, connection: ConnectionNumber) {
+    pub(crate) fn on_news_sent(&mut self, connection: ConnectionNumber) {
         self.mail.pop(connection);
     }
 

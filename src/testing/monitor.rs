@@ -179,7 +179,7 @@ impl Monitor {
             .filter(|id| !self.requests.contains(id) && !self.to_come_again.contains(id));
         let is_due = machine.poll_timeout().is_some_and(|due| due <= now);
         if let Some(id) = strange.next().filter(|_| !is_due) {
-            return Err(Broken::new(Promise::OneAnswer, format!("{id} is open and nobody knows")));
+            return Err(Broken::new(Promise::OneAnswer, format!("{id} is open but unreported")));
         }
         let open: BTreeSet<IncomingId> = machine.open_requests().collect();
         if let Some(lost) = self.requests.iter().find(|id| !open.contains(*id) && !is_due) {

@@ -175,7 +175,7 @@ impl<M: Machine> Wire<M> {
                     state.after.wake(waker.take());
                     state.opening = Opening::Done(Box::new(event));
                 }
-                Opening::Told | Opening::Done(_) => state.events.push(event, bytes),
+                Opening::Unawaited | Opening::Done(_) => state.events.push(event, bytes),
             },
             DriverEvent::Event(event) if state.http.is_last_word_known::<M>(&event) => {}
             DriverEvent::Event(event) => {
@@ -213,7 +213,7 @@ impl<M: Machine> Wire<M> {
         let waiting = Opening::Waited(Some(context.waker().clone()));
         let old = match std::mem::replace(&mut state.opening, waiting) {
             Opening::Done(event) => {
-                let waiting = std::mem::replace(&mut state.opening, Opening::Told);
+                let waiting = std::mem::replace(&mut state.opening, Opening::Unawaited);
                 drop(state);
                 drop(waiting);
                 return Poll::Ready(*event);

@@ -21,12 +21,12 @@ pub(crate) struct Events<M: Machine> {
     /// The bytes of the peer's data in all events together.
     bytes: usize,
     /// Whether an [`EventDelivery`] exists.
-    is_told: bool,
+    is_delivering: bool,
 }
 
 impl<M: Machine> Events<M> {
     pub(crate) const fn new(most_bytes: usize) -> Self {
-        Self { most_bytes, waiting: LazyBox::NONE, bytes: 0, is_told: false }
+        Self { most_bytes, waiting: LazyBox::NONE, bytes: 0, is_delivering: false }
     }
 
     /// Adds an event. If the queue is full, the event is dropped, unless it reports the end of the connection.
@@ -42,14 +42,14 @@ impl<M: Machine> Events<M> {
 
     /// Claims the delivery. Returns whether the caller has to deliver the events.
     pub(crate) fn begin(&mut self) -> bool {
-        let begins = !self.is_told && self.has_waiting();
-        self.is_told |= begins;
+        let begins = !self.is_delivering && self.has_waiting();
+        self.is_delivering |= begins;
         begins
     }
 
     /// Whether all events have been delivered.
     pub(crate) fn is_idle(&self) -> bool {
-        !self.has_waiting() && !self.is_told
+        !self.has_waiting() && !self.is_delivering
     }
 
     fn has_waiting(&self) -> bool {
@@ -58,7 +58,7 @@ impl<M: Machine> Events<M> {
 
     /// Ends the delivery: the next event starts another one.
     fn end(&mut self) {
-        self.is_told = false;
+        self.is_delivering = false;
         if !self.has_waiting() {
             self.waiting = LazyBox::NONE;
         }

@@ -1,6 +1,6 @@
 //! [`Host`]: the machine as a host of tasks.
 
-#![allow(unnameable_types, reason = "nobody but this crate has machines")]
+#![allow(unnameable_types, reason = "only this crate has machines")]
 
 use mcp_sansio::task::{TaskCall, TaskNews, Tasks};
 use mcp_sansio::{

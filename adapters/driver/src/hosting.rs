@@ -95,7 +95,7 @@ fn tell_on<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) 
     if shared.tasks.has_news_for(connection) {
         state.machine.settle_tasks(&mut shared.tasks, now, &mut state.out);
     }
-    shared.has_told(connection);
+    shared.on_news_sent(connection);
 }
 
 impl<M: Machine> Link for Wire<M> {

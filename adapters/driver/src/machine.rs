@@ -25,7 +25,7 @@ pub trait Machine: sealed::Role + Host {
 }
 
 pub(crate) mod sealed {
-    #![allow(unnameable_types, reason = "nobody but this crate has machines")]
+    #![allow(unnameable_types, reason = "only this crate has machines")]
 
     use super::*;
 

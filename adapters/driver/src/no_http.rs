@@ -1,7 +1,7 @@
 //! The replacement of module `http` without the feature `http`: no connection has HTTP outboxes, and nothing waits
 //! for them.
 
-#![allow(unnameable_types, reason = "nobody but this crate has machines")]
+#![allow(unnameable_types, reason = "only this crate has machines")]
 
 use mcp_sansio::request::Requestor;
 use mcp_sansio::{ClientEvent, Instant, Outbox, Outboxes, Route, ServerEvent};

@@ -1,6 +1,6 @@
 //! The outboxes of a machine: one for the whole stream, or one for each HTTP exchange.
 
-#![allow(unnameable_types, reason = "nobody but this crate has machines")]
+#![allow(unnameable_types, reason = "only this crate has machines")]
 
 use mcp_sansio::event::Observation;
 use mcp_sansio::request::Requestor;

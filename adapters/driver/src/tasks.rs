@@ -217,7 +217,7 @@ impl Shared {
     }
 
     /// Notes that a connection has sent as much news as it has room for.
-    pub(crate) fn has_told(&mut self, connection: ConnectionNumber) {
+    pub(crate) fn on_news_sent(&mut self, connection: ConnectionNumber) {
         if self.tasks.has_news_for(connection) {
             self.stuck.insert(connection);
         } else {

@@ -99,7 +99,7 @@ pub(crate) struct State<M: Machine> {
 /// The state of the event that reports how opening the connection went.
 pub(crate) enum Opening<M: Machine> {
     /// No future waits for it: it is delivered like any other event.
-    Told,
+    Unawaited,
     Waited(Option<Waker>),
     Done(Box<M::Event>),
 }
@@ -137,7 +137,7 @@ impl Wire<Server> {
         let patience = server.config().connection.timeouts.drain;
         let most = options.handlers.unwrap_or(SERVER_HANDLERS);
         let requests = Requests::new(most);
-        let opening = Opening::Told;
+        let opening = Opening::Unawaited;
         let setup = Setup { out, limits, patience, requests, opening };
         let wire = Self::new(server, setup, options.tasks.clone(), clock, Arc::clone(&runner));
         runner.begin(&wire.handle());

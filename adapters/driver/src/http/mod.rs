@@ -2,7 +2,7 @@
 //!
 //! Without the feature `http`, this module is `no_http.rs`, which has the same names.
 
-#![allow(unnameable_types, reason = "nobody but this crate has machines")]
+#![allow(unnameable_types, reason = "only this crate has machines")]
 
 mod client;
 mod kept_bytes;
