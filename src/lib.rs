@@ -171,7 +171,7 @@
 //! of every request names its revision and the capabilities of the client ([`Era`]). A server serves both eras on one
 //! connection at the same time, and its handlers are the same for both. A handler that needs client input calls
 //! [`require_input`](Server::require_input) and is invoked again with the response. Changes are announced with the
-//! [same commands](Server::list_changed). A client [negotiates](event::Connected) the era with its server. The chapter
+//! [same commands](Server::notifications). A client [negotiates](event::Connected) the era with its server. The chapter
 //! [`manual::eras`] has the details; [`request_state`] stops clients from forging the state that they send back.
 //!
 //! # State that the machine keeps
@@ -180,16 +180,16 @@
 //!   [`ClientEvent::Page`] event, and the last one is the outcome of the call. The list is read again, once, if it
 //!   changes or a cursor expires meanwhile ([`ListRestarted`](event::ListRestarted)). A server cuts its lists with a
 //!   [`Pager`](pagination::Pager), which verifies its cursors.
-//! - **Subscriptions and log levels.** [`Server::resource_updated`] and [`Server::log`] write only what the client
+//! - **Subscriptions and log levels.** The [notifications](Server::notifications) of a server send only what the client
 //!   subscribed to, and return the [`Delivery`](subscription::Delivery). A modern request names its log level itself.
-//! - **URL elicitations**, in both roles, until they are complete: [`Server::elicitation_complete`].
+//! - **URL elicitations**, in both roles, until they are complete: [`elicitation_complete`](subscription::Notifications::elicitation_complete).
 //! - **Batches** of 2025-03-26: a batch of the peer is answered as one; [`Connection::batch`] writes one.
 //! - **Tasks.** A call with [`CallOptions::task`] may become a task of the peer: the machine polls it, the input that
 //!   it requires arrives as requests, and its result ends the call. [`TaskUpdate`](event::TaskUpdate) has its status,
 //!   and a ticket with which [`Connection::resume_task`] polls it after a crash. Tasks of this side are a value of
 //!   their own, see [`task`].
 //! - **Time.** The timers of a client stop while a server's request waits for a person, for
-//!   [`Timeouts::person`](config::Timeouts::person) at most; [`Connection::pause`] stops them for any other reason.
+//!   [`Timeouts::person`](config::Timeouts::person) at most; [`Connection::set_paused`] stops them for any other reason.
 //!   [`KeepAlive`](config::KeepAlive) pings a silent peer.
 //!
 //! # When things go wrong
@@ -326,9 +326,10 @@ pub use session::Phase;
 pub use time::Instant;
 pub use version::{Era, Revision, RevisionSet};
 
-/// Code that drives either role, and the steps of a [`ByteStream`].
+/// Code that drives either role: the steps of a [`ByteStream`], and the views of a [`Connection`].
 pub mod drive {
     pub use crate::byte_stream::Step;
+    pub use crate::connection::{ConnectionTasks, InFlight};
     pub use crate::role::Role;
 }
 
@@ -389,5 +390,5 @@ pub mod progress {
 /// Change notifications and log messages of a server, and their delivery to the clients that asked for them.
 pub mod subscription {
     pub use crate::connection::Delivery;
-    pub use crate::server::{ChangedList, Log};
+    pub use crate::server::{ChangedList, Log, Notifications};
 }

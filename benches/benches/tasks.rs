@@ -62,7 +62,7 @@ impl Bench {
         let task =
             NewTask::new(format!("{:032x}", self.next)).ttl(Some(Duration::from_secs(3_600)));
         let (now, tasks, out) = (self.now(), &mut self.tasks, &mut self.out);
-        let key = self.server.begin_task(request.id, task, tasks, now, out).expect("a task");
+        let key = self.server.tasks(tasks).begin(request.id, task, now, out).expect("a task");
         self.out.sent(self.out.unsent().len());
         while self.out.messages().next().is_some() {}
         key
@@ -82,7 +82,7 @@ impl Bench {
         let Some(ServerEvent::Request(request)) = event else { panic!("a request") };
         let ClientRequest::Task(call) = &request.kind else { panic!("about a task") };
         let (now, tasks, out) = (received.now, &mut self.tasks, &mut self.out);
-        self.server.serve_task(request.id, call, tasks, now, out).expect("served");
+        self.server.tasks(tasks).serve(request.id, call, now, out).expect("served");
         while self.out.messages().next().is_some() {}
     }
 }

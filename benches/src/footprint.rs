@@ -85,7 +85,7 @@ impl IdleClient {
 
     /// Releases memory, like an event loop that expects no messages soon.
     pub fn release(&mut self) {
-        assert!(self.client.pending_calls().next().is_none());
+        assert!(self.client.in_flight().calls().next().is_none());
         self.client.release();
         self.inbox.release();
         self.outbox.release();

@@ -164,7 +164,7 @@ impl Gateway {
         let mut error = error.clone();
         for code in [error.code, ErrorCode::INTERNAL_ERROR] {
             error.code = code;
-            let refused = self.server.reject_as(request, &error, &mut self.outbox);
+            let refused = self.server.reject_with(request, &error, &mut self.outbox);
             if !matches!(refused, Err(RespondError::NotAllowed(_) | RespondError::Encode(_))) {
                 return;
             }

@@ -210,7 +210,7 @@ impl Gateway {
 
     fn lists_changed(&mut self) {
         for list in [ChangedList::Tools, ChangedList::Resources, ChangedList::Prompts] {
-            _ = self.server.list_changed(list, &mut self.outbox);
+            _ = self.server.notifications().list_changed(list, &mut self.outbox);
         }
     }
 
@@ -254,17 +254,18 @@ impl Gateway {
     /// Returns the request of the client that was last forwarded to an upstream.
     pub(crate) fn newest_request(&self, from: usize) -> Option<IncomingId> {
         let upstream = &self.upstreams[from];
-        let answers =
-            upstream.client.pending_calls().filter_map(|call| match upstream.errands.get(call) {
+        let answers = upstream.client.in_flight().calls().filter_map(|call| {
+            match upstream.errands.get(call) {
                 Some(Errand::Answer(request)) => Some(*request),
                 _ => None,
-            });
+            }
+        });
         answers.last()
     }
 
     /// Whether this is a modern request.
     pub(crate) fn stands_alone(&self, request: IncomingId) -> bool {
-        self.server.context(request).is_some_and(|context| context.era() == Era::Modern)
+        self.server.in_flight().context(request).is_some_and(|context| context.era() == Era::Modern)
     }
 
     /// Rejects a request of the client. Errors are ignored, because the request may no longer be open.

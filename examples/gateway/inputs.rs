@@ -120,7 +120,7 @@ impl Gateway {
             Outcome::Result(answer) => self.hand_answer(upstream, request, &answer),
             Outcome::PeerError(error) => {
                 let Upstream { client, outbox, .. } = &mut self.upstreams[upstream];
-                _ = client.reject_as(request, &error, outbox);
+                _ = client.reject_with(request, &error, outbox);
             }
             outcome => {
                 let message = format!("the client has not answered: {}", in_words(&outcome));

@@ -98,7 +98,7 @@ impl Gateway {
     fn stop_watching(&mut self) {
         let alone = self.listeners.iter().flat_map(|listener| &listener.uris);
         let alone = alone.map(String::as_str);
-        let wanted: Vec<&str> = self.server.subscriptions().chain(alone).collect();
+        let wanted: Vec<&str> = self.server.notifications().subscriptions().chain(alone).collect();
         self.watches.retain(|watch| {
             let is_wanted = watch.asked_by.is_some() || wanted.contains(&watch.uri.as_str());
             if !is_wanted {
@@ -140,11 +140,15 @@ impl Gateway {
             let uri = change.params.as_ref().and_then(|params| params.get("uri")?.into_str());
             if let (Some(watch), Some(uri)) = (watch, uri) {
                 let (whole, uri) = (&self.watches[watch].uri, uri.to_str());
-                _ = self.server.resource_updated_below(whole, &uri, &mut self.outbox);
+                _ = self.server.notifications().resource_updated_below(
+                    whole,
+                    &uri,
+                    &mut self.outbox,
+                );
             }
             return;
         };
-        _ = self.server.list_changed(list, &mut self.outbox);
+        _ = self.server.notifications().list_changed(list, &mut self.outbox);
     }
 
     /// Handles the response of an upstream to a subscription, which may grant it or not.

@@ -71,12 +71,7 @@ impl Client {
         Ok(())
     }
 
-    /// Whether the connection has been open, even if it has ended since.
-    pub const fn was_connected(&self) -> bool {
-        self.basis.is_some()
-    }
-
-    /// How the era of the server was determined. `None` until then.
+    /// How the era of the server was determined. `None` until the connection has been open; it stays after the end.
     pub const fn basis(&self) -> Option<NegotiationBasis> {
         self.basis
     }

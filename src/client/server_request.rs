@@ -21,7 +21,8 @@ pub enum ServerRequest<'a> {
     ///
     /// Holds an [`ElicitParams`](crate::model::ElicitParams) whose `message` is a string.
     Elicit(Raw<'a>),
-    /// A request about a [task](crate::task): pass it to `serve_task`. Reject it if the client has no tasks.
+    /// A request about a [task](crate::task): pass it to [`serve`](crate::drive::ConnectionTasks::serve). Reject it if
+    /// the client has no tasks.
     Task(TaskCall<'a>),
     /// A method that MCP does not define. Reject it with [`METHOD_NOT_FOUND`](crate::ErrorCode::METHOD_NOT_FOUND)
     /// unless the application implements it.

@@ -54,9 +54,4 @@ impl Client {
         self.call::<method::SetLevel>(&SetLevelParams::new(level), CallOptions::new(), now, out)
             .map(Some)
     }
-
-    /// The subscriptions that are open or being opened, in the order they were made.
-    pub fn subscriptions(&self) -> impl Iterator<Item = CallId> {
-        self.connection.dispatcher.serving.calls.subscriptions()
-    }
 }

@@ -2,15 +2,12 @@
 
 use core::time::Duration;
 
-use serde::ser::Serialize;
-
-use super::{Cause, Connection, Counts, Outboxes, Progress, ProgressReport, RequestContext};
+use super::{Cause, Connection, InFlight, Outboxes, Progress, ProgressReport};
 use crate::capability::CapabilitySet;
 use crate::codes::ErrorCode;
 use crate::dialect::RespondError;
-use crate::frame::Frame;
-use crate::handle::{CallId, ConnectionNumber, IncomingId};
-use crate::rpc::{ErrorObject, Fault, Serialized};
+use crate::handle::{ConnectionNumber, IncomingId};
+use crate::rpc::{ErrorObject, Fault};
 use crate::schema::Payload;
 use crate::session::Phase;
 use crate::time::Instant;
@@ -46,47 +43,9 @@ impl Connection {
             .unwrap_or_default()
     }
 
-    /// Returns the numbers of open requests, calls and bytes.
-    pub fn counts(&self) -> Counts {
-        self.dispatcher.messages().counts()
-    }
-
-    /// Whether a request in this frame would be admitted now, while its outbox holds `unsent` bytes. Also true for a
-    /// request that would be refused for any other reason, because waiting does not help then.
-    ///
-    /// A driver can leave the frame in its [`Inbox`](crate::Inbox) and stop reading while this is false. Then
-    /// [`Limits::inbound_requests`](crate::Limits::inbound_requests), [`batches`](crate::Limits::batches) and
-    /// [`connection_bytes`](crate::Limits::connection_bytes) refuse no request that could be served later.
-    /// [`Inbox::peek`](crate::Inbox::peek) returns the frame.
-    /// Check again after a response, after a cancellation, and when bytes have left the outbox.
-    pub fn has_room_for(&self, frame: &Frame<'_>, unsent: usize) -> bool {
-        self.dispatcher.serving.has_room_for(&self.config.connection().limits, frame, unsent)
-    }
-
-    /// Returns the requests of the peer that can still be answered, in the order they were received.
-    pub fn open_requests(&self) -> impl Iterator<Item = IncomingId> {
-        self.dispatcher.serving.open_requests()
-    }
-
-    /// Returns the context of a request; `None` if the request can no longer be answered.
-    pub fn context(&self, request: IncomingId) -> Option<RequestContext> {
-        self.dispatcher.serving.context(request)
-    }
-
-    /// Returns the pending calls of this side, in the order they were made, without subscriptions.
-    pub fn pending_calls(&self) -> impl Iterator<Item = CallId> {
-        self.dispatcher.serving.calls.pending_calls().map(|(call, _)| call)
-    }
-
-    /// Returns the pending calls that were made because of a request.
-    pub fn calls_made_for(&self, request: IncomingId) -> impl Iterator<Item = CallId> {
-        let calls = self.dispatcher.serving.calls.pending_calls();
-        calls.filter(move |(_, parent)| *parent == Some(request)).map(|(call, _)| call)
-    }
-
-    /// Whether a call is pending.
-    pub fn is_pending(&self, call: CallId) -> bool {
-        self.dispatcher.serving.calls.is_pending(call)
+    /// Returns a view of the requests and calls that have not ended.
+    pub const fn in_flight(&self) -> InFlight<'_> {
+        InFlight::new(self)
     }
 
     /// Returns the time of the next [`handle_timeout`](crate::Server::handle_timeout): in the past if events wait to
@@ -147,31 +106,13 @@ impl Connection {
         dispatcher.serving.reject(cx, request, Fault::plain(code, &message))
     }
 
-    /// Responds to a request with an error and additional `data`, any JSON.
+    /// Responds to a request with an error object: a code, a message and data of the application
+    /// ([`ErrorObject::with`]), or an error that was received elsewhere, as gateways pass it on.
     ///
     /// # Errors
     ///
     /// As for [`respond`](Self::respond).
-    pub fn reject_with<T: Serialize + ?Sized>(
-        &mut self,
-        request: IncomingId,
-        code: ErrorCode,
-        message: &str,
-        data: &T,
-        out: &mut impl Outboxes,
-    ) -> Result<(), RespondError> {
-        let (dispatcher, cx) = &mut self.enter(None, out);
-        let data = Serialized(data);
-        let fault = Fault { code, message: &message, data: Some(&data) };
-        dispatcher.serving.reject(cx, request, fault)
-    }
-
-    /// Responds to a request with an error that was received elsewhere: its code, message and data. For gateways.
-    ///
-    /// # Errors
-    ///
-    /// As for [`respond`](Self::respond).
-    pub fn reject_as(
+    pub fn reject_with(
         &mut self,
         request: IncomingId,
         error: &ErrorObject<'_>,

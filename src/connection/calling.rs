@@ -110,7 +110,7 @@ impl Connection {
     ) -> usize {
         // Collected first: cancelling a call removes it from the table.
         #[allow(clippy::needless_collect, reason = "the table changes")]
-        let calls: Vec<CallId> = self.calls_made_for(request).collect();
+        let calls: Vec<CallId> = self.in_flight().calls_made_for(request).collect();
         calls.into_iter().filter(|call| self.cancel(*call, reason, out).is_ok()).count()
     }
 
@@ -149,20 +149,19 @@ impl Connection {
         dispatcher.serving.calls.cancel_task(cx, call)
     }
 
-    /// Stops the timers of all calls while a person decides, for
-    /// [`Timeouts::person`](crate::config::Timeouts::person) at most. On a client this happens automatically while a
-    /// request that asks a person is open.
-    pub fn pause(&mut self, now: Instant) {
-        self.dispatcher.messages_mut().set_paused(true, now);
-    }
-
-    /// Lets the timers continue that [`pause`](Self::pause) has stopped. They do not begin anew.
-    pub fn resume(&mut self, now: Instant) {
-        self.dispatcher.messages_mut().set_paused(false, now);
+    /// Stops the timers of all calls, for [`Timeouts::person`](crate::config::Timeouts::person) at most, or lets them
+    /// continue where they stopped. On a client the timers stop automatically while a request that asks a person is
+    /// open.
+    pub fn set_paused(&mut self, is_paused: bool, now: Instant) {
+        self.dispatcher.messages_mut().set_paused(is_paused, now);
     }
 
     /// Sends a notification. Before the session is open, the notification is queued; only log messages are sent as
     /// soon as a server has answered `initialize`.
+    ///
+    /// `related` is the request that the notification is about, if any. The notification is sent on the route of that
+    /// exchange, before its response. In the modern era, a server can send only such notifications and those that a
+    /// client is subscribed to.
     ///
     /// # Errors
     ///
@@ -170,28 +169,13 @@ impl Connection {
     pub fn notify<N: Notifies>(
         &mut self,
         params: &N::Params<'_>,
+        related: Option<IncomingId>,
         out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
-        self.notify_method(N::NAME, params, None, out)
+        self.notify_method(N::NAME, params, related, out)
     }
 
-    /// Sends a notification about a request: on the route of its exchange, before its response. In the modern era, a
-    /// server can send only such notifications and those that a client is subscribed to.
-    ///
-    /// # Errors
-    ///
-    /// As for [`notify`](Self::notify).
-    pub fn notify_about<N: Notifies>(
-        &mut self,
-        request: IncomingId,
-        params: &N::Params<'_>,
-        out: &mut impl Outboxes,
-    ) -> Result<Delivery, NotifyError> {
-        self.notify_method(N::NAME, params, Some(request), out)
-    }
-
-    /// Sends a notification by name. `related` is the request that the notification is about, if any; the
-    /// notification is sent on the route of that exchange.
+    /// Sends a notification by name, as [`notify`](Self::notify) does. The params are a [`Payload`], or `()` for none.
     ///
     /// # Errors
     ///

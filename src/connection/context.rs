@@ -21,7 +21,7 @@ pub struct RequestContext {
     /// The capabilities that the peer declares, limited to those that the revision defines.
     pub capabilities: CapabilitySet,
     /// The extensions that the request declares and this side supports
-    /// ([`Server::extension`](crate::Server::extension)). Empty in a session.
+    /// ([`ServerConfig::extension`](crate::ServerConfig::extension)). Empty in a session.
     pub extensions: ExtensionSet,
     /// The least severe log messages that the request asks for. `None` in a session, where the level is set once for
     /// the whole session.

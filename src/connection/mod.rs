@@ -37,7 +37,7 @@
 //! | `serving`, `respond` | `Serving`: the actions of the application and the peer on a request of the peer |
 //! | `task_host`, `task_news` | tasks of this side, as the peer sees them |
 //! | `keep_alive`, `dispatcher`, `receive`, `timers`, `closing` | [`Dispatcher`]: received messages, timers, the end of the connection |
-//! | `answering`, `calling`, `task_commands` | [`Connection`]: the methods that both roles have |
+//! | `answering`, `calling`, `connection_tasks`, `in_flight` | [`Connection`]: the methods that both roles have, and its views |
 //! | `call_table` | the permitted changes of a call, checked in builds for fuzzing |
 
 mod answer_context;
@@ -58,6 +58,7 @@ mod check_result;
 mod closing;
 mod commands;
 mod common_event;
+mod connection_tasks;
 mod context;
 mod correlation;
 mod counts;
@@ -70,6 +71,7 @@ mod exchange;
 mod for_role;
 mod frame_checks;
 mod identity;
+mod in_flight;
 mod inbound_batches;
 mod incoming;
 mod incoming_request;
@@ -114,7 +116,6 @@ mod steps;
 mod subscribe;
 mod subscription;
 mod subscription_state;
-mod task_commands;
 mod task_host;
 mod task_inputs;
 mod task_messages;
@@ -131,12 +132,14 @@ mod withdraw;
 
 pub use call_options::{CallError, CallOptions, TaskOptions, Timeout};
 pub use cancel::{CancelError, Cancellation};
+pub use connection_tasks::ConnectionTasks;
 pub use context::{RequestContext, TaskRequest};
 pub use counts::Counts;
 pub use event::{
     CallEnded, CancelCause, Cancelled, Cause, Expiry, ListPage, ListRestarted, Notification,
     Outcome, ProgressUpdate, RestartCause, TaskAnswer, UnmatchedResponse, Violation,
 };
+pub use in_flight::InFlight;
 pub use notify::{Delivery, NotifyError};
 pub use outbound_batch::{Batch, BatchError};
 pub use outboxes::{Observation, Outboxes, Received, Route};
@@ -164,7 +167,6 @@ pub(crate) use request_meta::RequestMeta;
 pub(crate) use resumed::Resumed;
 pub(crate) use routing::Side;
 pub(crate) use send::Said;
-pub(crate) use task_host::TaskHost;
 pub(crate) use timers::Elapsed;
 pub(crate) use versions::{versions, versions_in};
 

@@ -127,7 +127,7 @@ impl Side {
 
     /// Where the call is, if it has not ended.
     fn state(&self) -> Option<State> {
-        if !self.client.pending_calls().any(|call| call == self.call) {
+        if !self.client.in_flight().calls().any(|call| call == self.call) {
             return None;
         }
         let unsent = String::from_utf8_lossy(self.out.unsent());
@@ -278,7 +278,7 @@ impl Side {
     }
 
     fn give(&mut self, step: &str) {
-        let request = self.client.open_requests().next().unwrap();
+        let request = self.client.in_flight().requests().next().unwrap();
         self.is_asked = false;
         if step == "the application gives it" {
             let roots = json!({"roots": []});

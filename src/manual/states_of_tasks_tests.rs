@@ -75,7 +75,7 @@ impl Side {
         let event = server.receive(call.as_str(), now, &mut out);
         let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
         let task = NewTask::new("t-1");
-        let key = server.begin_task(request.id, task, &mut tasks, now, &mut out).unwrap();
+        let key = server.tasks(&mut tasks).begin(request.id, task, now, &mut out).unwrap();
         Self { server, out, now, tasks, key, era, questions: 0 }
     }
 
@@ -129,7 +129,7 @@ impl Side {
         let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
         let ClientRequest::Task(call) = &request.kind else { panic!("{request:?}") };
         let Self { server, tasks, now, out, .. } = self;
-        server.serve_task(request.id, call, tasks, *now, out).unwrap()
+        server.tasks(tasks).serve(request.id, call, *now, out).unwrap()
     }
 
     /// The client answers everything that the task waits for.
@@ -144,7 +144,7 @@ impl Side {
         }
         // In a session it is asked by a request of the server.
         let Self { server, tasks, now, out, .. } = self;
-        server.settle_tasks(tasks, *now, out);
+        server.tasks(tasks).settle(*now, out);
         while let Some(message) = out.messages().next().map(<[u8]>::to_vec) {
             let message: Value = serde_json::from_slice(&message).unwrap();
             if message["method"] != "roots/list" {

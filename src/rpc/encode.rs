@@ -2,8 +2,6 @@
 
 use core::fmt::Display;
 
-use serde::ser::Serialize;
-
 use super::id::Id;
 use super::message::ErrorObject;
 use crate::codes::ErrorCode;
@@ -122,18 +120,6 @@ pub(crate) struct Fault<'a> {
 pub(crate) trait ErrorData {
     /// Appends the data, validated against `form` if there is one.
     fn write(&self, writer: &mut Writer<'_>, form: Option<Form>) -> Result<(), EncodeError>;
-}
-
-/// A value of the application as error data.
-pub(crate) struct Serialized<'a, T: ?Sized>(pub(crate) &'a T);
-
-impl<T: Serialize + ?Sized> ErrorData for Serialized<'_, T> {
-    fn write(&self, writer: &mut Writer<'_>, form: Option<Form>) -> Result<(), EncodeError> {
-        if form.is_none() {
-            return self.0.serialize(writer);
-        }
-        PayloadWriter::new(writer, "", Empty::Braces, &Additions::NONE, form).serialize(self.0)
-    }
 }
 
 impl ErrorData for Raw<'_> {

@@ -2,10 +2,13 @@
 
 use core::fmt;
 
+use serde::ser::Serialize;
+
 use super::id::Id;
 use crate::codes::{ErrorCode, ViolationKind};
 use crate::json::{Envelope, JsonErrorKind, LONGEST_SHOWN, Member, MemberTexts, Object, Raw, Str};
 use crate::limits::Limits;
+use crate::schema::EncodeError;
 
 /// A well-formed message. Its texts are scanned JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,6 +140,19 @@ impl<'a> ErrorObject<'a> {
     /// Creates an error with this code and this message, one short sentence. It copies the message.
     pub fn new(code: ErrorCode, message: &str) -> Self {
         Self { code, message: Str::from(message), data: None }
+    }
+
+    /// Creates an error with data of the application, any JSON value.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError`] if the data cannot be serialised.
+    pub fn with<T: Serialize + ?Sized>(
+        code: ErrorCode,
+        message: &str,
+        data: &T,
+    ) -> Result<Self, EncodeError> {
+        Ok(Self::new(code, message).with_data(Raw::from_serialize(data)?))
     }
 
     /// Adds data to the error, any JSON value.

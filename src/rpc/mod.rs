@@ -19,8 +19,8 @@ pub use outbound::UnmatchedCause;
 
 pub(crate) use deadlines::Deadlines;
 pub(crate) use encode::{
-    ErrorData, Fault, ReplyTo, Serialized, write_error, write_notification,
-    write_notification_with, write_request, write_result, write_success,
+    ErrorData, Fault, ReplyTo, write_error, write_notification, write_notification_with,
+    write_request, write_result, write_success,
 };
 pub(crate) use inbound::Inbound;
 pub(crate) use index::{Index, Lookup};

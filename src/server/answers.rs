@@ -5,7 +5,7 @@ use super::event::Request;
 use crate::capability::{Capability, CapabilitySet};
 use crate::codes::ErrorCode;
 use crate::config::BadArguments;
-use crate::connection::{Cx, Outboxes, TaskHost};
+use crate::connection::{Cx, Outboxes};
 use crate::dialect::features::Feature;
 use crate::dialect::{NotAllowed, RespondError};
 use crate::handle::IncomingId;
@@ -13,7 +13,7 @@ use crate::interests::Filter;
 use crate::json::Raw;
 use crate::model::{CallToolResult, InputRequired, SubscriptionFilter, TaskSupport};
 use crate::rpc::Fault;
-use crate::task::{EXTENSION, Tasks};
+use crate::task::EXTENSION;
 use crate::time::Instant;
 
 /// How a tool call is served.
@@ -105,6 +105,7 @@ impl Server {
             BadArguments::Request => false,
             BadArguments::Tool => true,
             BadArguments::ByRevision => self
+                .in_flight()
                 .context(request)
                 .is_none_or(|context| Feature::ArgumentsAreTheTools.is_in(context.revision)),
         };
@@ -139,7 +140,7 @@ impl Server {
         out: &mut impl Outboxes,
     ) -> Result<Option<TaskMode>, RespondError> {
         self.connection.dispatcher.serving.check_answerable(request)?;
-        let context = self.context(request).ok_or(RespondError::Stale)?;
+        let context = self.in_flight().context(request).ok_or(RespondError::Stale)?;
         let in_session = context.revision.rules().tasks.asked_for;
         match (support, context.task.is_some()) {
             (TaskSupport::Optional | TaskSupport::Required, true) => Ok(Some(TaskMode::Task)),
@@ -188,7 +189,7 @@ impl Server {
 impl Server {
     /// Grants a subscription, as far as `filter` allows it and the server offers it. Without a filter, it grants
     /// everything that was requested. The client receives the granted filter, and then the changes since its request.
-    /// Tasks are granted only by [`grant_with_tasks`](Self::grant_with_tasks).
+    /// Tasks are granted only by [`ConnectionTasks::grant`](crate::drive::ConnectionTasks::grant).
     ///
     /// The subscription lasts until the client cancels it, the connection ends, or the application answers the
     /// request with [`respond`](crate::Connection::respond) and `()`.
@@ -207,29 +208,5 @@ impl Server {
         let filter = filter.map(|filter| Filter::read(filter.as_json()));
         let (dispatcher, cx) = &mut self.connection.enter(None, out);
         Ok(dispatcher.serving.acknowledge(cx, request, filter.as_ref(), |_| false)?)
-    }
-
-    /// Grants a subscription that may cover tasks as well: those that the requestor may see. After the
-    /// acknowledgement, the client receives the current status of each of them.
-    ///
-    /// # Errors
-    ///
-    /// As for [`respond`](crate::Connection::respond).
-    pub fn grant_with_tasks(
-        &mut self,
-        request: IncomingId,
-        filter: Option<&SubscriptionFilter<'_>>,
-        tasks: &mut Tasks,
-        now: Instant,
-        out: &mut impl Outboxes,
-    ) -> Result<(), RespondError> {
-        self.connection.dispatcher.serving.check_answerable(request)?;
-        let filter = filter.map(Raw::from_serialize).transpose()?;
-        let filter = filter.map(|filter| Filter::read(filter.as_json()));
-        let config = &self.config.connection;
-        let mut host = TaskHost::new(&mut self.connection.dispatcher.serving, tasks);
-        host.grant_with_tasks(&mut Cx::undated(config, out), request, filter.as_ref())?;
-        host.settle_tasks(&mut Cx::at(config, now, out));
-        Ok(())
     }
 }

@@ -51,7 +51,8 @@ pub enum ClientRequest<'a> {
     Listen(Raw<'a>),
     /// `logging/setLevel`: answer with `()`.
     SetLevel(LoggingLevel),
-    /// A request about a [task](crate::task): pass it to `serve_task`. Reject it if the server has no tasks.
+    /// A request about a [task](crate::task): pass it to [`serve`](crate::drive::ConnectionTasks::serve). Reject it if
+    /// the server has no tasks.
     Task(TaskCall<'a>),
     /// A method that MCP does not define. Reject it with [`METHOD_NOT_FOUND`](crate::ErrorCode::METHOD_NOT_FOUND)
     /// unless the application implements it.

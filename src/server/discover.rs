@@ -77,8 +77,9 @@ impl ServerConfig {
             .filter(|name| MetaKey::parse(name).is_ok_and(|key| key.prefix().is_some()))
     }
 
-    /// The extension of this name, if the server has it.
-    pub(super) fn extension(&self, name: &str) -> Option<Extension> {
+    /// Returns the extension of this name, if the configuration declares it. Look it up in
+    /// [`RequestContext::extensions`](crate::RequestContext::extensions).
+    pub fn extension(&self, name: &str) -> Option<Extension> {
         if self.revisions.and(RevisionSet::MODERN).is_empty() {
             return None;
         }

@@ -9,7 +9,7 @@ use crate::json::{Object, Raw, Str};
 /// Returns the event that hands a request to its handler again.
 pub(super) fn resumed(connection: &Connection, resumed: Resumed) -> Option<ServerEvent<'static>> {
     let Resumed { id, kind, params, inputs, state } = resumed;
-    let context = connection.context(id)?;
+    let context = connection.in_flight().context(id)?;
     let method = Str::from(kind?.rule().name);
     let kind = ClientRequest::read(kind, params.as_deref().map(Object::of).as_ref())?.into_owned();
     let params = params.map(|params| Raw::trusted(&params).into_owned());

@@ -15,7 +15,7 @@ use alloc::sync::Arc;
 use core::hash::{Hash, Hasher};
 use core::ops::{Deref, DerefMut};
 
-use crate::capability::{CapabilitySet, Extension};
+use crate::capability::CapabilitySet;
 use crate::codes::ViolationKind;
 use crate::config::{RoleConfig, ServerConfig};
 use crate::connection::{
@@ -31,7 +31,7 @@ use crate::time::Instant;
 pub use answers::TaskMode;
 pub use client_request::{CallTool, ClientRequest, Complete, GetPrompt, Page};
 pub use event::{Opened, Request, ServerEvent, Subscribed};
-pub use notify::{ChangedList, Log};
+pub use notify::{ChangedList, Log, Notifications};
 
 #[cfg(feature = "http")]
 use crate::connection::Identity;
@@ -122,12 +122,6 @@ impl Server {
     /// The configuration.
     pub fn config(&self) -> &ServerConfig {
         &self.config
-    }
-
-    /// The extension of this name, if the configuration declares it. Look it up in
-    /// [`RequestContext::extensions`](crate::RequestContext::extensions).
-    pub fn extension(&self, name: &str) -> Option<Extension> {
-        self.config.extension(name)
     }
 
     /// The params of the client's `initialize`, an [`InitializeParams`](crate::model::InitializeParams).

@@ -126,10 +126,38 @@ pub enum ChangedList {
     Prompts,
 }
 
-/// # Notifications
+/// The notifications of a [`Server`]: log messages, changes, completed elicitations.
 ///
-/// A notification that the client is not subscribed to is not sent. That is no error; see [`Delivery`].
+/// [`Server::notifications`] returns it. A notification that the client is not subscribed to is not sent. That is no
+/// error; see [`Delivery`]. [`Connection::notify`](crate::Connection::notify) sends any other notification.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use mcp_sansio::{Framing, Limits, Outbox, Server, ServerConfig};
+/// use mcp_sansio::subscription::{ChangedList, Delivery};
+///
+/// # let mut config = ServerConfig::new("doc", "1.0");
+/// # let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
+/// config.capabilities.tools = Some(mcp_sansio::model::ListChanged::notified());
+/// let mut server = Server::new(Arc::new(config));
+/// // The session is not open yet, so the notification is held.
+/// let delivery = server.notifications().list_changed(ChangedList::Tools, &mut outbox)?;
+/// assert_eq!(delivery, Delivery::Held);
+/// # Ok::<(), mcp_sansio::error::NotifyError>(())
+/// ```
+#[derive(Debug)]
+pub struct Notifications<'s> {
+    server: &'s mut Server,
+}
+
 impl Server {
+    /// Returns the notifications that only a server sends: log messages, changes, completed elicitations.
+    pub const fn notifications(&mut self) -> Notifications<'_> {
+        Notifications { server: self }
+    }
+}
+
+impl<'s> Notifications<'s> {
     /// Sends a log message if the client wants messages of its level. If not, nothing is serialised.
     ///
     /// In a session the client sets the level; until then it is
@@ -150,17 +178,17 @@ impl Server {
 
     /// Whether a log message would be sent, judging by its level and the request that it is about.
     pub fn wants_log<T: ?Sized>(&self, log: &Log<'_, T>) -> bool {
-        match log.about.and_then(|request| self.context(request)) {
+        match log.about.and_then(|request| self.server.in_flight().context(request)) {
             Some(context) if context.revision.rules().updates.log_level_in_requests => {
                 context.log_level.is_some_and(|least| least <= log.level)
             }
-            _ => self.connection.dispatcher.messages().interests.wants_level(log.level),
+            _ => self.server.connection.dispatcher.messages().interests.wants_level(log.level),
         }
     }
 
     /// The least severe level of log messages that the session wants.
     pub const fn log_level(&self) -> LoggingLevel {
-        self.connection.dispatcher.messages().interests.level()
+        self.server.connection.dispatcher.messages().interests.level()
     }
 
     /// Notifies the client that a resource has changed, if the client has subscribed to it.
@@ -175,8 +203,8 @@ impl Server {
     ) -> Result<Delivery, NotifyError> {
         let params = ResourceUpdatedParams::new(uri);
         // A wanted notification may be held, so it is checked again when it is sent.
-        let wanted =
-            (!self.connection.dispatcher.messages().interests.wants_resource(uri)).then_some(false);
+        let wanted = (!self.server.connection.dispatcher.messages().interests.wants_resource(uri))
+            .then_some(false);
         self.notify_resource(Change::Resource { subscribed: uri, uri }, &params, wanted, out)
     }
 
@@ -193,14 +221,15 @@ impl Server {
         out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
         let wanted =
-            Some(self.connection.dispatcher.messages().interests.wants_resource(subscribed));
+            Some(self.server.connection.dispatcher.messages().interests.wants_resource(subscribed));
         let params = ResourceUpdatedParams::new(uri);
         self.notify_resource(Change::Resource { subscribed, uri }, &params, wanted, out)
     }
 
-    /// The URIs that the client has subscribed to, in order.
-    pub fn subscriptions(&self) -> impl Iterator<Item = &str> {
-        self.connection.dispatcher.messages().interests.iter()
+    /// The URIs that the client has subscribed to in its session, in order.
+    pub fn subscriptions(self) -> impl Iterator<Item = &'s str> {
+        let server: &'s Server = self.server;
+        server.connection.dispatcher.messages().interests.iter()
     }
 
     /// Notifies the client that a list has changed. Call it after the change, so that a client that reads the list
@@ -247,7 +276,7 @@ impl Server {
     ) -> Result<Delivery, NotifyError> {
         let (method, change) = (NotificationKind::ResourceUpdated.rule().name, Some(change));
         let notice = Notice { method, params, related: None, wanted, change };
-        let (dispatcher, cx) = &mut self.connection.enter(None, out);
+        let (dispatcher, cx) = &mut self.server.connection.enter(None, out);
         dispatcher.serving.notify(cx, notice)
     }
 
@@ -260,7 +289,7 @@ impl Server {
         out: &mut impl Outboxes,
     ) -> Result<Delivery, NotifyError> {
         let notice = Notice { method: kind.rule().name, params, related, wanted, change: None };
-        let (dispatcher, cx) = &mut self.connection.enter(None, out);
+        let (dispatcher, cx) = &mut self.server.connection.enter(None, out);
         dispatcher.serving.notify(cx, notice)
     }
 }

@@ -3,7 +3,7 @@
 use crate::dialect::methods::RequestKind;
 use crate::json::{Raw, Str, member};
 
-/// A request of the peer about tasks. Pass it to `serve_task`.
+/// A request of the peer about tasks. Pass it to [`ConnectionTasks::serve`](crate::drive::ConnectionTasks::serve).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TaskCall<'a> {

@@ -36,7 +36,7 @@
 //!     };
 //!     match &request.kind {
 //!         ClientRequest::Task(call) => {
-//!             match server.serve_task(request.id, call, tasks, now, outbox)? {
+//!             match server.tasks(tasks).serve(request.id, call, now, outbox)? {
 //!                 Some(TaskNews::Cancelled(key)) => { /* stop the work */ _ = key }
 //!                 Some(TaskNews::Input(key)) => { /* go on with it */ _ = key }
 //!                 _ => {}
@@ -47,7 +47,7 @@
 //!             Some(TaskMode::Task) => {
 //!                 let random = [0x2a; 16];
 //!                 let task = NewTask::new(NewTask::id_of(random)).ttl(Some(Duration::from_secs(60)));
-//!                 let key = server.begin_task(request.id, task, tasks, now, outbox)?;
+//!                 let key = server.tasks(tasks).begin(request.id, task, now, outbox)?;
 //!                 // Begin the work, and say `tasks.complete(key, …)` when it is done.
 //!                 Ok(Some(key))
 //!             }
@@ -75,10 +75,11 @@
 //!
 //! A program with tasks has these duties:
 //!
-//! - **Requests about tasks** ([`TaskCall`]) go to `serve_task`, which returns their effect on the work
-//!   ([`TaskNews`]).
+//! - **Requests about tasks** ([`TaskCall`]) go to [`serve`](crate::drive::ConnectionTasks::serve), which returns
+//!   their effect on the work ([`TaskNews`]).
 //! - **The outcome of the work** goes to [`Tasks::complete`], [`Tasks::fail`], [`Tasks::require_input`] and so on.
-//!   After that, call `settle_tasks` of the connections that [`Tasks::connections_with_news`] names.
+//!   After that, call [`settle`](crate::drive::ConnectionTasks::settle) for the connections that
+//!   [`Tasks::connections_with_news`] names.
 //! - **Time** goes to [`Tasks::handle_timeout`], as it goes to the machines.
 //! - **Responses to required input** ([`TaskAnswer`](crate::event::TaskAnswer)) go to [`Tasks::answered`], in
 //!   sessions.
@@ -88,7 +89,7 @@
 //!   several: a requestor reaches only its own tasks.
 //! - **Subscriptions to tasks** (`taskIds`) are granted by the program: with
 //!   [`Listening::Asked`](crate::config::Listening::Asked) it receives the request, and answers with
-//!   [`Server::grant_with_tasks`](crate::Server::grant_with_tasks).
+//!   [`ConnectionTasks::grant`](crate::drive::ConnectionTasks::grant).
 //! - **To survive a crash**, store [`Tasks::save`] of every task that changes.
 //!
 //! # Structure

@@ -20,7 +20,7 @@ use crate::time::Instant;
 ///
 /// A plain value: it has no thread, clock or connection. The application does the work, and reports its outcome here.
 /// [`Server`](crate::Server) and [`Client`](crate::Client) borrow the value to answer requests about tasks.
-/// `settle_tasks` of a connection sends the changes for that connection;
+/// [`ConnectionTasks::settle`](crate::drive::ConnectionTasks::settle) sends the changes for one connection;
 /// [`connections_with_news`](Self::connections_with_news) names the connections that have any.
 ///
 /// Lookup, change, listing and expiry take constant time, or time logarithmic in the number of tasks.
@@ -194,7 +194,8 @@ impl Tasks {
 /// # Connections
 impl Tasks {
     /// Returns the connection with the lowest number that has notices about tasks to send, even if its outbox is
-    /// full. Call `settle_tasks` of its machine. See [`connections_with_news`](Self::connections_with_news).
+    /// full. Call [`settle`](crate::drive::ConnectionTasks::settle) for it. See
+    /// [`connections_with_news`](Self::connections_with_news).
     pub fn next_connection(&self) -> Option<ConnectionNumber> {
         self.mail.first()
     }

@@ -79,7 +79,7 @@ impl Machine for Client {
     machine!(ClientEvent);
 
     fn calls(&self) -> impl Iterator<Item = CallId> {
-        self.pending_calls().chain(self.subscriptions())
+        self.in_flight().calls().chain(self.in_flight().subscriptions())
     }
 
     fn meaning(event: &ClientEvent<'_>) -> Meaning {
@@ -105,7 +105,7 @@ impl Machine for Server {
     machine!(ServerEvent);
 
     fn calls(&self) -> impl Iterator<Item = CallId> {
-        self.pending_calls()
+        self.in_flight().calls()
     }
 
     fn meaning(event: &ServerEvent<'_>) -> Meaning {

@@ -175,17 +175,18 @@ impl Monitor {
         }
         // A request for input of a server is open before all of it is reported to the application.
         let mut strange = machine
-            .open_requests()
+            .in_flight()
+            .requests()
             .filter(|id| !self.requests.contains(id) && !self.to_come_again.contains(id));
         let is_due = machine.poll_timeout().is_some_and(|due| due <= now);
         if let Some(id) = strange.next().filter(|_| !is_due) {
             return Err(Broken::new(Promise::OneAnswer, format!("{id} is open but unreported")));
         }
-        let open: BTreeSet<IncomingId> = machine.open_requests().collect();
+        let open: BTreeSet<IncomingId> = machine.in_flight().requests().collect();
         if let Some(lost) = self.requests.iter().find(|id| !open.contains(*id) && !is_due) {
             return Err(Broken::new(Promise::OneAnswer, format!("{lost} is open and forgotten")));
         }
-        let counts = machine.counts();
+        let counts = machine.in_flight().counts();
         let left = counts.inbound + counts.outbound + counts.held_bytes;
         if self.is_closed && 0 < left {
             return Err(Broken::new(

@@ -102,7 +102,7 @@ impl<M: Machine> Wire<M> {
         if until.is_some_and(|until| until <= now) {
             return false;
         }
-        let counts = state.machine.counts();
+        let counts = state.machine.in_flight().counts();
         let (inbound, kept) = (counts.inbound, counts.kept_bytes);
         let waits_for = ReaderWait::Room { inbound, kept, unsent, until };
         let reader = Reader { waker: context.waker().clone(), waits_for };
@@ -230,7 +230,7 @@ impl<M: Machine> State<M> {
     /// Whether the machine can take a message now. A closed machine takes every message, and keeps none.
     fn has_room_for(&self, frame: &Frame<'_>) -> bool {
         self.machine.phase() == Phase::Closed
-            || self.machine.has_room_for(frame, self.out.unsent_bytes())
+            || self.machine.in_flight().has_room_for(frame, self.out.unsent_bytes())
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -250,7 +250,7 @@ impl<M: Machine> State<M> {
         let may_go_on = match self.reader.as_ref()?.waits_for {
             _ if self.machine.phase() == Phase::Closed => true,
             ReaderWait::Room { inbound, kept, unsent, until } => {
-                let counts = self.machine.counts();
+                let counts = self.machine.in_flight().counts();
                 until.is_some_and(|until| until <= now)
                     || counts.inbound < inbound
                     || counts.kept_bytes < kept
@@ -268,7 +268,7 @@ impl<M: Machine> State<M> {
 /// behalf of the request.
 fn cancelled<M: Machine>(state: &mut State<M>, id: IncomingId) {
     state.after.more().signals.extend(state.requests.cancel(id));
-    let calls: Vec<_> = state.machine.calls_made_for(id).collect();
+    let calls: Vec<_> = state.machine.in_flight().calls_made_for(id).collect();
     for call in calls {
         let reason = Some("the request that it was made for was cancelled");
         if state.machine.cancel(call, reason, &mut state.out).is_ok() {

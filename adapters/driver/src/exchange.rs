@@ -133,28 +133,14 @@ impl<M: Machine> Exchange<M> {
         self.answer(|machine, out| machine.reject(self.inner.id, code, message, out))
     }
 
-    /// Responds with an error and additional data, any JSON.
+    /// Responds with an error object: an error of the application with data ([`ErrorObject::with`]), or an error from
+    /// another connection, which a gateway passes on.
     ///
     /// # Errors
     ///
     /// As for [`respond`](Self::respond).
-    pub fn reject_with<T: Serialize + ?Sized>(
-        &self,
-        code: ErrorCode,
-        message: &str,
-        data: &T,
-    ) -> Result<(), RespondError> {
-        let data = Raw::from_serialize(data)?;
-        self.answer(|machine, out| machine.reject_with(self.inner.id, code, message, &data, out))
-    }
-
-    /// Responds with an error from another connection unchanged: code, message and data. For gateways.
-    ///
-    /// # Errors
-    ///
-    /// As for [`respond`](Self::respond).
-    pub fn reject_as(&self, error: &ErrorObject<'_>) -> Result<(), RespondError> {
-        self.answer(|machine, out| machine.reject_as(self.inner.id, error, out))
+    pub fn reject_with(&self, error: &ErrorObject<'_>) -> Result<(), RespondError> {
+        self.answer(|machine, out| machine.reject_with(self.inner.id, error, out))
     }
 
     /// Sends a progress notification, if the peer requested progress.
@@ -339,7 +325,7 @@ impl Exchange<Server> {
         self.answer_in(|server, now, out, requests| {
             server.require_input(request, required, now, out)?;
             // In the modern era the client sends another request, and this one is finished.
-            if server.context(id).is_some() {
+            if server.in_flight().context(id).is_some() {
                 requests.wait_for_input(id, self.inner.permit.clone());
             }
             Ok(())

@@ -190,7 +190,7 @@ impl<M: Machine> Handle<M> {
     /// Returns the current numbers of requests, calls and bytes, for example to find requests without a response or
     /// calls that are not awaited.
     pub fn counts(&self) -> Counts {
-        self.wire.lock().machine.counts()
+        self.wire.lock().machine.in_flight().counts()
     }
 
     /// Accepts no new work, and ends the connection once nothing is in flight, at the latest after `grace`.
@@ -209,10 +209,10 @@ impl Handle<Server> {
     ///
     /// As for [`notify`](Self::notify).
     pub fn log<T: Serialize + ?Sized>(&self, log: &Log<'_, T>) -> Result<Delivery, NotifyError> {
-        let wanted = self.wire.with(|server, _, _| server.wants_log(log));
+        let wanted = self.wire.with(|server, _, _| server.notifications().wants_log(log));
         // No code of the application runs under the lock.
         let data = if wanted { Raw::from_serialize(log.data())? } else { Raw::NULL };
-        self.wire.with(|server, out, _| server.log(&log.with_data(&data), out))
+        self.wire.with(|server, out, _| server.notifications().log(&log.with_data(&data), out))
     }
 
     /// Sends the notification that a resource has changed, if the client is subscribed to it.
@@ -221,7 +221,7 @@ impl Handle<Server> {
     ///
     /// As for [`notify`](Self::notify).
     pub fn resource_updated(&self, uri: &str) -> Result<Delivery, NotifyError> {
-        self.wire.with(|server, out, _| server.resource_updated(uri, out))
+        self.wire.with(|server, out, _| server.notifications().resource_updated(uri, out))
     }
 
     /// Sends the notification that a resource has changed, if the client is subscribed to the resource that
@@ -235,12 +235,15 @@ impl Handle<Server> {
         subscribed: &str,
         uri: &str,
     ) -> Result<Delivery, NotifyError> {
-        self.wire.with(|server, out, _| server.resource_updated_below(subscribed, uri, out))
+        self.wire.with(|server, out, _| {
+            server.notifications().resource_updated_below(subscribed, uri, out)
+        })
     }
 
     /// Returns the URIs that the client is subscribed to, in order.
     pub fn subscriptions(&self) -> Vec<String> {
-        self.wire.with(|server, _, _| server.subscriptions().map(String::from).collect())
+        self.wire
+            .with(|server, _, _| server.notifications().subscriptions().map(String::from).collect())
     }
 
     /// Sends the notification that a list has changed.
@@ -249,13 +252,15 @@ impl Handle<Server> {
     ///
     /// As for [`notify`](Self::notify).
     pub fn list_changed(&self, list: ChangedList) -> Result<Delivery, NotifyError> {
-        self.wire.with(|server, out, _| server.list_changed(list, out))
+        self.wire.with(|server, out, _| server.notifications().list_changed(list, out))
     }
 
     /// As [`list_changed`](Self::list_changed), as soon as there is room.
     pub(crate) fn tell_list_changed(&self, list: ChangedList) {
         self.wire.act(|state| {
-            let tell = move |server: &mut Server, out: &mut Out| server.list_changed(list, out);
+            let tell = move |server: &mut Server, out: &mut Out| {
+                server.notifications().list_changed(list, out)
+            };
             state.tell_change(format!("{list:?}"), Box::new(tell));
         });
     }
@@ -264,8 +269,9 @@ impl Handle<Server> {
     pub(crate) fn tell_resource_updated(&self, uri: &str) {
         let changed = uri.to_owned();
         self.wire.act(|state| {
-            let tell =
-                move |server: &mut Server, out: &mut Out| server.resource_updated(&changed, out);
+            let tell = move |server: &mut Server, out: &mut Out| {
+                server.notifications().resource_updated(&changed, out)
+            };
             state.tell_change(format!("of {uri}"), Box::new(tell));
         });
     }
@@ -277,7 +283,8 @@ impl Handle<Server> {
     /// [`NotifyError::UnknownElicitation`] if no such elicitation is open; otherwise as for
     /// [`notify`](Self::notify).
     pub fn elicitation_complete(&self, elicitation_id: &str) -> Result<Delivery, NotifyError> {
-        self.wire.with(|server, out, _| server.elicitation_complete(elicitation_id, out))
+        self.wire
+            .with(|server, out, _| server.notifications().elicitation_complete(elicitation_id, out))
     }
 }
 
@@ -345,7 +352,7 @@ impl Handle<Client> {
 
     /// Returns the subscriptions that are open or being opened, in the order of their creation.
     pub fn subscriptions(&self) -> Vec<CallId> {
-        self.wire.with(|client, _, _| client.subscriptions().collect())
+        self.wire.with(|client, _, _| client.in_flight().subscriptions().collect())
     }
 
     /// Ends a subscription, and notifies the server.

@@ -54,8 +54,8 @@ impl Host for Server {
         out: &mut Out,
     ) -> Result<Option<TaskNews>, RespondError> {
         match host_request {
-            HostRequest::Task(call) => self.serve_task(id, call, tasks, now, out),
-            HostRequest::Listen => self.grant_with_tasks(id, None, tasks, now, out).map(|()| None),
+            HostRequest::Task(call) => self.tasks(tasks).serve(id, call, now, out),
+            HostRequest::Listen => self.tasks(tasks).grant(id, None, now, out).map(|()| None),
         }
     }
 }
@@ -77,7 +77,7 @@ impl Host for Client {
         out: &mut Out,
     ) -> Result<Option<TaskNews>, RespondError> {
         match host_request {
-            HostRequest::Task(call) => self.serve_task(id, call, tasks, now, out),
+            HostRequest::Task(call) => self.tasks(tasks).serve(id, call, now, out),
             // A client has no subscribers.
             HostRequest::Listen => Ok(None),
         }

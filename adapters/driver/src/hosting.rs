@@ -36,7 +36,7 @@ impl<M: Machine> Wire<M> {
         let key = self.answer(|machine, now, out| {
             let mut shared = tasks.lock();
             shared.sweep(now);
-            machine.begin_task(id, new, &mut shared.tasks, now, out)
+            machine.tasks(&mut shared.tasks).begin(id, new, now, out)
         })?;
         Ok(TaskHandle::new(key, tasks, self.weak()))
     }
@@ -93,7 +93,7 @@ fn tell_on<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) 
     state.refuse_all();
     let connection = state.machine.connection_number();
     if shared.tasks.has_news_for(connection) {
-        state.machine.settle_tasks(&mut shared.tasks, now, &mut state.out);
+        state.machine.tasks(&mut shared.tasks).settle(now, &mut state.out);
     }
     shared.on_news_sent(connection);
 }
@@ -120,7 +120,7 @@ impl<M: Machine> Link for Wire<M> {
     ) -> Result<ProgressReport, TaskError> {
         let tasks = self.tasks.as_ref().ok_or(TaskError::Unknown)?;
         self.with(|machine, out, _| {
-            machine.report_task_progress(key, progress, &mut tasks.lock().tasks, out)
+            machine.tasks(&mut tasks.lock().tasks).report_progress(key, progress, out)
         })
     }
 }

@@ -453,7 +453,7 @@ impl<M: Machine> Wire<M> {
 impl<M: Machine> State<M> {
     /// Returns the bytes kept for the peer: those of the machine, and the unsent output.
     pub(crate) fn kept_bytes(&self) -> usize {
-        self.machine.counts().kept_bytes.saturating_add(self.out.unsent_bytes())
+        self.machine.in_flight().counts().kept_bytes.saturating_add(self.out.unsent_bytes())
     }
 
     fn has_room(&self) -> bool {

@@ -189,7 +189,10 @@ fn changes(count: usize) -> Round {
     listen(&mut served, 0, &uris.join(","));
     let params = Raw::new(r#"{"text":"0123456789"}"#).unwrap();
     while served.server.notify_method("x", &params, None, &mut served.out).is_ok() {}
-    let changed = served.server.resource_updated(&format!("a:{:06}", count - 1), &mut served.out);
+    let changed = served
+        .server
+        .notifications()
+        .resource_updated(&format!("a:{:06}", count - 1), &mut served.out);
     assert_eq!(changed, Ok(Delivery::Lagged));
     served.round()
 }
@@ -219,13 +222,13 @@ fn tasks(count: usize) -> Round {
     let serve = move |served: &mut Served, tasks: &mut Tasks, message: &str| {
         let Some(ServerEvent::Request(request)) = served.receive(message) else { panic!() };
         let ClientRequest::Task(call) = &request.kind else { panic!() };
-        served.server.serve_task(request.id, call, tasks, now, &mut served.out).unwrap();
+        served.server.tasks(tasks).serve(request.id, call, now, &mut served.out).unwrap();
     };
     for number in 0..count {
         let message = request("1", "tools/call", r#""name":"t","task":{}"#);
         let Some(ServerEvent::Request(request)) = served.receive(&message) else { panic!() };
         let new = NewTask::new(format!("t-{number}"));
-        served.server.begin_task(request.id, new, &mut tasks, now, &mut served.out).unwrap();
+        served.server.tasks(&mut tasks).begin(request.id, new, now, &mut served.out).unwrap();
         serve(&mut served, &mut tasks, &about("tasks/result", number));
     }
     served.out.sent(usize::MAX);

@@ -1,5 +1,6 @@
 //! The resources.
 
+use mcp_sansio::error::ErrorObject;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use mcp_sansio::{ErrorCode, RespondError, Server};
@@ -60,7 +61,8 @@ pub(super) fn read(exchange: &Exchange<Server>, uri: &str) -> Result<(), Respond
             None => {
                 let data = json!({ "uri": uri });
                 let code = ErrorCode::RESOURCE_NOT_FOUND;
-                return exchange.reject_with(code, "resource not found", &data);
+                let error = ErrorObject::with(code, "resource not found", &data)?;
+                return exchange.reject_with(&error);
             }
         },
     };

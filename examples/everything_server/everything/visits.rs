@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use mcp_sansio::error::ErrorObject;
 use mcp_sansio::model::{ElicitAction, ElicitParams, ElicitationRequired, InputRequired, method};
 use mcp_sansio::{Era, ErrorCode, RespondError, Server};
 use mcp_sansio_std::Exchange;
@@ -59,7 +60,7 @@ impl Visits {
         let visit = ElicitParams::url("Please sign in", PAGE, id.as_str());
         let code = ErrorCode::URL_ELICITATION_REQUIRED;
         let data = ElicitationRequired::new([visit]);
-        match exchange.reject_with(code, "Please sign in first", &data) {
+        match exchange.reject_with(&ErrorObject::with(code, "Please sign in first", &data)?) {
             Ok(()) => {
                 self.state().visited = true;
                 _ = exchange.handle().elicitation_complete(&id);

@@ -193,7 +193,7 @@ impl Small {
                 self.begun += 1;
                 let task =
                     NewTask::new(format!("task-{}", self.begun)).ttl(Some(Duration::from_secs(20)));
-                _ = server.begin_task(id, task, tasks, *now, out);
+                _ = server.tasks(tasks).begin(id, task, *now, out);
                 Ok(())
             }
             Deed::Complete(key) => {
@@ -209,7 +209,7 @@ impl Small {
                 Ok(())
             }
             Deed::Change => {
-                _ = server.list_changed(ChangedList::Tools, out);
+                _ = server.notifications().list_changed(ChangedList::Tools, out);
                 Ok(())
             }
             _ => Ok(()),

@@ -181,7 +181,7 @@ impl Small {
                 self.act_out(deed)?;
             }
         }
-        self.server.settle_tasks(&mut self.tasks, self.now, &mut self.server_out);
+        self.server.tasks(&mut self.tasks).settle(self.now, &mut self.server_out);
         self.adopt()?;
         self.catch_up()?;
         self.ours.check(&self.client, self.now)?;
@@ -228,7 +228,7 @@ impl Small {
                 let (id, now) = (request.id, self.now);
                 if let ClientRequest::Task(call) = &request.kind {
                     let (tasks, out) = (&mut self.tasks, &mut self.server_out);
-                    _ = self.server.serve_task(id, call, tasks, now, out);
+                    _ = self.server.tasks(tasks).serve(id, call, now, out);
                 } else {
                     self.requests.insert(id, request.into_owned());
                 }
@@ -243,7 +243,7 @@ impl Small {
     /// Registers the subscriptions that the machine has made by itself.
     fn adopt(&mut self) -> Result<(), Broken> {
         let Self { client, ours, .. } = self;
-        client.subscriptions().try_for_each(|call| {
+        client.in_flight().subscriptions().try_for_each(|call| {
             if ours.calls().any(|known| known == call) { Ok(()) } else { ours.called(call) }
         })
     }
@@ -251,7 +251,7 @@ impl Small {
     /// Registers the responses that the machine has sent for its tasks.
     fn catch_up(&mut self) -> Result<(), Broken> {
         let Self { server, server_out: out, theirs, requests, .. } = self;
-        let open: Vec<IncomingId> = server.open_requests().collect();
+        let open: Vec<IncomingId> = server.in_flight().requests().collect();
         let over: Vec<IncomingId> = theirs.requests().filter(|id| !open.contains(id)).collect();
         for id in over {
             if server.respond(id, &(), out) == Err(RespondError::Answered) {

@@ -43,7 +43,7 @@ impl HttpWorld {
                 self.calls.extend(made.ok().map(|call| (call, false)));
             }
             Step::Cancel(which) => {
-                let pending: Vec<CallId> = self.client.pending_calls().collect();
+                let pending: Vec<CallId> = self.client.in_flight().calls().collect();
                 let Some(index) = which.checked_rem(pending.len() as u64) else { return Ok(()) };
                 let call = pending[index as usize];
                 if self.client.cancel(call, Some("why"), transport).is_ok() {
@@ -127,7 +127,7 @@ impl HttpWorld {
     /// Opens a new session in place of the lost one.
     fn renew(&mut self) -> Result<(), String> {
         self.note(format_args!("session lost"));
-        let was_connected = self.client.was_connected();
+        let was_connected = self.client.basis().is_some();
         self.client.disconnected(Cause::SessionLost, self.now);
         while let Some(event) = self.client.handle_timeout(self.now, &mut self.transport) {
             if !(was_connected && matches!(event, ClientEvent::Closed { .. })) {

@@ -39,7 +39,7 @@ impl HttpWorld {
             for number in numbers {
                 self.http.with(number, now, |server, out| {
                     // Some clients are not subscribed to the change.
-                    _ = server.list_changed(ChangedList::Tools, out);
+                    _ = server.notifications().list_changed(ChangedList::Tools, out);
                 });
             }
             return Ok(());

@@ -117,7 +117,7 @@ fn answer_the_rest(http: &mut HttpServer, now: Instant) {
     let connections: Vec<_> = http.connections().collect();
     for connection in connections {
         http.with(connection, now, |server, out| {
-            let requests: Vec<_> = server.open_requests().collect();
+            let requests: Vec<_> = server.in_flight().requests().collect();
             for id in requests {
                 assert!(server.reject(id, ErrorCode::INTERNAL_ERROR, "late", out).is_ok());
             }

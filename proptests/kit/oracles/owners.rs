@@ -261,19 +261,19 @@ impl Run {
         let (tasks, now) = (&mut self.tasks, self.now);
         let served = self.http.with(exchange.connection(), now, |server, out| match event {
             Some(ServerEvent::Subscribed(subscribed)) => {
-                server.grant_with_tasks(subscribed.id, None, tasks, now, out).unwrap();
+                server.tasks(tasks).grant(subscribed.id, None, now, out).unwrap();
             }
             Some(ServerEvent::Request(request)) => match &request.kind {
                 ClientRequest::Task(call) => {
-                    _ = server.serve_task(request.id, call, tasks, now, out).unwrap();
+                    _ = server.tasks(tasks).serve(request.id, call, now, out).unwrap();
                 }
                 ClientRequest::Listen(_) => {
-                    server.grant_with_tasks(request.id, None, tasks, now, out).unwrap();
+                    server.tasks(tasks).grant(request.id, None, now, out).unwrap();
                 }
                 ClientRequest::CallTool(call) => {
                     let id = call.arguments.as_ref().and_then(|arguments| arguments.get("id"));
                     let id = id.and_then(|id| id.into_str()).unwrap().to_str().into_owned();
-                    let begun = server.begin_task(request.id, NewTask::new(id), tasks, now, out);
+                    let begun = server.tasks(tasks).begin(request.id, NewTask::new(id), now, out);
                     if begun.is_err() {
                         let code = ErrorCode::INTERNAL_ERROR;
                         server.reject(request.id, code, "too many", out).unwrap();

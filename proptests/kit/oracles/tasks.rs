@@ -65,7 +65,7 @@ impl Run {
             _ => self.ask(choices),
         }
         let Self { side, tasks, .. } = self;
-        side.server.settle_tasks(tasks, side.now, &mut side.out);
+        side.server.tasks(tasks).settle(side.now, &mut side.out);
         side.out.sent(usize::MAX);
         _ = side.sent();
     }
@@ -82,7 +82,7 @@ impl Run {
         let Self { side, tasks, .. } = self;
         let new = NewTask::new(&*id).ttl(ttl);
         let is_full = 4 <= tasks.len();
-        match side.server.begin_task(request, new, tasks, side.now, &mut side.out) {
+        match side.server.tasks(tasks).begin(request, new, side.now, &mut side.out) {
             Ok(key) => {
                 assert!(!is_full && tasks.find(&id) == Some(key));
                 let until = ttl.map(|ttl| side.now + ttl);
@@ -166,7 +166,7 @@ impl Run {
         let Some(ServerEvent::Request(request)) = self.side.receive(&frame) else { return };
         let ClientRequest::Task(call) = &request.kind else { return };
         let Self { side, tasks, expected, .. } = self;
-        let news = side.server.serve_task(request.id, call, tasks, side.now, &mut side.out);
+        let news = side.server.tasks(tasks).serve(request.id, call, side.now, &mut side.out);
         if let Some(TaskNews::Cancelled(key)) = news.unwrap() {
             let expected = expected.get_mut(tasks.get(key).unwrap().id()).unwrap();
             assert!(!expected.status.is_final());

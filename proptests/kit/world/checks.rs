@@ -67,11 +67,12 @@ impl World {
 
     /// Checks that time alone ends every call with a timeout, although neither side reads.
     fn calm_down(&mut self) -> Result<(), Broken> {
-        self.client.resume(self.now);
+        self.client.set_paused(false, self.now);
         // Messages sent from here on are not observed.
         self.is_deceived = true;
         for _ in 0..20_000 {
-            let (client, server) = (self.client.pending_calls(), self.server.pending_calls());
+            let (client, server) =
+                (self.client.in_flight().calls(), self.server.in_flight().calls());
             if client.count() + server.count() == 0
                 && self.theirs.monitor.to_come_again().count() == 0
             {
@@ -85,7 +86,7 @@ impl World {
             let Some(due) = machines.into_iter().flatten().min() else { break };
             self.now = self.now.max(due);
         }
-        let left = (self.client.pending_calls().next(), self.server.pending_calls().next());
+        let left = (self.client.in_flight().calls().next(), self.server.in_flight().calls().next());
         let waiting = self.theirs.monitor.to_come_again().next();
         if left != (None, None) || waiting.is_some() {
             let what = format!("without end: {left:?} {waiting:?}");
@@ -118,16 +119,16 @@ pub(super) fn unchanged<M: Machine, E: std::fmt::Debug>(
     (machine, out): (&M, &Outbox),
     error: E,
 ) -> Result<(), Broken> {
-    if before == (machine.counts(), out.len()) {
+    if before == (machine.in_flight().counts(), out.len()) {
         return Ok(());
     }
-    let after = (machine.counts(), out.len());
+    let after = (machine.in_flight().counts(), out.len());
     let what = format!("{error:?} has changed {before:?} to {after:?}");
     Err(Broken::new(Promise::OneOutcome, what))
 }
 
 fn is_bounded<M: Machine>(machine: &M, out: &Outbox, limits: &Limits) -> Result<(), Broken> {
-    let counts = machine.counts();
+    let counts = machine.in_flight().counts();
     // The formula in `Limits`, without the spare capacity of vectors.
     let identities = limits.outbound_calls as usize * IDENTITY;
     let held = limits.reserve_bytes + limits.held_bytes + identities;

@@ -17,7 +17,7 @@ impl World {
     /// Performs the client's operation of a step.
     pub(super) fn by_client(&mut self, step: &Step) -> Result<(), Broken> {
         let Self { client, client_out: out, ours, now, .. } = self;
-        let (now, before) = (*now, (client.counts(), out.len()));
+        let (now, before) = (*now, (client.in_flight().counts(), out.len()));
         match *step {
             Step::Connect => {
                 let twin = client.clone();
@@ -71,8 +71,8 @@ impl World {
                 }
             }
             Step::Give { which, answer } => self.give(which, answer)?,
-            Step::Pause(true) => client.pause(now),
-            Step::Pause(false) => client.resume(now),
+            Step::Pause(true) => client.set_paused(true, now),
+            Step::Pause(false) => client.set_paused(false, now),
             _ => {}
         }
         Ok(())
@@ -80,7 +80,7 @@ impl World {
 
     fn call(&mut self, method: &str, size: u16, bits: u8) -> Result<(), Broken> {
         let Self { client, client_out: out, ours, now, made: number, .. } = self;
-        let before = (client.counts(), out.len());
+        let before = (client.in_flight().counts(), out.len());
         let mut options = CallOptions::new();
         if bits & 1 != 0 {
             options = options.progress();
@@ -146,7 +146,7 @@ impl World {
     fn give(&mut self, which: u16, answer: u8) -> Result<(), Broken> {
         let Self { client, client_out: out, ours, .. } = self;
         let Some(id) = ours.a_request(which) else { return Ok(()) };
-        let before = (client.counts(), out.len());
+        let before = (client.in_flight().counts(), out.len());
         let content = json!({"secret": SECRET});
         let roots = json!([{"uri": format!("file:///{}", "x".repeat(1500))}]);
         let given = match answer % 8 {
@@ -251,7 +251,7 @@ impl World {
     /// Registers the subscriptions that the machine has made by itself.
     fn adopt(&mut self) -> Result<(), Broken> {
         let Self { client, ours, .. } = self;
-        let new = client.subscriptions().filter(|call| !ours.known.contains(call));
+        let new = client.in_flight().subscriptions().filter(|call| !ours.known.contains(call));
         new.collect::<Vec<_>>().into_iter().try_for_each(|call| ours.made::<()>(Ok(call)))
     }
 }

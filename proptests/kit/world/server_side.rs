@@ -21,7 +21,7 @@ impl World {
     /// Performs the server's operation of a step.
     pub(super) fn by_server(&mut self, step: &Step) -> Result<(), Broken> {
         let Self { server, server_out: out, theirs, now, .. } = self;
-        let (now, before) = (*now, (server.counts(), out.len()));
+        let (now, before) = (*now, (server.in_flight().counts(), out.len()));
         let failed = match *step {
             Step::CallByServer { method } => {
                 let made = server.call_method(method, &(), CallOptions::new(), now, out);
@@ -78,7 +78,7 @@ impl World {
         let Some(id) = theirs.a_request(which).filter(|id| !lent.contains(id)) else {
             return Ok(());
         };
-        let before = (server.counts(), out.len());
+        let before = (server.in_flight().counts(), out.len());
         // The response repeats the serial number of the call.
         let params = requests.get(&id).and_then(|request| request.params.as_ref());
         let serial = params.and_then(|params| params.get("arguments")?.get("serial")?.parse().ok());
@@ -113,7 +113,7 @@ impl World {
             return Ok(());
         };
         let Some(request) = requests.get(&id) else { return Ok(()) };
-        let before = (server.counts(), out.len());
+        let before = (server.in_flight().counts(), out.len());
         let comes_again = request.context.era() != Era::Modern;
         match server.require_input(request, &required(what), *now, out) {
             Ok(()) if comes_again => theirs.monitor.answered_for_now(id),
@@ -142,7 +142,7 @@ impl World {
                     *begun += 1;
                     let ttl = ttl.map(|ttl| Duration::from_millis(ttl.into()));
                     let task = NewTask::new(format!("task-{begun}")).ttl(ttl);
-                    _ = server.begin_task(id, task, tasks, *now, out);
+                    _ = server.tasks(tasks).begin(id, task, *now, out);
                 }
             }
             Step::Work { which, what } => {
@@ -160,7 +160,7 @@ impl World {
             }
             _ => {}
         }
-        self.server.settle_tasks(&mut self.tasks, self.now, &mut self.server_out);
+        self.server.tasks(&mut self.tasks).settle(self.now, &mut self.server_out);
         self.catch_up()
     }
 
@@ -168,7 +168,7 @@ impl World {
     /// tasks.
     fn catch_up(&mut self) -> Result<(), Broken> {
         let Self { server, server_out: out, theirs, lent, .. } = self;
-        let open: Vec<IncomingId> = server.open_requests().collect();
+        let open: Vec<IncomingId> = server.in_flight().requests().collect();
         let known = theirs.monitor.requests().chain(theirs.monitor.to_come_again());
         let over: Vec<IncomingId> = known.filter(|id| !open.contains(id)).collect();
         for id in over {
@@ -242,7 +242,7 @@ impl World {
         let id = request.id;
         if let ClientRequest::Task(call) = &request.kind {
             lent.insert(id);
-            if server.serve_task(id, call, tasks, *now, out).is_err() {
+            if server.tasks(tasks).serve(id, call, *now, out).is_err() {
                 // There was no space for the response.
                 lent.remove(&id);
             }

@@ -123,7 +123,7 @@ fn answer_prepared(job: Job<Server>) {
 fn pass_on(job: Job<Server>) {
     let Job::Serve(exchange) = job else { return answer(job) };
     let error = ErrorObject::new(ErrorCode::new(-7), "so \u{e9}");
-    exchange.reject_as(&error.with_data(Raw::new(r#"{"new":1e2}"#).unwrap())).unwrap();
+    exchange.reject_with(&error.with_data(Raw::new(r#"{"new":1e2}"#).unwrap())).unwrap();
 }
 
 /// Serialized results and errors from other sources are sent unchanged.

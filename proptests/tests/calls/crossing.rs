@@ -137,8 +137,12 @@ impl Link {
     fn pending(&self) -> (usize, usize) {
         let (client, server) = (&self.pair.client, &self.pair.server);
         match self.caller {
-            Caller::Client => (client.pending_calls().count(), server.open_requests().count()),
-            Caller::Server => (server.pending_calls().count(), client.open_requests().count()),
+            Caller::Client => {
+                (client.in_flight().calls().count(), server.in_flight().requests().count())
+            }
+            Caller::Server => {
+                (server.in_flight().calls().count(), client.in_flight().requests().count())
+            }
         }
     }
 }

@@ -42,7 +42,7 @@ fn heard(pair: &mut Pair) -> Vec<String> {
 }
 
 fn update(pair: &mut Pair) -> Delivery {
-    pair.server.resource_updated("x:y", &mut pair.server_out).unwrap()
+    pair.server.notifications().resource_updated("x:y", &mut pair.server_out).unwrap()
 }
 
 const UPDATED: &str = "notifications/resources/updated";
@@ -66,7 +66,7 @@ fn an_update_and_the_end_of_its_subscription_cross() {
     grant(&mut pair, request);
     assert_eq!(update(&mut pair), Delivery::NotWanted);
     assert_eq!(heard(&mut pair), ["ended"]);
-    assert_eq!(pair.client.counts().violations, 0);
+    assert_eq!(pair.client.in_flight().counts().violations, 0);
 }
 
 /// Proves L-RACE-28, L-LOG-04.
@@ -75,7 +75,7 @@ fn a_log_message_and_a_level_cross() {
     let mut pair = ready();
     let log = |pair: &mut Pair| {
         let message = Log::new(LoggingLevel::Info, "m");
-        pair.server.log(&message, &mut pair.server_out).unwrap()
+        pair.server.notifications().log(&message, &mut pair.server_out).unwrap()
     };
     let level = |pair: &mut Pair| {
         let params = serde_json::json!({ "level": "error" });
@@ -90,7 +90,7 @@ fn a_log_message_and_a_level_cross() {
     grant(&mut pair, request);
     assert_eq!(log(&mut pair), Delivery::NotWanted);
     assert_eq!(heard(&mut pair), ["ended"]);
-    assert_eq!(pair.client.counts().violations, 0);
+    assert_eq!(pair.client.in_flight().counts().violations, 0);
 }
 
 /// Proves L-RACE-17, L-RACE-18, L-RACE-20: messages of a server before `initialized` are held until it arrives, and
@@ -102,7 +102,7 @@ fn the_end_of_the_handshake_and_everything_else_cross() {
     client.connect(*now, client_out).unwrap();
     assert!(matches!(&pair.to_server(usize::MAX)[..], [Seen::Server(ServerEvent::Opened(_))]));
     let tools = ChangedList::Tools;
-    let told = pair.server.list_changed(tools, &mut pair.server_out).unwrap();
+    let told = pair.server.notifications().list_changed(tools, &mut pair.server_out).unwrap();
     assert_eq!(told, Delivery::Held);
     let (params, options) = (payload::params("roots/list"), CallOptions::new());
     let Pair { server, server_out, now, .. } = &mut pair;

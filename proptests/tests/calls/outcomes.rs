@@ -71,7 +71,7 @@ fn answers_come_in_any_order_and_find_their_call() {
     assert_eq!(stray(side.receive(&result("99"))), UnmatchedCause::NeverIssued);
     assert_eq!(stray(side.receive(&result("\"x\""))), UnmatchedCause::NeverIssued);
     assert_eq!(side.sent(), [""; 0], "nothing is said about a response");
-    assert_eq!(side.client.counts().outbound, 0);
+    assert_eq!(side.client.in_flight().counts().outbound, 0);
     assert_eq!(side.client.poll_timeout(), None);
 }
 
@@ -84,7 +84,7 @@ fn both_sides_use_the_same_ids_and_never_mix_them_up() {
     let inbound = side.request(r#"{"jsonrpc":"2.0","id":2,"method":"roots/list"}"#);
     let event = side.receive(&cancelled(2));
     assert!(matches!(&event, Some(ClientEvent::Cancelled(c)) if c.id == inbound), "{event:?}");
-    assert!(side.client.is_pending(call));
+    assert!(side.client.in_flight().is_pending(call));
     let again = side.request(r#"{"jsonrpc":"2.0","id":2,"method":"roots/list"}"#);
     let (ended, outcome) = ended(side.receive(&result("2")));
     assert_eq!((ended, matches!(outcome, Outcome::Result(_))), (call, true));
@@ -98,7 +98,7 @@ fn a_stringified_id_matches_only_where_that_is_allowed() {
     let mut side = ready();
     let call = side.call("a");
     assert_eq!(stray(side.receive(&result("\"2\""))), UnmatchedCause::NeverIssued);
-    assert!(side.client.is_pending(call));
+    assert!(side.client.in_flight().is_pending(call));
 
     let mut config = config::client();
     config.connection.match_stringified_ids = true;
@@ -273,7 +273,7 @@ fn an_error_without_an_id_settles_nothing() {
                 format!(r#"{{"jsonrpc":"2.0",{id}"error":{{"code":-32700,"message":"?"}}}}"#);
             let Some(ClientEvent::UnsolicitedError(error)) = side.receive(&frame) else { panic!() };
             assert_eq!(error.code, ErrorCode::PARSE_ERROR);
-            assert!(side.client.is_pending(call));
+            assert!(side.client.in_flight().is_pending(call));
         }
     }
 }
@@ -288,7 +288,7 @@ fn an_error_without_an_id_ends_the_call_of_its_route() {
     let frame = r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"?"}}"#;
     let event = side.client.receive(frame, received, &mut side.out).map(ClientEvent::into_owned);
     assert_eq!(ended(event).0, call);
-    assert!(side.client.is_pending(other));
+    assert!(side.client.in_flight().is_pending(other));
 }
 
 /// Pain 74: an acknowledgement is any object.
@@ -313,7 +313,7 @@ fn cancelling_is_over_at_once() {
     let call = side.call("a");
     _ = side.sent();
     assert_eq!(side.client.cancel(call, None, &mut side.out), Ok(Cancellation::Notified));
-    assert_eq!(side.client.counts().outbound, 0);
+    assert_eq!(side.client.in_flight().counts().outbound, 0);
     assert_eq!(side.client.poll_timeout(), None);
     assert_eq!(side.sent(), [cancelled(2)]);
     let again = side.client.cancel(call, None, &mut side.out);
@@ -341,7 +341,7 @@ fn a_call_that_has_not_left_is_withdrawn() {
         [r#"{"jsonrpc":"2.0","id":2,"method":"a"}"#, r#"{"jsonrpc":"2.0","id":4,"method":"c"}"#]
     );
     assert_eq!(side.client.cancel(first, None, &mut side.out), Ok(Cancellation::Notified));
-    assert_eq!(side.client.pending_calls().collect::<Vec<_>>(), [third]);
+    assert_eq!(side.client.in_flight().calls().collect::<Vec<_>>(), [third]);
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn a_held_call_is_withdrawn_too() {
     let mut side = ClientSide::fresh();
     let call = side.call("a");
     assert_eq!(side.client.cancel(call, None, &mut side.out), Ok(Cancellation::Withdrawn));
-    assert_eq!(side.client.counts().held_bytes, 0);
+    assert_eq!(side.client.in_flight().counts().held_bytes, 0);
     assert_eq!(side.sent(), [""; 0]);
 }
 
@@ -402,8 +402,8 @@ fn handles_of_another_connection_are_strangers() {
     assert_eq!(same, call);
     assert_eq!((theirs.index(), theirs.connection().get()), (call.index(), 1));
     assert_eq!(side.client.cancel(theirs, None, &mut side.out), Err(CancelError::NotInFlight));
-    assert!(!side.client.is_pending(theirs));
-    assert!(side.client.is_pending(call));
+    assert!(!side.client.in_flight().is_pending(theirs));
+    assert!(side.client.in_flight().is_pending(call));
     assert!(side.client.cancel(call, None, &mut side.out).is_ok());
 }
 
@@ -473,7 +473,7 @@ fn timeouts_can_be_set_per_call() {
             (also, Outcome::TimedOut(Expiry::Total)),
         ]
     );
-    assert_eq!(side.client.pending_calls().collect::<Vec<_>>(), [never]);
+    assert_eq!(side.client.in_flight().calls().collect::<Vec<_>>(), [never]);
 }
 
 /// Proves L-PROG-01, L-PROG-02, L-PROG-08, L-PROG-10, L-PROG-11, L-PROG-12, L-AMB-45, L-AMB-51.
@@ -512,7 +512,7 @@ fn progress_finds_its_call_and_only_increases() {
     assert_eq!(kind(&progress("true", "1")), ViolationKind::MalformedProgress);
     assert_eq!(kind(&progress("2", "\"1\"")), ViolationKind::MalformedProgress);
     assert!(matches!(side.receive(&progress("2", "1")), Some(ClientEvent::Progress(_))));
-    assert!(side.client.is_pending(other));
+    assert!(side.client.in_flight().is_pending(other));
     assert_eq!(side.sent(), [""; 0]);
 }
 
@@ -606,7 +606,7 @@ fn a_call_that_cannot_be_written_was_never_made() {
         _ = side.client.call_method("a", &Json(&Panics), options, side.now, &mut side.out);
     }));
     assert!(panic.is_err());
-    assert_eq!(side.client.counts().outbound, 0);
+    assert_eq!(side.client.in_flight().counts().outbound, 0);
     assert_eq!(side.client.poll_timeout(), None);
     side.call("b");
     assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":2,"method":"b"}"#]);

@@ -55,7 +55,7 @@ impl<M: Machine> Side<M> {
     /// Receives a request that must reach the application.
     fn asked(&mut self, frame: &str) -> IncomingId {
         assert_eq!(self.hears(frame), "Request");
-        self.machine.open_requests().last().unwrap()
+        self.machine.in_flight().requests().last().unwrap()
     }
 
     /// Advances the time until any call has expired.
@@ -266,7 +266,7 @@ impl<M: Machine> Race<M> {
 
     /// Asserts that no state remains and the connection works.
     fn end(mut self) {
-        let counts = self.side.machine.counts();
+        let counts = self.side.machine.in_flight().counts();
         assert_eq!((counts.outbound, counts.inbound), (0, 0));
         assert_eq!(self.side.machine.poll_timeout(), None);
         assert_eq!(self.side.hears(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#), "nothing");
@@ -385,7 +385,7 @@ fn streams_overtake_each_other<M: Machine>() {
             ended[call] = ended[call] || matches!(at, 1 | 3);
         }
         assert_eq!(side.sent(), [""; 0]);
-        let counts = side.machine.counts();
+        let counts = side.machine.in_flight().counts();
         assert_eq!((counts.outbound, counts.inbound), (0, 1));
         assert_eq!(side.machine.phase(), Phase::Ready);
     }

@@ -142,10 +142,13 @@ fn subscriptions_are_the_same_in_both_eras() {
             ]
         );
         let ServerSide { server, out, .. } = &mut both.server;
-        assert_eq!(server.list_changed(ChangedList::Tools, out), Ok(Delivery::Sent));
-        assert_eq!(server.resource_updated("a:1", out), Ok(Delivery::Sent));
-        assert_eq!(server.resource_updated("a:2", out), Ok(Delivery::Sent));
-        assert_eq!(server.resource_updated("a:3", out), Ok(Delivery::NotWanted));
+        assert_eq!(
+            server.notifications().list_changed(ChangedList::Tools, out),
+            Ok(Delivery::Sent)
+        );
+        assert_eq!(server.notifications().resource_updated("a:1", out), Ok(Delivery::Sent));
+        assert_eq!(server.notifications().resource_updated("a:2", out), Ok(Delivery::Sent));
+        assert_eq!(server.notifications().resource_updated("a:3", out), Ok(Delivery::NotWanted));
         both.settle();
         let updated =
             |call, uri: &str| (call, format!("notifications/resources/updated \"{uri}\""));
@@ -162,12 +165,12 @@ fn subscriptions_are_the_same_in_both_eras() {
         assert_eq!(heard, expected);
         assert_eq!(both.cancel(first), Cancellation::Notified);
         let ServerSide { server, out, .. } = &mut both.server;
-        assert_eq!(server.resource_updated("a:2", out), Ok(Delivery::NotWanted));
-        assert_eq!(server.resource_updated("a:1", out), Ok(Delivery::Sent));
+        assert_eq!(server.notifications().resource_updated("a:2", out), Ok(Delivery::NotWanted));
+        assert_eq!(server.notifications().resource_updated("a:1", out), Ok(Delivery::Sent));
         both.settle();
         assert_eq!(both.heard(), [updated(second, "a:1")]);
-        assert_eq!(both.client.client.subscriptions().collect::<Vec<_>>(), [second]);
-        assert_eq!(both.client.client.counts().outbound, 1);
+        assert_eq!(both.client.client.in_flight().subscriptions().collect::<Vec<_>>(), [second]);
+        assert_eq!(both.client.client.in_flight().counts().outbound, 1);
         assert_eq!(both.others, [""; 0]);
     }
 }
@@ -206,7 +209,7 @@ fn what_was_wanted_is_asked_for_again() {
         let mut client = config::client_of_both_eras();
         client.listen = Some(SubscriptionFilter::new().with_tools());
         let mut both = Both::of(revisions, client);
-        let automatic = both.client.client.subscriptions().next().unwrap();
+        let automatic = both.client.client.in_flight().subscriptions().next().unwrap();
         let own = both.subscribe(&SubscriptionFilter::new().with_resource("a:1"));
         let heard: Vec<CallId> = both.heard().into_iter().map(|(call, _)| call).collect();
         assert_eq!(heard, [automatic, own]);
@@ -266,7 +269,7 @@ fn a_level_is_set_in_both_eras() {
         assert_eq!(call.is_some(), is_session);
         if let Some(call) = call {
             assert!(both.others[0].contains(&format!("{call:?}")), "{:?}", both.others);
-            assert_eq!(both.server.server.log_level(), LoggingLevel::Error);
+            assert_eq!(both.server.server.notifications().log_level(), LoggingLevel::Error);
         }
         let ClientSide { client, out, now, .. } = &mut both.client;
         let options = mcp_sansio::CallOptions::new();
@@ -438,7 +441,7 @@ fn a_subscription_does_not_hold_up_the_end() {
                 "Closed { cause: ShutDown }",
             ]
         );
-        assert!(!client.is_pending(call));
+        assert!(!client.in_flight().is_pending(call));
         let sent = both.client.sent();
         assert_eq!(sent.len(), usize::from(revisions == RevisionSet::MODERN), "{sent:?}");
     }

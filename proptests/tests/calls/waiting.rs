@@ -173,30 +173,30 @@ fn time_goes_on_when_nobody_is_asked_any_more() {
 fn the_application_can_make_time_stand_still() {
     let mut side = ready();
     let call = side.call("a");
-    side.client.pause(side.now);
+    side.client.set_paused(true, side.now);
     side.elapse(PERSON - 1);
-    side.client.pause(side.now);
-    side.client.resume(side.now);
+    side.client.set_paused(true, side.now);
+    side.client.set_paused(false, side.now);
     assert_eq!(side.elapse(IDLE - 1), [], "stopping twice is stopping once");
     assert_eq!(expired(side.elapse(1)), [(call, Expiry::Idle)]);
-    side.client.resume(side.now);
+    side.client.set_paused(false, side.now);
     let call = side.call("b");
     assert_eq!(expired(side.elapse(IDLE)), [(call, Expiry::Idle)], "nothing was stopped");
 
     // The timers are paused until both pauses have ended.
     let call = side.call("c");
-    side.client.pause(side.now);
+    side.client.set_paused(true, side.now);
     let asked = side.request(&request(1, "elicitation/create"));
     side.respond(asked, r#"{"action":"decline"}"#);
     assert_eq!(side.elapse(IDLE), []);
-    side.client.resume(side.now);
+    side.client.set_paused(false, side.now);
     assert_eq!(expired(side.elapse(IDLE)), [(call, Expiry::Idle)]);
 
     let mut server = ServerSide::ready(Revision::V2025_11_25);
     let call = server.call("roots/list");
-    server.server.pause(server.now);
+    server.server.set_paused(true, server.now);
     assert_eq!(server.elapse(PERSON - 1), []);
-    server.server.resume(server.now);
+    server.server.set_paused(false, server.now);
     assert_eq!(server.elapse(IDLE - 1), []);
     let events = server.elapse(1);
     let [ServerEvent::CallEnded(ended)] = &events[..] else { panic!("{events:?}") };
@@ -264,16 +264,16 @@ fn a_call_that_takes_as_long_as_it_takes_survives_every_question() {
     side.request(&request(1, "elicitation/create"));
     assert_eq!(side.client.poll_timeout(), None);
     assert_eq!(side.elapse(2 * PERSON), []);
-    assert!(side.client.is_pending(call));
+    assert!(side.client.in_flight().is_pending(call));
 }
 
 /// Proves L-TIME-01 for `initialize`: a pause before the handshake does not extend it.
 #[test]
 fn the_handshake_takes_no_longer_because_time_has_stood_still() {
     let mut side = ClientSide::fresh();
-    side.client.pause(side.now);
+    side.client.set_paused(true, side.now);
     side.elapse(10_000);
-    side.client.resume(side.now);
+    side.client.set_paused(false, side.now);
     side.client.connect(side.now, &mut side.out).unwrap();
     let handshake = config::client().connection.timeouts.handshake.unwrap();
     assert_eq!(side.client.poll_timeout(), Some(side.now + handshake));
@@ -296,19 +296,26 @@ fn calls_know_the_request_they_were_made_for() {
     _ = side.sent();
     let Some(ServerEvent::Cancelled(event)) = side.receive(&cancelled(1)) else { panic!() };
     assert_eq!((event.id, event.cause), (one, CancelCause::Peer));
-    assert_eq!(side.server.calls_made_for(one).collect::<Vec<_>>(), [calls[0], calls[2]]);
-    assert_eq!(side.server.pending_calls().collect::<Vec<_>>(), calls, "nothing ends by itself");
+    assert_eq!(
+        side.server.in_flight().calls_made_for(one).collect::<Vec<_>>(),
+        [calls[0], calls[2]]
+    );
+    assert_eq!(
+        side.server.in_flight().calls().collect::<Vec<_>>(),
+        calls,
+        "nothing ends by itself"
+    );
     assert_eq!(side.sent(), [""; 0]);
     assert_eq!(side.server.cancel_calls_made_for(one, Some("why"), &mut side.out), 2);
     let told = |id: u32| cancelled(id).replace("}}", r#","reason":"why"}}"#);
     assert_eq!(side.sent(), [told(1), told(3)]);
-    assert_eq!(side.server.pending_calls().collect::<Vec<_>>(), [calls[1], calls[3]]);
-    assert_eq!(side.server.calls_made_for(one).collect::<Vec<_>>(), []);
+    assert_eq!(side.server.in_flight().calls().collect::<Vec<_>>(), [calls[1], calls[3]]);
+    assert_eq!(side.server.in_flight().calls_made_for(one).collect::<Vec<_>>(), []);
     assert_eq!(side.server.cancel_calls_made_for(one, None, &mut side.out), 0);
     // A later request under the same id is another request.
     let again = side.request(&request(1, "tools/call"));
-    assert_eq!(side.server.calls_made_for(again).collect::<Vec<_>>(), []);
-    assert_eq!(side.server.calls_made_for(two).collect::<Vec<_>>(), [calls[1]]);
+    assert_eq!(side.server.in_flight().calls_made_for(again).collect::<Vec<_>>(), []);
+    assert_eq!(side.server.in_flight().calls_made_for(two).collect::<Vec<_>>(), [calls[1]]);
     assert_eq!(side.sent(), [""; 0]);
 }
 
@@ -368,7 +375,7 @@ fn a_question_ends_with_the_request_it_was_asked_for() {
             pair.server.respond(work.id, &payload::result("tools/call"), &mut pair.server_out);
         assert_eq!(work, Err(RespondError::Cancelled));
         assert_eq!(pair.settle(), []);
-        let counts = [pair.client.counts(), pair.server.counts()];
+        let counts = [pair.client.in_flight().counts(), pair.server.in_flight().counts()];
         assert!(counts.iter().all(|counts| (counts.inbound, counts.outbound) == (0, 0)));
     }
 }

@@ -98,7 +98,7 @@ fn an_accepted_result_is_followed_by_initialized_and_what_was_held() {
             ]
         );
         assert_eq!(side.client.phase(), Phase::Ready);
-        assert_eq!(side.client.pending_calls().collect::<Vec<_>>(), [early]);
+        assert_eq!(side.client.in_flight().calls().collect::<Vec<_>>(), [early]);
     }
 }
 
@@ -227,7 +227,7 @@ fn initialize_cannot_be_cancelled_by_its_handle() {
     let mut spy = Spy(side.out.clone(), None);
     side.client.connect(side.now, &mut spy).unwrap();
     let call = spy.1.unwrap();
-    assert!(!side.client.is_pending(call));
+    assert!(!side.client.in_flight().is_pending(call));
     assert_eq!(side.client.cancel(call, None, &mut spy), Err(CancelError::NotInFlight));
     assert_eq!(spy.0.messages().count(), 1);
     let mut closed = side.clone();

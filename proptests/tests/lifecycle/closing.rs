@@ -41,7 +41,7 @@ fn every_call_ends_once_when_the_peer_dies() {
     assert!(matches!(&events[3], ClientEvent::Cancelled(cancelled)
         if cancelled.id == inbound && cancelled.cause == CancelCause::Closed));
     assert_eq!(events[4], ClientEvent::Closed { cause: Cause::EndOfInput });
-    let counts = side.client.counts();
+    let counts = side.client.in_flight().counts();
     assert_eq!((counts.inbound, counts.outbound, counts.held_bytes), (0, 0, 0));
     assert_eq!(side.client.poll_timeout(), None);
     assert_eq!(side.sent(), [""; 0], "the call of which nothing had left is gone");

@@ -89,7 +89,7 @@ fn client_refuses(side: &mut ClientSide, frame: &str, with: (i64, &str)) {
     let event = side.receive(frame);
     assert!(matches!(&event, Some(ClientEvent::Violation(v)) if v.answered), "{frame} {event:?}");
     assert_eq!(side.sent(), refusal(with), "{frame}");
-    assert_eq!(side.client.counts().inbound, 0);
+    assert_eq!(side.client.in_flight().counts().inbound, 0);
 }
 
 /// Proves L-CAP-03, L-CAP-10, L-CAP-11, L-CAP-13, L-LIFE-23, L-AMB-42, L-AMB-43. The check is on by default.
@@ -106,7 +106,7 @@ fn a_client_does_not_ask_for_what_the_server_did_not_declare() {
             }
             assert_eq!(outcome, missing(capability), "{revision} {method}");
             assert_eq!(side.sent(), [""; 0], "{revision} {method}");
-            assert_eq!(side.client.counts().outbound, 0);
+            assert_eq!(side.client.in_flight().counts().outbound, 0);
             assert!(client_call(&mut ClientSide::ready(revision), method).is_ok());
         }
     }
@@ -169,10 +169,10 @@ fn a_server_without_logging_does_not_log() {
     for revision in Revision::LEGACY {
         let mut bare = ServerSide::ready_with(config::bare_server(), revision);
         let refused = NotifyError::NotAllowed(NotAllowed::Capability(Capability::Logging));
-        assert_eq!(bare.server.log(&log, &mut bare.out), Err(refused));
+        assert_eq!(bare.server.notifications().log(&log, &mut bare.out), Err(refused));
         assert_eq!(bare.sent(), [""; 0]);
         let mut side = ServerSide::ready(revision);
-        assert_eq!(side.server.log(&log, &mut side.out), Ok(Delivery::Sent));
+        assert_eq!(side.server.notifications().log(&log, &mut side.out), Ok(Delivery::Sent));
         assert_eq!(
             side.sent(),
             [
@@ -205,7 +205,7 @@ fn a_server_does_not_ask_for_what_the_client_did_not_declare() {
                 );
             }
             assert_eq!(side.sent(), [""; 0]);
-            assert_eq!(side.server.counts().outbound, 0);
+            assert_eq!(side.server.in_flight().counts().outbound, 0);
         }
     }
 }
@@ -263,7 +263,7 @@ fn a_server_offers_no_tools_to_a_model_that_takes_none() {
                 "{params}"
             );
             assert_eq!(side.sent(), [""; 0]);
-            assert_eq!(side.server.counts().outbound, 0);
+            assert_eq!(side.server.in_flight().counts().outbound, 0);
         }
         let mut side = server_of(r#"{"sampling":{"tools":{}}}"#, Revision::V2025_11_25);
         assert!(server_call(&mut side, method, params).is_ok(), "{params}");
@@ -344,7 +344,7 @@ fn a_server_asks_in_modes_that_the_client_has() {
             } else {
                 assert_eq!(outcome, missing(mode), "{declared} {params}");
                 assert_eq!(side.sent(), [""; 0]);
-                assert_eq!(side.server.counts().outbound, 0);
+                assert_eq!(side.server.in_flight().counts().outbound, 0);
             }
         }
     }

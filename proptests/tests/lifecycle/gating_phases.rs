@@ -56,7 +56,7 @@ fn requests_are_served_before_the_client_says_initialized() {
                 format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, result.as_json());
             assert_eq!(side.sent(), [expected]);
         }
-        assert_eq!(side.server.counts().violations, 0);
+        assert_eq!(side.server.in_flight().counts().violations, 0);
         assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
     }
 }
@@ -72,7 +72,7 @@ fn a_server_that_is_early_waits() {
     assert_eq!(side.sent(), [""; 0]);
     assert!(side.receive(&initialize("2025-06-18")).is_some());
     assert_eq!(side.sent().len(), 1, "the answer to initialize, and nothing else");
-    assert!(side.server.is_pending(call));
+    assert!(side.server.in_flight().is_pending(call));
     assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
     assert_eq!(
         side.sent(),
@@ -88,7 +88,7 @@ fn a_server_that_is_early_waits() {
 fn a_log_message_does_not_come_before_the_answer_to_initialize() {
     let mut side = ServerSide::fresh();
     let log = Log::new(LoggingLevel::Info, "early");
-    assert_eq!(side.server.log(&log, &mut side.out), Ok(Delivery::Held));
+    assert_eq!(side.server.notifications().log(&log, &mut side.out), Ok(Delivery::Held));
     assert_eq!(side.sent(), [""; 0]);
     assert!(side.receive(&initialize("2025-06-18")).is_some());
     assert_eq!(side.sent().len(), 1, "the answer to initialize, and nothing else");
@@ -165,7 +165,7 @@ fn methods_of_a_later_revision_are_not_sent() {
     for revision in [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18] {
         let mut side = ServerSide::ready(revision);
         let unknown = Err(NotifyError::NotAllowed(NotAllowed::Revision));
-        assert_eq!(side.server.elicitation_complete("e", &mut side.out), unknown);
+        assert_eq!(side.server.notifications().elicitation_complete("e", &mut side.out), unknown);
         let status = "notifications/tasks/status";
         assert_eq!(side.server.notify_method(status, &(), None, &mut side.out), unknown);
         assert_eq!(side.sent(), [""; 0], "{revision}");

@@ -160,7 +160,8 @@ fn a_policy_decides_on_log_messages() {
     for (policy, is_sent, is_told) in POLICIES {
         let mut side = bare_server(policy, "{}");
         let mut out = Watched::new(&mut side.out);
-        let delivery = side.server.log(&Log::new(LoggingLevel::Info, "x"), &mut out);
+        let delivery =
+            side.server.notifications().log(&Log::new(LoggingLevel::Info, "x"), &mut out);
         let told = out.undeclared;
         if is_sent {
             assert_eq!(delivery, Ok(Delivery::Sent));

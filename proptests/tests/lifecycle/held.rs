@@ -33,7 +33,7 @@ fn what_was_held_goes_out_at_once_and_in_order() {
     assert_eq!(side.sent().len(), 1);
     let result = RESULT.replace("\"id\":1", "\"id\":21");
     assert!(matches!(side.receive(&result), Some(ClientEvent::Connected(_))));
-    assert_eq!(side.client.counts().held_bytes, 0);
+    assert_eq!(side.client.in_flight().counts().held_bytes, 0);
     let sent = side.sent();
     let methods: Vec<&str> = sent.iter().map(|message| method(message)).collect();
     assert_eq!(methods[..2], ["notifications/initialized", "x/big"]);
@@ -56,7 +56,7 @@ fn what_is_held_is_bounded() {
     let options = CallOptions::new();
     let third = side.client.call_method("x/call", &(), options, side.now, &mut side.out);
     assert!(matches!(third, Err(CallError::Encode(_))));
-    assert_eq!(side.client.counts().outbound, 2);
+    assert_eq!(side.client.in_flight().counts().outbound, 2);
 }
 
 /// A session that ends before it opens sends none of the held messages, and reports this at once.
@@ -78,7 +78,7 @@ fn shutting_down_before_the_session_ends_what_was_held() {
         };
         assert!(matches!(&events[0], ClientEvent::Draining { .. }), "{events:?}");
         assert!(unsent(&events[1]), "{events:?}");
-        assert_eq!(side.client.counts().held_bytes, 0);
+        assert_eq!(side.client.in_flight().counts().held_bytes, 0);
         let late = side.client.notify_method("x/note", &(), None, &mut side.out);
         assert_eq!(late, Err(NotifyError::Closed));
         assert_eq!(side.sent(), [""; 0]);
@@ -119,7 +119,7 @@ fn a_call_that_is_held_cannot_be_answered() {
     let event = side.receive(answer);
     let Some(ServerEvent::UnmatchedResponse(stray)) = event else { panic!("{event:?}") };
     assert_eq!(stray.cause, UnmatchedCause::NeverIssued);
-    assert!(side.server.is_pending(call));
+    assert!(side.server.in_flight().is_pending(call));
     assert!(matches!(side.receive(INITIALIZE), Some(ServerEvent::Opened(_))));
     assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
     assert_eq!(method(&side.sent()[1]), "roots/list");

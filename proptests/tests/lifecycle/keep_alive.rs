@@ -49,7 +49,11 @@ fn a_silent_peer_is_asked_now_and_then() {
     assert_eq!(side.client.poll_timeout(), in_milliseconds(side.now, 10_000));
     assert_eq!((side.elapse(9_999), side.sent()), (vec![], vec![]));
     assert_eq!((side.elapse(1), side.sent()), (vec![], vec![ping(2)]));
-    assert_eq!(side.client.pending_calls().collect::<Vec<_>>(), [], "it is not the application's");
+    assert_eq!(
+        side.client.in_flight().calls().collect::<Vec<_>>(),
+        [],
+        "it is not the application's"
+    );
     // No other ping is sent before this one has ended.
     assert_eq!(side.client.poll_timeout(), in_milliseconds(side.now, 5_000));
     assert_eq!((side.elapse(4_999), side.sent()), (vec![], vec![]));
@@ -139,7 +143,7 @@ fn a_peer_that_never_answers_is_given_up() {
 #[test]
 fn pings_go_on_while_a_person_is_asked() {
     let mut side = attentive(None);
-    side.client.pause(side.now);
+    side.client.set_paused(true, side.now);
     let form = r#"{"message":"m","requestedSchema":{"type":"object","properties":{}}}"#;
     side.request(&format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{form}}}"#

@@ -67,7 +67,7 @@ fn a_subscription_can_come_first() {
     let listen =
         alone(1, "subscriptions/listen", r#""notifications":{"toolsListChanged":true},"#, "");
     assert!(matches!(side.receive(&listen), Some(ServerEvent::Subscribed(_))));
-    side.server.list_changed(ChangedList::Tools, &mut side.out).unwrap();
+    side.server.notifications().list_changed(ChangedList::Tools, &mut side.out).unwrap();
     let tag = r#""_meta":{"io.modelcontextprotocol/subscriptionId":1}"#;
     assert_eq!(
         side.sent(),
@@ -95,7 +95,8 @@ fn both_eras_on_one_connection() {
     assert_eq!(side.sent().len(), 2);
     let in_session = side.request(r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}"#);
     let standing_alone = side.request(&alone(4, "tools/list", "", ""));
-    let revision = |request| side.server.context(request).map(|context| context.revision);
+    let revision =
+        |request| side.server.in_flight().context(request).map(|context| context.revision);
     assert_eq!(revision(in_session), Some(Revision::V2025_06_18));
     assert_eq!(revision(standing_alone), Some(Revision::V2026_07_28));
     let tools = Raw::new(r#"{"tools":[]}"#).unwrap();

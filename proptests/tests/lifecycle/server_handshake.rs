@@ -230,8 +230,8 @@ fn a_server_serves_early_and_asks_late() {
             r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#,
         ]
     );
-    assert_eq!(side.server.pending_calls().collect::<Vec<_>>(), [first, second, ping]);
-    assert!(0 < side.server.counts().held_bytes);
+    assert_eq!(side.server.in_flight().calls().collect::<Vec<_>>(), [first, second, ping]);
+    assert!(0 < side.server.in_flight().counts().held_bytes);
     assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
     assert_eq!(
         side.sent(),
@@ -241,7 +241,7 @@ fn a_server_serves_early_and_asks_late() {
             r#"{"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}"#,
         ]
     );
-    assert_eq!(side.server.counts().held_bytes, 0);
+    assert_eq!(side.server.in_flight().counts().held_bytes, 0);
     assert_eq!(side.now, now);
 }
 

@@ -77,7 +77,7 @@ fn server_allocations(
         }
     });
     assert!(before < serving.sent, "something was answered");
-    assert_eq!(serving.server.counts().inbound, 0);
+    assert_eq!(serving.server.in_flight().counts().inbound, 0);
     allocations
 }
 

@@ -151,7 +151,7 @@ fn a_task_with_a_request_that_waits() {
         let key = counted(allocations, || {
             let event = server.receive(&*call, NOW, &mut out);
             let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
-            server.begin_task(request.id, new, &mut tasks, NOW, &mut out).expect("room")
+            server.tasks(&mut tasks).begin(request.id, new, NOW, &mut out).expect("room")
         });
         let task = last(&mut out, "/result/task/taskId");
         let asks = format!(
@@ -161,9 +161,9 @@ fn a_task_with_a_request_that_waits() {
             let event = server.receive(&*asks, NOW, &mut out);
             let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
             let ClientRequest::Task(call) = &request.kind else { panic!("{request:?}") };
-            server.serve_task(request.id, call, &mut tasks, NOW, &mut out).expect("a task");
+            server.tasks(&mut tasks).serve(request.id, call, NOW, &mut out).expect("a task");
             tasks.complete(key, &CallToolResult::default(), NOW).expect("it goes on");
-            server.settle_tasks(&mut tasks, NOW, &mut out);
+            server.tasks(&mut tasks).settle(NOW, &mut out);
         });
         assert_eq!(out.messages().count(), 2, "the status and the result");
         out.sent(usize::MAX);

@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use mcp_sansio::call::{Cancellation, Timeout};
 use mcp_sansio::error::CancelError;
+use mcp_sansio::error::ErrorObject;
 use mcp_sansio::event::{Observation, UnmatchedCause};
 use mcp_sansio::json::Raw;
 use mcp_sansio::progress::Progress;
@@ -106,7 +107,7 @@ fn a_cancellation_and_an_answer_cross() {
     pair.to_client(usize::MAX);
     assert_eq!(pair.client.cancel(id, None, &mut pair.client_out), Err(CancelError::NotInFlight));
     assert_eq!(pair.settle(), []);
-    let counts = (pair.client.counts(), pair.server.counts());
+    let counts = (pair.client.in_flight().counts(), pair.server.in_flight().counts());
     assert_eq!((counts.0.outbound, counts.1.inbound), (0, 0));
 }
 
@@ -362,7 +363,11 @@ fn events_debug_without_payload() {
     let seen = pair.to_server(usize::MAX);
     let id = request(seen.clone());
     pair.server
-        .reject_with(id, ErrorCode::INTERNAL_ERROR, "secret", &Raw::NULL, &mut pair.server_out)
+        .reject_with(
+            id,
+            &ErrorObject::with(ErrorCode::INTERNAL_ERROR, "secret", &Raw::NULL).unwrap(),
+            &mut pair.server_out,
+        )
         .unwrap();
     let debug = format!("{seen:?} {:?}", pair.settle());
     assert!(!debug.contains("secret"), "{debug}");

@@ -169,7 +169,7 @@ fn serve(config: &ServerConfig, chunks: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
         events.push(format!("{event:?}"));
     }
     assert_eq!(server.phase(), Phase::Closed);
-    let counts = server.counts();
+    let counts = server.in_flight().counts();
     assert_eq!((counts.inbound, counts.outbound, counts.held_bytes), (0, 0, 0));
     assert_eq!(server.poll_timeout(), None);
     (events, out.unsent().to_vec())
@@ -268,7 +268,7 @@ proptest! {
         prop_assert!(pending.is_empty(), "every call has ended");
         prop_assert_eq!(client.phase(), Phase::Closed);
         prop_assert_eq!(client.poll_timeout(), None);
-        let counts = client.counts();
+        let counts = client.in_flight().counts();
         prop_assert_eq!((counts.inbound, counts.outbound, counts.held_bytes), (0, 0, 0));
     }
 }

@@ -253,12 +253,12 @@ fn handles_from_before_a_release_are_stale() {
     let mut side = ClientSide::ready(Revision::V2025_11_25);
     let old = side.call("x");
     side.client.release();
-    assert!(side.client.is_pending(old), "it is in use");
+    assert!(side.client.in_flight().is_pending(old), "it is in use");
     side.client.cancel(old, None, &mut side.out).unwrap();
     side.client.release();
     let new = side.call("x");
     assert_ne!(old, new);
-    assert!(!side.client.is_pending(old) && side.client.is_pending(new));
+    assert!(!side.client.in_flight().is_pending(old) && side.client.in_flight().is_pending(new));
     assert!(side.client.cancel(old, None, &mut side.out).is_err());
 }
 
@@ -281,10 +281,12 @@ fn a_released_server_says_the_same_of_itself() {
         let list =
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{{meta}}}}}"#);
         let mut sent = [&mut released, &mut kept].map(|side| {
-            let extension = side.server.extension(NAME).unwrap();
+            let extension = side.server.config().extension(NAME).unwrap();
             assert_eq!(side.receive(&discover), None);
             let request = side.request(&list);
-            assert!(side.server.context(request).unwrap().extensions.contains(extension));
+            assert!(
+                side.server.in_flight().context(request).unwrap().extensions.contains(extension)
+            );
             let tools = serde_json::json!({"tools": []});
             side.server.respond(request, &tools, &mut side.out).unwrap();
             side.sent()
@@ -326,7 +328,7 @@ fn what_is_kept_of_a_peer_is_bounded_in_bytes() {
     };
     let taken: Vec<_> = (1..4).map(|id| side.request(&large(id))).collect();
     let kept = 3 * 2 * large(1).len();
-    assert_eq!(side.server.counts().kept_bytes, kept);
+    assert_eq!(side.server.in_flight().counts().kept_bytes, kept);
     let Some(ServerEvent::Violation(violation)) = side.receive(&large(4)) else {
         panic!("no room")
     };
@@ -339,7 +341,7 @@ fn what_is_kept_of_a_peer_is_bounded_in_bytes() {
     side.respond(taken[0], "{}");
     assert_eq!(side.sent().len(), 2);
     side.request(&large(6));
-    assert_eq!(side.server.counts().kept_bytes, kept);
+    assert_eq!(side.server.in_flight().counts().kept_bytes, kept);
     // The unsent bytes of the outbox count as well.
     side.respond(taken[1], &format!(r#"{{"a":"{}"}}"#, "x".repeat(60_000)));
     assert!(matches!(side.receive(&large(7)), Some(ServerEvent::Violation(_))));
@@ -348,7 +350,7 @@ fn what_is_kept_of_a_peer_is_bounded_in_bytes() {
     side.server.disconnected(Cause::EndOfInput, side.now);
     side.now = side.now + Duration::from_secs(60);
     _ = side.outcomes();
-    assert_eq!(side.server.counts().kept_bytes, 0);
+    assert_eq!(side.server.in_flight().counts().kept_bytes, 0);
 }
 
 /// The input that a client gives, and its subscriptions, count as kept bytes.
@@ -363,7 +365,7 @@ fn answers_and_subscriptions_count_as_kept() {
     );
     let id = side.request(&subscribe);
     side.respond(id, "{}");
-    assert_eq!(side.server.counts().kept_bytes, uri.len() + 64);
+    assert_eq!(side.server.in_flight().counts().kept_bytes, uri.len() + 64);
     let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"n"}}"#;
     let Some(ServerEvent::Request(request)) = side.receive(call) else { panic!("a request") };
     let needed = InputRequired::new().roots("a").roots("b");
@@ -375,7 +377,7 @@ fn answers_and_subscriptions_count_as_kept() {
         )
     };
     assert_eq!(side.receive(&roots(1, 5_000)), None, "the other one is waited for");
-    assert!(uri.len() + 64 + 5_000 < side.server.counts().kept_bytes);
+    assert!(uri.len() + 64 + 5_000 < side.server.in_flight().counts().kept_bytes);
     let Some(ServerEvent::Cancelled(cancelled)) = side.receive(&roots(2, 5_000)) else {
         panic!("there is no room for it, so the request fails");
     };
@@ -383,7 +385,7 @@ fn answers_and_subscriptions_count_as_kept() {
     let unsubscribe = subscribe.replace("resources/subscribe", "resources/unsubscribe");
     let id = side.request(&unsubscribe);
     side.respond(id, "{}");
-    assert_eq!(side.server.counts().kept_bytes, 0);
+    assert_eq!(side.server.in_flight().counts().kept_bytes, 0);
 }
 
 /// Responses that wait for the last one of their batch count, and so do batches.
@@ -415,7 +417,7 @@ fn batches_that_wait_are_bounded() {
     let pong = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{{}}}}"#);
     let refused = format!(r#"[{{"jsonrpc":"2.0","id":3,"error":{error}}},{}]"#, pong("p3"));
     assert_eq!(side.sent(), [refused]);
-    let before = side.server.counts().kept_bytes;
+    let before = side.server.in_flight().counts().kept_bytes;
     // The response waits, so its id is still in flight.
     let again = side.receive(r#"{"jsonrpc":"2.0","id":"p1","method":"ping"}"#);
     assert!(
@@ -426,6 +428,6 @@ fn batches_that_wait_are_bounded() {
         side.sent(),
         [format!(r#"[{},{{"jsonrpc":"2.0","id":1,"result":{{}}}}]"#, pong("p1"))]
     );
-    assert!(2 * side.server.counts().kept_bytes <= before);
+    assert!(2 * side.server.in_flight().counts().kept_bytes <= before);
     assert_eq!(side.receive(r#"{"jsonrpc":"2.0","id":"p1","method":"ping"}"#), None);
 }

@@ -113,7 +113,7 @@ fn tasks(uri_bytes: usize, kept_bytes: usize) {
             side.respond(id, r#"{"roots":[]}"#);
         }
         _ = side.elapse(1_000);
-        assert_eq!(side.client.counts().outbound, 3 * limits.outbound_calls as usize);
+        assert_eq!(side.client.in_flight().counts().outbound, 3 * limits.outbound_calls as usize);
         _ = side.sent();
         side.out.release();
     });
@@ -162,11 +162,11 @@ fn resources_of_a_session_take_what_is_counted_for_them() {
             }
             side.out.release();
         });
-        let kept = side.server.counts().kept_bytes;
+        let kept = side.server.in_flight().counts().kept_bytes;
         is_near(bytes, kept, "what a session is subscribed to");
         side.server.close();
         _ = side.outcomes();
-        assert_eq!(side.server.counts().kept_bytes, 0);
+        assert_eq!(side.server.in_flight().counts().kept_bytes, 0);
     }
 }
 
@@ -187,7 +187,7 @@ fn what_is_held_takes_what_the_formula_says() {
                 }
             }
         });
-        assert!(99_000 < side.client.counts().held_bytes);
+        assert!(99_000 < side.client.in_flight().counts().held_bytes);
         is_near(bytes, Formula(&limits).held(), &format!("{what} messages that are held"));
     }
 }
@@ -223,7 +223,7 @@ fn batches_that_wait_take_what_the_formula_says() {
     limits.batches = 17;
     for length in [6, limits.id_bytes - 2] {
         let (side, bytes) = held(|| batches(&limits, length));
-        limits.connection_bytes = side.server.counts().kept_bytes;
+        limits.connection_bytes = side.server.in_flight().counts().kept_bytes;
         let formula = limits.connection_bytes + Formula(&limits).batches();
         let what = format!("batches of requests with ids of {length} bytes");
         if length < 100 {
@@ -276,7 +276,7 @@ fn early_notifications_take_what_is_counted_for_them() {
             _ = side.sent();
             side.out.release();
         });
-        let kept = side.client.counts().kept_bytes;
+        let kept = side.client.in_flight().counts().kept_bytes;
         let subscriptions = 32 * 420 * 2;
         is_near(bytes, kept + subscriptions, &format!("early notifications of {length} bytes"));
     }
@@ -324,7 +324,7 @@ fn what_calls_need_takes_what_is_counted_for_it() {
         _ = side.sent();
         side.out.release();
     });
-    let kept = side.client.counts().kept_bytes;
+    let kept = side.client.in_flight().counts().kept_bytes;
     assert!(kept <= limits.connection_bytes && limits.connection_bytes < kept + kept / 4);
     let formula = Formula(&limits);
     let calls = 2 * 100 * (420 + limits.kept_bytes);
@@ -368,9 +368,13 @@ fn notifications_for_two_subscriptions_take_what_is_counted_for_them() {
             drop(side.receive(changed));
         }
     });
-    is_near(bytes, side.client.counts().kept_bytes, "notifications for two subscriptions");
+    is_near(
+        bytes,
+        side.client.in_flight().counts().kept_bytes,
+        "notifications for two subscriptions",
+    );
     assert_eq!(side.outcomes().len(), most + 1, "and that some are lost");
-    assert_eq!(side.client.counts().kept_bytes, 0);
+    assert_eq!(side.client.in_flight().counts().kept_bytes, 0);
 }
 
 /// The memory of long forms is freed with their responses.
@@ -423,7 +427,7 @@ fn requests_that_wait_for_input_take_what_is_counted_for_them() {
         }
         side.out.release();
     });
-    let kept = side.server.counts().kept_bytes;
+    let kept = side.server.in_flight().counts().kept_bytes;
     assert!(kept <= limits.connection_bytes && limits.connection_bytes < kept + kept / 4);
     is_near(bytes, kept + 2 * 200 * 420, "requests that wait for input");
 }

@@ -15,7 +15,7 @@ fn what_has_no_room_can_wait() {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x/work","params":{{"a":"{text}"}}}}"#)
     };
     let has_room = |side: &ServerSide, text: &str, unsent| {
-        side.server.has_room_for(&Frame::from(text), unsent)
+        side.server.in_flight().has_room_for(&Frame::from(text), unsent)
     };
     let (small, large, endless) = (request(9, 10), request(9, 300), request(9, 1_000));
     assert!(has_room(&side, &endless, 0), "to wait does not help");
@@ -48,7 +48,7 @@ fn a_batch_can_wait() {
     _ = inbox.feed((batch(1) + &batch(2)).as_bytes());
     let mut requests = Vec::new();
     let mut take = |side: &mut ServerSide| {
-        while inbox.peek().is_some_and(|frame| side.server.has_room_for(&frame, 0)) {
+        while inbox.peek().is_some_and(|frame| side.server.in_flight().has_room_for(&frame, 0)) {
             let Some(frame) = inbox.next() else { break };
             match side.server.receive(frame, side.now, &mut side.out) {
                 Some(ServerEvent::Request(request)) => requests.push(request.id),

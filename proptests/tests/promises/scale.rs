@@ -109,5 +109,5 @@ fn many_requests_with_one_id_are_cancelled() {
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     assert!(matches!(side.receive(cancelled), Some(ServerEvent::Cancelled(_))));
     assert_eq!(side.outcomes().len(), MANY as usize - 1);
-    assert_eq!(side.server.counts().inbound, 0);
+    assert_eq!(side.server.in_flight().counts().inbound, 0);
 }

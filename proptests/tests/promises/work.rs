@@ -146,7 +146,10 @@ fn changes() -> ServerSide {
     while side.server.notify_method("x", &(), None, &mut side.out).is_ok()
         && side.server.notify_method("y", &(), None, &mut side.out).is_ok()
     {}
-    assert_eq!(side.server.resource_updated("a:999", &mut side.out), Ok(Delivery::Lagged));
+    assert_eq!(
+        side.server.notifications().resource_updated("a:999", &mut side.out),
+        Ok(Delivery::Lagged)
+    );
     side
 }
 
@@ -184,12 +187,12 @@ fn tasks() -> ServerSide {
         let work = request("1", "tools/call", r#"{"name":"t","task":{}}"#);
         let id = side.request(&work);
         let (now, new) = (side.now, NewTask::new(format!("t-{number}")));
-        side.server.begin_task(id, new, &mut tasks, now, &mut side.out).unwrap();
+        side.server.tasks(&mut tasks).begin(id, new, now, &mut side.out).unwrap();
         let wait = format!(r#"{{"taskId":"t-{number}"}}"#);
         let event = side.receive(&request(&format!("\"{number}\""), "tasks/result", &wait));
         let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
         let ClientRequest::Task(call) = &request.kind else { panic!("{request:?}") };
-        side.server.serve_task(request.id, call, &mut tasks, now, &mut side.out).unwrap();
+        side.server.tasks(&mut tasks).serve(request.id, call, now, &mut side.out).unwrap();
         _ = side.sent();
     }
     side

@@ -81,7 +81,7 @@ fn colliding(side: &mut ClientSide) {
         _ = side.receive(&request(&id.to_string(), "roots/list", "{}"));
         _ = side.sent();
     }
-    let open = side.client.open_requests().count();
+    let open = side.client.in_flight().requests().count();
     assert!(open < 1_000 || cfg!(mutants), "they do not collide");
 }
 

@@ -1,6 +1,7 @@
 //! Elicitation: forms for users, and URLs for users to visit.
 
 use mcp_sansio::capability::Capability;
+use mcp_sansio::error::ErrorObject;
 use mcp_sansio::error::{NotAllowed, ViolationKind};
 use mcp_sansio::json::{Number, Raw};
 use mcp_sansio::model::{
@@ -94,12 +95,12 @@ fn a_form_has_no_depth() {
         let mut server = ServerSide::ready(revision);
         assert_eq!(misfit(ask(&mut server, params)), expected, "{revision} {params}");
         assert_eq!(server.sent(), [""; 0]);
-        assert_eq!(server.server.counts().outbound, 0);
+        assert_eq!(server.server.in_flight().counts().outbound, 0);
         let mut client = ClientSide::ready(revision);
         let (kind, sent) = refused(&mut client, &elicit(params));
         assert_eq!(kind, ViolationKind::InvalidParams, "{revision} {params}");
         assert!(sent[0].contains(r#""id":1,"error":{"code":-32602,"#), "{sent:?}");
-        assert_eq!((sent.len(), client.client.counts().inbound), (1, 0));
+        assert_eq!((sent.len(), client.client.in_flight().counts().inbound), (1, 0));
     }
     for kind in ["string", "number", "integer", "boolean"] {
         let params = form(&format!(r#"{{"type":"{kind}"}}"#));
@@ -235,7 +236,7 @@ fn a_url_comes_with_all_that_belongs_to_it() {
         let params = format!(r#"{{"mode":"url","message":"m","url":"{url}","elicitationId":"e"}}"#);
         assert_eq!(misfit(ask(&mut server, &params)), ("url", Problem::NotAllowed), "{url}");
     }
-    assert_eq!((server.sent(), server.server.counts().outbound), (vec![], 1));
+    assert_eq!((server.sent(), server.server.in_flight().counts().outbound), (vec![], 1));
 }
 
 /// Proves L-ELIC-17: a server uses an id once, and to a client an id is any string.
@@ -261,7 +262,10 @@ fn elicitations_have_ids_of_their_own() {
     let work = server.request(r#"{"jsonrpc":"2.0","id":5,"method":"x/work"}"#);
     let required = ElicitationRequired::new([ElicitParams::url("m", "https://x/", "f")]);
     let code = mcp_sansio::ErrorCode::URL_ELICITATION_REQUIRED;
-    server.server.reject_with(work, code, "m", &required, &mut server.out).unwrap();
+    server
+        .server
+        .reject_with(work, &ErrorObject::with(code, "m", &required).unwrap(), &mut server.out)
+        .unwrap();
     assert_eq!(misfit(ask(&mut server, &url("f"))), twice);
     // Every server has its own ids.
     ask(&mut ServerSide::ready(WITH_URLS), &url("e")).unwrap();

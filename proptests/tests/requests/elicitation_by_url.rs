@@ -2,6 +2,7 @@
 
 use mcp_sansio::call::Cancellation;
 use mcp_sansio::capability::Capability;
+use mcp_sansio::error::ErrorObject;
 use mcp_sansio::error::{CancelError, NotAllowed, NotifyError};
 use mcp_sansio::event::Expiry;
 use mcp_sansio::json::Raw;
@@ -28,7 +29,7 @@ fn ask(side: &mut ServerSide, id: &str) -> CallId {
 
 /// The server reports the completion of a visit.
 fn complete(side: &mut ServerSide, id: &str) -> Result<Delivery, NotifyError> {
-    side.server.elicitation_complete(id, &mut side.out)
+    side.server.notifications().elicitation_complete(id, &mut side.out)
 }
 
 /// The server refuses a request that needs a visit first.
@@ -38,7 +39,11 @@ fn require<T: serde::Serialize>(
     data: &T,
 ) -> Result<(), RespondError> {
     let code = ErrorCode::URL_ELICITATION_REQUIRED;
-    side.server.reject_with(request, code, "log in first", data, &mut side.out)
+    side.server.reject_with(
+        request,
+        &ErrorObject::with(code, "log in first", data).unwrap(),
+        &mut side.out,
+    )
 }
 
 fn by_url(id: &str) -> ElicitParams<'_> {
@@ -143,7 +148,7 @@ fn a_client_ignores_completions_of_what_is_not_open() {
     assert_eq!(side.sent().len(), 1);
     assert_eq!(side.receive(&completed("f")), None);
     assert_eq!(side.sent(), [""; 0]);
-    assert_eq!(side.client.counts().violations, 1, "being ignored is no offence");
+    assert_eq!(side.client.in_flight().counts().violations, 1, "being ignored is no offence");
 }
 
 /// Proves L-ELIC-21.
@@ -155,13 +160,13 @@ fn a_completion_may_come_before_the_answer_of_the_user() {
         .server
         .call::<method::Elicit>(&by_url("e"), options, now, &mut pair.server_out)
         .unwrap();
-    pair.server.elicitation_complete("e", &mut pair.server_out).unwrap();
+    pair.server.notifications().elicitation_complete("e", &mut pair.server_out).unwrap();
     let seen = pair.to_client(usize::MAX);
     let [Seen::Client(ClientEvent::Request(request)), Seen::Client(done)] = &seen[..] else {
         panic!("{seen:?}");
     };
     assert_eq!(told(Some(done.clone())), "e");
-    assert_eq!(pair.client.open_requests().collect::<Vec<_>>(), [request.id]);
+    assert_eq!(pair.client.in_flight().requests().collect::<Vec<_>>(), [request.id]);
     pair.client.respond(request.id, &ElicitResult::accept_url(), &mut pair.client_out).unwrap();
     let seen = pair.settle();
     let [Seen::Server(ServerEvent::CallEnded(ended))] = &seen[..] else { panic!("{seen:?}") };
@@ -183,7 +188,7 @@ fn a_request_may_wait_for_a_visit() {
     let by_number = ErrorCode::new(-32042);
     let bare = side.server.reject(request, by_number, "m", &mut side.out);
     assert!(bare.is_err(), "a number is no way around it");
-    assert_eq!(side.server.open_requests().collect::<Vec<_>>(), [request]);
+    assert_eq!(side.server.in_flight().requests().collect::<Vec<_>>(), [request]);
     let data = ElicitationRequired::new([by_url("e"), by_url("f")]);
     assert_eq!(require(&mut side, request, &data), Ok(()));
     assert_eq!(
@@ -198,7 +203,11 @@ fn a_request_may_wait_for_a_visit() {
     // A client cannot request a visit.
     let mut client = ClientSide::ready(REVISION);
     let request = client.request(&asked(1, "e"));
-    let refused = client.client.reject_with(request, code, "m", &data, &mut client.out);
+    let refused = client.client.reject_with(
+        request,
+        &ErrorObject::with(code, "m", &data).unwrap(),
+        &mut client.out,
+    );
     assert_eq!(refused, Err(RespondError::NotAllowed(NotAllowed::Direction)));
 }
 
@@ -306,7 +315,7 @@ fn a_client_knows_what_an_error_has_asked_for() {
     let other = required(13, &visit("g")).replace("-32042", "-32000");
     assert!(matches!(ended(side.receive(&other)).1, Outcome::PeerError(_)));
     assert_eq!(side.receive(&completed("g")), None);
-    assert_eq!(side.client.counts().violations, 0);
+    assert_eq!(side.client.in_flight().counts().violations, 0);
 }
 
 /// Proves L-ELIC-26, L-RACE-56: a retry is an ordinary call, made at any time, and it ends.
@@ -353,8 +362,8 @@ fn declining_what_an_error_asks_for_sends_nothing() {
     side.call("tools/call");
     _ = side.sent();
     assert_eq!(wanted(&ended(side.receive(&required(2, &visit("e")))).1), ["e"]);
-    assert_eq!(side.client.open_requests().collect::<Vec<_>>(), []);
-    let counts = side.client.counts();
+    assert_eq!(side.client.in_flight().requests().collect::<Vec<_>>(), []);
+    let counts = side.client.in_flight().counts();
     assert_eq!((counts.inbound, counts.outbound), (0, 0));
     assert_eq!(side.outcomes(), []);
     assert_eq!(side.sent(), [""; 0]);
@@ -417,7 +426,11 @@ fn a_retry_that_comes_too_soon_is_asked_for_a_visit_again() {
         let data = ElicitationRequired::new([by_url(id)]);
         let code = ErrorCode::URL_ELICITATION_REQUIRED;
         let out = &mut pair.server_out;
-        assert_eq!(pair.server.reject_with(request.id, code, "m", &data, out), Ok(()), "{attempt}");
+        assert_eq!(
+            pair.server.reject_with(request.id, &ErrorObject::with(code, "m", &data).unwrap(), out),
+            Ok(()),
+            "{attempt}"
+        );
         let seen = pair.settle();
         let [Seen::Client(event)] = &seen[..] else { panic!("{seen:?}") };
         let (ended, outcome) = ended(Some(event.clone()));
@@ -430,8 +443,8 @@ fn a_retry_that_comes_too_soon_is_asked_for_a_visit_again() {
     // Each visit is completed once, however often it was requested.
     for id in ["e", "f"] {
         let out = &mut pair.server_out;
-        assert_eq!(pair.server.elicitation_complete(id, out), Ok(Delivery::Sent));
-        let again = pair.server.elicitation_complete(id, out);
+        assert_eq!(pair.server.notifications().elicitation_complete(id, out), Ok(Delivery::Sent));
+        let again = pair.server.notifications().elicitation_complete(id, out);
         assert_eq!(again, Err(NotifyError::UnknownElicitation));
         let seen = pair.settle();
         let [Seen::Client(event)] = &seen[..] else { panic!("{seen:?}") };

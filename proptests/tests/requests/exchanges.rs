@@ -34,7 +34,7 @@ fn a_cancelled_request_is_never_answered() {
     let Some(ServerEvent::Cancelled(cancelled)) = event else { panic!("{event:?}") };
     assert_eq!((cancelled.id, cancelled.cause), (id, CancelCause::Peer));
     assert_eq!(cancelled.reason.unwrap(), "no \"time\"");
-    assert_eq!(side.server.counts().inbound, 0);
+    assert_eq!(side.server.in_flight().counts().inbound, 0);
     let answered = side.server.respond(id, &(), &mut side.out);
     assert_eq!(answered, Err(RespondError::Cancelled));
     let rejected = side.server.reject(id, ErrorCode::INTERNAL_ERROR, "x", &mut side.out);

@@ -209,7 +209,7 @@ fn a_client_refuses_a_history_with_loose_ends() {
                 let sent = side.sent();
                 let code = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"#;
                 assert!(sent.len() == 1 && sent[0].starts_with(code), "{sent:?}");
-                assert_eq!(side.client.counts().inbound, 0);
+                assert_eq!(side.client.in_flight().counts().inbound, 0);
             }
             (event, _) => panic!("{frame}: {event:?}"),
         }

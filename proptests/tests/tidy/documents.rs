@@ -115,3 +115,34 @@ fn the_root_of_the_crate_has_few_names() {
     assert!(names.contains(&"Server") && names.contains(&"Outbox"), "{names:?}");
     assert!(names.len() <= 40, "{}: {names:?}", names.len());
 }
+
+/// A reader of the documentation of a role sees its methods and those of `Connection`, which it dereferences to.
+#[test]
+fn a_role_has_few_methods() {
+    let sources = sources();
+    let methods = |of: &str| {
+        let mut names = Vec::new();
+        for text in
+            sources.iter().filter(|(name, _)| name.starts_with("src/")).map(|(_, text)| text)
+        {
+            for block in text.split(&format!("\nimpl {of} {{\n")).skip(1) {
+                let block = block.split("\n}\n").next().unwrap();
+                let public = block.lines().filter_map(|line| line.strip_prefix("    pub "));
+                let functions =
+                    public.filter_map(|line| line.trim_start_matches("const ").strip_prefix("fn "));
+                names.extend(
+                    functions.map(|name| name.split(['(', '<']).next().unwrap().to_owned()),
+                );
+            }
+        }
+        names
+    };
+    let shared = methods("Connection");
+    assert!(shared.iter().any(|name| name == "respond"), "{shared:?}");
+    for (role, known) in [("Server", "require_input"), ("Client", "connect")] {
+        let own = methods(role);
+        assert!(own.iter().any(|name| name == known), "{own:?}");
+        let all = shared.len() + own.len();
+        assert!(all <= 40, "{role}: {all}: {shared:?} {own:?}");
+    }
+}

@@ -155,7 +155,7 @@ fn a_batch_that_is_asked_for_is_one_array() {
             Ok::<_, BatchError>(batch.call_method("x/a", &(), CallOptions::new())?)
         });
         assert_eq!(sent, Err(BatchError::NotInRevision), "{revision}");
-        assert_eq!((side.sent().len(), side.client.counts().outbound), (0, 0));
+        assert_eq!((side.sent().len(), side.client.in_flight().counts().outbound), (0, 0));
     }
 }
 
@@ -169,7 +169,7 @@ fn a_batch_leaves_whole_or_not_at_all() {
     });
     let refused = BatchError::Call(CallError::NotAllowed(NotAllowed::Direction));
     assert_eq!(outcome, Err(refused));
-    assert_eq!((side.sent().len(), side.client.counts().outbound), (0, 0));
+    assert_eq!((side.sent().len(), side.client.in_flight().counts().outbound), (0, 0));
     assert_eq!(side.client.poll_timeout(), None);
     let initialize = side.client.batch(side.now, &mut side.out, |batch| {
         Ok::<_, BatchError>(batch.call_method("initialize", &(), CallOptions::new())?)
@@ -225,7 +225,7 @@ fn a_cancelled_element_is_left_out() {
     let event = side.receive(&cancelled(1));
     assert!(matches!(event, Some(ServerEvent::Cancelled(over)) if over.id == first));
     assert_eq!(side.sent(), [array(&[&result(2)])]);
-    assert_eq!(side.server.counts().inbound, 0);
+    assert_eq!(side.server.in_flight().counts().inbound, 0);
 }
 
 /// Proves L-BATCH-10, L-RACE-33: an empty array is not sent.
@@ -239,7 +239,7 @@ fn nothing_is_sent_if_every_element_is_cancelled() {
     let events = server_takes(&mut side, &[&work(1), &cancelled(1)]);
     assert!(matches!(events[..], [ServerEvent::Request(_), ServerEvent::Cancelled(_)]));
     assert_eq!(side.sent(), [""; 0]);
-    assert_eq!(side.server.counts().inbound, 0);
+    assert_eq!(side.server.in_flight().counts().inbound, 0);
     assert_eq!(side.server.poll_timeout(), None);
     let [again] = requests(&mut side, [1]);
     side.respond(again, "{}");
@@ -298,7 +298,7 @@ fn what_an_element_brings_about_goes_out_at_once() {
         ]
     );
     let log = Log::new(LoggingLevel::Info, "busy").about(first.id);
-    assert_eq!(side.server.log(&log, &mut side.out), Ok(Delivery::Sent));
+    assert_eq!(side.server.notifications().log(&log, &mut side.out), Ok(Delivery::Sent));
     assert_eq!(
         side.sent(),
         [
@@ -354,8 +354,8 @@ fn answers_to_a_batch_come_together_or_one_by_one() {
     let mut events = client_takes(&mut side, &[&result(6)]);
     events.extend(client_takes(&mut side, &[&result(8), &result(7)]));
     assert_eq!(ended(&events), [calls[0], alone, calls[1]]);
-    assert_eq!(side.client.counts().outbound, 0);
-    assert_eq!((side.outcomes(), side.client.counts().violations), (vec![], 0));
+    assert_eq!(side.client.in_flight().counts().outbound, 0);
+    assert_eq!((side.outcomes(), side.client.in_flight().counts().violations), (vec![], 0));
 }
 
 /// Proves L-BATCH-12, L-AMB-38: this side responds to an array with an array, also to an array of one.
@@ -388,7 +388,7 @@ fn calls_of_a_batch_end_each_by_itself() {
     let calls = send_two(&mut side);
     assert_eq!(side.client.cancel(calls[0], None, &mut side.out), Ok(Cancellation::Notified));
     assert_eq!(side.sent()[1..], [cancelled(2)]);
-    assert!(side.client.is_pending(calls[1]));
+    assert!(side.client.in_flight().is_pending(calls[1]));
     let events = client_takes(&mut side, &[&result(3)]);
     assert_eq!(ended(&events), [calls[1]]);
     let calls = send_two(&mut side);
@@ -405,7 +405,7 @@ fn calls_of_a_batch_end_each_by_itself() {
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5,"reason":"the request timed out"}}"#
         ]
     );
-    assert_eq!(side.client.counts().outbound, 0);
+    assert_eq!(side.client.in_flight().counts().outbound, 0);
 }
 
 /// Calls that the peer cannot have read end as not sent, also in a batch.

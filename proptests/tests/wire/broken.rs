@@ -57,7 +57,7 @@ fn an_answer_with_more_in_it_is_an_answer() {
             "{frame}: {event:?}"
         );
         assert_eq!(side.sent(), [""; 0], "{frame}");
-        assert_eq!(side.client.counts().outbound, 0);
+        assert_eq!(side.client.in_flight().counts().outbound, 0);
     }
 }
 
@@ -354,7 +354,7 @@ fn what_a_server_prints_is_told_and_not_for_ever() {
     assert!((0..100).all(|_| side.receive(unknown).is_none()));
     assert!(side.receive(r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#).is_some());
     assert_eq!((0..100).filter(|_| side.receive(unknown).is_some()).count(), 3);
-    assert_eq!(side.client.counts().violations, 300);
+    assert_eq!(side.client.in_flight().counts().violations, 300);
     assert_eq!(side.sent(), [""; 0]);
 }
 

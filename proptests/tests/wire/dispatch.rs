@@ -2,6 +2,7 @@
 
 use mcp_sansio::capability::Capability;
 use mcp_sansio::config::UnknownMethods;
+use mcp_sansio::error::ErrorObject;
 use mcp_sansio::error::ViolationKind;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{LoggingLevel, method};
@@ -283,7 +284,7 @@ fn params_that_do_not_fit_never_reach_the_application() {
             "{method} {params}"
         );
     }
-    assert_eq!(side.server.counts().inbound, 0);
+    assert_eq!(side.server.in_flight().counts().inbound, 0);
 
     let mut client = ClientSide::ready(Revision::V2025_11_25);
     let table = [
@@ -428,7 +429,11 @@ fn every_request_is_answered_once() {
     let id = side.request(&request("2", "x/work", "{}"));
     let data = serde_json::json!(null);
     side.server
-        .reject_with(id, ErrorCode::INTERNAL_ERROR, "it \"broke\"\n", &data, &mut side.out)
+        .reject_with(
+            id,
+            &ErrorObject::with(ErrorCode::INTERNAL_ERROR, "it \"broke\"\n", &data).unwrap(),
+            &mut side.out,
+        )
         .unwrap();
     assert_eq!(
         side.sent(),
@@ -496,7 +501,7 @@ fn duplicate_ids_can_be_served() {
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     let mut events = vec![side.receive(cancel).unwrap()];
     assert_eq!(side.server.respond(ids[3], &(), &mut side.out), Err(RespondError::Cancelled));
-    assert_eq!(side.server.open_requests().collect::<Vec<_>>(), [ids[2]]);
+    assert_eq!(side.server.in_flight().requests().collect::<Vec<_>>(), [ids[2]]);
     events.extend(side.outcomes());
     let mut cancelled: Vec<_> = events
         .iter()
@@ -507,7 +512,7 @@ fn duplicate_ids_can_be_served() {
         .collect();
     cancelled.sort_unstable();
     assert_eq!(cancelled, [ids[0], ids[1], ids[3]]);
-    assert_eq!(side.server.counts().inbound, 1);
+    assert_eq!(side.server.in_flight().counts().inbound, 1);
 }
 
 /// Proves L-JSONRPC-32 for requests in flight. Pain 6.
@@ -652,7 +657,7 @@ fn the_context_tells_the_rules_of_the_session() {
     assert!(got.context.capabilities.contains(Capability::Sampling));
     assert!(got.context.wants_progress);
     assert_eq!(got.context.principal, Principal::new(42));
-    assert_eq!(side.server.context(got.id), Some(got.context));
+    assert_eq!(side.server.in_flight().context(got.id), Some(got.context));
     let plain = side.request(&request("2", "tools/list", "{}"));
-    assert!(!side.server.context(plain).unwrap().wants_progress);
+    assert!(!side.server.in_flight().context(plain).unwrap().wants_progress);
 }

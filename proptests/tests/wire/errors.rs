@@ -1,6 +1,7 @@
 //! Errors: the code of each situation, and their unchanged transmission.
 
 use mcp_sansio::config::RepliesWithoutId;
+use mcp_sansio::error::ErrorObject;
 use mcp_sansio::error::{BadArguments, ViolationKind};
 use mcp_sansio::event::ConnectFailure;
 use mcp_sansio::json::Raw;
@@ -176,7 +177,11 @@ fn a_refusal_arrives_as_it_was_given() {
             let (frame, outcome) = exchange(revision, method, |side, id| {
                 let answered = match data.map(|data| Raw::new(data).unwrap()) {
                     None => side.server.reject(id, code, message, &mut side.out),
-                    Some(data) => side.server.reject_with(id, code, message, &data, &mut side.out),
+                    Some(data) => side.server.reject_with(
+                        id,
+                        &ErrorObject::with(code, message, &data).unwrap(),
+                        &mut side.out,
+                    ),
                 };
                 assert_eq!(answered, Ok(()), "{text}");
             });
@@ -401,7 +406,7 @@ fn a_completion_is_refused_in_one_of_three_ways() {
 #[test]
 fn a_log_level_that_is_refused_changes_nothing() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
-    let before = side.server.log_level();
+    let before = side.server.notifications().log_level();
     let id = side.request(&request("logging/setLevel", r#"{"level":"alert"}"#));
     let (code, message) = (ErrorCode::INTERNAL_ERROR, "the log is read-only");
     side.server.reject(id, code, message, &mut side.out).unwrap();
@@ -409,7 +414,10 @@ fn a_log_level_that_is_refused_changes_nothing() {
         side.sent(),
         [r#"{"jsonrpc":"2.0","id":9,"error":{"code":-32603,"message":"the log is read-only"}}"#]
     );
-    assert_eq!((before, side.server.log_level()), (LoggingLevel::Debug, LoggingLevel::Debug));
+    assert_eq!(
+        (before, side.server.notifications().log_level()),
+        (LoggingLevel::Debug, LoggingLevel::Debug)
+    );
 }
 
 /// Proves L-ERR-38: other failures are -32603, by this crate and by the application, in both directions.

@@ -147,7 +147,7 @@ fn what_a_server_prints_does_not_disturb_its_client() {
         let debug = format!("{violation:?}");
         assert!(!debug.contains("started") && !debug.contains("GET"), "{debug}");
     }
-    assert!(side.client.is_pending(call));
+    assert!(side.client.in_flight().is_pending(call));
     assert_eq!(side.receive(PING), None);
     assert_eq!(side.sent(), [PONG]);
 }
@@ -159,7 +159,7 @@ fn a_flood_of_noise_is_told_so_often_and_no_more() {
     config.connection.limits.violations_in_a_row = 1000;
     let mut side = ServerSide::ready_with(config, Revision::V2025_06_18);
     let told = (0..5_000).filter(|_| side.receive("{bad").is_some()).count();
-    assert_eq!((told, side.server.counts().violations), (1000, 5_000));
+    assert_eq!((told, side.server.in_flight().counts().violations), (1000, 5_000));
     assert_eq!(side.receive(PING), None);
     assert_eq!(side.sent(), [PONG]);
     assert!(side.receive("{bad").is_some(), "a good message makes it worth telling again");

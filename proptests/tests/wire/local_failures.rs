@@ -71,10 +71,10 @@ fn what_fails_on_this_side_stays_on_this_side() {
 fn a_call_before_the_session_is_no_error_on_the_wire() {
     let mut side = ClientSide::with(config::bare_client());
     let call = side.call("tools/list");
-    assert!(side.client.is_pending(call));
+    assert!(side.client.in_flight().is_pending(call));
     assert_eq!(side.sent(), [""; 0]);
     let mut side = ServerSide::fresh();
     let call = side.call("roots/list");
-    assert!(side.server.is_pending(call));
+    assert!(side.server.in_flight().is_pending(call));
     assert_eq!(side.sent(), [""; 0]);
 }

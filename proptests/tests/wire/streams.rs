@@ -74,7 +74,7 @@ fn a_broken_stream_does_not_end_a_call() {
     assert_eq!(streams.sent(), [on(&route, CALL)]);
     streams.breaks(Route::Call(first));
     assert_eq!(side.client.handle_timeout(side.now, &mut streams), None);
-    assert!(side.client.is_pending(first));
+    assert!(side.client.in_flight().is_pending(first));
     assert_eq!((side.client.phase(), streams.sent()), (Phase::Ready, vec![]));
     let answer = r#"{"jsonrpc":"2.0","id":2,"result":{}}"#;
     let received = Received::from(side.now).route(Route::Connection);
@@ -102,7 +102,7 @@ fn a_broken_stream_does_not_cancel_a_request() {
     assert_eq!(streams.sent(), [on(&name(route), r#"{"jsonrpc":"2.0","method":"x/begun"}"#)]);
     streams.breaks(route);
     assert_eq!(side.server.handle_timeout(side.now, &mut streams), None);
-    assert_eq!(side.server.open_requests().collect::<Vec<_>>(), [request]);
+    assert_eq!(side.server.in_flight().requests().collect::<Vec<_>>(), [request]);
     assert_eq!(side.server.phase(), Phase::Ready);
     side.server.respond(request, &(), &mut streams).unwrap();
     assert_eq!(streams.sent(), [on(&name(route), r#"{"jsonrpc":"2.0","id":2,"result":{}}"#)]);

@@ -254,7 +254,7 @@ impl HttpClient {
                 let is_vain =
                     self.renewal == Renewal::Asked && !self.transport.session_has_worked();
                 self.client.disconnected(Cause::SessionLost, now);
-                if !is_ending && !is_vain && self.client.was_connected() {
+                if !is_ending && !is_vain && self.client.basis().is_some() {
                     self.renewal = Renewal::Due;
                 }
                 // The session is gone, so the transport must not end it at the server.

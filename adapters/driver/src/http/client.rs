@@ -200,7 +200,7 @@ impl Wire<Client> {
         // One attempt is enough, unless the last session has worked.
         let is_vain = state.http.requests.is_renewing && !has_worked;
         state.machine.disconnected(Cause::SessionLost, now);
-        if is_ending || is_vain || !state.machine.was_connected() {
+        if is_ending || is_vain || state.machine.basis().is_none() {
             // No session is left to terminate.
             return state.transport().into_iter().for_each(ClientTransport::renew);
         }

@@ -88,7 +88,7 @@ impl Future for PostRoom<'_> {
         let Self { wire, body, place } = &mut *self;
         let mut state = wire.lock();
         let has_room = state.may_enter(body, &wire.limits, *place);
-        let counts = state.machine.counts();
+        let counts = state.machine.in_flight().counts();
         let queue = state.http.transport.get_or_insert_default();
         let own = match place.and_then(|place| queue.position(place)) {
             Some(at) => queue.waiting.get_mut(at).map(|(_, waker)| waker),
@@ -140,7 +140,7 @@ impl State<Server> {
             return true;
         }
         // The endpoint limits unsent output; the machine does not count it either.
-        let has_room = |frame| self.machine.has_room_for(&frame, 0);
+        let has_room = |frame| self.machine.in_flight().has_room_for(&frame, 0);
         let is_next = self.http.transport.as_ref().is_none_or(|queue| queue.is_next(place));
         is_next && Frames::of(body, limits).next().is_none_or(has_room)
     }
@@ -151,7 +151,7 @@ impl<M: Machine> State<M> {
     pub(super) fn wake_posts(&mut self) {
         let Some(queue) = &mut self.http.transport else { return };
         let Some((_, waker)) = queue.waiting.front() else { return };
-        let counts = self.machine.counts();
+        let counts = self.machine.in_flight().counts();
         let (inbound, bytes) = queue.seen;
         let is_closed = self.machine.phase() == Phase::Closed;
         if is_closed || counts.inbound < inbound || counts.kept_bytes < bytes {

@@ -24,7 +24,7 @@ impl State<Server> {
     fn is_like_new(&self) -> bool {
         self.http.responses.is_alone()
             && self.is_open()
-            && self.machine.counts() == Counts::default()
+            && self.machine.in_flight().counts() == Counts::default()
             && self.out.is_empty()
             && self.requests.is_idle()
             && self.events.is_idle()

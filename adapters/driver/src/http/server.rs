@@ -328,7 +328,7 @@ impl<M: Machine> State<M> {
 
     /// Releases memory while a session is idle, as most sessions are most of the time.
     fn release_if_idle(&mut self) {
-        if self.machine.counts().inbound == 0
+        if self.machine.in_flight().counts().inbound == 0
             // A running handler may still receive the end of its request, and releasing memory would lose it.
             && self.requests.release_if_idle()
         {

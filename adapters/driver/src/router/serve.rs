@@ -1,5 +1,6 @@
 //! Serves requests from the entries of a router.
 
+use mcp_sansio::error::ErrorObject;
 use mcp_sansio::json::{Raw, Str};
 use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
@@ -102,7 +103,8 @@ impl Router {
             }
         }
         let data = json!({ "uri": uri });
-        exchange.reject_with(ErrorCode::RESOURCE_NOT_FOUND, "there is no such resource", &data)
+        let (code, message) = (ErrorCode::RESOURCE_NOT_FOUND, "there is no such resource");
+        exchange.reject_with(&ErrorObject::with(code, message, &data)?)
     }
 }
 

@@ -72,7 +72,7 @@ fn a_request_that_can_never_be_made_again_ends_its_call() {
     for _ in 0..100 {
         ended |= side.elapse(60_000).iter().any(|e| matches!(e, ClientEvent::CallEnded(_)));
     }
-    assert!(ended, "never: {:?}", side.client.is_pending(call));
+    assert!(ended, "never: {:?}", side.client.in_flight().is_pending(call));
 }
 
 /// The requests are repeated in a loop, not by recursion.

@@ -21,7 +21,7 @@ fn needs_that_cannot_all_be_asked_for_leave_nothing() {
     let error = side.server.require_input(&tool, &required, side.now, &mut side.out).unwrap_err();
     assert_eq!(error, RespondError::TooManyRounds);
     assert_eq!(side.sent(), [""; 0]);
-    assert!(before.counts() == side.server.counts());
+    assert!(before.in_flight().counts() == side.server.in_flight().counts());
     let notified = side.server.notify_method(
         "notifications/elicitation/complete",
         &serde_json::json!({"elicitationId": "e1"}),
@@ -51,7 +51,7 @@ fn what_is_asked_for_twice_is_asked_once_and_withdrawn() {
     let asked = r#"{"jsonrpc":"2.0","id":2,"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}}"#;
     assert_eq!(side.sent(), [asked]);
     side.server.respond(tool.id, &serde_json::json!({"content": []}), &mut side.out).unwrap();
-    assert_eq!(side.server.counts().outbound, 0);
+    assert_eq!(side.server.in_flight().counts().outbound, 0);
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#;
     let withdrawn =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;

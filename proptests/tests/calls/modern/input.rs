@@ -76,7 +76,7 @@ fn everything_is_gathered_before_the_call_is_made_again() {
         assert!(
             matches!(&requests[2].kind, ServerRequest::CreateMessage(params) if params.as_json() == r#"{"messages":[],"maxTokens":7}"#)
         );
-        assert!(side.client.open_requests().eq(requests.iter().map(|request| request.id)));
+        assert!(side.client.in_flight().requests().eq(requests.iter().map(|request| request.id)));
         for index in order {
             assert_eq!(side.sent(), [""; 0], "not before everything is there");
             side.respond(requests[index].id, answers[index].1);
@@ -255,7 +255,7 @@ fn with_nothing_to_gather_the_call_is_made_again_after_a_while() {
         assert_eq!(side.sent(), [""; 0]);
         assert_eq!(side.elapse(1), []);
         assert_eq!(side.sent(), [again(id + 1, &format!(r#""requestState":{state}"#))]);
-        assert!(side.client.is_pending(call));
+        assert!(side.client.in_flight().is_pending(call));
     }
     let outcome = ended(side.receive(&interim(12, r#""requestState":"s""#)));
     assert_eq!(outcome, (call, Outcome::TooManyRounds));
@@ -342,7 +342,7 @@ fn what_is_refused_ends_the_call() {
         assert_eq!((withdrawn.id, withdrawn.cause), (other.id, CancelCause::CallEnded));
         assert_eq!((end.call, &end.outcome), (call, &Outcome::InputRefused(code)));
         assert!(end.needed_input);
-        assert_eq!(side.client.counts().inbound, 0);
+        assert_eq!(side.client.in_flight().counts().inbound, 0);
         let answer = side.receive(&result(2, DONE));
         assert!(matches!(answer, Some(ClientEvent::UnmatchedResponse(_))), "{answer:?}");
         is_alive(&mut side);
@@ -388,7 +388,7 @@ fn input_can_be_seen_to_by_hand() {
     let Outcome::InputRequired(interim_result) = outcome else { panic!("{outcome:?}") };
     assert_eq!(over, call);
     assert_eq!(interim_result.as_json(), format!(r#"{{"resultType":"input_required",{members}}}"#));
-    assert_eq!(side.client.counts(), connected().client.counts());
+    assert_eq!(side.client.in_flight().counts(), connected().client.in_flight().counts());
     is_alive(&mut side);
     // The call can be repeated on this connection or another one, and twice if the response was lost.
     for mut side in [side, connected()] {
@@ -405,7 +405,7 @@ fn input_can_be_seen_to_by_hand() {
             let body = r#""params":{"name":"n","inputResponses":{"b":{"roots":[]}},"requestState":"s\u0041","_meta""#;
             assert!(sent[0].contains(body), "{sent:?}");
         }
-        side.client.pending_calls().count();
+        side.client.in_flight().calls().count();
     }
     // An empty interim result is invalid, also with input by hand.
     let mut side = connected();

@@ -59,7 +59,7 @@ fn a_malformed_request_for_input_ends_the_call() {
         let (mut side, call) = calling();
         let event = side.receive(&interim(2, &members));
         assert_eq!(malformed(event), (call, ViolationKind::InvalidResult), "{members}");
-        assert_eq!(side.client.counts().inbound, 0, "{members}");
+        assert_eq!(side.client.in_flight().counts().inbound, 0, "{members}");
         is_alive(&mut side);
     }
 }
@@ -261,7 +261,10 @@ fn an_answer_has_to_fit() {
         } else {
             assert!(matches!(given, Err(RespondError::Encode(_))), "{answer}: {given:?}");
             assert_eq!(side.sent(), [""; 0]);
-            assert!(side.client.context(asked.id).is_some(), "it can still be answered");
+            assert!(
+                side.client.in_flight().context(asked.id).is_some(),
+                "it can still be answered"
+            );
         }
     }
 }

@@ -33,7 +33,7 @@ fn rounds_are_counted() {
         let last = u64::from(most) + 2;
         let event = side.receive(&asking(last, &[("k", ROOTS)], None));
         assert_eq!(ended(event), (call, Outcome::TooManyRounds));
-        assert_eq!(side.client.counts().inbound, 0);
+        assert_eq!(side.client.in_flight().counts().inbound, 0);
         is_alive(&mut side);
         // Another call has its own rounds.
         if 0 < most {
@@ -193,7 +193,10 @@ fn the_end_ends_what_is_gathered() {
         assert_eq!(withdrawn.count(), if told { 2 } else { 1 });
         assert!(!events.iter().any(|event| matches!(event, ClientEvent::Request(_))));
         assert!(matches!(events.last(), Some(ClientEvent::Closed { cause: Cause::EndOfInput })));
-        assert_eq!((side.client.counts().inbound, side.client.counts().outbound), (0, 0));
+        assert_eq!(
+            (side.client.in_flight().counts().inbound, side.client.in_flight().counts().outbound),
+            (0, 0)
+        );
         assert_eq!(side.sent(), [""; 0]);
     }
     // During the pause before the repetition.
@@ -297,7 +300,13 @@ fn nothing_is_left_of_any_interim_result() {
                     assert_eq!(malformed(event).0, call);
                 }
                 is_alive(&mut side);
-                assert_eq!((side.client.counts().inbound, side.client.counts().outbound), (0, 0));
+                assert_eq!(
+                    (
+                        side.client.in_flight().counts().inbound,
+                        side.client.in_flight().counts().outbound
+                    ),
+                    (0, 0)
+                );
             }
         }
     }

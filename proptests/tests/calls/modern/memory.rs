@@ -227,7 +227,7 @@ fn a_successor_asks_for_the_subscriptions_that_were_lost() {
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#,
     ));
     absorb(side.receive(&error(4, -32603, "")));
-    let ours = side.client.subscriptions().next().unwrap();
+    let ours = side.client.in_flight().subscriptions().next().unwrap();
     side.client.cancel(ours, None, &mut side.out).unwrap();
     side.client.disconnected(Cause::EndOfInput, side.now);
     let lost = side.outcomes().into_iter().filter(|event| {
@@ -244,7 +244,7 @@ fn a_successor_asks_for_the_subscriptions_that_were_lost() {
     ];
     assert_eq!(next.sent(), again);
     // The handles are new.
-    assert_eq!(next.client.subscriptions().count(), 2);
+    assert_eq!(next.client.in_flight().subscriptions().count(), 2);
     let event = next.outcomes();
     assert!(matches!(&event[..], [ClientEvent::Connected(_)]), "{event:?}");
     let grant = tagged(
@@ -253,7 +253,7 @@ fn a_successor_asks_for_the_subscriptions_that_were_lost() {
         r#""notifications":{"resourceSubscriptions":["a:open"]}"#,
     );
     let (call, granted) = news(next.receive(&grant));
-    assert_eq!(next.client.subscriptions().next(), Some(call));
+    assert_eq!(next.client.in_flight().subscriptions().next(), Some(call));
     assert!(matches!(granted, SubscriptionNews::Granted { .. }));
 }
 

@@ -157,7 +157,7 @@ fn calls_wait_for_the_era_and_take_its_shape() {
             ];
             assert_eq!(side.sent(), plain);
         }
-        assert!(side.client.pending_calls().eq([first, second]));
+        assert!(side.client.in_flight().calls().eq([first, second]));
         assert!(
             matches!(ended(side.receive(&result(1, r#"{"tools":[]}"#))), (call, Outcome::Result(_)) if call == first)
         );
@@ -178,7 +178,7 @@ fn what_waits_for_the_era_is_bounded() {
     let (options, now, params) = (CallOptions::new(), side.now, payload::params("tools/call"));
     let refused = side.client.call_method("tools/call", &params, options, now, &mut side.out);
     assert!(matches!(refused, Err(CallError::Encode(_))), "{refused:?}");
-    assert_eq!(side.client.counts().outbound, 2);
+    assert_eq!(side.client.in_flight().counts().outbound, 2);
     absorb(side.receive(&result(1, DISCOVERY)));
     assert_eq!(side.sent(), [asked(2, "tools/call", r#""name":"n""#)]);
 }

@@ -290,7 +290,7 @@ fn a_probe_ends_with_its_client() {
             matches!(event, ClientEvent::CallEnded(ended) if ended.call == call && ended.outcome == Outcome::NotSent)
         });
         assert_eq!(calls.count(), 1, "{events:?}");
-        assert_eq!(side.client.counts().outbound, 0);
+        assert_eq!(side.client.in_flight().counts().outbound, 0);
         assert_eq!(side.client.receive(Frame::from(DISCOVERY), side.now, &mut side.out), None);
     }
 }

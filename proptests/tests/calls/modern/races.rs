@@ -49,7 +49,10 @@ fn a_cancellation_crosses_any_answer() {
         assert_eq!(side.client.cancel(call, None, &mut side.out).is_ok(), !is_over, "{answer}");
         side.sent();
         side.outcomes();
-        assert_eq!((side.client.counts().outbound, side.client.counts().inbound), (0, 0));
+        assert_eq!(
+            (side.client.in_flight().counts().outbound, side.client.in_flight().counts().inbound),
+            (0, 0)
+        );
         is_alive(&mut side);
     }
 }
@@ -139,7 +142,7 @@ fn calls_beside_a_refused_probe_are_made_again_too() {
     // An event may or may not be returned.
     _ = side.receive(&result(3, DISCOVERY));
     assert_eq!(side.sent(), [asked(4, "tools/list", "")]);
-    assert!(side.client.is_pending(call));
+    assert!(side.client.in_flight().is_pending(call));
 }
 
 /// Proves M-R-30, M-R-31: the response to the probe arrives after `initialize` was sent, before or after its
@@ -180,7 +183,10 @@ fn a_server_that_ends_leaves_nothing_open() {
     let events = side.outcomes();
     assert_eq!(ended(events.first().cloned()), (pending, Outcome::Closed(Cause::EndOfInput)));
     assert_eq!(events.len(), 2);
-    assert_eq!((side.client.counts().outbound, side.client.counts().inbound), (0, 0));
+    assert_eq!(
+        (side.client.in_flight().counts().outbound, side.client.in_flight().counts().inbound),
+        (0, 0)
+    );
 }
 
 /// An input request is refused and its call is cancelled, in both orders.

@@ -139,7 +139,7 @@ fn answers_find_their_calls() {
         let event = side.receive(&format!(r#"{{"jsonrpc":"2.0","id":{strange},"result":{list}}}"#));
         let Some(ClientEvent::UnmatchedResponse(stray)) = event else { panic!("{event:?}") };
         assert_eq!(stray.cause, cause, "{strange}");
-        assert!(side.client.pending_calls().eq(calls.iter().copied()));
+        assert!(side.client.in_flight().calls().eq(calls.iter().copied()));
     }
     // Responses arrive in any order, each once.
     for (call, id) in calls.into_iter().zip([2, 3, 4]).rev() {
@@ -164,7 +164,7 @@ fn an_error_without_an_id_belongs_to_no_call() {
         assert!(
             matches!(event, Some(ClientEvent::UnsolicitedError(error)) if error.code.get() == -32700)
         );
-        assert!(side.client.is_pending(call));
+        assert!(side.client.in_flight().is_pending(call));
         let route = mcp_sansio::Received::from(side.now).route(mcp_sansio::Route::Call(call));
         let event = side.client.receive(&*fault, route, &mut side.out);
         let (ended, outcome) = ended(event.map(ClientEvent::into_owned));
@@ -234,7 +234,7 @@ fn what_a_server_may_not_send_is_not_answered() {
     }
     let own = side.receive(r#"{"jsonrpc":"2.0","method":"notifications/future"}"#);
     assert!(matches!(own, Some(ClientEvent::Notification(_))), "{own:?}");
-    assert!(side.client.is_pending(pending));
+    assert!(side.client.in_flight().is_pending(pending));
     is_alive(&mut side);
 }
 
@@ -287,7 +287,7 @@ fn a_server_cannot_cancel_a_call() {
             r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#
         ));
         assert!(matches!(event, None | Some(ClientEvent::Violation(_))), "{id}: {event:?}");
-        assert!(side.client.is_pending(call));
+        assert!(side.client.in_flight().is_pending(call));
     }
     is_alive(&mut side);
 }
@@ -401,7 +401,10 @@ fn the_end_ends_every_call_once() {
     assert_eq!(*cause, Cause::EndOfInput);
     assert_eq!(side.sent(), [""; 0]);
     assert_eq!(side.receive(&result(2, "{}")), None);
-    assert_eq!((side.client.counts().outbound, side.client.counts().inbound), (0, 0));
+    assert_eq!(
+        (side.client.in_flight().counts().outbound, side.client.in_flight().counts().inbound),
+        (0, 0)
+    );
 }
 
 /// Proves M-STDIO-01: a message is one line, with any content.
@@ -436,7 +439,7 @@ fn a_refused_version_is_corrected_once_for_each_call() {
     assert_eq!(side.sent(), [asked_with(4, "tools/call", &meta(4), name)]);
     assert_eq!(side.receive(&error(3, -32022, super::kit::SUPPORTED)), None);
     assert_eq!(side.sent(), [asked(5, "tools/list", "")]);
-    assert!(side.client.pending_calls().eq([one, two]));
+    assert!(side.client.in_flight().calls().eq([one, two]));
     let outcome = ended(side.receive(&error(4, -32022, super::kit::SUPPORTED)));
     assert!(
         matches!(outcome, (call, Outcome::PeerError(error)) if call == one && error.code.get() == -32022)

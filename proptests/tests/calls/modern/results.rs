@@ -103,10 +103,10 @@ fn only_three_methods_may_need_input() {
         let event = side.receive(&result(2, interim));
         if matches!(method, "tools/call" | "prompts/get" | "resources/read") {
             assert!(matches!(event, Some(ClientEvent::Request(_))), "{method}: {event:?}");
-            assert!(side.client.is_pending(call));
+            assert!(side.client.in_flight().is_pending(call));
         } else {
             assert_eq!(malformed(event), (call, ViolationKind::InvalidResult), "{method}");
-            assert_eq!(side.client.counts().inbound, 0);
+            assert_eq!(side.client.in_flight().counts().inbound, 0);
             is_alive(&mut side);
         }
     }
@@ -147,7 +147,7 @@ fn a_broken_response_ends_its_call() {
         let expected =
             if is_neither { ViolationKind::NotAMessage } else { ViolationKind::MalformedResponse };
         assert_eq!((ended, kind), (call, expected), "{rest}");
-        assert!(side.client.is_pending(other));
+        assert!(side.client.in_flight().is_pending(other));
         is_alive(&mut side);
     }
 }

@@ -87,7 +87,7 @@ fn a_subscription_is_granted_in_whole_or_in_part() {
         let mut side = connected();
         let call = side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
         assert_eq!(side.sent(), [listen(2, sent)]);
-        assert!(side.client.subscriptions().eq([call]));
+        assert!(side.client.in_flight().subscriptions().eq([call]));
         let (told, granted) = news(side.receive(&granting("2", grant)));
         let SubscriptionNews::Granted { granted, refused } = granted else { panic!("{granted:?}") };
         assert_eq!((told, granted.as_json(), refused.as_json()), (call, grant, missing));
@@ -108,7 +108,7 @@ fn a_subscription_that_is_not_granted_in_time_is_given_up() {
     let (told, end) = news(only(side.elapse(1)));
     assert_eq!((told, end), (call, SubscriptionNews::Ended(SubscriptionEnd::TimedOut)));
     assert_eq!(side.sent(), [super::kit::timed_out(2)]);
-    assert_eq!(side.client.subscriptions().count(), 0);
+    assert_eq!(side.client.in_flight().subscriptions().count(), 0);
     // A late acknowledgement, later notifications and the end have no effect.
     for late in [granting("2", "{}"), tagged("tools/list_changed", "2", "")] {
         assert_eq!(side.receive(&late), None);
@@ -163,7 +163,9 @@ fn news_without_a_subscription_are_not_told() {
         assert!(matches!(event, None | Some(ClientEvent::Violation(_))), "{tag}: {event:?}");
         assert!(!matches!(side.receive(&granting(tag, "{}")), Some(ClientEvent::Subscription(_))));
     }
-    assert!(side.client.is_pending(pending) && side.client.is_pending(call));
+    assert!(
+        side.client.in_flight().is_pending(pending) && side.client.in_flight().is_pending(call)
+    );
     is_alive(&mut side);
     // If the transport names the subscription, the tag may be missing.
     let route = Received::from(side.now).route(Route::Call(call));
@@ -299,7 +301,7 @@ fn what_is_to_be_listened_for_is_asked_for_when_it_can_be() {
         listen(3, r#"{"toolsListChanged":true,"promptsListChanged":true}"#),
     ];
     assert_eq!(side.sent(), both);
-    assert_eq!(side.client.subscriptions().next(), Some(early));
+    assert_eq!(side.client.in_flight().subscriptions().next(), Some(early));
     // A session has its own subscription methods, and this server offers nothing to subscribe to.
     let mut side = begun(config);
     let early = side

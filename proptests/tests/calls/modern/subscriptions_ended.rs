@@ -52,7 +52,7 @@ fn each_way_to_end_a_subscription_has_its_name() {
                 }
                 _ => panic!("{way} {granted}: {end:?}"),
             }
-            assert_eq!(side.client.subscriptions().count(), 0);
+            assert_eq!(side.client.in_flight().subscriptions().count(), 0);
             is_alive(&mut side);
         }
     }
@@ -104,7 +104,7 @@ fn a_subscription_is_ended_with_a_cancellation() {
             matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Cancelled)
         );
         assert!(side.client.cancel(call, None, &mut side.out).is_err());
-        assert_eq!(side.client.subscriptions().count(), 0);
+        assert_eq!(side.client.in_flight().subscriptions().count(), 0);
         is_alive(&mut side);
     }
     // A subscription that has not left is withdrawn.
@@ -122,7 +122,7 @@ fn a_server_gives_up_a_subscription_by_its_exact_id() {
     for id in [r#""2""#, "3", "1", "2.0", "null", "{}"] {
         let event = side.receive(&given_up(id));
         assert!(matches!(event, None | Some(ClientEvent::Violation(_))), "{id}: {event:?}");
-        assert!(side.client.is_pending(call), "{id}");
+        assert!(side.client.in_flight().is_pending(call), "{id}");
     }
     is_alive(&mut side);
     assert!(
@@ -184,7 +184,7 @@ fn a_subscription_ends_with_the_connection() {
     };
     assert_eq!(update.call, call);
     assert_eq!(update.news, SubscriptionNews::Ended(SubscriptionEnd::Lost(Cause::ShutDown)));
-    assert_eq!(side.client.counts().outbound, 0);
+    assert_eq!(side.client.in_flight().counts().outbound, 0);
 }
 
 /// An open subscription has no timers: it outlasts a pause that ends every call (`Timeouts::person`). The same
@@ -201,15 +201,15 @@ fn an_open_subscription_outlasts_every_pause() {
     assert!(matches!(news(only(legacy.outcomes())).1, SubscriptionNews::Granted { .. }));
     legacy.sent();
     for (mut side, call) in [(modern, open), (legacy, adopted)] {
-        side.client.pause(side.now);
+        side.client.set_paused(true, side.now);
         assert_eq!(side.elapse(10 * 900_000), []);
-        side.client.resume(side.now);
+        side.client.set_paused(false, side.now);
         assert_eq!(side.outcomes(), []);
-        assert_eq!(side.client.subscriptions().collect::<Vec<_>>(), [call]);
+        assert_eq!(side.client.in_flight().subscriptions().collect::<Vec<_>>(), [call]);
     }
     // A subscription that is not open yet ends like any call.
     let (mut side, call) = opening();
-    side.client.pause(side.now);
+    side.client.set_paused(true, side.now);
     let (told, end) = news(only(side.elapse(900_000)));
     assert_eq!((told, end), (call, SubscriptionNews::Ended(SubscriptionEnd::TimedOut)));
 }

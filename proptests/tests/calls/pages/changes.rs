@@ -45,7 +45,7 @@ fn a_change_before_the_last_page_begins_the_walk_anew() {
     let last = r#"{"tools":["old too"]}"#;
     assert_eq!(walk.answer(3, last), Walked::Restarted(RestartCause::Changed));
     assert_eq!(walk.side.sent(), [asked(4, "tools/list", None)]);
-    assert!(walk.side.client.is_pending(walk.call));
+    assert!(walk.side.client.in_flight().is_pending(walk.call));
     assert_eq!(walk.answer(4, r#"{"tools":[]}"#), over(r#"{"tools":[]}"#));
 }
 
@@ -156,7 +156,7 @@ fn a_dead_cursor_restarts_the_walk_once() {
     let refused = Walked::Refused { code: ErrorCode::INVALID_PARAMS, stale: false };
     assert_eq!(walk.refuse(5), refused);
     assert_eq!(walk.side.sent(), [""; 0]);
-    assert!(!walk.side.client.is_pending(walk.call));
+    assert!(!walk.side.client.in_flight().is_pending(walk.call));
 }
 
 /// Proves L-PAGE-12: a refusal of a request without a cursor has another reason.

@@ -41,7 +41,7 @@ fn pages_of<M: PagedMethod>(revision: Revision, method: &str, items: &str) {
     let last = format!(r#"{{"{items}":[{{"b":2}}]}}"#);
     assert_eq!(walk.answer(4, &last), over(&last));
     assert_eq!(walk.side.sent(), [""; 0]);
-    assert!(!walk.side.client.is_pending(walk.call));
+    assert!(!walk.side.client.in_flight().is_pending(walk.call));
 }
 
 /// Proves L-PAGE-03: `roots/list` is not paged, whichever members its result has.

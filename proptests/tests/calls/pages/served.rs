@@ -103,7 +103,7 @@ fn no_cursor_is_never_sent_as_null() {
 fn a_burst_of_changes_is_one_notification() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
     let change = |side: &mut ServerSide| {
-        side.server.list_changed(ChangedList::Tools, &mut side.out).unwrap()
+        side.server.notifications().list_changed(ChangedList::Tools, &mut side.out).unwrap()
     };
     assert_eq!(change(&mut side), Delivery::Sent);
     for _ in 0..5 {
@@ -145,7 +145,10 @@ impl Shop {
         self.tools = tools(names);
         self.pager = self.pager.version(2);
         let out = &mut self.pair.server_out;
-        assert_eq!(self.pair.server.list_changed(ChangedList::Tools, out), Ok(Delivery::Sent));
+        assert_eq!(
+            self.pair.server.notifications().list_changed(ChangedList::Tools, out),
+            Ok(Delivery::Sent)
+        );
     }
 
     /// Serves exactly one request.
@@ -225,7 +228,7 @@ fn a_walk_over_a_change_gives_the_list_as_it_is_now() {
     shop.serve();
     assert_eq!(shop.shop(), ["page"]);
     let out = &mut shop.pair.server_out;
-    _ = shop.pair.server.list_changed(ChangedList::Tools, out);
+    _ = shop.pair.server.notifications().list_changed(ChangedList::Tools, out);
     shop.serve();
     assert_eq!(shop.shop(), ["changed", "begun anew"]);
     for expected in [["page"], ["page"], ["over"]] {

@@ -38,7 +38,7 @@ fn a_request_of_a_session_can_be_served_without_one() {
             let options = CallOptions::new().parent(request.id);
             let asked = server.call_method("ping", &(), options, now, out);
             assert_eq!(asked, Err(CallError::NotAllowed(NotAllowed::Transport)));
-            assert_eq!(server.counts().outbound, 0);
+            assert_eq!(server.in_flight().counts().outbound, 0);
         });
         site.respond(request.id, r#"{"tools":[]}"#);
         assert_eq!(site.hear(turn), json(200, result("0", r#""tools":[]"#)));
@@ -46,7 +46,9 @@ fn a_request_of_a_session_can_be_served_without_one() {
         let (turn, request) = site.ask(&lines, &body);
         site.progress(request.id, 1);
         site.with_machine(request.id, |server, out| {
-            _ = server.list_changed(mcp_sansio::subscription::ChangedList::Tools, out);
+            _ = server
+                .notifications()
+                .list_changed(mcp_sansio::subscription::ChangedList::Tools, out);
         });
         site.reject(request.id, -32601, "no");
         let expected = [event(progress("1", 1)), event(error("0", -32601, "no"))];

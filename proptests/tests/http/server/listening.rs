@@ -46,7 +46,7 @@ fn tell_everybody(site: &mut Site) {
     let connections: Vec<_> = site.http.connections().collect();
     for connection in connections {
         site.http.with(connection, site.now, |server, out| {
-            _ = server.list_changed(ChangedList::Tools, out);
+            _ = server.notifications().list_changed(ChangedList::Tools, out);
         });
     }
 }
@@ -66,7 +66,10 @@ fn a_subscription_is_a_stream_in_every_mode() {
             let log =
                 mcp_sansio::subscription::Log::new(mcp_sansio::model::LoggingLevel::Error, "x")
                     .about(id);
-            assert_ne!(server.log(&log, out), Ok(mcp_sansio::subscription::Delivery::Sent));
+            assert_ne!(
+                server.notifications().log(&log, out),
+                Ok(mcp_sansio::subscription::Delivery::Sent)
+            );
         });
         site.elapse(15_000);
         assert_eq!(site.news(turn), [": \n\n"]);

@@ -15,7 +15,9 @@ const ASKED: &str = r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","pa
 /// Sends the notification of a changed list in the only session.
 pub(crate) fn changed(site: &mut Site, list: ChangedList) -> Option<Delivery> {
     let connection = site.http.connections().next().unwrap();
-    let told = site.http.with(connection, site.now, |server, out| server.list_changed(list, out));
+    let told = site
+        .http
+        .with(connection, site.now, |server, out| server.notifications().list_changed(list, out));
     told.unwrap().ok()
 }
 

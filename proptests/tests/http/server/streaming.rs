@@ -35,9 +35,12 @@ fn nothing_but_the_request_is_on_its_stream() {
         assert!(server.call_method("roots/list", &(), options, now, out).is_err());
         assert!(server.call_method("ping", &(), CallOptions::new(), now, out).is_err());
         let log = Log::new(LoggingLevel::Info, "for everybody");
-        _ = server.log(&log, out);
-        _ = server.list_changed(mcp_sansio::subscription::ChangedList::Tools, out);
-        server.log(&Log::new(LoggingLevel::Info, "for it").about(request.id), out).unwrap();
+        _ = server.notifications().log(&log, out);
+        _ = server.notifications().list_changed(mcp_sansio::subscription::ChangedList::Tools, out);
+        server
+            .notifications()
+            .log(&Log::new(LoggingLevel::Info, "for it").about(request.id), out)
+            .unwrap();
     });
     site.progress(beside.id, 1);
     site.respond(request.id, TOOLS);

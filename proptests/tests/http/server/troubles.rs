@@ -97,7 +97,7 @@ fn a_notification_is_no_json_response() {
     let (turn, request) = site.ask(&lines, &plain("1", "tools/list", ""));
     site.with_machine(request.id, |server, out| {
         let log = Log::new(LoggingLevel::Error, "busy").about(request.id);
-        server.log(&log, out).unwrap();
+        server.notifications().log(&log, out).unwrap();
     });
     site.post(&lines, notification("notifications/cancelled", r#""requestId":1"#));
     let log = notification("notifications/message", r#""level":"error","data":"busy""#);

@@ -84,7 +84,7 @@ fn a_task_goes_on_without_the_client_that_wanted_it() {
         let mut begin = |site: &mut Site| {
             site.with_machine(request.id, |server, out| {
                 let new = NewTask::new("task-1");
-                server.begin_task(request.id, new, &mut tasks, now, out).is_ok()
+                server.tasks(&mut tasks).begin(request.id, new, now, out).is_ok()
             })
         };
         if has_begun {

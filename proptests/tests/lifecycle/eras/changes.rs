@@ -19,7 +19,7 @@ fn changes_of_lists_are_told_in_both_eras() {
         let changes = [ChangedList::Tools, ChangedList::Prompts, ChangedList::Resources];
         for list in changes {
             let (server, out) = (&mut world.pair.server, &mut world.pair.server_out);
-            server.list_changed(list, out).unwrap();
+            server.notifications().list_changed(list, out).unwrap();
             world.run();
         }
         let methods = ["tools", "prompts", "resources"]
@@ -33,7 +33,12 @@ fn changes_of_lists_are_told_in_both_eras() {
 #[test]
 fn whoever_does_not_listen_is_not_told() {
     let mut world = World::new(client(BOTH), server(BOTH));
-    world.pair.server.list_changed(ChangedList::Tools, &mut world.pair.server_out).unwrap();
+    world
+        .pair
+        .server
+        .notifications()
+        .list_changed(ChangedList::Tools, &mut world.pair.server_out)
+        .unwrap();
     world.run();
     assert_eq!(world.known.told, [""; 0]);
     world.is_clean();
@@ -67,9 +72,13 @@ fn a_lost_subscription_goes_on_over_the_next_connection() {
     next.pair.client = world.pair.client.reconnect(ConnectionNumber::new(1));
     next.pair.client.connect(next.pair.now, &mut next.pair.client_out).unwrap();
     next.run();
-    assert_eq!(next.pair.client.subscriptions().count(), 1);
-    next.pair.server.resource_updated("a:b", &mut next.pair.server_out).unwrap();
-    next.pair.server.list_changed(ChangedList::Prompts, &mut next.pair.server_out).unwrap();
+    assert_eq!(next.pair.client.in_flight().subscriptions().count(), 1);
+    next.pair.server.notifications().resource_updated("a:b", &mut next.pair.server_out).unwrap();
+    next.pair
+        .server
+        .notifications()
+        .list_changed(ChangedList::Prompts, &mut next.pair.server_out)
+        .unwrap();
     next.run();
     let mut told = next.known.told.clone();
     told.sort();

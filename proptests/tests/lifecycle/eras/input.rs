@@ -122,7 +122,7 @@ fn what_is_not_given_ends_the_call_in_both_eras() {
         assert_eq!(*ended, call);
         assert_eq!(world.known.asked.len(), 10, "{of_client:?} {of_server:?}");
         assert_eq!(*outcome == Outcome::TooManyRounds, is_modern, "{outcome:?}");
-        assert_eq!(world.pair.client.counts().inbound, 0);
+        assert_eq!(world.pair.client.in_flight().counts().inbound, 0);
     }
 }
 
@@ -186,7 +186,7 @@ fn a_call_is_cancelled_at_every_step_in_both_eras() {
             world.known.wrong.clear();
             world.run();
             assert!(world.known.ended.is_empty(), "{:?}", world.known.ended);
-            assert_eq!(world.pair.client.pending_calls().count(), 0);
+            assert_eq!(world.pair.client.in_flight().calls().count(), 0);
             let other = world.tool("plain");
             world.run();
             assert_eq!(world.text(other), "plain  ");

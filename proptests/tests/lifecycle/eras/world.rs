@@ -215,7 +215,7 @@ impl World {
         if tool == "watched" {
             server.progress(request.id, Progress::new(1_u8), now, out).unwrap();
             let log = Log::new(LoggingLevel::Info, "working").about(request.id);
-            server.log(&log, out).unwrap();
+            server.notifications().log(&log, out).unwrap();
         }
         let inputs = request.inputs.as_ref().map_or("", Raw::as_json);
         let state = request.state.as_ref().map(|state| state.to_str().into_owned());
@@ -238,7 +238,7 @@ impl World {
     #[track_caller]
     pub(super) fn is_clean(&self) {
         assert_eq!(self.known.wrong, [""; 0], "{:#?}", self.wire);
-        let counts = (self.pair.client.counts(), self.pair.server.counts());
+        let counts = (self.pair.client.in_flight().counts(), self.pair.server.in_flight().counts());
         assert_eq!((counts.0.inbound, counts.1.outbound), (0, 0));
     }
 }

@@ -16,7 +16,7 @@ const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 const PLAIN_CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
 fn changed(side: &mut ServerSide) -> Delivery {
-    side.server.list_changed(ChangedList::Tools, &mut side.out).unwrap()
+    side.server.notifications().list_changed(ChangedList::Tools, &mut side.out).unwrap()
 }
 
 /// Proves M-ERA-01, M-ERA-02, M-ERA-10, M-ARCH-01: each request is answered by the rules of its era, in any order.
@@ -110,8 +110,9 @@ fn a_change_is_told_once_to_each() {
     // Updates of resources need a subscription of either era.
     let uri = r#""resourceSubscriptions":["x:y"]"#;
     subscribe(&mut side, "3", uri, uri);
-    let update =
-        |side: &mut ServerSide| side.server.resource_updated("x:y", &mut side.out).unwrap();
+    let update = |side: &mut ServerSide| {
+        side.server.notifications().resource_updated("x:y", &mut side.out).unwrap()
+    };
     assert_eq!(update(&mut side), Delivery::Sent);
     assert_eq!(side.sent(), [updated("3", "x:y")]);
     let id = side.request(&of_session("4", "resources/subscribe", r#""uri":"x:y""#));
@@ -131,15 +132,15 @@ fn who_has_not_asked_is_told_nothing() {
         side.respond(id, r#"{"tools":[]}"#);
         side.sent();
         for list in [ChangedList::Tools, ChangedList::Prompts, ChangedList::Resources] {
-            let told = side.server.list_changed(list, &mut side.out);
+            let told = side.server.notifications().list_changed(list, &mut side.out);
             assert_eq!(told, Ok(Delivery::NotWanted));
         }
-        let told = side.server.resource_updated("x:y", &mut side.out);
+        let told = side.server.notifications().resource_updated("x:y", &mut side.out);
         assert_eq!(told, Ok(Delivery::NotWanted));
-        let told = side.server.elicitation_complete("e", &mut side.out);
+        let told = side.server.notifications().elicitation_complete("e", &mut side.out);
         assert!(!matches!(told, Ok(Delivery::Sent | Delivery::Held)), "{told:?}");
         assert_eq!(side.sent(), [""; 0]);
-        assert_eq!(side.server.counts().held_bytes, 0);
+        assert_eq!(side.server.in_flight().counts().held_bytes, 0);
     }
 }
 
@@ -286,7 +287,7 @@ fn what_comes_in_one_go_is_dealt_with_in_order() {
         assert_eq!(sent.len(), 3);
         assert!(sent[0].contains("supportedVersions") && sent[1].contains("protocolVersion"));
         assert_eq!(sent[2], other_version("6", "x"));
-        assert_eq!(side.server.counts().inbound, 3);
+        assert_eq!(side.server.in_flight().counts().inbound, 3);
     }
 }
 

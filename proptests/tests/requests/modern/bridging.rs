@@ -116,7 +116,10 @@ fn a_session_is_asked_and_the_request_comes_again() {
     assert_eq!(again.inputs.as_ref().unwrap().as_json(), inputs);
     side.respond(again.id, r#"{"content":[]}"#);
     assert_eq!(side.sent(), [plain("1", r#""content":[]"#)]);
-    assert_eq!((side.server.counts().inbound, side.server.counts().outbound), (0, 0));
+    assert_eq!(
+        (side.server.in_flight().counts().inbound, side.server.in_flight().counts().outbound),
+        (0, 0)
+    );
     assert_eq!(side.server.poll_timeout(), None);
 }
 
@@ -225,7 +228,7 @@ fn all_of_it_is_asked_for_or_nothing() {
     let need = InputRequired::new().roots("a").roots("b").roots("c");
     assert_eq!(require(&mut side, &request, &need), Err(RespondError::TooManyRounds));
     assert_eq!(side.sent(), [""; 0]);
-    assert_eq!(side.server.counts().outbound, 0);
+    assert_eq!(side.server.in_flight().counts().outbound, 0);
     assert_eq!(require(&mut side, &request, &InputRequired::new().roots("a").roots("b")), Ok(()));
     assert_eq!(side.sent().len(), 2);
 }
@@ -258,7 +261,7 @@ fn what_is_not_to_be_had_fails_the_request() {
         assert_eq!(sent, expected);
         let late = side.server.respond(request.id, &(), &mut side.out);
         assert_eq!(late, Err(RespondError::Answered));
-        let counts = side.server.counts();
+        let counts = side.server.in_flight().counts();
         assert_eq!((counts.inbound, counts.outbound), (0, 0));
         lives(&mut side);
     }
@@ -305,7 +308,7 @@ fn a_cancelled_request_asks_no_longer() {
     assert_eq!(require(&mut side, &request, &need), Ok(()));
     assert!(side.receive(&cancel("1")).is_some());
     assert_eq!(side.sent(), [""; 0]);
-    assert_eq!(side.server.counts().outbound, 0);
+    assert_eq!(side.server.in_flight().counts().outbound, 0);
 }
 
 /// Proves M-R-35: the end of the connection ends the waiting request.
@@ -388,7 +391,10 @@ fn a_visit_has_an_id_where_it_has_to() {
     for answer in ["1", "2"] {
         let _ = side.receive(&plain(answer, r#""action":"accept""#));
     }
-    let told = side.server.elicitation_complete(id(&sent[0]).trim_matches('"'), &mut side.out);
+    let told = side
+        .server
+        .notifications()
+        .elicitation_complete(id(&sent[0]).trim_matches('"'), &mut side.out);
     assert_eq!(told, Ok(mcp_sansio::subscription::Delivery::Sent));
 
     for revision in [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18] {
@@ -399,7 +405,7 @@ fn a_visit_has_an_id_where_it_has_to() {
         let refused = require(&mut side, &request, &need);
         assert!(refused.is_err(), "{revision}");
         assert_eq!(side.sent(), [""; 0], "{revision}: all of it or nothing");
-        assert_eq!(side.server.counts().outbound, 0);
+        assert_eq!(side.server.in_flight().counts().outbound, 0);
         side.respond(request.id, r#"{"content":[]}"#);
         assert_eq!(side.sent(), [plain("1", r#""content":[]"#)]);
     }

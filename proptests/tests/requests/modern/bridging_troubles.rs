@@ -47,7 +47,7 @@ fn a_failure_for_want_of_input_is_told_though_there_is_no_room_for_answers() {
     side.respond(other.id, &format!("{{{}}}", long_result()));
     fails_for_want_of_input(&mut side, &waiting);
     assert_eq!(side.sent(), [plain("2", &long_result()), error("1", -32603, NOT_GIVEN)]);
-    assert_eq!(side.server.counts().inbound, 0);
+    assert_eq!(side.server.in_flight().counts().inbound, 0);
     lives(&mut side);
 }
 

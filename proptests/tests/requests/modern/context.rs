@@ -53,8 +53,8 @@ fn a_request_brings_its_own_context() {
     assert!(able.contains(Capability::SamplingTools) && able.contains(Capability::ElicitationUrl));
     assert!(!other.context.wants_progress && other.context.log_level.is_none());
     // The context does not change.
-    assert_eq!(side.server.context(one.id), Some(context));
-    assert_eq!(side.server.context(other.id), Some(other.context));
+    assert_eq!(side.server.in_flight().context(one.id), Some(context));
+    assert_eq!(side.server.in_flight().context(other.id), Some(other.context));
     assert_eq!(one.client_info(), Some(Implementation::new("c", "2")));
     assert_eq!(other.client_info(), None);
     let rest = r#""com.example/x":[1, 2],"traceparent":"00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01","tracestate":"a=b","baggage":"k=v""#;
@@ -189,7 +189,7 @@ fn requests_are_answered_in_any_order() {
             assert_eq!(sent.len(), 1);
             assert!(sent[0].starts_with(&format!(r#"{{"jsonrpc":"2.0","id":"{method}","result""#)));
         }
-        assert_eq!(side.server.counts().inbound, 0);
+        assert_eq!(side.server.in_flight().counts().inbound, 0);
     }
 }
 
@@ -252,10 +252,10 @@ fn roots_do_not_tell_of_changes() {
 #[test]
 fn an_extension_is_there_if_both_sides_have_it() {
     let mut side = extended(&["com.example/x", "tasks", "io.example/y"]);
-    let own = side.server.extension("com.example/x").unwrap();
-    let other = side.server.extension("io.example/y").unwrap();
-    assert_eq!(side.server.extension("tasks"), None, "a name without a prefix is none");
-    assert_eq!(side.server.extension("com.example/z"), None);
+    let own = side.server.config().extension("com.example/x").unwrap();
+    let other = side.server.config().extension("io.example/y").unwrap();
+    assert_eq!(side.server.config().extension("tasks"), None, "a name without a prefix is none");
+    assert_eq!(side.server.config().extension("com.example/z"), None);
     for (declared, has) in [
         (r#"{"extensions":{"com.example/x":{}}}"#, [true, false]),
         (r#"{"extensions":{"com.example/x":{"a":1},"io.example/y":{}}}"#, [true, true]),

@@ -34,7 +34,7 @@ fn says(capabilities: &str, more: &str) -> String {
 fn a_server_says_what_it_is() {
     for mut side in [server(), without_sessions(), beside_session(Revision::V2024_11_05)] {
         assert_eq!(discovery(&mut side), says(EVERYTHING, ""));
-        assert_eq!(side.server.counts().inbound, 0);
+        assert_eq!(side.server.in_flight().counts().inbound, 0);
         lives(&mut side);
     }
     for instructions in ["", "Ask \\\"twice\\\"."] {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::config::{RepliesWithoutId, UnknownMethods};
+use mcp_sansio::error::ErrorObject;
 use mcp_sansio::error::{NotAllowed, ViolationKind};
 use mcp_sansio::json::Raw;
 use mcp_sansio::{ErrorCode, RespondError, Revision, ServerEvent};
@@ -188,10 +189,11 @@ fn reserved_codes_are_not_for_applications() {
     }
     let urls = Raw::new(r#"{"elicitations":[]}"#).unwrap();
     let code = ErrorCode::URL_ELICITATION_REQUIRED;
-    let refused = side.server.reject_with(id, code, "no", &urls, &mut side.out);
+    let refused =
+        side.server.reject_with(id, &ErrorObject::with(code, "no", &urls).unwrap(), &mut side.out);
     assert_eq!(refused, Err(RespondError::NotAllowed(NotAllowed::Revision)));
     assert_eq!(side.sent(), [""; 0]);
-    assert_eq!(side.server.open_requests().count(), 1, "it can still be answered");
+    assert_eq!(side.server.in_flight().requests().count(), 1, "it can still be answered");
     side.server.reject(id, ErrorCode::new(7), "no", &mut side.out).unwrap();
     assert_eq!(side.sent(), [error("1", 7, "no")]);
 }
@@ -228,7 +230,9 @@ fn a_missing_resource_has_the_code_of_its_revision() {
     ] {
         let id = side.request(&frame);
         let (not_found, text) = (ErrorCode::RESOURCE_NOT_FOUND, "Resource not found");
-        side.server.reject_with(id, not_found, text, &data, &mut side.out).unwrap();
+        side.server
+            .reject_with(id, &ErrorObject::with(not_found, text, &data).unwrap(), &mut side.out)
+            .unwrap();
         assert_eq!(side.sent(), [error_with("1", code, text, r#"{"uri":"x:y"}"#)]);
     }
 }

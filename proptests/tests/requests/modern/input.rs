@@ -57,7 +57,7 @@ fn what_is_needed_stands_in_the_answer() {
             r#""inputRequests":{{"who":{FORM},"what":{model},"where":{{"method":"roots/list"}},"visit":{visit}}},"requestState":"step 2""#
         );
         assert_eq!(side.sent(), [interim("1", &needed)], "{method}");
-        assert_eq!(side.server.counts().outbound, 0);
+        assert_eq!(side.server.in_flight().counts().outbound, 0);
         lives(&mut side);
     }
 }
@@ -374,7 +374,7 @@ fn nothing_follows_an_interim_result() {
     let progress = side.server.progress(id, Progress::new(1_u32), now, &mut side.out);
     assert_eq!(progress, Err(RespondError::Answered));
     let log = Log::new(mcp_sansio::model::LoggingLevel::Error, "late").about(id);
-    assert_eq!(side.server.log(&log, &mut side.out), Ok(Delivery::NotWanted));
+    assert_eq!(side.server.notifications().log(&log, &mut side.out), Ok(Delivery::NotWanted));
     assert_eq!(side.server.respond(id, &(), &mut side.out), Err(RespondError::Answered));
     let again = require(&mut side, &request, &InputRequired::new().state("s"));
     assert_eq!(again, Err(RespondError::Answered));

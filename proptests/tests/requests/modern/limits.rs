@@ -14,11 +14,11 @@ const TOOLS: &str = r#""toolsListChanged":true"#;
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 
 fn changed(side: &mut ServerSide) -> Delivery {
-    side.server.list_changed(ChangedList::Tools, &mut side.out).unwrap()
+    side.server.notifications().list_changed(ChangedList::Tools, &mut side.out).unwrap()
 }
 
 fn update(side: &mut ServerSide, uri: &str) -> Delivery {
-    side.server.resource_updated(uri, &mut side.out).unwrap()
+    side.server.notifications().resource_updated(uri, &mut side.out).unwrap()
 }
 
 /// Proves M-SUB-28, M-SUB-29, M-SECL-01: each limit has a defined error, and nothing else is affected.
@@ -132,7 +132,7 @@ fn a_change_without_room_is_told_before_the_end() {
 #[test]
 fn an_interim_result_leaves_nothing_behind() {
     let mut side = server();
-    let fresh = side.server.counts();
+    let fresh = side.server.in_flight().counts();
     for _ in 0..100 {
         let request = request(&mut side, &of_client("1", "tools/call", ABLE, r#""name":"t""#));
         let visit = ElicitParams::visit("m", "https://example.com");
@@ -140,9 +140,9 @@ fn an_interim_result_leaves_nothing_behind() {
         side.server.require_input(&request, &need, side.now, &mut side.out).unwrap();
         assert_eq!(side.sent().len(), 1);
     }
-    assert_eq!(side.server.counts(), fresh);
+    assert_eq!(side.server.in_flight().counts(), fresh);
     assert_eq!(side.server.poll_timeout(), None);
-    assert_eq!(side.server.pending_calls().count(), 0);
+    assert_eq!(side.server.in_flight().calls().count(), 0);
 }
 
 /// Proves M-RPC-14, M-AMB-31, M-MRTR-06: a modern server without sessions never sends a request.

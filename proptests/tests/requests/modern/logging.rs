@@ -37,13 +37,13 @@ fn message(level: LoggingLevel) -> String {
 }
 
 fn log(side: &mut ServerSide, level: LoggingLevel, id: IncomingId) -> Delivery {
-    side.server.log(&Log::new(level, "d").about(id), &mut side.out).unwrap()
+    side.server.notifications().log(&Log::new(level, "d").about(id), &mut side.out).unwrap()
 }
 
 /// The same by the method name of the notification.
 fn notify(side: &mut ServerSide, level: LoggingLevel, id: IncomingId) -> Delivery {
     let params = LogParams::new(level, Raw::new(r#""d""#).unwrap());
-    side.server.notify_about::<method::Log>(id, &params, &mut side.out).unwrap()
+    side.server.notify::<method::Log>(&params, Some(id), &mut side.out).unwrap()
 }
 
 /// Proves M-LOG-01: a request that names no level gets no messages.
@@ -112,7 +112,10 @@ fn who_has_not_declared_logging_does_not_log() {
     let mut side = server_with(|config| config.capabilities.logging = None);
     let id = side.request(&call_at("1", LoggingLevel::Debug));
     let refused = NotifyError::NotAllowed(NotAllowed::Capability(Capability::Logging));
-    let told = side.server.log(&Log::new(LoggingLevel::Error, "d").about(id), &mut side.out);
+    let told = side
+        .server
+        .notifications()
+        .log(&Log::new(LoggingLevel::Error, "d").about(id), &mut side.out);
     assert_eq!(told, Err(refused));
     assert_eq!(side.sent(), [""; 0]);
     side.respond(id, r#"{"content":[]}"#);
@@ -124,10 +127,11 @@ fn who_has_not_declared_logging_does_not_log() {
 fn a_log_about_nothing_goes_to_nobody() {
     let mut side = server();
     side.request(&call_at("1", LoggingLevel::Debug));
-    let told = side.server.log(&Log::new(LoggingLevel::Emergency, "d"), &mut side.out);
+    let told =
+        side.server.notifications().log(&Log::new(LoggingLevel::Emergency, "d"), &mut side.out);
     assert_eq!(told, Ok(Delivery::NotWanted));
     assert_eq!(side.sent(), [""; 0]);
-    assert_eq!(side.server.counts().held_bytes, 0);
+    assert_eq!(side.server.in_flight().counts().held_bytes, 0);
 }
 
 /// Proves M-LOG-07, M-ERA-10: a session has one level of its own, which is not that of modern requests.

@@ -16,7 +16,7 @@ const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 const CONTENT: &str = r#"{"content":[]}"#;
 
 fn changed(side: &mut ServerSide) -> Delivery {
-    side.server.list_changed(ChangedList::Tools, &mut side.out).unwrap()
+    side.server.notifications().list_changed(ChangedList::Tools, &mut side.out).unwrap()
 }
 
 #[track_caller]
@@ -43,7 +43,7 @@ fn report(
 
 fn log(side: &mut ServerSide, id: IncomingId) -> Delivery {
     let log = Log::new(mcp_sansio::model::LoggingLevel::Error, "d").about(id);
-    side.server.log(&log, &mut side.out).unwrap()
+    side.server.notifications().log(&log, &mut side.out).unwrap()
 }
 
 /// Proves M-R-01, M-CANC-07: a cancellation that crosses the response has no effect.

@@ -155,10 +155,10 @@ impl World {
         let (now, level) = (self.side.now, LoggingLevel::Error);
         let ServerSide { server, out, .. } = &mut self.side;
         match step {
-            Step::Change(3) => _ = server.resource_updated("x:y", out),
+            Step::Change(3) => _ = server.notifications().resource_updated("x:y", out),
             Step::Change(list) => {
                 let lists = [ChangedList::Tools, ChangedList::Prompts, ChangedList::Resources];
-                _ = server.list_changed(lists[usize::from(*list)], out);
+                _ = server.notifications().list_changed(lists[usize::from(*list)], out);
             }
             Step::RequireInput(at) => {
                 if let Some(request) = self.requests.get(at % requests) {
@@ -178,7 +178,8 @@ impl World {
                 _ = handle(at).map(|id| server.progress(id, so_far, now, out));
             }
             Step::Log(at) => {
-                _ = handle(at).map(|id| server.log(&Log::new(level, "d").about(id), out));
+                _ = handle(at)
+                    .map(|id| server.notifications().log(&Log::new(level, "d").about(id), out));
             }
             other => panic!("not of the application: {other:?}"),
         }
@@ -264,8 +265,8 @@ proptest! {
         let [world, again] = worlds;
         prop_assert_eq!(&world.log, &again.log);
         prop_assert_eq!(&world.side.server, &again.side.server);
-        prop_assert_eq!(world.side.server.counts().inbound, 0);
-        prop_assert_eq!(world.side.server.counts().outbound, 0);
+        prop_assert_eq!(world.side.server.in_flight().counts().inbound, 0);
+        prop_assert_eq!(world.side.server.in_flight().counts().outbound, 0);
         for (id, open) in world.open {
             prop_assert!(matches!(open, Open::Call { .. }), "{id} was never ended");
         }

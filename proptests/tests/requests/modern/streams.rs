@@ -159,12 +159,18 @@ fn each_request_has_a_route_of_its_own() {
     for (id, wire) in streams {
         assert_eq!(out.sent(Route::Exchange(id)), [acknowledged(wire, TOOLS)]);
     }
-    assert_eq!(server.list_changed(ChangedList::Tools, &mut out), Ok(Delivery::Sent));
+    assert_eq!(
+        server.notifications().list_changed(ChangedList::Tools, &mut out),
+        Ok(Delivery::Sent)
+    );
     for (id, wire) in streams {
         assert_eq!(out.sent(Route::Exchange(id)), [tagged(wire, TOOLS_CHANGED, "")]);
     }
     server.progress(call.id, Progress::new(1_u32), now, &mut out).unwrap();
-    server.log(&Log::new(LoggingLevel::Info, "d").about(call.id), &mut out).unwrap();
+    server
+        .notifications()
+        .log(&Log::new(LoggingLevel::Info, "d").about(call.id), &mut out)
+        .unwrap();
     server.require_input(&call, &InputRequired::new().state("s"), now, &mut out).unwrap();
     assert_eq!(out.sent(Route::Exchange(call.id)).len(), 3);
     assert!(out.is_empty());

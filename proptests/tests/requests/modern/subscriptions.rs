@@ -27,11 +27,11 @@ const LISTS: [(ChangedList, &str, &str); 3] = [
 ];
 
 fn changed(side: &mut ServerSide, list: ChangedList) -> Delivery {
-    side.server.list_changed(list, &mut side.out).unwrap()
+    side.server.notifications().list_changed(list, &mut side.out).unwrap()
 }
 
 fn update(side: &mut ServerSide, uri: &str) -> Delivery {
-    side.server.resource_updated(uri, &mut side.out).unwrap()
+    side.server.notifications().resource_updated(uri, &mut side.out).unwrap()
 }
 
 /// A server whose application decides on subscriptions.
@@ -281,7 +281,7 @@ fn a_subscription_has_neither_progress_nor_logs() {
     let reported = side.server.progress(id, Progress::new(1_u32), side.now, &mut side.out);
     assert_eq!(reported, Ok(ProgressReport::NotWanted));
     let log = Log::new(LoggingLevel::Emergency, "fire").about(id);
-    assert_eq!(side.server.log(&log, &mut side.out), Ok(Delivery::NotWanted));
+    assert_eq!(side.server.notifications().log(&log, &mut side.out), Ok(Delivery::NotWanted));
     let log = LogParams::new(LoggingLevel::Emergency, mcp_sansio::json::Raw::new("1").unwrap());
     let logged = side.server.notify_method("notifications/message", &log, Some(id), &mut side.out);
     assert_eq!(logged, Ok(Delivery::NotWanted));
@@ -300,13 +300,17 @@ fn a_uri_names_itself_and_no_other() {
     }
     assert_eq!(side.sent(), [""; 0]);
     let below = |side: &mut ServerSide, uri: &str| {
-        side.server.resource_updated_below("file:///d", uri, &mut side.out).unwrap()
+        side.server.notifications().resource_updated_below("file:///d", uri, &mut side.out).unwrap()
     };
     assert_eq!(below(&mut side, "file:///d/x"), Delivery::Sent);
     assert_eq!(below(&mut side, "file:///d/y"), Delivery::Sent);
     assert_eq!(side.sent(), [updated("1", "file:///d/x"), updated("1", "file:///d/y")]);
     assert_eq!(
-        side.server.resource_updated_below("file:///e", "file:///e/x", &mut side.out),
+        side.server.notifications().resource_updated_below(
+            "file:///e",
+            "file:///e/x",
+            &mut side.out
+        ),
         Ok(Delivery::NotWanted)
     );
 }
@@ -316,9 +320,11 @@ fn a_uri_names_itself_and_no_other() {
 fn a_change_can_be_told_by_its_method() {
     let mut side = server();
     subscribe(&mut side, "1", TOOLS, TOOLS);
-    let told = side
-        .server
-        .notify::<ToolsChanged>(&mcp_sansio::model::method::Empty::default(), &mut side.out);
+    let told = side.server.notify::<ToolsChanged>(
+        &mcp_sansio::model::method::Empty::default(),
+        None,
+        &mut side.out,
+    );
     assert_eq!(told, Ok(Delivery::Sent));
     assert_eq!(side.sent(), [tagged("1", TOOLS_CHANGED, "")]);
 }
@@ -332,7 +338,7 @@ fn an_update_can_be_told_by_its_method() {
     let filter = r#""resourceSubscriptions":["x:y"]"#;
     subscribe(&mut side, "1", filter, filter);
     let params = ResourceUpdatedParams::new("x:y");
-    let told = side.server.notify::<ResourceUpdated>(&params, &mut side.out);
+    let told = side.server.notify::<ResourceUpdated>(&params, None, &mut side.out);
     assert_eq!(told, Ok(Delivery::Sent));
     assert_eq!(side.sent(), [updated("1", "x:y")]);
 }

@@ -37,7 +37,10 @@ fn a_server_tells_of_changes_if_it_has_said_so() {
     for revision in Revision::LEGACY {
         let mut side = ServerSide::ready_with(server(Some(true)), revision);
         for (list, name) in lists {
-            assert_eq!(side.server.list_changed(list, &mut side.out), Ok(Delivery::Sent));
+            assert_eq!(
+                side.server.notifications().list_changed(list, &mut side.out),
+                Ok(Delivery::Sent)
+            );
             assert_eq!(side.sent(), [changed(name)], "{revision}");
         }
     }
@@ -57,7 +60,10 @@ fn a_server_tells_of_no_changes_unless_it_has_said_so() {
             let mut side = ServerSide::ready_with(config.clone(), revision);
             for (list, name, capability) in lists {
                 let refused = NotifyError::NotAllowed(NotAllowed::Capability(capability));
-                assert_eq!(side.server.list_changed(list, &mut side.out), Err(refused));
+                assert_eq!(
+                    side.server.notifications().list_changed(list, &mut side.out),
+                    Err(refused)
+                );
                 let method = format!("notifications/{name}/list_changed");
                 let told = side.server.notify_method(&method, &(), None, &mut side.out);
                 assert_eq!(told, Err(refused));
@@ -99,7 +105,8 @@ fn a_client_hears_of_every_change_and_trusts_no_older_answer() {
 #[test]
 fn changes_before_the_session_are_told_once_it_is_open() {
     let mut side = ServerSide::with(server(Some(true)));
-    let change = |side: &mut ServerSide, list| side.server.list_changed(list, &mut side.out);
+    let change =
+        |side: &mut ServerSide, list| side.server.notifications().list_changed(list, &mut side.out);
     assert_eq!(change(&mut side, ChangedList::Tools), Ok(Delivery::Held));
     assert_eq!(change(&mut side, ChangedList::Tools), Ok(Delivery::Repeated));
     let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;

@@ -37,7 +37,7 @@ fn message(level: LoggingLevel) -> String {
 
 #[track_caller]
 fn log(side: &mut ServerSide, level: LoggingLevel) -> Delivery {
-    side.server.log(&Log::new(level, "x"), &mut side.out).unwrap()
+    side.server.notifications().log(&Log::new(level, "x"), &mut side.out).unwrap()
 }
 
 /// The same by the method name of the notification.
@@ -81,7 +81,7 @@ fn a_client_sets_the_level_of_what_it_is_sent() {
             server.server.respond(request.id, &(), &mut server.out).unwrap();
             let answer = server.sent();
             assert_eq!(answer, [r#"{"jsonrpc":"2.0","id":2,"result":{}}"#]);
-            assert_eq!(server.server.log_level(), level);
+            assert_eq!(server.server.notifications().log_level(), level);
             sends_from(&mut server, level);
 
             let Some(ClientEvent::CallEnded(ended)) = client.receive(&answer[0]) else { panic!() };
@@ -99,7 +99,7 @@ fn a_level_counts_once_its_request_is_answered() {
     let id = side.request(&set_level(1, LoggingLevel::Error));
     side.server.reject(id, ErrorCode::INTERNAL_ERROR, "not now", &mut side.out).unwrap();
     assert_eq!(side.sent().len(), 1);
-    assert_eq!(side.server.log_level(), LoggingLevel::Debug);
+    assert_eq!(side.server.notifications().log_level(), LoggingLevel::Debug);
     let id = side.request(&set_level(1, LoggingLevel::Error));
     assert_eq!(log(&mut side, LoggingLevel::Info), Delivery::Sent);
     side.server.respond(id, &(), &mut side.out).unwrap();
@@ -142,7 +142,7 @@ fn the_host_chooses_the_level_until_the_client_does() {
             let mut config = config::server();
             config.log_level = level;
             let mut side = ServerSide::ready_with(config, revision);
-            assert_eq!(side.server.log_level(), level);
+            assert_eq!(side.server.notifications().log_level(), level);
             sends_from(&mut side, level);
             // The client may set a lower or higher level than the host.
             let id = side.request(&set_level(1, LoggingLevel::Notice));

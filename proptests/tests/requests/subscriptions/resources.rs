@@ -39,13 +39,13 @@ fn grant(side: &mut ServerSide, method: &str, uri: &str) {
     assert_eq!(side.sent(), [ANSWERED]);
 }
 
-fn subscriptions(side: &ServerSide) -> Vec<&str> {
-    side.server.subscriptions().collect()
+fn subscriptions(side: &mut ServerSide) -> Vec<&str> {
+    side.server.notifications().subscriptions().collect()
 }
 
 #[track_caller]
 fn tell(side: &mut ServerSide, uri: &str) -> Delivery {
-    side.server.resource_updated(uri, &mut side.out).unwrap()
+    side.server.notifications().resource_updated(uri, &mut side.out).unwrap()
 }
 
 fn not_declared(capability: Capability) -> NotifyError {
@@ -101,13 +101,13 @@ fn obeys(side: &mut ServerSide, subscribe: bool, list_changed: bool) {
             other => panic!("{method}: {other:?}"),
         }
     }
-    let told = side.server.resource_updated("x:y", &mut side.out);
+    let told = side.server.notifications().resource_updated("x:y", &mut side.out);
     let expected = match subscribe {
         true => Ok(Delivery::NotWanted),
         false => Err(not_declared(Capability::ResourcesSubscribe)),
     };
     assert_eq!(told, expected);
-    let told = side.server.list_changed(ChangedList::Resources, &mut side.out);
+    let told = side.server.notifications().list_changed(ChangedList::Resources, &mut side.out);
     let expected = match list_changed {
         true => Ok(Delivery::Sent),
         false => Err(not_declared(Capability::ResourcesListChanged)),
@@ -123,17 +123,17 @@ fn subscriptions_are_a_set() {
     for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);
         grant(&mut side, "unsubscribe", "x:unknown");
-        assert_eq!(subscriptions(&side), [""; 0]);
+        assert_eq!(subscriptions(&mut side), [""; 0]);
         grant(&mut side, "subscribe", "x:b");
         grant(&mut side, "subscribe", "x:a");
         grant(&mut side, "subscribe", "x:b");
-        assert_eq!(subscriptions(&side), ["x:a", "x:b"]);
+        assert_eq!(subscriptions(&mut side), ["x:a", "x:b"]);
         assert_eq!(tell(&mut side, "x:b"), Delivery::Sent);
         assert_eq!(side.sent(), [updated("x:b")], "once, although it was asked for twice");
         grant(&mut side, "unsubscribe", "x:b");
-        assert_eq!(subscriptions(&side), ["x:a"]);
+        assert_eq!(subscriptions(&mut side), ["x:a"]);
         grant(&mut side, "unsubscribe", "x:b");
-        assert_eq!(subscriptions(&side), ["x:a"]);
+        assert_eq!(subscriptions(&mut side), ["x:a"]);
         assert_eq!(tell(&mut side, "x:b"), Delivery::NotWanted);
         assert_eq!(side.sent(), [""; 0]);
     }
@@ -151,8 +151,11 @@ fn subscriptions_belong_to_their_session() {
     assert_eq!(other.sent(), [""; 0]);
     one.server.close();
     assert_eq!(one.outcomes().len(), 1);
-    assert_eq!(subscriptions(&one), [""; 0]);
-    assert_eq!(one.server.resource_updated("x:y", &mut one.out), Err(NotifyError::Closed));
+    assert_eq!(subscriptions(&mut one), [""; 0]);
+    assert_eq!(
+        one.server.notifications().resource_updated("x:y", &mut one.out),
+        Err(NotifyError::Closed)
+    );
 }
 
 /// Proves L-RES-10: an update that is notified in either way goes only to a session with a subscription.
@@ -162,14 +165,14 @@ fn updates_go_only_to_those_who_have_subscribed() {
         let mut side = ServerSide::ready(revision);
         let by_name = |side: &mut ServerSide, uri: &str| {
             let params = ResourceUpdatedParams::new(uri);
-            side.server.notify::<ResourceUpdated>(&params, &mut side.out).unwrap()
+            side.server.notify::<ResourceUpdated>(&params, None, &mut side.out).unwrap()
         };
         assert_eq!(tell(&mut side, "x:y"), Delivery::NotWanted);
         assert_eq!(by_name(&mut side, "x:y"), Delivery::NotWanted);
         assert_eq!(side.sent(), [""; 0]);
         // The same URI with another escape.
         grant(&mut side, "subscribe", r"x:\u0079");
-        assert_eq!(subscriptions(&side), ["x:y"]);
+        assert_eq!(subscriptions(&mut side), ["x:y"]);
         assert_eq!(tell(&mut side, "x:y"), Delivery::Sent);
         assert_eq!(by_name(&mut side, "x:y"), Delivery::Sent);
         assert_eq!(side.sent(), [updated("x:y"), updated("x:y")]);
@@ -211,9 +214,11 @@ fn an_update_of_a_part_is_delivered() {
         grant(&mut side, "subscribe", "file:///d");
         assert_eq!(tell(&mut side, "file:///d/x"), Delivery::NotWanted);
         let out = &mut side.out;
-        let told = side.server.resource_updated_below("file:///d", "file:///d/x", out);
+        let told =
+            side.server.notifications().resource_updated_below("file:///d", "file:///d/x", out);
         assert_eq!(told, Ok(Delivery::Sent));
-        let told = side.server.resource_updated_below("file:///e", "file:///d", out);
+        let told =
+            side.server.notifications().resource_updated_below("file:///e", "file:///d", out);
         assert_eq!(told, Ok(Delivery::NotWanted), "it is the subscription that counts");
         let sent = side.sent();
         assert_eq!(sent, [updated("file:///d/x")]);
@@ -355,7 +360,7 @@ fn only_pending_subscriptions_count_towards_the_limit() {
     side.server.respond(second, &(), &mut side.out).unwrap();
     assert_eq!(ask(&mut side, 7), None, "one is granted and one is pending");
     side.server.respond(sixth, &(), &mut side.out).unwrap();
-    assert_eq!(subscriptions(&side), ["x:2", "x:6"]);
+    assert_eq!(subscriptions(&mut side), ["x:2", "x:6"]);
     assert_eq!(ask(&mut side, 8), None);
 }
 
@@ -376,5 +381,5 @@ fn pending_subscriptions_count_towards_the_limit() {
     if let Some(ServerEvent::Request(second)) = second {
         _ = side.server.respond(second.id, &(), &mut side.out);
     }
-    assert_eq!(subscriptions(&side), ["x:a"]);
+    assert_eq!(subscriptions(&mut side), ["x:a"]);
 }

@@ -26,7 +26,7 @@ fn a_client_tells_that_its_roots_have_changed_if_it_has_said_so() {
         assert_eq!(roots_changed(&mut side), Ok(Delivery::Sent));
         assert_eq!(roots_changed(&mut side), Ok(Delivery::Repeated));
         assert_eq!(side.sent(), [CHANGED]);
-        let told = side.client.notify::<RootsChanged>(&Default::default(), &mut side.out);
+        let told = side.client.notify::<RootsChanged>(&Default::default(), None, &mut side.out);
         assert_eq!(told, Ok(Delivery::Sent));
         assert_eq!(side.sent(), [CHANGED.replace('}', r#","params":{}}"#)]);
 
@@ -114,7 +114,7 @@ fn roots_that_change_while_they_are_listed_are_asked_for_again() {
         pair.client.respond(request, &roots, &mut pair.client_out).unwrap();
     };
     let (call, request) = ask(&mut pair);
-    pair.client.notify::<RootsChanged>(&Default::default(), &mut pair.client_out).unwrap();
+    pair.client.notify::<RootsChanged>(&Default::default(), None, &mut pair.client_out).unwrap();
     answer(&mut pair, request);
     let seen = pair.settle();
     assert!(

@@ -255,7 +255,7 @@ fn only_three_methods_need_input() {
     let (mut listening, _) = asked("subscriptions/listen");
     listening.sent();
     let (_, mut request) = asked_by(ALL, "tools/call");
-    request.id = listening.server.open_requests().next().unwrap();
+    request.id = listening.server.in_flight().requests().next().unwrap();
     let refused = require(&mut listening, &request, &InputRequired::new().state("s"));
     assert_eq!(refused, Err(RespondError::NotAllowed(NotAllowed::Method)));
     assert_eq!(listening.sent(), [""; 0]);
@@ -445,7 +445,7 @@ fn no_visit_is_reported_as_complete() {
     let visit = ElicitParams::url("m", "x:y", "e");
     require(&mut side, &request, &InputRequired::new().elicit("k", visit)).unwrap();
     side.sent();
-    let told = side.server.elicitation_complete("e", &mut side.out);
+    let told = side.server.notifications().elicitation_complete("e", &mut side.out);
     assert_eq!(told, Ok(Delivery::NotWanted));
     let params = Raw::new(r#"{"elicitationId":"e"}"#).unwrap();
     let method = "notifications/elicitation/complete";

@@ -48,7 +48,9 @@ fn notification(method: &str, params: &str) -> Sent {
     let about = (method == "notifications/message").then_some(call);
     let params = Raw::new(params).unwrap();
     let told = match method {
-        "notifications/resources/updated" => side.server.resource_updated("x:y", &mut side.out),
+        "notifications/resources/updated" => {
+            side.server.notifications().resource_updated("x:y", &mut side.out)
+        }
         _ => side.server.notify_method(method, &params, about, &mut side.out),
     };
     match told {
@@ -327,15 +329,22 @@ fn what_belongs_to_a_subscription_names_it() {
             told("subscriptions/acknowledged", &format!(r#""notifications":{all},"#)),
         )];
         for list in [ChangedList::Tools, ChangedList::Prompts, ChangedList::Resources] {
-            assert_eq!(side.server.list_changed(list, &mut side.out), Ok(Delivery::Sent));
+            assert_eq!(
+                side.server.notifications().list_changed(list, &mut side.out),
+                Ok(Delivery::Sent)
+            );
         }
         expected.push(("ToolListChangedNotification", told("tools/list_changed", "")));
         expected.push(("PromptListChangedNotification", told("prompts/list_changed", "")));
         expected.push(("ResourceListChangedNotification", told("resources/list_changed", "")));
-        assert_eq!(side.server.resource_updated("x:y", &mut side.out), Ok(Delivery::Sent));
+        assert_eq!(
+            side.server.notifications().resource_updated("x:y", &mut side.out),
+            Ok(Delivery::Sent)
+        );
         expected
             .push(("ResourceUpdatedNotification", told("resources/updated", r#""uri":"x:y","#)));
-        let below = side.server.resource_updated_below("x:y", "x:y/z", &mut side.out);
+        let below =
+            side.server.notifications().resource_updated_below("x:y", "x:y/z", &mut side.out);
         assert_eq!(below, Ok(Delivery::Sent));
         expected
             .push(("ResourceUpdatedNotification", told("resources/updated", r#""uri":"x:y/z","#)));
@@ -388,8 +397,14 @@ fn progress_and_log_messages_fit_the_schema() {
         let log =
             mcp_sansio::subscription::Log::new(mcp_sansio::model::LoggingLevel::Info, &[1, 2])
                 .about(id);
-        assert_eq!(side.server.log(&log.logger("l"), &mut side.out), Ok(Delivery::Sent));
-        assert_eq!(side.server.log(&log.with_data("d"), &mut side.out), Ok(Delivery::Sent));
+        assert_eq!(
+            side.server.notifications().log(&log.logger("l"), &mut side.out),
+            Ok(Delivery::Sent)
+        );
+        assert_eq!(
+            side.server.notifications().log(&log.with_data("d"), &mut side.out),
+            Ok(Delivery::Sent)
+        );
         let sent = side.sent();
         assert_eq!(
             sent,

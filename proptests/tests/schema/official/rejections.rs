@@ -1,6 +1,7 @@
 //! Errors that a modern server sends on behalf of its application.
 
 use mcp_sansio::capability::{Capability, CapabilitySet};
+use mcp_sansio::error::ErrorObject;
 use mcp_sansio::error::NotAllowed;
 use mcp_sansio::{ErrorCode, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
@@ -113,7 +114,13 @@ fn an_application_has_codes_of_its_own_only() {
         for (data, text) in [(json!(null), "null"), (json!([1.5, "a"]), r#"[1.5,"a"]"#)] {
             let (mut side, request) = asked_by("{}", "tools/call");
             let out = &mut side.out;
-            side.server.reject_with(request.id, ErrorCode::new(code), "m", &data, out).unwrap();
+            side.server
+                .reject_with(
+                    request.id,
+                    &ErrorObject::with(ErrorCode::new(code), "m", &data).unwrap(),
+                    out,
+                )
+                .unwrap();
             let sent = side.sent();
             let error = format!(r#"{{"code":{code},"message":"m","data":{text}}}"#);
             assert_eq!(sent, [format!(r#"{{"jsonrpc":"2.0","id":7,"error":{error}}}"#)]);
@@ -131,7 +138,13 @@ fn an_application_has_codes_of_its_own_only() {
         assert_eq!(refused, Err(RespondError::NotAllowed(reason)), "{code}");
         assert_eq!(side.sent(), [""; 0]);
         let (not_found, data) = (ErrorCode::RESOURCE_NOT_FOUND, json!({ "uri": "x:y" }));
-        side.server.reject_with(request.id, not_found, "m", &data, &mut side.out).unwrap();
+        side.server
+            .reject_with(
+                request.id,
+                &ErrorObject::with(not_found, "m", &data).unwrap(),
+                &mut side.out,
+            )
+            .unwrap();
         assert_eq!(
             side.sent(),
             [

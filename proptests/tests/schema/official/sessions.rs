@@ -1,6 +1,7 @@
 //! Messages sent in sessions.
 
 use mcp_sansio::config::RepliesWithoutId;
+use mcp_sansio::error::ErrorObject;
 use mcp_sansio::error::{NotAllowed, NotifyError};
 use mcp_sansio::json::Raw;
 use mcp_sansio::progress::Progress;
@@ -184,7 +185,9 @@ fn fail(schemas: &Schemas, revision: Revision) {
     let data = json!({ "a": 1 });
     for code in [-32700, -32600, -32601, -32602, -32603, -32002, -1].map(ErrorCode::new) {
         let request = side.request(r#"{"jsonrpc":"2.0","id":"7","method":"tools/list"}"#);
-        side.server.reject_with(request, code, "m", &data, &mut side.out).unwrap();
+        side.server
+            .reject_with(request, &ErrorObject::with(code, "m", &data).unwrap(), &mut side.out)
+            .unwrap();
         schemas.closed(name, &parse(&side.sent())).unwrap();
     }
     // For a request without a readable id, JSON-RPC requires `null`, for which only the newest schema has an
@@ -205,8 +208,10 @@ fn asking_for_visits_fits_the_schema() {
         side.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"n"}}"#);
     let data = json!({ "elicitations": [serde_json::from_str::<Value>(asked).unwrap()] });
     let code = ErrorCode::new(-32042);
-    side.server.reject_with(request, code, "m", &data, &mut side.out).unwrap();
+    side.server
+        .reject_with(request, &ErrorObject::with(code, "m", &data).unwrap(), &mut side.out)
+        .unwrap();
     schemas.closed("URLElicitationRequiredError", &parse(&side.sent())).unwrap();
-    side.server.elicitation_complete("e", &mut side.out).unwrap();
+    side.server.notifications().elicitation_complete("e", &mut side.out).unwrap();
     schemas.message("ElicitationCompleteNotification", &parse(&side.sent())).unwrap();
 }

@@ -342,7 +342,10 @@ fn an_update_carries_a_uri_and_nothing_else() {
         let id = side.request(&request("resources/subscribe", r#"{"uri":"x:y"}"#));
         side.respond(id, "{}");
         _ = side.sent();
-        assert_eq!(side.server.resource_updated("x:y", &mut side.out), Ok(Delivery::Sent));
+        assert_eq!(
+            side.server.notifications().resource_updated("x:y", &mut side.out),
+            Ok(Delivery::Sent)
+        );
         assert_eq!(
             side.sent(),
             [

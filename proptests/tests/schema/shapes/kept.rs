@@ -167,8 +167,11 @@ fn uris_pass_byte_for_byte() {
         let id = server.request(&request("resources/subscribe", &params));
         server.respond(id, "{}");
         _ = server.sent();
-        assert!(server.server.subscriptions().eq([uri]));
-        assert_eq!(server.server.resource_updated(uri, &mut server.out), Ok(Delivery::Sent));
+        assert!(server.server.notifications().subscriptions().eq([uri]));
+        assert_eq!(
+            server.server.notifications().resource_updated(uri, &mut server.out),
+            Ok(Delivery::Sent)
+        );
         assert_eq!(
             server.sent(),
             [format!(
@@ -177,7 +180,7 @@ fn uris_pass_byte_for_byte() {
         );
         // URIs with different bytes are different resources.
         let other = format!("{uri}/");
-        let delivery = server.server.resource_updated(&other, &mut server.out);
+        let delivery = server.server.notifications().resource_updated(&other, &mut server.out);
         assert_eq!(delivery, Ok(Delivery::NotWanted));
     }
     for template in ["file:///{+path}{?q*}", "{", "x:{y}%7b"] {

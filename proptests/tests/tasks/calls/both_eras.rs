@@ -18,13 +18,13 @@ fn a_call_that_becomes_a_task_ends_with_the_result_of_the_task() {
         assert_eq!(world.told(), ["task-1 working"]);
         world.elapse(1_000);
         assert_eq!(world.told(), [""; 0], "nothing is new");
-        assert!(world.client.client.is_pending(call));
+        assert!(world.client.client.in_flight().is_pending(call));
         world.complete("done");
         world.elapse(1_000);
         let told = world.told();
         assert!(told.last().unwrap().contains("\"done\""), "{told:?}");
-        assert!(!world.client.client.is_pending(call));
-        assert_eq!(world.client.client.counts().outbound, 0);
+        assert!(!world.client.client.in_flight().is_pending(call));
+        assert_eq!(world.client.client.in_flight().counts().outbound, 0);
         world.elapse(3_600_000);
         assert_eq!(world.told(), [""; 0]);
     }
@@ -56,7 +56,7 @@ fn a_call_that_is_cancelled_cancels_its_task() {
         assert_eq!(world.tasks.get(key).unwrap().status(), Status::Cancelled);
         world.elapse(10_000);
         assert_eq!(world.told(), ["task-1 working"]);
-        assert_eq!(world.client.client.counts().outbound, 0);
+        assert_eq!(world.client.client.in_flight().counts().outbound, 0);
     }
 }
 
@@ -88,7 +88,7 @@ fn what_a_task_asks_for_is_asked_of_the_application() {
         world.complete("thanks");
         world.elapse(1_000);
         assert!(world.told().last().unwrap().contains("thanks"));
-        assert_eq!(world.client.client.counts().outbound, 0);
-        assert_eq!(world.server.server.counts().inbound, 0);
+        assert_eq!(world.client.client.in_flight().counts().outbound, 0);
+        assert_eq!(world.server.server.in_flight().counts().inbound, 0);
     }
 }

@@ -27,7 +27,7 @@ fn a_task_is_cancelled_by_its_name() {
         assert_eq!(cancelled, Ok(Cancellation::Notified));
         let expected = if alone { about_alone(3, "cancel") } else { about(3, "cancel") };
         assert_eq!(side.sent(), [expected]);
-        assert!(!side.client.is_pending(call));
+        assert!(!side.client.in_flight().is_pending(call));
         assert_eq!(side.client.cancel(call, None, &mut side.out), Err(CancelError::NotInFlight));
         assert_eq!(
             side.client.cancel_task(call, side.now, &mut side.out),
@@ -96,7 +96,7 @@ fn an_early_cancellation_is_remembered() {
         assert_eq!(cancelled, Ok(Cancellation::Deferred));
         assert_eq!(side.sent(), [""; 0]);
         assert_eq!(all_told(side.outcomes()), [""; 0]);
-        assert!(!side.client.is_pending(call));
+        assert!(!side.client.in_flight().is_pending(call));
         assert_eq!(told(side.receive(&answer)), says, "{answer}");
         assert_eq!(side.sent(), sent);
         if !sent.is_empty() {
@@ -145,9 +145,9 @@ fn what_was_given_up_is_forgotten_after_a_while() {
         }
         let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;
         assert_eq!(told(side.receive(progress)), "");
-        assert_eq!(side.client.counts().outbound, 1);
+        assert_eq!(side.client.in_flight().counts().outbound, 1);
         assert_eq!(all_told(side.elapse(600_000)), [""; 0]);
-        assert_eq!(side.client.counts().outbound, 0);
+        assert_eq!(side.client.in_flight().counts().outbound, 0);
         let late = if by_time { "stray TimedOut" } else { "stray Cancelled" };
         assert_eq!(told(side.receive(&created(2, "working"))), late);
         is_over(&mut side);
@@ -208,7 +208,7 @@ fn a_cancellation_that_is_waited_for_ends_with_the_task() {
     let (mut side, call) = with_task();
     side.client.cancel_task(call, side.now, &mut side.out).unwrap();
     assert_eq!(side.sent(), [about(3, "cancel")]);
-    assert!(side.client.is_pending(call));
+    assert!(side.client.in_flight().is_pending(call));
     assert_eq!(ended(side.receive(&result(3, &task("cancelled")))), (call, "TaskCancelled".into()));
     is_over(&mut side);
     let (mut side, call) = with_task_alone();
@@ -237,7 +237,7 @@ fn a_cancellation_that_times_out_leaves_the_task() {
     assert_eq!(told(side.receive(&status(&slow))), "task t-1 working");
     assert_eq!(all_told(side.elapse(60_000)), [""; 0]);
     assert_eq!(side.sent(), [timed_out(3)]);
-    assert!(side.client.is_pending(call));
+    assert!(side.client.in_flight().is_pending(call));
     assert!(side.client.poll_timeout().is_some());
     let done = status(&task_with("completed", "09", ""));
     assert_eq!(told(side.receive(&done)), "task t-1 completed");
@@ -270,7 +270,7 @@ fn what_was_given_up_makes_room() {
     assert_eq!(side.sent().len(), 1);
     assert_eq!(side.client.cancel(first, None, &mut side.out), Ok(Cancellation::Deferred));
     let second = call(&mut side);
-    assert!(side.client.is_pending(second));
+    assert!(side.client.in_flight().is_pending(second));
     let late = told(side.receive(&created(2, "working")));
     assert!(late.starts_with("stray") || late.contains("UnmatchedResponse"), "{late}");
     assert_eq!(ended(side.receive(&result(3, DONE))).0, second);

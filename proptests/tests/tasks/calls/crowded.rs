@@ -117,7 +117,7 @@ fn a_cancellation_without_room_leaves_the_task() {
     let roomy = filled(&mut side);
     let refused = side.client.cancel_task(begun, side.now, &mut side.out);
     assert!(matches!(refused, Err(CallError::Encode(_))), "{refused:?}");
-    assert!(side.client.is_pending(begun));
+    assert!(side.client.in_flight().is_pending(begun));
     assert_eq!(side.client.cancel(begun, None, &mut side.out), Ok(Cancellation::TaskGoesOn));
     side.out = roomy;
     is_over(&mut side);
@@ -166,9 +166,12 @@ fn questions_about_tasks_take_no_room_from_calls() {
         drop(side.receive(&created(id, "input_required").replace("t-1", name)));
     }
     _ = side.elapse(1_000);
-    assert!(3 < side.client.counts().outbound, "two calls, and more that is asked about them");
+    assert!(
+        3 < side.client.in_flight().counts().outbound,
+        "two calls, and more that is asked about them"
+    );
     let third = call(&mut side);
-    assert!(side.client.is_pending(third));
+    assert!(side.client.in_flight().is_pending(third));
     let params = Raw::new("{}").unwrap();
     let (options, now) = (CallOptions::new(), side.now);
     let fourth = side.client.call_method("tools/list", &params, options, now, &mut side.out);
@@ -191,7 +194,7 @@ fn the_end_of_many_questions_takes_no_stack() {
         }
         side.client.disconnected(mcp_sansio::Cause::EndOfInput, side.now);
         assert_eq!(side.outcomes().len(), 4_001);
-        assert_eq!(side.client.counts().outbound, 0);
+        assert_eq!(side.client.in_flight().counts().outbound, 0);
     };
     let small = std::thread::Builder::new().stack_size(256 << 10);
     small.spawn(work).unwrap().join().unwrap();

@@ -184,8 +184,8 @@ impl Run {
             Operation::Wait(milliseconds) => {
                 self.side.now = now + std::time::Duration::from_millis(*milliseconds);
             }
-            Operation::Pause(true) => client.pause(now),
-            Operation::Pause(false) => client.resume(now),
+            Operation::Pause(true) => client.set_paused(true, now),
+            Operation::Pause(false) => client.set_paused(false, now),
             _ => {}
         }
     }
@@ -207,8 +207,8 @@ proptest! {
         for operation in &operations {
             run.run(operation);
             run.settle();
-            prop_assert!(run.open.iter().all(|call| run.side.client.is_pending(*call)));
-            let pending: BTreeSet<CallId> = run.side.client.pending_calls().collect();
+            prop_assert!(run.open.iter().all(|call| run.side.client.in_flight().is_pending(*call)));
+            let pending: BTreeSet<CallId> = run.side.client.in_flight().calls().collect();
             prop_assert_eq!(&pending, &run.open);
             let due = run.side.client.poll_timeout();
             prop_assert!(due.is_none_or(|due| run.side.now < due && Instant::EPOCH < due));

@@ -301,7 +301,7 @@ pub(super) fn is_over(side: &mut ClientSide) {
     assert_eq!(side.sent(), [""; 0]);
     assert_eq!(all_told(side.elapse(36_000_000)), [""; 0]);
     assert_eq!(side.sent(), [""; 0]);
-    let counts = side.client.counts();
+    let counts = side.client.in_flight().counts();
     assert_eq!((counts.inbound, counts.outbound, counts.held_bytes), (0, 0, 0));
     assert_eq!(side.client.poll_timeout(), None);
 }

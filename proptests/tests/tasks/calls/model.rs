@@ -307,8 +307,14 @@ impl Run {
         assert!(self.open.is_empty(), "{:?}", self.open);
         assert!(self.asked.is_empty(), "{:?}", self.asked);
         let (client, server) = (&self.world.client.client, &self.world.server.server);
-        assert_eq!((client.counts().outbound, client.counts().inbound), (0, 0));
-        assert_eq!((server.counts().outbound, server.counts().inbound), (0, 0));
+        assert_eq!(
+            (client.in_flight().counts().outbound, client.in_flight().counts().inbound),
+            (0, 0)
+        );
+        assert_eq!(
+            (server.in_flight().counts().outbound, server.in_flight().counts().inbound),
+            (0, 0)
+        );
         assert_eq!(client.poll_timeout(), None);
         self.world.elapse(3_600_000);
         assert_eq!(self.world.events, []);
@@ -338,10 +344,10 @@ impl World {
         }
         let before = self.server.server.connection_number();
         self.tasks.disconnected(before);
-        assert_eq!(self.client.client.counts().outbound, 0, "{number}");
-        assert_eq!(self.client.client.counts().inbound, 0);
-        assert_eq!(self.server.server.counts().outbound, 0);
-        assert_eq!(self.server.server.counts().inbound, 0);
+        assert_eq!(self.client.client.in_flight().counts().outbound, 0, "{number}");
+        assert_eq!(self.client.client.in_flight().counts().inbound, 0);
+        assert_eq!(self.server.server.in_flight().counts().outbound, 0);
+        assert_eq!(self.server.server.in_flight().counts().inbound, 0);
         assert_eq!(self.client.elapse(0), [], "nothing follows the end");
         tickets
     }

@@ -384,7 +384,7 @@ fn a_subscription_to_a_task_does_not_replace_asking() {
     let done = done.replace(r#""resultType":"complete","#, "");
     let done = done.strip_prefix('{').and_then(|done| done.strip_suffix('}')).unwrap();
     assert_eq!(ended(side.receive(&tagged("tasks", done))), (call, format!("result {DONE}")));
-    assert!(side.client.is_pending(listening));
+    assert!(side.client.in_flight().is_pending(listening));
 }
 
 /// A call that needed input before it became a task is marked with `needed_input` when it ends.

@@ -246,7 +246,7 @@ fn an_error_without_an_id_answers_the_question_of_its_route() {
     let late = Received::from(side.now).route(Route::Call(call));
     let event = side.client.receive(error, late, &mut side.out).map(ClientEvent::into_owned);
     assert!(matches!(event, Some(ClientEvent::UnsolicitedError(_))), "{event:?}");
-    assert!(side.client.is_pending(call));
+    assert!(side.client.in_flight().is_pending(call));
     side.now = side.now + std::time::Duration::from_secs(1);
     let mut routes = Routes(&mut side.out, Route::Connection);
     assert_eq!(side.client.handle_timeout(side.now, &mut routes), None);

@@ -93,7 +93,7 @@ fn a_task_that_ends_before_it_is_cancelled_has_ended() {
     side.client.cancel_task(call, side.now, &mut side.out).unwrap();
     assert_eq!(side.sent(), [about(3, "cancel")]);
     assert_eq!(told(side.receive(&error(3, -32602))), "");
-    assert!(side.client.is_pending(call), "it is asked how it is");
+    assert!(side.client.in_flight().is_pending(call), "it is asked how it is");
     assert_eq!(side.sent(), [about(4, "get")]);
     assert_eq!(told(side.receive(&result(4, &task("completed")))), "task t-1 completed");
     assert_eq!(side.sent(), [about(5, "result")]);
@@ -307,7 +307,7 @@ fn news_of_an_unknown_task_changes_nothing() {
     let news = format!(r#"{{"jsonrpc":"2.0","method":"notifications/tasks","params":{other}}}"#);
     let event = side.receive(&news);
     assert!(!matches!(event, Some(ClientEvent::CallEnded(_) | ClientEvent::Task(_))), "{event:?}");
-    assert!(side.client.is_pending(call));
+    assert!(side.client.in_flight().is_pending(call));
 }
 
 /// Proves M-R-23, M-TASKX-54: a notification of the end that overtakes a response ends the call, and the response

@@ -180,7 +180,7 @@ fn nothing_is_known_of_a_task_that_nothing_was_heard_of() {
 #[test]
 fn draining_does_not_wait_for_tasks() {
     for (name, mut side, call, _) in steps() {
-        if name == "to be cancelled" || side.client.counts().inbound != 0 {
+        if name == "to be cancelled" || side.client.in_flight().counts().inbound != 0 {
             continue;
         }
         side.client.shut_down(Duration::from_secs(5), side.now);

@@ -85,7 +85,7 @@ fn told(event: Option<ServerEvent<'static>>) -> String {
 fn is_over(side: &mut ServerSide) {
     assert_eq!(side.sent(), [""; 0]);
     assert_eq!(side.elapse(36_000_000), []);
-    let counts = side.server.counts();
+    let counts = side.server.in_flight().counts();
     assert_eq!((counts.inbound, counts.outbound, counts.held_bytes), (0, 0, 0));
     assert_eq!((side.sent().len(), side.server.poll_timeout()), (0, None));
 }
@@ -134,7 +134,7 @@ fn a_task_of_a_client_ends_with_what_was_asked_for() {
         assert_eq!(side.sent(), [about(2, "get")]);
         assert_eq!(told(side.receive(&result(2, &task("completed")))), "task t-1 completed");
         assert_eq!(side.sent(), [about(3, "result")]);
-        assert!(side.server.is_pending(call));
+        assert!(side.server.in_flight().is_pending(call));
         let says = told(side.receive(&result(3, answer(method))));
         assert_eq!(says, format!("result {}", answer(method)));
         is_over(&mut side);
@@ -220,7 +220,7 @@ fn a_server_goes_on_with_the_task_of_a_client() {
         assert_eq!(next.sent(), [about(2, "get")]);
         assert_eq!(told(next.receive(&result(2, &task("completed")))), "task t-1 completed");
         assert_eq!(next.sent(), [about(3, "result")]);
-        assert!(next.server.is_pending(resumed.unwrap()));
+        assert!(next.server.in_flight().is_pending(resumed.unwrap()));
         let says = told(next.receive(&result(3, answer(method))));
         assert_eq!(says, format!("result {}", answer(method)));
         is_over(&mut next);

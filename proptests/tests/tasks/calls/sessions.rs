@@ -135,13 +135,13 @@ fn a_task_is_asked_about_until_it_has_ended() {
         "task t-1 completed"
     );
     assert_eq!(side.sent(), [about(7, "result")]);
-    assert!(side.client.is_pending(call));
+    assert!(side.client.in_flight().is_pending(call));
     let related = DONE.replace(
         r#"{"content""#,
         r#"{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t-1"}},"content""#,
     );
     assert_eq!(ended(side.receive(&result(7, &related))), (call, format!("result {related}")));
-    assert!(!side.client.is_pending(call));
+    assert!(!side.client.in_flight().is_pending(call));
     is_over(&mut side);
 }
 

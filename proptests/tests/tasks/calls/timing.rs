@@ -89,10 +89,10 @@ fn a_task_is_asked_about_while_a_person_thinks() {
 #[test]
 fn a_task_is_asked_about_while_calls_do_not_age() {
     let (mut side, _) = with_task();
-    side.client.pause(side.now);
+    side.client.set_paused(true, side.now);
     assert_eq!(waits(&mut side, 3), 1_000);
     assert_eq!(told(side.receive(&result(3, &task("working")))), "");
-    side.client.resume(side.now);
+    side.client.set_paused(false, side.now);
     assert_eq!(waits(&mut side, 4), 1_000);
 }
 
@@ -128,7 +128,7 @@ fn a_task_takes_as_long_as_it_takes() {
         _ = waits(&mut side, id);
         assert_eq!(told(side.receive(&result(id, &slow))), "");
     }
-    assert!(side.client.is_pending(call));
+    assert!(side.client.in_flight().is_pending(call));
 }
 
 /// Proves M-TASKX-55, M-TASKX-57: a task that has not ended within its `ttl`, measured from its receipt, is lost.
@@ -176,7 +176,7 @@ fn a_task_that_outlives_its_time_is_lost() {
         let slow = task_with("working", "00", r#","pollInterval":3600000"#);
         assert_eq!(told(side.receive(&result(id, &slow))), "");
     }
-    assert!(side.client.is_pending(call));
+    assert!(side.client.in_flight().is_pending(call));
 }
 
 /// A task whose `ttl` has passed is not polled.
@@ -226,7 +226,7 @@ fn unanswered_questions_are_asked_again_a_few_times() {
                 _ => "malformed InvalidResult",
             };
             assert_eq!(says, expected);
-            assert!(!side.client.is_pending(call));
+            assert!(!side.client.in_flight().is_pending(call));
         }
         is_over(&mut side);
     }
@@ -247,7 +247,7 @@ fn a_silent_server_is_given_up_while_a_person_thinks() {
         assert_eq!(side.sent().first(), Some(&timed_out(id)));
         assert_eq!(events, if id < 7 { vec![] } else { vec!["TimedOut(Idle)"] });
     }
-    assert!(!side.client.is_pending(call));
+    assert!(!side.client.in_flight().is_pending(call));
 }
 
 /// One valid response resets the count of failures.
@@ -259,7 +259,7 @@ fn only_failures_in_a_row_count() {
         let answer = if id % 4 == 0 { result(id, &task("working")) } else { error(id, -32603) };
         assert_eq!(told(side.receive(&answer)), "");
     }
-    assert!(side.client.is_pending(call));
+    assert!(side.client.in_flight().is_pending(call));
 }
 
 /// Proves L-TIME-08, L-RACE-42: `tasks/result` has its own timeout, which ends that request and not the task. It is
@@ -276,7 +276,7 @@ fn waiting_in_vain_ends_the_waiting_and_not_the_task() {
         assert_eq!(side.sent(), [""; 0]);
         assert_eq!(all_told(side.elapse(1)), [""; 0]);
         assert_eq!(side.sent(), [timed_out(3)]);
-        assert!(side.client.is_pending(call));
+        assert!(side.client.in_flight().is_pending(call));
         assert_eq!(told(side.receive(&result(3, DONE))), "stray TimedOut");
         _ = waits(&mut side, 4);
         assert_eq!(told(side.receive(&result(4, &slow(end)))), "");
@@ -296,7 +296,7 @@ fn time_never_stands_at_something_that_is_not_done() {
         side.now = due;
         _ = side.outcomes();
         _ = side.sent();
-        if side.client.counts().outbound == 0 {
+        if side.client.in_flight().counts().outbound == 0 {
             return;
         }
     }
@@ -323,7 +323,7 @@ fn a_call_that_has_a_time_of_its_own_keeps_it_as_a_task() {
                 id += 1;
             }
         }
-        assert_eq!(side.client.is_pending(call), !ends);
+        assert_eq!(side.client.in_flight().is_pending(call), !ends);
         let expected: &[&str] = if ends { &["TimedOut(Total)"] } else { &[] };
         assert_eq!(ended, expected);
     }
@@ -343,13 +343,13 @@ fn a_result_that_was_asked_for_early_is_not_waited_for_for_ever() {
     drop(side.receive(&status(&task("completed"))));
     let mut asked = vec![about(3, "result")];
     for _ in 0..100 {
-        if !side.client.is_pending(call) {
+        if !side.client.in_flight().is_pending(call) {
             break;
         }
         drop(side.elapse(u64::try_from(idle.as_millis()).unwrap()));
         asked.extend(side.sent());
     }
-    assert!(!side.client.is_pending(call), "{asked:?}");
+    assert!(!side.client.in_flight().is_pending(call), "{asked:?}");
     is_over(&mut side);
 }
 
@@ -361,7 +361,7 @@ fn a_result_that_never_comes_is_not_waited_for_for_ever() {
     _ = side.sent();
     drop(side.receive(&result(3, &task("completed"))));
     let mut seconds = 0;
-    while side.client.is_pending(call) {
+    while side.client.in_flight().is_pending(call) {
         seconds += 1;
         assert!(seconds < 3_600, "an hour is enough");
         drop(side.elapse(1_000));

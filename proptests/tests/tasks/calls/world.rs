@@ -93,7 +93,7 @@ impl World {
     fn has_more(&mut self) -> bool {
         let connection = self.server.server.connection_number();
         let had = self.tasks.has_news_for(connection);
-        self.server.server.settle_tasks(&mut self.tasks, self.server.now, &mut self.server.out);
+        self.server.server.tasks(&mut self.tasks).settle(self.server.now, &mut self.server.out);
         had
     }
 
@@ -113,14 +113,14 @@ impl World {
         };
         let (server, tasks, out) = (&mut self.server.server, &mut self.tasks, &mut self.server.out);
         if let ClientRequest::Task(call) = &request.kind {
-            self.news.extend(server.serve_task(request.id, call, tasks, now, out).unwrap());
+            self.news.extend(server.tasks(tasks).serve(request.id, call, now, out).unwrap());
             return;
         }
         match server.task_mode(request.id, &TaskSupport::Optional, out).unwrap() {
             Some(TaskMode::Task) => {
                 self.begun += 1;
                 let task = NewTask::new(format!("task-{}", self.begun));
-                server.begin_task(request.id, task, tasks, now, out).unwrap();
+                server.tasks(tasks).begin(request.id, task, now, out).unwrap();
             }
             Some(TaskMode::Inline) => {
                 self.server.respond(request.id, r#"{"content":[]}"#);

@@ -296,7 +296,7 @@ fn any_server_serves_any_task() {
     let request = request_of(&mut first, &call, 0).id;
     let now = first.now;
     let new = NewTask::new("t");
-    let key = first.server.begin_task(request, new, &mut tasks, now, &mut first.out).unwrap();
+    let key = first.server.tasks(&mut tasks).begin(request, new, now, &mut first.out).unwrap();
     tasks.require_input(key, &questions(&["a"]), now).unwrap();
     drop(first);
     let mut second = connection(2, config());

@@ -91,10 +91,10 @@ fn the_beginning_of_a_task_holds_no_more() {
         let mut host = Host::new();
         let request = host.called("1");
         let new = NewTask::new("t");
-        let key = host.side.server.create_task(request, new, &mut host.tasks, host.side.now);
+        let key = host.side.server.tasks(&mut host.tasks).create(request, new, host.side.now);
         step(&mut host, key.unwrap());
         let (server, out) = (&mut host.side.server, &mut host.side.out);
-        server.announce_task(request, key.unwrap(), None, &mut host.tasks, out).unwrap();
+        server.tasks(&mut host.tasks).announce(request, key.unwrap(), None, out).unwrap();
         let members = format!(r#""taskId":"t","status":"{status}",{message}{TIMES},{PACE}"#);
         assert_eq!(host.sent(), [result("1", "task", &members)]);
     }
@@ -119,9 +119,9 @@ fn a_task_can_be_written_down_first() {
     let request = host.called("1");
     let now = host.side.now;
     let new = NewTask::new("t");
-    let key = host.side.server.create_task(request, new, &mut host.tasks, now).unwrap();
+    let key = host.side.server.tasks(&mut host.tasks).create(request, new, now).unwrap();
     assert_eq!(host.sent(), [""; 0]);
-    assert_eq!(host.side.server.counts().inbound, 1);
+    assert_eq!(host.side.server.in_flight().counts().inbound, 1);
     let record = host.tasks.save(key).unwrap();
     assert_eq!(record.id(), "t");
     // The same record is valid in another process.
@@ -129,10 +129,10 @@ fn a_task_can_be_written_down_first() {
     elsewhere.tasks.restore(record).unwrap();
     elsewhere.answers(&get("1", "t"), &complete("1", &fresh("t", "working")));
     let (server, out) = (&mut host.side.server, &mut host.side.out);
-    server.announce_task(request, key, None, &mut host.tasks, out).unwrap();
+    server.tasks(&mut host.tasks).announce(request, key, None, out).unwrap();
     assert_eq!(host.sent(), [result("1", "task", &fresh("t", "working"))]);
     let again =
-        host.side.server.announce_task(request, key, None, &mut host.tasks, &mut host.side.out);
+        host.side.server.tasks(&mut host.tasks).announce(request, key, None, &mut host.side.out);
     assert_eq!(again, Err(TaskError::Respond(RespondError::Answered)));
 }
 
@@ -142,14 +142,14 @@ fn a_task_that_could_not_be_written_down_is_an_error() {
     let mut host = Host::new();
     let request = host.called("1");
     let new = NewTask::new("t");
-    let key = host.side.server.create_task(request, new, &mut host.tasks, host.side.now).unwrap();
+    let key = host.side.server.tasks(&mut host.tasks).create(request, new, host.side.now).unwrap();
     assert!(host.tasks.remove(key));
     let code = ErrorCode::INTERNAL_ERROR;
     host.side.server.reject(request, code, "no room", &mut host.side.out).unwrap();
     assert_eq!(host.sent(), [error("1", -32603, "no room")]);
     host.answers(&get("2", "t"), &unknown("2"));
     let (server, out) = (&mut host.side.server, &mut host.side.out);
-    let late = server.announce_task(request, key, None, &mut host.tasks, out);
+    let late = server.tasks(&mut host.tasks).announce(request, key, None, out);
     assert_eq!(late, Err(TaskError::Respond(RespondError::Answered)));
     assert!(host.tasks.is_empty());
     assert_eq!(host.tasks.next_connection(), None);
@@ -165,7 +165,7 @@ fn a_task_that_cannot_be_told_is_not_begun() {
     host.side.out = Outbox::new(Framing::Messages, &limits);
     let request = host.called("1");
     let (now, out) = (host.side.now, &mut host.side.out);
-    let begun = host.side.server.begin_task(request, NewTask::new("t"), &mut host.tasks, now, out);
+    let begun = host.side.server.tasks(&mut host.tasks).begin(request, NewTask::new("t"), now, out);
     assert_eq!(begun, Err(TaskError::Encode(EncodeError::Full)));
     assert!(host.tasks.is_empty());
     host.side.out = Outbox::new(Framing::Messages, &Limits::default());
@@ -185,7 +185,7 @@ fn there_are_as_many_tasks_as_there_may_be() {
         let request = request_of(&mut host.side, &call, owner).id;
         let (now, out) = (host.side.now, &mut host.side.out);
         let begun =
-            host.side.server.begin_task(request, NewTask::new(id), &mut host.tasks, now, out);
+            host.side.server.tasks(&mut host.tasks).begin(request, NewTask::new(id), now, out);
         if begun.is_err() {
             let code = ErrorCode::INTERNAL_ERROR;
             host.side.server.reject(request, code, "too many", &mut host.side.out).unwrap();
@@ -220,7 +220,7 @@ fn an_id_has_all_the_randomness_it_is_given() {
         let request = host.called("1");
         let (now, out) = (host.side.now, &mut host.side.out);
         let begun =
-            host.side.server.begin_task(request, NewTask::new(id), &mut host.tasks, now, out);
+            host.side.server.tasks(&mut host.tasks).begin(request, NewTask::new(id), now, out);
         assert_eq!(begun, Err(TaskError::BadId), "{id}");
         host.side
             .server
@@ -313,10 +313,10 @@ fn a_request_that_is_cancelled_has_no_task() {
     assert_eq!((event.id, event.cause), (request, CancelCause::Peer));
     let (now, out) = (host.side.now, &mut host.side.out);
     let gone = Err(TaskError::Respond(RespondError::Cancelled));
-    let begun = host.side.server.begin_task(request, NewTask::new("t"), &mut host.tasks, now, out);
+    let begun = host.side.server.tasks(&mut host.tasks).begin(request, NewTask::new("t"), now, out);
     assert_eq!(begun, gone);
     assert_eq!(
-        host.side.server.create_task(request, NewTask::new("t"), &mut host.tasks, now),
+        host.side.server.tasks(&mut host.tasks).create(request, NewTask::new("t"), now),
         gone
     );
     assert!(host.tasks.is_empty());
@@ -331,7 +331,7 @@ fn a_task_of_which_nobody_knows_expires() {
         let request = host.called("1");
         let new = NewTask::new("t").ttl(Some(Duration::from_secs(1)));
         let now = host.side.now;
-        let key = host.side.server.create_task(request, new, &mut host.tasks, now).unwrap();
+        let key = host.side.server.tasks(&mut host.tasks).create(request, new, now).unwrap();
         let expected = if by_disconnection {
             host.side.server.disconnected(Cause::ReadFailed, now);
             host.side.outcomes();
@@ -343,7 +343,7 @@ fn a_task_of_which_nobody_knows_expires() {
             RespondError::Cancelled
         };
         let (server, out) = (&mut host.side.server, &mut host.side.out);
-        let announced = server.announce_task(request, key, None, &mut host.tasks, out);
+        let announced = server.tasks(&mut host.tasks).announce(request, key, None, out);
         assert_eq!(announced, Err(TaskError::Respond(expected)));
         assert_eq!(host.sent(), [""; 0]);
         assert_eq!(host.tasks.handle_timeout(now), None);
@@ -370,10 +370,10 @@ fn a_task_has_neither_progress_nor_logs() {
     let report = || Progress::new(1_u32);
     let reported = host.side.server.progress(request.id, report(), now, out);
     assert_eq!(reported, Err(RespondError::Answered));
-    let reported = host.side.server.report_task_progress(key, report(), &mut host.tasks, out);
+    let reported = host.side.server.tasks(&mut host.tasks).report_progress(key, report(), out);
     assert_eq!(reported, Ok(ProgressReport::NotWanted));
     let log = Log::new(LoggingLevel::Emergency, "fire").about(request.id);
-    let logged = host.side.server.log(&log, out);
+    let logged = host.side.server.notifications().log(&log, out);
     assert!(!matches!(logged, Ok(mcp_sansio::subscription::Delivery::Sent)), "{logged:?}");
     host.tasks.set_message(key, Some("half"), now).unwrap();
     host.asks(key, &["a"]);

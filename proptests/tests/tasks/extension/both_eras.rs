@@ -12,7 +12,7 @@ use crate::extension::kit::*;
 fn begin_in_session(side: &mut ServerSide, tasks: &mut Tasks, task: &str) -> TaskKey {
     let request = side.request(&of_session("1", "tools/call", r#""name":"t","task":{}"#));
     let new = NewTask::new(task);
-    let key = side.server.begin_task(request, new, tasks, side.now, &mut side.out).unwrap();
+    let key = side.server.tasks(tasks).begin(request, new, side.now, &mut side.out).unwrap();
     let begun = format!(r#""task":{}"#, shown_in_session(task, "working"));
     assert_eq!(side.sent(), [plain("1", &begun)]);
     key
@@ -58,7 +58,7 @@ fn a_session_does_not_have_the_extension() {
     let request = request_of(&mut side, &of_session("1", "tools/call", r#""name":"t""#), 0);
     assert_eq!((request.context.task, request.context.extensions), (None, Default::default()));
     let new = NewTask::new("t");
-    let begun = side.server.begin_task(request.id, new, &mut tasks, side.now, &mut side.out);
+    let begun = side.server.tasks(&mut tasks).begin(request.id, new, side.now, &mut side.out);
     assert_eq!(begun, Err(TaskError::NotWanted));
     side.respond(request.id, &format!("{{{DONE}}}"));
     assert_eq!(side.sent(), [plain("1", DONE)]);
@@ -114,7 +114,7 @@ fn a_session_reads_a_task_that_was_begun_without_it() {
         assert_eq!(other.sent(), [""; 0]);
         tasks.complete(key, &done(), other.now).unwrap();
         assert_eq!(tasks.next_connection(), Some(other.server.connection_number()));
-        other.server.settle_tasks(tasks, other.now, &mut other.out);
+        other.server.tasks(tasks).settle(other.now, &mut other.out);
         assert_eq!(other.sent(), [related("2", "t")]);
         serve(&mut other, tasks, &result_in_session("3", "t"));
         assert_eq!(other.sent(), [related("3", "t")]);
@@ -187,7 +187,7 @@ fn a_session_is_not_asked_for_what_is_not_its_own() {
     assert_eq!(host.tasks.next_connection(), None);
     let asked = format!(r#""inputRequests":{{"a":{QUESTION}}}"#);
     host.answers(&get("1", "t"), &complete("1", &detailed("t", "input_required", &asked)));
-    assert_eq!(host.side.server.counts().outbound, 0);
+    assert_eq!(host.side.server.in_flight().counts().outbound, 0);
     // A `tasks/result` in a session makes the server send them.
     assert_eq!(host.serve(&result_in_session("2", "t")), None);
     let asked = host.sent();
@@ -206,11 +206,11 @@ fn a_session_is_told_of_tasks_when_it_is_complete() {
     let mut tasks = Tasks::default();
     let key = begin_in_session(&mut side, &mut tasks, "t");
     tasks.require_input(key, &questions(&["a"]), side.now).unwrap();
-    side.server.settle_tasks(&mut tasks, side.now, &mut side.out);
+    side.server.tasks(&mut tasks).settle(side.now, &mut side.out);
     assert_eq!(side.sent(), [""; 0]);
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     assert_eq!(side.receive(initialized), Some(ServerEvent::Ready));
-    side.server.settle_tasks(&mut tasks, side.now, &mut side.out);
+    side.server.tasks(&mut tasks).settle(side.now, &mut side.out);
     let sent = side.sent();
     assert_eq!(sent.len(), 1);
     assert!(sent[0].contains(r#""method":"elicitation/create""#), "{sent:?}");
@@ -229,7 +229,7 @@ fn a_session_has_no_progress_of_what_is_not_its_own() {
     host.sent();
     let report = mcp_sansio::progress::Progress::new(1_u32);
     let (server, out) = (&mut host.side.server, &mut host.side.out);
-    let reported = server.report_task_progress(key, report, &mut host.tasks, out);
+    let reported = server.tasks(&mut host.tasks).report_progress(key, report, out);
     assert_eq!(reported, Ok(mcp_sansio::progress::ProgressReport::NotWanted));
     host.tasks.set_message(key, Some("half"), host.side.now).unwrap();
     host.settle();
@@ -244,15 +244,15 @@ fn an_update_answers_what_a_session_was_asked() {
     let mut side = in_session(0, config());
     let key = begin_in_session(&mut side, &mut tasks, "t");
     tasks.require_input(key, &questions(&["a"]), side.now).unwrap();
-    side.server.settle_tasks(&mut tasks, side.now, &mut side.out);
+    side.server.tasks(&mut tasks).settle(side.now, &mut side.out);
     assert_eq!(side.sent().len(), 2);
-    assert_eq!(side.server.counts().outbound, 1);
+    assert_eq!(side.server.in_flight().counts().outbound, 1);
     let news = serve(&mut side, &mut tasks, &update("2", "t", &format!(r#""a":{ANSWER}"#)));
     assert_eq!(news, Some(TaskNews::Input(key)));
     let sent = side.sent();
     assert_eq!(sent[0], complete("2", ""));
     assert!(sent[1].contains(r#""method":"notifications/cancelled""#), "{sent:?}");
-    assert_eq!(side.server.counts().outbound, 0);
+    assert_eq!(side.server.in_flight().counts().outbound, 0);
     let view = tasks.get(key).unwrap();
     assert_eq!(
         (view.status(), view.inputs().as_json()),
@@ -288,7 +288,7 @@ fn a_thousand_tasks_of_two_owners_are_listed() {
         let frame = if number % 3 == 0 { &alone } else { &in_session };
         let request = request_of(&mut side, frame, 1 + number % 2).id;
         let new = NewTask::new(format!("{number}"));
-        side.server.begin_task(request, new, &mut tasks, side.now, &mut side.out).unwrap();
+        side.server.tasks(&mut tasks).begin(request, new, side.now, &mut side.out).unwrap();
     }
     assert_eq!((side.sent().len(), tasks.len()), (1_000, 1_000));
     for owner in [1_u64, 2] {

@@ -126,7 +126,7 @@ fn a_cancellation_finds_room() {
             if at_once { TaskNews::Cancelled(key) } else { TaskNews::CancelRequested(key) };
         assert_eq!(news, Some(expected));
         assert_eq!(host.sent(), [complete("1", "")]);
-        assert_eq!(host.side.server.counts().inbound, 0);
+        assert_eq!(host.side.server.in_flight().counts().inbound, 0);
     }
 }
 
@@ -140,7 +140,7 @@ fn a_cancelled_question_is_no_cancelled_task() {
     assert!(matches!(host.side.receive(frame), Some(ServerEvent::Cancelled(_))));
     let mcp_sansio::ClientRequest::Task(call) = &request.kind else { panic!() };
     let (now, out) = (host.side.now, &mut host.side.out);
-    let served = host.side.server.serve_task(request.id, call, &mut host.tasks, now, out);
+    let served = host.side.server.tasks(&mut host.tasks).serve(request.id, call, now, out);
     assert_eq!(served, Err(mcp_sansio::RespondError::Cancelled));
     assert_eq!(host.sent(), [""; 0]);
     assert_eq!(status(&host, key), Status::Working);
@@ -157,9 +157,9 @@ fn a_cancelled_task_makes_room_for_the_questions_of_others() {
     let [first, second] = ["a", "b"].map(|task| {
         let request = side.request(&of_session("1", "tools/call", r#""name":"t","task":{}"#));
         let (now, new) = (side.now, NewTask::new(task));
-        let key = side.server.begin_task(request, new, &mut tasks, now, &mut side.out).unwrap();
+        let key = side.server.tasks(&mut tasks).begin(request, new, now, &mut side.out).unwrap();
         tasks.require_input(key, &questions(&["q"]), now).unwrap();
-        side.server.settle_tasks(&mut tasks, now, &mut side.out);
+        side.server.tasks(&mut tasks).settle(now, &mut side.out);
         key
     });
     let asked = |side: &mut mcp_sansio_proptests::ServerSide| {
@@ -169,7 +169,7 @@ fn a_cancelled_task_makes_room_for_the_questions_of_others() {
     assert_eq!(asked(&mut side), 1);
     let frame = of_session("2", "tasks/cancel", r#""taskId":"a""#);
     assert_eq!(serve(&mut side, &mut tasks, &frame), Some(TaskNews::Cancelled(first)));
-    side.server.settle_tasks(&mut tasks, side.now, &mut side.out);
+    side.server.tasks(&mut tasks).settle(side.now, &mut side.out);
     assert_eq!(asked(&mut side), 1, "it is the turn of the second one");
     assert_eq!(tasks.get(second).unwrap().status(), Status::InputRequired);
     assert_eq!(tasks.next_connection(), None);

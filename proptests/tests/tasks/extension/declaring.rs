@@ -54,9 +54,9 @@ fn each_request_declares_the_extension_for_itself() {
         let new = NewTask::new("t");
         let now = host.side.now;
         let (server, out) = (&mut host.side.server, &mut host.side.out);
-        let refused = server.begin_task(second.id, new.clone(), &mut host.tasks, now, out);
+        let refused = server.tasks(&mut host.tasks).begin(second.id, new.clone(), now, out);
         assert_eq!(refused, Err(TaskError::NotWanted), "{capabilities}");
-        let refused = server.create_task(second.id, new, &mut host.tasks, now);
+        let refused = server.tasks(&mut host.tasks).create(second.id, new, now);
         assert_eq!(refused, Err(TaskError::NotWanted), "{capabilities}");
         assert!(host.tasks.is_empty());
         assert_eq!(host.sent(), [""; 0]);
@@ -73,7 +73,7 @@ fn a_task_is_no_answer_to_who_does_not_know_tasks() {
     let key = host.begin("t");
     let other = host.request(&of_client("1", "tools/call", "{}", r#""name":"t""#)).id;
     let (server, out) = (&mut host.side.server, &mut host.side.out);
-    let announced = server.announce_task(other, key, None, &mut host.tasks, out);
+    let announced = server.tasks(&mut host.tasks).announce(other, key, None, out);
     assert_eq!(announced, Err(TaskError::NotWanted));
     assert_eq!(host.sent(), [""; 0]);
 }
@@ -87,7 +87,7 @@ fn a_tool_that_needs_a_task_says_so() {
         let frame = of_client("1", "tools/call", capabilities, r#""name":"t""#);
         assert_eq!(mode(&mut host, &frame, &TaskSupport::Required), None);
         assert_eq!(host.sent(), [undeclared("1")], "{capabilities}");
-        assert_eq!(host.side.server.counts().inbound, 0);
+        assert_eq!(host.side.server.in_flight().counts().inbound, 0);
     }
     let frame = knowing("1", "tools/call", r#""name":"t""#);
     assert_eq!(mode(&mut host, &frame, &TaskSupport::Required), Some(TaskMode::Task));
@@ -144,7 +144,7 @@ fn only_calls_of_tools_become_tasks() {
         assert_eq!(request.context.task, None, "{method}");
         let (now, out) = (host.side.now, &mut host.side.out);
         let new = NewTask::new("t");
-        let begun = host.side.server.begin_task(request.id, new, &mut host.tasks, now, out);
+        let begun = host.side.server.tasks(&mut host.tasks).begin(request.id, new, now, out);
         assert_eq!(begun, Err(TaskError::NotWanted), "{method}");
         let code = mcp_sansio::ErrorCode::INTERNAL_ERROR;
         host.side.server.reject(request.id, code, "no", &mut host.side.out).unwrap();

@@ -17,7 +17,7 @@ fn subscriptions_that_have_ended_with_their_connections_cost_nothing() {
             let request = request_of(&mut side, &listen("1", r#""t""#), 0).id;
             let now = side.now;
             let tasks = &mut host.tasks;
-            side.server.grant_with_tasks(request, None, tasks, now, &mut side.out).unwrap();
+            side.server.tasks(tasks).grant(request, None, now, &mut side.out).unwrap();
             assert_eq!(side.sent().len(), 2);
             side.server.close();
             side.outcomes();
@@ -54,7 +54,7 @@ fn a_subscription_outlasts_those_of_others() {
     let mut other = connection(1, config());
     let request = request_of(&mut other, &listen("1", r#""t""#), 0).id;
     let now = other.now;
-    other.server.grant_with_tasks(request, None, &mut host.tasks, now, &mut other.out).unwrap();
+    other.server.tasks(&mut host.tasks).grant(request, None, now, &mut other.out).unwrap();
     assert_eq!(other.sent().len(), 2);
     let frame = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     for _ in 0..20 {
@@ -70,7 +70,7 @@ fn a_subscription_outlasts_those_of_others() {
     host.settle();
     assert_eq!(host.sent(), [told("2", &ended_well("t"))]);
     assert!(host.tasks.connections_with_news().eq([other.server.connection_number()]));
-    other.server.settle_tasks(&mut host.tasks, now, &mut other.out);
+    other.server.tasks(&mut host.tasks).settle(now, &mut other.out);
     assert_eq!(other.sent(), [told("1", &ended_well("t"))]);
     assert_eq!(host.tasks.connections_with_news().next(), None);
 }
@@ -106,7 +106,7 @@ fn connections_that_have_only_asked_cost_nothing() {
         let request = request_of(&mut side, &call, 0).id;
         let (now, new) = (side.now, NewTask::new("t"));
         let tasks = &mut host.tasks;
-        let key = side.server.begin_task(request, new, tasks, now, &mut side.out).unwrap();
+        let key = side.server.tasks(tasks).begin(request, new, now, &mut side.out).unwrap();
         serve(&mut side, tasks, &get("2", "t"));
         serve(&mut side, tasks, &cancel("3", "t"));
         assert!(tasks.remove(key));

@@ -252,7 +252,7 @@ pub(crate) fn serve_of(
 ) -> Option<TaskNews> {
     let request = request_of(side, frame, owner);
     let ClientRequest::Task(call) = &request.kind else { panic!("not about a task: {request:?}") };
-    side.server.serve_task(request.id, call, tasks, side.now, &mut side.out).unwrap()
+    side.server.tasks(tasks).serve(request.id, call, side.now, &mut side.out).unwrap()
 }
 
 /// The same for the default principal.
@@ -303,7 +303,7 @@ impl Host {
     #[track_caller]
     pub(crate) fn begin_for(&mut self, request: IncomingId, new: NewTask) -> TaskKey {
         let Self { side, tasks } = self;
-        side.server.begin_task(request, new, tasks, side.now, &mut side.out).unwrap()
+        side.server.tasks(tasks).begin(request, new, side.now, &mut side.out).unwrap()
     }
 
     /// Begins and announces a task with this id.
@@ -369,7 +369,7 @@ impl Host {
     /// Settles the tasks.
     pub(crate) fn settle(&mut self) {
         let Self { side, tasks } = self;
-        side.server.settle_tasks(tasks, side.now, &mut side.out);
+        side.server.tasks(tasks).settle(side.now, &mut side.out);
     }
 
     /// Opens a subscription to tasks, a list of their ids.
@@ -383,7 +383,7 @@ impl Host {
     #[track_caller]
     pub(crate) fn grant(&mut self, request: IncomingId) {
         let Self { side, tasks } = self;
-        side.server.grant_with_tasks(request, None, tasks, side.now, &mut side.out).unwrap();
+        side.server.tasks(tasks).grant(request, None, side.now, &mut side.out).unwrap();
     }
 
     /// Replaces the outbox with a small one that an unread message fills. Returns the previous outbox.

@@ -23,7 +23,7 @@ fn nothing_is_told_to_what_ends_together() {
     host.settle();
     assert_eq!(host.sent(), [""; 0]);
     assert_eq!(host.side.outcomes().len(), 1);
-    assert_eq!(host.side.server.counts().inbound, 0);
+    assert_eq!(host.side.server.in_flight().counts().inbound, 0);
 }
 
 /// Proves M-TASKX-45, M-TASKX-19: no connection receives notifications about a task that it was not granted, even
@@ -42,10 +42,10 @@ fn a_number_that_is_used_twice_lets_nobody_see_the_tasks_of_others() {
     let second = request_of(&mut other, &listen("1", r#""t""#), 8).id;
     assert_eq!(first, second, "the handles are the same, which is what can go wrong");
     let (now, tasks) = (other.now, &mut host.tasks);
-    other.server.grant_with_tasks(second, None, tasks, now, &mut other.out).unwrap();
+    other.server.tasks(tasks).grant(second, None, now, &mut other.out).unwrap();
     assert_eq!(other.sent()[1..], [acknowledged("1", "")]);
     host.completes(key);
-    other.server.settle_tasks(&mut host.tasks, now, &mut other.out);
+    other.server.tasks(&mut host.tasks).settle(now, &mut other.out);
     assert_eq!(other.sent(), [""; 0]);
 }
 
@@ -138,7 +138,7 @@ fn a_result_that_will_never_fit_is_an_error() {
     host.settle();
     let refusal = error("1", -32603, "the result cannot be sent on this connection");
     assert_eq!(host.sent(), [refusal]);
-    assert_eq!(host.side.server.counts().inbound, 0);
+    assert_eq!(host.side.server.in_flight().counts().inbound, 0);
     assert_eq!(host.tasks.next_connection(), None);
 }
 
@@ -152,7 +152,7 @@ fn a_subscription_that_finds_no_room_is_not_open() {
     limits.outbox_bytes = 20;
     let roomy = std::mem::replace(&mut host.side.out, Outbox::new(Framing::Messages, &limits));
     let Host { side, tasks } = &mut host;
-    let refused = side.server.grant_with_tasks(request, None, tasks, side.now, &mut side.out);
+    let refused = side.server.tasks(tasks).grant(request, None, side.now, &mut side.out);
     assert!(matches!(refused, Err(RespondError::Encode(_))), "{refused:?}");
     assert_eq!(tasks.next_connection(), None);
     host.completes(key);

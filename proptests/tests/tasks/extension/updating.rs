@@ -300,12 +300,12 @@ fn an_update_that_is_not_acknowledged_has_not_happened() {
     let request = host.request(&update("1", "t", &answers(&["a"])));
     let mcp_sansio::ClientRequest::Task(call) = &request.kind else { panic!() };
     let (now, out) = (host.side.now, &mut host.side.out);
-    let served = host.side.server.serve_task(request.id, call, &mut host.tasks, now, out);
+    let served = host.side.server.tasks(&mut host.tasks).serve(request.id, call, now, out);
     assert!(matches!(served, Err(mcp_sansio::RespondError::Encode(_))), "{served:?}");
     assert_eq!(host.tasks, before);
     host.side.out = roomy;
     let out = &mut host.side.out;
-    let served = host.side.server.serve_task(request.id, call, &mut host.tasks, now, out);
+    let served = host.side.server.tasks(&mut host.tasks).serve(request.id, call, now, out);
     assert_eq!(served, Ok(Some(TaskNews::Input(key))));
     assert_eq!(host.sent(), [complete("1", "")]);
 }

@@ -40,7 +40,7 @@ fn who_does_not_know_tasks_cannot_subscribe_to_them() {
                 host.refuses(&frame, &undeclared("1"));
             }
         }
-        assert_eq!(host.side.server.counts().inbound, 0);
+        assert_eq!(host.side.server.in_flight().counts().inbound, 0);
         assert_eq!(host.tasks.next_connection(), None);
     }
 }
@@ -167,7 +167,7 @@ fn each_subscription_is_told_once() {
     host.subscribe(r#""1""#, r#""b""#);
     let request = request_of(&mut other, &listen("1", r#""a""#), 0).id;
     let (now, tasks) = (other.now, &mut host.tasks);
-    other.server.grant_with_tasks(request, None, tasks, now, &mut other.out).unwrap();
+    other.server.tasks(tasks).grant(request, None, now, &mut other.out).unwrap();
     assert_eq!(host.sent().len(), 3 + 4);
     assert_eq!(other.sent().len(), 2);
     // A subscription to lists only receives nothing.
@@ -179,7 +179,7 @@ fn each_subscription_is_told_once() {
     let connections: Vec<_> = std::iter::from_fn(|| {
         let next = host.tasks.next_connection()?;
         if next == other.server.connection_number() {
-            other.server.settle_tasks(&mut host.tasks, now, &mut other.out);
+            other.server.tasks(&mut host.tasks).settle(now, &mut other.out);
         } else {
             host.settle();
         }
@@ -239,7 +239,8 @@ fn nothing_is_told_before_it_is_acknowledged() {
     host.settle();
     host.completes(key);
     host.settle();
-    let held = host.side.server.list_changed(ChangedList::Tools, &mut host.side.out);
+    let held =
+        host.side.server.notifications().list_changed(ChangedList::Tools, &mut host.side.out);
     assert_eq!(held, Ok(Delivery::Held));
     assert_eq!(host.sent(), [""; 0]);
     host.grant(request);
@@ -260,7 +261,7 @@ fn a_subscription_can_be_granted_in_part() {
         let request = host.request(&listen("1", r#""b","a""#)).id;
         let Host { side, tasks } = &mut host;
         let out = &mut side.out;
-        side.server.grant_with_tasks(request, filter.as_ref(), tasks, side.now, out).unwrap();
+        side.server.tasks(tasks).grant(request, filter.as_ref(), side.now, out).unwrap();
         host.sent()
     };
     let [first, second] = ["a", "b"].map(|task| told("1", &fresh(task, "working")));
@@ -347,7 +348,7 @@ fn the_tasks_of_a_filter_are_a_list_of_ids() {
         let sent = host.sent();
         assert!(sent[0].starts_with(r#"{"jsonrpc":"2.0","id":1,"error":"#), "{sent:?}");
     }
-    assert_eq!(host.side.server.counts().inbound, 0);
+    assert_eq!(host.side.server.in_flight().counts().inbound, 0);
     host.subscribe("1", r#""t","1234""#);
     assert_eq!(host.sent().len(), 2);
 }
@@ -409,18 +410,18 @@ fn a_task_is_told_of_on_the_streams_of_its_subscriptions() {
         }
     };
     let call = open(&mut server, &mut out, &of_client("1", "tools/call", ABLE, r#""name":"t""#));
-    let key = server.begin_task(call, NewTask::new("t"), &mut tasks, now, &mut out).unwrap();
+    let key = server.tasks(&mut tasks).begin(call, NewTask::new("t"), now, &mut out).unwrap();
     assert_eq!(take(&mut out, call), [result("1", "task", &fresh("t", "working"))]);
     let [to_it, to_none] = [listen("2", r#""t""#), listen("3", r#""absent""#)].map(|frame| {
         let request = open(&mut server, &mut out, &frame);
-        server.grant_with_tasks(request, None, &mut tasks, now, &mut out).unwrap();
+        server.tasks(&mut tasks).grant(request, None, now, &mut out).unwrap();
         request
     });
     let expected = [acknowledged("2", &granted(r#""t""#)), told("2", &fresh("t", "working"))];
     assert_eq!(take(&mut out, to_it), expected);
     assert_eq!(take(&mut out, to_none), [acknowledged("3", "")]);
     tasks.complete(key, &done(), now).unwrap();
-    server.settle_tasks(&mut tasks, now, &mut out);
+    server.tasks(&mut tasks).settle(now, &mut out);
     assert_eq!(take(&mut out, to_it), [told("2", &ended_well("t"))]);
     assert!(out.0.values().all(Outbox::is_empty));
 }

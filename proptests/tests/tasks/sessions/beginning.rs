@@ -50,7 +50,11 @@ fn what_is_not_declared_is_not_a_task() {
         let mut stage = Stage::of(H::plain(), Tasks::default());
         for task in [r#"{}"#, r#"{"ttl":1}"#, r#"{"ttl":-1}"#, "7", "null"] {
             let request = stage.requested("1", &format!(r#""task":{task}"#));
-            assert_eq!(stage.host.machine().context(request).unwrap().task, None, "{task}");
+            assert_eq!(
+                stage.host.machine().in_flight().context(request).unwrap().task,
+                None,
+                "{task}"
+            );
             let begun = stage.host.begin(request, NewTask::new("a"), &mut stage.tasks);
             assert_eq!(begun, Err(TaskError::NotWanted), "{task}");
             stage.host.answer(request, H::RESULT).unwrap();
@@ -112,7 +116,7 @@ fn a_tool_says_whether_it_is_a_task() {
         let id = side.request(&asking::<ServerSide>("1", more));
         let mode = side.server.task_mode(id, &support, &mut side.out);
         assert_eq!(mode, Ok(expected), "{support:?} {more}");
-        assert_eq!(side.server.counts().inbound, usize::from(expected.is_some()));
+        assert_eq!(side.server.in_flight().counts().inbound, usize::from(expected.is_some()));
         assert_eq!(side.sent(), refusal.as_slice(), "{support:?} {more}");
     }
     for more in ["", r#""task":{}"#] {
@@ -124,7 +128,7 @@ fn a_tool_says_whether_it_is_a_task() {
         let missing = NotAllowed::Capability(Capability::ServerTasksCallTool);
         let expected = Err(RespondError::NotAllowed(missing));
         assert_eq!(mode(&mut side, TaskSupport::Required), expected, "{more}");
-        assert_eq!((side.sent().len(), side.server.counts().inbound), (0, 1));
+        assert_eq!((side.sent().len(), side.server.in_flight().counts().inbound), (0, 1));
     }
 }
 
@@ -142,20 +146,20 @@ fn other_requests_are_no_tasks() {
         for (part, task) in ["{}", "7"].into_iter().enumerate() {
             let params = format!(r#"{params},"task":{task}"#);
             let id = server.request(&request(&format!("1{number}{part}"), method, &params));
-            assert_eq!(server.server.context(id).unwrap().task, None, "{method}");
+            assert_eq!(server.server.in_flight().context(id).unwrap().task, None, "{method}");
             let begun = server.begin(id, NewTask::new("a"), &mut Tasks::default());
             assert_eq!(begun, Err(TaskError::NotWanted), "{method}");
         }
     }
     let mut client = ClientSide::host();
     let id = client.request(&request("1", "roots/list", r#""task":{}"#));
-    assert_eq!(client.client.context(id).unwrap().task, None);
+    assert_eq!(client.client.in_flight().context(id).unwrap().task, None);
     let id = client.request(&request(
         "2",
         "elicitation/create",
         r#""message":"m","requestedSchema":{"type":"object","properties":{}},"task":{"ttl":5}"#,
     ));
-    let task = client.client.context(id).unwrap().task;
+    let task = client.client.in_flight().context(id).unwrap().task;
     assert_eq!(task.and_then(|task: TaskRequest| task.ttl), Some(Duration::from_millis(5)));
 }
 
@@ -166,7 +170,7 @@ fn older_sessions_have_no_tasks() {
         for revision in [Revision::V2025_06_18, Revision::V2025_03_26, Revision::V2024_11_05] {
             let mut stage = Stage::of(H::host_with(revision, |_| ()), Tasks::default());
             let request = stage.requested("1", r#""task":{"ttl":-1}"#);
-            assert_eq!(stage.host.machine().context(request).unwrap().task, None);
+            assert_eq!(stage.host.machine().in_flight().context(request).unwrap().task, None);
             for what in ["get", "result", "cancel"] {
                 stage.hear(&crate::sessions::kit::about("2", what, "a"));
                 let sent = stage.sent();
@@ -176,7 +180,7 @@ fn older_sessions_have_no_tasks() {
             assert!(stage.sent()[0].contains(r#""id":3,"error":{"code":-32601,"#));
             stage.hear(&crate::sessions::kit::changed(shown("a", "working")));
             assert_eq!(
-                (stage.sent().len(), stage.host.machine().open_requests().count()),
+                (stage.sent().len(), stage.host.machine().in_flight().requests().count()),
                 (0, 1),
                 "{revision}"
             );
@@ -194,7 +198,10 @@ fn a_request_is_answered_with_its_task() {
         let request = stage.requested(r#""x""#, r#""task":{}"#);
         let key = stage.host.begin(request, NewTask::new("a"), &mut stage.tasks).unwrap();
         assert_eq!(stage.sent(), [created(r#""x""#, shown("a", "working"))]);
-        assert_eq!((stage.host.machine().open_requests().count(), stage.tasks.len()), (0, 1));
+        assert_eq!(
+            (stage.host.machine().in_flight().requests().count(), stage.tasks.len()),
+            (0, 1)
+        );
         let again = stage.host.begin(request, NewTask::new("b"), &mut stage.tasks);
         assert_eq!(again, Err(TaskError::Respond(RespondError::Answered)));
         assert_eq!(stage.tasks.find("a"), Some(key));
@@ -281,7 +288,7 @@ fn a_task_says_how_long_it_is_kept() {
             let sent = stage.sent();
             assert!(sent[0].contains(r#""id":1,"error":{"code":-32602,"#), "{sent:?}");
             assert_eq!(
-                (sent.len(), stage.host.machine().open_requests().count()),
+                (sent.len(), stage.host.machine().in_flight().requests().count()),
                 (1, 0),
                 "{task}"
             );
@@ -390,7 +397,10 @@ fn a_task_is_there_before_it_is_announced() {
         let request = stage.requested("1", r#""task":{}"#);
         let other = stage.requested("2", "");
         let key = stage.create(request, NewTask::new("a")).unwrap();
-        assert_eq!((stage.sent().len(), stage.host.machine().open_requests().count()), (0, 2));
+        assert_eq!(
+            (stage.sent().len(), stage.host.machine().in_flight().requests().count()),
+            (0, 2)
+        );
         assert!(stage.tasks.save(key).is_some());
         let announced = stage.host.announce(other, key, &mut stage.tasks);
         assert_eq!(announced, Err(TaskError::NotWanted));

@@ -159,7 +159,7 @@ fn a_cancelled_task_asks_for_nothing() {
     let (now, needed) = (stage.now(), InputRequired::new().roots("k"));
     let required = stage.tasks.require_input(key, &needed, now);
     assert_eq!(required, Err(TaskError::Final(Status::Cancelled)));
-    assert_eq!((stage.told().len(), stage.host.server.pending_calls().count()), (0, 0));
+    assert_eq!((stage.told().len(), stage.host.server.in_flight().calls().count()), (0, 0));
     assert_eq!(stage.answers(&about("2", "result", "a")), [was_cancelled("2")]);
 }
 

@@ -262,7 +262,7 @@ fn asking_here_and_there_takes_no_room() {
             let mut full = Outbox::new(Framing::Messages, &small());
             let ping = request("7", "ping", "");
             assert!(side.server.receive(ping.as_str(), side.now, &mut full).is_none());
-            side.server.serve_task(waiter, &call, &mut tasks, side.now, &mut full).unwrap();
+            side.server.tasks(&mut tasks).serve(waiter, &call, side.now, &mut full).unwrap();
             assert_eq!(full.messages().count(), 1);
             assert!(matches!(side.take_in(&cancelled("1"), 0), Heard::Cancelled(..)));
         }

@@ -76,14 +76,14 @@ fn each_kind_of_task_is_declared() {
         requests.elicitation = all.elicitation.filter(|_| elicitation);
         let mut side = of_client(true, true, Some(requests));
         let id = side.request(&crate::sessions::kit::asking::<ClientSide>("1", r#""task":{}"#));
-        assert_eq!(side.client.context(id).unwrap().task.is_some(), sampling);
+        assert_eq!(side.client.in_flight().context(id).unwrap().task.is_some(), sampling);
         let params = format!(r#"{elicit},"task":{{}}"#);
         let id = side.request(&request("2", "elicitation/create", &params));
-        assert_eq!(side.client.context(id).unwrap().task.is_some(), elicitation);
+        assert_eq!(side.client.in_flight().context(id).unwrap().task.is_some(), elicitation);
     }
     let mut side = of_server(true, true, Some(ServerTaskRequests::default()));
     let id = side.request(&crate::sessions::kit::asking::<ServerSide>("1", r#""task":{}"#));
-    assert_eq!(side.server.context(id).unwrap().task, None);
+    assert_eq!(side.server.in_flight().context(id).unwrap().task, None);
 }
 
 /// Proves L-CAP-18: unknown members of the peer's task capability are ignored.

@@ -160,7 +160,7 @@ fn the_end_of_a_task_dismisses_its_questions() {
         };
         assert_eq!(stray.cause, UnmatchedCause::Cancelled, "{end}");
         assert_eq!(stage.told(), [""; 0], "{end}");
-        assert_eq!(stage.host.server.counts().outbound, 0, "{end}");
+        assert_eq!(stage.host.server.in_flight().counts().outbound, 0, "{end}");
     }
 }
 
@@ -179,7 +179,7 @@ fn what_ends_before_it_has_asked_does_not_ask() {
     stage.complete(key);
     stage.settle();
     assert_eq!(stage.sent(), [""; 0]);
-    assert_eq!(stage.host.server.counts().outbound, 0);
+    assert_eq!(stage.host.server.in_flight().counts().outbound, 0);
 }
 
 /// Proves L-TASK-51: an input that is refused, malformed or too late does not end the task, which continues without

@@ -67,7 +67,7 @@ pub(crate) trait Host: Clone + fmt::Debug + Sized {
         tasks: &mut Tasks,
     ) -> Result<TaskKey, TaskError> {
         let (machine, now, out) = self.parts();
-        machine.begin_task(request, new, tasks, now, out)
+        machine.tasks(tasks).begin(request, new, now, out)
     }
 
     fn announce(
@@ -77,7 +77,7 @@ pub(crate) trait Host: Clone + fmt::Debug + Sized {
         tasks: &mut Tasks,
     ) -> Result<(), TaskError> {
         let (machine, _, out) = self.parts();
-        machine.announce_task(request, key, None, tasks, out)
+        machine.tasks(tasks).announce(request, key, None, out)
     }
 
     fn serve(
@@ -87,12 +87,12 @@ pub(crate) trait Host: Clone + fmt::Debug + Sized {
         tasks: &mut Tasks,
     ) -> Result<Option<TaskNews>, RespondError> {
         let (machine, now, out) = self.parts();
-        machine.serve_task(request, call, tasks, now, out)
+        machine.tasks(tasks).serve(request, call, now, out)
     }
 
     fn settle(&mut self, tasks: &mut Tasks) {
         let (machine, now, out) = self.parts();
-        machine.settle_tasks(tasks, now, out);
+        machine.tasks(tasks).settle(now, out);
     }
 
     fn report(
@@ -102,7 +102,7 @@ pub(crate) trait Host: Clone + fmt::Debug + Sized {
         tasks: &mut Tasks,
     ) -> Result<ProgressReport, TaskError> {
         let (machine, _, out) = self.parts();
-        machine.report_task_progress(key, progress, tasks, out)
+        machine.tasks(tasks).report_progress(key, progress, out)
     }
 }
 
@@ -251,8 +251,8 @@ impl<H: Host> Stage<H> {
         request: IncomingId,
         new: NewTask,
     ) -> Result<TaskKey, TaskError> {
-        let now = self.now();
-        self.host.machine().create_task(request, new, &mut self.tasks, now)
+        let (machine, now, _) = self.host.parts();
+        machine.tasks(&mut self.tasks).create(request, new, now)
     }
 
     pub(crate) fn hear(&mut self, frame: &str) -> Heard {

@@ -32,7 +32,7 @@ fn request_of(side: &mut ServerSide, frame: &str, requestor: Requestor) -> Reque
 fn ask(side: &mut ServerSide, tasks: &mut Tasks, frame: &str, requestor: Requestor) -> String {
     let request = request_of(side, frame, requestor);
     let ClientRequest::Task(call) = &request.kind else { panic!("{request:?}") };
-    _ = side.server.serve_task(request.id, call, tasks, side.now, &mut side.out).unwrap();
+    _ = side.server.tasks(tasks).serve(request.id, call, side.now, &mut side.out).unwrap();
     side.sent().concat()
 }
 
@@ -50,7 +50,7 @@ fn begin(
     requestor: Requestor,
 ) -> Result<(), TaskError> {
     let (request, now) = (call(side, requestor), side.now);
-    let begun = side.server.begin_task(request, NewTask::new(id), tasks, now, &mut side.out);
+    let begun = side.server.tasks(tasks).begin(request, NewTask::new(id), now, &mut side.out);
     if begun.is_err() {
         side.server.respond(request, &json!({"content": []}), &mut side.out).unwrap();
     }

@@ -82,7 +82,7 @@ fn a_result_is_waited_for() {
         for id in ["1", r#""1""#, "2"] {
             assert_eq!(stage.answers(&about(id, "result", "a")), [""; 0]);
         }
-        assert_eq!(stage.host.machine().open_requests().count(), 3);
+        assert_eq!(stage.host.machine().in_flight().requests().count(), 3);
         let now = stage.now();
         stage.tasks.set_message(key, Some("half"), now).unwrap();
         assert_eq!(stage.told(), [""; 0]);
@@ -91,7 +91,7 @@ fn a_result_is_waited_for() {
         let all = ["1", r#""1""#, "2"].map(|id| result_of::<H>(id, "a"));
         assert_eq!(stage.told(), all);
         assert_eq!(
-            (stage.tasks.next_connection(), stage.host.machine().open_requests().count()),
+            (stage.tasks.next_connection(), stage.host.machine().in_flight().requests().count()),
             (None, 0)
         );
         assert_eq!(stage.told(), [""; 0]);
@@ -136,7 +136,7 @@ fn a_cancellation_is_answered_before_those_who_wait() {
         let over = shown("a", "cancelled").updated(1);
         let expected = [result("3", &over), changed(&over), was_cancelled("1"), was_cancelled("2")];
         assert_eq!(stage.answers(&about("3", "cancel", "a")), expected);
-        assert_eq!(stage.host.machine().open_requests().count(), 0);
+        assert_eq!(stage.host.machine().in_flight().requests().count(), 0);
         assert_eq!(stage.answers(&about("4", "get", "a")), [result("4", over)]);
     }
     on_both!(check);
@@ -249,7 +249,7 @@ fn an_answer_may_have_to_wait_for_room() {
         expected.extend(["1", "2", "3", "4", "5", "6"].map(|id| result_of::<H>(id, "a")));
         assert_eq!(told, expected);
         assert!(1 < rounds);
-        assert_eq!(stage.host.machine().open_requests().count(), 0);
+        assert_eq!(stage.host.machine().in_flight().requests().count(), 0);
     }
     on_both!(check);
 }
@@ -266,7 +266,7 @@ fn a_full_outbox_delays_what_can_be_delayed() {
         let Heard::Task(request, call) = stage.hear(&about("3", "get", "a")) else { panic!() };
         let full = Err(RespondError::Encode(EncodeError::Full));
         assert_eq!(stage.host.serve(request, &call, &mut stage.tasks), full);
-        assert_eq!(stage.host.machine().open_requests().count(), 1);
+        assert_eq!(stage.host.machine().in_flight().requests().count(), 1);
         let news = stage.serve(&about("4", "cancel", "a"));
         let key = stage.tasks.find("a").unwrap();
         assert_eq!(news, Some(mcp_sansio::task::TaskNews::Cancelled(key)));
@@ -333,7 +333,7 @@ fn delayed_progress_is_sent_before_the_result_of_a_task() {
     let waits = r#"{"jsonrpc":"2.0","id":1,"method":"tasks/result","params":{"taskId":"a","_meta":{"progressToken":7}}}"#;
     stage.serve(waits);
     let ServerSide { server, out, now, .. } = &mut stage.host;
-    let waiting = server.open_requests().next().unwrap();
+    let waiting = server.in_flight().requests().next().unwrap();
     for (far, report) in [(1_u32, ProgressReport::Sent), (2, ProgressReport::Delayed)] {
         assert_eq!(server.progress(waiting, Progress::new(far), *now, out), Ok(report));
     }

@@ -1,0 +1,88 @@
+//! [`InFlight`]: the requests and calls of a connection that have not ended.
+
+use super::{Connection, Counts, RequestContext};
+use crate::frame::Frame;
+use crate::handle::{CallId, IncomingId};
+
+/// A view of the requests and calls of a [`Connection`] that have not ended. It only reads.
+///
+/// [`Connection::in_flight`] returns it. The order of each iterator is deterministic.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use mcp_sansio::{Client, ClientConfig, Framing, Instant, Limits, Outbox};
+/// use mcp_sansio::{CallOptions, model::{PageParams, method}};
+///
+/// let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
+/// let mut client = Client::new(Arc::new(ClientConfig::new("doc", "1.0")));
+/// let (params, options) = (PageParams::default(), CallOptions::new());
+/// let call = client.call::<method::ListTools>(&params, options, Instant::EPOCH, &mut outbox)?;
+/// assert!(client.in_flight().is_pending(call));
+///
+/// client.cancel(call, None, &mut outbox)?;
+/// assert_eq!(client.in_flight().calls().count(), 0);
+/// assert_eq!(client.in_flight().counts().outbound, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct InFlight<'c> {
+    connection: &'c Connection,
+}
+
+impl<'c> InFlight<'c> {
+    pub(super) const fn new(connection: &'c Connection) -> Self {
+        Self { connection }
+    }
+
+    /// Returns the numbers of open requests, calls and bytes.
+    pub fn counts(self) -> Counts {
+        self.connection.dispatcher.messages().counts()
+    }
+
+    /// Returns the requests of the peer that can still be answered, in the order they were received.
+    pub fn requests(self) -> impl Iterator<Item = IncomingId> + use<'c> {
+        self.connection.dispatcher.serving.open_requests()
+    }
+
+    /// Returns the context of a request; `None` if the request can no longer be answered.
+    pub fn context(self, request: IncomingId) -> Option<RequestContext> {
+        self.connection.dispatcher.serving.context(request)
+    }
+
+    /// Returns the pending calls of this side, in the order they were made, without subscriptions.
+    pub fn calls(self) -> impl Iterator<Item = CallId> + use<'c> {
+        self.connection.dispatcher.serving.calls.pending_calls().map(|(call, _)| call)
+    }
+
+    /// Returns the pending calls that were made because of a request
+    /// ([`CallOptions::parent`](crate::CallOptions::parent)).
+    pub fn calls_made_for(self, request: IncomingId) -> impl Iterator<Item = CallId> + use<'c> {
+        let calls = self.connection.dispatcher.serving.calls.pending_calls();
+        calls.filter(move |(_, parent)| *parent == Some(request)).map(|(call, _)| call)
+    }
+
+    /// Returns the subscriptions of this side that are open or being opened, in the order they were made: see
+    /// [`Client::subscribe`](crate::Client::subscribe).
+    pub fn subscriptions(self) -> impl Iterator<Item = CallId> + use<'c> {
+        self.connection.dispatcher.serving.calls.subscriptions()
+    }
+
+    /// Whether a call is pending.
+    pub fn is_pending(self, call: CallId) -> bool {
+        self.connection.dispatcher.serving.calls.is_pending(call)
+    }
+
+    /// Whether a request in this frame would be admitted now, while its outbox holds `unsent` bytes. Also true for a
+    /// request that would be refused for any other reason, because waiting does not help then.
+    ///
+    /// A driver can leave the frame in its [`Inbox`](crate::Inbox) and stop reading while this is false. Then
+    /// [`Limits::inbound_requests`](crate::Limits::inbound_requests), [`batches`](crate::Limits::batches) and
+    /// [`connection_bytes`](crate::Limits::connection_bytes) refuse no request that could be served later.
+    /// [`Inbox::peek`](crate::Inbox::peek) returns the frame.
+    /// Check again after a response, after a cancellation, and when bytes have left the outbox.
+    pub fn has_room_for(self, frame: &Frame<'_>, unsent: usize) -> bool {
+        let limits = self.connection.limits();
+        self.connection.dispatcher.serving.has_room_for(limits, frame, unsent)
+    }
+}
