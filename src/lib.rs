@@ -284,6 +284,8 @@ mod codes;
 pub mod config;
 mod connection;
 mod dialect;
+#[cfg(any(test, all(feature = "testing", feature = "std")))]
+mod drawing;
 mod frame;
 mod handle;
 #[cfg(feature = "http")]

@@ -11,6 +11,11 @@
 //! | write a gateway | [`gateways`] |
 //! | migrate from the official SDK | [`migration`] |
 #![cfg_attr(feature = "auth", doc = "| get access tokens, or ask for them | [`authorization`] |")]
+//!
+//! The crate consists of layers. A layer uses only those below it, and a box inside another belongs to it. Applications use
+//! `Server`, `Client`, and the values beside them; `ARCHITECTURE.md` in the repository describes the rest.
+//!
+#![doc = include_str!("manual/layers.svg")]
 
 /// The event loop: the calls, their order, and the invariants at each step.
 #[doc = include_str!("manual/event_loop.md")]
@@ -18,30 +23,52 @@ pub mod event_loop {}
 
 /// Requests of the peer and calls of this side: their handles, responses and endings.
 #[doc = include_str!("manual/requests.md")]
+#[doc = ""]
+#[doc = include_str!("manual/sequence_requests.svg")]
 pub mod requests {}
 
 /// Cancellation, and its races with other messages.
 #[doc = include_str!("manual/cancellation.md")]
+#[doc = ""]
+#[doc = include_str!("manual/sequence_cancellation_early.svg")]
+#[doc = ""]
+#[doc = include_str!("manual/sequence_cancellation_late.svg")]
 pub mod cancellation {}
 
 /// Timeouts, progress, and keep-alive.
 #[doc = include_str!("manual/time.md")]
+#[doc = ""]
+#[doc = include_str!("manual/sequence_timeout.svg")]
 pub mod time {}
 
 /// Input that a server requires before it can respond: forms, models, roots, in both eras.
 #[doc = include_str!("manual/input.md")]
+#[doc = ""]
+#[doc = include_str!("manual/sequence_input_session.svg")]
+#[doc = ""]
+#[doc = include_str!("manual/sequence_input_modern.svg")]
 pub mod input {}
 
 /// Tasks: work that outlives the request that started it.
 #[doc = include_str!("manual/tasks.md")]
+#[doc = ""]
+#[doc = include_str!("manual/sequence_task.svg")]
 pub mod tasks {}
 
 /// Lists in pages.
 #[doc = include_str!("manual/pagination.md")]
+#[doc = ""]
+#[doc = include_str!("manual/sequence_pages.svg")]
 pub mod pagination {}
 
 /// The legacy era with sessions, and the modern era.
 #[doc = include_str!("manual/eras.md")]
+#[doc = ""]
+#[doc = include_str!("manual/sequence_detect_modern.svg")]
+#[doc = ""]
+#[doc = include_str!("manual/sequence_detect_legacy.svg")]
+#[doc = ""]
+#[doc = include_str!("manual/sequence_subscription.svg")]
 pub mod eras {}
 
 /// Limits on all resources, and memory.
@@ -62,6 +89,8 @@ pub mod simulation {}
 
 /// How to write a gateway between clients and servers.
 #[doc = include_str!("manual/gateways.md")]
+#[doc = ""]
+#[doc = include_str!("manual/sequence_gateway.svg")]
 pub mod gateways {}
 
 /// How to migrate from rmcp.
@@ -87,6 +116,8 @@ pub mod states {}
 /// Access tokens: a complete login step by step, the duties of a host, and the failures of an authorization.
 #[cfg(feature = "auth")]
 #[doc = include_str!("manual/authorization.md")]
+#[doc = ""]
+#[doc = include_str!("manual/sequence_login.svg")]
 pub mod authorization {}
 
 #[cfg(test)]

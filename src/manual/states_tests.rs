@@ -1,13 +1,24 @@
-//! Writes the chapter `states` down by asking the code, and compares it with the file.
+//! Compares the generated parts of the manual with the code: the chapter `states`, and the pictures.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+#[path = "architecture_tests.rs"]
+mod architecture;
 #[path = "states_of_calls_tests.rs"]
 mod calls;
 #[path = "states_of_connections_tests.rs"]
 mod connections;
 #[path = "drawing_tests.rs"]
 mod drawings;
+#[cfg(all(feature = "auth", feature = "testing"))]
+#[path = "sequence_of_a_login_tests.rs"]
+mod login;
+#[cfg(feature = "testing")]
+#[path = "sequence_of_a_gateway_tests.rs"]
+mod relayed;
+#[cfg(feature = "testing")]
+#[path = "sequences_tests.rs"]
+mod sequences;
 #[path = "states_of_tasks_tests.rs"]
 mod tasks;
 
@@ -114,10 +125,10 @@ its state is only in the table.
         .join("\n")
 }
 
-/// Compares a part of the chapter with the code; writes it anew if that is asked for.
+/// Compares a generated file with the code; writes it anew if that is asked for.
 fn compare(name: &str, now: &str) {
     let file = format!("{}/src/manual/{name}", env!("CARGO_MANIFEST_DIR"));
-    if std::env::var_os("WRITE_STATES").is_some() {
+    if std::env::var_os("WRITE_MANUAL").is_some() {
         std::fs::write(&file, now).unwrap();
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
@@ -127,7 +138,7 @@ fn compare(name: &str, now: &str) {
         written == now,
         "src/manual/{name} is not what the code does any more: the first line (its number, as written, as it is \
          now) that differs is {difference:?}, or one is longer. If that is how it should be, \
-         `WRITE_STATES=1 cargo test --lib the_chapter_is` writes it anew.",
+         `WRITE_MANUAL=1 cargo test --lib --all-features manual` writes it anew.",
     );
 }
 

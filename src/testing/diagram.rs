@@ -11,6 +11,8 @@ use serde_json::value::RawValue;
 
 use super::lines::Lines;
 use super::recording::{Recording, Step, StepKind};
+#[cfg(feature = "std")]
+use crate::drawing::Sequence;
 use crate::time::Instant;
 
 /// A sequence diagram in text: the messages with their senders, and notes on either side.
@@ -91,6 +93,36 @@ impl Diagram {
         self.lines.push((at, Line::NoteRight(note.into().replace('\n', " "))));
     }
 
+    /// Draws the diagram as an SVG, for a page or a report. It has the colours of the page that contains it. The title
+    /// describes it to readers who do not see it.
+    ///
+    /// ```
+    /// use mcp_sansio::Instant;
+    /// use mcp_sansio::testing::Diagram;
+    ///
+    /// let mut diagram = Diagram::new("client", "server", Instant::EPOCH);
+    /// diagram.to_the_right(Instant::EPOCH, br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    /// assert!(diagram.svg("A ping").starts_with("<svg "));
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn svg(&self, title: &str) -> String {
+        let mut sequence = Sequence::new(&[&self.names.0, &self.names.1]);
+        let mut now = self.start;
+        for (at, line) in &self.lines {
+            if now < *at {
+                sequence.pause(later(*at - now));
+                now = *at;
+            }
+            match line {
+                Line::Right(message) => draw(&mut sequence, (0, 1), message),
+                Line::Left(message) => draw(&mut sequence, (1, 0), message),
+                Line::NoteLeft(note) => sequence.note(0, note),
+                Line::NoteRight(note) => sequence.note(1, note),
+            }
+        }
+        sequence.svg(title)
+    }
+
     /// Adds a step of the participant on the right, as a [`Recorder`](super::Recorder) records it. Messages are drawn
     /// once they are complete.
     pub fn step(&mut self, step: &Step) {
@@ -147,8 +179,27 @@ fn since(duration: Duration) -> String {
     format!("+{} ms", duration.as_millis())
 }
 
+/// Draws a message by its [`summary`].
+#[cfg(feature = "std")]
+pub(crate) fn draw(sequence: &mut Sequence, (from, to): (usize, usize), summary: &str) {
+    if summary.starts_with("result") || summary.starts_with("error") {
+        sequence.response(from, to, summary);
+    } else {
+        sequence.message(from, to, summary);
+    }
+}
+
+/// Describes a duration between two rows of a picture.
+#[cfg(feature = "std")]
+fn later(duration: Duration) -> String {
+    match duration.subsec_millis() {
+        0 => format!("{} s later", duration.as_secs()),
+        _ => format!("{} ms later", duration.as_millis()),
+    }
+}
+
 /// Returns a short description of a message.
-fn summary(message: &[u8]) -> String {
+pub(crate) fn summary(message: &[u8]) -> String {
     if let Ok(batch) = serde_json::from_slice::<Vec<&RawValue>>(message) {
         let messages: Vec<String> =
             batch.iter().map(|message| summary(message.get().as_bytes())).collect();
@@ -165,6 +216,11 @@ fn summary(message: &[u8]) -> String {
         #[serde(borrow)]
         result: Option<&'a RawValue>,
     }
+    #[derive(Deserialize)]
+    struct Kind<'a> {
+        #[serde(borrow, rename = "resultType")]
+        kind: Option<&'a str>,
+    }
     let Ok(Envelope { id, method, error, result }) = serde_json::from_slice(message) else {
         return format!("{} bytes of noise", message.len());
     };
@@ -172,7 +228,12 @@ fn summary(message: &[u8]) -> String {
     let what = match (method, error, result) {
         (Some(method), ..) => method.get().trim_matches('"').to_string(),
         (None, Some(_), _) => "error".to_string(),
-        (None, None, Some(_)) => "result".to_string(),
+        (None, None, Some(result)) => match serde_json::from_str(result.get()) {
+            Ok(Kind { kind: Some(kind) }) if kind != "complete" => {
+                return format!("result{id}, {kind}");
+            }
+            _ => "result".to_string(),
+        },
         (None, None, None) => "no message".to_string(),
     };
     what + &id

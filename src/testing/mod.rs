@@ -119,6 +119,8 @@ mod work;
 
 pub use choices::Choices;
 pub use diagram::Diagram;
+#[cfg(test)]
+pub(crate) use diagram::{draw, summary};
 pub use digest::{Canonical, Digest};
 pub use explore::{Counterexample, Explored, World, explore};
 pub use link::{Link, MessageLink};
