@@ -1,7 +1,7 @@
 //! A server for many clients in one thread, without any adapter: a custom event loop, with mio.
 //!
-//! Shows all necessary steps: bytes into an `Inbox`, frames into a `Server`, bytes out of an `Outbox`, and one
-//! deadline for the poll. Slow work continues while the loop runs: a deadline of the application triggers the
+//! Shows all necessary steps: bytes into a `ByteStream`, its steps with their events, bytes out of it, and one deadline
+//! for the poll. Slow work continues while the loop runs: a deadline of the application triggers the
 //! response of the tool `later`.
 //!
 //! Usage: `cargo run --example event_loop_server [ADDRESS]`. The default address, `127.0.0.1:0`, selects a free
@@ -16,7 +16,7 @@ use std::time::Duration;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
 use mcp_sansio::{
-    Cause, ClientRequest, ErrorCode, Framing, Inbox, IncomingId, Instant, Outbox, Payload, Phase,
+    ByteStream, Cause, ClientRequest, ErrorCode, IncomingId, Instant, Outbox, Payload,
     RespondError, Server, ServerConfig, ServerEvent,
 };
 use mcp_sansio_std::Clock;
@@ -34,12 +34,10 @@ const LATER: Duration = Duration::from_millis(200);
 /// How long a client may take to read the last output.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A connection: its socket and the three sans-IO values.
+/// A connection: its socket, and the server behind it.
 struct Client {
     socket: TcpStream,
-    inbox: Inbox,
-    outbox: Outbox,
-    server: Server,
+    stream: ByteStream<Server>,
     /// The calls that get a response later, and the time of that.
     later: BTreeMap<IncomingId, Instant>,
     /// The time to give up on a client that does not read the last output.
@@ -48,75 +46,65 @@ struct Client {
 
 impl Client {
     fn new(socket: TcpStream, config: &Arc<ServerConfig>) -> Self {
-        let limits = &config.connection.limits;
-        Self {
-            socket,
-            inbox: Inbox::new(limits),
-            outbox: Outbox::new(Framing::Lines, limits),
-            server: Server::new(Arc::clone(config)),
-            later: BTreeMap::new(),
-            patience: None,
-        }
+        let stream = ByteStream::lines(Server::new(Arc::clone(config)));
+        Self { socket, stream, later: BTreeMap::new(), patience: None }
     }
 
     /// Reads until the socket has no more bytes.
     fn read(&mut self, now: Instant) {
         loop {
-            match self.socket.read(self.inbox.space()) {
-                Ok(0) => self.inbox.finish(),
-                Ok(bytes) => self.inbox.filled(bytes),
+            match self.socket.read(self.stream.space()) {
+                Ok(0) => return self.stream.finish(),
+                Ok(bytes) => self.stream.filled(bytes),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => return self.server.disconnected(Cause::ReadFailed, now),
+                Err(_) => return self.stream.fail(Cause::ReadFailed, now),
             }
-            while let Some(frame) = self.inbox.next() {
-                let event = self.server.receive(frame, now, &mut self.outbox);
-                handle(event, &mut self.server, &mut self.outbox, &mut self.later, now);
-            }
-            if self.inbox.is_finished() {
-                return self.server.disconnected(Cause::EndOfInput, now);
-            }
+            self.handle_steps(now);
         }
     }
 
-    /// Handles the due timeouts.
-    fn keep_time(&mut self, now: Instant) {
+    /// Handles the messages that have arrived, and the due timeouts.
+    fn handle_steps(&mut self, now: Instant) {
+        while let Some(step) = self.stream.next_step(now) {
+            handle(step.event, step.machine, step.outbox, &mut self.later, now);
+        }
+    }
+
+    /// Responds to the calls whose work is done.
+    fn finish_work(&mut self, now: Instant) {
         while let Some((id, _)) = self.later.iter().find(|(_, at)| **at <= now) {
             let id = *id;
             self.later.remove(&id);
-            answer(id, &CallToolResult::text("at last"), &mut self.server, &mut self.outbox);
-        }
-        while let Some(event) = self.server.handle_timeout(now, &mut self.outbox) {
-            if let ServerEvent::Cancelled(cancelled) = event {
-                self.later.remove(&cancelled.id);
-            }
+            let (server, outbox) = self.stream.machine();
+            answer(id, &CallToolResult::text("at last"), server, outbox);
         }
     }
 
     /// Writes until the socket accepts no more bytes.
     fn write(&mut self, now: Instant) {
-        while !self.outbox.is_empty() {
-            match self.socket.write(self.outbox.unsent()) {
-                Ok(bytes) => self.outbox.sent(bytes),
+        while !self.stream.unsent().is_empty() {
+            match self.socket.write(self.stream.unsent()) {
+                Ok(bytes) => self.stream.sent(bytes),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return self.server.disconnected(Cause::WriteFailed, now),
+                Err(_) => return self.stream.fail(Cause::WriteFailed, now),
             }
         }
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let server = self.server.poll_timeout();
-        self.later.values().copied().chain(server).chain(self.patience).min()
+        let stream = self.stream.poll_timeout();
+        self.later.values().copied().chain(stream).chain(self.patience).min()
     }
 
     /// Whether the connection has ended, and no output is left that the client would read.
     fn is_over(&mut self, now: Instant) -> bool {
-        if self.server.phase() != Phase::Closed || self.server.poll_timeout().is_some() {
+        if !self.stream.is_closed() || self.stream.poll_timeout().is_some() {
             return false;
         }
         let patience = self.patience.get_or_insert(now + PATIENCE);
-        self.outbox.is_empty() || *patience <= now
+        self.stream.unsent().is_empty() || *patience <= now
     }
 }
 
@@ -208,7 +196,8 @@ fn main() -> io::Result<()> {
         }
         // A full socket causes an event once it is writable again: mio is edge-triggered.
         for client in clients.values_mut() {
-            client.keep_time(now);
+            client.finish_work(now);
+            client.handle_steps(now);
             client.write(now);
         }
         // Dropping the socket closes it.
