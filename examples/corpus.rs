@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use mcp_sansio::http::write_event;
 use mcp_sansio::testing::{Choices, Digest};
-use mcp_sansio_proptests::alone::{APPLICATION, CONFIGURATION};
 use mcp_sansio_proptests::oracles::challenges::written;
+use mcp_sansio_proptests::single::{APPLICATION, CONFIGURATION};
 use mcp_sansio_proptests::world::{World, schedule};
 
 /// The number of simulated sessions.

@@ -168,7 +168,7 @@ mod tests {
 
     /// The values of RFC 4648, section 10.
     #[test]
-    fn padded_text_is_what_the_standard_has() {
+    fn padded_base64_matches_the_rfc_4648_vectors() {
         let table = [
             ("", ""),
             ("f", "Zg=="),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_padded_text_for_every_value() {
+    fn malformed_and_non_canonical_padded_base64_is_refused() {
         let broken = [
             ("Zg", 2),
             ("Zg=", 3),

@@ -312,7 +312,7 @@ mod tests {
     use alloc::format;
 
     #[test]
-    fn codes_tell_their_meaning() {
+    fn debug_of_error_codes_shows_their_meaning() {
         assert_eq!(format!("{:?}", ErrorCode::PARSE_ERROR), "-32700 (Parse error)");
         assert_eq!(format!("{:?} {}", ErrorCode::new(7), ErrorCode::new(7)), "7 7");
     }

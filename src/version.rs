@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_hold_what_was_put_in() {
+    fn revision_sets_support_set_operations() {
         let set = RevisionSet::only(Revision::V2025_06_18).with(Revision::V2024_11_05);
         assert!(set.iter().eq([Revision::V2024_11_05, Revision::V2025_06_18]));
         assert_eq!(set.latest(), Some(Revision::V2025_06_18));

@@ -174,20 +174,20 @@ impl Verdict {
     fn compare(&mut self, case: Case, recorded: Count, count: Count) {
         let (was, is) = (recorded.instructions, count.instructions);
         let moved = (is as f64 / was as f64 - 1.0) * 100.0;
-        let said = format!("{case}: {is} instructions, {moved:+.1} % beside the recorded {was}");
+        let finding = format!("{case}: {is} instructions, {moved:+.1} % beside the recorded {was}");
         let tolerated = tolerance(case);
         if was * (100 + tolerated) < is * 100 {
-            self.failures.push(format!("{said}; {tolerated} % more are tolerated"));
+            self.failures.push(format!("{finding}; {tolerated} % more are tolerated"));
         } else if is * 100 < was * (100 - LOOSE) {
-            self.notes.push(format!("{said}; the record could be tighter"));
+            self.notes.push(format!("{finding}; the record could be tighter"));
         }
         let (was, is) = (recorded.allocations, count.allocations);
         let tolerated = if case.served().is_some() { ALLOCATIONS_TOLERATED } else { 0.0 };
         if was + tolerated < is {
-            let said = format!("{case}: {is} allocations, where {was} are recorded");
+            let finding = format!("{case}: {is} allocations, where {was} are recorded");
             self.failures.push(match case.served() {
-                Some(_) => format!("{said}; {tolerated} more are tolerated"),
-                None => format!("{said}; not one more is tolerated"),
+                Some(_) => format!("{finding}; {tolerated} more are tolerated"),
+                None => format!("{finding}; not one more is tolerated"),
             });
         }
     }
@@ -195,10 +195,11 @@ impl Verdict {
     fn compete(&mut self, case: Case, ours: u64, costs: &Costs) {
         let theirs = |contender| costs.get(&(case, contender)).map(|cost| cost.instructions);
         if let Some(floor) = theirs(Contender::SerdeJson) {
-            let said = format!("{case}: {ours} instructions, and {floor} of serde_json, the floor");
+            let finding =
+                format!("{case}: {ours} instructions, and {floor} of serde_json, the floor");
             match (ours < floor, ABOVE_THE_FLOOR.contains(&case)) {
-                (true, true) => self.failures.push(format!("{said}: below it at last")),
-                (false, false) => self.failures.push(format!("{said}: no longer below it")),
+                (true, true) => self.failures.push(format!("{finding}: below it at last")),
+                (false, false) => self.failures.push(format!("{finding}: no longer below it")),
                 _ => {}
             }
         }
@@ -210,8 +211,8 @@ impl Verdict {
             };
             if rmcp < times * ours {
                 let ratio = rmcp as f64 / ours as f64;
-                let said = format!("{case}: rmcp takes {ratio:.1} times the instructions");
-                self.failures.push(format!("{said} ({rmcp}, and {ours}); promised are {times}"));
+                let finding = format!("{case}: rmcp takes {ratio:.1} times the instructions");
+                self.failures.push(format!("{finding} ({rmcp}, and {ours}); promised are {times}"));
             }
         }
     }

@@ -47,7 +47,7 @@ fn failure(case: Case, contender: Contender, change: impl FnOnce(&mut Cost)) -> 
 }
 
 #[test]
-fn what_costs_the_same_or_little_more_passes() {
+fn a_cost_within_the_tolerance_passes() {
     assert_eq!(judge(&Record::parse(RECORD).unwrap(), &costs()), Verdict::default());
     let most = 2_000 * (100 + TOLERANCE) / 100;
     let verdict = verdict(Case::Progress, Contender::Core, |cost| cost.instructions = most);
@@ -56,9 +56,9 @@ fn what_costs_the_same_or_little_more_passes() {
 
 #[test]
 fn more_instructions_fail() {
-    let said = failure(Case::Progress, Contender::Core, |cost| cost.instructions = 2_102);
+    let output = failure(Case::Progress, Contender::Core, |cost| cost.instructions = 2_102);
     assert_eq!(
-        said,
+        output,
         "progress: 2102 instructions, +5.1 % beside the recorded 2000; 5 % more are tolerated"
     );
     failure(Case::Progress, Contender::Core, |cost| cost.instructions = 2_101);
@@ -66,8 +66,8 @@ fn more_instructions_fail() {
 
 #[test]
 fn one_more_allocation_fails() {
-    let said = failure(Case::Ping, Contender::Core, |cost| cost.allocations = 1.0);
-    assert_eq!(said, "ping: 1 allocations, where 0 are recorded; not one more is tolerated");
+    let output = failure(Case::Ping, Contender::Core, |cost| cost.allocations = 1.0);
+    assert_eq!(output, "ping: 1 allocations, where 0 are recorded; not one more is tolerated");
     // A fraction, one allocation in many rounds, also counts.
     failure(Case::Progress, Contender::Core, |cost| cost.allocations = 0.508);
 }
@@ -88,9 +88,9 @@ fn threads_are_given_more_room() {
         assert_eq!(verdict_of_call(case, most, most_allocations), Verdict::default());
         assert_eq!(verdict_of_call(case, most + 1, 15.0).failures.len(), 1);
     }
-    let said = verdict_of_call(Case::Std64, 1_000, 16.0).failures;
+    let output = verdict_of_call(Case::Std64, 1_000, 16.0).failures;
     assert_eq!(
-        said,
+        output,
         ["std, 64 in flight: 16 allocations, where 15 are recorded; 0.5 more are tolerated"]
     );
     for case in [Case::HttpStateless, Case::HttpSession] {
@@ -114,24 +114,24 @@ fn fewer_instructions_are_noted() {
 }
 
 #[test]
-fn what_is_not_below_the_floor_fails() {
-    let said = failure(Case::LargeCall, Contender::SerdeJson, |cost| cost.instructions = 1_000);
+fn a_cost_no_longer_below_the_floor_fails() {
+    let output = failure(Case::LargeCall, Contender::SerdeJson, |cost| cost.instructions = 1_000);
     let costs = "1000 instructions, and 1000 of serde_json, the floor";
-    assert_eq!(said, format!("large call: {costs}: no longer below it"));
+    assert_eq!(output, format!("large call: {costs}: no longer below it"));
 }
 
 #[test]
-fn what_comes_below_the_floor_has_to_stay_there() {
-    let said = failure(Case::TypedCall, Contender::SerdeJson, |cost| cost.instructions = 1_001);
+fn a_cost_newly_below_the_floor_fails() {
+    let output = failure(Case::TypedCall, Contender::SerdeJson, |cost| cost.instructions = 1_001);
     let costs = "1000 instructions, and 1001 of serde_json, the floor";
-    assert_eq!(said, format!("typed call: {costs}: below it at last"));
+    assert_eq!(output, format!("typed call: {costs}: below it at last"));
 }
 
 #[test]
 fn the_official_sdk_that_comes_too_near_fails() {
-    let said = failure(Case::Ping, Contender::Rmcp, |cost| cost.instructions = 10_900);
+    let output = failure(Case::Ping, Contender::Rmcp, |cost| cost.instructions = 10_900);
     assert_eq!(
-        said,
+        output,
         "ping: rmcp takes 10.9 times the instructions (10900, and 1000); promised are 15"
     );
     failure(Case::Ping, Contender::Rmcp, |cost| cost.instructions = 14_999);
@@ -202,7 +202,7 @@ totals: 200
 ";
 
 #[test]
-fn stages_are_told_from_one_another() {
+fn profile_stages_are_counted_separately() {
     let profile = Profile::parse(PROFILE).unwrap();
     assert_eq!(profile.total(), 200);
     assert_eq!(profile.inclusive("stage_writing"), 100);
@@ -214,7 +214,7 @@ fn stages_are_told_from_one_another() {
 }
 
 #[test]
-fn what_is_no_profile_is_refused() {
+fn an_invalid_profile_is_refused() {
     for text in ["", "totals: many", "calls=1 0\n0 1\ntotals: 1", "fn=(1)\ntotals: 1"] {
         assert!(Profile::parse(text).is_err(), "{text}");
     }

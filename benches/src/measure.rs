@@ -158,8 +158,8 @@ fn measure_served(
         command.arg("--fair-sched=yes").arg(beside("hello")?);
         run(command, calls)?;
         *instructions = read_profile(&file)?.total();
-        let said = run(Command::new(beside("hello_allocations")?), calls)?;
-        *allocations = said.trim().parse().map_err(|_| format!("no allocations: {said}"))?;
+        let output = run(Command::new(beside("hello_allocations")?), calls)?;
+        *allocations = output.trim().parse().map_err(|_| format!("no allocations: {output}"))?;
     }
     let each =
         |[fewer, more]: [u64; 2]| more.saturating_sub(fewer) as f64 / (CALLS[1] - CALLS[0]) as f64;
@@ -220,8 +220,8 @@ fn succeed(command: &Command, output: &Output) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{command:?} has failed with {}:\n{said}", output.status))
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{command:?} has failed with {}:\n{text}", output.status))
 }
 
 /// A directory that is removed on drop.

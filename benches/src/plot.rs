@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_been_measured_is_not_drawn() {
+    fn a_plot_without_measurements_is_not_drawn() {
         assert!(all(&Table::default()).is_empty());
     }
 }

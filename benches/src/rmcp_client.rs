@@ -33,7 +33,7 @@ pub(crate) fn rounds(case: Case) -> Option<Rounds> {
 /// A client that signals each progress notification.
 #[derive(Clone, Default)]
 struct Hearing {
-    heard: Arc<Notify>,
+    received: Arc<Notify>,
 }
 
 impl ClientHandler for Hearing {
@@ -51,7 +51,7 @@ impl ClientHandler for Hearing {
         _: NotificationContext<RoleClient>,
     ) {
         black_box(params);
-        self.heard.notify_one();
+        self.received.notify_one();
     }
 }
 
@@ -139,7 +139,7 @@ fn progress() -> Rounds {
                 done += 1;
                 stage_driving(|| messages::report(2, done, &mut report));
                 wire.write(&report).await;
-                client.service().heard.notified().await;
+                client.service().received.notified().await;
             }
         });
     })

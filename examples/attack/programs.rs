@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_tells_the_profile() {
+    fn a_build_directory_determines_the_cargo_profile() {
         assert_eq!(profile(Path::new("/x/target/release/examples")), "release");
         assert_eq!(profile(Path::new("target/debug/examples")), "dev");
         assert_eq!(profile(Path::new("examples")), "dev");

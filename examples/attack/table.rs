@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_measured_is_said() {
+    fn a_missing_measurement_is_reported() {
         let mut nothing = Measured::default();
         let row = measured(&nothing, &Bounds::HTTP);
         assert_eq!((row.matches("not measured").count(), row.ends_with("ok")), (2, true));

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_whatever_the_name_of_the_program() {
+    fn process_times_parse_with_any_program_name() {
         let stat = "7 (a) b (c)) S 1 1 1 0 -1 4194560 1 0 0 0 25 17 9 9 20 0 1 0 1 1 1";
         assert_eq!(processor_time_of(stat), Some(Duration::from_millis(420)));
         assert_eq!(processor_time_of("7 (a) S 1"), None);

@@ -49,7 +49,7 @@ impl Victim {
     }
 
     /// Starts a program that needs no pipes.
-    pub(crate) fn alone(command: &CommandLine) -> Result<Self, Failure> {
+    pub(crate) fn without_clients(command: &CommandLine) -> Result<Self, Failure> {
         Ok(Self::of(start(command, Stdio::null(), Stdio::null())?))
     }
 

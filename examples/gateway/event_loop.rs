@@ -39,7 +39,7 @@ pub(crate) struct EventLoop {
     starts: Vec<StartOf>,
     lines: Vec<Line>,
     news: Receiver<News>,
-    teller: SyncSender<News>,
+    sender: SyncSender<News>,
     clock: Clock,
     /// The threads that end processes.
     ends: Vec<JoinHandle<()>>,
@@ -47,13 +47,13 @@ pub(crate) struct EventLoop {
 
 impl EventLoop {
     pub(crate) fn new(gateway: Gateway, starts: Vec<StartOf>, clock: Clock) -> Self {
-        let (teller, news) = mpsc::sync_channel(pipes::WAITING);
-        Self { gateway, starts, lines: Vec::new(), news, teller, clock, ends: Vec::new() }
+        let (sender, news) = mpsc::sync_channel(pipes::WAITING);
+        Self { gateway, starts, lines: Vec::new(), news, sender, clock, ends: Vec::new() }
     }
 
     /// Returns a sender for other sources of news.
-    pub(crate) fn teller(&self) -> SyncSender<News> {
-        self.teller.clone()
+    pub(crate) fn sender(&self) -> SyncSender<News> {
+        self.sender.clone()
     }
 
     /// Starts every upstream and connects to it, all concurrently.
@@ -75,8 +75,8 @@ impl EventLoop {
         let spawned = Process::spawn(&mut start.command(), ProcessOptions::default());
         let (process, stdin, stdout) = spawned.map_err(cannot)?;
         let line = self.lines.len();
-        pipes::read(line, stdout, self.teller.clone()).map_err(cannot)?;
-        let writer = Writer::start(line, stdin, self.teller.clone()).map_err(cannot)?;
+        pipes::read(line, stdout, self.sender.clone()).map_err(cannot)?;
+        let writer = Writer::start(line, stdin, self.sender.clone()).map_err(cannot)?;
         let limits = &self.gateway.upstreams[upstream].client.config().connection.limits;
         self.lines.push(Line {
             party: Party::Upstream(upstream),
@@ -90,8 +90,8 @@ impl EventLoop {
     /// Starts to read from the client.
     pub(crate) fn listen(&mut self) -> io::Result<()> {
         let line = self.lines.len();
-        pipes::read(line, io::stdin(), self.teller.clone())?;
-        let writer = Writer::start(line, io::stdout(), self.teller.clone())?;
+        pipes::read(line, io::stdin(), self.sender.clone())?;
+        let writer = Writer::start(line, io::stdout(), self.sender.clone())?;
         let inbox = Inbox::new(&self.gateway.server.config().connection.limits);
         self.lines.push(Line { party: Party::Client, inbox, writer: Some(writer), process: None });
         Ok(())
@@ -108,7 +108,7 @@ impl EventLoop {
                 self.gateway.server.close();
                 ending = Ending::Interrupted;
             }
-            self.hear(news, now);
+            self.on_news(news, now);
             self.gateway.keep_time(now);
             self.restart_upstreams(now);
             self.end_lines();
@@ -125,7 +125,7 @@ impl EventLoop {
         }
     }
 
-    fn hear(&mut self, news: Option<News>, now: Instant) {
+    fn on_news(&mut self, news: Option<News>, now: Instant) {
         match news {
             Some(News::Bytes(line, bytes)) => self.take(line, &bytes, now),
             Some(News::Ended(line)) => {
@@ -185,8 +185,8 @@ impl EventLoop {
             }
             // Without a process, this and all following calls fail.
             _ = self.gateway.upstreams[upstream].connect(now);
-            for errand in again {
-                self.gateway.do_again(upstream, errand);
+            for purpose in again {
+                self.gateway.do_again(upstream, purpose);
             }
         }
     }
@@ -233,7 +233,7 @@ impl EventLoop {
         while self.is_writing() && self.clock.now() < patience {
             let news = self.wait(Some(patience));
             if matches!(news, Some(News::Written(_) | News::Broken(_))) {
-                self.hear(news, self.clock.now());
+                self.on_news(news, self.clock.now());
             }
             self.write();
         }

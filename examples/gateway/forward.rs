@@ -18,7 +18,7 @@ use crate::gateway::Gateway;
 use crate::lists::{Kind, List};
 use crate::parking::Need;
 use crate::routing::{Destination, Subject, params};
-use crate::upstream::Errand;
+use crate::upstream::Purpose;
 
 /// The work in progress for a request of the client.
 pub(crate) enum Job {
@@ -69,8 +69,8 @@ impl Gateway {
 
     fn deliver(&mut self, request: Request<'static>, upstream: usize, is_search: bool) {
         // The state in a modern request belongs to a modern upstream, or to the parking of this gateway.
-        let stands_alone = request.context.era() == Era::Modern;
-        if stands_alone && request.state.is_some() && self.upstreams[upstream].has_session() {
+        let is_modern = request.context.era() == Era::Modern;
+        if is_modern && request.state.is_some() && self.upstreams[upstream].has_session() {
             self.come_back(request, upstream);
         } else {
             self.forward(request, upstream, is_search);
@@ -81,8 +81,8 @@ impl Gateway {
     pub(crate) fn forward(&mut self, request: Request<'static>, upstream: usize, is_search: bool) {
         let options = options(&request.context, self.level);
         let params = params(&request, self.upstreams[upstream].has_session());
-        let (errand, method) = (Errand::Answer(request.id), request.method.to_str());
-        match self.upstreams[upstream].call(errand, &method, &params, options, self.now) {
+        let (purpose, method) = (Purpose::Answer(request.id), request.method.to_str());
+        match self.upstreams[upstream].call(purpose, &method, &params, options, self.now) {
             Ok(call) => {
                 let (id, needs) = (request.id, Vec::new());
                 let forwarded = Forwarded { request, upstream, call, is_search, needs };
@@ -95,36 +95,36 @@ impl Gateway {
     /// Handles the end of a call to an upstream.
     pub(crate) fn answered(&mut self, from: usize, ended: CallEnded<'_>) {
         let upstream = &mut self.upstreams[from];
-        let Some(errand) = upstream.errands.take(ended.call) else { return };
+        let Some(purpose) = upstream.purposes.take(ended.call) else { return };
         if upstream.wants_restart && ended.outcome == Outcome::NotSent {
-            upstream.again.push(errand);
+            upstream.again.push(purpose);
             return;
         }
-        match errand {
-            Errand::Answer(request) => {
+        match purpose {
+            Purpose::Answer(request) => {
                 if let Some(Job::Forwarded(forwarded)) = self.jobs.take(request) {
                     self.answer(*forwarded, ended.outcome);
                 }
             }
-            Errand::Part(request) => self.part_ended(from, request, ended.outcome),
-            Errand::Parked(number) => self.parking.ended(number, ended.outcome.into_owned()),
+            Purpose::Part(request) => self.part_ended(from, request, ended.outcome),
+            Purpose::Parked(number) => self.parking.ended(number, ended.outcome.into_owned()),
         }
     }
 
     /// Repeats the work that an upstream had before it was restarted.
-    pub(crate) fn do_again(&mut self, upstream: usize, errand: Errand) {
-        match errand {
-            Errand::Answer(request) => {
+    pub(crate) fn do_again(&mut self, upstream: usize, purpose: Purpose) {
+        match purpose {
+            Purpose::Answer(request) => {
                 if let Some(Job::Forwarded(forwarded)) = self.jobs.take(request) {
                     self.forward(forwarded.request, upstream, forwarded.is_search);
                 }
             }
-            Errand::Part(request) => {
+            Purpose::Part(request) => {
                 self.ask_for_part(upstream, request);
                 self.finish_list(request);
             }
             // A call that was never sent has no parked requests.
-            Errand::Parked(_) => {}
+            Purpose::Parked(_) => {}
         }
     }
 

@@ -24,7 +24,7 @@ use crate::parking::Parking;
 use crate::resources::{Listener, Watch};
 use crate::say::say;
 use crate::side_table::SideTable;
-use crate::upstream::{self, Errand, Upstream};
+use crate::upstream::{self, Purpose, Upstream};
 
 /// One end of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,13 +93,13 @@ impl Gateway {
         match from {
             Party::Client => {
                 if let Some(event) = self.server.receive(frame, now, &mut self.outbox) {
-                    self.heard_client(event);
+                    self.on_client_event(event);
                 }
             }
             Party::Upstream(from) => {
                 let Upstream { client, outbox, .. } = &mut self.upstreams[from];
                 if let Some(event) = client.receive(frame, now, outbox) {
-                    self.heard_upstream(from, event);
+                    self.on_upstream_event(from, event);
                 }
             }
         }
@@ -117,13 +117,13 @@ impl Gateway {
     pub(crate) fn keep_time(&mut self, now: Instant) {
         self.now = now;
         while let Some(event) = self.server.handle_timeout(now, &mut self.outbox) {
-            self.heard_client(event);
+            self.on_client_event(event);
         }
         for from in 0..self.upstreams.len() {
             loop {
                 let Upstream { client, outbox, .. } = &mut self.upstreams[from];
                 let Some(event) = client.handle_timeout(now, outbox) else { break };
-                self.heard_upstream(from, event);
+                self.on_upstream_event(from, event);
             }
         }
         self.settle_needs();
@@ -140,7 +140,7 @@ impl Gateway {
         self.server.phase() == Phase::Closed && self.server.poll_timeout().is_none()
     }
 
-    fn heard_client(&mut self, event: ServerEvent<'_>) {
+    fn on_client_event(&mut self, event: ServerEvent<'_>) {
         match event {
             ServerEvent::Request(request) => self.serve(request),
             ServerEvent::Cancelled(cancelled) => {
@@ -150,7 +150,7 @@ impl Gateway {
             ServerEvent::Subscribed(subscribed) => self.listen(&subscribed),
             ServerEvent::CallEnded(ended) => self.question_ended(ended),
             ServerEvent::Progress(update) => self.report_to_upstream(&update),
-            ServerEvent::Notification(notification) => self.tell_upstreams(&notification),
+            ServerEvent::Notification(notification) => self.notify_upstreams(&notification),
             // Most violations get an error response, so the client knows them.
             ServerEvent::Violation(violation) if !violation.answered => {
                 say!("the client: {}", violation.kind);
@@ -159,7 +159,7 @@ impl Gateway {
         }
     }
 
-    fn heard_upstream(&mut self, from: usize, event: ClientEvent<'_>) {
+    fn on_upstream_event(&mut self, from: usize, event: ClientEvent<'_>) {
         match event {
             ClientEvent::Connected(_) => self.upstream_is_there(from),
             ClientEvent::ConnectFailed(ConnectFailure::RestartAdvised(_)) => {
@@ -173,7 +173,7 @@ impl Gateway {
             ClientEvent::ListRestarted(restarted) => self.pages_restarted(from, restarted.call),
             ClientEvent::Subscription(update) => self.subscription(from, &update),
             ClientEvent::Progress(update) => self.report_to_client(from, &update),
-            ClientEvent::Notification(notification) => self.tell_client(from, &notification),
+            ClientEvent::Notification(notification) => self.notify_client(from, &notification),
             ClientEvent::Request(request) => self.asked(from, &request),
             ClientEvent::Cancelled(cancelled) => self.question_withdrawn(from, cancelled.id),
             ClientEvent::Violation(violation) if !violation.answered => {
@@ -215,7 +215,7 @@ impl Gateway {
     }
 
     fn report_to_client(&mut self, from: usize, update: &ProgressUpdate<'_>) {
-        let Some(Errand::Answer(request)) = self.upstreams[from].errands.get(update.call) else {
+        let Some(Purpose::Answer(request)) = self.upstreams[from].purposes.get(update.call) else {
             return;
         };
         let message = update.message.as_ref().map(|message| message.to_str());
@@ -232,19 +232,19 @@ impl Gateway {
     }
 
     /// Passes a notification on. The machine of the client suppresses it if the client is not subscribed to it.
-    fn tell_client(&mut self, from: usize, notification: &Notification<'_>) {
+    fn notify_client(&mut self, from: usize, notification: &Notification<'_>) {
         if self.outbox.is_congested() {
             return;
         }
         let method = notification.method.to_str();
         // In the modern era a log message belongs to a request, which upstreams do not name.
         let about = self.newest_request(from).filter(|_| *method == *method::Log::NAME);
-        let about = about.filter(|request| self.stands_alone(*request));
+        let about = about.filter(|request| self.is_modern(*request));
         _ = self.server.notify_method(&method, &notification.params, about, &mut self.outbox);
     }
 
     /// Passes a notification of the client on, for example that its roots have changed.
-    fn tell_upstreams(&mut self, notification: &Notification<'_>) {
+    fn notify_upstreams(&mut self, notification: &Notification<'_>) {
         let method = notification.method.to_str();
         for Upstream { client, outbox, .. } in &mut self.upstreams {
             _ = client.notify_method(&method, &notification.params, None, outbox);
@@ -255,8 +255,8 @@ impl Gateway {
     pub(crate) fn newest_request(&self, from: usize) -> Option<IncomingId> {
         let upstream = &self.upstreams[from];
         let answers = upstream.client.in_flight().calls().filter_map(|call| {
-            match upstream.errands.get(call) {
-                Some(Errand::Answer(request)) => Some(*request),
+            match upstream.purposes.get(call) {
+                Some(Purpose::Answer(request)) => Some(*request),
                 _ => None,
             }
         });
@@ -264,7 +264,7 @@ impl Gateway {
     }
 
     /// Whether this is a modern request.
-    pub(crate) fn stands_alone(&self, request: IncomingId) -> bool {
+    pub(crate) fn is_modern(&self, request: IncomingId) -> bool {
         self.server.in_flight().context(request).is_some_and(|context| context.era() == Era::Modern)
     }
 

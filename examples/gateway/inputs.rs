@@ -90,7 +90,7 @@ impl Gateway {
         }
         // A legacy upstream does not say which call its request belongs to. The newest one is the best guess.
         match (self.newest_request(from), self.newest_parked(from)) {
-            (Some(newest), _) if self.stands_alone(newest) => self.note_need(from, newest, request),
+            (Some(newest), _) if self.is_modern(newest) => self.note_need(from, newest, request),
             (None, Some(number)) => self.note_later(number, request),
             _ => self.ask_session(from, request),
         }

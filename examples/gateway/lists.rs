@@ -24,7 +24,7 @@ use crate::forward::{Job, in_words};
 use crate::gateway::Gateway;
 use crate::names;
 use crate::say::say;
-use crate::upstream::{Errand, Upstream};
+use crate::upstream::{Purpose, Upstream};
 
 /// The kind of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +143,7 @@ impl Gateway {
         let upstream = &mut self.upstreams[from];
         match list.kind.ask(upstream, options, self.now) {
             Ok(call) => {
-                upstream.errands.insert(call, Errand::Part(request));
+                upstream.purposes.insert(call, Purpose::Part(request));
                 list.parts[from].call = Some(call);
             }
             Err(error) => say!("{}: cannot be asked for a list: {error}", upstream.name),
@@ -153,7 +153,7 @@ impl Gateway {
     /// Handles a page that is not the last one.
     pub(crate) fn page(&mut self, from: usize, page: &ListPage<'_>) {
         let upstream = &self.upstreams[from];
-        let Some(Errand::Part(request)) = upstream.errands.get(page.call) else { return };
+        let Some(Purpose::Part(request)) = upstream.purposes.get(page.call) else { return };
         if let Some(Job::List(list)) = self.jobs.get_mut(*request) {
             list.add(from, &upstream.name, &page.result);
         }
@@ -161,7 +161,7 @@ impl Gateway {
 
     /// Handles a list that has changed and is read again.
     pub(crate) fn pages_restarted(&mut self, from: usize, call: CallId) {
-        let Some(Errand::Part(request)) = self.upstreams[from].errands.get(call) else { return };
+        let Some(Purpose::Part(request)) = self.upstreams[from].purposes.get(call) else { return };
         if let Some(Job::List(list)) = self.jobs.get_mut(*request) {
             list.parts[from].items.clear();
         }

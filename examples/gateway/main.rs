@@ -74,10 +74,10 @@ fn run(arguments: Arguments) -> Result<Ending, String> {
         .map(|(number, start)| Upstream::new(&name, &start.name, ConnectionNumber::new(number)));
     let gateway = Gateway::new(&name, upstreams.collect(), patience, clock.now());
     let mut event_loop = EventLoop::new(gateway, starts, clock);
-    let teller = event_loop.teller();
+    let sender = event_loop.sender();
     // The upstreams lead their own process groups, so a Ctrl-C does not reach them.
-    let told = ctrlc::set_handler(move || _ = teller.send(News::Interrupted));
-    told.map_err(|error| format!("cannot look after signals: {error}"))?;
+    let sent = ctrlc::set_handler(move || _ = sender.send(News::Interrupted));
+    sent.map_err(|error| format!("cannot look after signals: {error}"))?;
     event_loop.start_upstreams()?;
     event_loop.listen().map_err(|error| format!("cannot talk to the client: {error}"))?;
     Ok(event_loop.run())

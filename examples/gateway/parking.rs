@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::forward::{Forwarded, Job};
 use crate::gateway::Gateway;
 use crate::inputs::{input_required, params};
-use crate::upstream::Errand;
+use crate::upstream::Purpose;
 
 /// A request of an upstream that has to wait for the next request of the client.
 pub(crate) struct Need {
@@ -137,16 +137,16 @@ impl Gateway {
         let number = self.parking.last + 1;
         let asked = needs.iter().map(|need| (need.key(), need.asked.clone()));
         let required = input_required(asked, Some(number.to_string()));
-        let told = self.server.require_input(&request, &required, self.now, &mut self.outbox);
-        if told.is_ok() {
+        let sent = self.server.require_input(&request, &required, self.now, &mut self.outbox);
+        if sent.is_ok() {
             let parked = Parked { upstream, call, needs, outcome: None };
             let number = self.parking.park(parked);
-            self.upstreams[upstream].errands.insert(call, Errand::Parked(number));
+            self.upstreams[upstream].purposes.insert(call, Purpose::Parked(number));
             return;
         }
         self.upstreams[upstream].cancel(call, None);
         self.drop_needs(upstream, needs);
-        self.explain(request.id, upstream, told);
+        self.explain(request.id, upstream, sent);
     }
 
     /// Handles a repeated request of a client, with the input for an upstream.
@@ -170,7 +170,7 @@ impl Gateway {
         if let Some(outcome) = outcome {
             return self.answer(forwarded, outcome);
         }
-        self.upstreams[upstream].errands.insert(call, Errand::Answer(id));
+        self.upstreams[upstream].purposes.insert(call, Purpose::Answer(id));
         self.jobs.insert(id, Job::Forwarded(Box::new(forwarded)));
         if is_needy {
             self.needy.push(id);

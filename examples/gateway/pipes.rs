@@ -39,7 +39,7 @@ pub(crate) fn read(
     let read = move || {
         let mut chunk = vec![0; CHUNK];
         loop {
-            let told = match pipe.read(&mut chunk) {
+            let sent = match pipe.read(&mut chunk) {
                 Ok(0) => break,
                 Ok(bytes) => {
                     news.send(News::Bytes(line, chunk.get(..bytes).unwrap_or_default().to_vec()))
@@ -47,7 +47,7 @@ pub(crate) fn read(
                 Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
                 Err(_) => break,
             };
-            if told.is_err() {
+            if sent.is_err() {
                 return;
             }
         }
@@ -75,8 +75,8 @@ impl Writer {
         let write = move || {
             for piece in given {
                 let written = pipe.write_all(&piece).and_then(|()| pipe.flush());
-                let said = if written.is_ok() { News::Written(line) } else { News::Broken(line) };
-                if news.send(said).is_err() || written.is_err() {
+                let note = if written.is_ok() { News::Written(line) } else { News::Broken(line) };
+                if news.send(note).is_err() || written.is_err() {
                     return;
                 }
             }

@@ -81,8 +81,8 @@ impl Gateway {
     fn watch(&mut self, uri: &str, asked_by: Option<IncomingId>) -> bool {
         let owner = self.owner(uri);
         for index in 0..self.upstreams.len() {
-            let may_tell = self.may_offer(index, Capability::ResourcesSubscribe);
-            if !may_tell || owner.is_some_and(|owner| owner != index) {
+            let may_announce = self.may_offer(index, Capability::ResourcesSubscribe);
+            if !may_announce || owner.is_some_and(|owner| owner != index) {
                 continue;
             }
             let upstream = &mut self.upstreams[index];
@@ -96,9 +96,10 @@ impl Gateway {
 
     /// Ends the subscriptions that the client no longer needs.
     fn stop_watching(&mut self) {
-        let alone = self.listeners.iter().flat_map(|listener| &listener.uris);
-        let alone = alone.map(String::as_str);
-        let wanted: Vec<&str> = self.server.notifications().subscriptions().chain(alone).collect();
+        let listened = self.listeners.iter().flat_map(|listener| &listener.uris);
+        let listened = listened.map(String::as_str);
+        let wanted: Vec<&str> =
+            self.server.notifications().subscriptions().chain(listened).collect();
         self.watches.retain(|watch| {
             let is_wanted = watch.asked_by.is_some() || wanted.contains(&watch.uri.as_str());
             if !is_wanted {

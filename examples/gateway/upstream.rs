@@ -17,7 +17,7 @@ use crate::side_table::SideTable;
 
 /// The purpose of a call to an upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Errand {
+pub(crate) enum Purpose {
     /// Its outcome becomes the response to this request of the client.
     Answer(IncomingId),
     /// It is a part of the list that this request asks for.
@@ -30,7 +30,7 @@ pub(crate) struct Upstream {
     pub(crate) name: String,
     pub(crate) client: Client,
     pub(crate) outbox: Outbox,
-    pub(crate) errands: SideTable<CallId, Errand>,
+    pub(crate) purposes: SideTable<CallId, Purpose>,
     /// Whether it has ever been connected.
     pub(crate) was_there: bool,
     /// Whether a list with its items has been sent.
@@ -40,7 +40,7 @@ pub(crate) struct Upstream {
     /// Whether it ended on `server/discover`, as servers do that support only `initialize`.
     pub(crate) wants_restart: bool,
     /// The work to repeat after a restart.
-    pub(crate) again: Vec<Errand>,
+    pub(crate) again: Vec<Purpose>,
 }
 
 /// How long to wait for a response to `server/discover`: some servers do not respond to unknown methods.
@@ -54,7 +54,7 @@ impl Upstream {
             name: name.into(),
             client: Client::with_connection_number(Arc::new(config), number),
             outbox,
-            errands: SideTable::default(),
+            purposes: SideTable::default(),
             was_there: false,
             is_listed: false,
             is_missed: false,
@@ -68,7 +68,7 @@ impl Upstream {
     }
 
     /// Reconnects to another process, with the knowledge about the first one. Returns the work to repeat.
-    pub(crate) fn restart(&mut self, number: ConnectionNumber) -> Vec<Errand> {
+    pub(crate) fn restart(&mut self, number: ConnectionNumber) -> Vec<Purpose> {
         self.client = self.client.reconnect(number);
         self.outbox = Outbox::new(Framing::Lines, &self.client.config().connection.limits);
         self.wants_restart = false;
@@ -78,20 +78,20 @@ impl Upstream {
     /// Calls a method for a purpose.
     pub(crate) fn call<T: Payload>(
         &mut self,
-        errand: Errand,
+        purpose: Purpose,
         method: &str,
         params: &T,
         options: CallOptions,
         now: Instant,
     ) -> Result<CallId, CallError> {
         let call = self.client.call_method(method, params, options, now, &mut self.outbox)?;
-        self.errands.insert(call, errand);
+        self.purposes.insert(call, purpose);
         Ok(call)
     }
 
     /// Cancels a call.
     pub(crate) fn cancel(&mut self, call: CallId, reason: Option<&str>) {
-        self.errands.take(call);
+        self.purposes.take(call);
         // The call may have just ended.
         _ = self.client.cancel(call, reason, &mut self.outbox);
     }

@@ -29,7 +29,7 @@ pub(crate) struct Answers {
     roots: Vec<String>,
     form: Option<Raw<'static>>,
     sample: String,
-    overheard: Arc<Overheard>,
+    server_output: Arc<ServerOutput>,
     ending: Arc<Ending>,
     watch: bool,
     /// Whether the server has been started before.
@@ -38,11 +38,11 @@ pub(crate) struct Answers {
 
 /// The output of the server that is no message.
 #[derive(Default)]
-pub(crate) struct Overheard {
+pub(crate) struct ServerOutput {
     first: Mutex<Option<String>>,
 }
 
-impl Overheard {
+impl ServerOutput {
     fn note(&self, line: &[u8]) {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         if first.is_none() {
@@ -62,7 +62,7 @@ impl Overheard {
 impl Answers {
     pub(crate) fn new(
         arguments: &Arguments,
-        overheard: Arc<Overheard>,
+        server_output: Arc<ServerOutput>,
         ending: Arc<Ending>,
     ) -> Self {
         let mut roots = arguments.roots.clone();
@@ -73,7 +73,7 @@ impl Answers {
         }
         let (form, sample) = (arguments.form.clone(), arguments.sample.clone());
         let (watch, has_begun) = (arguments.watch, AtomicBool::new(false));
-        Self { roots, form, sample, overheard, ending, watch, has_begun }
+        Self { roots, form, sample, server_output, ending, watch, has_begun }
     }
 
     fn answer(&self, exchange: &Exchange<Client>) -> Result<(), RespondError> {
@@ -125,7 +125,7 @@ impl Answers {
         };
         let content = match &self.form {
             Some(form) => form.clone(),
-            None => Raw::from_serialize(&whatever_fits(schema))?,
+            None => Raw::from_serialize(&default_form_values(schema))?,
         };
         say!("the server asks {:?}; it gets {content}", params.message);
         match exchange.respond(&ElicitResult::accept(content)) {
@@ -154,9 +154,9 @@ impl Handler<Client> for Answers {
     fn event(&self, _handle: &Handle<Client>, event: ClientEvent<'static>) {
         match event {
             ClientEvent::Violation(violation) => {
-                self.overheard.note(&violation.message);
-                let said = quoted(&violation).map(|line| format!(": {line}")).unwrap_or_default();
-                say!("the server broke the protocol: {}{said}", violation.kind);
+                self.server_output.note(&violation.message);
+                let quote = quoted(&violation).map(|line| format!(": {line}")).unwrap_or_default();
+                say!("the server broke the protocol: {}{quote}", violation.kind);
             }
             ClientEvent::Notification(notification) => match notification.parse::<method::Log>() {
                 Some(Ok(log)) => {
@@ -204,7 +204,7 @@ fn beginning(line: &[u8]) -> String {
 }
 
 /// Fills in a form with its defaults, and with matching values for fields without a default.
-fn whatever_fits(schema: &ObjectSchema<'_>) -> Map<String, Value> {
+fn default_form_values(schema: &ObjectSchema<'_>) -> Map<String, Value> {
     schema.properties.iter().map(|(name, field)| (name.to_string(), fitting(field))).collect()
 }
 

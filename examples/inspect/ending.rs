@@ -29,7 +29,7 @@ struct State {
     /// The waker of the future that waits for a response, and ends the session itself at an interrupt.
     asking: Option<Waker>,
     /// The number of interrupts.
-    told: u32,
+    interrupts: u32,
     over: bool,
 }
 
@@ -47,8 +47,8 @@ impl Ending {
     /// waits for it. If the program waits for something else, it exits soon after, or at the third interrupt.
     pub(crate) fn on_signals() -> Arc<Self> {
         let ending = Arc::new(Self::default());
-        let told = Arc::clone(&ending);
-        if let Err(error) = ctrlc::set_handler(move || told.interrupt()) {
+        let handler = Arc::clone(&ending);
+        if let Err(error) = ctrlc::set_handler(move || handler.interrupt()) {
             say!("inspect: a Ctrl-C may leave the server running: {error}");
         }
         ending
@@ -58,7 +58,7 @@ impl Ending {
     pub(crate) fn of(&self, handle: &Handle<Client>) {
         let mut state = self.lock();
         state.handle = Some(handle.clone());
-        if 0 < state.told {
+        if 0 < state.interrupts {
             state.shut_down();
         }
     }
@@ -70,8 +70,8 @@ impl Ending {
 
     fn interrupt(&self) {
         let mut state = self.lock();
-        state.told += 1;
-        match state.told {
+        state.interrupts += 1;
+        match state.interrupts {
             1 => {}
             2 => {
                 self.kill_switch.pull();
@@ -93,7 +93,7 @@ impl Ending {
 
     /// Sends a request with `ask` and waits for its response, unless the program is interrupted. Then the call is
     /// cancelled before the session ends: a busy server does not always notice the end of its input.
-    pub(crate) fn unless_told<T, F>(&self, ask: impl FnOnce() -> F) -> Option<T>
+    pub(crate) fn unless_interrupted<T, F>(&self, ask: impl FnOnce() -> F) -> Option<T>
     where
         F: Future<Output = T> + Send,
     {
@@ -103,7 +103,7 @@ impl Ending {
         let mut asked = Box::pin(ask());
         let waiting = poll_fn(|context| {
             let mut state = self.lock();
-            if 0 < state.told {
+            if 0 < state.interrupts {
                 return Poll::Ready(None);
             }
             state.asking = Some(context.waker().clone());
@@ -114,15 +114,15 @@ impl Ending {
         drop(asked);
         let mut state = self.lock();
         state.asking = None;
-        if 0 < state.told {
+        if 0 < state.interrupts {
             state.shut_down();
         }
         outcome
     }
 
     /// Whether the program was interrupted.
-    pub(crate) fn was_told(&self) -> bool {
-        0 < self.lock().told
+    pub(crate) fn was_interrupted(&self) -> bool {
+        0 < self.lock().interrupts
     }
 
     /// Notes that the session has ended.

@@ -60,7 +60,7 @@ pub(crate) fn connect(
     };
     let entered = runtime.enter();
     // A login takes as long as the user takes, so a Ctrl-C ends it at once.
-    let connected = ending.unless_told(|| connecting).ok_or("interrupted")?;
+    let connected = ending.unless_interrupted(|| connecting).ok_or("interrupted")?;
     drop(entered);
     let connection = connected.map_err(|error| explain(url, &error))?;
     Ok((connection, runtime))

@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         // A user who has interrupted the program needs no details.
-        Err(_) if ending.was_told() => {
+        Err(_) if ending.was_interrupted() => {
             say!("inspect: interrupted");
             ExitCode::from(130)
         }

@@ -22,7 +22,7 @@ use mcp_sansio_std::{
 
 use tokio::runtime::Runtime;
 
-use crate::answers::{Answers, Overheard};
+use crate::answers::{Answers, ServerOutput};
 use crate::arguments::Arguments;
 use crate::ending::Ending;
 use crate::everything;
@@ -45,8 +45,8 @@ impl Session {
     /// Starts the server, or the built-in one, and connects to it.
     pub(crate) fn open(arguments: &Arguments, ending: Arc<Ending>) -> Result<Self, String> {
         let config = config(arguments);
-        let overheard = Arc::new(Overheard::default());
-        let answers = Answers::new(arguments, Arc::clone(&overheard), Arc::clone(&ending));
+        let server_output = Arc::new(ServerOutput::default());
+        let answers = Answers::new(arguments, Arc::clone(&server_output), Arc::clone(&ending));
         let _patience = Patience::with(opening(arguments.revision));
         if let Some(url) = &arguments.url {
             let (connection, runtime) = http::connect(config, url, arguments, &ending, answers)?;
@@ -62,7 +62,7 @@ impl Session {
                 let options =
                     ConnectionOptions::new().process(options).kill_switch(ending.kill_switch());
                 spawn_with(config, &options, command, answers)
-                    .map_err(|error| explain(&error, &program.to_string_lossy(), &overheard))?
+                    .map_err(|error| explain(&error, &program.to_string_lossy(), &server_output))?
             }
         };
         Ok(Self::with(connection, arguments, ending, None))
@@ -112,7 +112,7 @@ impl Session {
     where
         F: Future<Output = Result<T, CallFailure>> + Send,
     {
-        self.ending.unless_told(ask).unwrap_or(Err(CallFailure::Cancelled))
+        self.ending.unless_interrupted(ask).unwrap_or(Err(CallFailure::Cancelled))
     }
 
     /// Calls a method with the default options. A failure is described in words.
@@ -198,7 +198,7 @@ impl Session {
 
     /// Describes the end of the server, if it has ended by itself.
     pub(crate) fn fate(&mut self) -> String {
-        if self.ending.was_told() {
+        if self.ending.was_interrupted() {
             return String::new();
         }
         match self.connection.exit_status().wait() {
@@ -280,7 +280,7 @@ fn urls(failure: &CallFailure) -> String {
 }
 
 /// Describes why there is no session, and what the user can do about it.
-fn explain(error: &OpenError, program: &str, overheard: &Overheard) -> String {
+fn explain(error: &OpenError, program: &str, server_output: &ServerOutput) -> String {
     let hint = match error {
         OpenError::Spawn(error) if error.kind() == io::ErrorKind::NotFound => {
             "\nIs it installed, and is it on the PATH?".to_string()
@@ -288,7 +288,7 @@ fn explain(error: &OpenError, program: &str, overheard: &Overheard) -> String {
         OpenError::Spawn(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             "\nIs it a program?".to_string()
         }
-        _ => overheard.hint(),
+        _ => server_output.hint(),
     };
     format!("{program}: {error}{hint}")
 }

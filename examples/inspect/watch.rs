@@ -12,7 +12,7 @@ use crate::session::Session;
 pub(crate) fn subscribe(session: &Session) -> Result<(), String> {
     let offered = session.connected().capabilities;
     if session.is_modern() {
-        return subscribe_alone(session);
+        return subscribe_without_session(session);
     }
     if !offered.contains(Capability::ResourcesSubscribe) {
         say!("the server has no subscriptions; changes of its lists are shown");
@@ -32,7 +32,7 @@ pub(crate) fn subscribe(session: &Session) -> Result<(), String> {
 }
 
 /// As [`subscribe`], in the modern era: one subscription to everything.
-fn subscribe_alone(session: &Session) -> Result<(), String> {
+fn subscribe_without_session(session: &Session) -> Result<(), String> {
     let offered = session.connected().capabilities;
     let mut filter = SubscriptionFilter::new().with_tools().with_prompts().with_resources();
     if offered.contains(Capability::ResourcesSubscribe) {

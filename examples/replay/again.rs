@@ -32,12 +32,12 @@ pub(crate) fn again(recording: &Recording) -> Again {
     let (server, tools) = (Server::new(config.into()), Tools::default());
     let start = recording.steps().first().map_or(Instant::EPOCH, |step| step.at);
     let mut diagram = Diagram::new("client", "server", start);
-    let mut told = 0;
+    let mut drawn = 0;
     let replayed = replay_with(recording, server, tools, &limits, |step, recorder| {
         diagram.step(step);
-        for note in recorder.application().notes().get(told..).unwrap_or_default() {
+        for note in recorder.application().notes().get(drawn..).unwrap_or_default() {
             diagram.right(step.at, note.as_str());
-            told += 1;
+            drawn += 1;
         }
     });
     let verdict = replayed.map_err(Difference).map(|mut recorder| {

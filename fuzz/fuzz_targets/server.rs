@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use mcp_sansio::Server;
-use mcp_sansio_proptests::alone::survive;
+use mcp_sansio_proptests::single::survive;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Err(broken) = survive::<Server>(bytes) {

@@ -7,13 +7,13 @@ mod shared;
 mod side;
 
 pub mod allocations;
-pub mod alone;
 pub mod authorization_server;
 pub mod authorization_world;
 pub mod exploration;
 pub mod http_world;
 pub mod oracles;
 pub mod payload;
+pub mod single;
 pub mod world;
 
 pub use machine::{Machine, Meaning};

@@ -30,7 +30,7 @@ pub trait Machine: testing::Machine {
     /// Performs the first operation of the role: a client connects.
     fn begin(&mut self, now: Instant, out: &mut Outbox);
     /// Returns the meaning of an event.
-    fn said(event: &Self::Event<'_>) -> Meaning;
+    fn meaning_of(event: &Self::Event<'_>) -> Meaning;
 }
 
 macro_rules! machine {
@@ -46,7 +46,7 @@ macro_rules! machine {
                 $begin(self, now, out);
             }
 
-            fn said(event: &$Event<'_>) -> Meaning {
+            fn meaning_of(event: &$Event<'_>) -> Meaning {
                 match event {
                     $Event::Request(request) => Meaning::Request(request.id),
                     $Event::Cancelled(cancelled) => Meaning::RequestEnded(cancelled.id),

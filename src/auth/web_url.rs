@@ -230,7 +230,7 @@ mod tests {
 
     /// Proves A-PRM-12.
     #[test]
-    fn a_resource_contains_what_is_below_it() {
+    fn a_resource_url_contains_the_urls_below_its_path() {
         let server = WebUrl::parse("https://a.example/x/mcp?session=1").unwrap();
         let table = [
             ("https://a.example/x/mcp", true),

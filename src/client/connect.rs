@@ -15,7 +15,8 @@ use super::{Client, Stage};
 use crate::capability::CapabilitySet;
 use crate::config::ClientConfig;
 use crate::connection::{
-    Cause, Cx, Expiry, Identity, LateProbe, Outboxes, Outcome, Route, Said, UnmatchedResponse,
+    Cause, Cx, Expiry, Identity, LateProbe, Outboxes, Outcome, Route, SentMessage,
+    UnmatchedResponse,
 };
 use crate::dialect::declarable;
 use crate::handle::ConnectionNumber;
@@ -403,7 +404,7 @@ impl Client {
         let sent = dispatcher.messages_mut().send_own(
             cx,
             Route::Connection,
-            Said::Method(METHOD),
+            SentMessage::Method(METHOD),
             |writer| write_notification(writer, METHOD, &(), None),
         );
         if !sent {

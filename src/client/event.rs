@@ -98,7 +98,9 @@ impl ClientEvent<'_> {
             Self::Draining { deadline } => ClientEvent::Draining { deadline },
             Self::Closed { cause } => ClientEvent::Closed { cause },
             Self::Violation(violation) => ClientEvent::Violation(violation.into_owned()),
-            Self::UnmatchedResponse(stray) => ClientEvent::UnmatchedResponse(stray.into_owned()),
+            Self::UnmatchedResponse(unmatched) => {
+                ClientEvent::UnmatchedResponse(unmatched.into_owned())
+            }
             Self::UnsolicitedError(error) => ClientEvent::UnsolicitedError(error.into_owned()),
         }
     }
@@ -118,7 +120,7 @@ impl<'a> From<CommonEvent<'a>> for ClientEvent<'a> {
             CommonEvent::AbandonedTask(orphan) => Self::AbandonedTask(orphan),
             CommonEvent::Unresponsive { missed } => Self::Unresponsive { missed },
             CommonEvent::UnsolicitedError(error) => Self::UnsolicitedError(error),
-            CommonEvent::UnmatchedResponse(stray) => Self::UnmatchedResponse(stray),
+            CommonEvent::UnmatchedResponse(unmatched) => Self::UnmatchedResponse(unmatched),
             CommonEvent::Violation(violation) => Self::Violation(violation),
             CommonEvent::Draining { deadline } => Self::Draining { deadline },
             CommonEvent::Closed { cause } => Self::Closed { cause },

@@ -88,7 +88,7 @@ fn the_first_move_is_that_of_the_configuration() {
 
 /// Table 4b, rows 1 to 4. Proves M-DISC-07, M-DISC-16, M-DISC-19, M-ERA-15.
 #[test]
-fn a_discovery_goes_by_what_both_speak() {
+fn a_discover_result_selects_a_common_revision() {
     let discovered = Move::Go(MODERN, NegotiationBasis::Discovered);
     let nothing = Move::Fail(Failing::NoCommonRevision);
     // 1
@@ -254,7 +254,7 @@ fn a_session_that_is_refused_in_a_modern_way_is_none() {
 /// Table 4b, row 25, as far as the move goes: a probe beside the first calls is judged like any other. Proves
 /// M-ERA-21, M-ERA-22.
 #[test]
-fn what_is_known_of_a_server_can_be_wrong() {
+fn a_probe_outcome_overrides_the_known_revision() {
     let known = Abilities { known: Some(MODERN), ..BOTH };
     let outcomes = weak_codes().map(Probed::Error).chain([
         Probed::Nonsense,

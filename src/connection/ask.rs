@@ -12,7 +12,7 @@ use super::outboxes::Route;
 use super::outgoing_request::{Again, OutgoingRequest, Owner, Sent, Wanted};
 use super::pre_session_queue::Waiting;
 use super::request_members::{RequestStamp, keep_params};
-use super::send::{Said, observe_sent};
+use super::send::{SentMessage, observe_sent};
 use super::send_permit::SendPermit;
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
@@ -195,7 +195,7 @@ impl<C: Recycle> Messages<C> {
             let put = cx.out.outbox(route).append(Room::Limit, Tag::Call(call), write);
             if put.is_ok() {
                 permit.observe(method, cx.out);
-                observe_sent(cx.out, route, Said::Method(method));
+                observe_sent(cx.out, route, SentMessage::Method(method));
             }
             put.map(Sent::Outbox)
         };
@@ -309,7 +309,7 @@ impl<C: Recycle> Messages<C> {
             self.outgoing.renew(call.0);
         }
         self.outgoing.wait(call.0, Wait::Response, cx.now);
-        observe_sent(cx.out, route, Said::Method(method));
+        observe_sent(cx.out, route, SentMessage::Method(method));
         Ok(())
     }
 
@@ -362,7 +362,7 @@ impl<C: Recycle> Messages<C> {
         let serial = written.map_err(|error| permit.explain::<CallError>(error))?;
         self.expect(cx, call, answer_context);
         permit.observe(method, cx.out);
-        observe_sent(cx.out, route, Said::Method(method));
+        observe_sent(cx.out, route, SentMessage::Method(method));
         Ok(serial)
     }
 }

@@ -52,7 +52,7 @@ impl Calls {
             Some(asked) if asked.call.state.takes_progress() => UnmatchedCause::Completed,
             // The request has not been sent, or was sent under another id.
             Some(_) => UnmatchedCause::NeverIssued,
-            None => outgoing.stray(number),
+            None => outgoing.unmatched_cause_of(number),
         }
     }
 
@@ -154,7 +154,7 @@ impl Calls {
         let outgoing = &mut self.messages.outgoing;
         let id = token.number(cx.config.match_stringified_ids);
         let Some(place) = id.and_then(|id| outgoing.find(id)) else {
-            return match outgoing.stray(id) {
+            return match outgoing.unmatched_cause_of(id) {
                 UnmatchedCause::NeverIssued => self.messages.violations.report_notification(
                     cx,
                     ViolationKind::UnknownToken,

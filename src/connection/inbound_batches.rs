@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::answer_context::written;
 use super::outboxes::{Outboxes, Route};
-use super::send::{Said, observe_sent};
+use super::send::{SentMessage, observe_sent};
 use crate::frame::{Element, Queue, Room, Tag};
 use crate::handle::{ConnectionNumber, SlotKey};
 use crate::json::Member;
@@ -225,7 +225,7 @@ impl Batches {
                 write_array(writer, batch.answers.drain().map(|(answer, ())| answer))
             });
             if sent.is_ok() {
-                observe_sent(out, route, Said::Result);
+                observe_sent(out, route, SentMessage::Result);
             }
         }
         for id in batch.ids.drain(..) {

@@ -7,7 +7,7 @@ use super::event::Outcome;
 use super::messages::Messages;
 use super::outboxes::Route;
 use super::outgoing_request::{OutgoingRequest, Owner, Sent};
-use super::send::{Said, observe_sent};
+use super::send::{SentMessage, observe_sent};
 use crate::codes::ErrorCode;
 use crate::config::KeepAlive;
 use crate::frame::{Room, Tag};
@@ -34,7 +34,7 @@ struct Ping {
     call: Option<CallId>,
     deadline: Instant,
     /// Whether bytes were received after the ping was sent.
-    heard_since: bool,
+    received_since: bool,
 }
 
 impl Empty for Silence {
@@ -58,7 +58,7 @@ impl Silence {
         self.next_ping = Some(now + policy.every);
         self.missed = 0;
         if let Some(ping) = &mut self.ping {
-            ping.heard_since = true;
+            ping.received_since = true;
         }
     }
 
@@ -123,11 +123,11 @@ impl Silence {
                 ..OutgoingRequest::default()
             };
             messages.register(cx, &mut asked, Patience::default());
-            observe_sent(cx.out, route, Said::Method(METHOD));
+            observe_sent(cx.out, route, SentMessage::Method(METHOD));
             call
         });
         let deadline = cx.now() + policy.answer_within;
-        self.ping = Some(Ping { call, deadline, heard_since: false });
+        self.ping = Some(Ping { call, deadline, received_since: false });
     }
 
     fn missed<C: Recycle>(
@@ -141,7 +141,7 @@ impl Silence {
             messages.drop(cx, call, GivenUp::TimedOut, None);
         }
         self.next_ping = Some(cx.now() + policy.every);
-        if ping.heard_since || !cx.out.has_reader(Route::Connection) {
+        if ping.received_since || !cx.out.has_reader(Route::Connection) {
             return None;
         }
         self.missed = self.missed.saturating_add(1);

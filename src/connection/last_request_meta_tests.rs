@@ -68,7 +68,7 @@ fn request_meta(meta: &str, own: &Identity, last: Option<&mut LastRequestMeta>) 
 
 /// Proves M-META-07
 #[test]
-fn what_is_remembered_is_what_is_read() {
+fn remembered_request_meta_equals_freshly_parsed_meta() {
     let own = identity();
     let mut last = LastRequestMeta::NONE;
     for first in &metas() {

@@ -63,7 +63,7 @@ struct Topic {
     /// Whether a change is pending: the subscription was not acknowledged, or the outbox had no room.
     pending: bool,
     /// The serial of the last notification about it.
-    told: Option<Serial>,
+    last: Option<Serial>,
 }
 
 impl Empty for Listens {
@@ -149,11 +149,11 @@ impl Topic {
         }
         let is_part = matches!(change, Change::Resource { subscribed, uri } if subscribed != uri);
         let waits =
-            self.told.is_some_and(|serial| out.outbox(Route::Exchange(id)).is_unsent(serial, id));
+            self.last.is_some_and(|serial| out.outbox(Route::Exchange(id)).is_unsent(serial, id));
         if self.pending || (waits && !is_part) {
             return Delivery::Repeated;
         }
-        let told = match change {
+        let delivered = match change {
             Change::List(_) => send_notification(exchange, id, change.kind(), &(), out),
             Change::Resource { uri, .. } => send_notification(
                 exchange,
@@ -163,11 +163,11 @@ impl Topic {
                 out,
             ),
         };
-        if told.is_err() {
+        if delivered.is_err() {
             self.pending = true;
             return Delivery::Lagged;
         }
-        self.told = exchange.last_output.filter(|_| !is_part);
+        self.last = exchange.last_output.filter(|_| !is_part);
         Delivery::Sent
     }
 }
@@ -325,7 +325,7 @@ impl Listens {
             return true;
         }
         let Some(exchange) = incoming.table.get_mut(listen.place) else { return false };
-        let told = listen.filter.try_for_each(|change, topic| {
+        let delivered = listen.filter.try_for_each(|change, topic| {
             work!(1);
             let was_pending = replace(&mut topic.pending, false);
             if was_pending && topic.notify(exchange, id, change, out) == Delivery::Lagged {
@@ -333,7 +333,7 @@ impl Listens {
             }
             ControlFlow::Continue(())
         });
-        (listen.has_pending, listen.needed) = match told {
+        (listen.has_pending, listen.needed) = match delivered {
             ControlFlow::Break(needed) => (true, needed),
             ControlFlow::Continue(()) => (false, 0),
         };
@@ -386,9 +386,9 @@ pub(super) fn send_notification(
     let token = core::mem::take(&mut exchange.token);
     let members = [(key::SUBSCRIPTION, &*token)];
     let meta = MetaAdditions { members: &members, text: "", reserved: key::OF_NOTIFICATIONS };
-    let told = send_about(exchange, id, out, rule.name, |writer| {
+    let delivered = send_about(exchange, id, out, rule.name, |writer| {
         write_notification_with(writer, rule.name, params, meta, form)
     });
     exchange.token = token;
-    told
+    delivered
 }

@@ -166,7 +166,7 @@ pub(crate) use notify::Notice;
 pub(crate) use request_meta::RequestMeta;
 pub(crate) use resumed::Resumed;
 pub(crate) use routing::Side;
-pub(crate) use send::Said;
+pub(crate) use send::SentMessage;
 pub(crate) use timers::Elapsed;
 pub(crate) use versions::{versions, versions_in};
 

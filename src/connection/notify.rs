@@ -8,7 +8,7 @@ use super::cx::Cx;
 use super::messages::Messages;
 use super::outboxes::{Observation, Route};
 use super::pre_session_queue::Waiting;
-use super::send::{Said, observe_sent, send_about};
+use super::send::{SentMessage, observe_sent, send_about};
 use super::send_permit::SendPermit;
 use super::session::Session;
 use crate::capability::{CapabilitySet, Owner};
@@ -98,7 +98,7 @@ pub(super) enum Audience {
     /// The session.
     Session,
     /// Nowhere: no session exists, and none can be opened.
-    Nobody,
+    None,
 }
 
 /// Returns the destination of a notification that belongs to the request `related`, or to none.
@@ -118,7 +118,7 @@ pub(super) fn audience<C: Recycle>(
             _ => {}
         }
     }
-    if session.may_have_session() { Audience::Session } else { Audience::Nobody }
+    if session.may_have_session() { Audience::Session } else { Audience::None }
 }
 
 /// Checks a notification on a connection that has no session and cannot get one. Returns [`Delivery::NotWanted`].
@@ -127,7 +127,7 @@ pub(super) fn audience<C: Recycle>(
 ///
 /// [`NotifyError::Closed`] if the connection has ended, and [`NotifyError::NotAllowed`] if a server has not declared
 /// the capability, or this side may not send the notification.
-pub(super) fn notify_nobody<C: Recycle>(
+pub(super) fn notify_without_audience<C: Recycle>(
     messages: &Messages<C>,
     notice: &Notice<'_>,
 ) -> Result<Delivery, NotifyError> {
@@ -249,7 +249,7 @@ pub(super) fn notify_session<C: Recycle>(
     if is_of_list(kind) && cx.out.outbox(route).drop_repeated() {
         return Ok(Delivery::Repeated);
     }
-    observe_sent(cx.out, route, Said::Method(method));
+    observe_sent(cx.out, route, SentMessage::Method(method));
     Ok(Delivery::Sent)
 }
 
@@ -346,7 +346,7 @@ pub(super) fn release_notification<C: Recycle>(
         messages.elicitations.complete(id);
     }
     permit.observe(method, cx.out);
-    observe_sent(cx.out, route, Said::Method(method));
+    observe_sent(cx.out, route, SentMessage::Method(method));
 }
 
 /// Whether the peer is subscribed to a notification.

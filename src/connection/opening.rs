@@ -10,7 +10,7 @@ use super::messages::Messages;
 use super::outboxes::Route;
 use super::outgoing_request::{OutgoingRequest, Owner, Sent};
 use super::request_members::RequestStamp;
-use super::send::{Said, observe_sent};
+use super::send::{SentMessage, observe_sent};
 use crate::dialect::methods::RequestKind;
 use crate::frame::{Room, Tag};
 use crate::handle::CallId;
@@ -77,7 +77,7 @@ impl Opening {
         asked.sent = Sent::Outbox(serial);
         messages.register(cx, &mut asked, Patience { total, ..Patience::default() });
         self.call = Some(call);
-        observe_sent(cx.out, route, Said::Method(rule.name));
+        observe_sent(cx.out, route, SentMessage::Method(rule.name));
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use super::inbound_batches::write_array;
 use super::notify::{Delivery, Interest, NotifyError, interest, may_notify};
 use super::outboxes::{Observation, Outboxes, Route};
 use super::outgoing_request::{Owner, Sent};
-use super::send::{Said, observe_sent};
+use super::send::{SentMessage, observe_sent};
 use crate::capability::Capability;
 use crate::config::ConnectionConfig;
 use crate::dialect::methods::NotificationKind;
@@ -189,7 +189,7 @@ impl<'p> Batch<'p> {
         for (method, capability) in undeclared {
             out.observe(&Observation::NotDeclared { method, capability: *capability });
         }
-        observe_sent(out, route, Said::Result);
+        observe_sent(out, route, SentMessage::Result);
         Ok(())
     }
 }

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_as_usual_is_what_the_tables_would_have_let_pass() {
+    fn fast_progress_writes_match_checked_writes() {
         let report = Progress::new(3);
         let fraction = Number::try_from(0.5).expect("it is finite");
         let reports = [

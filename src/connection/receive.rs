@@ -19,7 +19,7 @@ use super::outboxes::{Observation, Received, Route};
 use super::outgoing_request::Owner;
 use super::reception::Reception;
 use super::request::{Admission, Admitted, Refusal};
-use super::send::Said;
+use super::send::SentMessage;
 use super::transport_failure::ExchangeEnd;
 use crate::codes::ViolationKind;
 use crate::frame::Frame;
@@ -161,10 +161,9 @@ impl Dispatcher {
         match admission.admissible(cx, &request, &request_meta) {
             Ok(Admitted::Ping) => {
                 let to = (request.received.batch, request.received.route);
-                self.serving
-                    .calls
-                    .messages
-                    .answer_into(cx, to, Said::Result, |writer| write_success(writer, &request.id));
+                self.serving.calls.messages.answer_into(cx, to, SentMessage::Result, |writer| {
+                    write_success(writer, &request.id)
+                });
                 None
             }
             Ok(Admitted::Handshake) => Some(ForRole::Initialize(request)),

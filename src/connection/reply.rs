@@ -11,7 +11,7 @@ use super::incoming_request::IncomingRequest;
 use super::messages::Messages;
 use super::outboxes::{Received, Route};
 use super::result_members::{ReplyKind, stamped};
-use super::send::{Said, observe_bytes, send};
+use super::send::{SentMessage, observe_bytes, send};
 use crate::codes::ErrorCode;
 use crate::dialect::RespondError;
 use crate::dialect::methods::RequestKind;
@@ -70,7 +70,7 @@ impl<C: Recycle> Messages<C> {
         };
         match exchange.batch {
             Some(batch) => batches.append(batch, cx.config.limits.outbox_bytes, write)?,
-            None => send(cx.out, Route::Exchange(id), Said::Result, write)?,
+            None => send(cx.out, Route::Exchange(id), SentMessage::Result, write)?,
         }
         if kind == ReplyKind::Result {
             self.grant(id);
@@ -110,7 +110,7 @@ impl<C: Recycle> Messages<C> {
         };
         match exchange.batch {
             Some(batch) => batches.append(batch, cx.config.limits.outbox_bytes, write)?,
-            None => send(cx.out, Route::Exchange(id), Said::Error(code), write)?,
+            None => send(cx.out, Route::Exchange(id), SentMessage::Error(code), write)?,
         }
         for elicitation in &elicitations {
             self.elicitations.add(elicitation, &cx.config.limits);
@@ -134,7 +134,7 @@ impl<C: Recycle> Messages<C> {
             (self.incoming.table.get(id.0), self.incoming.table.id(id.0))
         {
             let (exchange, wire) = (exchange.clone(), wire.into_owned());
-            self.send_own(cx, Route::Exchange(id), Said::Result, |writer| {
+            self.send_own(cx, Route::Exchange(id), SentMessage::Result, |writer| {
                 stamped(own.as_deref(), &exchange, (&wire, kind), |additions| {
                     write_result(writer, &wire, result, additions, None)
                 })
@@ -158,8 +158,8 @@ impl<C: Recycle> Messages<C> {
         };
         let (batch, wire) = (exchange.batch, wire.into_owned());
         let fault = Fault::plain(ErrorCode::INTERNAL_ERROR, message);
-        let (route, said) = (Route::Exchange(id), Said::Error(fault.code));
-        self.answer_into(cx, (batch, route), said, |writer| {
+        let (route, sent) = (Route::Exchange(id), SentMessage::Error(fault.code));
+        self.answer_into(cx, (batch, route), sent, |writer| {
             write_error(writer, ReplyTo::To(&wire), fault, None)
         });
     }
@@ -197,9 +197,9 @@ impl<C: Recycle> Messages<C> {
         id: ReplyTo<'_>,
         fault: Fault<'_>,
     ) -> bool {
-        let said = Said::Error(fault.code);
+        let sent = SentMessage::Error(fault.code);
         let to = (received.batch, received.route);
-        self.answer_into(cx, to, said, |writer| write_error(writer, id, fault, None))
+        self.answer_into(cx, to, sent, |writer| write_error(writer, id, fault, None))
     }
 
     /// Responds to a request that is in no table, in its batch or on its route. Returns whether the response was
@@ -208,10 +208,10 @@ impl<C: Recycle> Messages<C> {
         &mut self,
         cx: &mut Cx<'_, '_>,
         (batch, route): (Option<SlotKey>, Route),
-        said: Said<'_>,
+        sent: SentMessage<'_>,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> bool {
-        let Some(batch) = batch else { return self.send_own(cx, route, said, write) };
+        let Some(batch) = batch else { return self.send_own(cx, route, sent, write) };
         let limits = &cx.config.limits;
         let room = limits.outbox_bytes.saturating_add(limits.reserve_bytes);
         self.incoming.batches.append(batch, room, write).is_ok()
@@ -230,7 +230,7 @@ impl<C: Recycle> Messages<C> {
             Exchange { context: request.context, kind: Some(kind), ..Exchange::default() };
         let to = (request.received.batch, request.received.route);
         let own = self.session.identity.clone();
-        self.answer_into(cx, to, Said::Result, |writer| {
+        self.answer_into(cx, to, SentMessage::Result, |writer| {
             stamped(own.as_deref(), &exchange, (&request.id, ReplyKind::Result), |additions| {
                 write_result(writer, &request.id, result, additions, form)
             })
@@ -245,7 +245,7 @@ impl<C: Recycle> Messages<C> {
         &mut self,
         cx: &mut Cx<'_, '_>,
         route: Route,
-        said: Said<'_>,
+        sent: SentMessage<'_>,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> bool {
         let outbox = cx.out.outbox(route);
@@ -257,7 +257,7 @@ impl<C: Recycle> Messages<C> {
             return false;
         }
         let bytes = outbox.last_length();
-        observe_bytes(cx.out, route, said, bytes);
+        observe_bytes(cx.out, route, sent, bytes);
         true
     }
 }

@@ -14,8 +14,8 @@ use super::incoming::Taken;
 use super::input_bridge::InputResult;
 use super::inputs::Need;
 use super::notify::{
-    Audience, Delivery, Notice, NotifyError, audience, notify_in_exchange, notify_nobody,
-    notify_session, uri_in,
+    Audience, Delivery, Notice, NotifyError, audience, notify_in_exchange, notify_session,
+    notify_without_audience, uri_in,
 };
 use super::result_members::ReplyKind;
 use super::routing::Side;
@@ -282,7 +282,7 @@ impl Serving {
         match to {
             Audience::Exchange(id) => return notify_in_exchange(messages, cx, id, &notice),
             Audience::Gone => return Ok(Delivery::NotWanted),
-            Audience::Session | Audience::Nobody => {}
+            Audience::Session | Audience::None => {}
         }
         let kind = NotificationKind::named(notice.method);
         let has_listens = !self.listens.is_empty();
@@ -296,7 +296,7 @@ impl Serving {
             .or_else(|| uri.as_deref().map(Change::of_resource));
         // Only this step can fail, and a failure changes no state.
         let delivery = match to {
-            Audience::Nobody => notify_nobody(messages, &notice)?,
+            Audience::None => notify_without_audience(messages, &notice)?,
             _ => notify_session(messages, cx, &notice)?,
         };
         Ok(match change {

@@ -11,13 +11,13 @@ use crate::schema::{EncodeError, Writer};
 pub(super) fn send(
     out: &mut dyn Outboxes,
     route: Route,
-    said: Said<'_>,
+    sent: SentMessage<'_>,
     write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
 ) -> Result<(), EncodeError> {
     let outbox = out.outbox(route);
     outbox.append(Room::Limit, Tag::Nothing, write)?;
     let bytes = outbox.last_length();
-    observe_bytes(out, route, said, bytes);
+    observe_bytes(out, route, sent, bytes);
     Ok(())
 }
 
@@ -34,13 +34,13 @@ pub(super) fn send_about(
     let serial = outbox.append(Room::Limit, Tag::Exchange(id), write)?;
     let bytes = outbox.last_length();
     exchange.last_output = Some(serial);
-    observe_bytes(out, route, Said::Method(method), bytes);
+    observe_bytes(out, route, SentMessage::Method(method), bytes);
     Ok(())
 }
 
 /// The kind of a message of this side.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Said<'a> {
+pub(crate) enum SentMessage<'a> {
     /// A request or a notification with this method.
     Method(&'a str),
     /// The result of a request, or a batch.
@@ -50,18 +50,23 @@ pub(crate) enum Said<'a> {
 }
 
 /// Reports a sent message to the observer.
-pub(super) fn observe_sent(out: &mut dyn Outboxes, route: Route, said: Said<'_>) {
+pub(super) fn observe_sent(out: &mut dyn Outboxes, route: Route, sent: SentMessage<'_>) {
     let bytes = out.outbox(route).last_length();
-    observe_bytes(out, route, said, bytes);
+    observe_bytes(out, route, sent, bytes);
 }
 
 /// Reports a sent message of known length to the observer.
 #[inline]
-pub(super) fn observe_bytes(out: &mut dyn Outboxes, route: Route, said: Said<'_>, bytes: usize) {
-    let (method, error) = match said {
-        Said::Method(method) => (Some(method), None),
-        Said::Result => (None, None),
-        Said::Error(code) => (None, Some(code)),
+pub(super) fn observe_bytes(
+    out: &mut dyn Outboxes,
+    route: Route,
+    sent: SentMessage<'_>,
+    bytes: usize,
+) {
+    let (method, error) = match sent {
+        SentMessage::Method(method) => (Some(method), None),
+        SentMessage::Result => (None, None),
+        SentMessage::Error(code) => (None, Some(code)),
     };
     out.observe(&Observation::Sent { method, error, route, bytes });
 }

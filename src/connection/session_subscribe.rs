@@ -200,7 +200,7 @@ impl InSessions<'_> {
 pub(super) fn grant_in_session(below: &mut Below, call: CallId) -> Option<CommonEvent<'static>> {
     let subscription = subscription_mut(below, call)?;
     let in_session = subscription.in_session.as_mut()?;
-    if core::mem::replace(&mut in_session.told, true) {
+    if core::mem::replace(&mut in_session.is_reported, true) {
         return None;
     }
     let filter = in_session.granted.as_sent();

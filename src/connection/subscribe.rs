@@ -57,7 +57,7 @@ pub(super) fn of_subscription<'a>(
     };
     let Some(call) = call.filter(|call| subscription(below, *call).is_some()) else {
         let number = id.as_ref().and_then(|id| id.number(true));
-        return match below.outgoing.stray(number) {
+        return match below.outgoing.unmatched_cause_of(number) {
             UnmatchedCause::NeverIssued => {
                 let kind = ViolationKind::UnknownSubscription;
                 below.violations.report(cx, Violation::of(kind, None, bytes))

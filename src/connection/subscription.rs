@@ -190,7 +190,7 @@ pub(super) struct InSession {
     /// The pending requests, and the resources that they are about.
     pub(super) asked: Vec<(CallId, String)>,
     /// Whether the event that the subscription is open has been returned.
-    pub(super) told: bool,
+    pub(super) is_reported: bool,
 }
 
 impl InSession {

@@ -17,7 +17,7 @@ use crate::handle::IncomingId;
 use crate::json::{MemberTexts, Object, Raw};
 use crate::rpc::{ErrorData, Fault};
 use crate::schema::{Payload, fits};
-use crate::task::view::{Alone, CreatedInSession, InSession, related, result_in_session};
+use crate::task::view::{CreatedInSession, InModernEra, InSession, related, result_in_session};
 use crate::task::{NewTask, Origin, State, TaskCall, TaskError, TaskKey, TaskNews, Tasks, Which};
 use crate::time::Instant;
 
@@ -95,7 +95,7 @@ impl<'h> TaskHost<'h> {
         let is_of_session = exchange.rules().tasks.of_session;
         let created: &dyn Payload = match is_of_session {
             true => &CreatedInSession { task, immediate_response },
-            false => &Alone { task, detailed: false },
+            false => &InModernEra { task, detailed: false },
         };
         let taken = self.serving.calls.messages.reply(cx, id, ReplyKind::Task, created)?;
         self.tasks.announced(key, self.messages().connection(), progress);
@@ -176,7 +176,7 @@ impl TaskHost<'_> {
         if exchange.rules().tasks.of_session {
             return self.serving.answer_about_task(cx, id, &InSession(task));
         }
-        self.serving.answer_about_task(cx, id, &Alone { task, detailed: true })
+        self.serving.answer_about_task(cx, id, &InModernEra { task, detailed: true })
     }
 
     /// Responds to a request for the result of a task, or holds it until the task has ended.

@@ -12,7 +12,7 @@ use super::outboxes::{Outboxes, Route};
 use super::outgoing_request::Owner;
 use super::progress::ProgressParams;
 use super::progress_report::{Progress, ProgressReport};
-use super::send::{Said, observe_sent};
+use super::send::{SentMessage, observe_sent};
 use super::task_host::{NO_SUCH_TASK, TaskHost};
 use crate::codes::ErrorCode;
 use crate::dialect::RespondError;
@@ -24,7 +24,7 @@ use crate::json::Raw;
 use crate::rpc::{Fault, GivenUp, write_notification, write_notification_with};
 use crate::schema::{EncodeError, MetaAdditions};
 use crate::session::Phase;
-use crate::task::view::{Alone, InSession, related};
+use crate::task::view::{InModernEra, InSession, related};
 use crate::task::{Notice, RELATED, TaskError, TaskKey, TaskNews, Tasks, Which};
 use crate::time::Instant;
 
@@ -46,9 +46,9 @@ impl TaskHost<'_> {
         }
         let mut failures = 0;
         while let Some(notice) = self.tasks.next_notice(connection) {
-            let told = match notice {
-                Notice::Changed(key) => self.tell_change(cx, key),
-                Notice::Watched(listen, key) => self.tell_watcher(cx, listen, key),
+            let sent = match notice {
+                Notice::Changed(key) => self.deliver_change(cx, key),
+                Notice::Watched(listen, key) => self.notify_subscription(cx, listen, key),
                 Notice::Answer(waiter, key) => {
                     let answered = self.give_result(cx, (waiter, key));
                     self.release(cx, waiter, answered)
@@ -67,13 +67,13 @@ impl TaskHost<'_> {
                     Ok(())
                 }
             };
-            if told.is_ok() {
+            if sent.is_ok() {
                 self.tasks.on_news_sent(connection);
                 continue;
             }
             // A stream that the peer does not read must not block the others.
             failures += 1;
-            if !self.tasks.tell_later(connection, failures) {
+            if !self.tasks.postpone_notice(connection, failures) {
                 return;
             }
         }
@@ -100,7 +100,7 @@ impl TaskHost<'_> {
     }
 
     /// Notifies the requestor that a task has changed, and requests the inputs that the task requires.
-    fn tell_change(&mut self, cx: &mut Cx<'_, '_>, key: TaskKey) -> Result<(), Later> {
+    fn deliver_change(&mut self, cx: &mut Cx<'_, '_>, key: TaskKey) -> Result<(), Later> {
         let notify = self.tasks.config().notify;
         let negotiated = self.messages().session.negotiated;
         let has_tasks = negotiated.is_some_and(|session| Feature::Tasks.is_in(session.revision));
@@ -132,7 +132,7 @@ impl TaskHost<'_> {
             write_notification(writer, method, task, None)
         });
         match sent {
-            Ok(_) => observe_sent(cx.out, Route::Connection, Said::Method(method)),
+            Ok(_) => observe_sent(cx.out, Route::Connection, SentMessage::Method(method)),
             Err(EncodeError::Full) if has_room_later(Route::Connection, cx.out) => {
                 return Err(Later);
             }
@@ -198,7 +198,7 @@ impl TaskHost<'_> {
     }
 
     /// Notifies a subscription of the status of a task.
-    fn tell_watcher(
+    fn notify_subscription(
         &mut self,
         cx: &mut Cx<'_, '_>,
         listen: IncomingId,
@@ -217,8 +217,8 @@ impl TaskHost<'_> {
                 .get_mut(listen.0)
                 .filter(|listen| !listen.marked)
         {
-            let params = Alone { task, detailed: true };
-            let told = send_notification(
+            let params = InModernEra { task, detailed: true };
+            let sent = send_notification(
                 exchange,
                 listen,
                 NotificationKind::DetailedTaskChanged,
@@ -226,7 +226,7 @@ impl TaskHost<'_> {
                 cx.out,
             );
             // A notification that can never fit is dropped; the client can poll.
-            if told == Err(EncodeError::Full) && has_room_later(Route::Exchange(listen), cx.out) {
+            if sent == Err(EncodeError::Full) && has_room_later(Route::Exchange(listen), cx.out) {
                 return Err(Later);
             }
         }
@@ -272,7 +272,7 @@ impl TaskHost<'_> {
         cx.out.outbox(Route::Connection).append(Room::Limit, Tag::Nothing, |writer| {
             write_notification_with(writer, rule.name, &params, meta, form)
         })?;
-        observe_sent(cx.out, Route::Connection, Said::Method(rule.name));
+        observe_sent(cx.out, Route::Connection, SentMessage::Method(rule.name));
         if let Some(links) = self.tasks.record_mut(key).map(|task| &mut task.links) {
             links.progress = Some(report.progress);
         }

@@ -93,8 +93,8 @@ impl<'a> Snapshot<'a> {
     /// Reads a task; `None` if it has no id or no status. Other members may be missing or malformed.
     pub(super) fn read(text: &'a str) -> Option<Self> {
         let string = |name| member(text, name).and_then(Str::from_literal);
-        let millis = |in_session, alone| {
-            whole_part(member(text, alone).or_else(|| member(text, in_session))?)
+        let millis = |in_session, in_modern_era| {
+            whole_part(member(text, in_modern_era).or_else(|| member(text, in_session))?)
                 .map(Duration::from_millis)
         };
         let status = string("status")?;

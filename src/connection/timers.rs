@@ -138,7 +138,7 @@ impl Dispatcher {
                     .map(Elapsed::Event);
             }
             // A request of the machine itself, such as a poll, expires as it would at its own deadline.
-            self.messages_mut().outgoing.pause_for_ever(place);
+            self.messages_mut().outgoing.remove_pause_limit(place);
             self.messages_mut().outgoing.expire_now(place);
             if let Some(elapsed) = self.next_expiry(cx) {
                 return Some(elapsed);

@@ -51,7 +51,7 @@ pub enum TransportFailureKind {
     /// The call cannot be made over this transport, and was not sent: the schema of the tool contains a value that no
     /// header field can hold, or requires an argument in a header field where it does not fit.
     #[error("the arguments cannot be repeated in header fields")]
-    Unsayable,
+    UnencodableHeader,
 }
 
 /// Formats a sentence. It contains the kind and the target of the cause and the challenge of the server, because they

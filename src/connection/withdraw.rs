@@ -7,7 +7,7 @@ use super::cx::Cx;
 use super::messages::Messages;
 use super::outboxes::{Outboxes, Route};
 use super::outgoing_request::{OutgoingRequest, Sent};
-use super::send::{Said, observe_sent};
+use super::send::{SentMessage, observe_sent};
 use crate::frame::{Room, Tag};
 use crate::handle::{CallId, SlotKey};
 use crate::rpc::{Ending, GivenUp, Outgoing, Recycle, write_notification};
@@ -65,11 +65,11 @@ impl<C: Recycle> Messages<C> {
                 write_notification(writer, METHOD, &params, None)
             });
             if sent.is_ok() {
-                return observe_sent(cx.out, route, Said::Method(METHOD));
+                return observe_sent(cx.out, route, SentMessage::Method(METHOD));
             }
         }
         let params = CancelledParams { id, reason: None };
-        self.send_own(cx, route, Said::Method(METHOD), |writer| {
+        self.send_own(cx, route, SentMessage::Method(METHOD), |writer| {
             write_notification(writer, METHOD, &params, None)
         });
     }

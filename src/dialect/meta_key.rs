@@ -136,7 +136,7 @@ mod tests {
 
     /// Proves L-META-06, L-META-07, L-AMB-40.
     #[test]
-    fn what_is_reserved_depends_on_the_revision() {
+    fn reserved_meta_key_prefixes_depend_on_the_revision() {
         let table = [
             ("io.modelcontextprotocol/x", [false, true]),
             ("mcp.dev/x", [true, false]),

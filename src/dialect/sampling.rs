@@ -129,10 +129,10 @@ mod tests {
     /// Proves L-SAMP-12, L-SAMP-13, L-SAMP-15, L-AMB-32: the history is balanced throughout.
     #[test]
     fn every_use_is_answered_by_the_next_message() {
-        let said = || message("user", r#"{"type":"text","text":"go"}"#);
+        let user = || message("user", r#"{"type":"text","text":"go"}"#);
         let bare = || message("user", r#"{"type":"tool_result","toolUseId":"a","content":[]}"#);
         let missing = Err(("tool_result", Problem::Missing));
-        let stray = Err(("tool_result", Problem::NotAllowed));
+        let unmatched = Err(("tool_result", Problem::NotAllowed));
         let strange = Err(("toolUseId", Problem::NotAllowed));
         let twice = Err(("id", Problem::NotAllowed));
         let mixed = message(
@@ -142,20 +142,20 @@ mod tests {
         let by_assistant = results(&["a"]).replace("user", "assistant");
         let cases = [
             (alloc::vec![], Ok(())),
-            (alloc::vec![said()], Ok(())),
-            (alloc::vec![said(), uses(&["a"]), results(&["a"])], Ok(())),
-            (alloc::vec![said(), uses(&["a"]), bare(), said()], Ok(())),
+            (alloc::vec![user()], Ok(())),
+            (alloc::vec![user(), uses(&["a"]), results(&["a"])], Ok(())),
+            (alloc::vec![user(), uses(&["a"]), bare(), user()], Ok(())),
             (alloc::vec![uses(&["a", "b"]), results(&["b", "a"])], Ok(())),
             (alloc::vec![uses(&["a"]), results(&["a"]), uses(&["a"]), results(&["a"])], Ok(())),
             (alloc::vec![uses(&[r"\u0061"]), results(&["a"])], Ok(())),
-            (alloc::vec![said(), uses(&["a"])], missing),
-            (alloc::vec![uses(&["a"]), said(), results(&["a"])], missing),
+            (alloc::vec![user(), uses(&["a"])], missing),
+            (alloc::vec![uses(&["a"]), user(), results(&["a"])], missing),
             (alloc::vec![uses(&["a", "b"]), results(&["a"])], missing),
-            (alloc::vec![said(), uses(&["a"]), said(), said(), said()], missing),
+            (alloc::vec![user(), uses(&["a"]), user(), user(), user()], missing),
             (alloc::vec![uses(&["a"]), uses(&["b"]), results(&["b"])], missing),
-            (alloc::vec![results(&["a"])], stray),
-            (alloc::vec![uses(&["a"]), mixed], stray),
-            (alloc::vec![uses(&["a"]), by_assistant], stray),
+            (alloc::vec![results(&["a"])], unmatched),
+            (alloc::vec![uses(&["a"]), mixed], unmatched),
+            (alloc::vec![uses(&["a"]), by_assistant], unmatched),
             (alloc::vec![uses(&["a"]), results(&["a", "a"])], strange),
             (alloc::vec![uses(&["a"]), results(&["b"])], strange),
             (alloc::vec![uses(&["a"]), results(&["a", "b"])], strange),

@@ -66,7 +66,7 @@ fn elicitation_without_a_mode_means_the_form() {
 }
 
 #[test]
-fn what_a_configuration_declares_is_what_a_peer_reads() {
+fn server_capabilities_convert_to_a_capability_set() {
     let mut declared = ServerCapabilities::default();
     declared.tools = Some(ListChanged::notified());
     declared.resources = Some(ResourcesCapability::notified());
@@ -238,19 +238,19 @@ fn a_client_without_forms_offers_no_elicitation_where_there_are_only_forms() {
     let mut by_url = ElicitationCapability::default();
     by_url.url = Some(EmptyCapability::default());
     declared.elicitation = Some(by_url);
-    let says = |declared: &ClientCapabilities<'_>| {
+    let declares = |declared: &ClientCapabilities<'_>| {
         Revision::LEGACY.map(|revision| declarable(declared, revision).elicitation.is_some())
     };
-    assert_eq!(says(&declared), [false, false, false, true]);
+    assert_eq!(declares(&declared), [false, false, false, true]);
     declared.elicitation = Some(ElicitationCapability::both());
-    assert_eq!(says(&declared), [false, false, true, true]);
+    assert_eq!(declares(&declared), [false, false, true, true]);
     declared.elicitation = Some(ElicitationCapability::default());
-    assert_eq!(says(&declared), [false, false, true, true]);
+    assert_eq!(declares(&declared), [false, false, true, true]);
 }
 
 /// Proves M-TASKX-59: the header `Mcp-Name` of a request repeats the name in its params.
 #[test]
-fn requests_are_named_by_what_they_are_about() {
+fn the_mcp_name_header_repeats_the_name_in_the_params() {
     let params = r#"{"name":"n","uri":"u:/1","taskId":"t\u0031","cursor":"c"}"#;
     let params = Raw::new(params).expect("it is JSON");
     for (method, name) in [

@@ -140,7 +140,7 @@ fn an_outbox_is_a_queue_from_which_unsent_calls_can_be_taken() {
 
 /// Sent bytes are dropped once there are many, and no other bytes are.
 #[test]
-fn what_has_not_been_sent_stays_when_room_is_made() {
+fn an_outbox_drops_only_sent_bytes_to_make_room() {
     let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
     append(&mut outbox, &"x".repeat(5_000), None);
     append(&mut outbox, "waits", Some(call(1)));

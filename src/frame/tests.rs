@@ -124,7 +124,7 @@ fn a_line_that_is_too_long_is_skipped_to_its_end() {
 }
 
 #[test]
-fn what_stands_behind_the_last_newline_comes_out_at_the_end() {
+fn text_after_the_last_newline_is_emitted_at_end_of_input() {
     assert_eq!(in_every_chunking(b"{}\n{\"a\":"), [frame("{}"), Seen::Last("{\"a\":".into())]);
     assert_eq!(in_every_chunking(b"{}\n  \t"), [frame("{}")]);
     let over = "y".repeat(100);

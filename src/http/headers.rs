@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_text_is_not_given_out() {
+    fn a_header_value_that_is_not_text_is_rejected() {
         let table: [&[u8]; 8] =
             [b"a\rb", b"a\nb", b"\0", b"a\x0b", b"\x7f", "é".as_bytes(), b"\xff", b"a\n"];
         for value in table {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_repeated_is_not_given_out() {
+    fn a_repeated_header_is_rejected() {
         assert_eq!(get(&[("a", b"1"), ("b", b"2"), ("A", b"1")], "a"), Field::Repeated);
         assert_eq!(get(&[("a", b"\xff"), ("a", b"1")], "a"), Field::Repeated);
         let fields: [(&str, &[u8]); 3] = [("a", b" 1"), ("b", b"2"), ("A", b"\xff")];

@@ -167,7 +167,7 @@ mod tests {
 
     /// Proves H-HTTP-17
     #[test]
-    fn what_is_accepted_is_listed_or_within_a_range_of_some_weight() {
+    fn accept_matches_listed_types_and_ranges_with_a_weight() {
         // The flags are the acceptance of JSON and of event streams.
         let table: [(&[&str], bool, bool); 26] = [
             (&["application/json, text/event-stream"], true, true),

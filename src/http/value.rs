@@ -76,7 +76,7 @@ mod tests {
 
     /// Proves H-HTTP-49, H-HTTP-77, H-HTTP-78, M-AMB-29
     #[test]
-    fn what_cannot_stand_in_a_header_is_encoded() {
+    fn unsafe_header_values_are_encoded_as_base64() {
         // The values of the conformance suite come first.
         let table = [
             ("us-west1", "us-west1"),
@@ -117,7 +117,7 @@ mod tests {
 
     /// Proves H-HTTP-50
     #[test]
-    fn uris_are_left_alone() {
+    fn uris_stay_unencoded_in_header_values() {
         for uri in ["file:///path%20x", "https://example.com/a?id=1&b=%C3%A9#c", "x://[::1]/~a"] {
             assert!(matches!(encode_value(uri), Cow::Borrowed(value) if value == uri));
         }

@@ -73,7 +73,7 @@ struct Flat {
 
 /// Decodes each text as each type.
 #[test]
-fn it_is_what_serde_json_gives() {
+fn decoding_agrees_with_serde_json() {
     let texts = [
         "null",
         "true",

@@ -110,7 +110,7 @@ fn known_members_are_not_scanned() {
 }
 
 #[test]
-fn what_may_go_on_behind_its_end_is_not_learned() {
+fn members_unfit_for_comparison_as_text_are_not_learned() {
     for members in [&MEMBERS[4..5], &[MEMBERS[0], MEMBERS[9], MEMBERS[1]], &MEMBERS[6..7], &[]] {
         assert!(learned(&frame(members)).is_none(), "{members:?}");
     }

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_vetted_remains_so() {
+    fn vetted_text_stays_vetted() {
         let original = String::from(r#"{"a":{}}"#);
         let copy = TextCopy::of(&original);
         let part = original.get(5..7).unwrap();

@@ -52,7 +52,7 @@ fn duplicates_of_the_envelope_are_noticed() {
 }
 
 #[test]
-fn what_is_not_json_is_told_with_its_place() {
+fn json_errors_report_their_kind_and_offset() {
     let table: &[(&[u8], JsonErrorKind, usize)] = &[
         (b"", JsonErrorKind::Ended, 0),
         (b"  ", JsonErrorKind::Ended, 2),
@@ -145,7 +145,7 @@ fn strings_decode_escapes_and_surrogates() {
 
 /// Sets and maps require that the hash does not depend on the spelling.
 #[test]
-fn strings_have_the_hash_of_what_they_stand_for() {
+fn string_hashes_are_independent_of_escapes() {
     use core::hash::{Hash, Hasher};
     let hash = |wire| {
         let mut hasher = std::hash::DefaultHasher::new();
@@ -174,13 +174,13 @@ fn debug_shows_ids_and_methods_and_no_payload() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn json_error_text_includes_the_byte_offset() {
     let error = Raw::new("[1,").expect_err("no JSON");
     assert_eq!(error.to_string(), "the JSON text ends too early at byte 3");
 }
 
 #[test]
-fn raw_values_lend_what_is_in_them() {
+fn raw_values_give_access_to_members_and_elements() {
     let raw =
         Raw::new(" {\"a\" : [1, \"x,]\\\"\", {}] , \"b\":null,\"a\":true, \"\\u0063\": -0.5e1} ")
             .expect("valid");

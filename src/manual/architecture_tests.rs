@@ -23,7 +23,7 @@ fn table(page: &str, heading: &str) -> Vec<Vec<String>> {
 
 /// A picture for a page that shows it as a file, so that it cannot take the colours of the page: it has those of a
 /// light or a dark page itself.
-fn standalone(svg: &str) -> String {
+fn standalone_svg(svg: &str) -> String {
     let style =
         "<style>svg{color:#24292f}@media(prefers-color-scheme:dark){svg{color:#e6edf3}}</style>\n";
     svg.replacen("</title>\n", &format!("</title>\n{style}"), 1)
@@ -133,14 +133,14 @@ fn way(page: &str, heading: &str, title: &str) -> String {
 #[test]
 fn the_drawings_of_the_architecture_show_its_tables() {
     let page = text_of("ARCHITECTURE.md");
-    compare("architecture_layers.svg", &standalone(&layers(&page)));
+    compare("architecture_layers.svg", &standalone_svg(&layers(&page)));
     compare("layers.svg", &layers(&page));
     for (file, heading, title) in [
         ("request", "A request arrives and is answered", "The way of a request through the layers"),
         ("call", "The life of a call", "The life of a call in the layers"),
         ("task", "The life of a task of the peer", "The life of a task of the peer in the layers"),
     ] {
-        let svg = standalone(&way(&page, heading, title));
+        let svg = standalone_svg(&way(&page, heading, title));
         compare(&format!("architecture_{file}.svg"), &svg);
     }
 }

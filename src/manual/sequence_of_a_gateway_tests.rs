@@ -103,6 +103,6 @@ fn sequence() -> Sequence {
 
 /// The exchange of the chapter is that of the machines.
 #[test]
-fn the_sequence_of_a_gateway_is_what_the_machines_do() {
+fn the_gateway_sequence_diagram_matches_the_machines() {
     compare("sequence_gateway.svg", &sequence().svg("A call through a gateway"));
 }

@@ -90,6 +90,6 @@ fn sequence() -> Sequence {
 
 /// The requests of the chapter are those of the authorizer.
 #[test]
-fn the_sequence_of_a_login_is_what_the_authorizer_does() {
+fn the_login_diagram_matches_the_authorizer_requests() {
     compare("sequence_login.svg", &sequence().svg("The requests of a login"));
 }

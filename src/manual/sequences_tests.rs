@@ -319,7 +319,7 @@ fn detection(legacy: bool, title: &str) -> String {
 
 /// The exchanges of the chapters are those of the machines.
 #[test]
-fn the_sequences_are_what_the_machines_do() {
+fn the_sequence_diagrams_match_the_state_machines() {
     let both = "An input that a server requires, ";
     for (file, svg) in [
         ("requests", requests()),

@@ -70,7 +70,7 @@ struct Side {
     ended: Option<&'static str>,
     has_become_a_task: bool,
     is_asked: bool,
-    told: &'static str,
+    delivered: &'static str,
     last_id: Value,
 }
 
@@ -94,7 +94,7 @@ impl Side {
         }
         let params = Raw::new(r#"{"name":"t"}"#).unwrap();
         let call = client.call_method("tools/call", &params, options, now, &mut out).unwrap();
-        let (told, last_id) = ("", Value::Null);
+        let (delivered, last_id) = ("", Value::Null);
         let mut side = Self {
             client,
             out,
@@ -103,7 +103,7 @@ impl Side {
             ended: None,
             has_become_a_task: false,
             is_asked: false,
-            told,
+            delivered,
             last_id,
         };
         side.send();
@@ -177,9 +177,9 @@ impl Side {
         for message in messages {
             match message["method"].as_str() {
                 Some("notifications/cancelled") => {
-                    self.told = ", and `notifications/cancelled` is sent"
+                    self.delivered = ", and `notifications/cancelled` is sent"
                 }
-                Some("tasks/cancel") => self.told = ", and `tasks/cancel` is sent",
+                Some("tasks/cancel") => self.delivered = ", and `tasks/cancel` is sent",
                 _ => {}
             }
             if !message["id"].is_null() {
@@ -337,7 +337,7 @@ fn rows(state: State, revisions: RevisionSet) -> Vec<(&'static str, String)> {
         if side.ended.is_some() {
             side.send();
         }
-        rows.push((step, format!("{to}{}", side.told)));
+        rows.push((step, format!("{to}{}", side.delivered)));
     }
     let mut side = Side::at(state, revisions);
     let cancellation = side.client.cancel(side.call, None, &mut side.out).unwrap();
@@ -350,7 +350,7 @@ fn rows(state: State, revisions: RevisionSet) -> Vec<(&'static str, String)> {
         Cancellation::Deferred => "cancelled (`Deferred`)",
         Cancellation::TaskGoesOn => "cancelled (`TaskGoesOn`)",
     };
-    rows.push(("is cancelled", format!("{to}{}", side.told)));
+    rows.push(("is cancelled", format!("{to}{}", side.delivered)));
     rows
 }
 
@@ -358,12 +358,13 @@ fn rows(state: State, revisions: RevisionSet) -> Vec<(&'static str, String)> {
 fn is_the_same_in_a_session() {
     for state in [State::Held, State::NotSent, State::Sent] {
         let has_no_place = |step: &str| ["it needs input", "it becomes a task"].contains(&step);
-        let alone = rows(state, RevisionSet::MODERN);
-        let alone: Vec<_> = alone.into_iter().filter(|(step, _)| !has_no_place(step)).collect();
+        let stateless = rows(state, RevisionSet::MODERN);
+        let stateless: Vec<_> =
+            stateless.into_iter().filter(|(step, _)| !has_no_place(step)).collect();
         let in_session = rows(state, RevisionSet::LEGACY);
         let in_session: Vec<_> =
             in_session.into_iter().filter(|(step, _)| !has_no_place(step)).collect();
-        assert_eq!(in_session, alone);
+        assert_eq!(in_session, stateless);
     }
 }
 

@@ -178,12 +178,12 @@ pub(super) fn section() -> String {
     let (mut chart, mut changes) = (Chart::default(), BTreeSet::new());
     for status in Status::ALL {
         for step in STEPS {
-            let after_alone = after(status, step, Era::Modern);
+            let after_modern = after(status, step, Era::Modern);
             let as_in_a_session = if step == WITHOUT_HASTE { "`tasks/cancel` comes" } else { step };
             let in_session = after(status, step, Era::Legacy);
             let expected = after(status, as_in_a_session, Era::Modern);
             assert_eq!(in_session, expected, "{status}, {step}");
-            match after_alone {
+            match after_modern {
                 Some(to) if to == status => {}
                 Some(to) => {
                     changes.insert((status, to));

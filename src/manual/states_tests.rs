@@ -117,7 +117,7 @@ impl Chart {
 
 fn chapter() -> String {
     let head = "\
-The test `the_chapter_is_what_the_code_does` writes this chapter: it takes every step in every state and records the
+The test `the_states_chapter_matches_the_code` writes this chapter: it takes every step in every state and records the
 next state. The drawing below a table shows the same transitions. Its numbers are those of the rows; a step that stays in
 its state is only in the table.
 ";
@@ -144,13 +144,13 @@ fn compare(name: &str, now: &str) {
 
 /// The chapter says what the code does.
 #[test]
-fn the_chapter_is_what_the_code_does() {
+fn the_states_chapter_matches_the_code() {
     compare("states.md", &chapter());
 }
 
 /// The part of the chapter that is there with the feature `auth` says what the code does.
 #[cfg(feature = "auth")]
 #[test]
-fn the_chapter_is_what_authorization_does() {
+fn the_authorization_states_section_matches_the_code() {
     compare("states_of_authorization.md", &crate::auth::stage_tests::section());
 }

@@ -145,7 +145,7 @@ fn a_map_is_kept_in_its_order() {
 
 /// Owned text is moved, also in nested values; borrowed text is copied.
 #[test]
-fn what_is_owned_already_is_not_copied() {
+fn into_owned_does_not_copy_owned_text() {
     let description = String::from("borrowed");
     let schema = Raw::try_from(r#"{"type":"object"}"#.to_string()).expect("JSON");
     let mut tool = Tool::new("owned".to_string(), schema);

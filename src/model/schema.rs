@@ -147,7 +147,7 @@ mod tests {
 
     /// Proves L-TOOL-12, L-TOOL-13, L-TOOL-14, L-AMB-47.
     #[test]
-    fn results_fit_what_their_tool_says() {
+    fn tool_results_must_match_their_output_schema() {
         let strict = tool(Some(r#"{"type":"object","required":["t"]}"#));
         let with = |json: Option<&'static str>, failed| {
             let mut result = CallToolResult::text("text");
@@ -172,7 +172,7 @@ mod tests {
 
     /// Proves L-META-10, L-ERR-37, M-JSCH-01.
     #[test]
-    fn a_dialect_is_said_or_is_2020_12() {
+    fn a_schema_dialect_is_declared_or_defaults_to_2020_12() {
         let table = [
             (r#"{"type":"object"}"#, SchemaDialect::V2020_12),
             (

@@ -250,7 +250,7 @@ fn an_extension_with_anything_but_settings_is_not_supported() {
 
 /// Proves M-SUB-01: every combination of the members of a filter.
 #[test]
-fn a_filter_names_what_is_wanted() {
+fn a_filter_serializes_only_its_selected_members() {
     assert_eq!(written(&ListenParams::new(SubscriptionFilter::new())), r#"{"notifications":{}}"#);
     let members = [
         r#""toolsListChanged":true"#,
@@ -321,7 +321,7 @@ fn requests_for_input_have_params_or_need_none() {
 
 /// Proves M-MRTR-03: keys are unique and keep their order.
 #[test]
-fn what_is_required_has_unique_keys() {
+fn input_request_keys_are_unique_and_ordered() {
     let required = InputRequired::new()
         .elicit("z", ElicitParams::url("m", "https://a", "e"))
         .roots("a")

@@ -78,8 +78,8 @@ fn bytes_are_there_as_base64() {
         assert!(
             found.iter().all(|bytes| bytes.as_ref().is_err_and(|error| error.offset() == offset))
         );
-        let says = alloc::format!("no base64 at byte {offset}");
-        assert_eq!(found[0].clone().map_err(|error| error.to_string()), Err(says));
+        let expected = alloc::format!("no base64 at byte {offset}");
+        assert_eq!(found[0].clone().map_err(|error| error.to_string()), Err(expected));
     }
 }
 
@@ -234,7 +234,7 @@ fn text_is_borrowed_unless_it_was_escaped() {
 
 /// Proves L-TOOL-08, L-TOOL-16, L-TOOL-17.
 #[test]
-fn what_is_absent_has_the_meaning_the_specification_gives_it() {
+fn absent_tool_members_have_the_specified_defaults() {
     let hints = ToolAnnotations::default();
     assert_eq!(
         (

@@ -16,14 +16,14 @@ use crate::schema::{
 };
 use crate::version::Revision;
 
-type Said = Result<(String, CapabilitySet), EncodeError>;
+type Written = Result<(String, CapabilitySet), EncodeError>;
 
 /// Returns the output of a write with this form and these additions, up to a limit.
-fn said(
+fn written_output(
     form: Option<Form>,
     (additions, limit): (&Additions<'_>, usize),
     write: impl FnOnce(PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError>,
-) -> Said {
+) -> Written {
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, limit);
     write(PayloadWriter::new(&mut writer, "p:", Empty::Braces, additions, form))?;
@@ -52,15 +52,15 @@ fn compare<T: Message + Payload + Serialize>(name: &str, value: &T) -> usize {
     for form in forms.into_iter().chain([None]) {
         for additions in &ADDITIONS {
             let whole = (additions, usize::MAX);
-            let straight = said(form, whole, |payload| Payload::write(value, payload));
-            let compared = said(form, whole, |payload| payload.serialize(value));
+            let straight = written_output(form, whole, |payload| Payload::write(value, payload));
+            let compared = written_output(form, whole, |payload| payload.serialize(value));
             assert_eq!(straight, compared, "{name} in {:?}", form.map(|form| form.revision));
             let Ok((text, _)) = straight else {
                 refused += 1;
                 continue;
             };
             let cut = (additions, text.len() - 1);
-            let full = said(form, cut, |payload| Payload::write(value, payload));
+            let full = written_output(form, cut, |payload| Payload::write(value, payload));
             assert_eq!(full, Err(EncodeError::Full), "{name}");
         }
     }
@@ -154,8 +154,9 @@ fn a_vetted_schema_is_written_as_any_other() {
         for revision in Revision::ALL {
             let form = Some(Form { record: Tool::RECORD, revision });
             let whole = (&Additions::NONE, usize::MAX);
-            let said = |tool: &Tool<'_>| said(form, whole, |payload| payload.message(tool));
-            assert_eq!(said(&looked_at), said(&unknown), "{text} in {revision}");
+            let written =
+                |tool: &Tool<'_>| written_output(form, whole, |payload| payload.message(tool));
+            assert_eq!(written(&looked_at), written(&unknown), "{text} in {revision}");
         }
     }
     assert!(3 <= vetted && vetted < schemas.len(), "{vetted} of {} are vetted", schemas.len());

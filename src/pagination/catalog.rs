@@ -60,7 +60,7 @@ mod tests {
 
     /// Proves L-PAGE-13.
     #[test]
-    fn only_a_complete_walk_replaces_what_is_known() {
+    fn only_a_complete_walk_replaces_the_catalog() {
         let mut catalog = Catalog::default();
         catalog.page([1, 2]);
         catalog.page([3]);

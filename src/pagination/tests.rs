@@ -67,7 +67,7 @@ fn only_cursors_of_this_list_are_cursors() {
 
 /// Proves L-PAGE-10, L-PAGE-05, L-PAGE-06, L-PAGE-07 for clients that page by hand. Pain 76.
 #[test]
-fn a_guard_ends_what_would_not_end() {
+fn the_page_guard_stops_endless_pagination() {
     let cursor = |text: &str| Some(Str::from(text));
     let mut guard = PageGuard::new(PageLimits::default());
     for text in ["a", "b", ""] {

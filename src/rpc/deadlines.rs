@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_earliest_is_first_whatever_was_done_before() {
+    fn the_earliest_deadline_is_first_after_any_operations() {
         let mut deadlines = Deadlines::default();
         assert!(deadlines.is_empty());
         let mut model: Vec<(Instant, u64, u32)> = Vec::new();

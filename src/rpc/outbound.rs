@@ -184,7 +184,7 @@ impl<E: Recycle> Outbound<E> {
     }
 
     /// Returns the reason why a response with this id matches no pending call.
-    pub(crate) fn stray(&self, id: Option<u64>) -> UnmatchedCause {
+    pub(crate) fn unmatched_cause_of(&self, id: Option<u64>) -> UnmatchedCause {
         let Some(id) = id else { return UnmatchedCause::NeverIssued };
         work!(self.given_up.len());
         if let Some((_, cause)) = self.given_up.iter().find(|(given_up, _)| *given_up == id) {

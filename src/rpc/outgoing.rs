@@ -321,7 +321,7 @@ impl<O: Recycle> Outgoing<O> {
             }
         }
         if matches!(wait, Wait::Forever | Wait::Task | Wait::Late(_)) {
-            self.pause_for_ever(place);
+            self.remove_pause_limit(place);
         }
         self.retime(place);
     }
@@ -346,7 +346,7 @@ impl<O: Recycle> Outgoing<O> {
     }
 
     /// Removes the limit on pauses of the clock during a request.
-    pub(crate) fn pause_for_ever(&mut self, place: SlotKey) {
+    pub(crate) fn remove_pause_limit(&mut self, place: SlotKey) {
         if let Some(request) = self.requests.get_mut(place) {
             request.timers.pause = None;
             self.pass_pausing(place);

@@ -136,7 +136,7 @@ fn change(
 
 /// After any sequence of operations, the due requests are those that an examination of each request finds.
 #[test]
-fn what_is_due_is_what_a_look_at_every_request_finds() {
+fn due_requests_match_a_scan_of_all_requests() {
     let mut random = 12_345_u64;
     let mut roll = |sides: usize| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

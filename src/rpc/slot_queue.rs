@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_ended_never_comes_out_and_costs_little() {
+    fn ended_slots_are_never_returned_and_cost_little() {
         const COUNT: u32 = 1_000;
         let (mut queue, mut living) = (SlotQueue::default(), BTreeSet::new());
         for index in 0..COUNT {

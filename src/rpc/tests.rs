@@ -54,7 +54,7 @@ fn ids_are_integers_of_any_size_or_strings() {
 }
 
 #[test]
-fn an_id_shows_what_it_is() {
+fn an_id_distinguishes_integers_from_strings() {
     assert_eq!(id("-7").as_integer(), Some(-7));
     assert_eq!(id("\"7\"").as_integer(), None);
     assert_eq!(id("9223372036854775808").as_integer(), None);
@@ -81,7 +81,7 @@ fn numbers_in_strings_count_where_that_is_allowed() {
 }
 
 #[test]
-fn the_index_finds_what_was_put_in_and_nothing_else() {
+fn the_index_finds_exactly_its_entries() {
     let mut state = 7;
     let mut index = Index::default();
     let mut model: Vec<(u32, u32)> = Vec::new();
@@ -116,7 +116,7 @@ fn the_index_finds_what_was_put_in_and_nothing_else() {
 
 /// Ended entries leave nothing behind, neither in the index nor in the table.
 #[test]
-fn a_table_does_not_grow_with_what_has_ended() {
+fn ended_entries_do_not_grow_the_tables() {
     let mut inbound: Inbound<u32> = Inbound::new(CONNECTION);
     let mut index = Index::default();
     let mut live = alloc::collections::VecDeque::new();
@@ -216,7 +216,7 @@ fn a_table_keeps_its_entries_in_the_order_they_came() {
 }
 
 #[test]
-fn requests_are_found_by_what_their_id_stands_for() {
+fn requests_are_found_by_the_decoded_value_of_their_id() {
     let mut inbound: Inbound<u32> = Inbound::new(CONNECTION);
     let number = inbound.insert(&id("7"), |_| {});
     let string = inbound.insert(&id("\"7\""), |_| {});
@@ -292,20 +292,24 @@ fn a_call_begins_with_nothing_of_those_before() {
 }
 
 #[test]
-fn an_answer_without_a_call_is_told_from_a_late_one() {
+fn unmatched_responses_are_classified_by_cause() {
     let mut outbound: Outbound<u32> = Outbound::new(CONNECTION, 1, 2);
     let places: Vec<SlotKey> = (0..5).map(|_| outbound.insert(|_| {})).collect();
     outbound.remove(places[0], Ending::Answered);
     outbound.give_up(places[1], GivenUp::Cancelled);
     outbound.give_up(places[2], GivenUp::TimedOut);
     outbound.give_up(places[3], GivenUp::Cancelled);
-    assert_eq!(outbound.stray(None), UnmatchedCause::NeverIssued);
-    assert_eq!(outbound.stray(Some(0)), UnmatchedCause::NeverIssued);
-    assert_eq!(outbound.stray(Some(1)), UnmatchedCause::Completed);
-    assert_eq!(outbound.stray(Some(2)), UnmatchedCause::Completed, "only two are remembered");
-    assert_eq!(outbound.stray(Some(3)), UnmatchedCause::TimedOut);
-    assert_eq!(outbound.stray(Some(4)), UnmatchedCause::Cancelled);
-    assert_eq!(outbound.stray(Some(6)), UnmatchedCause::NeverIssued);
+    assert_eq!(outbound.unmatched_cause_of(None), UnmatchedCause::NeverIssued);
+    assert_eq!(outbound.unmatched_cause_of(Some(0)), UnmatchedCause::NeverIssued);
+    assert_eq!(outbound.unmatched_cause_of(Some(1)), UnmatchedCause::Completed);
+    assert_eq!(
+        outbound.unmatched_cause_of(Some(2)),
+        UnmatchedCause::Completed,
+        "only two are remembered"
+    );
+    assert_eq!(outbound.unmatched_cause_of(Some(3)), UnmatchedCause::TimedOut);
+    assert_eq!(outbound.unmatched_cause_of(Some(4)), UnmatchedCause::Cancelled);
+    assert_eq!(outbound.unmatched_cause_of(Some(6)), UnmatchedCause::NeverIssued);
 }
 
 /// Returns the classification of a frame in words.
@@ -415,7 +419,7 @@ const CLASSES: &[(&str, &str)] = &[
 /// Proves L-JSONRPC-01, L-JSONRPC-03, L-JSONRPC-09, L-JSONRPC-10, L-JSONRPC-11, L-JSONRPC-12,
 /// L-JSONRPC-22, L-JSONRPC-23.
 #[test]
-fn a_frame_is_what_its_shape_says() {
+fn a_frame_is_classified_by_its_members() {
     for (frame, expected) in CLASSES {
         assert_eq!(class(frame), *expected, "{frame}");
     }

@@ -30,7 +30,7 @@ fn copy_written(
 }
 
 #[test]
-fn what_has_been_prepared_is_written_like_what_has_not() {
+fn a_prepared_result_is_written_like_an_unprepared_one() {
     let mut maker = Maker::new(Revision::V2024_11_05);
     let mut written = 0;
     for revision in Revision::ALL {
@@ -95,7 +95,7 @@ fn keys_with_escapes_are_copied_beside_additions() {
 }
 
 #[test]
-fn debug_shows_no_payload_of_what_is_prepared() {
+fn debug_of_a_prepared_result_shows_no_payload() {
     let meta = Raw::new(r#"{"_meta":{"secret":1}}"#).expect("JSON");
     let prepared = Prepared::result::<Ping>(Revision::V2025_11_25, &meta).expect("it fits");
     assert_eq!(alloc::format!("{prepared:?}"), "Prepared(22 bytes)");

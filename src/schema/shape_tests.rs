@@ -156,7 +156,7 @@ fn a_member_that_stands_there_twice_is_left_out_twice() {
 
 /// Absent and `null` mean the same, so a default replaces both.
 #[test]
-fn a_default_stands_for_what_is_null() {
+fn a_default_replaces_an_absent_or_null_member() {
     type Row<'a> = (&'a [(&'a str, Option<u8>)], &'a str);
     let defaults = [("first", "1"), ("second", "2")];
     let table: [Row<'_>; 4] = [

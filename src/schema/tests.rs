@@ -32,7 +32,7 @@ struct Everything<'a> {
 }
 
 #[test]
-fn the_writer_prints_what_serde_json_prints() {
+fn the_writer_output_equals_serde_json_output() {
     let all: String = (0..0x80).map(char::from).chain("é€😀\u{2028}\u{85}".chars()).collect();
     let value = Everything {
         text: &all,
@@ -57,7 +57,7 @@ fn the_writer_prints_what_serde_json_prints() {
 }
 
 #[test]
-fn the_writer_refuses_what_json_has_no_words_for() {
+fn the_writer_refuses_values_that_json_cannot_represent() {
     assert_eq!(Raw::from_serialize(&f64::NAN).err(), Some(EncodeError::NotFinite));
     assert_eq!(Raw::from_serialize(&f32::INFINITY).err(), Some(EncodeError::NotFinite));
     let keyed = BTreeMap::from([(vec![1_u8], 1)]);

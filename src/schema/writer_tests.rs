@@ -65,7 +65,7 @@ fn keys_are_printed_as_serde_json_prints_them() {
 }
 
 #[test]
-fn what_no_key_can_be_is_refused() {
+fn map_keys_that_json_cannot_represent_are_refused() {
     let refused = |written: Result<Raw<'_>, EncodeError>| written.map(|_| ()).err();
     assert_eq!(refused(Raw::from_serialize(&Keyed(f32::NAN))), Some(EncodeError::NotFinite));
     assert_eq!(refused(Raw::from_serialize(&Keyed(f64::NAN))), Some(EncodeError::NotFinite));

@@ -100,7 +100,9 @@ impl ServerEvent<'_> {
             Self::Draining { deadline } => ServerEvent::Draining { deadline },
             Self::Closed { cause } => ServerEvent::Closed { cause },
             Self::Violation(violation) => ServerEvent::Violation(violation.into_owned()),
-            Self::UnmatchedResponse(stray) => ServerEvent::UnmatchedResponse(stray.into_owned()),
+            Self::UnmatchedResponse(unmatched) => {
+                ServerEvent::UnmatchedResponse(unmatched.into_owned())
+            }
             Self::UnsolicitedError(error) => ServerEvent::UnsolicitedError(error.into_owned()),
         }
     }
@@ -124,7 +126,7 @@ impl<'a> From<CommonEvent<'a>> for ServerEvent<'a> {
             }
             CommonEvent::Unresponsive { missed } => Self::Unresponsive { missed },
             CommonEvent::UnsolicitedError(error) => Self::UnsolicitedError(error),
-            CommonEvent::UnmatchedResponse(stray) => Self::UnmatchedResponse(stray),
+            CommonEvent::UnmatchedResponse(unmatched) => Self::UnmatchedResponse(unmatched),
             CommonEvent::Violation(violation) => Self::Violation(violation),
             CommonEvent::Draining { deadline } => Self::Draining { deadline },
             CommonEvent::Closed { cause } => Self::Closed { cause },

@@ -4,7 +4,7 @@ use super::event::Opened;
 use crate::capability::{CapabilitySet, Owner};
 use crate::codes::{ErrorCode, ViolationKind};
 use crate::config::ServerConfig;
-use crate::connection::{Connection, Detail, IncomingRequest, Outboxes, Said};
+use crate::connection::{Connection, Detail, IncomingRequest, Outboxes, SentMessage};
 use crate::dialect::methods::RequestKind;
 use crate::json::{Kind, MemberTexts, Raw, Str};
 use crate::model::{InitializeResult, Text};
@@ -83,7 +83,7 @@ pub(super) fn answer<'f>(
     let form = RequestKind::Initialize.rule().result(revision);
     let (dispatcher, cx) = &mut connection.enter(None, out);
     let messages = dispatcher.messages_mut();
-    let sent = messages.send_own(cx, request.received.route, Said::Result, |writer| {
+    let sent = messages.send_own(cx, request.received.route, SentMessage::Result, |writer| {
         write_result(writer, &request.id, &result, &Additions::NONE, Some(form))
     });
     if !sent {
@@ -112,7 +112,10 @@ fn refuse_revision(
     let code = ErrorCode::INVALID_PARAMS;
     let fault = Fault { code, message: &message, data: Some(&data) };
     let (dispatcher, cx) = &mut connection.enter(None, out);
-    dispatcher.messages_mut().send_own(cx, request.received.route, Said::Error(code), |writer| {
-        write_error(writer, ReplyTo::To(&request.id), fault, None)
-    });
+    dispatcher.messages_mut().send_own(
+        cx,
+        request.received.route,
+        SentMessage::Error(code),
+        |writer| write_error(writer, ReplyTo::To(&request.id), fault, None),
+    );
 }

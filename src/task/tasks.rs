@@ -257,7 +257,11 @@ impl Tasks {
 
     /// Moves the next notice to the end, because it and the `failures` before it found no room. Returns whether to
     /// try another notice; the number of attempts is limited.
-    pub(crate) fn tell_later(&mut self, connection: ConnectionNumber, failures: usize) -> bool {
+    pub(crate) fn postpone_notice(
+        &mut self,
+        connection: ConnectionNumber,
+        failures: usize,
+    ) -> bool {
         const MOST: usize = 64;
         failures < self.mail.rotate(connection).min(MOST)
     }

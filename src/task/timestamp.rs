@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_compared_whatever_their_precision_and_offset() {
+    fn timestamps_compare_across_precision_and_offset() {
         let order = [
             "2025-11-25T10:30:00Z",
             "2025-11-25T10:30:00.000001+00:00",

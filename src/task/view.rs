@@ -170,15 +170,15 @@ impl Serialize for CreatedInSession<'_> {
 }
 
 /// A task in the form of the tasks extension, the modern form.
-pub(crate) struct Alone<'t> {
+pub(crate) struct InModernEra<'t> {
     pub(crate) task: &'t Record,
     /// Whether to include the requested input, and the result or error.
     pub(crate) detailed: bool,
 }
 
-serialized! { Alone<'_> }
+serialized! { InModernEra<'_> }
 
-impl Serialize for Alone<'_> {
+impl Serialize for InModernEra<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let record = self.task;
         let mut task = serializer.serialize_map(None)?;

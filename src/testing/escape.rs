@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_escaped_is_not_read() {
+    fn invalid_escapes_are_not_decoded() {
         for text in ["\\", "\\x", "\\x1", "\\xg0", "\\x+f", "\\q", "a\\"] {
             assert_eq!(unescaped(text), None, "{text}");
         }

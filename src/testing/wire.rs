@@ -109,7 +109,7 @@ impl Wire {
             match (message.id, message.method) {
                 (Some(id), None) => self.answered(name(id), text)?,
                 (Some(id), Some(_)) => self.asks(name(id), text)?,
-                (None, Some(_)) => self.tells(&message.params(), message.method, text)?,
+                (None, Some(_)) => self.notification(&message.params(), message.method, text)?,
                 // An error without an id, which some configurations send.
                 (None, None) => {}
             }
@@ -140,7 +140,7 @@ impl Wire {
     }
 
     /// Handles a sent notification.
-    fn tells(
+    fn notification(
         &mut self,
         params: &Params<'_>,
         method: Option<&RawValue>,

@@ -12,12 +12,12 @@ use crate::wire::State;
 /// The most changes that wait for a peer that does not read. Later changes are dropped.
 const MOST_WAITING: usize = 1_024;
 
-type Tell<M> = Box<dyn Fn(&mut M, &mut Out) -> Result<Delivery, NotifyError> + Send>;
+type SendChange<M> = Box<dyn Fn(&mut M, &mut Out) -> Result<Delivery, NotifyError> + Send>;
 
 /// The changes that did not fit into the outbox yet. A change that occurs again while it waits is sent once.
 pub(crate) struct Changes<M: Machine> {
     /// Sorted by name. The entries are few, and a list is less code than a tree.
-    waiting: LazyBox<Vec<(String, Tell<M>)>>,
+    waiting: LazyBox<Vec<(String, SendChange<M>)>>,
 }
 
 impl<M: Machine> Changes<M> {
@@ -34,29 +34,29 @@ impl<M: Machine> Default for Changes<M> {
 
 impl<M: Machine> State<M> {
     /// Sends the change notification with this name, now or as soon as there is room.
-    pub(crate) fn tell_change(&mut self, name: String, tell: Tell<M>) {
+    pub(crate) fn send_change(&mut self, name: String, send: SendChange<M>) {
         let waiting = self.changes.waiting.needed();
         let place = waiting.binary_search_by(|(known, _)| known.cmp(&name));
         if let Err(at) = place
             && waiting.len() < MOST_WAITING
         {
-            waiting.insert(at, (name, tell));
+            waiting.insert(at, (name, send));
         } else if let Some((_, known)) = place.ok().and_then(|at| waiting.get_mut(at)) {
-            *known = tell;
+            *known = send;
         }
-        self.tell_changes();
+        self.send_changes();
     }
 
     /// Sends the waiting notifications, as far as there is room.
-    pub(crate) fn tell_changes(&mut self) {
+    pub(crate) fn send_changes(&mut self) {
         let Some(waiting) = self.changes.waiting.get_mut() else { return };
-        let finds_no_room = |(_, tell): &(String, Tell<M>)| {
-            let told = tell(&mut self.machine, &mut self.out);
-            told == Err(NotifyError::Encode(EncodeError::Full)) && !self.out.is_empty()
+        let finds_no_room = |(_, send): &(String, SendChange<M>)| {
+            let sent = send(&mut self.machine, &mut self.out);
+            sent == Err(NotifyError::Encode(EncodeError::Full)) && !self.out.is_empty()
         };
         // All other outcomes count as sent: a peer without a subscription gets no notification, and an ended
         // connection needs none.
-        let told = waiting.iter().position(finds_no_room).unwrap_or(waiting.len());
-        waiting.drain(..told);
+        let sent = waiting.iter().position(finds_no_room).unwrap_or(waiting.len());
+        waiting.drain(..sent);
     }
 }

@@ -45,14 +45,14 @@ impl ConnectionGroup {
     /// Announces that a list has changed to the subscribed clients.
     pub fn list_changed(&self, list: ChangedList) {
         for connection in self.connections() {
-            connection.tell_list_changed(list);
+            connection.send_list_changed_when_room(list);
         }
     }
 
     /// Announces that a resource has changed to the subscribed clients.
     pub fn resource_updated(&self, uri: &str) {
         for connection in self.connections() {
-            connection.tell_resource_updated(uri);
+            connection.send_resource_updated_when_there_is_room(uri);
         }
     }
 

@@ -256,23 +256,23 @@ impl Handle<Server> {
     }
 
     /// As [`list_changed`](Self::list_changed), as soon as there is room.
-    pub(crate) fn tell_list_changed(&self, list: ChangedList) {
+    pub(crate) fn send_list_changed_when_room(&self, list: ChangedList) {
         self.wire.act(|state| {
-            let tell = move |server: &mut Server, out: &mut Out| {
+            let send = move |server: &mut Server, out: &mut Out| {
                 server.notifications().list_changed(list, out)
             };
-            state.tell_change(format!("{list:?}"), Box::new(tell));
+            state.send_change(format!("{list:?}"), Box::new(send));
         });
     }
 
     /// As [`resource_updated`](Self::resource_updated), as soon as there is room.
-    pub(crate) fn tell_resource_updated(&self, uri: &str) {
+    pub(crate) fn send_resource_updated_when_there_is_room(&self, uri: &str) {
         let changed = uri.to_owned();
         self.wire.act(|state| {
-            let tell = move |server: &mut Server, out: &mut Out| {
+            let send = move |server: &mut Server, out: &mut Out| {
                 server.notifications().resource_updated(&changed, out)
             };
-            state.tell_change(format!("of {uri}"), Box::new(tell));
+            state.send_change(format!("of {uri}"), Box::new(send));
         });
     }
 

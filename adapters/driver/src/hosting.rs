@@ -55,7 +55,7 @@ impl<M: Machine> Wire<M> {
         let Some(tasks) = &self.tasks else { return };
         let (mut shared, now) = (tasks.lock(), self.clock.now());
         shared.sweep(now);
-        tell_on(state, &mut shared, now);
+        serve_tasks(state, &mut shared, now);
         let connection = state.machine.connection_number();
         if state.machine.phase() == Phase::Closed {
             shared.unlink(connection);
@@ -75,7 +75,7 @@ impl<M: Machine> Wire<M> {
 }
 
 /// Serves the waiting requests about tasks and sends task news, as far as there is room.
-fn tell_on<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) {
+fn serve_tasks<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) {
     while let Some((id, host_request)) = state.host_requests.pop() {
         let State { machine, out, .. } = state;
         match machine.serve_chore(id, &host_request, &mut shared.tasks, now, out) {
@@ -102,7 +102,7 @@ impl<M: Machine> Link for Wire<M> {
     fn send_task_news(self: Arc<Self>) {
         let Some(tasks) = &self.tasks else { return };
         let mut state = self.lock();
-        tell_on(&mut state, &mut tasks.lock(), self.clock.now());
+        serve_tasks(&mut state, &mut tasks.lock(), self.clock.now());
         self.release(state);
     }
 

@@ -60,7 +60,7 @@ struct State<J> {
 /// The state of the watch over running jobs, which prevents jobs from waiting behind blocked ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Watch {
-    Nobody,
+    Off,
     /// A thread has been woken to watch.
     Called,
     Watching,
@@ -80,7 +80,7 @@ impl<J: Send + 'static> Pool<J> {
             begun: 0,
             latest_blocked: 0,
             called: 0,
-            watch: Watch::Nobody,
+            watch: Watch::Off,
             is_over: false,
         };
         let shared = Shared {
@@ -144,7 +144,7 @@ impl<J: Send + 'static> Shared<J> {
             let mut state = self.lock();
             state.threads -= 1;
             // The next push tries again.
-            (state.called, state.watch) = (0, Watch::Nobody);
+            (state.called, state.watch) = (0, Watch::Off);
             let is_lost = state.threads == 0;
             let lost = if is_lost { std::mem::take(&mut state.waiting) } else { VecDeque::new() };
             drop(state);
@@ -157,7 +157,7 @@ impl<J: Send + 'static> Shared<J> {
         self: &'s Arc<Self>,
         mut state: MutexGuard<'s, State<J>>,
     ) -> MutexGuard<'s, State<J>> {
-        if state.waiting.is_empty() || state.watch != Watch::Nobody {
+        if state.waiting.is_empty() || state.watch != Watch::Off {
             return state;
         }
         state.watch = Watch::Called;
@@ -170,7 +170,7 @@ impl<J: Send + 'static> Shared<J> {
         let mut state = self.lock();
         loop {
             if state.waiting.is_empty() {
-                (state.called, state.watch) = (0, Watch::Nobody);
+                (state.called, state.watch) = (0, Watch::Off);
                 if state.is_over {
                     break;
                 }
@@ -250,7 +250,7 @@ impl<J: Send + 'static> Shared<J> {
             state.watch = Watch::Called;
             return state;
         }
-        state.watch = Watch::Nobody;
+        state.watch = Watch::Off;
         (state.blocked, state.latest_blocked) = (state.running, state.begun);
         state.called = state.running.clamp(1, state.waiting.len());
         for _ in 1..state.called {

@@ -333,7 +333,7 @@ mod tests {
 
     /// Many cancellations of waiting requests leave few slots, and the other requests run in order.
     #[test]
-    fn what_was_cancelled_leaves_no_places() {
+    fn cancelled_requests_leave_no_slots() {
         let (mut requests, ids) = waiting(1, 1_000);
         for (at, id) in ids.iter().enumerate() {
             if at % 10 != 3 {
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_can_be_cancelled_and_what_runs_hears_of_it() {
+    fn waiting_and_running_requests_can_be_cancelled() {
         let (mut requests, ids) = waiting(1, 3);
         let first = start(&mut requests).unwrap();
         let signal = Arc::new(Signal::default());

@@ -369,7 +369,7 @@ impl<M: Machine> Wire<M> {
             self.settle_tasks(state);
             state.refuse_all();
         }
-        state.tell_changes();
+        state.send_changes();
         self.start(state);
         self.check_end(state, now);
     }
@@ -393,7 +393,7 @@ impl<M: Machine> Wire<M> {
 
     /// Releases the lock and runs the side effects.
     pub(crate) fn release(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>) {
-        self.note_who_waits(&mut state);
+        self.collect_wakers(&mut state);
         state.count_kept_bytes();
         let after = std::mem::take(&mut state.after);
         let dispatches = state.jobs.begin();
@@ -416,7 +416,7 @@ impl<M: Machine> Wire<M> {
     }
 
     /// Collects the wakers of the tasks that can continue.
-    fn note_who_waits(&self, state: &mut State<M>) {
+    fn collect_wakers(&self, state: &mut State<M>) {
         state.wake_responses();
         state.wake_requests();
         let is_closed = state.machine.phase() == Phase::Closed;

@@ -121,12 +121,12 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
                 }
                 Job::Deliver(mut delivery) => {
                     let handle = delivery.handle().clone();
-                    let tell = async {
+                    let events = async {
                         for event in &mut delivery {
                             workers.handler.event(&handle, event).await;
                         }
                     };
-                    contained(tell).await;
+                    contained(events).await;
                 }
             }
         }
@@ -350,7 +350,7 @@ mod tests {
     /// On several threads no job waits for a worker that another worker has to call, as that one may occupy its
     /// thread. A faster worker takes jobs that others were called for.
     #[test]
-    fn on_several_threads_whoever_brings_a_job_calls_a_task_for_it() {
+    fn on_several_threads_no_job_waits_for_a_busy_worker() {
         let mut served = Served::on(true);
         (0..3).for_each(|_| served.call("wait"));
         (0..2).for_each(|_| served.call("quick"));
@@ -372,7 +372,7 @@ mod tests {
 
     /// The worker yields, so that other tasks get the thread.
     #[test]
-    fn a_task_does_not_run_for_ever() {
+    fn a_worker_yields_after_a_bounded_number_of_jobs() {
         let mut served = Served::new();
         (0..64).for_each(|_| served.call("quick"));
         served.poll(0);
@@ -426,7 +426,7 @@ mod tests {
 
     /// Requests get a response even if the runtime ends, before or after a worker has looked for jobs.
     #[test]
-    fn what_nobody_runs_is_refused() {
+    fn a_request_without_a_worker_is_refused() {
         let mut served = Served::new();
         (0..3).for_each(|_| served.call("quick"));
         let ended = std::mem::take(&mut *served.spawned.lock().unwrap());

@@ -24,7 +24,6 @@ use mcp_sansio_driver::{Clock, PostEntry, Run, Wire, random_bytes};
 use mcp_sansio_tokio::runtime::{clock, spawner};
 use tokio::time::Instant;
 
-use crate::alone::Alone;
 use crate::body::ResponseBody;
 use crate::budget::{Budget, Share};
 use crate::exchange::{Carried, reply};
@@ -32,6 +31,7 @@ use crate::identify::Sender;
 use crate::open_requests::{OpenRequests, Posted};
 use crate::options::EndpointOptions;
 use crate::protect::permit;
+use crate::stateless::StatelessWires;
 use crate::timekeeper::Timekeeper;
 
 /// The maximum pause within a body.
@@ -61,7 +61,7 @@ pub(crate) struct Inner {
     /// The sessions of 2024-11-05, each with one event stream.
     pub(crate) one_streams: Mutex<Sessions<Arc<Wire<Server>>>>,
     /// The connections of requests without a session.
-    pub(crate) alone: Mutex<Alone>,
+    pub(crate) stateless: Mutex<StatelessWires>,
     pub(crate) open_requests: OpenRequests,
     numbers: AtomicU32,
     is_closing: AtomicBool,
@@ -87,7 +87,7 @@ impl Endpoint {
         let inner = Inner {
             sessions: Mutex::new(Sessions::new(&options.http)),
             one_streams: Mutex::new(Sessions::new(&options.http)),
-            alone: Mutex::default(),
+            stateless: Mutex::default(),
             open_requests: OpenRequests::new(&options),
             runner: Arc::new(spawner(handler)),
             clock: clock(),
@@ -176,7 +176,7 @@ impl Endpoint {
     pub fn shut_down(&self, grace: Duration) {
         self.inner.is_closing.store(true, Ordering::SeqCst);
         let mut wires = self.inner.session_wires();
-        wires.extend(lock(&self.inner.alone).wires());
+        wires.extend(lock(&self.inner.stateless).wires());
         wires.iter().for_each(|wire| wire.handle().shut_down(grace));
     }
 }
@@ -309,9 +309,9 @@ impl Inner {
         }
         let posted = (body, &mut scanned, source);
         let carried = match destination {
-            Destination::Alone => {
+            Destination::Stateless => {
                 let connect = || self.connect_sessionless();
-                self.alone(connect, posted, share)?
+                self.stateless(connect, posted, share)?
             }
             Destination::Assumed(revision) => {
                 let connect = || {
@@ -319,7 +319,7 @@ impl Inner {
                     let (server, streams) = self.validator.assumed(number, revision, source, now);
                     self.connect(server, streams)
                 };
-                self.alone(connect, posted, share)?
+                self.stateless(connect, posted, share)?
             }
             Destination::Opening => self.open(posted, share)?,
             Destination::Session(session) => {
@@ -350,7 +350,7 @@ impl Inner {
         let (response, _) = begun.map_err(|_| RequestValidator::closing())?;
         if wire.phase() == Phase::Opening {
             // The connection refused to open.
-            return Ok(Carried::alone(wire, response, share));
+            return Ok(Carried::stateless(wire, response, share));
         }
         self.enter(&self.sessions, id, source, &wire)?;
         Ok(Carried::new(wire, response, share))

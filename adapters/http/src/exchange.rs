@@ -70,7 +70,7 @@ impl Carried {
     }
 
     /// Creates the response of a connection that serves only this request.
-    pub(crate) fn alone(wire: Arc<Wire<Server>>, response: ResponseId, share: Share) -> Self {
+    pub(crate) fn stateless(wire: Arc<Wire<Server>>, response: ResponseId, share: Share) -> Self {
         let mut carried = Self::new(wire, response, share);
         carried.time = Time::NotKept;
         carried
@@ -165,21 +165,21 @@ impl Drop for Carried {
         if !self.is_over {
             self.wire.response_dropped(self.response);
         }
-        let is_kept_by_nobody = matches!(self.time, Time::NotKept);
+        let keeps_no_time = matches!(self.time, Time::NotKept);
         let mut is_spare = false;
         match std::mem::replace(&mut self.afterwards, Afterwards::Nothing) {
             Afterwards::Nothing => {}
             Afterwards::Remove(inner, place) => {
                 if let Some(inner) = inner.upgrade() {
-                    let mut alone = lock(&inner.alone);
-                    alone.remove(place);
-                    is_spare = self.is_over && is_kept_by_nobody && alone.keep(&mut self.wire);
+                    let mut stateless = lock(&inner.stateless);
+                    stateless.remove(place);
+                    is_spare = self.is_over && keeps_no_time && stateless.keep(&mut self.wire);
                 }
             }
             Afterwards::Run(afterwards) => afterwards(),
         }
         // A `Keeper` abandons its connection when it is dropped.
-        if is_kept_by_nobody && !is_spare {
+        if keeps_no_time && !is_spare {
             self.wire.abandon();
         }
     }

@@ -14,7 +14,6 @@
 //! TLS is the responsibility of the stack in front: accept a connection with any library and pass the stream to
 //! [`serve_stream`].
 
-mod alone;
 #[cfg(feature = "auth")]
 mod authorize;
 mod body;
@@ -34,6 +33,7 @@ mod protect;
 #[path = "no_protection.rs"]
 mod protect;
 mod serve;
+mod stateless;
 mod timekeeper;
 mod transport_error;
 

@@ -94,9 +94,9 @@ impl<M: Machine, H: Handler<M>> Threads<M, H> {
         // A panic drops the job, which responds to its request with an error.
         let run = move |job| match job {
             Job::Serve(exchange) => served.serve(&exchange),
-            Job::Deliver(mut telling) => {
-                let handle = telling.handle().clone();
-                (&mut telling).for_each(|event| served.event(&handle, event));
+            Job::Deliver(mut delivery) => {
+                let handle = delivery.handle().clone();
+                (&mut delivery).for_each(|event| served.event(&handle, event));
             }
             // No other jobs exist in this version.
             _ => {}

@@ -49,12 +49,12 @@ fn measure(work: Work, size: usize) -> f64 {
         .args(["--work", work.name(), "--at", &size.to_string()])
         .output()
         .expect("valgrind has to be installed");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    let instructions = said
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+    let instructions = text
         .lines()
         .find_map(|line| line.split("Collected : ").nth(1)?.trim().parse().ok())
-        .unwrap_or_else(|| panic!("valgrind did not count: {said}"));
+        .unwrap_or_else(|| panic!("valgrind did not count: {text}"));
     let done: f64 = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap();
     let instructions: f64 = instructions;
     instructions / done

@@ -85,10 +85,10 @@ fn instructions(kind: Kind, rounds: usize, unsent: bool) -> Result<u64, String> 
     command.args(["work", kind.name(), &rounds.to_string()]);
     command.args(unsent.then_some("--unsent"));
     let output = command.output().map_err(|error| format!("valgrind: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let collected = said.lines().find_map(|line| line.split_once("Collected :"));
+    let output = String::from_utf8_lossy(&output.stderr);
+    let collected = output.lines().find_map(|line| line.split_once("Collected :"));
     let count = collected.and_then(|(_, count)| count.trim().parse().ok());
-    count.ok_or_else(|| format!("{command:?} has not counted:\n{said}"))
+    count.ok_or_else(|| format!("{command:?} has not counted:\n{output}"))
 }
 
 fn main() -> Result<(), String> {

@@ -91,14 +91,14 @@ fn cancellations(in_flight: usize) -> Round {
             r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{}}}}}"#,
             spread(number)
         ));
-        let mut told = None;
-        let mut hear = |_: &mut Server, event: &ServerEvent<'_>, _: &mut Outbox| {
+        let mut reported = None;
+        let mut handle = |_: &mut Server, event: &ServerEvent<'_>, _: &mut Outbox| {
             if let ServerEvent::Cancelled(cancelled) = event {
-                told = Some(cancelled.id);
+                reported = Some(cancelled.id);
             }
         };
-        meter.count(|| busy.serving.feed(black_box(&line), &mut hear));
-        assert_eq!(told, Some(cancelled));
+        meter.count(|| busy.serving.feed(black_box(&line), &mut handle));
+        assert_eq!(reported, Some(cancelled));
         1
     })
 }
@@ -160,8 +160,8 @@ fn pings(batches: usize) -> Round {
         let text = format!(
             r#"[{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}},{{"jsonrpc":"2.0","id":"{id}","method":"ping"}}]"#
         );
-        let mut unheard = |_: &mut Server, _: &ServerEvent<'_>, _: &mut Outbox| {};
-        serving.feed(&messages::line(&text), &mut unheard);
+        let mut ignored = |_: &mut Server, _: &ServerEvent<'_>, _: &mut Outbox| {};
+        serving.feed(&messages::line(&text), &mut ignored);
     }
     let mut taken = 0;
     Box::new(move |meter: &Meter| {
@@ -169,8 +169,8 @@ fn pings(batches: usize) -> Round {
         let ping = format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"ping"}}"#, 1_000_000 + taken);
         let ping = messages::line(&ping);
         meter.count(|| {
-            let mut unheard = |_: &mut Server, _: &ServerEvent<'_>, _: &mut Outbox| {};
-            serving.feed(black_box(&ping), &mut unheard);
+            let mut ignored = |_: &mut Server, _: &ServerEvent<'_>, _: &mut Outbox| {};
+            serving.feed(black_box(&ping), &mut ignored);
             assert_ne!(serving.send(), 0);
         });
         1

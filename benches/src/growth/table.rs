@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_is_found() {
+    fn excessive_cost_growth_is_detected() {
         let flat = "server: call and answer";
         assert_eq!(excesses(&[1_000.0, 1_100.0, 1_200.0, 1_299.0], flat), 0);
         assert_eq!(excesses(&[1_000.0, 1_100.0, 1_301.0, 1_302.0], flat), 2);

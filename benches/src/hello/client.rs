@@ -121,15 +121,15 @@ impl Driven {
         drop(self.stdin.take());
         // A server may wait for its connections to close.
         drop(self.calls);
-        let mut said = String::new();
+        let mut output = String::new();
         if let Some(stderr) = &mut self.child.stderr {
-            stderr.read_to_string(&mut said)?;
+            stderr.read_to_string(&mut output)?;
         }
         let status: ExitStatus = self.child.wait()?;
         if status.success() {
-            return Ok(said);
+            return Ok(output);
         }
-        Err(io::Error::other(format!("the server has ended with {status}:\n{said}")))
+        Err(io::Error::other(format!("the server has ended with {status}:\n{output}")))
     }
 
     /// Checks that the server responds with the expected greeting.

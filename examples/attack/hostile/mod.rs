@@ -37,7 +37,7 @@ pub(crate) async fn run_http(share: Duration) -> Result<Measured, Failure> {
 async fn measure(arguments: Vec<OsString>, share: Duration) -> Result<Measured, Failure> {
     let mut command = programs::example("inspect")?;
     command.extend(arguments);
-    let mut victim = Victim::alone(&command)?;
+    let mut victim = Victim::without_clients(&command)?;
     let until = Instant::now() + share.max(Duration::from_secs(2));
     let mut measured = Measured::default();
     measured.name = NAME;

@@ -96,7 +96,7 @@ pub(super) async fn waiting(
 ) -> Result<AbortOnDrop, Failure> {
     let owned = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
     let fields: Vec<(String, String)> = fields.iter().map(owned).collect();
-    let (says, said) = oneshot::channel();
+    let (says, reported) = oneshot::channel();
     let task = AbortOnDrop(tokio::spawn(async move {
         let fields: Vec<_> = fields.iter().map(|(name, value)| (&**name, &**value)).collect();
         let response = client.send(&fields, body).await;
@@ -104,7 +104,7 @@ pub(super) async fn waiting(
         std::future::pending::<()>().await;
         drop((client, response));
     }));
-    let is_served = timeout(SOON, said).await.map_or(Ok(true), |said| said)?;
+    let is_served = timeout(SOON, reported).await.map_or(Ok(true), |reported| reported)?;
     tally.add(is_served);
     Ok(task)
 }

@@ -68,7 +68,7 @@ pub(super) fn question(text: String, most_tokens: i64) -> CreateMessageParams<'s
 }
 
 /// Returns the text of the model's answer.
-pub(super) fn said(answer: &Raw<'_>) -> String {
+pub(super) fn text_of(answer: &Raw<'_>) -> String {
     let answer = answer.parse::<<method::CreateMessage as Method>::Result<'_>>();
     let text = answer
         .map(|answer| answer.content.iter().find_map(Content::as_text).unwrap_or("").to_string());
@@ -78,7 +78,7 @@ pub(super) fn said(answer: &Raw<'_>) -> String {
 pub(super) fn sampling(exchange: &Exchange<Server>, prompt: String) -> Answered {
     match answer::<method::CreateMessage>(exchange, ANSWER) {
         Some(answer) => {
-            exchange.respond(&ToolResult::text(format!("LLM response: {}", said(&answer))))
+            exchange.respond(&ToolResult::text(format!("LLM response: {}", text_of(&answer))))
         }
         None => need(exchange, &InputRequired::new().sample(ANSWER, question(prompt, 100))),
     }

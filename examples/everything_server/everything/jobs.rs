@@ -13,7 +13,7 @@ use mcp_sansio_std::{Exchange, TaskHandle, new_task};
 use serde::Deserialize;
 
 use super::asking::{Answered, need};
-use super::rounds::{field, flag, said_in, text};
+use super::rounds::{field, field_of_answer, flag, text};
 use super::tools::ToolResult;
 
 /// Returns whether a tool may run as a task.
@@ -121,20 +121,20 @@ impl Job {
 
     /// The result of the job with the client's input, or its error message.
     fn result(&self, inputs: &Raw<'_>) -> Result<ToolResult, &'static str> {
-        let said = |key: &str| said_in(&inputs.get(key)?, key);
+        let text_of = |key: &str| field_of_answer(&inputs.get(key)?, key);
         Ok(ToolResult::text(match self {
             Self::Compute(time, label) => {
                 format!("computed {label} in {} s", time.as_secs_f64())
             }
             Self::Fail => return Ok(ToolResult::error("The job has failed, as it always does")),
             Self::Break => return Err("The job has broken, as it always does"),
-            Self::Delete(filename) if said("confirm").is_some_and(|said| said == "true") => {
+            Self::Delete(filename) if text_of("confirm").is_some_and(|value| value == "true") => {
                 format!("Deleted {filename}")
             }
             Self::Delete(filename) => format!("Kept {filename}"),
             Self::Sign => {
-                let said = |key| said(key).unwrap_or_else(|| "unknown".into());
-                format!("Signed by {}, confirmed: {}", said("name"), said("confirm"))
+                let text_of = |key| text_of(key).unwrap_or_else(|| "unknown".into());
+                format!("Signed by {}, confirmed: {}", text_of("name"), text_of("confirm"))
             }
             Self::Greet(name) => format!("Hello, {name}!"),
         }))

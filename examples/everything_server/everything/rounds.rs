@@ -15,7 +15,7 @@ use mcp_sansio::{ErrorCode, Instant, Server};
 use mcp_sansio_std::Exchange;
 use sha2::Sha256;
 
-use super::asking::{Answered, answer, need, question, said, uris};
+use super::asking::{Answered, answer, need, question, text_of, uris};
 use super::tools::ToolResult;
 
 /// How long a client may take for an answer.
@@ -106,7 +106,7 @@ impl Rounds {
         let roots = answer::<method::ListRoots>(exchange, "client_roots");
         if let (Some(name), Some(greeting), Some(roots)) = (name, greeting, roots) {
             let text =
-                format!("{}, {name}! You have {} roots.", said(&greeting), uris(&roots).len());
+                format!("{}, {name}! You have {} roots.", text_of(&greeting), uris(&roots).len());
             return exchange.respond(&ToolResult::text(text));
         }
         let required = InputRequired::new()
@@ -177,7 +177,7 @@ fn greet(exchange: &Exchange<Server>) -> Answered {
 
 fn capital(exchange: &Exchange<Server>) -> Answered {
     match answer::<method::CreateMessage>(exchange, "capital_question") {
-        Some(answer) => exchange.respond(&ToolResult::text(said(&answer))),
+        Some(answer) => exchange.respond(&ToolResult::text(text_of(&answer))),
         None => {
             let question = question("What is the capital of France?".into(), 100);
             need(exchange, &InputRequired::new().sample("capital_question", question))
@@ -224,11 +224,11 @@ fn streaming(exchange: &Exchange<Server>) -> Answered {
 
 /// Returns a field of a form that the user has filled in.
 pub(super) fn field(exchange: &Exchange<Server>, key: &str, name: &str) -> Option<String> {
-    said_in(&answer::<method::Elicit>(exchange, key)?, name)
+    field_of_answer(&answer::<method::Elicit>(exchange, key)?, name)
 }
 
 /// Returns a field of a form's answer, if the user has filled it in.
-pub(super) fn said_in(answer: &Raw<'_>, name: &str) -> Option<String> {
+pub(super) fn field_of_answer(answer: &Raw<'_>, name: &str) -> Option<String> {
     let accepted = answer.get("action")?.into_str()? == *"accept";
     let content = answer.get("content").filter(|_| accepted)?;
     let value = content.get(name)?;

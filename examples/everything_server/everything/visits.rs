@@ -31,7 +31,7 @@ impl Visits {
     /// Sends the user to the page, and announces the completion at once, because the page does not exist.
     pub(super) fn visit(&self, exchange: &Exchange<Server>) -> Answered {
         if exchange.request().context.era() == Era::Modern {
-            return visit_alone(exchange);
+            return visit_without_session(exchange);
         }
         // A legacy client receives a notification of the completion, so the id matters.
         let id = self.next_id();
@@ -85,15 +85,15 @@ impl Visits {
 }
 
 /// As [`Visits::visit`], in the modern era: the client repeats the call when the user has decided.
-fn visit_alone(exchange: &Exchange<Server>) -> Answered {
+fn visit_without_session(exchange: &Exchange<Server>) -> Answered {
     const KEY: &str = "visit";
     let Some(answer) = answer::<method::Elicit>(exchange, KEY) else {
         let visit = ElicitParams::visit("Please sign in", PAGE);
         return need(exchange, &InputRequired::new().elicit(KEY, visit));
     };
-    let said = answer.get("action").and_then(|action| action.into_str());
-    let said = said.map(|action| action.to_str().into_owned()).unwrap_or_default();
-    exchange.respond(&match said.as_str() {
+    let action = answer.get("action").and_then(|action| action.into_str());
+    let action = action.map(|action| action.to_str().into_owned()).unwrap_or_default();
+    exchange.respond(&match action.as_str() {
         "accept" => ToolResult::text("The user has been to the page"),
         action => ToolResult::text(format!("The user said {action}")),
     })

@@ -42,10 +42,10 @@ impl HttpWorld {
                     self.note(format_args!(
                         "> {} {named:?} {}",
                         request.method,
-                        said(&request.body)
+                        body_text(&request.body)
                     ));
                     self.check_request(&request)?;
-                    self.overheard(&request);
+                    self.keep_for_replay(&request);
                     let spoken = Spoken::of(&request);
                     self.carried.push(Carried {
                         number: exchange,
@@ -150,8 +150,8 @@ impl HttpWorld {
         let Some(exchange) = carried.exchange else { return Ok(()) };
         let before = carried.bytes.len();
         let part = self.http.next(exchange, self.now, &mut carried.bytes);
-        let said = String::from_utf8_lossy(&carried.bytes[before..]).into_owned();
-        carried.spoken.part(part, &said)?;
+        let reported = String::from_utf8_lossy(&carried.bytes[before..]).into_owned();
+        carried.spoken.part(part, &reported)?;
         match part {
             ResponsePart::Head(head) => {
                 let mut fields: Vec<(String, String)> =
@@ -165,7 +165,7 @@ impl HttpWorld {
             _ => {}
         }
         if part != ResponsePart::Nothing {
-            self.note_value(format_args!("< {part:?} {said:?}"), &(part, &said));
+            self.note_value(format_args!("< {part:?} {reported:?}"), &(part, &reported));
         }
         Ok(())
     }
@@ -270,6 +270,6 @@ impl Carried {
     }
 }
 
-fn said(body: &[u8]) -> String {
+fn body_text(body: &[u8]) -> String {
     String::from_utf8_lossy(body).into_owned()
 }

@@ -9,7 +9,7 @@ use super::HttpWorld;
 pub(super) struct Spoken {
     /// The id of the request of this response.
     id: Option<Value>,
-    stands_alone: bool,
+    is_stateless: bool,
     is_get: bool,
     resumes: bool,
     content: Option<Content>,
@@ -26,7 +26,7 @@ impl Spoken {
         let is_request = body.get("method").is_some();
         Self {
             id: body.get("id").filter(|_| is_request).cloned(),
-            stands_alone: has("Mcp-Method"),
+            is_stateless: has("Mcp-Method"),
             is_get: request.method == "GET",
             resumes: has("Last-Event-ID"),
             content: None,
@@ -37,7 +37,7 @@ impl Spoken {
     }
 
     /// Checks a part of the response: one head, then a body, then the end.
-    pub(super) fn part(&mut self, part: ResponsePart, said: &str) -> Result<(), String> {
+    pub(super) fn part(&mut self, part: ResponsePart, reported: &str) -> Result<(), String> {
         if self.is_over {
             return Err("order: something comes after the end".into());
         }
@@ -46,11 +46,11 @@ impl Spoken {
             ResponsePart::Head(_) => return Err("order: a second head".into()),
             ResponsePart::Body => match self.content {
                 Some(Content::Json) => {
-                    let message: Value = serde_json::from_str(said)
-                        .map_err(|error| format!("json: {error}: {said}"))?;
+                    let message: Value = serde_json::from_str(reported)
+                        .map_err(|error| format!("json: {error}: {reported}"))?;
                     self.message(&message)?;
                 }
-                Some(Content::Events) => self.events(said)?,
+                Some(Content::Events) => self.events(reported)?,
                 _ => return Err("order: a body without a head, or where there is none".into()),
             },
             ResponsePart::End => self.is_over = true,
@@ -59,13 +59,15 @@ impl Spoken {
         Ok(())
     }
 
-    fn events(&mut self, said: &str) -> Result<(), String> {
-        if self.stands_alone
-            && (said.contains("\nid:") || said.starts_with("id:") || said.contains("retry:"))
+    fn events(&mut self, reported: &str) -> Result<(), String> {
+        if self.is_stateless
+            && (reported.contains("\nid:")
+                || reported.starts_with("id:")
+                || reported.contains("retry:"))
         {
-            return Err(format!("ids: an event without a session has none: {said}"));
+            return Err(format!("ids: an event without a session has none: {reported}"));
         }
-        let (mut chunk, mut messages) = (said.as_bytes(), Vec::new());
+        let (mut chunk, mut messages) = (reported.as_bytes(), Vec::new());
         while let Some(event) = self.decoder.next(&mut chunk) {
             let event = event.map_err(|error| format!("sse: {error}"))?;
             if let Some(text) = event.message().filter(|text| !text.is_empty()) {
@@ -91,7 +93,7 @@ impl Spoken {
             }
             self.has_answered = true;
         }
-        if self.stands_alone && !is_response && message.get("id").is_some() {
+        if self.is_stateless && !is_response && message.get("id").is_some() {
             return Err(format!("requests: a server asks where there is no session: {message}"));
         }
         Ok(())
@@ -105,11 +107,11 @@ impl HttpWorld {
             |name: &str| request.headers.iter().any(|(one, _)| one.eq_ignore_ascii_case(name));
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let claims = body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].is_string();
-        let stands_alone = has("Mcp-Method");
-        if claims && !(stands_alone && has("MCP-Protocol-Version")) {
+        let is_stateless = has("Mcp-Method");
+        if claims && !(is_stateless && has("MCP-Protocol-Version")) {
             return Err(format!("headers: they are missing: {request:?}"));
         }
-        if stands_alone && (has("Mcp-Session-Id") || request.method != "POST") {
+        if is_stateless && (has("Mcp-Session-Id") || request.method != "POST") {
             return Err(format!("headers: a session where there is none: {request:?}"));
         }
         for (name, value) in &request.headers {

@@ -16,7 +16,7 @@ impl HttpWorld {
     }
 
     /// Keeps a request that names a session, for strangers to replay.
-    pub(super) fn overheard(&mut self, request: &HttpRequest) {
+    pub(super) fn keep_for_replay(&mut self, request: &HttpRequest) {
         let mut names = request.headers.iter().map(|(name, _)| name);
         if names.any(|one| one.eq_ignore_ascii_case(name::SESSION_ID)) {
             self.named = Some(request.clone());

@@ -264,7 +264,7 @@ fn answer(
 ) {
     const STATUSES: &[u16] = &[200, 200, 200, 202, 204, 400, 401, 403, 404, 405, 500, 302];
     const KINDS: &[&str] = &["application/json", "text/event-stream", "text/html", ""];
-    const SAID: &[&str] = &[
+    const MESSAGES: &[&str] = &[
         r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"x"}}"#,
         r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}}"#,
         r#"{"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"object","x-mcp-header":"X"}}}}]}}"#,
@@ -289,7 +289,7 @@ fn answer(
         return;
     };
     for _ in 0..choices.below(4) {
-        let message = text(choices, SAID);
+        let message = text(choices, MESSAGES);
         let mut piece = Vec::new();
         if kind == "text/event-stream" {
             let id = choices.one_in(2).then_some(&7_u8 as &dyn std::fmt::Display);

@@ -59,7 +59,7 @@ impl World {
                     Ok(cancellation) => {
                         let taken_back = unsent - copies(out, mark.as_deref());
                         ours.monitor.cancelled(call)?;
-                        self.check_told(call, cancellation)?;
+                        self.check_cancellation_notified(call, cancellation)?;
                         self.check_withdrawn(call, cancellation, (unsent, taken_back))?;
                     }
                 }
@@ -128,15 +128,19 @@ impl World {
 
     /// Checks that the server is notified of the cancellation of a call that it has received, unless there is no
     /// space for the notification.
-    fn check_told(&self, call: CallId, cancellation: Cancellation) -> Result<(), Broken> {
+    fn check_cancellation_notified(
+        &self,
+        call: CallId,
+        cancellation: Cancellation,
+    ) -> Result<(), Broken> {
         let Some(id) = self.asked.iter().rev().find(|(_, asked)| **asked == call) else {
             return Ok(());
         };
         let cancels = format!(r#""requestId":{}"#, id.0);
         let out = String::from_utf8_lossy(self.client_out.unsent());
-        let is_told = out.contains(&cancels) || out.contains(r#""tasks/cancel""#);
+        let is_reported = out.contains(&cancels) || out.contains(r#""tasks/cancel""#);
         let is_over = self.client.phase() == Phase::Closed;
-        if cancellation != Cancellation::Notified || is_told || is_over || self.is_deceived {
+        if cancellation != Cancellation::Notified || is_reported || is_over || self.is_deceived {
             return Ok(());
         }
         Err(Broken::new(Promise::NothingWaits, format!("{call} is cancelled and nobody is told")))

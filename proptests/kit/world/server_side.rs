@@ -65,8 +65,8 @@ impl World {
                 let name = format!("notifications/{}", names[usize::from(what) % names.len()]);
                 let params =
                     json!({"uri": format!("a:/{}", what % 3), "level": "error", "data": SECRET});
-                let told = server.notify_method(&name, &params, about, out);
-                told.err().map(|error| format!("{error:?}"))
+                let delivered = server.notify_method(&name, &params, about, out);
+                delivered.err().map(|error| format!("{error:?}"))
             }
             _ => None,
         };

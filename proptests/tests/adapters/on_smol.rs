@@ -63,7 +63,7 @@ fn serving(
     reader: impl AsyncRead + Unpin + Send + 'static,
     writer: impl AsyncWrite + Unpin + Send + 'static,
 ) -> (impl Future<Output = io::Result<()>> + Send, Receiver<&'static str>) {
-    let (sender, said) = unbounded();
+    let (sender, reported) = unbounded();
     let waits = move |exchange: Exchange| {
         let sender = sender.clone();
         async move {
@@ -73,7 +73,7 @@ fn serving(
             Ok::<(), RespondError>(())
         }
     };
-    (serve(server_config(), reader, writer, waits, runtime.spawn), said)
+    (serve(server_config(), reader, writer, waits, runtime.spawn), reported)
 }
 
 async fn open(
@@ -125,19 +125,19 @@ fn a_server_that_is_dropped() {
     for runtime in RUNTIMES {
         let ((from_client, to_server), (from_server, to_client)) =
             (piper::pipe(64), piper::pipe(64));
-        let (serving, said) = serving(runtime, from_client, to_client);
+        let (serving, reported) = serving(runtime, from_client, to_client);
         smol::block_on(async {
             let server = smol::spawn(serving);
             let connection = open(runtime, from_server, to_server).await;
             let params = json!({"name": "any"});
             let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
-            assert_eq!(said.recv().await, Ok("waiting"));
+            assert_eq!(reported.recv().await, Ok("waiting"));
             drop(server);
-            assert_eq!(said.recv().await, Ok("cancelled"));
+            assert_eq!(reported.recv().await, Ok("cancelled"));
             assert!(matches!(call.await, Err(CallFailure::Closed(_))));
             connection.handle().ended().await;
             assert_eq!(connection.handle().phase(), Phase::Closed);
-            assert!(said.recv().await.is_err(), "the handler is gone");
+            assert!(reported.recv().await.is_err(), "the handler is gone");
         });
     }
 }
@@ -202,7 +202,7 @@ fn sockets() {
 struct SaysGoodbye<W> {
     stream: W,
     has_to_wait: u32,
-    said: Arc<AtomicBool>,
+    reported: Arc<AtomicBool>,
 }
 
 impl<W: AsyncWrite + Unpin> AsyncWrite for SaysGoodbye<W> {
@@ -225,7 +225,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for SaysGoodbye<W> {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        self.said.store(true, Ordering::SeqCst);
+        self.reported.store(true, Ordering::SeqCst);
         Pin::new(&mut self.stream).poll_close(context)
     }
 }
@@ -236,15 +236,16 @@ fn closing_a_stream_takes_its_time() {
     for runtime in RUNTIMES {
         let ((from_client, to_server), (from_server, to_client)) =
             (piper::pipe(64), piper::pipe(64));
-        let said = Arc::new(AtomicBool::new(false));
-        let to_client = SaysGoodbye { stream: to_client, has_to_wait: 10, said: Arc::clone(&said) };
+        let reported = Arc::new(AtomicBool::new(false));
+        let to_client =
+            SaysGoodbye { stream: to_client, has_to_wait: 10, reported: Arc::clone(&reported) };
         let (serving, _) = serving(runtime, from_client, to_client);
         smol::block_on(async {
             let server = smol::spawn(serving);
             open(runtime, from_server, to_server).await.close(Duration::ZERO).await.unwrap();
             server.await.unwrap();
         });
-        assert!(said.load(Ordering::SeqCst));
+        assert!(reported.load(Ordering::SeqCst));
     }
 }
 

@@ -52,30 +52,33 @@ impl Handler<Server> for Waits {
 fn start(
     socket: DuplexStream,
 ) -> (JoinHandle<std::io::Result<()>>, UnboundedReceiver<&'static str>) {
-    let (sender, said) = unbounded_channel();
+    let (sender, reported) = unbounded_channel();
     let (reader, writer) = split(socket);
-    (tokio::spawn(serve(server_config(), reader, writer, Waits(sender))), said)
+    (tokio::spawn(serve(server_config(), reader, writer, Waits(sender))), reported)
 }
 
 async fn open() -> (Connection, JoinHandle<std::io::Result<()>>, UnboundedReceiver<&'static str>) {
     let (ours, theirs) = duplex(64);
-    let (server, said) = start(theirs);
+    let (server, reported) = start(theirs);
     let (reader, writer) = split(ours);
     let connection = connect(client_config(), reader, writer, RefuseAll::new()).await.unwrap();
-    (connection, server, said)
+    (connection, server, reported)
 }
 
 /// With paused time, a call of ten minutes ends at once.
 #[tokio::test(start_paused = true)]
 async fn time_that_stands_still() {
-    let (connection, server, mut said) = open().await;
+    let (connection, server, mut reported) = open().await;
     let began = Instant::now();
     let ten_minutes = Duration::from_secs(600);
     let options = CallOptions::new().idle(Timeout::Never).total(Timeout::After(ten_minutes));
     let params = json!({"name": "any"});
     let late = connection.handle().call_method("tools/call", &params, options).await;
     assert_eq!(late.unwrap_err(), CallFailure::TimedOut(Expiry::Total));
-    assert_eq!((said.recv().await, said.recv().await), (Some("waiting"), Some("cancelled")));
+    assert_eq!(
+        (reported.recv().await, reported.recv().await),
+        (Some("waiting"), Some("cancelled"))
+    );
     let took = began.elapsed();
     assert!((ten_minutes..ten_minutes + Duration::from_secs(1)).contains(&took), "{took:?}");
     let tasks = SharedTasks::with_clock(TasksConfig::default(), clock());
@@ -129,16 +132,16 @@ async fn reads_and_writes_that_are_given_up() {
 /// Dropping a server ends it at once, and cancels its handlers.
 #[tokio::test]
 async fn a_server_that_is_dropped() {
-    let (connection, server, mut said) = open().await;
+    let (connection, server, mut reported) = open().await;
     let params = json!({"name": "any"});
     let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
-    assert_eq!(said.recv().await, Some("waiting"));
+    assert_eq!(reported.recv().await, Some("waiting"));
     server.abort();
-    assert_eq!(said.recv().await, Some("cancelled"));
+    assert_eq!(reported.recv().await, Some("cancelled"));
     assert!(matches!(call.await, Err(CallFailure::Closed(_))));
     connection.handle().ended().await;
     assert_eq!(connection.handle().phase(), Phase::Closed);
-    assert_eq!(said.recv().await, None, "the handler is gone");
+    assert_eq!(reported.recv().await, None, "the handler is gone");
 }
 
 /// Dropping a connection attempt leaves nothing behind: the peer sees the end of the stream.
@@ -158,7 +161,7 @@ async fn connecting_that_is_given_up() {
 
 /// A connection attempt without a response fails at the handshake timeout.
 #[tokio::test(start_paused = true)]
-async fn connecting_that_nobody_answers() {
+async fn connecting_without_a_response_times_out() {
     let (ours, _theirs) = duplex(1024);
     let (reader, writer) = split(ours);
     let mut config = client_config();
@@ -172,10 +175,10 @@ async fn connecting_that_nobody_answers() {
 /// Dropping the future of `close` closes the connection at once.
 #[tokio::test]
 async fn closing_that_is_given_up() {
-    let (connection, server, mut said) = open().await;
+    let (connection, server, mut reported) = open().await;
     let params = json!({"name": "any"});
     let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
-    assert_eq!(said.recv().await, Some("waiting"));
+    assert_eq!(reported.recv().await, Some("waiting"));
     let closing = connection.close(Duration::from_secs(600));
     assert!(timeout(Duration::from_millis(1), closing).await.is_err(), "a call is pending");
     assert!(matches!(call.await, Err(CallFailure::Closed(_))));

@@ -102,7 +102,7 @@ fn one_that_runs_nothing() {
 fn answer(job: Job<Server>) {
     match job {
         Job::Serve(exchange) => exchange.respond(&CallToolResult::text("done")).unwrap(),
-        Job::Deliver(telling) => telling.for_each(drop),
+        Job::Deliver(delivery) => delivery.for_each(drop),
         other => panic!("{other:?}"),
     }
 }
@@ -128,7 +128,7 @@ fn pass_on(job: Job<Server>) {
 
 /// Serialized results and errors from other sources are sent unchanged.
 #[test]
-fn one_that_answers_with_what_there_is() {
+fn serialized_results_and_errors_are_sent_unchanged() {
     assert_eq!(serve(answer_prepared, 100, ["error", "done beforehand"]), [0, 100]);
     let texts = [r#""code":-7,"message":"so é""#, r#""data":{"new":1e2}"#];
     assert_eq!(serve(pass_on, 100, texts), [100, 100]);
@@ -178,15 +178,15 @@ fn one_that_takes_its_time_with_events() {
     while wire.phase() != Phase::Closed {
         thread::sleep(Duration::from_millis(1));
     }
-    let Some(Job::Deliver(telling)) = later.lock().unwrap().take() else {
+    let Some(Job::Deliver(delivery)) = later.lock().unwrap().take() else {
         panic!("nothing is told")
     };
-    let told: Vec<_> = telling.collect();
+    let delivered: Vec<_> = delivery.collect();
     let is_last = |event: &ServerEvent<'_>| {
         matches!(event, ServerEvent::Draining { .. } | ServerEvent::Closed { .. })
     };
-    assert!(told.iter().rev().take(2).all(is_last));
-    assert_eq!(told.iter().filter(|event| !is_last(event)).count(), 1024);
+    assert!(delivered.iter().rev().take(2).all(is_last));
+    assert_eq!(delivered.iter().filter(|event| !is_last(event)).count(), 1024);
     wire.keep_time_on_thread().unwrap();
     wire.wait().unwrap();
 }

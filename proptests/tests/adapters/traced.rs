@@ -26,13 +26,13 @@ impl Write for Lines {
 
 /// Pain 94.
 #[test]
-fn what_happens_is_said_without_payloads() {
+fn traces_contain_events_but_no_payloads() {
     let lines = Lines::default();
-    let said = lines.clone();
+    let reported = lines.clone();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)
         .with_ansi(false)
-        .with_writer(move || said.clone())
+        .with_writer(move || reported.clone())
         .finish();
     tracing::subscriber::set_global_default(subscriber).unwrap();
 

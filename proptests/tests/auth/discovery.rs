@@ -73,7 +73,7 @@ fn discovery_carries_the_version_and_no_credentials() {
 
 /// Proves A-PRM-10, A-TOK-12 for documents: a server that is temporarily unavailable is not one without metadata.
 #[test]
-fn what_is_out_of_order_is_not_absent() {
+fn unavailable_metadata_is_a_transient_failure() {
     for (status, after) in [(503, Some("7")), (429, None), (500, None)] {
         let mut lab = Lab::new(config());
         lab.refused(401, "Bearer");
@@ -239,7 +239,7 @@ fn a_document_of_another_issuer_is_refused_and_nothing_else_is_asked() {
 
 /// Proves A-DISC-10, A-DISC-11, A-DISC-12, A-AUTHZ-03, A-AUTHZ-20, A-SEC-01.
 #[test]
-fn a_document_without_what_is_needed_is_refused_by_the_name_of_the_member() {
+fn unusable_server_metadata_is_refused_naming_the_member() {
     let unusable =
         |member| Err(AuthorizationFailure::UnusableMetadata { issuer: ISSUER.into(), member });
     let with = |member, value| with_server(&changed(member, value));

@@ -70,7 +70,7 @@ fn a_refresh_token_that_is_not_replaced_is_kept() {
 /// Proves A-REF-04, A-REF-07, A-CHAL-17, A-PRM-15: after a 401 the client repeats discovery, then refreshes the token
 /// once for all waiting requests.
 #[test]
-fn all_who_wait_share_one_refresh() {
+fn all_waiting_requests_share_one_token_refresh() {
     let mut lab = Lab::new(config());
     lab.log_in(&tokens());
     let mut keys: Vec<_> = (0..10).map(|_| lab.refused_with(401, "Bearer", "", Some(1))).collect();
@@ -117,7 +117,7 @@ fn a_token_that_ran_out_before_a_restart_is_refreshed_before_the_first_request()
 
 /// Proves A-REF-08.
 #[test]
-fn what_another_process_has_stored_is_taken_instead() {
+fn a_token_stored_by_another_process_replaces_a_refresh() {
     let mut first = due();
     first.claim(None);
     first.serve(200, &second());
@@ -332,7 +332,7 @@ fn a_refresh_of_a_forgotten_client_registers_it_again() {
 
 /// Proves A-REF-12, A-SEC-04: the stored state is one value, which only its text shows.
 #[test]
-fn what_is_stored_is_one_value() {
+fn saved_state_round_trips_and_hides_tokens_in_debug() {
     let mut lab = Lab::new(config());
     lab.log_in(&tokens());
     let saved = lab.saved.clone().expect("it is saved");

@@ -59,7 +59,7 @@ fn the_first_way_to_a_client_id_is_taken() {
 
 /// Proves A-REG-09, A-REG-11, A-REG-12.
 #[test]
-fn a_registration_says_what_the_client_is() {
+fn a_registration_request_contains_the_client_metadata() {
     let body = |client: ClientMetadata| {
         let mut config = config();
         config.registration = Some(client);
@@ -85,7 +85,7 @@ fn a_registration_says_what_the_client_is() {
 
 /// Proves A-REG-13, A-REG-14.
 #[test]
-fn a_refused_registration_is_told_with_its_code() {
+fn a_refused_registration_reports_its_error_code() {
     let answered = |status: u16, body: Value| {
         let mut lab = Lab::new(config());
         lab.refused(401, "Bearer");
@@ -146,7 +146,7 @@ fn a_client_whose_secret_has_run_out_is_registered_again() {
 
 /// Proves A-REG-08, A-REG-15.
 #[test]
-fn what_the_server_has_changed_in_a_registration_counts() {
+fn token_requests_use_the_registered_auth_method() {
     let mut lab = Lab::new(config());
     lab.refused(401, "Bearer");
     lab.discover(&resource_metadata(), &server_metadata());

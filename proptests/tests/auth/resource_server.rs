@@ -264,7 +264,7 @@ fn scopes_are_compared_all_at_once() {
 
 /// Proves A-RS-11: issuer, subject and client determine the principal, and nothing else does.
 #[test]
-fn the_principal_is_who_the_token_is_about() {
+fn issuer_subject_and_client_determine_the_principal() {
     let principal = |issuer: &str, subject: &str, client: Option<&str>| {
         let mut claims = Claims::new(issuer, subject);
         claims.client = client.map(String::from);

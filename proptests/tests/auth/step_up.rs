@@ -71,7 +71,7 @@ fn an_operation_has_a_bounded_number_of_tries() {
 
 /// Proves A-STEP-04: a scope that was granted already is not requested again.
 #[test]
-fn what_was_granted_already_is_not_asked_for() {
+fn step_up_does_not_request_already_granted_scopes() {
     let mut lab = logged_in(config());
     lab.refused_for(403, r#"Bearer error="insufficient_scope", scope="read""#, "x");
     assert_eq!(lab.failure(), AuthorizationFailure::ScopeUnavailable("read".into()));
@@ -109,7 +109,7 @@ fn a_host_can_do_without() {
 
 /// Proves A-STEP-08.
 #[test]
-fn a_user_who_says_no_keeps_what_there_was() {
+fn a_denied_step_up_keeps_the_existing_token() {
     let mut lab = logged_in(config());
     let opened = stepped(&mut lab, MORE, "x");
     let query = format!("error=access_denied&state={}", opened.get("state"));

@@ -113,7 +113,7 @@ fn the_scopes_that_were_granted_are_known() {
 
 /// Proves A-TOK-11, A-CHAL-18.
 #[test]
-fn a_refusal_is_told_with_its_code() {
+fn a_refused_token_request_is_reported_with_its_code() {
     let codes = [
         ("invalid_request", OAuthErrorCode::InvalidRequest),
         ("invalid_grant", OAuthErrorCode::InvalidGrant),

@@ -24,7 +24,7 @@ fn seeds() -> u64 {
 /// every waiting request is released once, every authorization ends after a bounded number of requests, no secret is
 /// sent to a wrong place, and tokens are saved before they are used. Each transition of the table of stages occurs.
 #[test]
-fn whatever_happens_the_promises_hold() {
+fn authorization_invariants_hold_in_random_runs() {
     let mut seen = Moves::new();
     for seed in 0..seeds() {
         let played = std::panic::catch_unwind(|| World::play(&mut Choices::seeded(seed)));

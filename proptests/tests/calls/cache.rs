@@ -337,7 +337,7 @@ proptest! {
     /// Proves M-CACHE-07, M-CACHE-08, M-CACHE-09, M-CACHE-12, M-CACHE-13, M-CACHE-14, M-CACHE-15, M-CACHE-22,
     /// M-R-11, M-R-42: the cache agrees with its model for any operations in any order.
     #[test]
-    fn a_cache_does_what_its_model_does(
+    fn a_cache_agrees_with_its_model(
         entries in 0..8_usize,
         bytes in 50..900_usize,
         requests in prop::collection::vec(asked(), REQUESTS),
@@ -358,7 +358,7 @@ proptest! {
 
 /// Proves M-CACHE-22: the memory of a cache agrees with the documentation of its limits.
 #[test]
-fn a_cache_takes_what_its_limits_say() {
+fn a_cache_stays_within_its_memory_limits() {
     let asker = Asker::new(Principal::new(1), Revision::V2026_07_28);
     for (entries, bytes, padding) in
         [(1000, 32_000, 0), (1000, 1 << 20, 1000), (10, 1 << 20, 1 << 19)]

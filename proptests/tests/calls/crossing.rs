@@ -101,12 +101,12 @@ impl Link {
         match self.caller {
             Caller::Client => {
                 while let Some(event) = client.handle_timeout(*now, client_out) {
-                    seen.push(Client::said(&event));
+                    seen.push(Client::meaning_of(&event));
                 }
             }
             Caller::Server => {
                 while let Some(event) = server.handle_timeout(*now, server_out) {
-                    seen.push(Server::said(&event));
+                    seen.push(Server::meaning_of(&event));
                 }
             }
         }
@@ -121,13 +121,13 @@ impl Link {
             Caller::Client => {
                 client.disconnected(Cause::ReadFailed, *now);
                 while let Some(event) = client.handle_timeout(*now, client_out) {
-                    seen.push(Client::said(&event));
+                    seen.push(Client::meaning_of(&event));
                 }
             }
             Caller::Server => {
                 server.disconnected(Cause::ReadFailed, *now);
                 while let Some(event) = server.handle_timeout(*now, server_out) {
-                    seen.push(Server::said(&event));
+                    seen.push(Server::meaning_of(&event));
                 }
             }
         }
@@ -149,8 +149,8 @@ impl Link {
 
 fn meaning(seen: &Seen) -> Meaning {
     match seen {
-        Seen::Client(event) => Client::said(event),
-        Seen::Server(event) => Server::said(event),
+        Seen::Client(event) => Client::meaning_of(event),
+        Seen::Server(event) => Server::meaning_of(event),
     }
 }
 

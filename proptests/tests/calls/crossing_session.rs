@@ -31,7 +31,7 @@ fn grant(pair: &mut Pair, request: IncomingId) {
 }
 
 /// Delivers the output of the server. Returns a short name of each event of the client.
-fn heard(pair: &mut Pair) -> Vec<String> {
+fn received_event_names(pair: &mut Pair) -> Vec<String> {
     let seen = pair.to_client(usize::MAX);
     let name = |seen: &Seen| match seen {
         Seen::Client(ClientEvent::Notification(notification)) => notification.method.to_string(),
@@ -55,17 +55,21 @@ fn an_update_and_the_end_of_its_subscription_cross() {
     let request = asked(&mut pair);
     assert_eq!(update(&mut pair), Delivery::NotWanted, "it has not been granted");
     grant(&mut pair, request);
-    assert_eq!(heard(&mut pair), ["ended"]);
+    assert_eq!(received_event_names(&mut pair), ["ended"]);
 
     // The update arrives first.
     ask(&mut pair, "resources/unsubscribe");
     assert_eq!(update(&mut pair), Delivery::Sent);
-    assert_eq!(heard(&mut pair), [UPDATED], "after it was asked to stop, and no fault");
+    assert_eq!(
+        received_event_names(&mut pair),
+        [UPDATED],
+        "after it was asked to stop, and no fault"
+    );
     // The end of the subscription arrives first.
     let request = asked(&mut pair);
     grant(&mut pair, request);
     assert_eq!(update(&mut pair), Delivery::NotWanted);
-    assert_eq!(heard(&mut pair), ["ended"]);
+    assert_eq!(received_event_names(&mut pair), ["ended"]);
     assert_eq!(pair.client.in_flight().counts().violations, 0);
 }
 
@@ -85,11 +89,15 @@ fn a_log_message_and_a_level_cross() {
     };
     level(&mut pair);
     assert_eq!(log(&mut pair), Delivery::Sent, "the level has not arrived");
-    assert_eq!(heard(&mut pair), ["notifications/message"], "below the level, and no fault");
+    assert_eq!(
+        received_event_names(&mut pair),
+        ["notifications/message"],
+        "below the level, and no fault"
+    );
     let request = asked(&mut pair);
     grant(&mut pair, request);
     assert_eq!(log(&mut pair), Delivery::NotWanted);
-    assert_eq!(heard(&mut pair), ["ended"]);
+    assert_eq!(received_event_names(&mut pair), ["ended"]);
     assert_eq!(pair.client.in_flight().counts().violations, 0);
 }
 
@@ -102,8 +110,8 @@ fn the_end_of_the_handshake_and_everything_else_cross() {
     client.connect(*now, client_out).unwrap();
     assert!(matches!(&pair.to_server(usize::MAX)[..], [Seen::Server(ServerEvent::Opened(_))]));
     let tools = ChangedList::Tools;
-    let told = pair.server.notifications().list_changed(tools, &mut pair.server_out).unwrap();
-    assert_eq!(told, Delivery::Held);
+    let delivered = pair.server.notifications().list_changed(tools, &mut pair.server_out).unwrap();
+    assert_eq!(delivered, Delivery::Held);
     let (params, options) = (payload::params("roots/list"), CallOptions::new());
     let Pair { server, server_out, now, .. } = &mut pair;
     server.call_method("roots/list", &params, options, *now, server_out).unwrap();

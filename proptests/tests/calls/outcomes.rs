@@ -29,9 +29,9 @@ fn ended(event: Option<ClientEvent<'static>>) -> (CallId, Outcome<'static>) {
 }
 
 #[track_caller]
-fn stray(event: Option<ClientEvent<'static>>) -> UnmatchedCause {
+fn cause_of_unmatched_response(event: Option<ClientEvent<'static>>) -> UnmatchedCause {
     match event {
-        Some(ClientEvent::UnmatchedResponse(stray)) => stray.cause,
+        Some(ClientEvent::UnmatchedResponse(unmatched)) => unmatched.cause,
         other => panic!("not a stray: {other:?}"),
     }
 }
@@ -67,9 +67,15 @@ fn answers_come_in_any_order_and_find_their_call() {
         let Outcome::Result(result) = outcome else { panic!("{outcome:?}") };
         assert_eq!(result.get("n").unwrap().as_json(), id);
     }
-    assert_eq!(stray(side.receive(&result("3"))), UnmatchedCause::Completed);
-    assert_eq!(stray(side.receive(&result("99"))), UnmatchedCause::NeverIssued);
-    assert_eq!(stray(side.receive(&result("\"x\""))), UnmatchedCause::NeverIssued);
+    assert_eq!(cause_of_unmatched_response(side.receive(&result("3"))), UnmatchedCause::Completed);
+    assert_eq!(
+        cause_of_unmatched_response(side.receive(&result("99"))),
+        UnmatchedCause::NeverIssued
+    );
+    assert_eq!(
+        cause_of_unmatched_response(side.receive(&result("\"x\""))),
+        UnmatchedCause::NeverIssued
+    );
     assert_eq!(side.sent(), [""; 0], "nothing is said about a response");
     assert_eq!(side.client.in_flight().counts().outbound, 0);
     assert_eq!(side.client.poll_timeout(), None);
@@ -97,7 +103,10 @@ fn both_sides_use_the_same_ids_and_never_mix_them_up() {
 fn a_stringified_id_matches_only_where_that_is_allowed() {
     let mut side = ready();
     let call = side.call("a");
-    assert_eq!(stray(side.receive(&result("\"2\""))), UnmatchedCause::NeverIssued);
+    assert_eq!(
+        cause_of_unmatched_response(side.receive(&result("\"2\""))),
+        UnmatchedCause::NeverIssued
+    );
     assert!(side.client.in_flight().is_pending(call));
 
     let mut config = config::client();
@@ -318,9 +327,9 @@ fn cancelling_is_over_at_once() {
     assert_eq!(side.sent(), [cancelled(2)]);
     let again = side.client.cancel(call, None, &mut side.out);
     assert_eq!(again, Err(CancelError::NotInFlight));
-    assert_eq!(stray(side.receive(&result("2"))), UnmatchedCause::Cancelled);
+    assert_eq!(cause_of_unmatched_response(side.receive(&result("2"))), UnmatchedCause::Cancelled);
     let error = r#"{"jsonrpc":"2.0","id":2,"error":{"code":0,"message":"cancelled"}}"#;
-    assert_eq!(stray(side.receive(error)), UnmatchedCause::Cancelled);
+    assert_eq!(cause_of_unmatched_response(side.receive(error)), UnmatchedCause::Cancelled);
     // The other order: the response arrives first.
     let call = side.call("b");
     _ = side.sent();
@@ -427,7 +436,7 @@ fn a_call_that_is_not_answered_times_out() {
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"the request timed out"}}"#
         ]
     );
-    assert_eq!(stray(side.receive(&result("2"))), UnmatchedCause::TimedOut);
+    assert_eq!(cause_of_unmatched_response(side.receive(&result("2"))), UnmatchedCause::TimedOut);
     // A response that is fed first wins, at any time.
     let call = side.call("b");
     side.now = side.now + idle;
@@ -437,7 +446,7 @@ fn a_call_that_is_not_answered_times_out() {
 
 /// Pain 1: a timeout does not wait for a write.
 #[test]
-fn a_timeout_takes_back_what_has_not_left() {
+fn a_timed_out_call_withdraws_its_unsent_request() {
     let mut config = config::client();
     config.connection.timeouts.idle = Some(Duration::from_millis(200));
     let mut side = ClientSide::ready_with(config, Revision::V2025_06_18);

@@ -14,7 +14,7 @@ use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 struct Both {
     client: ClientSide,
     server: ServerSide,
-    heard: Vec<(CallId, String)>,
+    received: Vec<(CallId, String)>,
     /// The other events of the client, and the messages that it sent.
     others: Vec<String>,
     sent: Vec<String>,
@@ -27,7 +27,7 @@ impl Both {
         let mut both = Self {
             client: ClientSide::with(client),
             server: ServerSide::with(server),
-            heard: Vec::new(),
+            received: Vec::new(),
             others: Vec::new(),
             sent: Vec::new(),
         };
@@ -73,7 +73,7 @@ impl Both {
     fn note(&mut self, event: Option<ClientEvent<'static>>) {
         match event {
             Some(ClientEvent::Subscription(SubscriptionUpdate { call, news, .. })) => {
-                self.heard.push((call, in_words(&news)));
+                self.received.push((call, in_words(&news)));
             }
             Some(event) => self.others.push(format!("{event:?}")),
             None => {}
@@ -94,8 +94,8 @@ impl Both {
         cancelled
     }
 
-    fn heard(&mut self) -> Vec<(CallId, String)> {
-        std::mem::take(&mut self.heard)
+    fn take_updates(&mut self) -> Vec<(CallId, String)> {
+        std::mem::take(&mut self.received)
     }
 }
 
@@ -129,7 +129,7 @@ fn subscriptions_are_the_same_in_both_eras() {
         let first = both.subscribe(&everything);
         let second = both.subscribe(&SubscriptionFilter::new().with_resource("a:1").with_prompts());
         assert_eq!(
-            both.heard(),
+            both.take_updates(),
             [
                 (
                     first,
@@ -152,9 +152,9 @@ fn subscriptions_are_the_same_in_both_eras() {
         both.settle();
         let updated =
             |call, uri: &str| (call, format!("notifications/resources/updated \"{uri}\""));
-        let mut heard = both.heard();
+        let mut received = both.take_updates();
         // A change for several subscriptions is reported once for each; the order depends on the era.
-        heard.sort();
+        received.sort();
         let mut expected = [
             (first, "notifications/tools/list_changed ".into()),
             updated(first, "a:1"),
@@ -162,13 +162,13 @@ fn subscriptions_are_the_same_in_both_eras() {
             updated(first, "a:2"),
         ];
         expected.sort();
-        assert_eq!(heard, expected);
+        assert_eq!(received, expected);
         assert_eq!(both.cancel(first), Cancellation::Notified);
         let ServerSide { server, out, .. } = &mut both.server;
         assert_eq!(server.notifications().resource_updated("a:2", out), Ok(Delivery::NotWanted));
         assert_eq!(server.notifications().resource_updated("a:1", out), Ok(Delivery::Sent));
         both.settle();
-        assert_eq!(both.heard(), [updated(second, "a:1")]);
+        assert_eq!(both.take_updates(), [updated(second, "a:1")]);
         assert_eq!(both.client.client.in_flight().subscriptions().collect::<Vec<_>>(), [second]);
         assert_eq!(both.client.client.in_flight().counts().outbound, 1);
         assert_eq!(both.others, [""; 0]);
@@ -204,27 +204,27 @@ fn each_era_has_its_own_words_for_a_subscription() {
 /// Proves M-SUB-34, M-SUB-22: the configured filter is subscribed to at once, and lost subscriptions are opened
 /// again on the next connection.
 #[test]
-fn what_was_wanted_is_asked_for_again() {
+fn subscriptions_are_reopened_after_a_reconnect() {
     for revisions in ERAS {
         let mut client = config::client_of_both_eras();
         client.listen = Some(SubscriptionFilter::new().with_tools());
         let mut both = Both::of(revisions, client);
         let automatic = both.client.client.in_flight().subscriptions().next().unwrap();
         let own = both.subscribe(&SubscriptionFilter::new().with_resource("a:1"));
-        let heard: Vec<CallId> = both.heard().into_iter().map(|(call, _)| call).collect();
-        assert_eq!(heard, [automatic, own]);
+        let received: Vec<CallId> = both.take_updates().into_iter().map(|(call, _)| call).collect();
+        assert_eq!(received, [automatic, own]);
         let cause = mcp_sansio::Cause::EndOfInput;
         both.client.client.disconnected(cause, both.client.now);
         both.settle();
         let lost = format!("lost: {cause}");
-        assert_eq!(both.heard(), [(automatic, lost.clone()), (own, lost)]);
+        assert_eq!(both.take_updates(), [(automatic, lost.clone()), (own, lost)]);
         let mut server = config::server_of_both_eras();
         server.revisions = revisions;
         both.server = ServerSide::with(server);
         both.client.client = both.client.client.reconnect(ConnectionNumber::new(1));
         both.client.client.connect(both.client.now, &mut both.client.out).unwrap();
         both.settle();
-        let granted: Vec<String> = both.heard().into_iter().map(|(_, news)| news).collect();
+        let granted: Vec<String> = both.take_updates().into_iter().map(|(_, news)| news).collect();
         assert_eq!(
             granted,
             [
@@ -237,7 +237,7 @@ fn what_was_wanted_is_asked_for_again() {
 
 /// The part of a filter that a server does not offer is refused, and nothing is sent for it.
 #[test]
-fn what_is_not_offered_is_refused() {
+fn unoffered_parts_of_a_filter_are_refused() {
     for revisions in ERAS {
         let mut both = Both::of(revisions, config::client_of_both_eras());
         let mut bare = config::server_of_both_eras();
@@ -252,7 +252,7 @@ fn what_is_not_offered_is_refused() {
         let call = both.subscribe(&filter);
         let refused = r#"{"promptsListChanged":true,"resourceSubscriptions":["a:1"]}"#;
         let granted = format!(r#"granted {{"toolsListChanged":true}} not {refused}"#);
-        assert_eq!(both.heard(), [(call, granted)]);
+        assert_eq!(both.take_updates(), [(call, granted)]);
     }
 }
 
@@ -292,7 +292,7 @@ fn an_early_subscription_waits() {
         both.client.client.connect(both.client.now, &mut both.client.out).unwrap();
         let call = both.subscribe(&SubscriptionFilter::new().with_tools().with_resource("a:1"));
         let granted = r#"granted {"toolsListChanged":true,"resourceSubscriptions":["a:1"]} not {}"#;
-        assert_eq!(both.heard(), [(call, granted.into())]);
+        assert_eq!(both.take_updates(), [(call, granted.into())]);
     }
 }
 
@@ -315,7 +315,7 @@ fn done(id: u64) -> String {
 }
 
 /// The subscription events of a client.
-fn told(side: &mut ClientSide) -> Vec<(CallId, String)> {
+fn subscription_updates(side: &mut ClientSide) -> Vec<(CallId, String)> {
     let news = |event| match event {
         ClientEvent::Subscription(update) => (update.call, in_words(&update.news)),
         other => panic!("{other:?}"),
@@ -334,17 +334,20 @@ fn a_subscription_is_not_deafened_by_the_end_of_another_one() {
         assert_eq!(side.sent(), [about(3, "subscribe"), about(5, "subscribe")]);
         if is_granted_first {
             assert_eq!(side.receive(&done(3)), None);
-            assert_eq!(told(&mut side), [(first, GRANTED.into())]);
+            assert_eq!(subscription_updates(&mut side), [(first, GRANTED.into())]);
         }
         side.client.cancel(first, None, &mut side.out).unwrap();
         if !is_granted_first {
             assert_eq!(side.receive(&done(3)), None);
         }
-        assert_eq!((told(&mut side), side.sent()), (vec![], vec![]));
+        assert_eq!((subscription_updates(&mut side), side.sent()), (vec![], vec![]));
         assert_eq!(side.receive(&done(5)), None);
-        assert_eq!(told(&mut side), [(second, GRANTED.into())]);
+        assert_eq!(subscription_updates(&mut side), [(second, GRANTED.into())]);
         side.client.cancel(second, None, &mut side.out).unwrap();
-        assert_eq!((told(&mut side), side.sent()), (vec![], vec![about(6, "unsubscribe")]));
+        assert_eq!(
+            (subscription_updates(&mut side), side.sent()),
+            (vec![], vec![about(6, "unsubscribe")])
+        );
     }
 }
 
@@ -361,15 +364,15 @@ fn a_subscription_that_is_cancelled_early_is_unsubscribed_from() {
         let call = subscribing(&mut side, &filter);
         assert_eq!(side.sent(), [about(3, "subscribe")]);
         side.client.cancel(call, None, &mut side.out).unwrap();
-        assert_eq!((told(&mut side), side.sent()), (vec![], vec![]));
+        assert_eq!((subscription_updates(&mut side), side.sent()), (vec![], vec![]));
         assert_eq!(side.receive(&answer), None);
-        assert_eq!((told(&mut side), side.sent()), (vec![], expected));
+        assert_eq!((subscription_updates(&mut side), side.sent()), (vec![], expected));
     }
 }
 
 /// The number of kept notifications is limited as in the modern era, and they are delivered in order.
 #[test]
-fn what_comes_before_a_subscription_is_open_is_bounded() {
+fn notifications_before_a_subscription_opens_are_bounded() {
     const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
     let mut config = config::client();
     config.connection.limits.early_notifications = 3;
@@ -377,14 +380,14 @@ fn what_comes_before_a_subscription_is_open_is_bounded() {
     let call = subscribing(&mut side, &SubscriptionFilter::new().with_tools().with_resource("x:y"));
     for _ in 0..5 {
         assert_eq!(side.receive(TOOLS), None);
-        assert_eq!(told(&mut side), []);
+        assert_eq!(subscription_updates(&mut side), []);
     }
     side.receive(&done(3));
     // A notification at this point, before any delivery, is last.
     let update =
         r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:y"}}"#;
     assert_eq!(side.receive(update), None);
-    let words: Vec<String> = told(&mut side)
+    let words: Vec<String> = subscription_updates(&mut side)
         .into_iter()
         .map(|(of, words)| {
             assert_eq!(of, call);
@@ -400,7 +403,7 @@ fn what_comes_before_a_subscription_is_open_is_bounded() {
 
 /// A notification is delivered after earlier ones that are not delivered yet.
 #[test]
-fn what_comes_early_is_told_in_order() {
+fn early_notifications_are_delivered_in_order() {
     const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
     const UPDATE: &str =
         r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:y"}}"#;
@@ -412,7 +415,8 @@ fn what_comes_early_is_told_in_order() {
     let granted = side.client.handle_timeout(side.now, &mut side.out);
     assert!(matches!(granted, Some(ClientEvent::Subscription(_))), "{granted:?}");
     assert_eq!(side.receive(UPDATE), None);
-    let words: Vec<String> = told(&mut side).into_iter().map(|(_, words)| words).collect();
+    let words: Vec<String> =
+        subscription_updates(&mut side).into_iter().map(|(_, words)| words).collect();
     let expected = ["notifications/tools/list_changed ", "notifications/resources/updated \"x:y\""];
     assert_eq!(words, expected);
 }
@@ -423,18 +427,18 @@ fn a_subscription_does_not_hold_up_the_end() {
     for revisions in ERAS {
         let mut both = Both::of(revisions, config::client_of_both_eras());
         let call = both.subscribe(&SubscriptionFilter::new().with_tools());
-        both.heard();
+        both.take_updates();
         let ClientSide { client, out, now, .. } = &mut both.client;
         client.shut_down(std::time::Duration::from_secs(60), *now);
-        let mut told = Vec::new();
+        let mut delivered = Vec::new();
         while let Some(event) = client.handle_timeout(*now, out) {
-            told.push(match event {
+            delivered.push(match event {
                 ClientEvent::Subscription(update) => in_words(&update.news),
                 event => format!("{event:?}"),
             });
         }
         assert_eq!(
-            told,
+            delivered,
             [
                 "Draining { deadline: 1060s }",
                 "lost: the connection was shut down",

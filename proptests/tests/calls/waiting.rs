@@ -117,8 +117,8 @@ fn a_person_has_so_much_time_and_no_more() {
     assert_eq!(expired(side.elapse(1)), [(first, Expiry::Paused)]);
     assert_eq!(side.sent(), [timed_out(2)]);
     let late = side.receive(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
-    let Some(ClientEvent::UnmatchedResponse(stray)) = late else { panic!("{late:?}") };
-    assert_eq!(stray.cause, UnmatchedCause::TimedOut);
+    let Some(ClientEvent::UnmatchedResponse(unmatched)) = late else { panic!("{late:?}") };
+    assert_eq!(unmatched.cause, UnmatchedCause::TimedOut);
     // The other call was made later, and its pause is measured from there.
     assert_eq!(side.elapse(99_999), []);
     assert_eq!(expired(side.elapse(1)), [(second, Expiry::Paused)]);
@@ -141,7 +141,7 @@ fn a_person_has_so_much_time_and_no_more() {
 
 /// The total time of a call is paused like its idle time, for any end of the request to the person.
 #[test]
-fn time_goes_on_when_nobody_is_asked_any_more() {
+fn the_total_timeout_resumes_after_user_requests_end() {
     let total = CallOptions::new().idle(Timeout::Never);
     let ends: [fn(&mut ClientSide, IncomingId); 3] = [
         |side, asked| side.respond(asked, r#"{"action":"cancel"}"#),
@@ -307,8 +307,8 @@ fn calls_know_the_request_they_were_made_for() {
     );
     assert_eq!(side.sent(), [""; 0]);
     assert_eq!(side.server.cancel_calls_made_for(one, Some("why"), &mut side.out), 2);
-    let told = |id: u32| cancelled(id).replace("}}", r#","reason":"why"}}"#);
-    assert_eq!(side.sent(), [told(1), told(3)]);
+    let delivered = |id: u32| cancelled(id).replace("}}", r#","reason":"why"}}"#);
+    assert_eq!(side.sent(), [delivered(1), delivered(3)]);
     assert_eq!(side.server.in_flight().calls().collect::<Vec<_>>(), [calls[1], calls[3]]);
     assert_eq!(side.server.in_flight().calls_made_for(one).collect::<Vec<_>>(), []);
     assert_eq!(side.server.cancel_calls_made_for(one, None, &mut side.out), 0);
@@ -353,10 +353,10 @@ fn a_question_ends_with_the_request_it_was_asked_for() {
             );
             assert_eq!(pair.server.cancel_calls_made_for(work.id, None, &mut pair.server_out), 1);
             let seen = pair.settle();
-            let [Seen::Server(ServerEvent::UnmatchedResponse(stray))] = &seen[..] else {
+            let [Seen::Server(ServerEvent::UnmatchedResponse(unmatched))] = &seen[..] else {
                 panic!("{seen:?}")
             };
-            assert_eq!(stray.cause, UnmatchedCause::Cancelled);
+            assert_eq!(unmatched.cause, UnmatchedCause::Cancelled);
         } else {
             let seen = pair.to_server(usize::MAX);
             assert!(

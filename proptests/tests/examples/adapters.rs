@@ -107,17 +107,17 @@ fn a_client_and_a_server_on_tokio() {
 }
 
 #[test]
-fn a_client_on_tokio_says_what_is_wrong() {
+fn the_tokio_client_reports_usage_and_server_errors() {
     let table: [(&[&str], &str); 3] = [
         (&[], "tokio_client: usage: "),
         (&["/nowhere"], "tokio_client: the server could not be started: "),
         (&["false"], "tokio_client: the server ended before it answered (exit status: 1)"),
     ];
-    for (arguments, said) in table {
+    for (arguments, reported) in table {
         let output = Command::new(example("tokio_client")).args(arguments).output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
-        assert!(stderr.starts_with(said), "{stderr}");
+        assert!(stderr.starts_with(reported), "{stderr}");
     }
 }
 

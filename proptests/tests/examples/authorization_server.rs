@@ -226,9 +226,9 @@ fn wrong_arguments_are_explained() {
     ] {
         let output = Command::new(example("authorization_server")).args(arguments).output();
         let output = output.unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
-        assert!(said.contains(text), "{arguments:?}: {said}");
+        let reported = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{reported}");
+        assert!(reported.contains(text), "{arguments:?}: {reported}");
     }
     // An address in use is no error of the command line.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -236,8 +236,8 @@ fn wrong_arguments_are_explained() {
     let output =
         Command::new(example("authorization_server")).args(["--listen", &address]).output();
     let output = output.unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
+    let reported = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));
     let expected = format!("authorization_server: cannot listen on {address}: ");
-    assert!(said.starts_with(&expected), "{said}");
+    assert!(reported.starts_with(&expected), "{reported}");
 }

@@ -194,7 +194,7 @@ pub(crate) fn interrupt(child: &std::process::Child) {
 
 #[test]
 fn inspect_watches() {
-    let heard = [
+    let received = [
         "Announced",
         "Resource updated",
         "The user has been to the page",
@@ -213,7 +213,7 @@ fn inspect_watches() {
             .spawn()
             .unwrap();
         let output = BufReader::new(watching.stdout.take().unwrap());
-        let mut expected = [&heard, more].concat();
+        let mut expected = [&received, more].concat();
         let mut lines: Vec<String> =
             output.lines().take(expected.len()).map(Result::unwrap).collect();
         // The results of the calls and the notifications are printed by different threads.
@@ -230,7 +230,7 @@ fn inspect_watches() {
 
 /// One tool requires several inputs at once, another one after the other, in both eras.
 #[test]
-fn inspect_gives_what_servers_need() {
+fn inspect_supplies_required_inputs_in_both_eras() {
     for revision in [&OLD[..], &["--revision", "2025-06-18"], &[]] {
         let calls = ["multiple_inputs", "multi_round", "request_state"]
             .map(|name| format!("test_input_required_result_{name}"));
@@ -294,7 +294,7 @@ fn inspect_explains_wrong_arguments() {
 }
 
 #[test]
-fn nobody_has_to_read_to_the_end() {
+fn inspect_exits_cleanly_if_stdout_is_closed() {
     let mut child = Command::new(example("inspect"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -308,7 +308,7 @@ fn nobody_has_to_read_to_the_end() {
 
 /// `printf '…' | server` gets its responses, and the server ends.
 #[test]
-fn servers_answer_what_they_were_asked_and_end() {
+fn example_servers_respond_to_piped_requests_and_exit() {
     for (server, name) in [("hello_server", "hello"), ("everything_server", "everything")] {
         let mut child = Command::new(example(server))
             .stdin(Stdio::piped())
@@ -342,12 +342,15 @@ fn everything_server_explains_itself() {
 
 /// Request states that the server has sealed are accepted, and no others.
 #[test]
-fn request_state_shows_what_is_refused() {
+fn request_state_example_refuses_invalid_states() {
     let (stdout, stderr) = texts(&Command::new(example("request_state")).output().unwrap(), 0);
-    let said: Vec<&str> = stdout.lines().filter_map(|line| line.split(": ").nth(1)).collect();
-    assert_eq!(said[4..9], ["the request state is not authentic"; 5]);
-    assert_eq!(said[9..11], ["the request state is malformed", "the request state has expired"]);
-    assert_eq!((said.len(), stderr.as_str()), (13, ""));
+    let reported: Vec<&str> = stdout.lines().filter_map(|line| line.split(": ").nth(1)).collect();
+    assert_eq!(reported[4..9], ["the request state is not authentic"; 5]);
+    assert_eq!(
+        reported[9..11],
+        ["the request state is malformed", "the request state has expired"]
+    );
+    assert_eq!((reported.len(), stderr.as_str()), (13, ""));
 }
 
 #[test]

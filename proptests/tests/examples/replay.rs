@@ -163,7 +163,7 @@ fn drawn(stdout: &str) -> Vec<&str> {
 
 /// A deterministic application replays identically, and a change is found.
 #[test]
-fn what_is_recorded_happens_again_and_what_has_changed_is_shown() {
+fn a_replay_repeats_the_recording_and_shows_a_change() {
     let file = Scratch::new("recorded");
     record(&file);
     let (stdout, stderr) = texts(replay(&[file.path()]), 0);
@@ -265,7 +265,7 @@ fn a_recording_that_was_cut_off_is_replayed_as_far_as_it_goes() {
 }
 
 #[test]
-fn what_cannot_be_used_is_named() {
+fn unusable_files_and_arguments_are_reported() {
     let broken = Scratch::with("broken", "1 read {}\\n\n2 said nothing\n");
     let empty = Scratch::with("empty", "\n");
     let table = [
@@ -288,7 +288,7 @@ fn what_cannot_be_used_is_named() {
 
 /// Neither a reader that stops after a line of the diagram nor a client that disconnects makes the process fail.
 #[test]
-fn nobody_has_to_read_to_the_end() {
+fn a_reader_that_stops_early_causes_no_failure() {
     let text = "5 read {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\\n\n".repeat(5_000);
     let file = Scratch::with("long", &text);
     let mut command = Command::new(example("replay"));

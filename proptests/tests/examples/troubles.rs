@@ -16,16 +16,16 @@ fn inspecting(arguments: &[&str], script: &str) -> (Child, BufReader<ChildStderr
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let said = BufReader::new(inspecting.stderr.take().unwrap());
-    (inspecting, said)
+    let reported = BufReader::new(inspecting.stderr.take().unwrap());
+    (inspecting, reported)
 }
 
 /// Runs inspect with a server that first prints its process id, and returns that id.
 fn inspecting_numbered(script: &str) -> (Child, BufReader<ChildStderr>, String) {
-    let (inspecting, mut said) = inspecting(&[], script);
+    let (inspecting, mut reported) = inspecting(&[], script);
     let mut server = String::new();
-    said.read_line(&mut server).unwrap();
-    (inspecting, said, server)
+    reported.read_line(&mut server).unwrap();
+    (inspecting, reported, server)
 }
 
 fn is_alive(server: &str) -> bool {
@@ -41,12 +41,12 @@ fn inspect_takes_its_server_with_it() {
         format!("read line; echo '{answer}'; echo $$ >&2; exec sleep 600"),
         "echo $$ >&2; exec sleep 600".into(),
     ] {
-        let (mut inspecting, mut said, server) = inspecting_numbered(&script);
+        let (mut inspecting, mut reported, server) = inspecting_numbered(&script);
         interrupt(&inspecting);
         assert_eq!(inspecting.wait().unwrap().code(), Some(130));
         // The server is not started again either.
         let mut rest = String::new();
-        said.read_to_string(&mut rest).unwrap();
+        reported.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, "inspect: interrupted\n");
         assert!(!is_alive(&server));
     }
@@ -54,26 +54,26 @@ fn inspect_takes_its_server_with_it() {
 
 /// A printed banner is shown with its control characters escaped. A line that is valid JSON is not shown.
 #[test]
-fn inspect_shows_what_is_no_json() {
+fn inspect_shows_only_lines_that_are_not_json() {
     let opened =
         r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}"#;
     let long = "-".repeat(70);
     let script = format!(
         "printf '\\033[2J*** server \\302\\233 1.0 \\342\\200\\256\\n'; echo {long}; echo '{{\"secret\":1}}'; read opening; echo '{opened}'; cat > /dev/null"
     );
-    let (_, said) = texts(&inspect(&[&OLD[..], &["--", "sh", "-c", &script]].concat()), 0);
+    let (_, reported) = texts(&inspect(&[&OLD[..], &["--", "sh", "-c", &script]].concat()), 0);
     let what = "the server broke the protocol: ";
     let expected = [
         format!(r#"{what}the line is not JSON: "\u{{1b}}[2J*** server \u{{9b}} 1.0 \u{{202e}}""#),
         format!("{what}the line is not JSON: \"{}\"…", "-".repeat(60)),
         format!("{what}not a JSON-RPC message"),
     ];
-    assert_eq!(said.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(reported.lines().collect::<Vec<_>>(), expected);
 }
 
 /// The user is notified once of a long wait, and not of a short one.
 #[test]
-fn inspect_says_what_it_waits_for() {
+fn inspect_reports_the_awaited_method_once() {
     let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}"#;
     let slow = format!("read opening; echo '{opened}'; cat > /dev/null");
     let call = ["--call", "any", "{}", "--timeout", "4"];
@@ -88,10 +88,10 @@ fn inspect_says_what_it_waits_for() {
         for (revision, script, asked) in table {
             scope.spawn(move || {
                 let arguments = [revision, &call, &["--", "sh", "-c", script]].concat();
-                let (_, said) = texts(&inspect(&arguments), 1);
+                let (_, reported) = texts(&inspect(&arguments), 1);
                 let first = format!("waiting for the server to answer {asked} …\ninspect: ");
-                assert!(said.starts_with(&first), "{said}");
-                assert_eq!(said.matches("waiting").count(), 1, "{said}");
+                assert!(reported.starts_with(&first), "{reported}");
+                assert_eq!(reported.matches("waiting").count(), 1, "{reported}");
             });
         }
     });
@@ -100,15 +100,15 @@ fn inspect_says_what_it_waits_for() {
 /// Interrupts inspect when its server, a script, has printed `ready` on standard error. Returns the exit code and the
 /// later output.
 fn interrupted(arguments: &[&str], script: &str) -> (Option<i32>, String) {
-    let (mut inspecting, mut said) = inspecting(arguments, script);
+    let (mut inspecting, mut reported) = inspecting(arguments, script);
     let mut line = String::new();
     while line != "ready\n" {
         line.clear();
-        assert_ne!(said.read_line(&mut line).unwrap(), 0);
+        assert_ne!(reported.read_line(&mut line).unwrap(), 0);
     }
     interrupt(&inspecting);
     let mut rest = String::new();
-    said.read_to_string(&mut rest).unwrap();
+    reported.read_to_string(&mut rest).unwrap();
     (inspecting.wait().unwrap().code(), rest)
 }
 
@@ -122,8 +122,8 @@ fn an_interrupted_call_is_cancelled_first() {
     let cancelled =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
     for asked in [&["--call", "any", "{}"][..], &[]] {
-        let (code, said) = interrupted(&[&OLD, asked].concat(), &session);
-        assert_eq!(said, format!("{cancelled}\nend\ninspect: interrupted\n"));
+        let (code, reported) = interrupted(&[&OLD, asked].concat(), &session);
+        assert_eq!(reported, format!("{cancelled}\nend\ninspect: interrupted\n"));
         assert_eq!(code, Some(130));
     }
 }
@@ -134,10 +134,10 @@ fn a_subscription_is_cancelled_first() {
     let script = r#"read asked
         echo '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}},"ttlMs":0,"cacheScope":"private"}}'
         read subscribed; echo ready >&2; cat >&2; echo end >&2"#;
-    let (code, said) = interrupted(&["--revision", "2026-07-28", "--watch"], script);
+    let (code, reported) = interrupted(&["--revision", "2026-07-28", "--watch"], script);
     let cancelled =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2"#;
-    assert!(said.starts_with(cancelled) && said.ends_with("}\nend\n"), "{said}");
+    assert!(reported.starts_with(cancelled) && reported.ends_with("}\nend\n"), "{reported}");
     assert_eq!(code, Some(0));
 }
 
@@ -145,15 +145,15 @@ fn a_subscription_is_cancelled_first() {
 #[test]
 fn a_second_interrupt_kills_the_server() {
     let script = "trap '' TERM; echo $$ >&2; exec sleep 600";
-    let (mut inspecting, _said, server) = inspecting_numbered(script);
+    let (mut inspecting, _reported, server) = inspecting_numbered(script);
     interrupt(&inspecting);
     std::thread::sleep(Duration::from_millis(500));
     assert!(inspecting.try_wait().unwrap().is_none(), "it waits for its server");
-    let told = Instant::now();
+    let delivered = Instant::now();
     interrupt(&inspecting);
     assert_eq!(inspecting.wait().unwrap().code(), Some(130));
     // Without the second interrupt, the server would be killed three and a half seconds later.
-    assert!(told.elapsed() < Duration::from_millis(2500), "{:?}", told.elapsed());
+    assert!(delivered.elapsed() < Duration::from_millis(2500), "{:?}", delivered.elapsed());
     assert!(!is_alive(&server));
 }
 
@@ -162,30 +162,38 @@ fn a_second_interrupt_kills_the_server() {
 #[test]
 fn a_server_that_fails_at_once_is_started_once() {
     for (script, status) in [("echo start >&2; exit 3", "3"), ("echo start >&2", "0")] {
-        let (stdout, said) = texts(&inspect(&["--", "sh", "-c", script]), 1);
+        let (stdout, reported) = texts(&inspect(&["--", "sh", "-c", script]), 1);
         let ended = format!("the server ended before it answered (exit status: {status})");
-        assert_eq!((stdout.as_str(), said), ("", format!("start\ninspect: sh: {ended}\n")));
+        assert_eq!((stdout.as_str(), reported), ("", format!("start\ninspect: sh: {ended}\n")));
     }
 }
 
 /// Servers that know only `initialize` may end at any other request.
 #[test]
-fn a_server_that_ends_when_it_is_asked_what_it_is_is_started_again_and_that_is_said() {
+fn inspect_restarts_a_server_that_exits_on_discover() {
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"old","version":"1"}}}"#;
     let script = format!(
         r#"echo start >&2; read asked; case $asked in *server/discover*) exit 1;; esac; echo '{answer}'; cat > /dev/null"#
     );
     let again = "the server ended when it was asked `server/discover`; it is started again, and asked to `initialize`\n";
-    let (stdout, said) = texts(&inspect(&["--", "sh", "-c", &script]), 0);
+    let (stdout, reported) = texts(&inspect(&["--", "sh", "-c", &script]), 0);
     assert!(stdout.contains("\nserver: old 1\n"), "{stdout}");
     // Two server processes and `inspect` write here, in any order.
-    assert_eq!((said.matches("start\n").count(), said.matches(again).count()), (2, 1), "{said}");
+    assert_eq!(
+        (reported.matches("start\n").count(), reported.matches(again).count()),
+        (2, 1),
+        "{reported}"
+    );
     // The second start fails as well.
     let script = "echo start >&2; read asked; exit 3";
-    let (_, said) = texts(&inspect(&["--", "sh", "-c", script]), 1);
-    assert_eq!((said.matches("start\n").count(), said.matches(again).count()), (2, 1), "{said}");
+    let (_, reported) = texts(&inspect(&["--", "sh", "-c", script]), 1);
+    assert_eq!(
+        (reported.matches("start\n").count(), reported.matches(again).count()),
+        (2, 1),
+        "{reported}"
+    );
     let ended = "inspect: sh: the server ended before it answered (exit status: 3)\n";
-    assert!(said.ends_with(ended), "{said}");
+    assert!(reported.ends_with(ended), "{reported}");
 }
 
 /// Servers that do not exist, die, print garbage or are silent.

@@ -93,8 +93,8 @@ fn promise_10_debug_shows_no_payload_over_http() {
     for frame in Frames::of(&request.body, &limits) {
         assert_eq!(http.receive(posted.unwrap(), frame, now), None);
     }
-    let mut said = Vec::new();
-    _ = http.next(posted.unwrap(), now, &mut said);
+    let mut reported = Vec::new();
+    _ = http.next(posted.unwrap(), now, &mut reported);
     let refused = http.post(headers, b"{SECRET", Principal::default(), random, now, &|_| None);
     let fields: [(&str, &[u8]); 2] =
         [("Content-Type", b"application/json"), ("Mcp-Session-Id", b"SECRET")];

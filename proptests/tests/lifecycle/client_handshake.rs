@@ -74,7 +74,7 @@ fn initialize_offers_the_newest_revision() {
 
 /// Proves L-LIFE-04, L-LIFE-06, L-VER-09, L-RACE-15.
 #[test]
-fn an_accepted_result_is_followed_by_initialized_and_what_was_held() {
+fn held_messages_are_sent_after_initialized() {
     for revision in Revision::LEGACY {
         let mut side = connecting(config::client());
         let early = side.call("tools/list");
@@ -161,7 +161,7 @@ fn malformed_capabilities_fail_the_handshake() {
 
 /// Proves L-LIFE-25, L-LIFE-05.
 #[test]
-fn a_server_without_what_is_required_is_left() {
+fn a_server_without_a_required_capability_is_rejected() {
     let mut config = config::client();
     config.required = [Capability::Tools, Capability::Prompts].into_iter().collect();
     let mut side = connecting(config);
@@ -267,7 +267,7 @@ fn an_error_without_an_id_fails_the_handshake() {
 
 /// Proves L-LIFE-09, L-LIFE-16, L-LIFE-17, L-LIFE-18, L-PING-01. Pains 37 and 39.
 #[test]
-fn what_comes_before_the_result_is_treated_as_ever() {
+fn only_logs_and_pings_are_accepted_before_initialize_result() {
     let mut side = connecting(config::client());
     let log =
         r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;

@@ -176,7 +176,7 @@ fn a_cancelled_request_is_not_answered_while_draining() {
 }
 
 #[test]
-fn a_server_that_shuts_down_finishes_what_it_has() {
+fn a_server_that_shuts_down_finishes_open_requests() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);
     let id = side.request(&work(1));
     let call = side.call("roots/list");
@@ -214,7 +214,7 @@ fn the_end_of_the_input_shortens_the_wait() {
 
 /// A reason that does not fit is omitted; a message that is too long to send is not the peer's violation.
 #[test]
-fn what_does_not_fit_is_not_blamed_on_the_peer() {
+fn an_oversized_outgoing_message_is_not_a_peer_error() {
     let mut config = config::client();
     config.connection.limits.outbox_bytes = 2000;
     config.connection.limits.reserve_bytes = 500;
@@ -255,7 +255,7 @@ fn what_does_not_fit_is_not_blamed_on_the_peer() {
 
 /// Pain 88: the deadline holds even if no bytes are ever sent or received.
 #[test]
-fn a_deadline_ends_it_whatever_the_peer_does() {
+fn a_shutdown_deadline_holds_without_peer_activity() {
     let mut side = ClientSide::ready(Revision::V2025_06_18);
     let patient = CallOptions::new().idle(Timeout::Never).total(Timeout::Never);
     side.client.call_method("a", &(), patient, side.now, &mut side.out).unwrap();
@@ -272,7 +272,7 @@ fn a_deadline_ends_it_whatever_the_peer_does() {
 }
 
 #[test]
-fn a_draining_client_hears_its_last_answers() {
+fn a_draining_client_receives_its_last_responses() {
     let mut side = ClientSide::ready(Revision::V2025_06_18);
     side.call("a");
     let slow = side.call("b");

@@ -94,7 +94,7 @@ fn client_refuses(side: &mut ClientSide, frame: &str, with: (i64, &str)) {
 
 /// Proves L-CAP-03, L-CAP-10, L-CAP-11, L-CAP-13, L-LIFE-23, L-AMB-42, L-AMB-43. The check is on by default.
 #[test]
-fn a_client_does_not_ask_for_what_the_server_did_not_declare() {
+fn a_client_call_of_an_undeclared_capability_is_not_sent() {
     for revision in Revision::LEGACY {
         for (method, capability, since) in OPENED_BY_SERVERS {
             let mut side = client_of("{}", revision);
@@ -114,7 +114,7 @@ fn a_client_does_not_ask_for_what_the_server_did_not_declare() {
 
 /// Proves L-CAP-10, L-AMB-42. Other capabilities do not help: each method has its own.
 #[test]
-fn resources_alone_open_no_subscriptions() {
+fn resource_subscriptions_need_the_subscribe_capability() {
     let declarations = [
         r#"{"resources":{}}"#,
         r#"{"resources":{"listChanged":true}}"#,
@@ -144,7 +144,7 @@ fn resources_alone_open_no_subscriptions() {
 /// Proves L-CAP-10, L-CAP-11, L-CAP-13, L-AMB-43: a server serves only declared capabilities, independent of the
 /// client's checks.
 #[test]
-fn a_server_refuses_what_it_did_not_declare() {
+fn a_server_refuses_requests_for_undeclared_capabilities() {
     for revision in Revision::LEGACY {
         for (method, _, since) in OPENED_BY_SERVERS {
             let frame = request(method, payload::params(method).as_json()).replace("null", "{}");
@@ -184,7 +184,7 @@ fn a_server_without_logging_does_not_log() {
 
 /// Proves L-CAP-03, L-LIFE-23, L-AMB-43 for a server.
 #[test]
-fn a_server_does_not_ask_for_what_the_client_did_not_declare() {
+fn a_server_call_of_an_undeclared_capability_is_not_sent() {
     let methods = [
         ("roots/list", Capability::Roots, Revision::V2024_11_05),
         ("sampling/createMessage", Capability::Sampling, Revision::V2024_11_05),
@@ -213,7 +213,7 @@ fn a_server_does_not_ask_for_what_the_client_did_not_declare() {
 /// Proves L-ERR-21, L-ERR-26, L-ROOT-05, L-AMB-29, L-AMB-37: a request for an undeclared capability gets "method not
 /// found".
 #[test]
-fn a_client_refuses_what_it_did_not_declare() {
+fn a_client_refuses_requests_for_undeclared_capabilities() {
     for revision in Revision::LEGACY {
         for method in ["roots/list", "sampling/createMessage", "elicitation/create"] {
             let frame = request(method, payload::params(method).as_json()).replace("null", "{}");

@@ -208,7 +208,7 @@ fn calls_are_not_tasks_in_older_sessions() {
 
 /// Proves L-LIFE-24 for a client: each failure has a distinct variant.
 #[test]
-fn a_client_is_told_what_went_wrong() {
+fn each_client_failure_is_reported_distinctly() {
     let mut config = config::client();
     config.revisions = RevisionSet::only(Revision::V2025_06_18);
     config.required = CapabilitySet::NONE.with(Capability::Tools);
@@ -245,7 +245,7 @@ fn a_client_is_told_what_went_wrong() {
 
 /// Proves L-LIFE-24 for a server.
 #[test]
-fn a_server_is_told_what_went_wrong() {
+fn each_server_failure_is_reported_distinctly() {
     let mut config = config::server();
     config.revisions = RevisionSet::only(Revision::V2025_06_18);
     config.refuse_other_revisions = true;

@@ -97,12 +97,12 @@ const POLICIES: [(CapabilityPolicy, bool, bool); 3] = [
 fn a_policy_decides_on_calls_of_a_client() {
     assert_eq!(config::bare_client().connection.capability_policy, CapabilityPolicy::Strict);
     for revision in Revision::LEGACY {
-        for (policy, is_sent, is_told) in POLICIES {
+        for (policy, is_sent, is_reported) in POLICIES {
             let mut side = bare_client(policy, revision);
             let mut out = Watched::new(&mut side.out);
             let options = CallOptions::new();
             let call = side.client.call_method("prompts/list", &(), options, side.now, &mut out);
-            let told = out.undeclared;
+            let delivered = out.undeclared;
             if is_sent {
                 assert!(call.is_ok(), "{policy:?}");
                 let expected = [r#"{"jsonrpc":"2.0","id":2,"method":"prompts/list"}"#];
@@ -113,7 +113,7 @@ fn a_policy_decides_on_calls_of_a_client() {
                 assert_eq!(side.sent(), [""; 0]);
             }
             let expected = vec![("prompts/list".to_string(), Capability::Prompts)];
-            assert_eq!(told, if is_told { expected } else { vec![] }, "{policy:?}");
+            assert_eq!(delivered, if is_reported { expected } else { vec![] }, "{policy:?}");
         }
     }
 }
@@ -128,12 +128,12 @@ fn a_policy_decides_on_calls_of_a_server() {
         (r#"{"elicitation":{}}"#, "elicitation/create", URL, Capability::ElicitationUrl),
     ];
     for (declared, method, params, capability) in cases {
-        for (policy, is_sent, is_told) in POLICIES {
+        for (policy, is_sent, is_reported) in POLICIES {
             let mut side = bare_server(policy, declared);
             let mut out = Watched::new(&mut side.out);
             let (params, options) = (Raw::new(params).unwrap(), CallOptions::new());
             let call = side.server.call_method(method, &params, options, side.now, &mut out);
-            let told = out.undeclared;
+            let delivered = out.undeclared;
             if is_sent {
                 assert!(call.is_ok(), "{policy:?} {method}");
                 assert_eq!(
@@ -149,7 +149,7 @@ fn a_policy_decides_on_calls_of_a_server() {
                 assert_eq!(side.sent(), [""; 0]);
             }
             let expected = vec![(method.to_string(), capability)];
-            assert_eq!(told, if is_told { expected } else { vec![] }, "{policy:?}");
+            assert_eq!(delivered, if is_reported { expected } else { vec![] }, "{policy:?}");
         }
     }
 }
@@ -157,12 +157,12 @@ fn a_policy_decides_on_calls_of_a_server() {
 /// Proves L-CAP-13 under every policy.
 #[test]
 fn a_policy_decides_on_log_messages() {
-    for (policy, is_sent, is_told) in POLICIES {
+    for (policy, is_sent, is_reported) in POLICIES {
         let mut side = bare_server(policy, "{}");
         let mut out = Watched::new(&mut side.out);
         let delivery =
             side.server.notifications().log(&Log::new(LoggingLevel::Info, "x"), &mut out);
-        let told = out.undeclared;
+        let delivered = out.undeclared;
         if is_sent {
             assert_eq!(delivery, Ok(Delivery::Sent));
             assert_eq!(
@@ -177,7 +177,7 @@ fn a_policy_decides_on_log_messages() {
             assert_eq!(side.sent(), [""; 0]);
         }
         let expected = vec![("notifications/message".to_string(), Capability::Logging)];
-        assert_eq!(told, if is_told { expected } else { vec![] }, "{policy:?}");
+        assert_eq!(delivered, if is_reported { expected } else { vec![] }, "{policy:?}");
     }
 }
 
@@ -185,7 +185,7 @@ fn a_policy_decides_on_log_messages() {
 #[test]
 fn a_policy_decides_on_calls_that_were_held() {
     let cases = POLICIES.into_iter().flat_map(|case| [(case, false), (case, true)]);
-    for ((policy, is_sent, is_told), is_lost) in cases {
+    for ((policy, is_sent, is_reported), is_lost) in cases {
         let mut config = config::bare_client();
         config.connection.capability_policy = policy;
         let mut side = ClientSide::with(config);
@@ -196,14 +196,14 @@ fn a_policy_decides_on_calls_that_were_held() {
         let mut out = Watched::new(&mut side.out);
         let event = side.client.receive(answer.as_str(), side.now, &mut out);
         assert!(matches!(event, Some(ClientEvent::Connected(_))), "{event:?}");
-        let told = out.undeclared;
+        let delivered = out.undeclared;
         let mut expected = vec![READY];
         if is_sent {
             expected.push(r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#);
         }
         assert_eq!(side.sent(), expected, "{policy:?}");
         let expected = vec![("prompts/list".to_string(), Capability::Prompts)];
-        assert_eq!(told, if is_told { expected } else { vec![] }, "{policy:?}");
+        assert_eq!(delivered, if is_reported { expected } else { vec![] }, "{policy:?}");
         if is_lost {
             side.client.disconnected(Cause::EndOfInput, side.now);
         }
@@ -225,26 +225,26 @@ fn a_policy_decides_on_calls_that_were_held() {
 /// A batch is subject to the same policy, and the observer is notified in the same way.
 #[test]
 fn a_policy_decides_on_batches() {
-    for (policy, is_sent, is_told) in POLICIES {
+    for (policy, is_sent, is_reported) in POLICIES {
         let mut side = bare_client(policy, Revision::V2025_03_26);
         let mut out = Watched::new(&mut side.out);
         let outcome: Result<CallId, BatchError> = side.client.batch(side.now, &mut out, |batch| {
             batch.notify_method("notifications/roots/list_changed", &())?;
             Ok(batch.call_method("prompts/list", &(), CallOptions::new())?)
         });
-        let told = out.undeclared;
+        let delivered = out.undeclared;
         assert_eq!((outcome.is_ok(), side.sent().len()), (is_sent, usize::from(is_sent)));
         let expected = vec![
             ("notifications/roots/list_changed".to_string(), Capability::RootsListChanged),
             ("prompts/list".to_string(), Capability::Prompts),
         ];
-        assert_eq!(told, if is_told { expected } else { vec![] }, "{policy:?}");
+        assert_eq!(delivered, if is_reported { expected } else { vec![] }, "{policy:?}");
     }
 }
 
 /// Proves L-AMB-43, L-AMB-29, L-AMB-31, L-ERR-26, L-SAMP-10: a policy applies to sending only.
 #[test]
-fn no_policy_serves_what_was_not_declared() {
+fn no_policy_serves_an_undeclared_capability() {
     for (policy, ..) in POLICIES {
         let mut server = bare_server(policy, "{}");
         let event = server.receive(r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#);
@@ -280,7 +280,7 @@ fn no_policy_serves_what_was_not_declared() {
 
 /// Relayed messages of a gateway need no declared capability.
 #[test]
-fn what_is_relayed_needs_no_capability() {
+fn relayed_methods_need_no_declared_capability() {
     let methods = |names: &[&str]| Relay::Methods(names.iter().map(ToString::to_string).collect());
     let relays = [
         (Relay::Nothing, false, false),

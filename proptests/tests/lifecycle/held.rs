@@ -19,7 +19,7 @@ const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialize
 
 /// Held messages have a limit of their own, so they are sent completely and in order, for any content of the outbox.
 #[test]
-fn what_was_held_goes_out_at_once_and_in_order() {
+fn held_messages_are_sent_in_order_after_the_handshake() {
     let mut config = config::client();
     config.connection.limits.outbox_bytes = 600;
     let mut side = ClientSide::with(config);
@@ -47,7 +47,7 @@ fn method(message: &str) -> &str {
 }
 
 #[test]
-fn what_is_held_is_bounded() {
+fn messages_held_before_the_handshake_are_bounded() {
     let mut config = config::client();
     config.connection.limits.held_bytes = 100;
     let mut side = ClientSide::with(config);
@@ -61,7 +61,7 @@ fn what_is_held_is_bounded() {
 
 /// A session that ends before it opens sends none of the held messages, and reports this at once.
 #[test]
-fn shutting_down_before_the_session_ends_what_was_held() {
+fn shutdown_before_the_session_discards_held_messages() {
     for connected in [false, true] {
         let mut side = ClientSide::fresh();
         let call = side.call("x/call");
@@ -117,8 +117,8 @@ fn a_call_that_is_held_cannot_be_answered() {
     let call = side.call("roots/list");
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#;
     let event = side.receive(answer);
-    let Some(ServerEvent::UnmatchedResponse(stray)) = event else { panic!("{event:?}") };
-    assert_eq!(stray.cause, UnmatchedCause::NeverIssued);
+    let Some(ServerEvent::UnmatchedResponse(unmatched)) = event else { panic!("{event:?}") };
+    assert_eq!(unmatched.cause, UnmatchedCause::NeverIssued);
     assert!(side.server.in_flight().is_pending(call));
     assert!(matches!(side.receive(INITIALIZE), Some(ServerEvent::Opened(_))));
     assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));

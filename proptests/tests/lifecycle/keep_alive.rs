@@ -101,8 +101,8 @@ fn unanswered_pings_are_counted() {
     }
     assert_eq!(side.client.phase(), Phase::Ready, "nothing ends unless the configuration says so");
     // A late response is a sign of life.
-    let Some(ClientEvent::UnmatchedResponse(stray)) = side.receive(&pong(4)) else { panic!() };
-    assert_eq!(stray.cause, UnmatchedCause::TimedOut);
+    let Some(ClientEvent::UnmatchedResponse(unmatched)) = side.receive(&pong(4)) else { panic!() };
+    assert_eq!(unmatched.cause, UnmatchedCause::TimedOut);
     side.elapse(10_000);
     assert_eq!(side.elapse(5_000), [ClientEvent::Unresponsive { missed: 1 }]);
     // A peer that sends other messages meanwhile is alive, and may be busy.
@@ -154,7 +154,7 @@ fn pings_go_on_while_a_person_is_asked() {
 
 /// Pain 38: a peer that does not know `ping` is alive, also for a policy that closes.
 #[test]
-fn a_peer_that_does_not_know_pings_is_left_alone() {
+fn a_peer_that_does_not_support_ping_stays_connected() {
     let mut side = attentive(Some(1));
     assert_eq!((side.elapse(10_000), side.sent()), (vec![], vec![ping(2)]));
     let unknown = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"m"}}"#;

@@ -13,14 +13,14 @@ use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 const META: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
 
 /// Returns a modern request.
-fn alone(id: u8, method: &str, members: &str, meta: &str) -> String {
+fn modern_request_with_members(id: u8, method: &str, members: &str, meta: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{members}"_meta":{{{META}{meta}}}}}}}"#
     )
 }
 
 fn call(id: u8) -> String {
-    alone(id, "tools/call", r#""name":"t","#, r#","progressToken":"p""#)
+    modern_request_with_members(id, "tools/call", r#""name":"t","#, r#","progressToken":"p""#)
 }
 
 fn server() -> ServerSide {
@@ -64,8 +64,12 @@ fn the_first_request_can_be_cancelled() {
 #[test]
 fn a_subscription_can_come_first() {
     let mut side = server();
-    let listen =
-        alone(1, "subscriptions/listen", r#""notifications":{"toolsListChanged":true},"#, "");
+    let listen = modern_request_with_members(
+        1,
+        "subscriptions/listen",
+        r#""notifications":{"toolsListChanged":true},"#,
+        "",
+    );
     assert!(matches!(side.receive(&listen), Some(ServerEvent::Subscribed(_))));
     side.server.notifications().list_changed(ChangedList::Tools, &mut side.out).unwrap();
     let tag = r#""_meta":{"io.modelcontextprotocol/subscriptionId":1}"#;
@@ -87,20 +91,20 @@ fn a_subscription_can_come_first() {
 #[test]
 fn both_eras_on_one_connection() {
     let mut side = server();
-    assert_eq!(side.receive(&alone(1, "server/discover", "", "")), None);
+    assert_eq!(side.receive(&modern_request_with_members(1, "server/discover", "", "")), None);
     let initialize = r#"{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
     assert!(matches!(side.receive(initialize), Some(ServerEvent::Opened(_))));
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     assert!(matches!(side.receive(initialized), Some(ServerEvent::Ready)));
     assert_eq!(side.sent().len(), 2);
     let in_session = side.request(r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}"#);
-    let standing_alone = side.request(&alone(4, "tools/list", "", ""));
+    let modern = side.request(&modern_request_with_members(4, "tools/list", "", ""));
     let revision =
         |request| side.server.in_flight().context(request).map(|context| context.revision);
     assert_eq!(revision(in_session), Some(Revision::V2025_06_18));
-    assert_eq!(revision(standing_alone), Some(Revision::V2026_07_28));
+    assert_eq!(revision(modern), Some(Revision::V2026_07_28));
     let tools = Raw::new(r#"{"tools":[]}"#).unwrap();
-    for request in [in_session, standing_alone] {
+    for request in [in_session, modern] {
         side.server.respond(request, &tools, &mut side.out).unwrap();
     }
     assert_eq!(
@@ -141,10 +145,10 @@ fn a_late_answer_to_the_probe_is_harmless() {
     ];
     for late in answers {
         let mut side = fallen_back();
-        let Some(ClientEvent::UnmatchedResponse(stray)) = side.receive(late) else {
+        let Some(ClientEvent::UnmatchedResponse(unmatched)) = side.receive(late) else {
             panic!("{late}")
         };
-        assert_eq!(stray.cause, UnmatchedCause::TimedOut);
+        assert_eq!(unmatched.cause, UnmatchedCause::TimedOut);
         let Some(ClientEvent::Connected(connected)) = side.receive(OPENED) else {
             panic!("{late}")
         };
@@ -157,7 +161,7 @@ fn a_late_answer_to_the_probe_is_harmless() {
 
 /// Pain 34 (P6): no version is accepted that the client does not support.
 #[test]
-fn a_version_that_nobody_speaks_is_refused() {
+fn an_initialize_result_with_an_unsupported_version_is_refused() {
     for version in [r#""1999-01-01""#, r#""""#, r#""2026-07-28""#] {
         let mut side = fallen_back();
         let Some(ClientEvent::ConnectFailed(failure)) =
@@ -214,7 +218,7 @@ fn a_connection_can_be_of_one_era_only() {
     );
     let mut side = one_era();
     // A probe alone decides nothing.
-    assert_eq!(side.receive(&alone(1, "server/discover", "", "")), None);
+    assert_eq!(side.receive(&modern_request_with_members(1, "server/discover", "", "")), None);
     assert!(matches!(side.receive(initialize), Some(ServerEvent::Opened(_))));
     side.sent();
     assert!(matches!(side.receive(&call(3)), Some(ServerEvent::Violation(_))));

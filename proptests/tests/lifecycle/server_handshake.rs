@@ -133,7 +133,7 @@ fn malformed_initialize_leaves_the_server_where_it_was() {
 ///
 /// Pain 30: no early message ends the session.
 #[test]
-fn what_comes_before_initialize_is_refused_and_forgotten() {
+fn messages_before_initialize_except_ping_are_refused() {
     let mut side = ServerSide::fresh();
     assert_eq!(violation(side.receive(INITIALIZED)), Some(ViolationKind::UnexpectedNotification));
     let early = r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#;
@@ -256,7 +256,7 @@ fn closing_sends_nothing() {
 }
 
 #[test]
-fn what_the_client_said_is_kept_if_asked_for() {
+fn the_server_keeps_the_handshake_only_if_configured() {
     let mut config = config::server();
     assert_eq!(
         ServerSide::ready_with(config.clone(), Revision::V2025_06_18).server.handshake(),

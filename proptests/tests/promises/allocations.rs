@@ -213,7 +213,7 @@ fn a_server_allocates_nothing_for_a_tool_call_with_progress() {
 const ALONE: &str = "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientInfo\":{\"name\":\"c\",\"version\":\"1\"},\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{},\"sampling\":{\"tools\":{}}},\"io.modelcontextprotocol/logLevel\":\"info\"";
 
 #[test]
-fn a_server_allocates_nothing_for_a_tool_call_that_stands_alone() {
+fn a_server_allocates_nothing_for_a_modern_tool_call() {
     let id = "\"123e4567-e89b-12d3-a456-426614174000\"";
     let meta = format!(",\"_meta\":{{{ALONE},\"progressToken\":{id}}}");
     assert_eq!(server_allocations(tool_call(id, &meta).as_bytes(), answer), 0);
@@ -256,14 +256,15 @@ struct Asking {
 }
 
 impl Asking {
-    fn new(alone: bool) -> Self {
-        let config = Arc::new(if alone { config::client_of_both_eras() } else { config::client() });
+    fn new(stateless: bool) -> Self {
+        let config =
+            Arc::new(if stateless { config::client_of_both_eras() } else { config::client() });
         let limits = config.connection.limits.clone();
         let mut client = Client::new(config);
         let mut outbox = Outbox::new(Framing::Lines, &limits);
         let now = Instant::from_millis(1);
         client.connect(now, &mut outbox).expect("at the start");
-        let result = if alone {
+        let result = if stateless {
             "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{\"tools\":{}}}}"
         } else {
             "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}}"
@@ -308,11 +309,11 @@ impl Asking {
 }
 
 fn client_allocations(
-    alone: bool,
+    stateless: bool,
     calls: usize,
     params: &(impl mcp_sansio::Payload + ?Sized),
 ) -> u64 {
-    let mut asking = Asking::new(alone);
+    let mut asking = Asking::new(stateless);
     let mut next = 2;
     let mut round = |asking: &mut Asking| {
         asking.round(next, calls, params);

@@ -97,7 +97,7 @@ fn an_input_of_a_session() {
 
 /// A modern server requires one input from its client, which collects the input and sends the request again.
 #[test]
-fn an_input_of_a_request_that_stands_alone() {
+fn a_modern_request_with_input_has_fixed_allocations() {
     let mut out = outbox();
     let mut config = config::client_of_both_eras();
     config.capabilities.roots = Some(Default::default());

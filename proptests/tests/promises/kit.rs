@@ -73,7 +73,7 @@ fn noise_goes_between_messages_only() {
 }
 
 #[test]
-fn a_broken_link_loses_what_is_on_it() {
+fn a_broken_link_loses_its_bytes() {
     let (mut outbox, length) = written();
     let mut link = Link::new(usize::MAX);
     link.take(&mut outbox, 4, NOW);
@@ -328,7 +328,7 @@ fn a_name_with_escapes_is_the_name_it_stands_for() {
 }
 
 #[test]
-fn a_pair_that_is_watched_shows_what_is_broken() {
+fn a_watched_pair_reports_broken_promises() {
     // A response that was not reported to the monitor.
     let mut monitors = Monitors::new();
     let (mut pair, _, request) = asked(&mut monitors);
@@ -355,7 +355,7 @@ fn a_pair_that_is_watched_shows_what_is_broken() {
 
 /// The verdicts of a monitor on reports of impossible events.
 #[test]
-fn a_monitor_notices_what_is_wrong() {
+fn a_monitor_detects_impossible_events() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
     let request = side.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
     let call = side.call("roots/list");

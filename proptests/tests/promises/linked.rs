@@ -83,8 +83,8 @@ fn a_cancellation_and_an_answer_cross() {
     assert_eq!(cancelled, Ok(Cancellation::Notified));
     let seen = pair.settle();
     assert!(
-        matches!(&seen[..], [Seen::Client(ClientEvent::UnmatchedResponse(stray))]
-        if stray.cause == UnmatchedCause::Cancelled),
+        matches!(&seen[..], [Seen::Client(ClientEvent::UnmatchedResponse(unmatched))]
+        if unmatched.cause == UnmatchedCause::Cancelled),
         "{seen:?}"
     );
     // The cancellation arrives first.

@@ -77,7 +77,7 @@ impl Formula<'_> {
 
 /// The number in the documentation of `Limits`.
 #[test]
-fn the_formula_comes_to_what_the_documentation_says() {
+fn the_memory_formula_gives_the_documented_totals() {
     let limits = Limits::default();
     let formula = Formula(&limits);
     let all = formula.all() - formula.outbound();
@@ -92,7 +92,7 @@ pub(super) fn within(held: usize, formula: usize, what: &str) {
 }
 
 #[test]
-fn requests_of_the_peer_take_what_the_formula_says() {
+fn inbound_requests_stay_within_the_memory_formula() {
     for (requests, lengths) in [(1024, &[256][..]), (1025, &[256]), (1025, &[255, 256])] {
         let mut config = config::server();
         config.connection.limits.inbound_requests = requests;
@@ -122,7 +122,7 @@ fn requests_of_the_peer_take_what_the_formula_says() {
 }
 
 #[test]
-fn calls_take_what_the_formula_says() {
+fn outbound_calls_stay_within_the_memory_formula() {
     for calls in [1024, 1025] {
         let mut config = config::client();
         config.connection.limits.outbound_calls = calls;
@@ -147,7 +147,7 @@ fn calls_take_what_the_formula_says() {
 
 /// An outbox full of the shortest messages, and one full of the remainders of long ones.
 #[test]
-fn an_outbox_takes_what_the_formula_says() {
+fn an_outbox_stays_within_the_memory_formula() {
     let mut limits = Limits::default();
     limits.outbox_bytes = 1 << 20;
     limits.reserve_bytes = 1 << 10;
@@ -178,7 +178,7 @@ fn an_outbox_takes_what_the_formula_says() {
 }
 
 #[test]
-fn an_inbox_takes_what_the_formula_says() {
+fn an_inbox_stays_within_the_memory_formula() {
     let mut limits = Limits::default();
     limits.frame_bytes = 100_000;
     limits.chunk_bytes = 1_000;
@@ -298,7 +298,7 @@ fn a_released_server_says_the_same_of_itself() {
 }
 
 #[test]
-fn a_server_has_no_idea_of_what_it_has_answered() {
+fn a_server_keeps_no_memory_of_answered_requests() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
     let round = |side: &mut ServerSide| {
         let event = side.server.receive(
@@ -318,7 +318,7 @@ fn a_server_has_no_idea_of_what_it_has_answered() {
 /// A client keeps a server busy with large messages and reads nothing. A refused request is refused with its own id,
 /// accepted requests continue, and their end frees the room.
 #[test]
-fn what_is_kept_of_a_peer_is_bounded_in_bytes() {
+fn bytes_kept_for_a_peer_are_bounded() {
     let mut config = config::server();
     config.connection.limits.connection_bytes = 200_000;
     let mut side = ServerSide::ready_with(config, Revision::V2025_06_18);

@@ -157,7 +157,7 @@ impl Crowded {
 
 /// All at once: a server whose tables are all full holds no more than the sum of the formula.
 #[test]
-fn a_server_with_every_table_full_holds_what_the_formula_says() {
+fn a_server_with_full_tables_matches_the_memory_formula() {
     let mut limits = Limits::default();
     (limits.frame_bytes, limits.chunk_bytes) = (100_000, 1_000);
     (limits.outbox_bytes, limits.reserve_bytes, limits.held_bytes) = (60_000, 2_000, 20_000);

@@ -56,7 +56,7 @@ pub(super) fn is_near(bytes: usize, formula: usize, what: &str) {
 /// Each task of the peer has the longest id and the longest description, and as many open requests about it as
 /// possible.
 #[test]
-fn calls_that_have_become_tasks_take_what_the_formula_says() {
+fn tasks_of_calls_match_the_memory_formula() {
     tasks(2_000, 8_000);
     tasks(8_192, 9_000);
 }
@@ -122,7 +122,7 @@ fn tasks(uri_bytes: usize, kept_bytes: usize) {
 
 /// Each subscription has as many resources as possible, with the shortest URIs.
 #[test]
-fn open_subscriptions_take_what_the_formula_says() {
+fn open_subscriptions_match_the_memory_formula() {
     let mut config = config::server_of_both_eras();
     let limits = &mut config.connection.limits;
     (limits.listens, limits.subscriptions) = (9, 1_025);
@@ -146,7 +146,7 @@ fn open_subscriptions_take_what_the_formula_says() {
 
 /// The resource subscriptions of a session count as kept bytes, and take no more than that.
 #[test]
-fn resources_of_a_session_take_what_is_counted_for_them() {
+fn session_subscriptions_match_their_counted_bytes() {
     for length in [1, 9, 100] {
         let mut side = ServerSide::ready(Revision::V2025_06_18);
         let ((), bytes) = held(|| {
@@ -172,7 +172,7 @@ fn resources_of_a_session_take_what_is_counted_for_them() {
 
 /// Messages of any length that are held until the handshake ends.
 #[test]
-fn what_is_held_takes_what_the_formula_says() {
+fn held_messages_match_the_memory_formula() {
     for (what, length) in [("short", 1), ("long", 1_000)] {
         let mut config = config::client();
         let limits = &mut config.connection.limits;
@@ -218,7 +218,7 @@ fn batches(limits: &Limits, length: usize) -> ServerSide {
 }
 
 #[test]
-fn batches_that_wait_take_what_the_formula_says() {
+fn pending_batches_match_the_memory_formula() {
     let mut limits = Limits::default();
     limits.batches = 17;
     for length in [6, limits.id_bytes - 2] {
@@ -237,7 +237,7 @@ fn batches_that_wait_take_what_the_formula_says() {
 
 /// The ids of URL elicitations, with the maximum length.
 #[test]
-fn elicitations_take_what_the_formula_says() {
+fn elicitations_match_the_memory_formula() {
     let mut side = ClientSide::ready(Revision::V2025_11_25);
     let limits = limits_of(&side);
     side.out.release();
@@ -258,7 +258,7 @@ fn elicitations_take_what_the_formula_says() {
 
 /// Early notifications of unacknowledged subscriptions count as kept bytes, for any number of subscriptions.
 #[test]
-fn early_notifications_take_what_is_counted_for_them() {
+fn early_notifications_match_their_counted_bytes() {
     for length in [1, 4_000] {
         let mut side = without_session(|limits| limits.uri_bytes = 4_000);
         let limits = limits_of(&side);
@@ -284,7 +284,7 @@ fn early_notifications_take_what_is_counted_for_them() {
 
 /// A client whose calls require several inputs, all of which but one are given.
 #[test]
-fn what_calls_need_takes_what_is_counted_for_it() {
+fn inputs_of_waiting_calls_match_their_counted_bytes() {
     let mut side = without_session(|limits| {
         limits.connection_bytes = 1 << 20;
         limits.kept_bytes = 1_000;
@@ -334,7 +334,7 @@ fn what_calls_need_takes_what_is_counted_for_it() {
 
 /// A list of a thousand pages.
 #[test]
-fn pages_of_a_list_take_what_the_documentation_says() {
+fn pages_of_a_list_take_the_documented_memory() {
     let mut side = ClientSide::ready(Revision::V2025_11_25);
     let (options, now) = (CallOptions::new(), side.now);
     side.client.list::<method::ListTools>(Paging::default(), options, now, &mut side.out).unwrap();
@@ -354,7 +354,7 @@ fn pages_of_a_list_take_what_the_documentation_says() {
 /// Two subscriptions of a session have the same filter, and all notifications arrive before the application polls the
 /// earlier ones.
 #[test]
-fn notifications_for_two_subscriptions_take_what_is_counted_for_them() {
+fn notifications_for_two_subscriptions_match_counted_bytes() {
     let mut side = ClientSide::ready(Revision::V2025_11_25);
     for _ in 0..2 {
         let filter = SubscriptionFilter::new().with_tools();
@@ -402,7 +402,7 @@ fn forms_that_have_been_answered_take_nothing() {
 
 /// A server whose requests wait for their last input, and hold the others.
 #[test]
-fn requests_that_wait_for_input_take_what_is_counted_for_them() {
+fn requests_waiting_for_input_match_their_counted_bytes() {
     let mut config = config::server();
     config.connection.limits.connection_bytes = 1 << 20;
     let limits = config.connection.limits.clone();

@@ -3,7 +3,7 @@
 
 use mcp_sansio::testing::Choices;
 use mcp_sansio::{Client, Framing, Server};
-use mcp_sansio_proptests::alone::{Act, Alone, connection};
+use mcp_sansio_proptests::single::{Act, Single, connection};
 use mcp_sansio_proptests::world::{Setup, Step, Trial};
 use proptest::prelude::*;
 
@@ -83,7 +83,7 @@ proptest! {
         framing in framing(),
         acts in acts(),
     ) {
-        let kept = Alone::<Client>::new(connection, framing).run(acts);
+        let kept = Single::<Client>::new(connection, framing).run(acts);
         prop_assert_eq!(kept, Ok(()));
     }
 
@@ -94,7 +94,7 @@ proptest! {
         framing in framing(),
         acts in acts(),
     ) {
-        let kept = Alone::<Server>::new(connection, framing).run(acts);
+        let kept = Single::<Server>::new(connection, framing).run(acts);
         prop_assert_eq!(kept, Ok(()));
     }
 

@@ -36,7 +36,7 @@ fn every_line_comes_out_once() {
 
 /// Tasks behave like a model of them under any operations and requests.
 #[test]
-fn tasks_are_what_their_model_is() {
+fn tasks_agree_with_their_model() {
     for seed in seeds() {
         check_tasks(&mut Choices::seeded(seed), 60);
     }
@@ -44,7 +44,7 @@ fn tasks_are_what_their_model_is() {
 
 /// Reusing the state of a client's repeated metadata does not change its meaning.
 #[test]
-fn what_is_remembered_of_a_client_changes_nothing() {
+fn reused_client_metadata_keeps_its_meaning() {
     seeds().for_each(|seed| oracles::repeated::check_repeated(&mut Choices::seeded(seed)));
 }
 

@@ -25,11 +25,11 @@ use mcp_sansio::{
     ServerEvent,
 };
 use mcp_sansio_proptests::allocations::{count, refuse};
-use mcp_sansio_proptests::alone::{Act, Alone, connection};
 use mcp_sansio_proptests::authorization_world::World as AuthorizationWorld;
 use mcp_sansio_proptests::http_world::HttpTrial;
 use mcp_sansio_proptests::oracles::owners::check_owners;
 use mcp_sansio_proptests::oracles::replay::check_replay;
+use mcp_sansio_proptests::single::{Act, Single, connection};
 use mcp_sansio_proptests::world::{Failure, Trial, hostile, schedule};
 use mcp_sansio_proptests::{ServerSide, config};
 
@@ -102,13 +102,13 @@ fn promise_1_no_input_panics() {
             acts.push(Act::choose(&mut choices));
         }
         let both = acts.clone();
-        is_kept(Alone::<Server>::new(connection.clone(), Framing::Lines).run(acts), seed);
-        is_kept(Alone::<Client>::new(connection, Framing::Messages).run(both), seed);
+        is_kept(Single::<Server>::new(connection.clone(), Framing::Lines).run(acts), seed);
+        is_kept(Single::<Client>::new(connection, Framing::Messages).run(both), seed);
     }
 }
 
 #[test]
-fn promise_1_work_does_not_grow_with_what_is_piled_up() {
+fn promise_1_work_does_not_grow_with_pending_state() {
     crate::work::check();
     crate::work_client::check();
 }
@@ -261,7 +261,7 @@ fn promise_8_a_warm_connection_allocates_nothing() {
 }
 
 #[test]
-fn promise_9_what_is_not_known_is_passed_on() {
+fn promise_9_unknown_members_are_passed_on_unchanged() {
     let content = r#"{"type":"hologram","rays":[1e3,0.10,"\u00e9"],"_meta":{"x":null}}"#;
     let known: Content<'_> = serde_json::from_str(content).unwrap();
     assert_eq!(serde_json::to_string(&known).unwrap(), content);

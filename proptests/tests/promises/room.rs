@@ -5,7 +5,7 @@ use mcp_sansio_proptests::{ServerSide, config};
 
 /// If a driver leaves requests without room in its inbox, none is refused, except a request that never fits.
 #[test]
-fn what_has_no_room_can_wait() {
+fn requests_without_room_can_wait_in_the_inbox() {
     let mut config = config::server();
     config.connection.limits.connection_bytes = 1_000;
     config.connection.limits.inbound_requests = 3;

@@ -77,7 +77,7 @@ fn visit(id: &str) -> String {
 
 /// The id in the completion that a client received.
 #[track_caller]
-fn told(event: Option<ClientEvent<'static>>) -> String {
+fn completed_elicitation_id(event: Option<ClientEvent<'static>>) -> String {
     let Some(ClientEvent::Notification(notification)) = event else { panic!("{event:?}") };
     let params = notification.parse::<method::ElicitationComplete>().unwrap().unwrap();
     params.elicitation_id.as_str().to_string()
@@ -103,7 +103,7 @@ fn wanted(outcome: &Outcome<'_>) -> Vec<String> {
 
 /// Proves L-ELIC-19: a completion has the id of an elicitation of this session, and is sent once.
 #[test]
-fn a_server_completes_what_it_has_asked_for() {
+fn a_server_completes_only_elicitations_it_has_requested() {
     let mut side = ServerSide::ready(REVISION);
     assert_eq!(complete(&mut side, "e"), Err(NotifyError::UnknownElicitation));
     ask(&mut side, "e");
@@ -135,12 +135,12 @@ fn a_server_completes_what_it_has_asked_for() {
 
 /// Proves L-ELIC-20.
 #[test]
-fn a_client_ignores_completions_of_what_is_not_open() {
+fn a_client_ignores_completions_of_unknown_elicitations() {
     let mut side = ClientSide::ready(REVISION);
     assert_eq!(side.receive(&completed("e")), None);
     side.request(&asked(1, "e"));
     assert_eq!(side.receive(&completed("E")), None);
-    assert_eq!(told(side.receive(&completed("e"))), "e");
+    assert_eq!(completed_elicitation_id(side.receive(&completed("e"))), "e");
     assert_eq!(side.receive(&completed("e")), None);
     // A refused elicitation never reached the application.
     let invalid = asked(2, "f").replace("https://x/", "").replace(r#""url":"","#, "");
@@ -165,7 +165,7 @@ fn a_completion_may_come_before_the_answer_of_the_user() {
     let [Seen::Client(ClientEvent::Request(request)), Seen::Client(done)] = &seen[..] else {
         panic!("{seen:?}");
     };
-    assert_eq!(told(Some(done.clone())), "e");
+    assert_eq!(completed_elicitation_id(Some(done.clone())), "e");
     assert_eq!(pair.client.in_flight().requests().collect::<Vec<_>>(), [request.id]);
     pair.client.respond(request.id, &ElicitResult::accept_url(), &mut pair.client_out).unwrap();
     let seen = pair.settle();
@@ -283,12 +283,12 @@ fn only_a_client_that_visits_urls_is_sent_to_one() {
 
 /// Proves L-ELIC-25.
 #[test]
-fn a_client_knows_what_an_error_has_asked_for() {
+fn a_client_tracks_elicitations_required_by_an_error() {
     let mut side = ClientSide::ready(REVISION);
     let call = side.call("tools/call");
     let (id, outcome) = ended(side.receive(&required(2, &visit("e"))));
     assert_eq!((id, wanted(&outcome)), (call, vec![String::from("e")]));
-    assert_eq!(told(side.receive(&completed("e"))), "e");
+    assert_eq!(completed_elicitation_id(side.receive(&completed("e"))), "e");
     assert_eq!(side.receive(&completed("e")), None);
     let malformed = [
         "null".to_string(),
@@ -342,7 +342,7 @@ fn a_call_that_needed_a_visit_is_made_again() {
     let (id, _) = ended(side.receive(&required(3, &visit("e"))));
     assert_eq!(id, second);
     // A retry after the completion.
-    assert_eq!(told(side.receive(&completed("e"))), "e");
+    assert_eq!(completed_elicitation_id(side.receive(&completed("e"))), "e");
     let third = side.call("tools/call");
     assert_eq!(side.sent(), [sent[0].replace(r#""id":2"#, r#""id":4"#)]);
     // A retry has the timeouts of any call and can be cancelled.
@@ -357,7 +357,7 @@ fn a_call_that_needed_a_visit_is_made_again() {
 
 /// Proves L-ELIC-27: no request exists that could be answered.
 #[test]
-fn declining_what_an_error_asks_for_sends_nothing() {
+fn declining_an_elicitation_of_an_error_sends_nothing() {
     let mut side = ClientSide::ready(REVISION);
     side.call("tools/call");
     _ = side.sent();
@@ -375,26 +375,26 @@ fn a_completion_may_come_at_any_time() {
     let mut side = ClientSide::ready(REVISION);
     // Before the user has answered, and after.
     let before = side.request(&asked(1, "a"));
-    assert_eq!(told(side.receive(&completed("a"))), "a");
+    assert_eq!(completed_elicitation_id(side.receive(&completed("a"))), "a");
     side.respond(before, r#"{"action":"accept"}"#);
     assert_eq!(side.receive(&completed("a")), None, "twice");
     let after = side.request(&asked(2, "b"));
     side.respond(after, r#"{"action":"accept"}"#);
-    assert_eq!(told(side.receive(&completed("b"))), "b");
+    assert_eq!(completed_elicitation_id(side.receive(&completed("b"))), "b");
     // After the user has declined, and after the server has cancelled.
     let declined = side.request(&asked(3, "c"));
     side.respond(declined, r#"{"action":"decline"}"#);
-    assert_eq!(told(side.receive(&completed("c"))), "c");
+    assert_eq!(completed_elicitation_id(side.receive(&completed("c"))), "c");
     side.request(&asked(4, "d"));
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}"#;
     assert!(matches!(side.receive(cancel), Some(ClientEvent::Cancelled(_))));
-    assert_eq!(told(side.receive(&completed("d"))), "d");
+    assert_eq!(completed_elicitation_id(side.receive(&completed("d"))), "d");
     assert_eq!(side.sent().len(), 3, "the answers of the user, and nothing else");
     // Before the error with the elicitation arrives, and before the application handles the error.
     side.call("tools/call");
     assert_eq!(side.receive(&completed("e")), None, "unknown as yet");
     assert_eq!(wanted(&ended(side.receive(&required(2, &visit("e")))).1), ["e"]);
-    assert_eq!(told(side.receive(&completed("e"))), "e");
+    assert_eq!(completed_elicitation_id(side.receive(&completed("e"))), "e");
     assert_eq!(side.receive(&completed("e")), None);
     // The server may report a completion after any answer of the user.
     let mut server = ServerSide::ready(REVISION);
@@ -448,7 +448,7 @@ fn a_retry_that_comes_too_soon_is_asked_for_a_visit_again() {
         assert_eq!(again, Err(NotifyError::UnknownElicitation));
         let seen = pair.settle();
         let [Seen::Client(event)] = &seen[..] else { panic!("{seen:?}") };
-        assert_eq!(told(Some(event.clone())), id);
+        assert_eq!(completed_elicitation_id(Some(event.clone())), id);
     }
 }
 

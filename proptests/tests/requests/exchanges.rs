@@ -121,7 +121,7 @@ fn progress_is_sent_under_the_token_while_it_increases() {
 
 /// Proves L-PROG-03: a request without a token gets no progress, and the report is no error.
 #[test]
-fn progress_that_nobody_wants_is_not_sent() {
+fn progress_without_a_progress_token_is_not_sent() {
     let mut side = ready();
     for frame in [work("1"), work_with_token(2, "null")] {
         let id = side.request(&frame);

@@ -49,7 +49,7 @@ fn request(principal: u64, method: &str, params: &str) -> Request<'static> {
 
 /// Proves M-MRTR-29: a request is bound by its principal, method, name, URI and arguments.
 #[test]
-fn a_request_is_bound_by_what_matters_of_it() {
+fn a_binding_covers_principal_method_name_uri_and_arguments() {
     let by = |method: &str| Binding::new(Principal::new(7), method);
     let raw = |text: &'static str| Raw::new(text).unwrap();
     for (method, params, expected) in [
@@ -173,7 +173,7 @@ fn a_bad_state_is_answered_with_invalid_params() {
 
 /// Proves M-MRTR-28: a client cannot make a server copy or decode a state that is too long.
 #[test]
-fn what_is_too_long_is_refused_without_a_copy() {
+fn an_oversized_state_is_refused_without_allocation() {
     let binding = Binding::new(Principal::new(1), "tools/call");
     let sealer = sealer(1).payload_bytes(1000);
     let tail = ".__________________________________________8";
@@ -253,7 +253,7 @@ fn character() -> impl Strategy<Value = char> {
 proptest! {
     /// Proves M-MRTR-40, M-R-18: any payload is returned, by any instance with the key, until it expires.
     #[test]
-    fn what_was_sealed_comes_back(
+    fn a_sealed_state_opens_to_its_payload_until_expiry(
         payload in prop::collection::vec(any::<u8>(), 0..100),
         bound in bound(),
         key: u64,

@@ -60,7 +60,7 @@ fn checking(revision: Revision) -> ServerSide {
 
 /// Proves L-SAMP-04: the required members of a result are present, and `stopReason` is any string.
 #[test]
-fn a_result_says_who_what_and_which_model() {
+fn a_sampling_result_requires_role_content_and_model() {
     let text = r#"{"type":"text","text":"t"}"#;
     let missing = [
         (format!(r#"{{"role":"assistant","content":{text}}}"#), "model"),
@@ -114,7 +114,7 @@ fn a_result_says_who_what_and_which_model() {
 
 /// Proves L-SAMP-09, L-ERR-22.
 #[test]
-fn a_user_who_refuses_is_an_error_of_its_own() {
+fn a_sampling_request_rejected_by_the_user_has_its_own_code() {
     for revision in ALL {
         let (mut client, id) = asked(revision);
         let code = ErrorCode::USER_REJECTED;
@@ -136,7 +136,7 @@ fn a_user_who_refuses_is_an_error_of_its_own() {
 
 /// Proves L-SAMP-11.
 #[test]
-fn a_model_chooses_by_itself_unless_it_is_told() {
+fn the_default_tool_choice_mode_is_auto() {
     let cases = [
         (r#"{}"#, ToolChoiceMode::Auto),
         (r#"{"mode":"auto"}"#, ToolChoiceMode::Auto),
@@ -152,13 +152,13 @@ fn a_model_chooses_by_itself_unless_it_is_told() {
         let got = raw.parse::<CreateMessageParams<'_>>().unwrap();
         assert_eq!(*got.tool_choice.unwrap().mode(), expected, "{choice}");
     }
-    let said = [
+    let reported = [
         (ToolChoice::default(), "{}"),
         (ToolChoiceMode::Auto.into(), r#"{"mode":"auto"}"#),
         (ToolChoiceMode::Required.into(), r#"{"mode":"required"}"#),
         (ToolChoiceMode::None.into(), r#"{"mode":"none"}"#),
     ];
-    for (choice, text) in said {
+    for (choice, text) in reported {
         let mut side = ServerSide::ready(WITH_TOOLS);
         let mut params = CreateMessageParams::new([], 1);
         params.tool_choice = Some(choice);
@@ -170,7 +170,7 @@ fn a_model_chooses_by_itself_unless_it_is_told() {
 }
 
 const USES: &str = r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}},{"type":"tool_use","id":"b","name":"n","input":{}}]}"#;
-const SAID: &str = r#"{"role":"user","content":{"type":"text","text":"go"}}"#;
+const USER: &str = r#"{"role":"user","content":{"type":"text","text":"go"}}"#;
 
 fn results(ids: &[&str], more: &str) -> String {
     let blocks: Vec<_> = ids
@@ -187,12 +187,12 @@ fn a_client_refuses_a_history_with_loose_ends() {
     let one = results(&["a"], "");
     let mixed = results(&["a", "b"], r#",{"type":"text","text":"x"}"#);
     let cases: [(&[&str], _); 6] = [
-        (&[SAID, USES, &both], None),
-        (&[SAID, USES], Some(("tool_result", Problem::Missing))),
-        (&[SAID, USES, &one], Some(("tool_result", Problem::Missing))),
-        (&[USES, SAID, SAID], Some(("tool_result", Problem::Missing))),
-        (&[SAID, USES, &mixed], Some(("tool_result", Problem::NotAllowed))),
-        (&[SAID, &one], Some(("tool_result", Problem::NotAllowed))),
+        (&[USER, USES, &both], None),
+        (&[USER, USES], Some(("tool_result", Problem::Missing))),
+        (&[USER, USES, &one], Some(("tool_result", Problem::Missing))),
+        (&[USES, USER, USER], Some(("tool_result", Problem::Missing))),
+        (&[USER, USES, &mixed], Some(("tool_result", Problem::NotAllowed))),
+        (&[USER, &one], Some(("tool_result", Problem::NotAllowed))),
     ];
     for (messages, expected) in cases {
         let frame = history(messages);
@@ -299,12 +299,12 @@ fn metadata_of_tool_uses_and_results_survives_the_next_request() {
     let Some(ServerEvent::CallEnded(ended)) = server.receive(&sent[0]) else { panic!() };
     let Outcome::Result(raw) = ended.outcome else { panic!("{:?}", ended.outcome) };
     let got = raw.parse::<CreateMessageResult<'_>>().unwrap();
-    let mut said = SamplingMessage::new(Role::Assistant, Content::text(""));
-    said.content = got.content;
+    let mut reported = SamplingMessage::new(Role::Assistant, Content::text(""));
+    reported.content = got.content;
     let mut done = ToolResultContent::new("a", [Content::text("3")].into());
     done.meta = Some(Raw::new(r#"{"cache":"k2"}"#).unwrap());
     let answer = SamplingMessage::new(Role::User, Content::ToolResult(Box::new(done)));
-    let params = CreateMessageParams::new([said, answer], 1);
+    let params = CreateMessageParams::new([reported, answer], 1);
     let (now, options) = (server.now, CallOptions::new());
     server.server.call::<method::CreateMessage>(&params, options, now, &mut server.out).unwrap();
     let result_text = r#"{"type":"tool_result","toolUseId":"a","content":[{"type":"text","text":"3"}],"_meta":{"cache":"k2"}}"#;

@@ -300,7 +300,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_built_can_be_read_again(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn arbitrary_values_survive_a_write_and_a_read(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         values_that_are_equal(&bytes);
         values_with_lists(&bytes);
     }
@@ -316,7 +316,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_no_base64_is_found(
+    fn image_base64_decoding_matches_a_reference_decoder(
         bytes in prop::collection::vec(any::<u8>(), 0..9),
         damage in prop::collection::vec((any::<prop::sample::Index>(), "[Ag=_é\n]"), 0..3),
     ) {
@@ -344,7 +344,7 @@ proptest! {
     }
 
     #[test]
-    fn both_sides_bear_what_is_built(bytes in prop::collection::vec(any::<u8>(), 0..1_000)) {
+    fn both_sides_handle_arbitrary_configs_and_messages(bytes in prop::collection::vec(any::<u8>(), 0..1_000)) {
         converse(&mut Unstructured::new(&bytes)).unwrap();
     }
 }

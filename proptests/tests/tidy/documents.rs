@@ -48,7 +48,7 @@ fn the_readme_shows_a_server_and_a_client() {
 
 /// Whatever a document links to is there, and a test that it names is in the file.
 #[test]
-fn documents_link_to_what_is_there() {
+fn documents_link_to_existing_files_and_tests() {
     let mut links = 0;
     for document in DOCUMENTS {
         let text = fs::read_to_string(root().join(document)).unwrap();

@@ -3,7 +3,7 @@
 use crate::{is_test, sources};
 
 #[test]
-fn files_are_short_and_say_what_they_are() {
+fn source_files_are_short_and_have_a_header() {
     for (name, text) in sources() {
         let lines = text.lines().count();
         assert!(lines < 500 || is_test(&name), "{name} has {lines} lines");

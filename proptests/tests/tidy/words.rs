@@ -1,4 +1,4 @@
-//! Prose in the words of the field: subjects that name nothing are ruled out.
+//! Prose and names in the words of the field: subjects that name nothing are ruled out.
 
 use std::fs;
 
@@ -71,4 +71,41 @@ fn prose_names_its_subjects() {
         }
     }
     assert!(15_000 < lines, "only {lines} lines were read");
+}
+
+/// The parts of names that are ruled out, put together like those of [`ruled_out`].
+fn ruled_out_of_names() -> Vec<String> {
+    let parts = ["to+ld", "he+ard", "sa+id", "no+body", "some+body", "who+ever", "what+ever"];
+    parts.iter().map(|part| part.replace('+', "")).collect()
+}
+
+/// The names that a line defines.
+fn defined(line: &str) -> impl Iterator<Item = &str> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let keywords =
+        ["fn", "struct", "enum", "trait", "mod", "let", "mut", "const", "static", "type"];
+    let mut before = "";
+    line.split(move |c: char| !is_part(c)).filter(|word| !word.is_empty()).filter(move |word| {
+        let is_defined = keywords.contains(&before);
+        before = word;
+        is_defined
+    })
+}
+
+#[test]
+fn names_say_the_thing() {
+    let (parts, mut names, mut wrong) = (ruled_out_of_names(), 0, Vec::new());
+    for (name, text) in sources() {
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for defined in code.flat_map(defined) {
+            names += 1;
+            let lower = defined.to_lowercase();
+            let is_ruled_out = lower.split('_').any(|own| parts.iter().any(|part| part == own));
+            if is_ruled_out || lower.starts_with("what_") {
+                wrong.push(format!("{name}: {defined}"));
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0], "name the subject");
+    assert!(20_000 < names, "only {names} names were read");
 }

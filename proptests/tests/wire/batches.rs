@@ -197,10 +197,10 @@ fn a_mixed_batch_is_served_and_reported() {
     // Batches that are not mixed are no violation.
     let note = r#"{"jsonrpc":"2.0","method":"x/note"}"#;
     assert_eq!(client_takes(&mut side, &[PING, note]).len(), 1);
-    let stray = client_takes(&mut side, &[&result(2), &result(9)]);
-    assert_eq!(ended(&stray[..1]), [call]);
+    let unmatched = client_takes(&mut side, &[&result(2), &result(9)]);
+    assert_eq!(ended(&unmatched[..1]), [call]);
     assert!(
-        matches!(&stray[1], ClientEvent::UnmatchedResponse(stray) if stray.cause == UnmatchedCause::NeverIssued)
+        matches!(&unmatched[1], ClientEvent::UnmatchedResponse(unmatched) if unmatched.cause == UnmatchedCause::NeverIssued)
     );
     assert_eq!(side.outcomes(), []);
 }
@@ -248,7 +248,7 @@ fn nothing_is_sent_if_every_element_is_cancelled() {
 
 /// Proves L-BATCH-10 for an id that occurs twice in a batch: the second request is neither served nor answered.
 #[test]
-fn a_duplicate_id_in_a_batch_harms_nobody() {
+fn a_duplicate_request_id_in_a_batch_gets_no_response() {
     let mut side = server();
     let events = server_takes(&mut side, &[&work(1), &work(1), &work(2)]);
     let [
@@ -281,7 +281,7 @@ fn an_answer_that_waits_keeps_its_id_in_flight() {
 
 /// Proves L-BATCH-11: only responses wait for each other.
 #[test]
-fn what_an_element_brings_about_goes_out_at_once() {
+fn messages_caused_by_a_batch_element_are_sent_immediately() {
     let mut side = server();
     let progressed =
         r#"{"jsonrpc":"2.0","id":1,"method":"x/work","params":{"_meta":{"progressToken":"t"}}}"#;
@@ -325,8 +325,8 @@ fn a_slow_element_delays_its_own_batch_only() {
     side.respond(fast, "{}");
     assert_eq!(side.receive(PING), None);
     assert_eq!(side.sent(), [PONG]);
-    let alone = side.request(&work(3));
-    side.respond(alone, "{}");
+    let stateless = side.request(&work(3));
+    side.respond(stateless, "{}");
     assert_eq!(side.sent(), [result(3)]);
     let [fourth, fifth] = requests(&mut side, [4, 5]);
     side.respond(fifth, "{}");
@@ -350,10 +350,10 @@ fn answers_to_a_batch_come_together_or_one_by_one() {
     assert_eq!(ended(&events), [calls[1], calls[0]]);
     // Arrays of other sizes, together with the responses to single calls.
     let calls = send_two(&mut side);
-    let alone = side.call("x/c");
+    let stateless = side.call("x/c");
     let mut events = client_takes(&mut side, &[&result(6)]);
     events.extend(client_takes(&mut side, &[&result(8), &result(7)]));
-    assert_eq!(ended(&events), [calls[0], alone, calls[1]]);
+    assert_eq!(ended(&events), [calls[0], stateless, calls[1]]);
     assert_eq!(side.client.in_flight().counts().outbound, 0);
     assert_eq!((side.outcomes(), side.client.in_flight().counts().violations), (vec![], 0));
 }

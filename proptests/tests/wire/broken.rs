@@ -286,7 +286,7 @@ fn a_broken_id_is_not_echoed() {
 
 /// A violation contains the length of a line even if the line was not kept. Pain 5.
 #[test]
-fn a_violation_tells_how_long_the_message_was() {
+fn a_violation_reports_the_length_of_a_dropped_line() {
     let mut config = config::server();
     config.connection.limits.frame_bytes = 1024;
     let limits = config.connection.limits.clone();
@@ -310,7 +310,7 @@ fn a_violation_tells_how_long_the_message_was() {
 
 /// Promise 10 in the hardest case: an unreadable message may contain anything.
 #[test]
-fn what_cannot_be_read_is_not_shown() {
+fn debug_output_hides_unreadable_message_content() {
     struct Log(Outbox, Vec<String>);
     impl Outboxes for Log {
         fn outbox(&mut self, _: mcp_sansio::Route) -> &mut Outbox {
@@ -341,7 +341,7 @@ fn what_cannot_be_read_is_not_shown() {
 
 /// Pain 49 for a client: reports about the output of a server are limited, and get no response.
 #[test]
-fn what_a_server_prints_is_told_and_not_for_ever() {
+fn violation_events_for_server_output_are_limited() {
     let mut config = config::client();
     config.connection.limits.violations_in_a_row = 3;
     let mut side = ClientSide::ready_with(config, Revision::V2025_11_25);
@@ -360,7 +360,7 @@ fn what_a_server_prints_is_told_and_not_for_ever() {
 
 /// The reason why a late response is unmatched is known from its id alone.
 #[test]
-fn a_stray_answer_says_why_nobody_waits() {
+fn an_unmatched_response_reports_its_cause() {
     let mut side = client();
     let first = side.call("a");
     side.call("b");
@@ -374,7 +374,7 @@ fn a_stray_answer_says_why_nobody_waits() {
     ] {
         let event = side.receive(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
         assert!(
-            matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == cause),
+            matches!(event, Some(ClientEvent::UnmatchedResponse(unmatched)) if unmatched.cause == cause),
             "{id}"
         );
     }

@@ -75,7 +75,7 @@ fn steps(stream: &mut ByteStream<Server>, now: Instant, events: &mut Vec<String>
 proptest! {
     /// Proves L-STDIO-06 for the last line.
     #[test]
-    fn a_byte_stream_does_what_the_three_values_do(sizes in vec(1_usize..200, 1..40)) {
+    fn a_byte_stream_matches_inbox_server_and_outbox(sizes in vec(1_usize..200, 1..40)) {
         let text = input();
         let mut stream = ByteStream::lines(Server::new(Arc::new(config::server())));
         let (mut events, mut rest, mut sizes) = (Vec::new(), text.as_bytes(), sizes.iter().cycle());

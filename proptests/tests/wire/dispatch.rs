@@ -65,7 +65,7 @@ fn ids_come_back_byte_for_byte() {
 
 /// Proves L-JSONRPC-03, L-JSONRPC-04, L-AMB-56. Pain 8: a request is never treated as a notification.
 #[test]
-fn what_cannot_be_an_id_is_not_dispatched_and_not_answered() {
+fn a_request_with_an_invalid_id_is_not_dispatched() {
     let mut side = ready();
     let ids = [
         ("1.0", ViolationKind::MalformedId),
@@ -202,7 +202,7 @@ fn methods_that_are_not_served_are_refused() {
 
 /// Proves L-CAP-12, L-AMB-44: the session decides, not the configuration.
 #[test]
-fn what_is_served_depends_on_the_revision() {
+fn the_served_methods_depend_on_the_revision() {
     let complete = request(
         "1",
         "completion/complete",
@@ -457,7 +457,7 @@ fn a_failed_answer_can_be_tried_again() {
 
 /// Proves L-JSONRPC-26, L-AMB-09, L-RACE-11. Pain 19.
 #[test]
-fn a_duplicate_id_harms_nobody() {
+fn a_duplicate_request_id_leaves_the_first_intact() {
     let mut side = ready();
     let first = side.request(&request("1", "x/work", "{}"));
     let Some(ServerEvent::Violation(violation)) = side.receive(&request("1", "x/other", "{}"))
@@ -647,7 +647,7 @@ fn notifications_can_be_read_by_type() {
 }
 
 #[test]
-fn the_context_tells_the_rules_of_the_session() {
+fn the_request_context_describes_its_session() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);
     let frame = request("1", "tools/list", r#"{"_meta":{"progressToken":0}}"#);
     let received = mcp_sansio::Received::from(side.now).principal(Principal::new(42));

@@ -194,7 +194,7 @@ fn a_refusal_arrives_as_it_was_given() {
 
 /// Proves L-ERR-01: JSON-RPC has a code for invalid JSON; over lines, MCP sends it only if this is configured.
 #[test]
-fn what_is_not_json_is_a_parse_error() {
+fn invalid_json_is_a_parse_error() {
     let noise = "Listening on port 80";
     for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);

@@ -126,7 +126,7 @@ fn a_line_that_is_too_long_costs_only_itself() {
 
 /// Proves L-STDIO-08, L-JSONRPC-18, L-AMB-06. Pain 49.
 #[test]
-fn what_a_server_prints_does_not_disturb_its_client() {
+fn non_mcp_output_of_a_server_does_not_disturb_its_client() {
     let mut side = ClientSide::ready(Revision::V2025_06_18);
     let lines = [
         ("Server started", ViolationKind::NotJson),
@@ -154,12 +154,12 @@ fn what_a_server_prints_does_not_disturb_its_client() {
 
 /// Pain 50 and pain 49, "capped".
 #[test]
-fn a_flood_of_noise_is_told_so_often_and_no_more() {
+fn a_flood_of_invalid_messages_is_reported_up_to_a_limit() {
     let mut config = config::server();
     config.connection.limits.violations_in_a_row = 1000;
     let mut side = ServerSide::ready_with(config, Revision::V2025_06_18);
-    let told = (0..5_000).filter(|_| side.receive("{bad").is_some()).count();
-    assert_eq!((told, side.server.in_flight().counts().violations), (1000, 5_000));
+    let delivered = (0..5_000).filter(|_| side.receive("{bad").is_some()).count();
+    assert_eq!((delivered, side.server.in_flight().counts().violations), (1000, 5_000));
     assert_eq!(side.receive(PING), None);
     assert_eq!(side.sent(), [PONG]);
     assert!(side.receive("{bad").is_some(), "a good message makes it worth telling again");
@@ -167,7 +167,7 @@ fn a_flood_of_noise_is_told_so_often_and_no_more() {
 
 /// Pain 53: one diagnostic for one text, on any number of lines.
 #[test]
-fn pretty_printed_json_is_told_once() {
+fn pretty_printed_json_is_reported_once() {
     let pretty = r#"{
   "jsonrpc": "2.0",
   "id": 1,

@@ -101,7 +101,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
-    fn we_accept_what_serde_json_accepts(text in damaged()) {
+    fn json_acceptance_matches_serde_json(text in damaged()) {
         prop_assert_eq!(we_accept(&text), serde_accepts(&text), "{}", String::from_utf8_lossy(&text));
     }
 
@@ -111,12 +111,12 @@ proptest! {
     }
 
     #[test]
-    fn we_write_what_serde_json_writes(value in value()) {
+    fn json_writing_matches_serde_json(value in value()) {
         check_text(&value);
     }
 
     #[test]
-    fn we_read_what_serde_json_reads(value in value()) {
+    fn json_reading_matches_serde_json(value in value()) {
         check_value(&value.to_string());
         check_elements(&value.to_string());
     }

@@ -32,7 +32,7 @@ fn a_timeout_is_no_error_on_the_wire() {
 
 /// Proves L-ERR-39: the end of a connection, a cancellation, and a call that is not allowed.
 #[test]
-fn what_fails_on_this_side_stays_on_this_side() {
+fn local_failures_send_nothing_to_the_peer() {
     // A capability that the server has not declared.
     let mut side = ClientSide::fresh();
     side.client.connect(side.now, &mut side.out).unwrap();

@@ -25,7 +25,7 @@ const GUIDE: &str = include_str!("seeds/guide.txt");
 /// SEED2-22, SEED2-23, SEED2-24, SEED2-25, SEED2-26, SEED2-27, SEED2-28, SEED2-29, SEED2-30, SEED2-31: at least one
 /// case each, all in a table.
 #[test]
-fn what_a_guide_shows_works_or_has_its_reaction() {
+fn messages_shown_in_guides_have_the_expected_effect() {
     let mut proven = BTreeSet::new();
     for case in GUIDE.split("## ").skip(1) {
         let lines = case.lines().filter(|line| !line.is_empty() && !line.starts_with("//"));
@@ -71,7 +71,7 @@ fn an_experimental_capability_is_an_object() {
 /// Table T7 of the requirements: the documents show an embedded resource with a title, which no revision has, and
 /// 2024-11-05 without the size of a resource, which it has. Both are accepted.
 #[test]
-fn what_another_document_adds_or_leaves_out_is_tolerated() {
+fn results_with_extra_or_missing_members_are_accepted() {
     let results = [
         (
             Revision::V2025_06_18,
@@ -263,8 +263,11 @@ macro_rules! act {
                 }
                 "tell" => {
                     let (method, params) = named();
-                    let told = role.notify_method(method, &params, None, out);
-                    told.map_or_else(|error| error.to_string(), |told| format!("{told:?}"))
+                    let delivered = role.notify_method(method, &params, None, out);
+                    delivered.map_or_else(
+                        |error| error.to_string(),
+                        |delivered| format!("{delivered:?}"),
+                    )
                 }
                 "answer" => answered(role.respond(last.unwrap(), &payload(rest), out)),
                 "fail" => answered(role.respond(last.unwrap(), &CallToolResult::error(rest), out)),
@@ -309,7 +312,7 @@ fn describe_to_server(event: &ServerEvent<'_>, last: &mut Option<IncomingId>) ->
         ServerEvent::Notification(notification) => describe_notification(notification),
         ServerEvent::CallEnded(ended) => describe_outcome(&ended.outcome, ended.stale),
         ServerEvent::Violation(violation) => format!("{:?}", violation.kind),
-        ServerEvent::UnmatchedResponse(stray) => format!("stray {:?}", stray.cause),
+        ServerEvent::UnmatchedResponse(unmatched) => format!("stray {:?}", unmatched.cause),
         other => format!("{other:?}"),
     }
 }
@@ -324,7 +327,7 @@ fn describe_to_client(event: &ClientEvent<'_>, last: &mut Option<IncomingId>) ->
         ClientEvent::Progress(update) => format!("progress {}", update.progress),
         ClientEvent::CallEnded(ended) => describe_outcome(&ended.outcome, ended.stale),
         ClientEvent::Violation(violation) => format!("{:?}", violation.kind),
-        ClientEvent::UnmatchedResponse(stray) => format!("stray {:?}", stray.cause),
+        ClientEvent::UnmatchedResponse(unmatched) => format!("stray {:?}", unmatched.cause),
         other => format!("{other:?}"),
     }
 }

@@ -117,7 +117,7 @@ fn a_broken_stream_does_not_cancel_a_request() {
 
 /// Proves L-RACE-34 for senders: messages related to a request are on its stream.
 #[test]
-fn what_is_about_a_request_is_tagged_with_it() {
+fn messages_related_to_a_request_use_its_stream() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
     let mut streams = Streams::default();
     let frame = |id: u8| {

@@ -282,7 +282,7 @@ mod tests {
 
     /// Proves A-REG-06, A-REG-07, A-REG-09, A-REG-12.
     #[test]
-    fn a_metadata_document_says_what_it_has_to_and_no_secret() {
+    fn client_metadata_has_the_required_fields_and_no_secret() {
         let mut client = ClientMetadata::web("Example");
         client.uri = Some("https://a.example".into());
         let url = "https://a.example/client.json";

@@ -353,7 +353,7 @@ pub(crate) fn section() -> String {
 
 /// [`Stage::next`] contains exactly the stages that the authorizer can move to.
 #[test]
-fn the_table_of_stages_is_what_the_machine_does() {
+fn the_stage_table_matches_the_authorizer() {
     let taken: BTreeSet<(Stage, Stage)> =
         explored().into_iter().map(|(from, _, to)| (from, to)).collect();
     let listed: BTreeSet<(Stage, Stage)> =

@@ -68,7 +68,7 @@ mod tests {
 
     /// Proves A-TOK-07, A-TOK-08, A-USE-06.
     #[test]
-    fn what_is_no_bearer_token_is_refused() {
+    fn a_token_response_without_a_bearer_token_is_refused() {
         let read = |members: &str| {
             let tokens = Tokens::read(format!("{{{members}}}").as_bytes())?;
             Ok(tokens.lifetime.map(|lifetime| lifetime.as_secs()))

@@ -25,7 +25,7 @@
 //!     result
 //! }
 //!
-//! fn heard(event: &ClientEvent<'_>, cache: &mut Cache) {
+//! fn on_event(event: &ClientEvent<'_>, cache: &mut Cache) {
 //!     if let ClientEvent::Notification(notification) = event {
 //!         cache.notified(notification);
 //!     }

@@ -169,11 +169,11 @@ impl ClientTransport {
             return Some(Arrived::ConnectionLost);
         }
         // The server supports neither transport. The failure of Streamable HTTP is the one to report.
-        let told = self.refusals.latest_of_post().unwrap_or(&failure).clone();
+        let reported = self.refusals.latest_of_post().unwrap_or(&failure).clone();
         self.note_refusal("GET", &failure);
         let mut calls = self.requests.leave_one_stream();
         calls.extend(self.withdraw());
-        self.requests.fail(calls, &told);
+        self.requests.fail(calls, &reported);
         None
     }
 

@@ -113,8 +113,8 @@ impl HttpClient {
 
     /// Whether the connection is over and all its events have been returned.
     pub fn is_over(&self) -> bool {
-        let is_told = self.client.poll_timeout().is_none() && self.failed.is_empty();
-        self.client.phase() == Phase::Closed && is_told && self.transport.is_over()
+        let is_reported = self.client.poll_timeout().is_none() && self.failed.is_empty();
+        self.client.phase() == Phase::Closed && is_reported && self.transport.is_over()
     }
 }
 

@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::request::Said;
+use super::request::HeaderSource;
 use crate::handle::CallId;
 use crate::json::{MemberTexts, Str, member};
 
@@ -66,11 +66,11 @@ impl PendingCall {
 
 impl CalledTool {
     /// Reads a message; `None` if it does not call a tool.
-    pub(super) fn read(said: &Said<'_>) -> Option<Self> {
-        said.method.as_ref().filter(|method| **method == "tools/call")?;
-        let tool = member(said.params?, "name").and_then(Str::from_literal)?;
+    pub(super) fn read(source: &HeaderSource<'_>) -> Option<Self> {
+        source.method.as_ref().filter(|method| **method == "tools/call")?;
+        let tool = member(source.params?, "name").and_then(Str::from_literal)?;
         let mut identity = String::new();
-        for (key, value) in MemberTexts::of(member(said.params?, "_meta")?) {
+        for (key, value) in MemberTexts::of(member(source.params?, "_meta")?) {
             // Other members, such as a progress token, belong to the call alone.
             let is_identity = ["protocolVersion", "clientInfo", "clientCapabilities"]
                 .into_iter()

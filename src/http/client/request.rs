@@ -66,7 +66,7 @@ impl HttpRequest {
 
 /// The members of an outgoing message that HTTP uses, read from the text that is sent. So the header fields match the
 /// message.
-pub(super) struct Said<'m> {
+pub(super) struct HeaderSource<'m> {
     pub(super) method: Option<Str<'m>>,
     /// The id of a request, as on the wire.
     pub(super) id: Option<&'m str>,
@@ -75,7 +75,7 @@ pub(super) struct Said<'m> {
     pub(super) version: Option<Str<'m>>,
 }
 
-impl<'m> Said<'m> {
+impl<'m> HeaderSource<'m> {
     pub(super) fn read(message: &'m [u8]) -> Self {
         let envelope = Envelope::scan(message, u8::MAX);
         let meta = envelope.get(Member::ParamsMeta);

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attempts_in_vain_take_longer_and_end() {
+    fn reconnection_delays_grow_until_attempts_run_out() {
         let config = HttpClientConfig::new("https://a.example");
         let mut resumption = Resumption::new();
         let mut delays = alloc::vec::Vec::new();

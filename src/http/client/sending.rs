@@ -6,9 +6,9 @@ use super::action::Action;
 use super::client_transport::ClientTransport;
 use super::exchange::{Exchange, Purpose};
 use super::pending_call::{CalledTool, PendingCall};
-use super::request::{Labels, Said};
+use super::request::{HeaderSource, Labels};
 use super::resume::Due;
-use super::tool_headers::Unsayable;
+use super::tool_headers::UnencodableHeader;
 use crate::connection::{TransportFailure, TransportFailureKind};
 use crate::frame::Tag;
 use crate::json::{Str, member};
@@ -55,25 +55,25 @@ impl ClientTransport {
             self.requests.send_in_session(Exchange::new(Purpose::Batch, true), request);
             return;
         }
-        let said = Said::read(&message);
-        let is = |name: &str| said.method.as_ref().is_some_and(|method| *method == *name);
+        let source = HeaderSource::read(&message);
+        let is = |name: &str| source.method.as_ref().is_some_and(|method| *method == *name);
         let opens = is("initialize");
-        let stands_alone = match self.requests.session.revision() {
+        let is_stateless = match self.requests.session.revision() {
             _ if opens => false,
             Some(revision) => revision.rules().requests_are_self_contained,
-            None => said.version.is_some(),
+            None => source.version.is_some(),
         };
         if is("notifications/cancelled") {
-            let id = said.params.and_then(|params| member(params, "requestId"));
-            if id.is_some_and(|id| self.requests.cancel(id)) || stands_alone {
+            let id = source.params.and_then(|params| member(params, "requestId"));
+            if id.is_some_and(|id| self.requests.cancel(id)) || is_stateless {
                 return;
             }
         }
         let completes_handshake = is("notifications/initialized");
-        let purpose = match (tag, said.id) {
+        let purpose = match (tag, source.id) {
             (Tag::Call(call), Some(id)) => Purpose::Request(PendingCall {
-                lists_tools: stands_alone && is("tools/list"),
-                called: if stands_alone { CalledTool::read(&said) } else { None },
+                lists_tools: is_stateless && is("tools/list"),
+                called: if is_stateless { CalledTool::read(&source) } else { None },
                 is_mended: self.tool_calls.take_mended(call),
                 probes: is("server/discover"),
                 opens: opens.then(|| message.clone()),
@@ -81,16 +81,16 @@ impl ClientTransport {
             }),
             _ => Purpose::Notice { completes_handshake },
         };
-        let exchange = Exchange::new(purpose, !stands_alone);
-        if stands_alone {
-            match self.labels(&said) {
+        let exchange = Exchange::new(purpose, !is_stateless);
+        if is_stateless {
+            match self.labels(&source) {
                 Ok(labels) => {
                     let mut request = self.requests.post(message);
                     request.headers.extend(labels);
                     self.requests.send(exchange, request);
                 }
-                Err(Unsayable) => {
-                    let failure = TransportFailure::new(TransportFailureKind::Unsayable);
+                Err(UnencodableHeader) => {
+                    let failure = TransportFailure::new(TransportFailureKind::UnencodableHeader);
                     self.requests.fail(exchange.waiting_call(), &failure);
                 }
             }
@@ -106,12 +106,12 @@ impl ClientTransport {
     }
 
     /// Returns the header fields of a modern message.
-    fn labels(&self, said: &Said<'_>) -> Result<Labels, Unsayable> {
+    fn labels(&self, source: &HeaderSource<'_>) -> Result<Labels, UnencodableHeader> {
         let agreed = self.requests.session.revision();
         let revision = agreed.unwrap_or(Revision::LATEST_MODERN).name();
-        let version = said.version.as_ref().map(Str::to_str);
-        let mut labels = said.labels(version.as_deref().unwrap_or(revision));
-        labels.extend(self.tool_calls.headers.labels(said)?);
+        let version = source.version.as_ref().map(Str::to_str);
+        let mut labels = source.labels(version.as_deref().unwrap_or(revision));
+        labels.extend(self.tool_calls.headers.labels(source)?);
         Ok(labels)
     }
 }

@@ -5,12 +5,12 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::request::{Labels, Said};
+use super::request::{HeaderSource, Labels};
 use crate::http::{InvalidAnnotation, ParamHeaders};
 use crate::json::{Elements, MemberTexts, Raw, Str, member};
 
 /// The header fields of a tool call cannot be written: an argument is out of range, or the tool is invalid.
-pub(super) struct Unsayable;
+pub(super) struct UnencodableHeader;
 
 /// The latest listed tools of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,9 +31,9 @@ impl ToolHeaders {
     }
 
     /// Returns the header fields that repeat arguments, if this message calls a tool.
-    pub(super) fn labels(&self, said: &Said<'_>) -> Result<Labels, Unsayable> {
-        let is_call = said.method.as_ref().is_some_and(|method| *method == "tools/call");
-        let params = said.params.filter(|_| is_call).unwrap_or_default();
+    pub(super) fn labels(&self, source: &HeaderSource<'_>) -> Result<Labels, UnencodableHeader> {
+        let is_call = source.method.as_ref().is_some_and(|method| *method == "tools/call");
+        let params = source.params.filter(|_| is_call).unwrap_or_default();
         let Some(tool) = member(params, "name").and_then(Str::from_literal) else {
             return Ok(Labels::new());
         };
@@ -47,11 +47,11 @@ impl ToolHeaders {
         &self,
         tool: &str,
         arguments: Option<&Raw<'_>>,
-    ) -> Result<Vec<(String, String)>, Unsayable> {
+    ) -> Result<Vec<(String, String)>, UnencodableHeader> {
         match self.known.get(tool) {
             None => Ok(Vec::new()),
-            Some(Ok(headers)) => headers.of_call(arguments).map_err(|_| Unsayable),
-            Some(Err(_)) => Err(Unsayable),
+            Some(Ok(headers)) => headers.of_call(arguments).map_err(|_| UnencodableHeader),
+            Some(Err(_)) => Err(UnencodableHeader),
         }
     }
 

@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::pending_call::PendingCall;
-use super::request::{HttpRequest, Said};
+use super::request::{HeaderSource, HttpRequest};
 use super::response::error_in;
 use crate::connection::ExchangeEnd;
 use crate::handle::CallId;
@@ -72,9 +72,9 @@ impl Refresh {
             r#"{{"jsonrpc":"2.0","id":{},"method":"tools/list","params":{{{cursor}"_meta":{{{}}}}}}}"#,
             self.id, called.identity
         );
-        let said = Said::read(message.as_bytes());
-        let version = said.version.as_ref().map(Str::to_str);
-        let labels = said.labels(version.as_deref().unwrap_or_default());
+        let source = HeaderSource::read(message.as_bytes());
+        let version = source.version.as_ref().map(Str::to_str);
+        let labels = source.labels(version.as_deref().unwrap_or_default());
         let mut request = HttpRequest::post(url, message.clone().into_bytes());
         request.headers.extend(labels);
         Some(request)
@@ -128,7 +128,7 @@ mod tests {
     fn refresh() -> Refresh {
         let call =
             br#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"b","_meta":{}}}"#;
-        let called = CalledTool::read(&Said::read(call));
+        let called = CalledTool::read(&HeaderSource::read(call));
         let place = SlotKey { connection: ConnectionNumber::default(), index: 0, generation: 0 };
         let asked = PendingCall { called, ..PendingCall::new(CallId(place), "5") };
         let refused = br#"{"jsonrpc":"2.0","id":5,"error":{"code":-32001,"message":"no"}}"#;

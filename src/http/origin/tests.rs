@@ -146,7 +146,7 @@ fn an_origin_is_compared_whole() -> Result<(), InvalidName> {
 }
 
 #[test]
-fn without_an_origin_nobody_is_refused() {
+fn a_request_without_an_origin_is_accepted() {
     for policy in [OriginPolicy::local(), OriginPolicy::none(), OriginPolicy::any()] {
         assert!(has_origin(&policy, &[]));
     }

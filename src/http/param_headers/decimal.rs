@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_compared_by_what_they_are() {
+    fn decimals_are_compared_by_value() {
         let equal = [
             ("42", "42.0"),
             ("42", "4.2e1"),

@@ -228,7 +228,7 @@ impl<'a> Value<'a> {
     }
 
     /// Whether a header with this text matches this value.
-    fn is_said_by(&self, text: &str, kind: ParamKind) -> bool {
+    fn is_encoded_by(&self, text: &str, kind: ParamKind) -> bool {
         match self {
             Self::Text(value) => *value == *text || value.chars().eq(text.chars()),
             Self::Boolean(value) => *value == text,
@@ -250,8 +250,8 @@ fn compare(kind: ParamKind, value: Option<&Value<'_>>, field: Field<'_>) -> Resu
         (None, Field::Once(_)) => return Err(ParamCause::Unexpected),
         (Some(_), Field::Once(text)) => decode_value(text).map_err(|_| ParamCause::Invalid)?,
     };
-    let is_said = value.is_some_and(|value| value.is_said_by(&text, kind));
-    if is_said { Ok(()) } else { Err(ParamCause::Different) }
+    let is_encoded = value.is_some_and(|value| value.is_encoded_by(&text, kind));
+    if is_encoded { Ok(()) } else { Err(ParamCause::Different) }
 }
 
 #[cfg(test)]

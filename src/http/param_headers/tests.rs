@@ -174,7 +174,7 @@ fn a_repeated_property_is_reached_through_properties() {
 
 /// Proves H-HTTP-68, H-HTTP-69
 #[test]
-fn only_what_is_a_schema_is_looked_at() {
+fn only_subschemas_are_searched_for_header_annotations() {
     let valid = [
         r#"{"properties":{"x-mcp-header":{"type":"string"}}}"#,
         r#"{"properties":{"a":{"properties":{"x-mcp-header":{"type":"object"}}}}}"#,
@@ -205,7 +205,7 @@ fn only_what_is_a_schema_is_looked_at() {
 
 /// Proves H-HTTP-63, H-HTTP-73, H-HTTP-76, H-HTTP-79, H-HTTP-80
 #[test]
-fn a_call_repeats_what_is_annotated_and_nothing_else() {
+fn a_call_has_headers_for_annotated_arguments_only() {
     let params = with(FLAT).unwrap();
     let arguments = r#"{"query":"q","method":"test-method","float_val":1.5,"verbose":false,
         "priority":42,"region":"us-west1","other":"x"}"#;
@@ -233,7 +233,7 @@ fn a_call_repeats_what_is_annotated_and_nothing_else() {
 
 /// Proves H-HTTP-64
 #[test]
-fn what_is_absent_or_null_on_the_way_has_no_header() {
+fn an_absent_or_null_argument_or_parent_has_no_header() {
     let params = with(NESTED).unwrap();
     let table: [(&str, &[(&str, &str)]); 11] = [
         (r#"{"a":{"b":{"c":"1"},"d":2}}"#, &[("C", "1"), ("D", "2")]),
@@ -257,7 +257,7 @@ fn what_is_absent_or_null_on_the_way_has_no_header() {
 
 /// Proves H-HTTP-74, H-HTTP-75
 #[test]
-fn an_integer_is_sent_in_digits_if_everybody_can_read_it() {
+fn an_integer_header_is_decimal_and_within_the_safe_range() {
     let params = with(FLAT).unwrap();
     let table = [
         ("42.0", Some("42")),
@@ -394,7 +394,7 @@ fn integers_are_compared_as_numbers() {
 
 /// Proves H-HTTP-87, H-HTTP-88, H-HTTP-89, M-AMB-11
 #[test]
-fn what_has_no_value_has_no_header() {
+fn a_header_for_an_argument_without_value_is_refused() {
     let params = with(NESTED).unwrap();
     for arguments in ["{}", r#"{"a":{"d":null}}"#, r#"{"a":null}"#, r#"{"a":{"d":[1]}}"#] {
         assert_eq!(checked(&params, arguments, &[]), Ok(()), "{arguments}");
@@ -411,7 +411,7 @@ fn what_has_no_value_has_no_header() {
 }
 
 #[test]
-fn what_a_client_sends_a_server_takes() {
+fn param_headers_of_a_client_are_accepted_by_a_server() {
     let params = with(FLAT).unwrap();
     for text in ["a", "", " a", "a\tb", "=?base64?x?=", "\\u0000", "世界", "\\ud83d", "\\n"] {
         for number in ["0", "42.0", "-7", "1e3"] {

@@ -27,14 +27,14 @@ impl RequestValidator {
     }
 
     /// Creates the machine of one modern message (2026-07-28).
-    pub fn alone(&self, number: ConnectionNumber) -> (Server, Streams) {
+    pub fn stateless(&self, number: ConnectionNumber) -> (Server, Streams) {
         let streams = Streams::new(
             Arc::clone(&self.config),
             self.limits(),
             ConnectionKind::Sessionless,
             MemoryEvents::default(),
         );
-        (Server::from_template(&self.alone, number), streams)
+        (Server::from_template(&self.stateless, number), streams)
     }
 
     /// Creates the machine of a session. The events that its client can resume from are kept in memory.
@@ -76,13 +76,13 @@ impl RequestValidator {
         let template = if is_known { &self.session } else { &self.session_without_list };
         let mut server = Server::from_template(template, number);
         if let Some(revision) = revision {
-            let mut unheard = Outbox::new(Framing::Messages, self.limits());
+            let mut discarded = Outbox::new(Framing::Messages, self.limits());
             let initialize = format!(
                 r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"","version":""}}}}}}"#
             );
-            _ = server.receive(initialize.as_str(), now, &mut unheard);
+            _ = server.receive(initialize.as_str(), now, &mut discarded);
             let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-            _ = server.receive(initialized, now, &mut unheard);
+            _ = server.receive(initialized, now, &mut discarded);
         }
         (server, streams)
     }

@@ -35,7 +35,7 @@ impl<E: EventStore> Outboxes for Streams<E> {
         if number == Some(STANDALONE) {
             self.begin_standalone();
         }
-        let (unheard, is_one_stream) = (self.new_outbox(), self.is_one_stream());
+        let (discarded, is_one_stream) = (self.new_outbox(), self.is_one_stream());
         match number.and_then(|number| self.table.streams.get_mut(&number)) {
             Some(stream) => {
                 if stream.purpose != Purpose::Standalone || is_one_stream {
@@ -44,7 +44,7 @@ impl<E: EventStore> Outboxes for Streams<E> {
                 &mut stream.outbox
             }
             None => {
-                let nowhere = self.nowhere.get_or_insert_with(|| Box::new(unheard));
+                let nowhere = self.nowhere.get_or_insert_with(|| Box::new(discarded));
                 nowhere.messages().for_each(drop);
                 nowhere
             }

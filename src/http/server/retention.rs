@@ -186,9 +186,9 @@ impl<E: EventStore> Streams<E> {
         if self.config.kept_streams < self.kept.len() {
             // Prefers a stream whose client most likely has all messages.
             let streams = &self.table.streams;
-            let is_told =
-                |number: &u32| streams.get(number).is_none_or(|stream| stream.has_said_all());
-            let at = self.kept.iter().position(is_told).unwrap_or_default();
+            let is_done =
+                |number: &u32| streams.get(number).is_none_or(|stream| stream.has_sent_all());
+            let at = self.kept.iter().position(is_done).unwrap_or_default();
             let oldest = self.kept.remove(at);
             oldest.into_iter().for_each(|oldest| self.forget(oldest));
         }

@@ -162,7 +162,7 @@ impl Stream {
     }
 
     /// Whether all messages have been taken and no more follow.
-    pub(super) fn has_said_all(&self) -> bool {
+    pub(super) fn has_sent_all(&self) -> bool {
         self.is_complete() && self.outbox.is_empty()
     }
 

@@ -122,7 +122,7 @@ impl StreamTable {
             Some(response) => response.is_closing,
             None => {
                 let can_be_kept = stream.purpose != Purpose::Standalone && !stream.is_lost();
-                can_be_kept && !stream.has_said_all()
+                can_be_kept && !stream.has_sent_all()
             }
         };
         let others = self.streams.iter().filter(|(other, _)| **other != number);

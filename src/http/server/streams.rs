@@ -191,7 +191,7 @@ impl<E: EventStore> Streams<E> {
     }
 
     /// Whether the connection is for one modern message.
-    pub fn is_alone(&self) -> bool {
+    pub fn is_stateless(&self) -> bool {
         self.kind == ConnectionKind::Sessionless
     }
 

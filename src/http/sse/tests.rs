@@ -103,7 +103,7 @@ fn events_are_read_as_the_standard_has_them() {
 
 /// Proves H-HTTP-236
 #[test]
-fn what_has_no_blank_line_after_it_is_no_event() {
+fn an_event_without_a_final_blank_line_is_discarded() {
     for text in ["data: a", "data: a\n", "data: a\r\n", "id: 1\ndata: a\n", ": a\n", "\n", ""] {
         assert_eq!(decoded(text.as_bytes()), [], "{text:?}");
         assert_eq!(fed(1000, &[text.as_bytes()]).1.last_event_id(), "");
@@ -199,7 +199,7 @@ fn an_event_that_is_too_long_costs_only_itself() {
 }
 
 #[test]
-fn an_event_is_not_held_back_for_what_may_follow() {
+fn an_event_is_delivered_before_a_possible_line_feed() {
     let mut decoder = SseDecoder::new(100);
     assert!(decoder.next(&mut &b"data: 1\r\n"[..]).is_none());
     let mut chunk = &b"\r\ndata: 2"[..];
@@ -212,7 +212,7 @@ fn an_event_is_not_held_back_for_what_may_follow() {
 }
 
 #[test]
-fn what_is_held_is_bounded_and_given_back() {
+fn the_sse_decoder_buffer_is_bounded_and_released() {
     let mut decoder = SseDecoder::new(1 << 10);
     let mut comment = vec![b'x'; 1 << 20];
     comment[0] = b':';
@@ -251,7 +251,7 @@ fn a_warm_decoder_asks_for_no_memory() {
 }
 
 #[test]
-fn events_do_not_show_what_they_hold() {
+fn debug_output_of_sse_events_hides_their_contents() {
     let mut decoder = SseDecoder::new(100);
     let mut chunk = &b"event: e\nid: secret\ndata: secret\n\n"[..];
     let shown = format!("{:?}", decoder.next(&mut chunk).unwrap().unwrap());
@@ -298,7 +298,7 @@ fn comments_are_written_as_lines_with_a_blank_one() {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn a_written_sse_event_is_decoded_unchanged() {
     for data in ["", "{}", "a\nb", "\n", " a", ":", "\n\n a\n", "ü"] {
         for (kind, id, retry) in [(None, None, None), (Some("x: y"), Some(" : 1"), Some(7))] {
             let text = written(kind, id, retry, data);

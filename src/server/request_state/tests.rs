@@ -93,7 +93,7 @@ fn sealed(payload: &[u8]) -> String {
 
 /// Proves M-MRTR-40, M-R-18: a new sealer needs only the key and the text.
 #[test]
-fn a_fresh_instance_opens_what_another_has_sealed() {
+fn a_new_sealer_opens_a_state_sealed_by_another() {
     for payload in [&b""[..], b"x", b"two", b"\0\xff\n\"", &[0xa5; 1000]] {
         let state = toy().seal(payload, &binding(), EXPIRY).expect("short enough");
         let text = state.as_str();
@@ -187,7 +187,7 @@ fn a_state_is_good_for_its_own_request_only() {
 
 /// Proves M-MRTR-28: a modified or invented text is refused, and is not even verified if its form is invalid.
 #[test]
-fn what_no_sealer_can_have_made_is_malformed() {
+fn a_state_with_an_invalid_format_is_malformed() {
     let good = format!("s1.1f.aGk_.{TAG}");
     let later = Instant::from_nanos(0x1e);
     let ours = StateSealer::new(Credulous).open(&Str::from(&*good), &binding(), later);
@@ -370,7 +370,7 @@ fn base64_is_that_of_urls() {
 
 /// Every text of up to three characters is either the only text of its value, or invalid.
 #[test]
-fn base64_has_one_text_for_every_value() {
+fn base64_has_one_encoding_for_each_value() {
     let mut values = [0; 4];
     let mut check = |text: &[u8]| {
         let Ok(text) = core::str::from_utf8(text) else { return };

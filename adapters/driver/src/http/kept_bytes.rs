@@ -56,7 +56,7 @@ impl<M: Machine> State<M> {
             return;
         }
         // The endpoint itself counts a modern request until it has been answered.
-        let bytes = if streams.is_alone() { streams.unsent_bytes() } else { self.kept_bytes() };
+        let bytes = if streams.is_stateless() { streams.unsent_bytes() } else { self.kept_bytes() };
         self.http.kept.skipped = 0;
         self.http.kept.set(bytes);
     }

@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_gives_is_described_as_it_is_written() {
+    fn a_tool_output_schema_describes_the_serialized_form() {
         let schema = Typed::<Found>::output_schema().unwrap();
         assert_eq!(schema.get("required").unwrap().as_json(), r#"["total"]"#);
         assert!(schema.pointer("/properties/total").is_some());
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_gives_is_described_if_it_has_a_schema() {
+    fn only_typed_object_results_have_an_output_schema() {
         let schema = |tool: Tool<'static>| tool.output_schema.map(|schema| schema.to_string());
         let typed = schema(described::<Sum, Typed<Sum>>("t", "")).unwrap();
         assert!(typed.contains(r#""description":"Of all of them""#), "{typed}");

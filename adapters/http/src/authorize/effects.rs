@@ -144,7 +144,7 @@ fn answer<V: Send + 'static>(
     authorization: &Authorization,
     job: JobId,
     work: impl Future<Output = Option<V>> + Send + 'static,
-    tell: impl FnOnce(&Authorization, V) + Send + 'static,
+    report: impl FnOnce(&Authorization, V) + Send + 'static,
 ) {
     let shared = authorization.downgrade();
     drop(tokio::spawn(async move {
@@ -152,7 +152,7 @@ fn answer<V: Send + 'static>(
         let Some(shared) = shared.upgrade() else { return };
         let authorization = Authorization { shared };
         match done {
-            Some(value) => tell(&authorization, value),
+            Some(value) => report(&authorization, value),
             None => authorization.with(|authorizer, now| authorizer.job_failed(job, now)),
         }
     }));

@@ -13,7 +13,7 @@ use mcp_sansio_std::{Exchange, Handler, serve};
 /// A session with a client that declares roots.
 struct Session {
     thread: JoinHandle<std::io::Result<()>>,
-    said: Lines<BufReader<PipeReader>>,
+    reported: Lines<BufReader<PipeReader>>,
     input: Option<PipeWriter>,
 }
 
@@ -23,12 +23,12 @@ impl Session {
         config.revisions = RevisionSet::LEGACY;
         config.capabilities.tools = Some(ListChanged::default());
         let (from_client, input) = pipe().unwrap();
-        let (said, to_client) = pipe().unwrap();
+        let (reported, to_client) = pipe().unwrap();
         let thread = thread::spawn(move || serve(config, from_client, to_client, handler));
-        let (said, input) = (BufReader::new(said).lines(), Some(input));
-        let mut session = Self { thread, said, input };
+        let (reported, input) = (BufReader::new(reported).lines(), Some(input));
+        let mut session = Self { thread, reported, input };
         session.say(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#);
-        assert!(session.hear().contains(r#""protocolVersion":"2025-11-25""#));
+        assert!(session.receive_event().contains(r#""protocolVersion":"2025-11-25""#));
         session.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         session
     }
@@ -37,14 +37,14 @@ impl Session {
         self.input.as_mut().unwrap().write_all(format!("{message}\n").as_bytes()).unwrap();
     }
 
-    fn hear(&mut self) -> String {
-        self.said.next().unwrap().unwrap()
+    fn receive_event(&mut self) -> String {
+        self.reported.next().unwrap().unwrap()
     }
 
     /// Ends the server's input, and returns the lines that the server still writes.
     fn end(mut self) -> Vec<String> {
         self.input = None;
-        let rest = self.said.map(Result::unwrap).collect();
+        let rest = self.reported.map(Result::unwrap).collect();
         self.thread.join().unwrap().unwrap();
         rest
     }
@@ -60,8 +60,8 @@ fn text(text: &str) -> String {
 
 /// A handler that runs again with its input does not see the cancellation that ended its first run.
 #[test]
-fn who_asks_for_input_is_not_cancelled_by_that() {
-    let tells_whether_cancelled = |exchange: &Exchange<Server>| {
+fn a_handler_that_gets_its_input_is_not_cancelled() {
+    let reports_cancellation = |exchange: &Exchange<Server>| {
         let cancelled = exchange.wait_cancelled(Duration::from_millis(100));
         exchange.respond(&CallToolResult::text(format!("{cancelled}")))
     };
@@ -70,33 +70,33 @@ fn who_asks_for_input_is_not_cancelled_by_that() {
     let is_over = Arc::clone(&first_is_over);
     let mut session = Session::open(move |exchange: &Exchange<Server>| {
         if exchange.request().state.is_some() {
-            return tells_whether_cancelled(exchange);
+            return reports_cancellation(exchange);
         }
         exchange.require_input(&InputRequired::new().state("again"))?;
         is_over.store(exchange.is_cancelled(), Ordering::Relaxed);
         Ok(())
     });
     session.say(CALL);
-    assert_eq!(session.hear(), text("false"));
+    assert_eq!(session.receive_event(), text("false"));
     assert_eq!(session.end(), [""; 0]);
     assert!(first_is_over.load(Ordering::Relaxed));
     // The handler runs again when the client has responded.
     let mut session = Session::open(move |exchange: &Exchange<Server>| {
         if exchange.request().inputs.is_some() {
-            return tells_whether_cancelled(exchange);
+            return reports_cancellation(exchange);
         }
         exchange.require_input(&InputRequired::new().roots("where"))
     });
     session.say(CALL);
-    assert_eq!(session.hear(), r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
+    assert_eq!(session.receive_event(), r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
     session.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#);
-    assert_eq!(session.hear(), text("false"));
+    assert_eq!(session.receive_event(), text("false"));
     assert_eq!(session.end(), [""; 0]);
 }
 
 /// After the end of the input, `require_input` fails, and the request still gets a response.
 #[test]
-fn who_cannot_ask_any_more_has_not_answered() {
+fn require_input_after_the_end_of_input_is_an_error_response() {
     let mut session = Session::open(|exchange: &Exchange<Server>| {
         let need = InputRequired::new().roots("where");
         // Waits until the server has seen the end of its input.

@@ -171,7 +171,7 @@ fn a_server_that_never_answers_times_out() {
 }
 
 #[test]
-fn refusals_are_told_in_words() {
+fn handshake_errors_have_readable_messages() {
     let answers = [
         (
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"too old"}}"#,

@@ -111,7 +111,7 @@ struct Running {
 
 impl Running {
     /// Returns the next line of the handler's log.
-    fn said(&self) -> String {
+    fn next_log_line(&self) -> String {
         self.log.recv_timeout(A_LONG_TIME).unwrap()
     }
 
@@ -172,18 +172,18 @@ fn a_thousand_calls_from_eight_threads() {
 
 /// Reading continues while a handler runs: other calls are served, and a cancellation arrives.
 #[test]
-fn a_handler_that_waits_delays_nobody_and_hears_of_its_cancellation() {
+fn a_waiting_handler_blocks_no_other_call_or_cancellation() {
     let (running, connection) = connect(RefuseAll::new());
     let params = CallToolParams::new("wait");
     let pending = connection.handle().call_method("tools/call", &params, CallOptions::new());
-    assert_eq!(running.said(), "waiting");
+    assert_eq!(running.next_log_line(), "waiting");
     assert_eq!(text(&call(&connection, "progress").unwrap()), "done");
     pending.cancel(Some("enough"));
-    assert_eq!(running.said(), "cancelled true");
+    assert_eq!(running.next_log_line(), "cancelled true");
     let dropped = connection.handle().call_method("tools/call", &params, CallOptions::new());
-    assert_eq!(running.said(), "waiting");
+    assert_eq!(running.next_log_line(), "waiting");
     drop(dropped);
-    assert_eq!(running.said(), "cancelled true", "dropping a call cancels it");
+    assert_eq!(running.next_log_line(), "cancelled true", "dropping a call cancels it");
 }
 
 #[test]
@@ -235,11 +235,11 @@ fn a_result_that_does_not_fit_is_answered_with_the_reason() {
 /// Pain 7: a tool calls the client while the client waits for the tool.
 #[test]
 fn a_tool_can_ask_the_client() {
-    let said = json!({
+    let reported = json!({
         "model": "m", "role": "assistant", "content": {"type": "text", "text": "t"}
     });
-    let expected = said.to_string();
-    let answer = move |exchange: &Exchange<Client>| exchange.respond(&said);
+    let expected = reported.to_string();
+    let answer = move |exchange: &Exchange<Client>| exchange.respond(&reported);
     let (_running, connection) = connect(answer);
     assert_eq!(text(&call(&connection, "ask").unwrap()), expected);
     let (_running, connection) = connect(RefuseAll::new());
@@ -257,7 +257,7 @@ fn a_call_that_takes_too_long_times_out_on_both_sides() {
         let Err(CallFailure::TimedOut(expiry)) = failure else { panic!("{failure:?}") };
         assert_eq!(expiry, Expiry::Idle);
     }
-    assert_eq!(running.said(), "cancelled true");
+    assert_eq!(running.next_log_line(), "cancelled true");
 }
 
 /// Pain 12: a server that dies ends every call and the connection.
@@ -296,7 +296,7 @@ fn a_server_that_dies_ends_every_call() {
 
 /// `printf '…' | server` gets its responses, and the server ends.
 #[test]
-fn a_server_whose_input_ends_answers_what_it_has() {
+fn a_server_responds_to_its_requests_after_end_of_input() {
     let (mut running, mut from_server, mut to_server) = start(config());
     let input = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}\nnoise\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"}}}";
     to_server.write_all(input.as_bytes()).unwrap();
@@ -311,7 +311,7 @@ fn a_server_whose_input_ends_answers_what_it_has() {
         ]
     );
     running.join().unwrap();
-    assert_eq!(running.said(), "closed EndOfInput");
+    assert_eq!(running.next_log_line(), "closed EndOfInput");
 }
 
 /// A handler that does not end is cancelled at the drain deadline, and the server ends all the same.
@@ -323,15 +323,15 @@ fn a_stuck_handler_cannot_keep_a_server_alive() {
     let connection = connect_to(client_config(), reader, writer, RefuseAll::new()).unwrap();
     let params = CallToolParams::new("wait");
     let pending = connection.handle().call_method("tools/call", &params, CallOptions::new());
-    assert_eq!(running.said(), "waiting");
+    assert_eq!(running.next_log_line(), "waiting");
     connection.handle().shut_down(Duration::ZERO);
     let failure = pending.wait();
     assert!(matches!(failure, Err(CallFailure::Closed(Cause::DrainDeadline))), "{failure:?}");
     drop(connection);
     running.join().unwrap();
-    let mut said = [running.said(), running.said()];
-    said.sort_unstable();
-    assert_eq!(said, ["cancelled true", "closed DrainDeadline"]);
+    let mut reported = [running.next_log_line(), running.next_log_line()];
+    reported.sort_unstable();
+    assert_eq!(reported, ["cancelled true", "closed DrainDeadline"]);
 }
 
 /// Pain 1 and 4: a client that stops reading blocks neither reading nor deadlines.
@@ -354,11 +354,11 @@ fn a_stuck_write_holds_up_nothing_but_itself() {
     let large = "x".repeat(1 << 20);
     send(&mut to_server, call(1, "echo", &large));
     send(&mut to_server, call(2, "wait", ""));
-    assert_eq!(running.said(), "waiting", "reading and serving go on");
+    assert_eq!(running.next_log_line(), "waiting", "reading and serving go on");
     let cancel =
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}});
     send(&mut to_server, cancel.to_string());
-    assert_eq!(running.said(), "cancelled true");
+    assert_eq!(running.next_log_line(), "cancelled true");
     // Requests that have not started wait while the client does not read, up to `Limits::connection_bytes`.
     for id in 3..20 {
         send(&mut to_server, call(id, "echo", &large));
@@ -400,7 +400,7 @@ fn a_request_that_waits_for_a_thread_can_be_cancelled() {
     };
     let running_calls: Vec<_> = (0..64).map(|_| start("wait")).collect();
     for _ in 0..64 {
-        assert_eq!(running.said(), "waiting");
+        assert_eq!(running.next_log_line(), "waiting");
     }
     let waiting = start("wait");
     let after = start("progress");
@@ -410,7 +410,7 @@ fn a_request_that_waits_for_a_thread_can_be_cancelled() {
     drop(running_calls);
     assert_eq!(text(&after.wait().unwrap()), "done");
     for _ in 0..64 {
-        assert_eq!(running.said(), "cancelled true");
+        assert_eq!(running.next_log_line(), "cancelled true");
     }
     assert!(running.log.try_recv().is_err(), "the one that waited never ran");
 }

@@ -137,7 +137,7 @@ fn a_consumer_that_is_slow_gets_everything() {
 /// If the request of a tool is cancelled, the tool's own call to the client is cancelled, at the tool and at the
 /// client.
 #[test]
-fn cancelling_a_request_cancels_what_it_asks() {
+fn cancelling_a_request_cancels_its_nested_requests() {
     struct Asks(Mutex<Sender<CallFailure>>);
     impl Handler<Server> for Asks {
         fn serve(&self, exchange: &Exchange<Server>) {
@@ -159,18 +159,18 @@ fn cancelling_a_request_cancels_what_it_asks() {
         }
     }
     let (failures, failed) = channel();
-    let (words, said) = channel();
+    let (words, reported) = channel();
     let (server, reader, writer) = start(config(), Asks(Mutex::new(failures)));
     let mut client = client_config();
     client.capabilities.sampling = Some(Default::default());
     let connection = connect(client, reader, writer, Thinks(Mutex::new(words))).unwrap();
     let params = CallToolParams::new("t");
     let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
-    assert_eq!(said.recv_timeout(A_LONG_TIME), Ok("asked"));
+    assert_eq!(reported.recv_timeout(A_LONG_TIME), Ok("asked"));
     let Err(call) = call.wait_timeout(Duration::from_millis(1)) else { panic!("it is pending") };
     call.cancel(Some("changed my mind"));
     assert_eq!(failed.recv_timeout(A_LONG_TIME), Ok(CallFailure::Cancelled));
-    assert_eq!(said.recv_timeout(A_LONG_TIME), Ok("dismissed"));
+    assert_eq!(reported.recv_timeout(A_LONG_TIME), Ok("dismissed"));
     connection.close(Duration::ZERO).wait().unwrap();
     server.join().unwrap().unwrap();
 }
@@ -190,8 +190,8 @@ fn closing_loses_nothing() {
             }
         }
     }
-    let (heard, notifications) = channel();
-    let (server, reader, writer) = start(config(), Slow(Mutex::new(heard)));
+    let (received, notifications) = channel();
+    let (server, reader, writer) = start(config(), Slow(Mutex::new(received)));
     let connection = connect(client_config(), reader, writer, RefuseAll::new()).unwrap();
     let params = CallToolParams::new("t");
     let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
@@ -204,7 +204,7 @@ fn closing_loses_nothing() {
 
 /// All events that the server sends before the end are delivered before `close` returns.
 #[test]
-fn events_are_told_before_the_end() {
+fn close_returns_after_all_events_are_delivered() {
     const LINES: usize = 500;
     let talk = |exchange: &Exchange<Server>| -> Result<(), RespondError> {
         for line in 0..LINES {
@@ -223,15 +223,15 @@ fn events_are_told_before_the_end() {
             }
         }
     }
-    let (sender, heard) = mpsc::sync_channel(2 * LINES);
+    let (sender, received) = mpsc::sync_channel(2 * LINES);
     let (server, reader, writer) = start(config(), talk);
     let connection = connect(client_config(), reader, writer, Listens(sender)).unwrap();
     let params = CallToolParams::new("t");
     connection.handle().call_method("tools/call", &params, CallOptions::new()).wait().unwrap();
     connection.close(Duration::ZERO).wait().unwrap();
-    let heard: Vec<_> = heard.try_iter().collect();
-    assert_eq!(heard.len(), LINES + 1);
-    assert_eq!(heard.last(), Some(&"closed"));
+    let received: Vec<_> = received.try_iter().collect();
+    assert_eq!(received.len(), LINES + 1);
+    assert_eq!(received.last(), Some(&"closed"));
     server.join().unwrap().unwrap();
 }
 

@@ -61,7 +61,7 @@ fn call(connection: &Connection) -> PendingCall<Client> {
 }
 
 #[test]
-fn a_call_ends_with_what_its_task_comes_to() {
+fn a_blocking_call_returns_the_result_of_its_task() {
     for era in ERAS {
         let tasks = SharedTasks::default();
         let (connection, jobs) = connect(era, &tasks);

@@ -70,9 +70,9 @@ impl Tools {
                 self.log(&format!("cancelled {cancelled}, then {late:?}"));
             }
             "ask" => {
-                let said = task.require_input(&question()).and_then(TaskInputs::wait);
-                self.log(&format!("{said:?}"));
-                if let Ok(answers) = said {
+                let reported = task.require_input(&question()).and_then(TaskInputs::wait);
+                self.log(&format!("{reported:?}"));
+                if let Ok(answers) = reported {
                     let answer = answers.get("confirm").map(|answer| answer.to_string());
                     let text = answer.unwrap_or_default();
                     task.complete(&CallToolResult::text(text)).unwrap();
@@ -124,7 +124,7 @@ impl Host {
     }
 
     /// Returns the next line of the handler's log.
-    fn said(&self) -> String {
+    fn next_handler_log_line(&self) -> String {
         self.log.recv_timeout(A_LONG_TIME).unwrap()
     }
 
@@ -311,13 +311,13 @@ fn a_task_is_begun_looked_at_and_completed() {
         drop(work);
         let shown = peer.get(&task);
         assert_eq!(shown["status"], "completed", "nothing happens to it afterwards");
-        let is_alone = !peer.is_in_session;
-        assert_eq!(shown["result"]["content"][0]["text"] == "done", is_alone);
+        let is_stateless = !peer.is_in_session;
+        assert_eq!(shown["result"]["content"][0]["text"] == "done", is_stateless);
     }
 }
 
 #[test]
-fn whoever_waits_for_a_result_is_answered_when_it_is_there() {
+fn each_tasks_result_request_waits_for_completion() {
     let host = Host::new();
     let mut peer = host.session();
     let task = peer.begin("work");
@@ -340,7 +340,7 @@ fn cancelling_a_task_stops_the_work() {
         let task = peer.begin("wait");
         let cancelled = peer.ask("tasks/cancel", json!({"taskId": task}));
         assert!(cancelled["result"].is_object(), "{cancelled}");
-        assert_eq!(host.said(), "cancelled true, then Err(Final(Cancelled))");
+        assert_eq!(host.next_handler_log_line(), "cancelled true, then Err(Final(Cancelled))");
         assert_eq!(peer.get(&task)["status"], "cancelled");
     }
 }
@@ -354,12 +354,12 @@ fn a_task_asks_in_a_session() {
     let related = &asked["params"]["_meta"]["io.modelcontextprotocol/related-task"];
     assert_eq!(related["taskId"], task);
     assert_eq!(peer.get(&task)["status"], "input_required");
-    let said = json!({"action": "accept", "content": {"confirm": true}});
-    peer.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": said}));
-    assert!(host.said().starts_with("Ok("));
+    let reported = json!({"action": "accept", "content": {"confirm": true}});
+    peer.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": reported}));
+    assert!(host.next_handler_log_line().starts_with("Ok("));
     let waiter = peer.result(&task);
     let text = peer.answer(&waiter)["result"]["content"][0]["text"].clone();
-    assert_eq!(serde_json::from_str::<Value>(text.as_str().unwrap()).unwrap(), said);
+    assert_eq!(serde_json::from_str::<Value>(text.as_str().unwrap()).unwrap(), reported);
 }
 
 #[test]
@@ -374,10 +374,10 @@ fn a_task_asks_without_a_session() {
         }
     };
     assert_eq!(shown["inputRequests"]["confirm"]["method"], "elicitation/create");
-    let said = json!({"action": "accept", "content": {"confirm": true}});
-    let update = json!({"taskId": task, "inputResponses": {"confirm": said}});
+    let reported = json!({"action": "accept", "content": {"confirm": true}});
+    let update = json!({"taskId": task, "inputResponses": {"confirm": reported}});
     assert!(peer.ask("tasks/update", update)["result"].is_object());
-    host.said();
+    host.next_handler_log_line();
     let shown = loop {
         let shown = peer.get(&task);
         if shown["status"] != "working" {
@@ -394,7 +394,7 @@ fn a_task_that_is_cancelled_while_it_asks_goes_no_further() {
     let task = peer.begin("ask");
     let asked = peer.next_of("elicitation/create");
     peer.ask("tasks/cancel", json!({"taskId": task}));
-    assert_eq!(host.said(), "Err(Final(Cancelled))");
+    assert_eq!(host.next_handler_log_line(), "Err(Final(Cancelled))");
     let withdrawn = peer.next_of("notifications/cancelled");
     assert_eq!(withdrawn["params"]["requestId"], asked["id"]);
 }
@@ -421,13 +421,13 @@ fn a_task_outlives_the_connection_it_was_begun_on() {
     let task = peer.begin("work");
     let work = host.handle();
     drop(peer);
-    let (mut waiting, mut alone) = (host.session(), host.connect());
+    let (mut waiting, mut stateless) = (host.session(), host.connect());
     let waiter = waiting.result(&task);
     assert_eq!(waiting.get(&task)["status"], "working");
     work.progress(Progress::new(1_u8)).unwrap();
     work.complete(&CallToolResult::text("done")).unwrap();
     assert_eq!(waiting.answer(&waiter)["result"]["content"][0]["text"], "done");
-    assert_eq!(alone.get(&task)["result"]["content"][0]["text"], "done");
+    assert_eq!(stateless.get(&task)["result"]["content"][0]["text"], "done");
 }
 
 /// A request of a task on a connection that has ended is sent again on the connection that requests the result.
@@ -441,15 +441,15 @@ fn a_question_moves_to_the_connection_that_waits() {
     let mut peer = host.session();
     let waiter = peer.result(&task);
     let asked = peer.next_of("elicitation/create");
-    let said = json!({"action": "decline"});
-    peer.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": said}));
+    let reported = json!({"action": "decline"});
+    peer.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": reported}));
     let text = peer.answer(&waiter)["result"]["content"][0]["text"].clone();
-    assert_eq!(text, said.to_string());
+    assert_eq!(text, reported.to_string());
 }
 
 /// A cancellation on one connection ends the wait for the result on another one.
 #[test]
-fn what_happens_on_one_connection_is_told_on_others() {
+fn a_cancellation_ends_result_waits_on_other_connections() {
     let host = Host::new();
     let (mut one, mut other) = (host.session(), host.session());
     let task = one.begin("work");
@@ -480,7 +480,7 @@ fn a_task_whose_time_is_over_is_forgotten_and_its_work_stops() {
     let task = peer.begin("brief");
     let waiter = peer.result(&task);
     assert_eq!(peer.answer(&waiter)["error"]["code"], -32602);
-    assert_eq!(host.said(), "cancelled true, then Err(Unknown)");
+    assert_eq!(host.next_handler_log_line(), "cancelled true, then Err(Unknown)");
     // The same holds if the work does not wait on the task,
     let task = peer.begin("brief work");
     let waiter = peer.result(&task);
@@ -490,7 +490,7 @@ fn a_task_whose_time_is_over_is_forgotten_and_its_work_stops() {
     let mut peer = host.session();
     peer.begin("brief");
     drop(peer);
-    assert_eq!(host.said(), "cancelled true, then Err(Unknown)");
+    assert_eq!(host.next_handler_log_line(), "cancelled true, then Err(Unknown)");
 }
 
 /// At most 64 handlers run at a time; handlers whose requests have become tasks do not count.
@@ -505,12 +505,12 @@ fn handlers_that_work_on_tasks_keep_no_others_waiting() {
         peer.ask("tasks/cancel", json!({"taskId": task}));
     }
     for _ in 0..100 {
-        assert_eq!(host.said(), "cancelled true, then Err(Final(Cancelled))");
+        assert_eq!(host.next_handler_log_line(), "cancelled true, then Err(Final(Cancelled))");
     }
 }
 
 #[test]
-fn everybody_sees_the_tasks_of_one_principal_only() {
+fn each_principal_sees_only_its_own_tasks() {
     let host = Host::new();
     let mut one = host.session();
     let mut other = host.connect_as(host.tasks.on_behalf_of(Principal::new(7)));
@@ -535,7 +535,7 @@ fn progress_of_a_task_goes_where_it_was_asked_for() {
 }
 
 #[test]
-fn a_subscription_hears_of_tasks() {
+fn a_subscription_receives_task_notifications() {
     let host = Host::new();
     let mut peer = host.connect();
     let task = peer.begin("work");
@@ -559,7 +559,7 @@ fn the_program_can_look_at_the_tasks_and_end_them() {
         let key = tasks.find(task.as_str().unwrap()).unwrap();
         tasks.cancel(key, now).unwrap();
     });
-    assert_eq!(host.said(), "cancelled true, then Err(Final(Cancelled))");
+    assert_eq!(host.next_handler_log_line(), "cancelled true, then Err(Final(Cancelled))");
     assert_eq!(peer.answer(&waiter)["error"]["code"], -32603);
 }
 

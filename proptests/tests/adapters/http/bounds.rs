@@ -168,7 +168,7 @@ async fn an_idle_connection_of_http2_ends() {
 /// The data that a session keeps after its client has disconnected counts until it is released. Here the request
 /// continues, and the client could resume its response.
 #[tokio::test]
-async fn what_sessions_keep_counts() {
+async fn bytes_kept_after_a_disconnect_count_until_released() {
     let mut options = EndpointOptions::new();
     options.bytes = 100_000;
     let mut served = Served::with(server_config(), options, Duration::ZERO).await;
@@ -240,15 +240,15 @@ async fn unread_events_count_until_their_connection_ends() {
     let body =
         json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params});
     let fields = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n";
-    let alone = served.endpoint.handle(request(&served, post(fields, &body.to_string()))).await;
+    let stateless = served.endpoint.handle(request(&served, post(fields, &body.to_string()))).await;
     assert_eq!(
-        (in_session.status(), alone.status()),
+        (in_session.status(), stateless.status()),
         (hyper::StatusCode::OK, hyper::StatusCode::OK)
     );
     let before = served.endpoint.kept_bytes();
     served.script.audience.list_changed(ChangedList::Tools);
     assert!(before + 2 * 50 < served.endpoint.kept_bytes());
-    drop(alone);
+    drop(stateless);
     let of_session = served.endpoint.kept_bytes();
     assert!(8_192 + 50 < of_session && of_session < 8_192 + 100, "{of_session}");
     let end =

@@ -50,12 +50,12 @@ async fn heads_of_answers_are_exact() {
 
 /// Proves H-HTTP-15, H-HTTP-18, H-HTTP-22, H-HTTP-160, H-HTTP-165, H-HTTP-167, H-HTTP-173
 #[tokio::test]
-async fn what_is_refused_has_a_status() {
+async fn each_refused_http_request_gets_its_status() {
     let mut served = Served::new().await;
     let body = modern_body(1, "note", "no");
     let fields = modern_fields("note");
     let fine = post(&fields, &body);
-    let nobody = "f".repeat(32);
+    let unknown = "f".repeat(32);
     let plain = |method: &str, fields: &str| {
         format!("{method} /mcp HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n")
     };
@@ -73,12 +73,12 @@ async fn what_is_refused_has_a_status() {
         (fine.replace("Mcp-Name: note", "Mcp-Name: note\r\nMcp-Name: note"), "400"),
         (post("", "{"), "400"),
         (post("", "\u{feff}{}"), "400"),
-        (legacy(&nobody, 1, "note", "no"), "404"),
-        (listen(&nobody, ""), "404"),
-        (listen(&nobody, "").replace("text/event-stream", "text/html"), "406"),
+        (legacy(&unknown, 1, "note", "no"), "404"),
+        (listen(&unknown, ""), "404"),
+        (listen(&unknown, "").replace("text/event-stream", "text/html"), "406"),
         (plain("GET", events), "400"),
         (plain("DELETE", ""), "400"),
-        (plain("DELETE", &format!("Mcp-Session-Id: {nobody}\r\n")), "404"),
+        (plain("DELETE", &format!("Mcp-Session-Id: {unknown}\r\n")), "404"),
     ];
     let mut raw = Raw::connect(served.address).await;
     for (request, status) in cases {
@@ -103,7 +103,7 @@ fn raw_is_unusable(request: &str) -> bool {
 
 /// Proves H-HTTP-21
 #[tokio::test]
-async fn what_is_too_long_is_not_read() {
+async fn a_too_long_body_gets_413_before_its_end() {
     let mut options = EndpointOptions::new();
     options.http.body_bytes = 1000;
     let mut served = Served::with(server_config(), options, Duration::ZERO).await;
@@ -213,7 +213,7 @@ async fn a_body_has_to_go_on() {
 
 /// Bytes that are not HTTP end only their own connection.
 #[tokio::test]
-async fn what_is_no_http_harms_nobody() {
+async fn bytes_that_are_not_http_end_only_their_connection() {
     let mut served = Served::new().await;
     let fine = modern(1, "note", "no");
     let long = format!("X-Long: {}\r\nHost", "x".repeat(1 << 20));

@@ -105,15 +105,15 @@ async fn a_signed_token_is_read() {
 
 /// Proves A-CHAL-01, A-RS-07: a forged token, or a token for another purpose, is refused.
 #[tokio::test]
-async fn what_is_not_signed_by_the_issuer_is_refused() {
+async fn a_forged_or_unsuitable_token_is_refused() {
     let good = signed(1, &header("one"), &payload());
     assert!(matches!(verified(&good).await, Verification::Valid(_)));
     let parts: Vec<&str> = good.split('.').collect();
     let text = |value: &Value| base64url(value.to_string().as_bytes());
     let mut richer = payload();
     richer["scope"] = json!("admin");
-    let mut nobody = payload();
-    nobody.as_object_mut().unwrap().remove("sub");
+    let mut without_subject = payload();
+    without_subject.as_object_mut().unwrap().remove("sub");
     // A client that presents a bound token would have to present the key as well.
     let mut bound = payload();
     bound["cnf"] = json!({ "jkt": "x" });
@@ -138,7 +138,7 @@ async fn what_is_not_signed_by_the_issuer_is_refused() {
         with("alg", json!("ES384")),
         with("typ", json!("logout+jwt")),
         with("crit", json!(["exp"])),
-        signed(1, &header("one"), &nobody),
+        signed(1, &header("one"), &without_subject),
         signed(1, &header("one"), &bound),
         signed(1, &header("one"), &json!([])),
         signed(1, &header("one"), &json!({ "iss": 1, "sub": "a" })),
@@ -197,7 +197,7 @@ async fn keys_are_fetched_when_they_are_needed() {
 
 /// Proves A-RS-07: keys that cannot be fetched for a long time are no longer accepted.
 #[tokio::test]
-async fn old_keys_are_not_taken_for_ever() {
+async fn signing_keys_expire_if_they_cannot_be_refreshed() {
     let fetches = AtomicUsize::new(0);
     let verifier = JwtVerifier::fetching(move || {
         let fetch = fetches.fetch_add(1, Ordering::SeqCst);
@@ -239,7 +239,7 @@ async fn at_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 
 /// Proves A-RS-07: a token with an unknown key id delays no other token.
 #[tokio::test]
-async fn a_slow_fetch_delays_only_those_who_need_it() {
+async fn a_slow_key_fetch_delays_only_tokens_that_need_it() {
     let fetches = AtomicUsize::new(0);
     let verifier = JwtVerifier::fetching(move || {
         let fetch = fetches.fetch_add(1, Ordering::SeqCst);

@@ -76,9 +76,9 @@ impl Log {
 
 impl Script {
     pub(crate) fn new() -> (Self, Log) {
-        let (log, said) = unbounded_channel();
+        let (log, reported) = unbounded_channel();
         let (gate, audience) = (Arc::new(Semaphore::new(0)), Arc::new(ConnectionGroup::new()));
-        (Self { log, gate, audience }, Log(said))
+        (Self { log, gate, audience }, Log(reported))
     }
 
     pub(crate) fn say(&self, line: impl Into<String>) {
@@ -180,10 +180,10 @@ impl Script {
             }
             "chat" => {
                 for line in 0..number {
-                    let said = exchange
+                    let reported = exchange
                         .handle()
                         .notify_method("notifications/chat", &json!({"line": line}));
-                    said.unwrap();
+                    reported.unwrap();
                 }
                 exchange.respond(&CallToolResult::text("said"))
             }

@@ -50,8 +50,8 @@ impl Handler<Client> for User {
 }
 
 async fn meet(served: &Served, revision: Revision) -> (Connection, UnboundedReceiver<String>) {
-    let (said, events) = unbounded_channel();
-    let connection = soon(connect(config(revision), &served.url(), User(said))).await.unwrap();
+    let (reported, events) = unbounded_channel();
+    let connection = soon(connect(config(revision), &served.url(), User(reported))).await.unwrap();
     assert_eq!(connection.connected().revision, revision);
     (connection, events)
 }
@@ -74,10 +74,10 @@ fn call_with(connection: &Connection, tool: &str, text: &str, options: CallOptio
 }
 
 async fn text(call: PendingCall) -> String {
-    said(&soon(call).await.unwrap())
+    reply_text(&soon(call).await.unwrap())
 }
 
-fn said(reply: &Reply) -> String {
+fn reply_text(reply: &Reply) -> String {
     let result: Value = serde_json::from_str(reply.raw().as_json()).unwrap();
     text_of(&json!({"result": result})).to_owned()
 }
@@ -131,7 +131,7 @@ async fn the_user_is_asked() {
 }
 
 #[tokio::test]
-async fn what_is_given_up_is_cancelled() {
+async fn a_dropped_or_expired_call_is_cancelled() {
     let mut served = Served::new().await;
     for revision in [Revision::V2025_03_26, Revision::V2025_11_25, Revision::V2026_07_28] {
         let (connection, _events) = meet(&served, revision).await;
@@ -155,28 +155,28 @@ async fn what_is_given_up_is_cancelled() {
 
 /// Proves H-HTTP-154, H-HR-16
 #[tokio::test]
-async fn changes_are_told_to_those_who_want_to_know() {
+async fn changes_are_sent_to_subscriptions_and_sessions() {
     let served = Served::new().await;
     let (other, _) = meet(&served, Revision::V2026_07_28).await;
     let changed = "notifications/tools/list_changed";
-    let (alone, mut events) = meet(&served, Revision::V2026_07_28).await;
+    let (stateless, mut events) = meet(&served, Revision::V2026_07_28).await;
     let mut filter = SubscriptionFilter::new();
     filter.tools_list_changed = Some(true);
     for _ in 0..3 {
-        let subscription = alone.handle().subscribe(&filter).unwrap();
+        let subscription = stateless.handle().subscribe(&filter).unwrap();
         let granted = soon(events.recv()).await.unwrap();
         assert_eq!(granted, r#"granted {"toolsListChanged":true}"#);
         assert_eq!(text(call(&other, "change", "")).await, "changed");
         assert_eq!(soon(events.recv()).await.unwrap(), changed);
-        alone.handle().unsubscribe(subscription).unwrap();
+        stateless.handle().unsubscribe(subscription).unwrap();
     }
-    let (in_session, mut heard) = meet(&served, Revision::V2025_11_25).await;
+    let (in_session, mut received) = meet(&served, Revision::V2025_11_25).await;
     assert_eq!(text(call(&in_session, "echo", "")).await, "");
     for _ in 0..3 {
         assert_eq!(text(call(&other, "change", "")).await, "changed");
-        assert_eq!(soon(heard.recv()).await.unwrap(), changed);
+        assert_eq!(soon(received.recv()).await.unwrap(), changed);
     }
-    assert!(heard.try_recv().is_err());
+    assert!(received.try_recv().is_err());
 }
 
 #[tokio::test]
@@ -253,9 +253,10 @@ async fn a_session_that_has_run_out_is_renewed() {
     let config = config(Revision::V2025_11_25);
     let executor = hyper_util::rt::TokioExecutor::new();
     let transport = hyper_util::client::legacy::Client::builder(executor).build_http();
-    let (said, _events) = unbounded_channel();
+    let (reported, _events) = unbounded_channel();
     let options = ConnectionOptions::new();
-    let connecting = mcp_sansio_http::connect_with(config, http, &options, transport, User(said));
+    let connecting =
+        mcp_sansio_http::connect_with(config, http, &options, transport, User(reported));
     let connection = soon(connecting).await.unwrap();
     for _ in 0..3 {
         // A request that has not ended keeps the session alive for another timeout period.

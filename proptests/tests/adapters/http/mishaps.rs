@@ -127,7 +127,7 @@ async fn a_server_that_is_away_for_a_while() {
 }
 
 #[tokio::test]
-async fn where_nobody_listens_there_is_no_connection() {
+async fn connecting_to_an_unreachable_url_fails() {
     let fake = Fake::new().await;
     let url = fake.url();
     drop(fake);
@@ -148,7 +148,7 @@ async fn where_nobody_listens_there_is_no_connection() {
 ///
 /// Proves H-HTTP-09
 #[tokio::test]
-async fn what_is_called_stays_in_its_header() {
+async fn a_tool_name_cannot_inject_a_header_field() {
     let fake = Fake::new().await;
     let connection = modern(&fake).await;
     for name in ["a\r\nX-Evil: yes", "a\nb", "nul\0", " space ", "naïve"] {
@@ -186,9 +186,9 @@ impl Handler<Client> for Tells {
 #[tokio::test]
 async fn a_session_that_is_lost_is_opened_again() {
     let fake = Fake::new().await;
-    let (said, mut events) = unbounded_channel();
+    let (reported, mut events) = unbounded_channel();
     let url = fake.url();
-    let connecting = connect(config(Revision::V2025_06_18), &url, Tells(said));
+    let connecting = connect(config(Revision::V2025_06_18), &url, Tells(reported));
     let connection = tokio::join!(connecting, fake.open("first")).0.unwrap();
     let handle = connection.handle().clone();
     let (one, two) = (call(&connection, "one"), call(&connection, "two"));
@@ -240,17 +240,17 @@ async fn without_a_session_the_exchange_is_broken_off() {
 
 /// Proves H-HTTP-171
 #[tokio::test]
-async fn in_a_session_the_server_is_told() {
+async fn dropping_a_call_in_a_session_sends_cancelled() {
     let fake = Fake::new().await;
     let connection = legacy(&fake).await;
     let pending = call(&connection, "dropped");
     let mut asked = fake.next().await;
     drop(pending);
-    let told = fake.next().await;
-    assert_eq!(told.json()["method"], "notifications/cancelled");
-    assert_eq!(told.json()["params"]["requestId"], asked.json()["id"]);
-    assert_eq!(told.field("mcp-session-id"), Some("first"));
-    told.answer("202 Accepted", "", "").await;
+    let delivered = fake.next().await;
+    assert_eq!(delivered.json()["method"], "notifications/cancelled");
+    assert_eq!(delivered.json()["params"]["requestId"], asked.json()["id"]);
+    assert_eq!(delivered.field("mcp-session-id"), Some("first"));
+    delivered.answer("202 Accepted", "", "").await;
     assert!(asked.raw.is_over().await);
     works(&connection, &fake).await;
     let farewell = async {
@@ -310,7 +310,7 @@ fn a_connection_outlives_its_runtime() {
 
 /// The header fields of the application are sent with every request.
 #[tokio::test]
-async fn what_the_application_adds_is_sent_each_time() {
+async fn application_headers_are_sent_with_each_request() {
     let fake = Fake::new().await;
     let mut http = HttpClientConfig::new(fake.url());
     http.header("Authorization", "Bearer abc").unwrap();

@@ -115,8 +115,8 @@ async fn a_client_has_its_share_of_the_requests() {
         assert_refused(&ask(&served, legacy(session, 3, "note", "3")).await, FULL_FOR_CLIENT);
         assert_eq!(ask(&served, message(session, &ping())).await.status(), "200");
     }
-    let alone = modern(3, "note", "3").replacen("Host:", "X-User: 1\r\nHost:", 1);
-    assert_refused(&ask(&served, alone).await, FULL_FOR_CLIENT);
+    let stateless = modern(3, "note", "3").replacen("Host:", "X-User: 1\r\nHost:", 1);
+    assert_refused(&ask(&served, stateless).await, FULL_FOR_CLIENT);
     assert_eq!(ask(&served, legacy(&other, 4, "note", "4")).await.status(), "200");
     let unknown = open(&served, 0).await;
     let mut many = Vec::new();
@@ -137,13 +137,14 @@ async fn a_request_counts_until_its_handler_has_ended() {
     let session = open(&served, 0).await;
     let not_wanted =
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
-    for is_alone in [false, true] {
+    for is_stateless in [false, true] {
         // The handler waits only for the gate.
-        let text = if is_alone { modern(1, "later", "") } else { legacy(&session, 1, "later", "") };
+        let text =
+            if is_stateless { modern(1, "later", "") } else { legacy(&session, 1, "later", "") };
         let raw = begin(&served, text).await;
         assert_eq!(served.log.next().await, "closed false");
         drop(raw);
-        if !is_alone {
+        if !is_stateless {
             assert_eq!(ask(&served, message(&session, &not_wanted)).await.status(), "202");
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -169,7 +170,7 @@ async fn a_request_counts_until_its_handler_has_ended() {
 
 /// The end of a session releases the requests that wait for a handler, but not a running handler.
 #[tokio::test]
-async fn the_end_of_a_session_gives_back_what_does_not_run() {
+async fn the_end_of_a_session_releases_its_waiting_requests() {
     let mut served = serve(|options| {
         options.most_open = 3;
         options.connection = options.connection.clone().handlers(1);

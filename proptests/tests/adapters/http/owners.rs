@@ -51,12 +51,12 @@ struct Client {
 }
 
 impl Client {
-    async fn alone(served: &Served, user: &str) -> Self {
+    async fn connect_stateless(served: &Served, user: &str) -> Self {
         Self { raw: Raw::connect(served.address).await, fields: token(user), session: None }
     }
 
     async fn in_session(served: &Served, user: &str) -> Self {
-        let mut client = Self::alone(served, user).await;
+        let mut client = Self::connect_stateless(served, user).await;
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
         let answer = client.send("initialize", &params).await;
         let session = answer.field("mcp-session-id").unwrap().to_owned();
@@ -155,7 +155,7 @@ async fn a_foreign_task_is_a_missing_one() {
         let client = if is_session {
             Client::in_session(&served, user).await
         } else {
-            Client::alone(&served, user).await
+            Client::connect_stateless(&served, user).await
         };
         clients.push((whose, client));
     }
@@ -215,7 +215,7 @@ async fn the_tasks_of_one_client_take_no_room_of_another() {
         let mut client = if is_session {
             Client::in_session(&served, user).await
         } else {
-            Client::alone(&served, user).await
+            Client::connect_stateless(&served, user).await
         };
         for _ in 0..2 {
             client.begin(&mut served).await;
@@ -352,7 +352,7 @@ async fn a_session_on_one_stream_is_its_owners() {
 ///
 /// Proves H-HTTP-175
 #[tokio::test]
-async fn a_flood_of_sessions_locks_nobody_out() {
+async fn abandoned_sessions_do_not_lock_out_other_clients() {
     let mut options = EndpointOptions::new();
     options.http.most_sessions = 50;
     options.http.ready_within = Duration::from_millis(500);
@@ -398,7 +398,7 @@ async fn an_address_has_its_share_of_the_sessions() {
     options.http.sessions_of_client = 3;
     let served = Served::with(server_config(), options, Duration::ZERO).await;
     let open = async |address: &str| {
-        let mut client = Client::alone(&served, "").await;
+        let mut client = Client::connect_stateless(&served, "").await;
         client.fields = format!("X-Forwarded-For: {address}\r\n");
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
         let answer = client.send("initialize", &params).await;
@@ -436,7 +436,7 @@ async fn an_idle_session_makes_room() {
     events.head().await;
     tokio::time::sleep(idle).await;
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
-    let mut second = Client::alone(&served, "bob").await;
+    let mut second = Client::connect_stateless(&served, "bob").await;
     assert_eq!(second.send("initialize", &params).await.status(), "503");
     drop(events);
     let opened = async {

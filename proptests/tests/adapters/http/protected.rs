@@ -261,7 +261,7 @@ async fn a_session_belongs_to_the_principal_of_its_token() {
 /// Proves A-PRM-01, A-PRM-03, A-PRM-04, A-PRM-05: the document is public at both places. Its content comes from the
 /// host's configuration and not from the `Host` field.
 #[tokio::test]
-async fn the_metadata_are_served_to_everybody() {
+async fn protected_resource_metadata_is_public() {
     let served = served(protection()).await;
     for path in
         ["/.well-known/oauth-protected-resource/a/mcp", "/.well-known/oauth-protected-resource"]
@@ -342,10 +342,10 @@ async fn a_stream_outlives_its_token_unless_the_host_says_otherwise() {
             while !raw.chunk().await.is_empty() {}
         } else {
             served.script.audience.list_changed(mcp_sansio::subscription::ChangedList::Tools);
-            let mut said = String::new();
-            while !said.contains("list_changed") {
-                said = raw.chunk().await;
-                assert!(!said.is_empty(), "the stream has ended");
+            let mut reported = String::new();
+            while !reported.contains("list_changed") {
+                reported = raw.chunk().await;
+                assert!(!reported.is_empty(), "the stream has ended");
             }
         }
         // The token itself has expired in any case.
@@ -356,7 +356,7 @@ async fn a_stream_outlives_its_token_unless_the_host_says_otherwise() {
 
 /// Proves A-RS-10: a request whose principal the host has determined itself needs no token.
 #[tokio::test]
-async fn whoever_the_host_knows_is_let_in() {
+async fn a_request_with_a_host_principal_needs_no_token() {
     let served = served(protection()).await;
     let text = post(&modern_fields("echo"), &modern_body(1, "echo", "a"));
     let request = request(&served, text);
@@ -369,7 +369,7 @@ async fn whoever_the_host_knows_is_let_in() {
 #[tokio::test]
 async fn a_source_without_a_principal_needs_a_token() {
     let served = served(protection()).await;
-    let nobody = || RequestSource::default().address([127, 0, 0, 1]);
+    let anonymous = || RequestSource::default().address([127, 0, 0, 1]);
     let request = |method: &str, text: &str| {
         hyper::Request::builder()
             .method(method)
@@ -383,10 +383,11 @@ async fn a_source_without_a_principal_needs_a_token() {
             .unwrap()
     };
     let body = modern_body(1, "echo", "a").to_string();
-    let status = served.endpoint.handle_as(nobody(), request("POST", &body)).await.status();
+    let status = served.endpoint.handle_as(anonymous(), request("POST", &body)).await.status();
     assert_eq!(status, 401);
-    let status = served.endpoint.handle_event_stream(nobody(), request("GET", "")).await.status();
+    let status =
+        served.endpoint.handle_event_stream(anonymous(), request("GET", "")).await.status();
     assert_eq!((status.as_u16(), served.endpoint.sessions()), (401, 0));
-    let status = served.endpoint.handle_message(nobody(), request("POST", &body)).await.status();
+    let status = served.endpoint.handle_message(anonymous(), request("POST", &body)).await.status();
     assert_eq!(status, 401);
 }

@@ -24,7 +24,7 @@ async fn event(raw: &mut Raw) -> Value {
 
 /// Proves H-HTTP-112, H-HTTP-117, H-HR-17
 #[tokio::test]
-async fn who_stops_says_what_there_is_to_say() {
+async fn a_graceful_stop_completes_open_requests_and_streams() {
     let mut served = Served::with(server_config(), EndpointOptions::new(), A_LONG_TIME).await;
     let mut listening = Raw::connect(served.address).await;
     listening.send(subscribe(1)).await;
@@ -36,9 +36,9 @@ async fn who_stops_says_what_there_is_to_say() {
     let mut events = Raw::connect(served.address).await;
     events.send(listen(&session, "")).await;
     events.head().await;
-    let (mut alone, mut in_session) =
+    let (mut stateless, mut in_session) =
         (Raw::connect(served.address).await, Raw::connect(served.address).await);
-    alone.send(modern(2, "gate", "alone")).await;
+    stateless.send(modern(2, "gate", "alone")).await;
     in_session.send(legacy(&session, 3, "gate", "in session")).await;
     let both = ["at the gate alone", "at the gate in session"];
     assert_eq!(served.log.sorted(2).await, both);
@@ -52,7 +52,7 @@ async fn who_stops_says_what_there_is_to_say() {
     assert_eq!(served.endpoint.handle(request).await.status(), 503);
     assert!(!served.task.is_finished());
     served.script.gate.add_permits(2);
-    assert_eq!(text_of(&alone.answer().await.json()), "through alone");
+    assert_eq!(text_of(&stateless.answer().await.json()), "through alone");
     assert_eq!(text_of(&in_session.answer().await.json()), "through in session");
     assert_eq!(events.chunk().await, "");
     soon(served.task).await.unwrap().unwrap();
@@ -61,7 +61,7 @@ async fn who_stops_says_what_there_is_to_say() {
 }
 
 #[tokio::test]
-async fn who_does_not_read_is_not_waited_for() {
+async fn a_stop_closes_all_connections_after_the_grace_period() {
     let grace = Duration::from_millis(200);
     let mut served = Served::with(server_config(), EndpointOptions::new(), grace).await;
     let session = Raw::connect(served.address).await.initialize("2025-11-25").await;
@@ -92,18 +92,18 @@ async fn a_server_that_is_dropped_is_gone() {
     let session = Raw::connect(served.address).await.initialize("2025-06-18").await;
     let mut raw = Raw::connect(served.address).await;
     raw.send(legacy(&session, 1, "wait", "1")).await;
-    let mut alone = Raw::connect(served.address).await;
-    alone.send(modern(2, "wait", "2")).await;
+    let mut stateless = Raw::connect(served.address).await;
+    stateless.send(modern(2, "wait", "2")).await;
     assert_eq!(served.log.sorted(2).await, ["waiting 1", "waiting 2"]);
     served.task.abort();
     drop(served.endpoint);
     assert_eq!(served.log.sorted(2).await, ["cancelled 1", "cancelled 2"]);
-    assert!(raw.is_over().await && alone.is_over().await);
+    assert!(raw.is_over().await && stateless.is_over().await);
 }
 
 /// A request that is refused for lack of room is not executed.
 #[tokio::test]
-async fn what_is_refused_for_want_of_room_is_not_done() {
+async fn a_request_refused_at_the_open_limit_is_not_executed() {
     let mut options = EndpointOptions::new();
     options.most_open = 1;
     let mut served = Served::with(server_config(), options, Duration::ZERO).await;

@@ -178,7 +178,7 @@ async fn a_transport_can_say_which_kind_it_is() {
 /// On other systems, a listener whose queue is full refuses connections instead of leaving them unanswered.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_connection_that_nobody_answers_times_out() {
+async fn an_unaccepted_tcp_connection_times_out() {
     use crate::http::kit::let_pass;
 
     let socket = tokio::net::TcpSocket::new_v4().unwrap();

@@ -24,15 +24,15 @@ mod on_tokio;
 /// machine a call can expire before it is sent, so a call that the server has not received is repeated with a longer
 /// deadline.
 #[cfg(unix)]
-fn times_out_there(handle: &Handle, said: &Receiver<&'static str>) {
+fn times_out_there(handle: &Handle, reported: &Receiver<&'static str>) {
     for milliseconds in [100, 1_000, 10_000, 60_000] {
         let time = Duration::from_millis(milliseconds);
         let options = CallOptions::new().total(Timeout::After(time));
         let wait = handle.call::<method::CallTool>(&CallToolParams::new("wait"), options).wait();
         assert!(matches!(wait, Err(CallFailure::TimedOut(Expiry::Total))), "{wait:?}");
-        if let Ok(begun) = said.recv_timeout(time) {
+        if let Ok(begun) = reported.recv_timeout(time) {
             assert_eq!(begun, "waiting");
-            assert_eq!(said.recv_timeout(Duration::from_secs(60)), Ok("cancelled"));
+            assert_eq!(reported.recv_timeout(Duration::from_secs(60)), Ok("cancelled"));
             return;
         }
     }

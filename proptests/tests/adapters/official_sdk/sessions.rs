@@ -44,16 +44,16 @@ fn asynchronous(socket: UnixStream) -> tokio::net::UnixStream {
 #[derive(Clone)]
 struct TheirClient {
     revision: &'static str,
-    heard: Arc<Mutex<Vec<String>>>,
+    received: Arc<Mutex<Vec<String>>>,
 }
 
 impl TheirClient {
-    fn hear(&self, line: String) {
-        self.heard.lock().unwrap().push(line);
+    fn receive_event(&self, line: String) {
+        self.received.lock().unwrap().push(line);
     }
 
-    fn heard(&self, line: &str) -> bool {
-        self.heard.lock().unwrap().iter().any(|heard| heard == line)
+    fn has_received(&self, line: &str) -> bool {
+        self.received.lock().unwrap().iter().any(|received| received == line)
     }
 }
 
@@ -98,7 +98,7 @@ impl ClientHandler for TheirClient {
         params: theirs::ProgressNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        self.hear(format!("progress {}", params.progress));
+        self.receive_event(format!("progress {}", params.progress));
     }
 
     async fn on_logging_message(
@@ -106,7 +106,7 @@ impl ClientHandler for TheirClient {
         params: theirs::LoggingMessageNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        self.hear(format!("log {}", params.data));
+        self.receive_event(format!("log {}", params.data));
     }
 
     async fn on_resource_updated(
@@ -114,11 +114,11 @@ impl ClientHandler for TheirClient {
         params: theirs::ResourceUpdatedNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        self.hear(format!("updated {}", params.uri));
+        self.receive_event(format!("updated {}", params.uri));
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.hear("tools".into());
+        self.receive_event("tools".into());
     }
 }
 
@@ -132,12 +132,14 @@ async fn text_of(client: &Running, name: &'static str, arguments: Value) -> Stri
 
 /// Waits until this line has been recorded: rmcp handles notifications concurrently with responses.
 async fn wait_for(client: &TheirClient, line: &str) {
-    let heard = async {
-        while !client.heard(line) {
+    let received = async {
+        while !client.has_received(line) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(A_LONG_TIME, heard).await.unwrap_or_else(|_| panic!("not heard: {line}"));
+    tokio::time::timeout(A_LONG_TIME, received)
+        .await
+        .unwrap_or_else(|_| panic!("not heard: {line}"));
 }
 
 #[test]
@@ -163,13 +165,13 @@ fn a_client_of_rmcp_uses_our_server() {
 }
 
 async fn drive(revision: &'static str, socket: UnixStream) {
-    let handler = TheirClient { revision, heard: Arc::default() };
+    let handler = TheirClient { revision, received: Arc::default() };
     let mut client = handler.clone().serve(asynchronous(socket)).await.unwrap();
     assert_eq!(client.peer_info().unwrap().protocol_version.to_string(), revision);
     lists(&client).await;
     assert_eq!(text_of(&client, "echo", json!({ "text": "hi" })).await, "hi");
     asks(&client, revision).await;
-    hears(&client, &handler).await;
+    wait_for_notifications(&client, &handler).await;
     cancels(&client).await;
     // The session stays open.
     assert_eq!(text_of(&client, "add_numbers", json!({ "a": 1, "b": 2 })).await, "3");
@@ -206,7 +208,7 @@ async fn asks(client: &Running, revision: &str) {
     assert_eq!(elicited.contains("u@example.com"), "2025-06-18" <= revision, "{elicited}");
 }
 
-async fn hears(client: &Running, handler: &TheirClient) {
+async fn wait_for_notifications(client: &Running, handler: &TheirClient) {
     client.set_level(of(json!({ "level": "info" }))).await.unwrap();
     text_of(client, "test_tool_with_logging", json!({})).await;
     wait_for(handler, "log \"Tool execution completed\"").await;
@@ -266,7 +268,7 @@ impl ServerHandler for TheirServer {
     ) -> Result<theirs::CallToolResponse, ErrorData> {
         let text = match &*request.name {
             "ask" => ask(&context, self.revision).await,
-            "tell" => tell(&context).await,
+            "tell" => notify(&context).await,
             "wait" => {
                 self.cancelled.send("waiting").unwrap();
                 context.ct.cancelled().await;
@@ -350,7 +352,7 @@ async fn ask(context: &RequestContext<RoleServer>, revision: &str) -> String {
     format!("{} {} {city}", sampled["content"]["text"], roots.roots.len())
 }
 
-async fn tell(context: &RequestContext<RoleServer>) -> String {
+async fn notify(context: &RequestContext<RoleServer>) -> String {
     let log = of(json!({ "level": "info", "data": "working" }));
     context.peer.notify_logging_message(log).await.unwrap();
     let token = serde_json::to_value(&context.meta).unwrap()["progressToken"].take();
@@ -390,10 +392,10 @@ fn answer(exchange: &Exchange<Client>) -> Result<(), RespondError> {
 }
 
 /// Waits until this line has been logged.
-fn wait_heard(heard: &mpsc::Receiver<String>, line: &str) {
+fn wait_for_line(received: &mpsc::Receiver<String>, line: &str) {
     let mut others = Vec::new();
     loop {
-        match heard.recv_timeout(A_LONG_TIME) {
+        match received.recv_timeout(A_LONG_TIME) {
             Ok(found) if found == line => return,
             Ok(found) => others.push(found),
             Err(_) => panic!("not heard: {line}, but {others:?}"),
@@ -413,7 +415,7 @@ fn text(connection: &Connection, tool: &'static str) -> String {
         .into()
 }
 
-fn use_theirs(connection: &Connection, revision: &str, heard: &mpsc::Receiver<String>) {
+fn use_theirs(connection: &Connection, revision: &str, received: &mpsc::Receiver<String>) {
     let tools = connection
         .handle()
         .list::<method::ListTools>(Paging::default(), CallOptions::new())
@@ -431,7 +433,7 @@ fn use_theirs(connection: &Connection, revision: &str, heard: &mpsc::Receiver<St
     let prompt = prompt.unwrap().raw().parse::<Value>().unwrap();
     assert_eq!(prompt["messages"][0]["content"]["text"], "travel");
     assert_eq!(text(connection, "tell"), "told");
-    wait_heard(heard, r#"notifications/message {"data":"working","level":"info"}"#);
+    wait_for_line(received, r#"notifications/message {"data":"working","level":"info"}"#);
     let level = json!({ "level": "warning" });
     connection.handle().call_method("logging/setLevel", &level, CallOptions::new()).wait().unwrap();
     let uri = json!({ "uri": "x:y" });
@@ -440,7 +442,7 @@ fn use_theirs(connection: &Connection, revision: &str, heard: &mpsc::Receiver<St
         .call_method("resources/subscribe", &uri, CallOptions::new())
         .wait()
         .unwrap();
-    wait_heard(heard, r#"notifications/resources/updated {"uri":"x:y"}"#);
+    wait_for_line(received, r#"notifications/resources/updated {"uri":"x:y"}"#);
     let completed = connection
         .handle()
         .call_method(
@@ -471,7 +473,7 @@ fn our_client_uses_a_server_of_rmcp() {
                 running.waiting().await.unwrap();
             });
         });
-        let (sender, heard) = mpsc::channel();
+        let (sender, received) = mpsc::channel();
         let mut config = ClientConfig::new("ours", "1");
         config.revisions = RevisionSet::LEGACY;
         config.offer = Some(Revision::from_name(revision).unwrap());
@@ -481,7 +483,7 @@ fn our_client_uses_a_server_of_rmcp() {
         let reader = ours.try_clone().unwrap();
         let answers = Answers(Mutex::new(sender));
         let connection = connect(config, reader, SocketWriter::new(ours), answers).unwrap();
-        use_theirs(&connection, revision, &heard);
+        use_theirs(&connection, revision, &received);
         super::times_out_there(connection.handle(), &cancelled);
         connection.handle().call_method("ping", &(), CallOptions::new()).wait().unwrap();
         connection.close(Duration::from_secs(10)).wait().unwrap();

@@ -135,7 +135,7 @@ pub(crate) fn a_dropped_call_is_cancelled<A: Adapter>() {
 }
 
 /// Pain 46: a dropped future loses nothing.
-pub(crate) fn a_call_can_be_left_alone_and_taken_up_again<A: Adapter>() {
+pub(crate) fn a_call_survives_waits_that_time_out<A: Adapter>() {
     let world = World::<A>::new();
     let mut call = world.start("gate", "");
     assert_eq!(world.log.next(), "at the gate");
@@ -237,7 +237,7 @@ pub(crate) fn a_list_in_pages<A: Adapter>() {
 }
 
 /// Pain 58.
-pub(crate) fn what_is_sent_keeps_its_order<A: Adapter>() {
+pub(crate) fn requests_and_notifications_are_sent_in_order<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
     let server = thread::spawn(move || {
         let mut peer = Peer::new(theirs);
@@ -278,16 +278,20 @@ pub(crate) fn a_server_that_prints_other_things<A: Adapter>() {
         peer.send(&json!({"jsonrpc": "2.0", "id": call["id"], "result": {"content": [{"type": "text", "text": "good"}]}}));
         assert_eq!(peer.line(), None, "none of it is answered");
     });
-    let (answers, log) = Answers::heard();
+    let (answers, log) = Answers::with_log();
     let options = ConnectionOptions::new();
     let connection = adapter.connect_with(client_config(), options, ours, answers).unwrap();
     let reply = start(&connection, "echo", "", CallOptions::new()).wait().unwrap();
     assert_eq!(text_of(&reply), "good");
     connection.close(Duration::ZERO).wait().unwrap();
     server.join().unwrap();
-    let said = log.rest();
-    assert_eq!(said.iter().filter(|line| line.starts_with("violation")).count(), 5, "{said:?}");
-    assert_eq!(said.last().unwrap(), "closed: the connection was shut down");
+    let reported = log.rest();
+    assert_eq!(
+        reported.iter().filter(|line| line.starts_with("violation")).count(),
+        5,
+        "{reported:?}"
+    );
+    assert_eq!(reported.last().unwrap(), "closed: the connection was shut down");
 }
 
 /// Pain 45: multi-byte characters arrive one byte at a time.

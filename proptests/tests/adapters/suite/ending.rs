@@ -78,10 +78,10 @@ pub(crate) fn a_stuck_handler_finds_out<A: Adapter>() {
     let refused = |id: u32| json!({ "jsonrpc": "2.0", "id": id, "error": error });
     assert_eq!(peer.rest(), [refused(1), refused(2)]);
     served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
-    let mut said = [log.next(), log.next(), log.next()];
-    said.sort_unstable();
+    let mut reported = [log.next(), log.next(), log.next()];
+    reported.sort_unstable();
     let late = "too late: the connection has ended";
-    assert_eq!(said, ["cancelled", "closed: the deadline for shutting down passed", late]);
+    assert_eq!(reported, ["cancelled", "closed: the deadline for shutting down passed", late]);
 }
 
 /// Pains 12 and 86.
@@ -92,7 +92,7 @@ pub(crate) fn a_server_that_dies_ends_every_call<A: Adapter>() {
         peer.accept();
         (0..3).for_each(|_| _ = peer.receive());
     });
-    let (answers, log) = Answers::heard();
+    let (answers, log) = Answers::with_log();
     let options = ConnectionOptions::new();
     let connection = adapter.connect_with(client_config(), options, ours, answers).unwrap();
     let calls: Vec<_> = (0..3).map(|_| start(&connection, "any", "", CallOptions::new())).collect();
@@ -134,7 +134,7 @@ pub(crate) fn a_server_that_closes_its_input_ends_every_call<A: Adapter>() {
 }
 
 /// Pains 1 and 88: the server waits for a client that never reads no longer than the drain timeout.
-pub(crate) fn a_peer_that_stops_reading_for_ever_is_left<A: Adapter>() {
+pub(crate) fn the_drain_timeout_ends_a_peer_that_stops_reading<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
     let (script, log) = Script::new();
     let mut config = server_config();
@@ -182,7 +182,7 @@ pub(crate) fn closing_again_and_again_is_closing_once<A: Adapter>() {
     let (script, log) = Script::new();
     let options = ConnectionOptions::new();
     let served = adapter.serve_with(server_config(), options.clone(), theirs, script);
-    let (answers, heard) = Answers::heard();
+    let (answers, received) = Answers::with_log();
     let connection = adapter.connect_with(client_config(), options, ours, answers).unwrap();
     let handle = connection.handle().clone();
     for grace in [A_LONG_TIME, Duration::ZERO, Duration::ZERO] {
@@ -196,7 +196,7 @@ pub(crate) fn closing_again_and_again_is_closing_once<A: Adapter>() {
     served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
     let closed =
         |lines: Vec<String>| lines.iter().filter(|line| line.starts_with("closed")).count();
-    assert_eq!((closed(heard.rest()), closed(log.rest())), (1, 1));
+    assert_eq!((closed(received.rest()), closed(log.rest())), (1, 1));
 }
 
 /// An ended connection releases everything, and its handle makes no calls.
@@ -205,7 +205,7 @@ pub(crate) fn nothing_is_left_of_a_connection<A: Adapter>() {
     let (script, log) = Script::new();
     let options = ConnectionOptions::new().tasks(SharedTasks::default());
     let served = adapter.serve_with(server_config(), options, theirs, script);
-    let (answers, heard) = Answers::heard();
+    let (answers, received) = Answers::with_log();
     let options = ConnectionOptions::new();
     let connection = adapter.connect_with(client_config(), options, ours, answers).unwrap();
     let old = connection.handle().clone();
@@ -213,7 +213,7 @@ pub(crate) fn nothing_is_left_of_a_connection<A: Adapter>() {
     connection.close(Duration::ZERO).wait().unwrap();
     served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
     // The handlers and their logs are dropped although a handle still exists.
-    assert!(heard.rest().iter().any(|line| line.starts_with("closed")));
+    assert!(received.rest().iter().any(|line| line.starts_with("closed")));
     assert!(log.rest().iter().any(|line| line.starts_with("closed")));
     let late = old.call_method("ping", &(), CallOptions::new()).wait();
     assert!(matches!(late, Err(CallFailure::CallError(_))));
@@ -254,8 +254,8 @@ pub(crate) fn everything_can_be_dropped_by_anybody<A: Adapter>() {
             }
         }
         // The remaining parts end. Without a runtime, no handler can log it.
-        let said = log.rest();
-        assert!(order != 4 || said.iter().any(|line| line == "cancelled"), "{said:?}");
+        let reported = log.rest();
+        assert!(order != 4 || reported.iter().any(|line| line == "cancelled"), "{reported:?}");
         drop(served);
     }
 }

@@ -196,12 +196,12 @@ fn requests_about_tasks_have_a_bound() {
 
 /// The notifications of handlers are bounded, also while the connection drains.
 #[test]
-fn what_is_said_while_draining_has_a_bound() {
+fn handler_notifications_are_bounded_while_draining() {
     const LIMIT: usize = 100_000;
     let mut config = server_config();
     config.connection.limits.outbox_bytes = LIMIT;
     let (ours, theirs) = pipes(64);
-    let (sender, said) = channel();
+    let (sender, reported) = channel();
     let sender = Mutex::new(sender);
     let talk = move |exchange: &Exchange| {
         let params = json!({"level": "error", "data": "x".repeat(1000)});
@@ -226,10 +226,10 @@ fn what_is_said_while_draining_has_a_bound() {
     let mut peer = Peer::new(ours);
     peer.initialize();
     peer.call(1, "any", "");
-    let before = said.recv_timeout(A_LONG_TIME).unwrap();
+    let before = reported.recv_timeout(A_LONG_TIME).unwrap();
     assert!(before < 3 * LIMIT / 1000, "{before}");
     peer.writer = Blocks(piper::pipe(1).1);
-    let after = said.recv_timeout(A_LONG_TIME).unwrap();
+    let after = reported.recv_timeout(A_LONG_TIME).unwrap();
     assert!(after < 3 * LIMIT / 1000, "{after}");
     assert_eq!(peer.rest().last().unwrap()["id"], 1, "the answer arrives all the same");
     served.join().unwrap().unwrap();

@@ -44,25 +44,25 @@ suite! {
         a_call_is_cancelled_by_its_caller
         a_call_is_cancelled_by_its_number
         a_dropped_call_is_cancelled
-        a_call_can_be_left_alone_and_taken_up_again
+        a_call_survives_waits_that_time_out
         progress_is_a_stream
         a_deadline_fires_while_the_peer_does_not_read
         there_is_room_when_the_peer_has_read
         a_list_in_pages
-        what_is_sent_keeps_its_order
+        requests_and_notifications_are_sent_in_order
         a_server_that_prints_other_things
         characters_in_pieces;
     serving:
-        a_handler_that_waits_delays_nobody
+        a_waiting_handler_does_not_delay_other_requests
         a_tool_asks_the_client
-        what_a_cancelled_tool_asks_is_cancelled
+        requests_sent_by_a_cancelled_tool_call_are_cancelled
         a_handler_that_panics_or_forgets_is_answered_for
         a_request_that_waits_can_be_cancelled
         a_peer_that_does_not_read_gets_no_new_work_done
         answers_are_taken_however_full_it_is
         pings_have_room_behind_answers
-        pings_that_nobody_reads_do_not_pile_up
-        garbage_hurts_nobody
+        unread_ping_results_close_the_connection
+        malformed_messages_do_not_affect_later_requests
         the_last_line_needs_no_end;
     ending:
         handlers_may_finish_when_the_input_ends
@@ -70,34 +70,34 @@ suite! {
         a_stuck_handler_finds_out
         a_server_that_dies_ends_every_call
         a_server_that_closes_its_input_ends_every_call
-        a_peer_that_stops_reading_for_ever_is_left
+        the_drain_timeout_ends_a_peer_that_stops_reading
         a_peer_that_reads_steadily_is_waited_for
         closing_again_and_again_is_closing_once
         nothing_is_left_of_a_connection
         everything_can_be_dropped_by_anybody;
     router:
-        functions_that_block_hold_up_nobody
+        blocking_functions_do_not_block_other_requests
         lists_come_by_themselves
         functions_of_every_kind
-        what_is_not_there_is_refused
-        what_the_revision_does_not_allow_is_an_error
+        unknown_names_and_invalid_arguments_are_refused
+        a_result_that_does_not_fit_the_revision_is_an_error
         a_list_that_does_not_fit_names_the_member
-        changes_are_told
+        router_changes_are_notified_once
         changes_wait_for_room
         a_function_can_ask_first;
     processes:
         a_server_that_ends_with_its_input
-        a_server_that_has_to_be_told
-        a_server_that_nobody_waits_for
-        a_server_that_nobody_waits_for_any_longer
-        what_a_server_has_started_ends_with_it
+        a_server_that_ignores_end_of_input_is_killed
+        a_kill_switch_kills_a_running_server_at_once
+        a_kill_switch_kills_a_server_during_the_handshake
+        child_processes_of_a_server_end_with_the_server
         a_server_that_was_dropped_is_gone
         a_server_that_is_killed
         standard_error_never_fills_up
         a_server_that_is_not_there
         a_server_that_ends_at_once
         a_server_is_started_again_only_for_the_question
-        where_and_with_what_a_server_runs;
+        a_server_process_gets_its_environment_and_directory;
     volume:
         large_messages_through_narrow_pipes
         everything_that_was_written_at_once_is_answered

@@ -84,7 +84,7 @@ pub(crate) fn a_server_that_ends_with_its_input<A: Adapter>() {
 }
 
 /// Pain 83: a server that ignores the end of its input is asked to terminate, then killed.
-pub(crate) fn a_server_that_has_to_be_told<A: Adapter>() {
+pub(crate) fn a_server_that_ignores_end_of_input_is_killed<A: Adapter>() {
     let table = [("exec sleep 600", 15), ("trap '' TERM; while true; do sleep 0.01; done", 9)];
     for (script, signal) in table {
         let adapter = A::new();
@@ -98,8 +98,8 @@ pub(crate) fn a_server_that_has_to_be_told<A: Adapter>() {
 
 /// Returns commands that write the process id to a file, and then run forever.
 fn stubborn(file: &Path) -> String {
-    let said = "echo $$ > FILE.new; mv FILE.new FILE; while true; do sleep 0.01; done";
-    said.replace("FILE", &file.to_string_lossy())
+    let reported = "echo $$ > FILE.new; mv FILE.new FILE; while true; do sleep 0.01; done";
+    reported.replace("FILE", &file.to_string_lossy())
 }
 
 /// Closes a connection on another thread, and pulls the kill switch when the file exists.
@@ -116,7 +116,7 @@ fn pulled(connection: Connection, grace: Duration, file: &Path, switch: &KillSwi
 }
 
 /// A kill switch kills the server at once, for any options.
-pub(crate) fn a_server_that_nobody_waits_for<A: Adapter>() {
+pub(crate) fn a_kill_switch_kills_a_running_server_at_once<A: Adapter>() {
     let adapter = A::new();
     let start = |rest: &str, file: &Path, switch: &KillSwitch| {
         let command = shell(&format!("trap '' TERM; {rest} {}", stubborn(file)));
@@ -138,7 +138,7 @@ pub(crate) fn a_server_that_nobody_waits_for<A: Adapter>() {
 }
 
 /// The kill switch also ends a server during the handshake.
-pub(crate) fn a_server_that_nobody_waits_for_any_longer<A: Adapter>() {
+pub(crate) fn a_kill_switch_kills_a_server_during_the_handshake<A: Adapter>() {
     let (path, switch) = (file(), KillSwitch::default());
     let mut command = Command::new("sh");
     command.args(["-c", &format!("trap '' TERM; {}", stubborn(&path))]);
@@ -161,7 +161,7 @@ pub(crate) fn a_server_that_nobody_waits_for_any_longer<A: Adapter>() {
 }
 
 /// Pain 83: `npx` and `uvx` put a process in between.
-pub(crate) fn what_a_server_has_started_ends_with_it<A: Adapter>() {
+pub(crate) fn child_processes_of_a_server_end_with_the_server<A: Adapter>() {
     let scripts = [
         "sleep 600 & echo $! > FILE.new; mv FILE.new FILE; wait",
         "sleep 600 & echo $! > FILE.new; mv FILE.new FILE; exec cat > /dev/null",
@@ -278,7 +278,7 @@ pub(crate) fn a_server_is_started_again_only_for_the_question<A: Adapter>() {
 }
 
 /// The process has the environment and the working directory of the command.
-pub(crate) fn where_and_with_what_a_server_runs<A: Adapter>() {
+pub(crate) fn a_server_process_gets_its_environment_and_directory<A: Adapter>() {
     let file = file();
     let mut command =
         shell("pwd > \"$FILE.new\"; echo $WORD >> \"$FILE.new\"; mv $FILE.new $FILE; cat");

@@ -49,8 +49,8 @@ fn router() -> Router {
     router.tool_with(tool("panic"), |_: Value, _| -> String { panic!("as asked") });
     router.prompt(Prompt::new("plain"), |_: Value, _| "Say something.");
     router.async_prompt(Prompt::new("two"), |_: Value, _| async {
-        let said = |text: &'static str| PromptMessage::user(Content::text(text));
-        GetPromptResult::new([said("one"), said("two")])
+        let reported = |text: &'static str| PromptMessage::user(Content::text(text));
+        GetPromptResult::new([reported("one"), reported("two")])
     });
     let mut text = Resource::new("test://text", "text");
     text.mime_type = Some("text/plain".into());
@@ -114,7 +114,7 @@ const BOTH: [RevisionSet; 2] = [RevisionSet::LEGACY, RevisionSet::MODERN];
 
 /// Functions that wait for one another run at the same time, for one client and for several, and block no other
 /// request, even on a runtime with one thread.
-pub(crate) fn functions_that_block_hold_up_nobody<A: Adapter>() {
+pub(crate) fn blocking_functions_do_not_block_other_requests<A: Adapter>() {
     const CLIENTS: usize = 3;
     const CALLS: usize = 20;
     let router = router();
@@ -209,7 +209,7 @@ pub(crate) fn functions_of_every_kind<A: Adapter>() {
 }
 
 /// The error response describes the defect of the function.
-pub(crate) fn what_the_revision_does_not_allow_is_an_error<A: Adapter>() {
+pub(crate) fn a_result_that_does_not_fit_the_revision_is_an_error<A: Adapter>() {
     let router = router();
     router.tool_with(tool("hum"), |_: Value, _| {
         CallToolResult::new([Content::Audio(AudioContent::from_bytes(b"hm", "audio/wav"))])
@@ -246,7 +246,7 @@ pub(crate) fn a_list_that_does_not_fit_names_the_member<A: Adapter>() {
     }
 }
 
-pub(crate) fn what_is_not_there_is_refused<A: Adapter>() {
+pub(crate) fn unknown_names_and_invalid_arguments_are_refused<A: Adapter>() {
     for (revisions, no_resource) in BOTH.into_iter().zip([-32002, -32602]) {
         let served = OnPipes::<A>::new(&router(), revisions);
         assert_eq!(served.code("tools/call", &json!({"name": "none"})), -32602);
@@ -269,7 +269,7 @@ pub(crate) fn what_is_not_there_is_refused<A: Adapter>() {
     }
 }
 
-pub(crate) fn changes_are_told<A: Adapter>() {
+pub(crate) fn router_changes_are_notified_once<A: Adapter>() {
     let router = router();
     let (adapter, (ours, theirs)) = (A::new(), pipes(1000));
     let mut config = router.config("offers", "1");
@@ -335,16 +335,16 @@ pub(crate) fn changes_wait_for_room<A: Adapter>() {
     assert!(200_000 < rest.len());
     // Each notification arrives once, in some order; a second one only if there was room for it at once.
     peer.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
-    let mut told = Vec::new();
+    let mut delivered = Vec::new();
     loop {
         let message = peer.receive();
         match message["method"].as_str() {
-            Some(method) => told.push(method.to_owned()),
+            Some(method) => delivered.push(method.to_owned()),
             None => break assert_eq!(message["id"], 2),
         }
     }
-    told.sort_unstable();
-    assert_eq!(told, ["notifications/resources/updated", "notifications/tools/list_changed"]);
+    delivered.sort_unstable();
+    assert_eq!(delivered, ["notifications/resources/updated", "notifications/tools/list_changed"]);
     drop(peer);
     served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
 }

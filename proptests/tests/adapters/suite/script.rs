@@ -132,7 +132,7 @@ impl Script {
         }
     }
 
-    fn hear(&self, event: &ServerEvent<'static>) {
+    fn receive_event(&self, event: &ServerEvent<'static>) {
         match event {
             ServerEvent::Draining { .. } => self.say("draining"),
             ServerEvent::Closed { cause } => self.say(format!("closed: {cause}")),
@@ -151,7 +151,7 @@ impl mcp_sansio_std::Handler<Server> for Script {
     }
 
     fn event(&self, _: &Handle<Server>, event: ServerEvent<'static>) {
-        self.hear(&event);
+        self.receive_event(&event);
     }
 }
 
@@ -161,7 +161,7 @@ impl mcp_sansio_tokio::Handler<Server> for Script {
     }
 
     async fn event(&self, _: &Handle<Server>, event: ServerEvent<'static>) {
-        self.hear(&event);
+        self.receive_event(&event);
     }
 }
 
@@ -174,14 +174,14 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    pub(crate) fn heard() -> (Self, Log) {
+    pub(crate) fn with_log() -> (Self, Log) {
         let (sender, log) = channel();
         (Self { log: Some(Arc::new(Mutex::new(sender))), waits: false }, Log(log))
     }
 
     /// Creates a client that waits for the cancellation of each request.
     pub(crate) fn thinking() -> (Self, Log) {
-        let (answers, log) = Self::heard();
+        let (answers, log) = Self::with_log();
         (Self { waits: true, ..answers }, log)
     }
 
@@ -197,7 +197,7 @@ impl Answers {
         _ = exchange.respond(&answer);
     }
 
-    fn hear(&self, event: &ClientEvent<'static>) {
+    fn receive_event(&self, event: &ClientEvent<'static>) {
         let line = match event {
             ClientEvent::Closed { cause } => format!("closed: {cause}"),
             ClientEvent::Violation(violation) => format!("violation: {}", violation.kind),
@@ -219,7 +219,7 @@ impl mcp_sansio_std::Handler<Client> for Answers {
     }
 
     fn event(&self, _: &Handle<Client>, event: ClientEvent<'static>) {
-        self.hear(&event);
+        self.receive_event(&event);
     }
 }
 
@@ -229,6 +229,6 @@ impl mcp_sansio_tokio::Handler<Client> for Answers {
     }
 
     async fn event(&self, _: &Handle<Client>, event: ClientEvent<'static>) {
-        self.hear(&event);
+        self.receive_event(&event);
     }
 }

@@ -56,7 +56,7 @@ fn ids(messages: &[Value]) -> Vec<u64> {
 }
 
 /// Pains 3 and 7.
-pub(crate) fn a_handler_that_waits_delays_nobody<A: Adapter>() {
+pub(crate) fn a_waiting_handler_does_not_delay_other_requests<A: Adapter>() {
     let world = World::<A>::new();
     let waiting = world.start("wait", "");
     assert_eq!(world.log.next(), "waiting");
@@ -85,17 +85,17 @@ pub(crate) fn a_tool_asks_the_client<A: Adapter>() {
 }
 
 /// Cancelling a call also cancels the requests that its handler has sent.
-pub(crate) fn what_a_cancelled_tool_asks_is_cancelled<A: Adapter>() {
+pub(crate) fn requests_sent_by_a_cancelled_tool_call_are_cancelled<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(4096));
     let (script, _log) = Script::new();
     let options = ConnectionOptions::new();
     let served = adapter.serve_with(server_config(), options.clone(), theirs, script);
-    let (answers, heard) = Answers::thinking();
+    let (answers, received) = Answers::thinking();
     let connection = adapter.connect_with(client_config(), options, ours, answers).unwrap();
     let call = start(&connection, "ask", "why?", CallOptions::new());
-    assert_eq!(heard.next(), "asked");
+    assert_eq!(received.next(), "asked");
     call.cancel(Some("never mind"));
-    assert_eq!(heard.next(), "dismissed");
+    assert_eq!(received.next(), "dismissed");
     connection.close(A_LONG_TIME).wait().unwrap();
     served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
 }
@@ -200,7 +200,7 @@ pub(crate) fn pings_have_room_behind_answers<A: Adapter>() {
 }
 
 /// Pain 2: a peer that sends and never reads does not make the server hold more and more.
-pub(crate) fn pings_that_nobody_reads_do_not_pile_up<A: Adapter>() {
+pub(crate) fn unread_ping_results_close_the_connection<A: Adapter>() {
     let mut config = server_config();
     config.connection.limits.outbox_bytes = 10_000;
     config.connection.limits.reserve_bytes = 10_000;
@@ -217,7 +217,7 @@ pub(crate) fn pings_that_nobody_reads_do_not_pile_up<A: Adapter>() {
     assert_eq!(ended.kind(), std::io::ErrorKind::TimedOut);
 }
 
-pub(crate) fn garbage_hurts_nobody<A: Adapter>() {
+pub(crate) fn malformed_messages_do_not_affect_later_requests<A: Adapter>() {
     let mut config = server_config();
     config.connection.limits.frame_bytes = 1000;
     let mut by_hand = ByHand::<A>::session(64, config);
@@ -255,9 +255,9 @@ pub(crate) fn the_last_line_needs_no_end<A: Adapter>() {
     assert_eq!(ids(&by_hand.end().0), [1, 2]);
     let mut by_hand = ByHand::<A>::session(64, server_config());
     by_hand.peer.write(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"meth");
-    let (rest, said) = by_hand.end();
+    let (rest, reported) = by_hand.end();
     assert_eq!(rest, [json!(null); 0]);
-    let said: Vec<_> = said.iter().map(String::as_str).collect();
+    let reported: Vec<_> = reported.iter().map(String::as_str).collect();
     let truncated = "violation: the input ended in the middle of a message";
-    assert_eq!(said, [truncated, "draining", "closed: the peer ended the connection"]);
+    assert_eq!(reported, [truncated, "draining", "closed: the peer ended the connection"]);
 }

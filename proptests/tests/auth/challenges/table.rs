@@ -4,7 +4,7 @@ use mcp_sansio_proptests::oracles::challenges::Challenge;
 
 type Case = (Vec<&'static str>, Vec<Challenge>);
 
-fn alone(scheme: &str) -> Challenge {
+fn bare_challenge(scheme: &str) -> Challenge {
     Challenge::new(scheme)
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn table() -> Vec<Case> {
 fn of_mcp_servers() -> Vec<Case> {
     const METADATA: &str = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp";
     vec![
-        (vec!["Bearer"], vec![alone("Bearer")]),
+        (vec!["Bearer"], vec![bare_challenge("Bearer")]),
         (
             vec![
                 r#"Bearer error="invalid_token", resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/mcp""#,
@@ -90,12 +90,16 @@ fn of_mcp_servers() -> Vec<Case> {
 fn of_other_schemes() -> Vec<Case> {
     const NONCE: &str = "dcd98b7102dd2f0e8b11d0f600bfb0c093";
     vec![
-        (vec!["Negotiate"], vec![alone("Negotiate")]),
+        (vec!["Negotiate"], vec![bare_challenge("Negotiate")]),
         (vec!["Negotiate oYG2MIGzoAMKAQA="], vec![token68("Negotiate", "oYG2MIGzoAMKAQA=")]),
         (vec!["NTLM TlRMTVNTUAACAAAA=="], vec![token68("NTLM", "TlRMTVNTUAACAAAA==")]),
         (
             vec!["Negotiate", "NTLM", r#"Basic realm="intranet""#],
-            vec![alone("Negotiate"), alone("NTLM"), params("Basic", &[("realm", "intranet")])],
+            vec![
+                bare_challenge("Negotiate"),
+                bare_challenge("NTLM"),
+                params("Basic", &[("realm", "intranet")]),
+            ],
         ),
         (
             vec![
@@ -159,7 +163,7 @@ fn of_the_grammar() -> Vec<Case> {
 
 /// Commas: between challenges, between parameters, and superfluous ones.
 fn of_lists() -> Vec<Case> {
-    let basic_and_bearer = || vec![alone("Basic"), params("Bearer", &[("x", "y")])];
+    let basic_and_bearer = || vec![bare_challenge("Basic"), params("Bearer", &[("x", "y")])];
     vec![
         (vec![], vec![]),
         (vec![""], vec![]),
@@ -180,11 +184,14 @@ fn of_lists() -> Vec<Case> {
             vec![
                 params("Bearer", &[("a", "b"), ("c", "d")]),
                 params("e", &[("f", "g")]),
-                alone("h"),
+                bare_challenge("h"),
             ],
         ),
-        (vec!["Basic a, Bearer"], vec![token68("Basic", "a"), alone("Bearer")]),
-        (vec!["Basic realm=a, Bearer"], vec![params("Basic", &[("realm", "a")]), alone("Bearer")]),
+        (vec!["Basic a, Bearer"], vec![token68("Basic", "a"), bare_challenge("Bearer")]),
+        (
+            vec!["Basic realm=a, Bearer"],
+            vec![params("Basic", &[("realm", "a")]), bare_challenge("Bearer")],
+        ),
     ]
 }
 

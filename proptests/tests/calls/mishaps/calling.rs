@@ -129,7 +129,7 @@ fn a_connect_that_fails_changes_nothing() {
 
 /// The response to the probe arrives before the first `handle_timeout`.
 #[test]
-fn a_client_is_told_once_that_it_is_connected() {
+fn an_early_probe_response_connects_a_client_once() {
     let mut config = config::client_of_both_eras();
     config.known = Some(Revision::V2026_07_28);
     let mut side = ClientSide::with(config);
@@ -143,7 +143,7 @@ fn a_client_is_told_once_that_it_is_connected() {
 
 /// All due events are returned.
 #[test]
-fn calls_that_expire_with_the_probe_are_told() {
+fn calls_that_expire_with_the_probe_are_reported() {
     let mut config = config::client_of_both_eras();
     config.connection.timeouts.probe = Some(Duration::from_secs(1));
     let mut side = ClientSide::with(config);
@@ -188,7 +188,7 @@ fn params_of_a_call_that_was_not_made_are_forgotten() {
 }
 
 #[test]
-fn what_is_printed_of_a_call_is_not_its_params() {
+fn debug_output_of_a_client_omits_call_params() {
     let mut side = stateless_client(|_| {});
     side.client
         .call_method(

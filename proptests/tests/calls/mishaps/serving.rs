@@ -40,7 +40,7 @@ fn needs_that_cannot_all_be_asked_for_leave_nothing() {
 
 /// The response to a request cancels the open requests for its input.
 #[test]
-fn what_is_asked_for_twice_is_asked_once_and_withdrawn() {
+fn a_repeated_input_request_is_sent_once_and_withdrawn() {
     let mut side = session(|_| {});
     let tool = request(&mut side, "1");
     let required = InputRequired::new().elicit("a", form());
@@ -59,7 +59,7 @@ fn what_is_asked_for_twice_is_asked_once_and_withdrawn() {
 }
 
 #[test]
-fn what_is_withdrawn_does_not_hide_what_is_due() {
+fn a_withdrawn_request_does_not_hide_a_later_timeout() {
     let mut side = session(|_| {});
     let tool = request(&mut side, "1");
     let required = InputRequired::new().elicit("a", form());
@@ -81,7 +81,7 @@ fn what_is_withdrawn_does_not_hide_what_is_due() {
 }
 
 #[test]
-fn who_wants_to_be_asked_again_is_told_of_the_end() {
+fn a_request_awaiting_its_retry_ends_on_close() {
     let mut side = session(|_| {});
     let tool = request(&mut side, "1");
     let required = InputRequired::new().state("s");
@@ -151,7 +151,7 @@ fn each_of_two_requests_under_one_id_ends_once() {
 
 /// A notification without room before the end is not sent afterwards.
 #[test]
-fn nothing_is_told_after_the_end() {
+fn a_held_notification_is_not_sent_after_close() {
     for by_frame in [false, true] {
         let mut side = dual_server(|c| c.connection.limits.outbox_bytes = 700);
         assert!(matches!(
@@ -222,7 +222,7 @@ fn a_form_that_never_left_ends_with_its_request() {
 }
 
 #[test]
-fn what_is_printed_of_a_need_is_not_its_state() {
+fn debug_output_omits_request_state_and_params() {
     let mut side = stateless_client(|_| {});
     side.client
         .call_method(

@@ -209,7 +209,7 @@ fn a_round_brings_back_only_its_own() {
 
 /// Proves M-MRTR-18: the inputs of one call are independent of other calls.
 #[test]
-fn calls_do_not_get_what_is_for_others() {
+fn inputs_of_concurrent_calls_are_independent() {
     let mut side = connected();
     let calls = [side.call("tools/call"), side.call("tools/call")];
     side.sent();
@@ -268,7 +268,8 @@ fn with_nothing_to_gather_the_call_is_made_again_after_a_while() {
 fn a_call_can_be_cancelled_in_every_round() {
     // While the application is asked.
     let (mut side, call) = calling();
-    let told = needed(side.receive(&asking(2, &[("a", ROOTS), ("b", FORM), ("c", SAMPLE)], None)));
+    let delivered =
+        needed(side.receive(&asking(2, &[("a", ROOTS), ("b", FORM), ("c", SAMPLE)], None)));
     let [ClientEvent::Request(second), ClientEvent::Request(third)] = &side.outcomes()[..] else {
         panic!()
     };
@@ -279,9 +280,9 @@ fn a_call_can_be_cancelled_in_every_round() {
     let [ClientEvent::Cancelled(first), ClientEvent::Cancelled(last)] = &withdrawn[..] else {
         panic!("{withdrawn:?}")
     };
-    assert_eq!((first.id, first.cause), (told.id, CancelCause::CallEnded));
+    assert_eq!((first.id, first.cause), (delivered.id, CancelCause::CallEnded));
     assert_eq!((last.id, last.cause), (third.id, CancelCause::CallEnded));
-    for id in [told.id, third.id] {
+    for id in [delivered.id, third.id] {
         let late = side.client.respond(id, &payload::result("roots/list"), &mut side.out);
         assert_eq!(late, Err(RespondError::Cancelled));
         assert_eq!(
@@ -292,11 +293,11 @@ fn a_call_can_be_cancelled_in_every_round() {
     is_alive(&mut side);
     // A request that the application has not received yet is dropped.
     let (mut side, call) = calling();
-    let told = needed(side.receive(&asking(2, &[("a", ROOTS), ("b", ROOTS)], None)));
+    let delivered = needed(side.receive(&asking(2, &[("a", ROOTS), ("b", ROOTS)], None)));
     side.client.cancel(call, None, &mut side.out).unwrap();
     let withdrawn = side.outcomes();
     assert!(
-        matches!(&withdrawn[..], [ClientEvent::Cancelled(one)] if one.id == told.id),
+        matches!(&withdrawn[..], [ClientEvent::Cancelled(one)] if one.id == delivered.id),
         "{withdrawn:?}"
     );
     is_alive(&mut side);
@@ -315,7 +316,7 @@ fn a_call_can_be_cancelled_in_every_round() {
     assert_eq!(side.sent(), [super::kit::cancelled(3)]);
     let event = side.receive(&asking(3, &[("a", ROOTS)], None));
     assert!(
-        matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Cancelled)
+        matches!(event, Some(ClientEvent::UnmatchedResponse(unmatched)) if unmatched.cause == UnmatchedCause::Cancelled)
     );
     is_alive(&mut side);
     // Before the repeated request has left.
@@ -328,12 +329,13 @@ fn a_call_can_be_cancelled_in_every_round() {
 
 /// Proves M-MRTR-22: an input that the application refuses ends the call, and nothing is sent to the server.
 #[test]
-fn what_is_refused_ends_the_call() {
+fn rejecting_an_input_request_ends_the_call() {
     for code in [ErrorCode::USER_REJECTED, ErrorCode::INTERNAL_ERROR, ErrorCode::new(7)] {
         let (mut side, call) = calling();
-        let told = needed(side.receive(&asking(2, &[("a", SAMPLE), ("b", ROOTS)], Some(r#""s""#))));
+        let delivered =
+            needed(side.receive(&asking(2, &[("a", SAMPLE), ("b", ROOTS)], Some(r#""s""#))));
         let other = needed(only(side.outcomes()));
-        side.client.reject(told.id, code, "no", &mut side.out).unwrap();
+        side.client.reject(delivered.id, code, "no", &mut side.out).unwrap();
         assert_eq!(side.sent(), [""; 0]);
         let events = side.outcomes();
         let [ClientEvent::Cancelled(withdrawn), ClientEvent::CallEnded(end)] = &events[..] else {

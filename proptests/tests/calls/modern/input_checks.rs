@@ -97,7 +97,7 @@ const CHOICE: &str = r#"{"method":"sampling/createMessage","params":{"messages":
 
 /// Proves M-MRTR-20, M-SAMP-03, M-ELIC-01, M-CAP-06: only declared input may be required, down to the mode.
 #[test]
-fn a_server_may_need_only_what_was_declared() {
+fn only_input_of_declared_capabilities_may_be_required() {
     let everything = [FORM, URL, SAMPLE, TOOLS, CHOICE, ROOTS];
     let sampling = |tools: bool| {
         let mut capability = SamplingCapability::default();
@@ -153,7 +153,7 @@ fn a_server_may_need_only_what_was_declared() {
 /// Input that a single call did not declare may not be required for it, whichever capabilities the client has.
 /// Proves M-MRTR-20, M-META-21.
 #[test]
-fn a_server_may_need_only_what_the_call_declared() {
+fn only_input_that_the_call_declared_may_be_required() {
     for (set, request, is_allowed) in [
         (CapabilitySet::NONE, ROOTS, false),
         (CapabilitySet::NONE.with(Capability::Sampling), TOOLS, false),
@@ -181,7 +181,7 @@ fn a_server_may_need_only_what_the_call_declared() {
 /// Proves M-ELIC-01, M-ELIC-10, M-SAMP-07, M-META-18, M-RPC-19: the application receives an input request
 /// unchanged.
 #[test]
-fn what_is_needed_is_handed_on_as_it_came() {
+fn an_input_request_is_delivered_unchanged() {
     let table = [
         (FORM, "elicitation/create"),
         (URL, "elicitation/create"),
@@ -329,7 +329,7 @@ fn a_refused_version_does_not_cost_the_input() {
 /// A request whose first answers came from the application, and which needs more input, is repeated with the new
 /// answers only.
 #[test]
-fn what_was_gathered_before_is_not_brought_again() {
+fn a_retry_contains_only_the_new_input_responses() {
     let mut side = super::kit::connected();
     let params = r#""name":"n","inputResponses":{"old":{}},"requestState":"old""#;
     let raw = mcp_sansio::json::Raw::try_from(format!("{{{params}}}")).unwrap();

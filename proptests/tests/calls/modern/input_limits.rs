@@ -107,7 +107,7 @@ fn without_room_input_is_seen_to_by_hand() {
 /// The timers of a call are paused while its input is requested, and each round has its own idle timeout. Proves
 /// M-MRTR-17.
 #[test]
-fn the_clock_stands_still_while_somebody_is_asked() {
+fn the_clock_stops_while_a_person_is_asked() {
     let mut side = connected();
     let after = |seconds| Timeout::After(Duration::from_secs(seconds));
     let options = CallOptions::new().idle(after(10)).total(after(25));
@@ -170,11 +170,11 @@ fn an_answer_at_the_deadline_counts_if_it_comes_first() {
 /// Proves M-STDIO-09, M-R-37: the end of the connection ends a call that waits for input, and its input requests,
 /// each once.
 #[test]
-fn the_end_ends_what_is_gathered() {
-    for told in [false, true] {
+fn the_connection_end_ends_a_call_that_waits_for_input() {
+    for delivered in [false, true] {
         let (mut side, call) = calling();
         let request = needed(side.receive(&asking(2, &[("a", ROOTS), ("b", ROOTS)], None)));
-        if told {
+        if delivered {
             assert_eq!(side.outcomes().len(), 1);
         }
         side.client.disconnected(Cause::EndOfInput, side.now);
@@ -190,7 +190,7 @@ fn the_end_ends_what_is_gathered() {
             .collect();
         assert_eq!(ends, [(call, Outcome::Closed(Cause::EndOfInput))]);
         let withdrawn = events.iter().filter(|event| matches!(event, ClientEvent::Cancelled(_)));
-        assert_eq!(withdrawn.count(), if told { 2 } else { 1 });
+        assert_eq!(withdrawn.count(), if delivered { 2 } else { 1 });
         assert!(!events.iter().any(|event| matches!(event, ClientEvent::Request(_))));
         assert!(matches!(events.last(), Some(ClientEvent::Closed { cause: Cause::EndOfInput })));
         assert_eq!(
@@ -247,7 +247,7 @@ fn a_full_outbox_delays_the_next_round() {
 
 /// Answers that fit no outbox end the call. Its outcome is returned before the next timeout is `None`.
 #[test]
-fn what_is_given_and_never_fits_ends_the_call() {
+fn input_responses_larger_than_the_outbox_end_the_call() {
     let mut config = modern();
     config.connection.limits.outbox_bytes = 700;
     let mut side = connected_with(config);

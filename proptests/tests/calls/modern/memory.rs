@@ -100,7 +100,7 @@ fn a_server_can_have_lost_its_modern_era() {
 
 /// Row 25 with row 14: the probe beside the first calls is not answered in time.
 #[test]
-fn a_known_server_that_does_not_say_what_it_is_gets_a_session() {
+fn a_probe_timeout_of_a_known_server_falls_back_to_legacy() {
     let mut side = trusting();
     assert_eq!(side.elapse(10_000), []);
     assert_eq!(side.sent(), [initialize(2, "2025-11-25")]);
@@ -174,7 +174,7 @@ fn a_server_can_have_lost_its_sessions() {
 
 /// Proves M-ERA-21, M-STDIO-10: the next client begins with the era that this client found out.
 #[test]
-fn a_successor_knows_what_was_found_out() {
+fn a_successor_client_starts_in_the_detected_era() {
     let mut side = connected_with(config::client_of_both_eras());
     let next = successor(&side);
     assert_eq!(next.client.config().known, Some(Revision::V2026_07_28));
@@ -279,7 +279,7 @@ fn a_successor_of_a_successor_asks_for_them_too() {
 /// Proves M-SUB-34: the configured filter is subscribed to once on every connection, and is not inherited in
 /// addition.
 #[test]
-fn what_the_configuration_listens_for_is_asked_for_once() {
+fn the_configured_filter_is_subscribed_once_per_connection() {
     let mut config = modern();
     config.listen = Some(SubscriptionFilter::new().with_tools().with_prompts());
     let mut side = connected_with(config);
@@ -302,7 +302,7 @@ fn asker() -> Asker {
 /// Proves M-DISC-20, M-MRTR-38: the result of the probe can be cached until the cache is cleared, as after a lost
 /// connection. A result that needed input is marked.
 #[test]
-fn what_the_client_gets_seeds_a_cache() {
+fn client_events_provide_cacheable_results() {
     let mut cache = Cache::new(CacheLimits::default());
     let mut side = begun(modern());
     side.sent();

@@ -37,7 +37,7 @@ fn the_first_message_is_a_complete_probe_or_initialize() {
 
 /// Proves M-META-03, M-CAP-07: a client without a name sends none, and declares only configured capabilities.
 #[test]
-fn a_client_says_no_more_of_itself_than_it_is_told_to() {
+fn a_client_sends_only_configured_info_and_capabilities() {
     let mut config = config::bare_client();
     config.revisions = RevisionSet::MODERN;
     config.identify = false;
@@ -91,7 +91,7 @@ fn the_evidence_is_that_of_the_event() {
 
 /// A modern server may identify itself in `_meta`.
 #[test]
-fn a_server_says_who_it_is_if_it_likes() {
+fn server_info_is_read_from_meta_if_present() {
     let who = r#","instructions":"ask","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"2"}}"#;
     for (more, name) in [(who, Some("s")), ("", None), (r#","serverInfo":{"name":[]}"#, None)] {
         let mut side = begun(modern());
@@ -107,7 +107,7 @@ fn a_server_says_who_it_is_if_it_likes() {
 /// Proves M-CAP-16: a call that needs a capability which the server is known to lack is refused locally, unless the
 /// policy permits it.
 #[test]
-fn what_the_server_lacks_is_refused_here_if_it_is_known() {
+fn calls_to_a_missing_capability_are_refused_locally() {
     let lacking = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
     for policy in
         [mcp_sansio::config::CapabilityPolicy::Strict, mcp_sansio::config::CapabilityPolicy::Off]
@@ -169,7 +169,7 @@ fn calls_wait_for_the_era_and_take_its_shape() {
 
 /// Proves M-ERA-33: the calls that wait are limited, and a further call is an error that changes nothing.
 #[test]
-fn what_waits_for_the_era_is_bounded() {
+fn calls_waiting_for_the_era_are_bounded() {
     let mut config = config::client_of_both_eras();
     config.connection.limits.held_bytes = 100;
     let mut side = begun(config);
@@ -252,8 +252,8 @@ fn nothing_of_sessions_is_sent_without_one() {
     for method in
         ["notifications/roots/list_changed", "notifications/initialized", "notifications/progress"]
     {
-        let told = side.client.notify_method(method, &(), None, &mut side.out);
-        assert!(told.is_err(), "{method}: {told:?}");
+        let delivered = side.client.notify_method(method, &(), None, &mut side.out);
+        assert!(delivered.is_err(), "{method}: {delivered:?}");
         is_alive(&mut side);
     }
     // The machine does not send a `ping` either.
@@ -337,7 +337,7 @@ fn the_order_of_the_servers_list_does_not_matter() {
 
 /// Proves M-META-17, M-META-16, M-AMB-34: the server information has no influence.
 #[test]
-fn who_the_server_is_does_not_matter() {
+fn server_info_does_not_affect_the_client() {
     let rest = r#""supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}"#;
     for odd in [
         r#""serverInfo":{"name":"s","version":"1"}"#,
@@ -356,7 +356,7 @@ fn who_the_server_is_does_not_matter() {
 
 /// The required capabilities are compared with the capabilities of the server.
 #[test]
-fn a_server_that_lacks_what_is_required_will_not_do() {
+fn connecting_fails_without_required_capabilities() {
     let mut config = modern();
     config.required = [Capability::Prompts, Capability::Tools].into_iter().collect();
     let mut side = begun(config);

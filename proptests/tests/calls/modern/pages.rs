@@ -28,8 +28,8 @@ fn walk<M: PagedMethod>(method: &str, items: &str) {
     for (id, cursor) in (2..).zip(cursors) {
         let text = page(items, &format!(r#","nextCursor":{cursor}"#));
         let event = side.receive(&result(id, &text));
-        let Some(ClientEvent::Page(told)) = event else { panic!("{event:?}") };
-        assert_eq!((told.call, told.result.as_json()), (call, &*text));
+        let Some(ClientEvent::Page(delivered)) = event else { panic!("{event:?}") };
+        assert_eq!((delivered.call, delivered.result.as_json()), (call, &*text));
         assert_eq!(side.sent(), [asked(id + 1, method, &format!(r#""cursor":{cursor}"#))]);
     }
     let last = page(items, r#","nextCursor":null"#);
@@ -49,7 +49,7 @@ fn a_list_is_read_to_its_end() {
 
 /// Proves M-PAGE-05: a list does not continue without end.
 #[test]
-fn a_list_does_not_go_on_for_ever() {
+fn a_list_with_a_repeated_cursor_or_too_many_pages_ends() {
     let mut side = connected();
     let call = list::<ListTools>(&mut side, Paging::default());
     let again = page("tools", r#","nextCursor":"a""#);

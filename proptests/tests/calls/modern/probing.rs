@@ -178,7 +178,7 @@ fn each_answer_to_a_probe_has_its_consequence() {
 /// Row 1, and the calls that follow. Proves M-DISC-17, M-DISC-20, M-ERA-21: the result of the discovery is used and
 /// not requested again.
 #[test]
-fn what_was_found_out_is_used() {
+fn the_discover_result_is_reused_by_later_calls() {
     let mut side = check(
         config::client_of_both_eras(),
         &result(1, DISCOVERY),
@@ -211,7 +211,7 @@ fn a_probe_is_corrected_once() {
         let mut twice = side;
         let event = twice.receive(&wrong_version(SUPPORTED));
         assert!(
-            matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Completed)
+            matches!(event, Some(ClientEvent::UnmatchedResponse(unmatched)) if unmatched.cause == UnmatchedCause::Completed)
         );
         assert_eq!(twice.sent(), [""; 0]);
     }

@@ -68,7 +68,7 @@ fn a_late_answer_to_the_probe_counts_only_without_a_session() {
     let mut side = impatient();
     let event = side.receive(&result(1, DISCOVERY));
     assert!(
-        matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::TimedOut)
+        matches!(event, Some(ClientEvent::UnmatchedResponse(unmatched)) if unmatched.cause == UnmatchedCause::TimedOut)
     );
     assert_eq!(side.sent(), [""; 0]);
     assert_eq!((side.client.revision(), side.client.phase()), (None, Phase::Handshake));
@@ -101,7 +101,7 @@ fn a_late_answer_to_the_probe_counts_only_without_a_session() {
 
 /// All due events are returned in one round, even if one causes another.
 #[test]
-fn what_is_due_comes_out_in_one_round() {
+fn chained_due_events_are_returned_in_one_round() {
     let mut side = impatient();
     absorb(side.receive(&result(1, DISCOVERY)));
     let Some(ClientEvent::Connected(connected)) = only(side.elapse(60_000)) else { panic!() };
@@ -231,7 +231,7 @@ fn a_session_of_another_revision_is_none() {
 
 /// Row 24. Proves M-ERA-20, M-LOG-08: other messages during the probe are no response to it.
 #[test]
-fn what_comes_beside_the_probe_is_no_answer() {
+fn other_messages_during_the_probe_are_no_response() {
     let mut side = begun(config::client_of_both_eras());
     side.sent();
     let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"starting"}}"#;

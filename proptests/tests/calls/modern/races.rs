@@ -36,7 +36,7 @@ fn a_cancellation_crosses_any_answer() {
         assert_eq!(side.sent(), [cancelled(2)]);
         let event = side.receive(&answer);
         assert!(
-            matches!(&event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Cancelled)
+            matches!(&event, Some(ClientEvent::UnmatchedResponse(unmatched)) if unmatched.cause == UnmatchedCause::Cancelled)
                 || matches!(event, Some(ClientEvent::Violation(_))),
             "{answer}: {event:?}"
         );
@@ -67,7 +67,7 @@ fn a_cancellation_names_the_request_that_is_under_way() {
     // A repeated response to the first request has no effect.
     let event = side.receive(&result(2, DONE));
     assert!(
-        matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Completed)
+        matches!(event, Some(ClientEvent::UnmatchedResponse(unmatched)) if unmatched.cause == UnmatchedCause::Completed)
     );
     side.client.cancel(call, None, &mut side.out).unwrap();
     assert_eq!(side.sent(), [cancelled(3)]);
@@ -84,7 +84,7 @@ fn a_state_is_brought_back_once() {
     // A response under the next id is not accepted before the repeated request is made.
     let event = side.receive(&result(3, DONE));
     assert!(
-        matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::NeverIssued)
+        matches!(event, Some(ClientEvent::UnmatchedResponse(unmatched)) if unmatched.cause == UnmatchedCause::NeverIssued)
     );
     side.respond(request.id, r#"{"roots":[]}"#);
     assert_eq!(side.sent().len(), 1);

@@ -23,7 +23,7 @@ fn call(side: &mut ClientSide, method: &str, options: CallOptions) -> mcp_sansio
 /// Proves M-META-01, M-META-02, M-META-03, M-RPC-01, M-RPC-03, M-PAGE-07: every method of the revision, byte for
 /// byte.
 #[test]
-fn every_request_says_who_asks_and_how() {
+fn every_modern_request_carries_the_required_meta() {
     let mut side = connected();
     let params = |method: &str| match method {
         "tools/call" | "prompts/get" => r#""name":"n""#,
@@ -137,8 +137,8 @@ fn answers_find_their_calls() {
         (r#""a""#, UnmatchedCause::NeverIssued),
     ] {
         let event = side.receive(&format!(r#"{{"jsonrpc":"2.0","id":{strange},"result":{list}}}"#));
-        let Some(ClientEvent::UnmatchedResponse(stray)) = event else { panic!("{event:?}") };
-        assert_eq!(stray.cause, cause, "{strange}");
+        let Some(ClientEvent::UnmatchedResponse(unmatched)) = event else { panic!("{event:?}") };
+        assert_eq!(unmatched.cause, cause, "{strange}");
         assert!(side.client.in_flight().calls().eq(calls.iter().copied()));
     }
     // Responses arrive in any order, each once.
@@ -146,7 +146,7 @@ fn answers_find_their_calls() {
         assert_eq!(complete(side.receive(&result(id, list))), (call, list.to_owned()));
         let event = side.receive(&result(id, list));
         assert!(
-            matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Completed)
+            matches!(event, Some(ClientEvent::UnmatchedResponse(unmatched)) if unmatched.cause == UnmatchedCause::Completed)
         );
     }
     is_alive(&mut side);
@@ -177,7 +177,7 @@ fn an_error_without_an_id_belongs_to_no_call() {
 /// server may not send are never answered and do no harm.
 /// Pain 42.
 #[test]
-fn what_a_server_may_not_send_is_not_answered() {
+fn messages_a_server_may_not_send_get_no_response() {
     let mut side = connected();
     let pending = side.call("tools/list");
     side.sent();
@@ -253,7 +253,7 @@ fn a_cancelled_call_is_over() {
     }
     let event = side.receive(&result(2, r#"{"resultType":"input_required","requestState":"s"}"#));
     assert!(
-        matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::Cancelled)
+        matches!(event, Some(ClientEvent::UnmatchedResponse(unmatched)) if unmatched.cause == UnmatchedCause::Cancelled)
     );
     is_alive(&mut side);
     let two = side.call("tools/call");
@@ -305,7 +305,7 @@ fn a_call_that_takes_too_long_is_cancelled() {
     assert_eq!(side.sent(), [timed_out(2)]);
     let event = side.receive(&result(2, r#"{"content":[]}"#));
     assert!(
-        matches!(event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == UnmatchedCause::TimedOut)
+        matches!(event, Some(ClientEvent::UnmatchedResponse(unmatched)) if unmatched.cause == UnmatchedCause::TimedOut)
     );
     is_alive(&mut side);
     let options = CallOptions::new().idle(after(10)).total(after(25)).progress();
@@ -353,8 +353,9 @@ fn progress_is_for_one_call_and_increases() {
     ];
     for (token, value, counts) in reports {
         let event = side.receive(&progress(token, value));
-        let told = matches!(&event, Some(ClientEvent::Progress(update)) if update.call == watched);
-        assert_eq!(told, counts, "{token} {value}: {event:?}");
+        let delivered =
+            matches!(&event, Some(ClientEvent::Progress(update)) if update.call == watched);
+        assert_eq!(delivered, counts, "{token} {value}: {event:?}");
     }
     complete(side.receive(&result(2, r#"{"content":[]}"#)));
     side.outcomes();
@@ -367,7 +368,7 @@ fn progress_is_for_one_call_and_increases() {
 
 /// Proves M-LOG-08: log messages that were not requested do no harm.
 #[test]
-fn log_messages_that_nobody_asked_for_do_no_harm() {
+fn unrequested_log_messages_do_no_harm() {
     let mut side = connected();
     for level in ["debug", "emergency", "loud"] {
         let event = side.receive(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"{level}","data":1}}}}"#));

@@ -114,7 +114,7 @@ fn only_three_methods_may_need_input() {
 
 /// Proves M-RPC-19: unknown members of a result reach the application unchanged.
 #[test]
-fn what_is_not_known_in_a_result_is_kept() {
+fn unknown_members_of_a_result_are_preserved() {
     let text = r#"{"resultType":"complete","tools":[{"name":"t","inputSchema":{},"x":1}],"x":{"y":[null]},"_meta":{"io.modelcontextprotocol/serverInfo":7,"a/b":1}}"#;
     let mut side = connected();
     let call = side.call("tools/list");

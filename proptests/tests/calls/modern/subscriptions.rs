@@ -88,9 +88,9 @@ fn a_subscription_is_granted_in_whole_or_in_part() {
         let call = side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
         assert_eq!(side.sent(), [listen(2, sent)]);
         assert!(side.client.in_flight().subscriptions().eq([call]));
-        let (told, granted) = news(side.receive(&granting("2", grant)));
+        let (delivered, granted) = news(side.receive(&granting("2", grant)));
         let SubscriptionNews::Granted { granted, refused } = granted else { panic!("{granted:?}") };
-        assert_eq!((told, granted.as_json(), refused.as_json()), (call, grant, missing));
+        assert_eq!((delivered, granted.as_json(), refused.as_json()), (call, grant, missing));
         // From now on the subscription lasts.
         assert_eq!(side.elapse(10 * 3_600_000), []);
         is_alive(&mut side);
@@ -105,8 +105,8 @@ fn a_subscription_is_granted_in_whole_or_in_part() {
 fn a_subscription_that_is_not_granted_in_time_is_given_up() {
     let (mut side, call) = opening();
     assert_eq!(side.elapse(9_999), []);
-    let (told, end) = news(only(side.elapse(1)));
-    assert_eq!((told, end), (call, SubscriptionNews::Ended(SubscriptionEnd::TimedOut)));
+    let (delivered, end) = news(only(side.elapse(1)));
+    assert_eq!((delivered, end), (call, SubscriptionNews::Ended(SubscriptionEnd::TimedOut)));
     assert_eq!(side.sent(), [super::kit::timed_out(2)]);
     assert_eq!(side.client.in_flight().subscriptions().count(), 0);
     // A late acknowledgement, later notifications and the end have no effect.
@@ -147,7 +147,7 @@ fn news_find_their_subscription_by_the_tag() {
 
 /// Proves M-SUB-14: a notification that belongs to no subscription is not delivered.
 #[test]
-fn news_without_a_subscription_are_not_told() {
+fn notifications_without_a_subscription_are_not_delivered() {
     let (mut side, call) = open();
     let pending = side.call("tools/list");
     assert_eq!(side.sent().len(), 1);
@@ -189,17 +189,17 @@ fn in_a_session_news_need_no_tag() {
 
 /// Proves M-SUB-25: also for a part of a subscribed resource.
 #[test]
-fn an_update_may_name_a_part_of_what_was_asked_for() {
+fn resource_updates_with_any_uri_are_delivered() {
     let mut side = connected();
     let filter = SubscriptionFilter::new().with_resource("file:///d");
     let call = side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
     side.sent();
     news(side.receive(&granting("2", r#"{"resourceSubscriptions":["file:///d"]}"#)));
     for uri in ["file:///d", "file:///d/x", "other:z"] {
-        let (told, what) =
+        let (delivered, what) =
             news(side.receive(&tagged("resources/updated", "2", &format!(r#""uri":"{uri}""#))));
         let SubscriptionNews::Changed(changed) = what else { panic!("{what:?}") };
-        assert_eq!(told, call);
+        assert_eq!(delivered, call);
         let params = changed.params.unwrap();
         assert_eq!(params.get("uri").map(|uri| uri.as_json().to_owned()), Some(format!("{uri:?}")));
     }
@@ -208,7 +208,7 @@ fn an_update_may_name_a_part_of_what_was_asked_for() {
 /// Proves M-SUB-12: notifications before the acknowledgement are delivered after it, in order, and a violation is
 /// reported.
 #[test]
-fn what_comes_before_the_grant_is_told_after_it() {
+fn early_notifications_wait_for_the_acknowledgement() {
     let (mut side, call) = opening();
     for method in ["tools/list_changed", "prompts/list_changed"] {
         assert_eq!(side.receive(&tagged(method, "2", "")), None);
@@ -219,7 +219,7 @@ fn what_comes_before_the_grant_is_told_after_it() {
         assert_eq!(violation(Some(event)), ViolationKind::NotAcknowledged);
     }
     assert!(
-        matches!(news(side.receive(&granting("2", "{}"))), (told, SubscriptionNews::Granted { .. }) if told == call)
+        matches!(news(side.receive(&granting("2", "{}"))), (delivered, SubscriptionNews::Granted { .. }) if delivered == call)
     );
     let changes: Vec<_> = side.outcomes().into_iter().map(|event| change(Some(event))).collect();
     let expected = ["notifications/tools/list_changed", "notifications/prompts/list_changed"]
@@ -273,12 +273,12 @@ fn only_so_much_is_kept_before_the_grant() {
     let [
         (_, SubscriptionNews::Changed(_)),
         (_, SubscriptionNews::Changed(_)),
-        (told, SubscriptionNews::Lagged { lost: 3 }),
+        (delivered, SubscriptionNews::Lagged { lost: 3 }),
     ] = &events[..]
     else {
         panic!("{events:?}")
     };
-    assert_eq!(*told, call);
+    assert_eq!(*delivered, call);
     // Later notifications are delivered as usual.
     assert_eq!(change(side.receive(&tagged("tools/list_changed", "2", ""))).0, call);
 }
@@ -286,7 +286,7 @@ fn only_so_much_is_kept_before_the_grant() {
 /// Proves M-SUB-34, M-ERA-28: the configured filter is subscribed to as soon as possible, after earlier
 /// subscriptions.
 #[test]
-fn what_is_to_be_listened_for_is_asked_for_when_it_can_be() {
+fn the_configured_filter_is_subscribed_to_once_connected() {
     let mut config = config::client_of_both_eras();
     config.listen = Some(SubscriptionFilter::new().with_tools().with_prompts());
     let mut side = begun(config.clone());
@@ -313,13 +313,13 @@ fn what_is_to_be_listened_for_is_asked_for_when_it_can_be() {
     assert_eq!(side.sent(), [initialize(3, "2025-11-25")]);
     absorb(side.receive(&result(3, super::kit::SESSION)));
     assert_eq!(side.sent(), [super::kit::INITIALIZED]);
-    let told: Vec<_> = side.outcomes().into_iter().map(|event| news(Some(event))).collect();
+    let delivered: Vec<_> = side.outcomes().into_iter().map(|event| news(Some(event))).collect();
     let [
         (of, SubscriptionNews::Granted { granted, refused }),
         (_, SubscriptionNews::Granted { .. }),
-    ] = &told[..]
+    ] = &delivered[..]
     else {
-        panic!("{told:?}");
+        panic!("{delivered:?}");
     };
     let refused = (granted.as_json(), refused.as_json());
     assert_eq!(*of, early);

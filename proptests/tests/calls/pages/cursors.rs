@@ -211,7 +211,7 @@ fn a_walk_is_cancelled_as_one_call() {
         let late = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[]}}}}"#);
         let event = side.receive(&late);
         assert!(
-            matches!(&event, Some(ClientEvent::UnmatchedResponse(stray)) if stray.cause == cause)
+            matches!(&event, Some(ClientEvent::UnmatchedResponse(unmatched)) if unmatched.cause == cause)
         );
     }
     assert_eq!(side.sent(), [""; 0]);
@@ -287,8 +287,9 @@ fn each_page_has_its_own_progress() {
             r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"progressToken":2}}}"#
         ]
     );
-    let told = |event| matches!(event, Some(ClientEvent::Progress(update)) if update.call == call);
-    assert!(told(side.receive(&progress(2))));
+    let delivered =
+        |event| matches!(event, Some(ClientEvent::Progress(update)) if update.call == call);
+    assert!(delivered(side.receive(&progress(2))));
     let first = r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[],"nextCursor":"two"}}"#;
     assert!(matches!(side.receive(first), Some(ClientEvent::Page(_))));
     assert_eq!(
@@ -298,5 +299,5 @@ fn each_page_has_its_own_progress() {
         ]
     );
     assert_eq!(side.receive(&progress(2)), None, "late");
-    assert!(told(side.receive(&progress(3))));
+    assert!(delivered(side.receive(&progress(3))));
 }

@@ -240,7 +240,7 @@ fn a_walk_over_a_change_gives_the_list_as_it_is_now() {
 
 /// Proves L-RACE-25: a call of a tool that was removed meanwhile fails, and both sides continue.
 #[test]
-fn a_tool_that_is_gone_is_an_error_of_the_call_alone() {
+fn calling_a_removed_tool_fails_only_that_call() {
     for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);
         let frame = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"gone"}}"#;

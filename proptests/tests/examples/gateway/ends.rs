@@ -17,7 +17,7 @@ fn pid(gateway: &Gateway) -> String {
 }
 
 #[test]
-fn a_server_that_dies_takes_nobody_with_it() {
+fn a_killed_upstream_server_fails_only_its_own_calls() {
     let (mortal, other) = (introduced(&everything("2025-11-25")), everything("2026-07-28"));
     let mut gateway = Gateway::start(&[("mortal", &mortal), ("other", &other)], &[]);
     gateway.open("{}");
@@ -56,10 +56,10 @@ fn a_server_that_dies_takes_nobody_with_it() {
 fn the_end_of_the_input_ends_everything() {
     let server = introduced(&everything("2025-11-25"));
     let mut gateway = Gateway::start(&[("a", &server)], &[]);
-    gateway.send(&alone("1", "tools/call", &tool("a__slow", r#"{"ms":100}"#)));
+    gateway.send(&modern_gateway_request("1", "tools/call", &tool("a__slow", r#"{"ms":100}"#)));
     let pid = pid(&gateway);
     gateway.close_input();
-    assert_eq!(gateway.next(), said_alone("1", "slept 100 ms"));
+    assert_eq!(gateway.next(), modern_tool_response("1", "slept 100 ms"));
     gateway.is_over(0);
     assert!(!is_alive(&pid));
 }
@@ -79,14 +79,18 @@ fn an_interrupt_ends_everything() {
 
 /// A server that sends nothing, and one that sends garbage.
 #[test]
-fn a_silent_server_holds_up_nobody() {
+fn a_silent_upstream_server_does_not_block_the_others() {
     let babbling = format!(r#"sh -c "echo Welcome; exec {}""#, everything("2026-07-28"));
     let servers = [("silent", "sleep 600"), ("babbling", babbling.as_str())];
     let mut gateway = Gateway::start(&servers, &["--patience", "0.5"]);
-    let echo = gateway.ask(&alone("1", "tools/call", &tool("babbling__echo", r#"{"text":"x"}"#)));
-    assert_eq!(echo, said_alone("1", "x"));
+    let echo = gateway.ask(&modern_gateway_request(
+        "1",
+        "tools/call",
+        &tool("babbling__echo", r#"{"text":"x"}"#),
+    ));
+    assert_eq!(echo, modern_tool_response("1", "x"));
     let started = Instant::now();
-    let list = gateway.ask(&alone("2", "tools/list", ""));
+    let list = gateway.ask(&modern_gateway_request("2", "tools/list", ""));
     assert!(Duration::from_millis(400) < started.elapsed());
     assert!(list.contains("babbling__echo") && !list.contains("silent__"));
     gateway.error(|line| line == "silent: tools not listed: no answer came in time");
@@ -96,10 +100,10 @@ fn a_silent_server_holds_up_nobody() {
 /// Servers are probed before the client sends anything.
 #[test]
 fn servers_are_asked_at_once() {
-    let gateway = Gateway::start(&[("a", &overheard("2026-07-28"))], &[]);
+    let gateway = Gateway::start(&[("a", &everything_with_stderr_copy("2026-07-28"))], &[]);
     for method in ["server/discover", "subscriptions/listen"] {
-        let heard = gateway.error(|_| true);
-        assert!(heard.contains(method), "{heard}");
+        let received = gateway.error(|_| true);
+        assert!(received.contains(method), "{received}");
     }
     gateway.end();
 }
@@ -116,12 +120,12 @@ fn a_server_that_cannot_be_talked_to_is_named() {
     // The server reads before it ends, so that writing to it does not fail first.
     let table =
         [("sh -c 'read -r line'", gone), (&alien, "it speaks 2030-01-01, which nobody here does")];
-    for (server, said) in table {
+    for (server, reported) in table {
         let mut gateway = Gateway::start(&[("a", server)], &[]);
-        gateway.error(|line| line == format!("a: {said}"));
-        let list = gateway.ask(&alone("1", "tools/list", ""));
+        gateway.error(|line| line == format!("a: {reported}"));
+        let list = gateway.ask(&modern_gateway_request("1", "tools/list", ""));
         assert!(list.contains(r#""tools":[]"#), "{list}");
-        let call = gateway.ask(&alone("2", "tools/call", &tool("a__x", "{}")));
+        let call = gateway.ask(&modern_gateway_request("2", "tools/call", &tool("a__x", "{}")));
         assert!(call.contains(r#""code":-32603,"message":"the server a: "#), "{call}");
         gateway.end();
     }
@@ -135,12 +139,12 @@ fn a_server_that_knows_only_sessions_is_started_again() {
         everything("2025-06-18")
     );
     let mut gateway = Gateway::start(&[("shy", &shy)], &[]);
-    gateway.send(&alone("1", "tools/call", &tool("shy__echo", r#"{"text":"x"}"#)));
-    gateway.send(&alone("2", "prompts/list", ""));
+    gateway.send(&modern_gateway_request("1", "tools/call", &tool("shy__echo", r#"{"text":"x"}"#)));
+    gateway.send(&modern_gateway_request("2", "prompts/list", ""));
     // Both requests wait for the server, and its responses arrive in any order.
     let mut answers = [gateway.next(), gateway.next()];
     answers.sort();
-    assert_eq!(answers[0], said_alone("1", "x"));
+    assert_eq!(answers[0], modern_tool_response("1", "x"));
     assert!(answers[1].contains("shy__test_simple_prompt"), "{}", answers[1]);
     gateway.end();
 }
@@ -157,12 +161,12 @@ fn mistakes_on_the_command_line_are_explained() {
         (&["--upstream", "a=cat", "--upstream", "a=cat"], 2, "two servers are called a"),
         (&["--upstream", "a=/no/such"], 1, "gateway: a: /no/such cannot be started: "),
     ];
-    for (arguments, code, said) in table {
+    for (arguments, code, reported) in table {
         let mut command = Command::new(example("gateway"));
         let output = command.args(arguments).stdin(Stdio::null()).output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(code), 0), "{stderr}");
-        assert!(stderr.contains(said), "{stderr}");
+        assert!(stderr.contains(reported), "{stderr}");
     }
 }
 

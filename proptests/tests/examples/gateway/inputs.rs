@@ -4,7 +4,7 @@ use super::kit::*;
 
 const FORM: &str = r#""params":{"message":"who?","requestedSchema":{"type":"object","properties":{"username":{"type":"string","description":"User's response"},"email":{"type":"string","description":"User's email address"}},"required":["username","email"]}}"#;
 const FILLED_IN: &str = r#"{"action":"accept","content":{"username":"u","email":"a@b"}}"#;
-const SAID: &str =
+const ANSWERED: &str =
     r#"User response: action=accept, content={\"username\":\"u\",\"email\":\"a@b\"}"#;
 
 fn elicitation(server: &str) -> String {
@@ -28,29 +28,32 @@ fn a_session_is_asked() {
         assert_eq!(asked, expected, "{server}");
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{FILLED_IN}}}"#);
         let answer = gateway.ask(&answer);
-        assert!(answer.starts_with(r#"{"jsonrpc":"2.0","id":5,"#) && answer.contains(SAID));
+        assert!(answer.starts_with(r#"{"jsonrpc":"2.0","id":5,"#) && answer.contains(ANSWERED));
     }
     gateway.end();
 }
 
 /// The request state of a modern server is relayed unchanged; for a legacy server the gateway creates one.
 #[test]
-fn a_client_without_a_session_is_told_and_comes_back() {
+fn a_stateless_client_gets_input_required_and_retries() {
     let mut gateway = Gateway::of_both_eras();
     for (server, key, state) in [("old", "need-0", r#","requestState":"1""#), ("new", "answer", "")]
     {
         let call = elicitation(server);
         let form = format!(r#""{key}":{{"method":"elicitation/create",{FORM}}}"#);
-        let told = gateway.ask(&alone("1", "tools/call", &call));
-        assert_eq!(told, needs("1", &form, state));
+        let delivered = gateway.ask(&modern_gateway_request("1", "tools/call", &call));
+        assert_eq!(delivered, needs("1", &form, state));
         let again = format!(r#"{call},"inputResponses":{{"{key}":{FILLED_IN}}}{state}"#);
-        assert_eq!(gateway.ask(&alone("2", "tools/call", &again)), said_alone("2", SAID));
+        assert_eq!(
+            gateway.ask(&modern_gateway_request("2", "tools/call", &again)),
+            modern_tool_response("2", ANSWERED)
+        );
     }
     // A request state cannot be used twice, and an unknown one is refused.
     for state in ["1", "7", "x"] {
         let again = format!(r#"{},"requestState":"{state}""#, elicitation("old"));
         assert_eq!(
-            gateway.ask(&alone("3", "tools/call", &again)),
+            gateway.ask(&modern_gateway_request("3", "tools/call", &again)),
             r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"this request has been answered, or was never made"}}"#
         );
     }
@@ -65,15 +68,23 @@ fn several_things_can_be_given_one_after_the_other() {
     let name = r#""need-0":{"method":"elicitation/create","params":{"message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}"#;
     let model = r#""need-1":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"Generate a greeting"}}],"maxTokens":50}}"#;
     let roots = r#""need-2":{"method":"roots/list"}"#;
-    let told = gateway.ask(&alone("1", "tools/call", call));
+    let delivered = gateway.ask(&modern_gateway_request("1", "tools/call", call));
     let state = |number: u32| format!(r#","requestState":"{number}""#);
-    assert_eq!(told, needs("1", &format!("{name},{model},{roots}"), &state(1)));
+    assert_eq!(delivered, needs("1", &format!("{name},{model},{roots}"), &state(1)));
     let given = r#""inputResponses":{"need-2":{"roots":[]}}"#;
-    let told = gateway.ask(&alone("2", "tools/call", &format!("{call},{given}{}", state(1))));
-    assert_eq!(told, needs("2", &format!("{name},{model}"), &state(2)));
+    let delivered = gateway.ask(&modern_gateway_request(
+        "2",
+        "tools/call",
+        &format!("{call},{given}{}", state(1)),
+    ));
+    assert_eq!(delivered, needs("2", &format!("{name},{model}"), &state(2)));
     let given = r#""inputResponses":{"need-0":{"action":"accept","content":{"name":"u"}},"need-1":{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m"}}"#;
-    let done = gateway.ask(&alone("3", "tools/call", &format!("{call},{given}{}", state(2))));
-    assert_eq!(done, said_alone("3", "hi, u! You have 0 roots."));
+    let done = gateway.ask(&modern_gateway_request(
+        "3",
+        "tools/call",
+        &format!("{call},{given}{}", state(2)),
+    ));
+    assert_eq!(done, modern_tool_response("3", "hi, u! You have 0 roots."));
     gateway.end();
 }
 
@@ -82,15 +93,15 @@ fn several_things_can_be_given_one_after_the_other() {
 fn the_state_of_a_server_passes() {
     let mut gateway = Gateway::of_both_eras();
     let call = r#""name":"new__test_input_required_result_request_state""#;
-    let told = gateway.ask(&alone("1", "tools/call", call));
-    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-    let key = told["result"]["inputRequests"].as_object().unwrap().keys().next().unwrap();
-    let state = &told["result"]["requestState"];
+    let delivered = gateway.ask(&modern_gateway_request("1", "tools/call", call));
+    let delivered: serde_json::Value = serde_json::from_str(&delivered).unwrap();
+    let key = delivered["result"]["inputRequests"].as_object().unwrap().keys().next().unwrap();
+    let state = &delivered["result"]["requestState"];
     let given = format!(
         r#"{call},"inputResponses":{{"{key}":{{"action":"accept","content":{{"ok":true}}}}}},"requestState":{state}"#
     );
-    let done = gateway.ask(&alone("2", "tools/call", &given));
-    assert_eq!(done, said_alone("2", "state-ok"));
+    let done = gateway.ask(&modern_gateway_request("2", "tools/call", &given));
+    assert_eq!(done, modern_tool_response("2", "state-ok"));
     gateway.open(r#"{"elicitation":{}}"#);
     let asked = gateway.ask(&in_session("3", "tools/call", call));
     let asked: serde_json::Value = serde_json::from_str(&asked).unwrap();
@@ -104,7 +115,7 @@ fn the_state_of_a_server_passes() {
 
 /// A client that has declared no capability receives no request for input.
 #[test]
-fn nobody_is_asked_for_what_was_not_declared() {
+fn undeclared_input_requests_are_not_sent_to_the_client() {
     let mut gateway = Gateway::of_both_eras();
     gateway.open("{}");
     let failed = gateway.ask(&in_session("1", "tools/call", &elicitation("new")));

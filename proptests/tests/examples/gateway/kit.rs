@@ -24,7 +24,7 @@ pub(super) fn everything(revision: &str) -> String {
 }
 
 /// Returns the same command with a copy of its input on standard error.
-pub(super) fn overheard(revision: &str) -> String {
+pub(super) fn everything_with_stderr_copy(revision: &str) -> String {
     format!(r#"sh -c "tee /dev/stderr | {}""#, everything(revision))
 }
 
@@ -136,12 +136,17 @@ fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
 }
 
 /// Returns a modern request with these members in its params.
-pub(super) fn alone(id: &str, method: &str, members: &str) -> String {
-    alone_with(id, method, members, "")
+pub(super) fn modern_gateway_request(id: &str, method: &str, members: &str) -> String {
+    modern_gateway_request_with_meta(id, method, members, "")
 }
 
 /// Returns a modern request with additional metadata, which begins with a comma.
-pub(super) fn alone_with(id: &str, method: &str, members: &str, meta: &str) -> String {
+pub(super) fn modern_gateway_request_with_meta(
+    id: &str,
+    method: &str,
+    members: &str,
+    meta: &str,
+) -> String {
     let comma = if members.is_empty() { "" } else { "," };
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{members}{comma}"_meta":{{{ALONE}{meta}}}}}}}"#
@@ -159,7 +164,7 @@ pub(super) fn tool(name: &str, arguments: &str) -> String {
 }
 
 /// Returns the modern response of a tool with this text.
-pub(super) fn said_alone(id: &str, text: &str) -> String {
+pub(super) fn modern_tool_response(id: &str, text: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","content":[{{"type":"text","text":"{text}"}}],{GATEWAY}}}}}"#
     )

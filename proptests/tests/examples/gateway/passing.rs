@@ -12,7 +12,10 @@ fn a_client_of_either_era_uses_servers_of_either_era() {
     let mut gateway = Gateway::of_both_eras();
     for server in ["old", "new"] {
         let echo = tool(&format!("{server}__echo"), r#"{"text":"hi"}"#);
-        assert_eq!(gateway.ask(&alone("1", "tools/call", &echo)), said_alone("1", "hi"));
+        assert_eq!(
+            gateway.ask(&modern_gateway_request("1", "tools/call", &echo)),
+            modern_tool_response("1", "hi")
+        );
     }
     gateway.open("{}");
     for (server, meta) in [("old", ""), ("new", ",")] {
@@ -38,7 +41,7 @@ fn a_client_of_either_era_uses_servers_of_either_era() {
 
 /// All pages of all servers, in the order of the command line.
 #[test]
-fn lists_hold_what_every_server_has() {
+fn gateway_lists_contain_the_items_of_all_servers() {
     let (old, new) = (everything("2025-06-18"), everything("2026-07-28"));
     let paged = format!("{new} --page-items 3");
     let mut gateway = Gateway::start(&[("b", &old), ("a", &paged)], &[]);
@@ -48,7 +51,7 @@ fn lists_hold_what_every_server_has() {
         ("resources/list", "resources", "uri"),
         ("resources/templates/list", "resourceTemplates", "uriTemplate"),
     ] {
-        let list = gateway.ask(&alone("1", method, ""));
+        let list = gateway.ask(&modern_gateway_request("1", method, ""));
         let list: Value = serde_json::from_str(&list).unwrap();
         let list = list["result"][items].as_array().unwrap();
         let names: Vec<&str> = list.iter().map(|item| item[key].as_str().unwrap()).collect();
@@ -60,7 +63,7 @@ fn lists_hold_what_every_server_has() {
         let prefixes = if key == "name" { ["b__", "a__"] } else { [""; 2] };
         assert_eq!(without(first, prefixes[0]), without(second, prefixes[1]), "{method}");
     }
-    let refused = gateway.ask(&alone("2", "tools/list", r#""cursor":"x""#));
+    let refused = gateway.ask(&modern_gateway_request("2", "tools/list", r#""cursor":"x""#));
     let expected =
         r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"there is only one page"}}"#;
     assert_eq!(refused, expected);
@@ -73,7 +76,7 @@ fn a_list_that_does_not_fit_spoils_no_other() {
     let odd =
         scripted(r#"{"tools":{}}"#, r#"*tools/list*) result '{"tools":[{"name":"bare"}]}' ;;"#);
     let mut gateway = Gateway::start(&[("odd", &odd), ("old", &everything("2025-11-25"))], &[]);
-    let list = gateway.ask(&alone("1", "tools/list", ""));
+    let list = gateway.ask(&modern_gateway_request("1", "tools/list", ""));
     assert!(list.contains("old__echo") && !list.contains("bare"), "{list}");
     gateway.error(|line| line == "odd: tools not listed: the client could not read them");
     gateway.end();
@@ -133,7 +136,7 @@ fn scripted(capabilities: &str, cases: &str) -> String {
 /// Arguments, results and errors are relayed unchanged, with members outside the schema and numbers in their original
 /// form.
 #[test]
-fn what_passes_is_not_touched() {
+fn the_gateway_relays_messages_unchanged() {
     let odd = r#"{"x":1.0,"y":[1e2,-0.0,12345678901234567890123],"\u007a":{"\ud800":null}}"#;
     let cases = format!(
         r#"*'"name":"fail"'*) printf '{{"jsonrpc":"2.0","id":%s,"error":{{"code":7,"message":"so \\u0061nd so","data":%s}}}}\n' "$id" '{odd}' ;;
@@ -143,12 +146,12 @@ fn what_passes_is_not_touched() {
     let mut gateway = Gateway::start(&[("odd", &server)], &[]);
     let call = format!(r#""name":"odd__x","arguments":{odd},"more":{odd}"#);
     assert_eq!(
-        gateway.ask(&alone("1", "tools/call", &call)),
+        gateway.ask(&modern_gateway_request("1", "tools/call", &call)),
         format!(
             r#"{{"jsonrpc":"2.0","id":1,"result":{{"resultType":"complete","content":[],"structuredContent":{odd},"more":{odd},{GATEWAY}}}}}"#
         )
     );
-    let refused = gateway.ask(&alone("2", "tools/call", &tool("odd__fail", "{}")));
+    let refused = gateway.ask(&modern_gateway_request("2", "tools/call", &tool("odd__fail", "{}")));
     assert_eq!(
         refused,
         format!(
@@ -163,12 +166,12 @@ fn what_passes_is_not_touched() {
 fn requests_pass_as_they_came() {
     let members =
         r#""name":"old__json_schema_2020_12_tool","more":1.50,"arguments":{"b":1e2,"a":[-0.0]}"#;
-    let mut gateway = Gateway::start(&[("old", &overheard("2025-11-25"))], &[]);
+    let mut gateway = Gateway::start(&[("old", &everything_with_stderr_copy("2025-11-25"))], &[]);
     let trace = r#","progressToken":"t","com.example/trace":[1.0]"#;
-    let answer = gateway.ask(&alone_with("1", "tools/call", members, trace));
-    assert_eq!(answer, said_alone("1", r#"Called with {\"b\":1e2,\"a\":[-0.0]}"#));
-    let heard = gateway.error(|line| line.contains("tools/call"));
-    let (head, rest) = heard.split_once(r#","method""#).unwrap();
+    let answer = gateway.ask(&modern_gateway_request_with_meta("1", "tools/call", members, trace));
+    assert_eq!(answer, modern_tool_response("1", r#"Called with {\"b\":1e2,\"a\":[-0.0]}"#));
+    let received = gateway.error(|line| line.contains("tools/call"));
+    let (head, rest) = received.split_once(r#","method""#).unwrap();
     let id = head.strip_prefix(r#"{"jsonrpc":"2.0","id":"#).unwrap();
     let members = members.replace("old__", "");
     assert_eq!(
@@ -188,14 +191,22 @@ fn progress_comes_under_the_token_of_the_client() {
     for server in ["old", "new"] {
         let members = format!(r#""name":"{server}__test_tool_with_progress""#);
         let meta = r#""progressToken":"my token""#;
-        gateway.send(&alone_with("1", "tools/call", &members, &format!(",{meta}")));
+        gateway.send(&modern_gateway_request_with_meta(
+            "1",
+            "tools/call",
+            &members,
+            &format!(",{meta}"),
+        ));
         for done in [0, 50, 100] {
             let expected = format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"my token","progress":{done},"total":100}}}}"#
             );
             assert_eq!(gateway.next(), expected);
         }
-        assert_eq!(gateway.next(), said_alone("1", "Tool with progress executed successfully"));
+        assert_eq!(
+            gateway.next(),
+            modern_tool_response("1", "Tool with progress executed successfully")
+        );
     }
     gateway.end();
 }
@@ -204,10 +215,18 @@ fn progress_comes_under_the_token_of_the_client() {
 #[test]
 fn cancellations_go_to_the_right_server() {
     for revision in ["2025-11-25", "2026-07-28"] {
-        let (quiet, heard) = (everything("2025-11-25"), overheard(revision));
-        let mut gateway = Gateway::start(&[("quiet", &quiet), ("heard", &heard)], &[]);
-        gateway.send(&alone("1", "tools/call", &tool("quiet__slow", r#"{"ms":300}"#)));
-        gateway.send(&alone("2", "tools/call", &tool("heard__slow", r#"{"ms":600000}"#)));
+        let (quiet, received) = (everything("2025-11-25"), everything_with_stderr_copy(revision));
+        let mut gateway = Gateway::start(&[("quiet", &quiet), ("heard", &received)], &[]);
+        gateway.send(&modern_gateway_request(
+            "1",
+            "tools/call",
+            &tool("quiet__slow", r#"{"ms":300}"#),
+        ));
+        gateway.send(&modern_gateway_request(
+            "2",
+            "tools/call",
+            &tool("heard__slow", r#"{"ms":600000}"#),
+        ));
         let call = gateway.error(|line| line.contains("tools/call"));
         let call: Value = serde_json::from_str(&call).unwrap();
         gateway.send(
@@ -220,7 +239,11 @@ fn cancellations_go_to_the_right_server() {
                 call["id"]
             )
         );
-        assert_eq!(gateway.next(), said_alone("1", "slept 300 ms"), "the other one goes on");
+        assert_eq!(
+            gateway.next(),
+            modern_tool_response("1", "slept 300 ms"),
+            "the other one goes on"
+        );
         gateway.end();
     }
 }
@@ -251,7 +274,7 @@ fn a_subscription_is_answered_by_the_slowest_server() {
 }
 
 #[test]
-fn changes_are_told_in_both_eras() {
+fn the_gateway_relays_change_notifications_in_both_eras() {
     const UPDATED: &str = r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"test://watched-resource"}}"#;
     for server in ["old", "new"] {
         let mut gateway = Gateway::of_both_eras();
@@ -261,17 +284,18 @@ fn changes_are_told_in_both_eras() {
         assert_eq!(subscribed, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
         let change = tool(&format!("{server}__test_trigger_resource_update"), "{}");
         gateway.send(&in_session("2", "tools/call", &change));
-        let mut heard = [gateway.next(), gateway.next()];
-        heard.sort_unstable_by_key(|line| line.contains(r#""id":2"#));
-        assert_eq!(heard[0], UPDATED);
+        let mut received = [gateway.next(), gateway.next()];
+        received.sort_unstable_by_key(|line| line.contains(r#""id":2"#));
+        assert_eq!(received[0], UPDATED);
         let listen = r#""notifications":{"toolsListChanged":true}"#;
-        let granted = gateway.ask(&alone(r#""l""#, "subscriptions/listen", listen));
+        let granted =
+            gateway.ask(&modern_gateway_request(r#""l""#, "subscriptions/listen", listen));
         assert!(granted.contains("acknowledged"), "{granted}");
         let change = tool(&format!("{server}__test_trigger_tool_change"), "{}");
         gateway.send(&in_session("3", "tools/call", &change));
-        let heard = [gateway.next(), gateway.next(), gateway.next()];
-        let told = heard.iter().filter(|line| line.contains("tools/list_changed")).count();
-        assert_eq!(told, 2, "the session and the subscription: {heard:?}");
+        let received = [gateway.next(), gateway.next(), gateway.next()];
+        let delivered = received.iter().filter(|line| line.contains("tools/list_changed")).count();
+        assert_eq!(delivered, 2, "the session and the subscription: {received:?}");
         // No notification arrives after the end of the subscription.
         let ended = gateway.ask(&in_session("4", "resources/unsubscribe", uri));
         assert_eq!(ended, r#"{"jsonrpc":"2.0","id":4,"result":{}}"#);
@@ -292,17 +316,23 @@ fn log_messages_come_if_they_are_wanted() {
         let mut gateway = Gateway::of_both_eras();
         let log = tool(&format!("{server}__test_logging_tool"), "{}");
         let wanted = r#","io.modelcontextprotocol/logLevel":"info""#;
-        assert_eq!(gateway.ask(&alone_with("1", "tools/call", &log, wanted)), LOGGED);
-        assert_eq!(gateway.next(), said_alone("1", "Logged"));
-        assert_eq!(gateway.ask(&alone("2", "tools/call", &log)), said_alone("2", "Logged"));
+        assert_eq!(
+            gateway.ask(&modern_gateway_request_with_meta("1", "tools/call", &log, wanted)),
+            LOGGED
+        );
+        assert_eq!(gateway.next(), modern_tool_response("1", "Logged"));
+        assert_eq!(
+            gateway.ask(&modern_gateway_request("2", "tools/call", &log)),
+            modern_tool_response("2", "Logged")
+        );
         gateway.open("{}");
-        for (level, is_told) in [("info", true), ("error", false)] {
+        for (level, is_reported) in [("info", true), ("error", false)] {
             let level = format!(r#""level":"{level}""#);
             let set = gateway.ask(&in_session("3", "logging/setLevel", &level));
             assert_eq!(set, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
             let first = gateway.ask(&in_session("4", "tools/call", &log));
-            assert_eq!(first == LOGGED, is_told, "{first}");
-            if is_told {
+            assert_eq!(first == LOGGED, is_reported, "{first}");
+            if is_reported {
                 assert!(gateway.next().contains(r#""id":4"#));
             }
         }
@@ -319,7 +349,7 @@ fn progress_of_two_servers_is_not_mixed_up() {
     for (id, server, token) in [("1", "a", "x"), ("2", "b", "y")] {
         let members = format!(r#""name":"{server}__test_tool_with_progress""#);
         let meta = format!(r#","progressToken":"{token}""#);
-        gateway.send(&alone_with(id, "tools/call", &members, &meta));
+        gateway.send(&modern_gateway_request_with_meta(id, "tools/call", &members, &meta));
     }
     let lines: Vec<String> = (0..8).map(|_| gateway.next()).collect();
     for (id, token) in [("1", "x"), ("2", "y")] {
@@ -329,7 +359,7 @@ fn progress_of_two_servers_is_not_mixed_up() {
                 r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"{token}","progress":{done},"total":100}}}}"#
             ));
         }
-        expected.push(said_alone(id, "Tool with progress executed successfully"));
+        expected.push(modern_tool_response(id, "Tool with progress executed successfully"));
         let own: Vec<&String> = lines.iter().filter(|line| expected.contains(line)).collect();
         assert_eq!(own, expected.iter().collect::<Vec<_>>());
     }

@@ -188,7 +188,7 @@ fn a_logout_forgets_the_login() {
 }
 
 #[test]
-fn a_user_who_refuses_is_told_so() {
+fn a_denied_login_is_reported_to_the_user() {
     let rules = Rules { denies: true, ..Rules::default() };
     let (state, server) = (State::new("denied"), Server::start(rules));
     let login = Login::begin(state.command(&[&server.url()]));
@@ -204,7 +204,7 @@ fn a_user_who_refuses_is_told_so() {
 }
 
 #[test]
-fn a_client_that_cannot_register_is_told_what_to_do() {
+fn a_client_that_cannot_register_gets_instructions() {
     let rules = Rules { has_no_registration: true, ..Rules::default() };
     let (state, server) = (State::new("unregistered"), Server::start(rules));
     let (stdout, stderr) = texts(&state.run(&[&server.url()]), 1);
@@ -270,15 +270,15 @@ fn a_browser_is_opened_without_a_shell() {
 
     let (state, server) = (State::new("browser"), Server::start(Rules::default()));
     std::fs::create_dir_all(&state.0).unwrap();
-    let (browser, told) = (state.0.join("xdg-open"), state.0.join("told"));
-    assert!(Command::new("mkfifo").arg(&told).status().unwrap().success());
-    let script = format!("#!/bin/sh\nprintf '%s %s' \"$#\" \"$1\" > '{}'\n", told.display());
+    let (browser, delivered) = (state.0.join("xdg-open"), state.0.join("told"));
+    assert!(Command::new("mkfifo").arg(&delivered).status().unwrap().success());
+    let script = format!("#!/bin/sh\nprintf '%s %s' \"$#\" \"$1\" > '{}'\n", delivered.display());
     std::fs::write(&browser, script).unwrap();
     std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o700)).unwrap();
     let mut command = state.command(&[&server.url()]);
     command.env("PATH", &state.0);
     let login = Login::begin_with_browser(command);
-    assert_eq!(std::fs::read_to_string(&told).unwrap(), format!("1 {}", login.url));
+    assert_eq!(std::fs::read_to_string(&delivered).unwrap(), format!("1 {}", login.url));
     login.browse();
     login.end(0);
 }

@@ -84,7 +84,7 @@ fn a_refusal_with_an_error_ends_the_call_it_answers() {
 
 /// Proves H-HTTP-103, H-HTTP-106, H-HTTP-109.
 #[test]
-fn what_is_no_answer_ends_the_call_as_such() {
+fn an_unusable_http_response_ends_its_call_with_no_answer() {
     let other = result(9, DONE);
     let request = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
     let table = [
@@ -116,16 +116,16 @@ fn what_is_no_answer_ends_the_call_as_such() {
 fn a_stream_that_ends_early_loses_its_call() {
     let progress =
         r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
-    for said in [
+    for reported in [
         String::new(),
         ": hi\n\n".into(),
         "id: 7\ndata:\n\n".into(),
         format!("data: {}\n", result(2, DONE)),
     ] {
         assert_eq!(
-            failure(200, &[EVENTS], &said),
+            failure(200, &[EVENTS], &reported),
             TransportFailure::new(TransportFailureKind::BrokenOff),
-            "{said}"
+            "{reported}"
         );
     }
     // The client does not repeat the call by itself, also not later.
@@ -148,7 +148,7 @@ fn a_stream_that_ends_early_loses_its_call() {
 
 /// The transport error reaches the caller, also after the resumption of a stream has failed.
 #[test]
-fn what_the_transport_failed_at_reaches_the_caller() {
+fn transport_errors_are_reported_to_the_caller() {
     let error = TransportError::new(TransportErrorKind::ConnectionRefused).at("example.com:80");
     let text = "the connection was refused (example.com:80)";
     for (is_sent, kind) in
@@ -184,7 +184,7 @@ fn what_the_transport_failed_at_reaches_the_caller() {
 
 /// Proves H-HTTP-105.
 #[test]
-fn what_follows_an_answer_is_ignored() {
+fn messages_after_the_response_on_a_stream_are_ignored() {
     let mut side = Side::modern();
     let (call, request) = side.asks("tools/list", "{}");
     let mut stream = side.stream(&request);
@@ -219,8 +219,8 @@ fn any_success_takes_a_notification() {
             side.http
                 .with(|client, out| client.notify_method("notifications/x", &(), None, out))
                 .unwrap();
-            let told = side.sent_one();
-            assert_eq!(side.answer(&told, status, headers, body), [], "{status}");
+            let delivered = side.sent_one();
+            assert_eq!(side.answer(&delivered, status, headers, body), [], "{status}");
             assert_eq!(side.http.transport().exchanges(), 0);
             if !is_lost {
                 side.does_nothing();
@@ -255,7 +255,7 @@ fn a_redirection_is_a_refusal() {
 
 /// Proves H-HTTP-108.
 #[test]
-fn who_wants_to_know_who_is_asking_says_so() {
+fn a_401_or_challenged_403_is_reported_as_unauthorized() {
     let body = error(2, -32001);
     let challenge = ("www-authenticate", "Bearer realm=\"x\"");
     for (status, headers) in
@@ -317,7 +317,7 @@ fn events_that_are_no_messages_change_nothing() {
     let (call, request) = side.asks("tools/list", "{}");
     let mut stream = side.stream(&request);
     let other = result(2, r#"{"resultType":"complete","tools":[1]}"#);
-    for said in [
+    for reported in [
         ": keep alive\n\n".into(),
         "data: \n\n".into(),
         "data:\n\n".into(),
@@ -326,7 +326,7 @@ fn events_that_are_no_messages_change_nothing() {
         format!("event: other\ndata: {other}\n\n"),
         format!("x: y\ndatum: {other}\n\n"),
     ] {
-        assert_eq!(side.chunk(&mut stream, said.as_bytes()), [], "{said}");
+        assert_eq!(side.chunk(&mut stream, reported.as_bytes()), [], "{reported}");
     }
     for nonsense in ["nonsense", "{"] {
         let events = side.says(&mut stream, nonsense);
@@ -345,7 +345,7 @@ fn small() -> ClientConfig {
 
 /// Proves H-HTTP-241.
 #[test]
-fn what_is_too_long_ends_the_call_that_it_answers() {
+fn an_oversized_http_response_ends_its_call() {
     let long = "x".repeat(1001);
     for (status, headers, body, kind) in [
         (200, [JSON], long.clone(), TransportFailureKind::TooLong),
@@ -393,13 +393,13 @@ fn a_batch_is_handed_on_message_by_message_however_it_is_cut() {
             let [
                 ClientEvent::Notification(_),
                 ClientEvent::CallEnded(ended),
-                ClientEvent::UnmatchedResponse(stray),
+                ClientEvent::UnmatchedResponse(unmatched),
             ] = &events[..]
             else {
                 panic!("{events:?}")
             };
             assert_eq!(ended.call, call);
-            assert_eq!(stray.cause, UnmatchedCause::Completed);
+            assert_eq!(unmatched.cause, UnmatchedCause::Completed);
             assert_eq!(side.sent_one().body(), r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#);
             assert_eq!(side.http.transport().exchanges(), 1, "the answer");
         }

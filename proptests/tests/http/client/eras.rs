@@ -83,7 +83,7 @@ fn a_refusal_that_only_a_server_without_sessions_knows_is_no_reason_for_one() {
 
 /// Proves H-HTTP-228, M-ERA-40.
 #[test]
-fn whoever_is_not_served_at_all_is_no_server_of_another_era() {
+fn an_auth_or_transport_failure_causes_no_era_fallback() {
     for (status, headers, kind) in [
         (401, &[][..], TransportFailureKind::Unauthorized),
         (403, &[("WWW-Authenticate", "Bearer")], TransportFailureKind::Unauthorized),
@@ -145,7 +145,7 @@ fn a_probe_that_was_given_up_is_broken_off_when_there_is_a_session() {
 
 /// Proves H-HTTP-131, M-ERA-34.
 #[test]
-fn what_was_asked_in_one_era_is_not_read_in_the_other() {
+fn a_404_for_a_modern_request_keeps_the_legacy_session() {
     let mut client = both();
     client.known = Some(Revision::V2026_07_28);
     let mut side = Side::begun(client);
@@ -178,7 +178,7 @@ fn what_was_asked_in_one_era_is_not_read_in_the_other() {
 
 /// Proves H-HTTP-232.
 #[test]
-fn what_was_found_out_can_be_given() {
+fn a_known_revision_or_era_skips_the_probe() {
     let mut client = both();
     client.known = Some(Revision::V2025_06_18);
     let mut side = Side::begun(client);

@@ -46,7 +46,7 @@ fn connected() -> (Side, Sent, ResponseReader) {
 
 /// Proves H-HTTP-212, H-HTTP-219.
 #[test]
-fn nothing_is_said_before_it_is_known_where_to() {
+fn nothing_is_posted_before_the_endpoint_event() {
     let (mut side, _, mut stream) = streaming();
     side.does_nothing();
     assert_eq!(side.says(&mut stream, "{}"), []);
@@ -85,7 +85,7 @@ fn nothing_is_said_before_it_is_known_where_to() {
 
 /// Proves H-HTTP-213, H-HTTP-214.
 #[test]
-fn the_place_is_said_once_and_is_not_elsewhere() {
+fn the_endpoint_is_set_once_and_only_on_the_same_origin() {
     let (mut side, _, mut stream) = streaming();
     side.chunk(&mut stream, ENDPOINT);
     side.chunk(&mut stream, b"event: endpoint\ndata: /other\n\n");
@@ -93,8 +93,8 @@ fn the_place_is_said_once_and_is_not_elsewhere() {
     assert_eq!(side.sent_one().request.url, POSTS);
     for place in ["http://evil/m", "https://h/m", "//evil/m", ""] {
         let (mut side, listening, mut stream) = streaming();
-        let said = format!("event: endpoint\ndata: {place}\n\n");
-        assert_eq!(side.chunk(&mut stream, said.as_bytes()), [], "{place}");
+        let reported = format!("event: endpoint\ndata: {place}\n\n");
+        assert_eq!(side.chunk(&mut stream, reported.as_bytes()), [], "{place}");
         side.aborts(listening.exchange);
         let no_answer = TransportFailure::new(TransportFailureKind::NoAnswer);
         let [ClientEvent::ConnectFailed(failure), ClientEvent::Closed { .. }] = &side.due()[..]
@@ -109,7 +109,7 @@ fn the_place_is_said_once_and_is_not_elsewhere() {
 
 /// Proves H-HTTP-215.
 #[test]
-fn whatever_is_said_to_a_post_the_answer_comes_on_the_stream() {
+fn only_the_stream_delivers_results_of_posted_requests() {
     for (status, headers, body) in [
         (200, &[][..], "ok"),
         (200, &[JSON], "{}"),
@@ -185,7 +185,7 @@ fn a_stream_that_does_not_say_where_to_is_given_up() {
 
 /// Proves H-HTTP-227, H-HTTP-229.
 #[test]
-fn what_is_refused_in_the_newer_ways_is_said_in_the_oldest() {
+fn a_client_falls_back_to_the_http_sse_transport() {
     let mut side = Side::begun_with(config::client_of_both_eras(), HttpClientConfig::new(URL));
     let probe = side.sent_one();
     assert_eq!(side.answer(&probe, 404, &[], ""), []);

@@ -14,7 +14,7 @@ const VERSION: (&str, &str) = ("MCP-Protocol-Version", "2026-07-28");
 
 /// Proves H-HTTP-16, H-HTTP-26, H-HTTP-27, H-HTTP-45, H-HTTP-46, H-HTTP-48, H-HTTP-128, M-AMB-10.
 #[test]
-fn each_message_without_a_session_is_a_post_that_says_what_it_is() {
+fn each_modern_message_is_a_post_with_describing_headers() {
     let mut side = Side::begun(config::client_of_both_eras());
     let probe = side.sent_one();
     let headers = [VERSION, ("Mcp-Method", "server/discover")];
@@ -42,7 +42,7 @@ fn each_message_without_a_session_is_a_post_that_says_what_it_is() {
 
 /// Proves H-HTTP-47, H-HTTP-49, H-HTTP-50.
 #[test]
-fn what_a_request_is_about_stands_in_a_header() {
+fn the_mcp_name_header_names_the_target_of_a_request() {
     let table = [
         ("tools/call", r#""name":"my-tool","arguments":{"name":"no"}"#, "my-tool"),
         ("prompts/get", r#""name":"a b""#, "a b"),
@@ -192,7 +192,7 @@ fn arguments_of_listed_tools_are_repeated_in_headers() {
 
 /// Proves H-HTTP-74.
 #[test]
-fn what_no_header_can_say_is_not_sent() {
+fn a_call_with_an_unsafe_integer_for_a_header_is_not_sent() {
     let mut side = Side::modern();
     lists(&mut side, TOOL);
     for priority in ["9007199254740992", "-9007199254740992"] {
@@ -202,7 +202,7 @@ fn what_no_header_can_say_is_not_sent() {
         let (failed, outcome) = ended(side.due());
         assert_eq!(failed, call);
         let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
-        assert_eq!(failure.kind, TransportFailureKind::Unsayable, "{priority}");
+        assert_eq!(failure.kind, TransportFailureKind::UnencodableHeader, "{priority}");
         side.does_nothing();
     }
     let params = r#"{"name":"t","arguments":{"priority":9007199254740991}}"#;
@@ -228,7 +228,7 @@ fn neither_an_origin_nor_a_version_is_made_up() {
 
 /// Proves H-HTTP-08.
 #[test]
-fn what_waits_to_be_sent_is_bounded() {
+fn messages_waiting_to_be_sent_over_http_are_bounded() {
     let mut client = config::client();
     client.connection.limits.outbox_bytes = 2000;
     client.connection.limits.held_bytes = 1000;

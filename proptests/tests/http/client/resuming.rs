@@ -70,12 +70,12 @@ fn a_stream_is_asked_for_again_when_the_server_says() {
 /// Proves H-HTTP-189, H-HTTP-190.
 #[test]
 fn without_an_id_there_is_nothing_to_go_on_from() {
-    for said in
+    for reported in
         ["", ": hi\n\n", "retry: 500\n\n", "id: e1\n\nid:\n\n", "id: e1\ndata: {", "id: \u{e9}\n\n"]
     {
         let mut side = Side::session(D);
         let (call, _, mut stream) = asked(&mut side);
-        assert_eq!(side.chunk(&mut stream, said.as_bytes()), [], "{said}");
+        assert_eq!(side.chunk(&mut stream, reported.as_bytes()), [], "{reported}");
         fails(side.end(&mut stream), call, TransportFailureKind::BrokenOff);
         assert_eq!(side.http.transport().exchanges(), 0);
     }
@@ -100,7 +100,7 @@ fn without_an_id_there_is_nothing_to_go_on_from() {
 
 /// Proves H-HTTP-07, H-HTTP-196.
 #[test]
-fn each_attempt_in_vain_takes_longer_until_there_are_no_more() {
+fn failed_resumptions_back_off_until_attempts_run_out() {
     let mut http = HttpClientConfig::new(URL);
     http.attempts = 12;
     let mut side = Side::session_with(D, http.clone());
@@ -143,7 +143,7 @@ fn each_attempt_in_vain_takes_longer_until_there_are_no_more() {
 
 /// Proves H-HTTP-198, H-HA-03.
 #[test]
-fn what_cannot_be_resumed_is_lost() {
+fn a_call_that_cannot_be_resumed_fails() {
     for status in [400, 405, 406, 500] {
         let (mut side, call, _) = broken("id: e1\n\n");
         side.elapse(1000);
@@ -170,8 +170,8 @@ fn an_answer_that_comes_twice_counts_once() {
     let answer = result(2, DONE);
     assert_eq!(complete(side.says(&mut stream, &answer)).0, call);
     let events = side.says(&mut standalone, &answer);
-    let [ClientEvent::UnmatchedResponse(stray)] = &events[..] else { panic!("{events:?}") };
-    assert_eq!(stray.cause, UnmatchedCause::Completed);
+    let [ClientEvent::UnmatchedResponse(unmatched)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(unmatched.cause, UnmatchedCause::Completed);
     // The reverse order: the stream of the call is aborted once the response has arrived elsewhere.
     let (call, sent, mut stream) = asked(&mut side);
     side.chunk(&mut stream, b"id: e1\n\n");
@@ -196,13 +196,13 @@ fn the_stream_of_a_session_is_asked_for_again() {
     let again = side.sent_one();
     assert_eq!(again.text(), get(&[SESSION, VERSION]));
     let mut stream = side.stream(&again);
-    let told = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
-    let event = format!("id: e1\nretry: 20\ndata: {told}\n\n");
+    let delivered = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let event = format!("id: e1\nretry: 20\ndata: {delivered}\n\n");
     assert_eq!(side.chunk(&mut stream, event.as_bytes()).len(), 1);
     // An event that is too long is dropped alone.
     let long = "x".repeat(side.http.client().config().connection.limits.frame_bytes + 1);
     assert_eq!(side.says(&mut stream, &long), []);
-    assert_eq!(side.says(&mut stream, told).len(), 1);
+    assert_eq!(side.says(&mut stream, delivered).len(), 1);
     assert_eq!(side.failed(&again), []);
     side.elapse(20);
     let again = side.sent_one();
@@ -221,7 +221,7 @@ fn the_stream_of_a_session_is_asked_for_again() {
 
 /// Proves H-HTTP-144, H-HR-12.
 #[test]
-fn what_was_cancelled_is_not_asked_for_again() {
+fn a_cancelled_call_is_not_resumed() {
     let (mut side, call, _) = broken("id: e1\n\n");
     let given_up = side.http.with(|client, out| client.cancel(call, None, out));
     assert_eq!(given_up, Ok(Cancellation::Notified));
@@ -302,7 +302,7 @@ fn granted(tag: &str) -> String {
 
 /// Proves H-HTTP-125, H-HTTP-126, H-HR-16.
 #[test]
-fn a_subscription_that_is_lost_is_told_of_and_left_to_the_application() {
+fn a_lost_subscription_is_reported_and_not_renewed() {
     let mut side = Side::modern();
     let (call, sent) = subscribed(&mut side);
     let mut stream = side.stream(&sent);

@@ -55,9 +55,9 @@ fn a_session_begins_in_order_and_its_id_goes_with_everything() {
     assert_eq!(complete(side.json(&call, &result(2, r#"{"tools":[]}"#))).0, early);
     // A notification and the termination use the same session.
     side.http.with(|client, out| client.notify_method("notifications/x", &(), None, out)).unwrap();
-    let told = side.sent_one();
+    let delivered = side.sent_one();
     let body = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
-    assert_eq!(told.text(), post(&[SESSION, VERSION], body));
+    assert_eq!(delivered.text(), post(&[SESSION, VERSION], body));
     side.http.with(|client, _| client.close());
     assert_eq!(side.due(), [ClientEvent::Closed { cause: Cause::ShutDown }]);
     let mut acts = side.acts();
@@ -84,7 +84,7 @@ fn each_revision_names_itself_as_it_does() {
 
 /// Proves H-HTTP-164, H-HA-05.
 #[test]
-fn the_id_is_what_the_answer_to_initialize_says() {
+fn the_session_id_comes_from_the_initialize_response() {
     let table = [
         (Some("!~"), Some("!~")),
         (Some("a b"), None),
@@ -241,7 +241,7 @@ fn a_session_that_cannot_be_opened_again_is_the_end() {
 
 /// Proves H-HTTP-169.
 #[test]
-fn what_belongs_to_a_lost_session_goes_with_it() {
+fn a_lost_session_ends_its_streams_calls_and_requests() {
     let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
     let mut stream = side.stream(&listening);
     let ask = r#"{"jsonrpc":"2.0","id":"r","method":"roots/list"}"#;
@@ -267,7 +267,7 @@ fn what_belongs_to_a_lost_session_goes_with_it() {
 
 /// Proves H-HTTP-171, H-HA-01.
 #[test]
-fn whatever_is_said_to_the_end_of_a_session_it_is_over() {
+fn a_session_is_over_after_any_response_to_delete() {
     for status in [200, 202, 204, 400, 404, 405, 500] {
         let mut side = Side::session(D);
         side.http.with(|client, _| client.close());
@@ -342,7 +342,7 @@ fn a_session_that_is_not_opened_in_time_is_not_cancelled() {
 
 /// A server that causes ever more responses and accepts none of them is treated like a peer that does not read.
 #[test]
-fn what_nobody_waits_for_is_bounded() {
+fn unaccepted_client_posts_in_flight_are_bounded() {
     let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
     let mut stream = side.stream(&listening);
     let mut sent = Vec::new();

@@ -58,7 +58,7 @@ fn tools_that_cannot_be_called_are_not_listed() {
     let (refused, outcome) = ended(side.due());
     assert_eq!(refused, call);
     let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
-    assert_eq!(failure.kind, TransportFailureKind::Unsayable);
+    assert_eq!(failure.kind, TransportFailureKind::UnencodableHeader);
     // After a valid listing, the tool can be called.
     lists(&mut side, r#"{"name":"bad0","inputSchema":{"type":"object"}}"#);
     side.asks("tools/call", r#"{"name":"bad0","arguments":{}}"#);
@@ -169,8 +169,8 @@ fn a_call_with_the_wrong_headers_is_made_again_once() {
             let tools = page(2, 0, &format!(r#""tools":[{TOOL}]"#));
             if in_events {
                 let mut stream = side.stream(&listing);
-                let told = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
-                assert_eq!(side.says(&mut stream, told), []);
+                let delivered = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
+                assert_eq!(side.says(&mut stream, delivered), []);
                 assert_eq!(side.says(&mut stream, &tools), []);
                 assert!(stream.is_done());
             } else {

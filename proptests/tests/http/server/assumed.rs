@@ -5,7 +5,9 @@ use mcp_sansio::http::SessionMode;
 use mcp_sansio::{CallError, CallOptions, Era, RevisionSet};
 
 use super::message::{error, fault, initialize, notification, plain, progress, result};
-use super::site::{POST, Site, alone, event, get, in_session, json, replaced, status, stream};
+use super::site::{
+    POST, Site, event, get, in_session, json, modern_headers, replaced, status, stream,
+};
 use super::standalone::elicit;
 use super::validator::{DISCOVER, discover};
 
@@ -41,7 +43,7 @@ fn a_request_of_a_session_can_be_served_without_one() {
             assert_eq!(server.in_flight().counts().outbound, 0);
         });
         site.respond(request.id, r#"{"tools":[]}"#);
-        assert_eq!(site.hear(turn), json(200, result("0", r#""tools":[]"#)));
+        assert_eq!(site.read_response(turn), json(200, result("0", r#""tools":[]"#)));
 
         let (turn, request) = site.ask(&lines, &body);
         site.progress(request.id, 1);
@@ -52,14 +54,14 @@ fn a_request_of_a_session_can_be_served_without_one() {
         });
         site.reject(request.id, -32601, "no");
         let expected = [event(progress("1", 1)), event(error("0", -32601, "no"))];
-        assert_eq!(site.hear(turn), stream(&expected, true));
+        assert_eq!(site.read_response(turn), stream(&expected, true));
         let (turn, request) = site.ask(&lines, &body);
         site.reject(request.id, -32601, "no");
-        assert_eq!(site.hear(turn), json(200, error("0", -32601, "no")));
+        assert_eq!(site.read_response(turn), json(200, error("0", -32601, "no")));
 
         assert_eq!(site.post(&lines, plain("1", "ping", "")), json(200, result("1", "")));
-        let heard = site.post(&lines, plain("1", "server/discover", ""));
-        assert_eq!(heard, json(200, error("1", -32601, "method not available in this session")));
+        let received = site.post(&lines, plain("1", "server/discover", ""));
+        assert_eq!(received, json(200, error("1", -32601, "method not available in this session")));
         site.assert_forgotten();
     }
 }
@@ -68,19 +70,19 @@ fn a_request_of_a_session_can_be_served_without_one() {
 #[test]
 fn nothing_is_remembered_of_a_session_that_is_taken_for_granted() {
     let mut site = site();
-    let heard = site.post(POST, initialize("0", "2025-11-25"));
-    assert_eq!((heard.status, heard.headers.len()), (200, 1), "no id");
-    assert!(heard.chunks[0].contains(r#""protocolVersion":"2025-11-25""#));
+    let received = site.post(POST, initialize("0", "2025-11-25"));
+    assert_eq!((received.status, received.headers.len()), (200, 1), "no id");
+    assert!(received.chunks[0].contains(r#""protocolVersion":"2025-11-25""#));
     assert_eq!(site.post(POST, notification("notifications/initialized", "")), status(202));
     let cancelled = notification("notifications/cancelled", r#""requestId":1"#);
     assert_eq!(site.post(&in_session("whatever"), cancelled), status(202));
     let nothing_asked = "there are no sessions, so nothing is asked of clients";
-    let heard = site.post(POST, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-    assert_eq!(heard, json(400, fault(-32600, nothing_asked)));
+    let received = site.post(POST, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    assert_eq!(received, json(400, fault(-32600, nothing_asked)));
     for method in ["GET", "DELETE"] {
         let turn = site.send(method, &get("whatever"), "");
-        let heard = site.hear(turn);
-        assert_eq!((heard.status, &*heard.headers[1]), (405, "Allow: POST"), "{method}");
+        let received = site.read_response(turn);
+        assert_eq!((received.status, &*received.headers[1]), (405, "Allow: POST"), "{method}");
     }
     let batch = format!("[{},{}]", plain("1", "ping", ""), plain("2", "ping", ""));
     let answers = format!("[{},{}]", result("1", ""), result("2", ""));
@@ -91,7 +93,7 @@ fn nothing_is_remembered_of_a_session_that_is_taken_for_granted() {
     let lines = replaced(POST, "MCP-Protocol-Version", "2024-13-99");
     let refused = json(400, error("1", -32600, "MCP-Protocol-Version is not usable"));
     assert_eq!(site.post(&lines, plain("1", "ping", "")), refused);
-    assert_eq!(site.post(&alone(DISCOVER), discover()).status, 200);
+    assert_eq!(site.post(&modern_headers(DISCOVER), discover()).status, 200);
     site.assert_forgotten();
 
     // The mode is not the default, and it needs a revision with sessions.
@@ -107,7 +109,7 @@ fn nothing_is_remembered_of_a_session_that_is_taken_for_granted() {
 ///
 /// Proves H-HTTP-143, H-HTTP-150.
 #[test]
-fn whoever_has_gone_is_not_waited_for() {
+fn a_disconnect_from_an_assumed_session_cancels_no_request() {
     let mut site = site();
     let (turn, request) = site.ask(POST, &plain("1", "tools/list", ""));
     site.disconnect(turn);

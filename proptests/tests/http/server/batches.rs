@@ -42,7 +42,7 @@ fn a_batch_is_answered_together() {
                 site.progress(requests[1], 1);
             }
             site.respond(requests[1], r#"{"tools":[]}"#);
-            assert!(!site.hear(turn).is_over);
+            assert!(!site.read_response(turn).is_over);
             site.reject(requests[0], -32603, "broken");
             let answers = format!(
                 "[{},{},{}]",
@@ -55,11 +55,11 @@ fn a_batch_is_answered_together() {
                 ResponseMode::Json => json(200, answers),
                 ResponseMode::Automatic if !reports => json(200, answers),
                 _ => {
-                    let said: Vec<_> = report.into_iter().chain([event(answers)]).collect();
-                    stream(&said, true)
+                    let reported: Vec<_> = report.into_iter().chain([event(answers)]).collect();
+                    stream(&reported, true)
                 }
             };
-            assert_eq!(site.hear(turn), expected, "{mode:?} {reports}");
+            assert_eq!(site.read_response(turn), expected, "{mode:?} {reports}");
         }
     }
 }
@@ -69,12 +69,12 @@ fn a_batch_is_answered_together() {
 fn other_revisions_have_no_batches() {
     let refused = json(400, fault(-32600, "this revision has no batches"));
     let request = format!("[{}]", plain("1", "ping", ""));
-    let heard = format!("[{}]", notification("notifications/x", ""));
+    let received = format!("[{}]", notification("notifications/x", ""));
     let answers = r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#.to_string();
     for revision in ["2024-11-05", "2025-06-18", "2025-11-25"] {
         let mut site = Site::new();
         let session = site.open(revision);
-        for body in [&request, &heard, &answers] {
+        for body in [&request, &received, &answers] {
             assert_eq!(site.post(&in_session(&session), body), refused, "{revision} {body}");
         }
         assert_eq!(site.post(&in_session(&session), plain("1", "ping", "")).status, 200);
@@ -83,9 +83,9 @@ fn other_revisions_have_no_batches() {
     let session = site.open("2025-03-26");
     let lines = in_session(&session);
     assert_eq!(site.post(&lines, &request), json(200, format!("[{}]", result("1", ""))));
-    for body in [&heard, &answers] {
+    for body in [&received, &answers] {
         let turn = site.send("POST", &lines, body);
-        assert_eq!(site.hear(turn), status(202), "{body}");
+        assert_eq!(site.read_response(turn), status(202), "{body}");
         site.events();
     }
 }
@@ -107,7 +107,11 @@ fn a_batch_is_all_of_one_kind() {
             "a batch holds either requests or responses",
         ),
         (
-            format!("[{},{}]", plain("1", "ping", ""), message::alone("2", "tools/list", "")),
+            format!(
+                "[{},{}]",
+                plain("1", "ping", ""),
+                message::modern_request("2", "tools/list", "")
+            ),
             "a message that stands alone must not be in a batch",
         ),
         (format!("[{},7]", plain("1", "ping", "")), "the batch holds something that is no message"),
@@ -117,13 +121,13 @@ fn a_batch_is_all_of_one_kind() {
         assert_eq!(site.post(&lines, &body), json(400, fault(-32600, text)), "{body}");
     }
     let long = format!("[{}]", vec![plain("1", "ping", ""); 1001].join(","));
-    let heard = site.post(&lines, long);
-    assert_eq!(heard, json(400, fault(-32600, "the batch has too many elements")));
+    let received = site.post(&lines, long);
+    assert_eq!(received, json(400, fault(-32600, "the batch has too many elements")));
 }
 
 /// Proves H-HTTP-135.
 #[test]
-fn what_is_cancelled_is_missing_in_the_answer_to_a_batch() {
+fn cancelled_requests_are_omitted_from_a_batch_response() {
     let mut site = Site::new();
     let session = site.open("2025-03-26");
     let lines = in_session(&session);
@@ -133,11 +137,11 @@ fn what_is_cancelled_is_missing_in_the_answer_to_a_batch() {
     let (turn, requests) = ask(&mut site, &lines, &body);
     site.respond(requests[0].id, r#"{"tools":[]}"#);
     assert_eq!(site.post(&lines, cancel("2")), status(202));
-    assert_eq!(site.hear(turn), json(200, format!("[{}]", result("1", r#""tools":[]"#))));
+    assert_eq!(site.read_response(turn), json(200, format!("[{}]", result("1", r#""tools":[]"#))));
 
     let (turn, _) = ask(&mut site, &lines, &body);
     assert_eq!(site.post(&lines, cancel("2")), status(202));
-    assert_eq!(site.hear(turn).status, 0);
+    assert_eq!(site.read_response(turn).status, 0);
     assert_eq!(site.post(&lines, cancel("1")), status(202));
-    assert_eq!(site.hear(turn), stream::<&str>(&[], true));
+    assert_eq!(site.read_response(turn), stream::<&str>(&[], true));
 }

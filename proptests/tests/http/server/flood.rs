@@ -7,16 +7,16 @@ use mcp_sansio::http::{HttpServerConfig, RequestSource, SessionId, Sessions};
 use mcp_sansio::{Cause, Instant, Principal, ServerEvent};
 
 use super::message::{error, fault, initialize, plain, result};
-use super::site::{Heard, POST, Site, get, in_session, json};
+use super::site::{POST, ResponseParts, Site, get, in_session, json};
 
 const NOW: Instant = Instant::from_millis(1_000_000);
 
 /// Opens a session without `notifications/initialized`, and returns its id.
 #[track_caller]
 fn initialize_only(site: &mut Site) -> String {
-    let heard = site.post(POST, initialize("0", "2025-11-25"));
-    assert_eq!(heard.status, 200, "{heard:?}");
-    let id = heard.headers.iter().find_map(|line| line.strip_prefix("Mcp-Session-Id: "));
+    let received = site.post(POST, initialize("0", "2025-11-25"));
+    assert_eq!(received.status, 200, "{received:?}");
+    let id = received.headers.iter().find_map(|line| line.strip_prefix("Mcp-Session-Id: "));
     id.unwrap().to_owned()
 }
 
@@ -25,7 +25,7 @@ fn ping(site: &mut Site, session: &str) -> u16 {
 }
 
 /// Returns the response when there is no room; the client may try again.
-pub(super) fn full() -> Heard {
+pub(super) fn full() -> ResponseParts {
     let text = "there are too many sessions (HttpServerConfig::most_sessions)";
     let mut refused = json(503, fault(-32603, text));
     refused.headers.push("Retry-After: 1".into());
@@ -69,7 +69,7 @@ fn a_session_that_never_becomes_ready_lasts_for_seconds() {
 
 /// A flood of `initialize` requests displaces only sessions that are not ready, even if all clients are anonymous.
 #[test]
-fn a_flood_of_initialize_locks_nobody_out() {
+fn a_flood_of_initialize_displaces_no_ready_session() {
     let mut site = Site::with(|http, _| http.most_sessions = 100);
     let before = site.open("2025-11-25");
     for number in 0..1_000 {
@@ -228,7 +228,7 @@ fn idle_sessions_make_room_when_there_is_none() {
     assert_eq!(ping(&mut site, &last), 200);
     assert_eq!(site.post(POST, initialize("0", "2025-11-25")), full());
     site.respond(request.id, r#"{"content":[]}"#);
-    assert_eq!(site.hear(turn).status, 200);
+    assert_eq!(site.read_response(turn).status, 200);
     assert_eq!(alive(&mut site), [200, 404, 200]);
 }
 
@@ -285,7 +285,7 @@ fn a_stranger_does_not_make_a_session_ready() {
 ///
 /// Proves L-TASK-63.
 #[test]
-fn tasks_are_listed_only_where_requestors_can_be_told_apart() {
+fn tasks_list_requires_distinguishable_requestors() {
     use mcp_sansio::http::SessionMode;
     let with = |mode| {
         Site::with(|http, server| {
@@ -295,9 +295,9 @@ fn tasks_are_listed_only_where_requestors_can_be_told_apart() {
         })
     };
     let declares = |site: &mut Site| {
-        let heard = site.post(POST, initialize("0", "2025-11-25"));
-        assert_eq!(heard.status, 200);
-        heard.chunks.concat().contains(r#""list":{}"#)
+        let received = site.post(POST, initialize("0", "2025-11-25"));
+        assert_eq!(received.status, 200);
+        received.chunks.concat().contains(r#""list":{}"#)
     };
     let list = plain("1", "tasks/list", "");
     let lines = format!("{POST}\nMCP-Protocol-Version: 2025-11-25");
@@ -311,11 +311,11 @@ fn tasks_are_listed_only_where_requestors_can_be_told_apart() {
         if principal == 7 {
             let (turn, request) = site.ask(&lines, &list);
             site.respond(request.id, r#"{"tasks":[]}"#);
-            assert_eq!(site.hear(turn), json(200, result("1", r#""tasks":[]"#)));
+            assert_eq!(site.read_response(turn), json(200, result("1", r#""tasks":[]"#)));
         } else {
-            let heard = site.post(&lines, &list);
-            assert!(heard.chunks.concat().contains(r#""code":-32601"#), "{heard:?}");
-            assert_ne!(heard, json(200, error("1", -32602, "no such task")));
+            let received = site.post(&lines, &list);
+            assert!(received.chunks.concat().contains(r#""code":-32601"#), "{received:?}");
+            assert_ne!(received, json(200, error("1", -32602, "no such task")));
         }
     }
 }

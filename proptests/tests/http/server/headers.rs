@@ -6,9 +6,9 @@ use mcp_sansio::http::ParamHeaders;
 use mcp_sansio::json::Raw;
 
 use super::message::{self, cacheable, complete, error, initialize, plain, with_meta};
-use super::site::{POST, Site, about, alone, in_session, json, replaced, without};
+use super::site::{POST, Site, about, in_session, json, modern_headers, replaced, without};
 
-fn mismatch(text: &str) -> super::site::Heard {
+fn mismatch(text: &str) -> super::site::ResponseParts {
     json(400, error("1", -32020, text))
 }
 
@@ -16,14 +16,14 @@ fn mismatch(text: &str) -> super::site::Heard {
 #[test]
 fn the_method_is_in_its_header() {
     let mut site = Site::new();
-    let body = message::alone("1", "tools/list", "");
-    let lines = alone("tools/list");
+    let body = message::modern_request("1", "tools/list", "");
+    let lines = modern_headers("tools/list");
     for other in ["tools/call", "tools/list/", "", "=?base64?dG9vbHMvbGlzdA==?="] {
-        let heard = site.post(&replaced(&lines, "Mcp-Method", other), &body);
-        assert_eq!(heard, mismatch("Mcp-Method is not what the body says"), "{other}");
+        let received = site.post(&replaced(&lines, "Mcp-Method", other), &body);
+        assert_eq!(received, mismatch("Mcp-Method is not what the body says"), "{other}");
     }
-    let heard = site.post(&replaced(&lines, "Mcp-Method", "é"), &body);
-    assert_eq!(heard, mismatch("Mcp-Method is not text"));
+    let received = site.post(&replaced(&lines, "Mcp-Method", "é"), &body);
+    assert_eq!(received, mismatch("Mcp-Method is not text"));
     assert_eq!(site.post(&without(&lines, "Mcp-Method"), &body), mismatch("Mcp-Method is missing"));
     site.assert_forgotten();
 }
@@ -38,7 +38,7 @@ fn the_name_is_in_its_header_where_there_is_one() {
         ("prompts/get", "name", r#""messages":[]"#),
         ("resources/read", "uri", r#""contents":[]"#),
     ] {
-        let body = message::alone("1", method, &format!(r#""{member}":"x:h\u00e9""#));
+        let body = message::modern_request("1", method, &format!(r#""{member}":"x:h\u00e9""#));
         for (header, is_right) in [
             ("=?base64?eDpow6k=?=", true),
             ("x:h", false),
@@ -53,26 +53,27 @@ fn the_name_is_in_its_header_where_there_is_one() {
             if is_right {
                 let (turn, request) = site.ask(&lines, &body);
                 site.respond(request.id, &format!("{{{result}}}"));
-                let heard = site.hear(turn);
-                assert_eq!(heard.status, 200, "{method}");
-                assert!(heard.chunks[0].contains(result));
+                let received = site.read_response(turn);
+                assert_eq!(received.status, 200, "{method}");
+                assert!(received.chunks[0].contains(result));
             } else {
                 assert_eq!(site.post(&lines, &body), mismatch(differs), "{method} {header}");
             }
         }
-        assert_eq!(site.post(&alone(method), &body), mismatch("Mcp-Name is missing"));
+        assert_eq!(site.post(&modern_headers(method), &body), mismatch("Mcp-Name is missing"));
         for members in [String::new(), format!(r#""{member}":5"#), format!(r#""{member}":null"#)] {
-            let body = message::alone("1", method, &members);
-            let heard = site.post(&alone(method), &body);
-            assert_eq!(heard.status, 400);
+            let body = message::modern_request("1", method, &members);
+            let received = site.post(&modern_headers(method), &body);
+            assert_eq!(received.status, 400);
             assert!(
-                heard.chunks[0].starts_with(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"#)
+                received.chunks[0]
+                    .starts_with(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"#)
             );
             assert_eq!(site.post(&about(method, "x"), &body), mismatch(differs), "{body}");
         }
     }
     // A name that looks encoded is encoded once more.
-    let body = message::alone("1", "tools/call", r#""name":"=?base64?eA==?=""#);
+    let body = message::modern_request("1", "tools/call", r#""name":"=?base64?eA==?=""#);
     assert_eq!(site.post(&about("tools/call", "=?base64?eA==?="), &body), mismatch(differs));
     let lines = about("tools/call", "=?base64?PT9iYXNlNjQ/ZUE9PT89?=");
     let (_, request) = site.ask(&lines, &body);
@@ -92,7 +93,7 @@ fn the_task_is_in_the_name_header() {
             server.capabilities = std::mem::take(&mut server.capabilities).with_tasks();
         });
         let body = with_meta("1", method, meta, &format!(r#""taskId":"h\u00e9"{more}"#));
-        let missing = site.post(&alone(method), &body);
+        let missing = site.post(&modern_headers(method), &body);
         assert_eq!(missing, mismatch("Mcp-Name is missing"), "{method}");
         for other in ["h", "", "=?base64?aMM=?="] {
             let differs = site.post(&about(method, other), &body);
@@ -109,18 +110,18 @@ fn the_task_is_in_the_name_header() {
 fn headers_that_mean_nothing_are_ignored() {
     let mut site = Site::new();
     let lines = about("tools/list", "whatever");
-    let (turn, request) = site.ask(&lines, &message::alone("1", "tools/list", ""));
+    let (turn, request) = site.ask(&lines, &message::modern_request("1", "tools/list", ""));
     site.respond(request.id, r#"{"tools":[]}"#);
-    assert_eq!(site.hear(turn), json(200, cacheable("1", r#""tools":[]"#)));
+    assert_eq!(site.read_response(turn), json(200, cacheable("1", r#""tools":[]"#)));
 
     let extra = "Mcp-Method: something/else\nMcp-Name: x\nMcp-Param-Region: y\nMcp-Method: twice";
-    let heard = site.post(&format!("{POST}\n{extra}"), initialize("1", "2025-06-18"));
-    assert_eq!(heard.status, 200);
-    let session = heard.headers[1].strip_prefix("Mcp-Session-Id: ").unwrap();
+    let received = site.post(&format!("{POST}\n{extra}"), initialize("1", "2025-06-18"));
+    assert_eq!(received.status, 200);
+    let session = received.headers[1].strip_prefix("Mcp-Session-Id: ").unwrap();
     let lines = format!("{}\n{extra}", in_session(session));
     let (turn, request) = site.ask(&lines, &plain("2", "tools/call", r#""name":"t""#));
     site.respond(request.id, r#"{"content":[]}"#);
-    assert_eq!(site.hear(turn), json(200, message::result("2", r#""content":[]"#)));
+    assert_eq!(site.read_response(turn), json(200, message::result("2", r#""content":[]"#)));
 }
 
 fn with_tool(schema: &str) -> Site {
@@ -160,22 +161,29 @@ fn arguments_are_in_the_headers_that_the_tool_asks_for() {
         ("{}", "Mcp-Param-Region: eu", false),
         ("{}", "Mcp-Param-Region:", false),
     ] {
-        let body =
-            message::alone("1", "tools/call", &format!(r#""name":"t","arguments":{arguments}"#));
+        let body = message::modern_request(
+            "1",
+            "tools/call",
+            &format!(r#""name":"t","arguments":{arguments}"#),
+        );
         let lines = format!("{}\n{lines}", about("tools/call", "t"));
         if is_right {
             let (turn, request) = site.ask(&lines, &body);
             site.respond(request.id, r#"{"content":[]}"#);
-            assert_eq!(site.hear(turn), json(200, complete("1", r#""content":[]"#)), "{lines}");
+            assert_eq!(
+                site.read_response(turn),
+                json(200, complete("1", r#""content":[]"#)),
+                "{lines}"
+            );
         } else {
-            let heard = site.post(&lines, &body);
-            assert_eq!(heard.status, 400, "{lines} {arguments}");
+            let received = site.post(&lines, &body);
+            assert_eq!(received.status, 400, "{lines} {arguments}");
             let start = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"Mcp-Param-"#;
-            assert!(heard.chunks[0].starts_with(start), "{heard:?}");
+            assert!(received.chunks[0].starts_with(start), "{received:?}");
         }
     }
     // Without arguments there is nothing to repeat.
-    let body = message::alone("1", "tools/call", r#""name":"t""#);
+    let body = message::modern_request("1", "tools/call", r#""name":"t""#);
     site.ask(&about("tools/call", "t"), &body);
 }
 
@@ -189,18 +197,18 @@ fn arguments_are_looked_at_after_everything_else_and_for_known_tools_only() {
 
     let mut site = with_tool(SCHEMA);
     let members = r#""name":"t","arguments":{"region":"eu"}"#;
-    let body = message::alone("1", "tools/call", members);
+    let body = message::modern_request("1", "tools/call", members);
     let lines = about("tools/call", "t");
     assert_eq!(site.post(&lines, &body), mismatch("Mcp-Param-Region is missing"));
-    let heard = site.post(&without(&lines, "Mcp-Name"), &body);
-    assert_eq!(heard, mismatch("Mcp-Name is missing"));
-    let heard = site.post(&without(&lines, "Mcp-Method"), &body);
-    assert_eq!(heard, mismatch("Mcp-Method is missing"));
+    let received = site.post(&without(&lines, "Mcp-Name"), &body);
+    assert_eq!(received, mismatch("Mcp-Name is missing"));
+    let received = site.post(&without(&lines, "Mcp-Method"), &body);
+    assert_eq!(received, mismatch("Mcp-Method is missing"));
 
     // The header fields of an unknown tool are unknown.
-    let body = message::alone("1", "tools/call", &members.replace(r#""t""#, r#""u""#));
+    let body = message::modern_request("1", "tools/call", &members.replace(r#""t""#, r#""u""#));
     let lines = format!("{}\nMcp-Param-Region: us", about("tools/call", "u"));
     let (turn, request) = site.ask(&lines, &body);
     site.reject(request.id, -32602, "unknown tool");
-    assert_eq!(site.hear(turn), json(200, error("1", -32602, "unknown tool")));
+    assert_eq!(site.read_response(turn), json(200, error("1", -32602, "unknown tool")));
 }

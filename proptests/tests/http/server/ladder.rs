@@ -7,7 +7,7 @@ use mcp_sansio::http::ParamHeaders;
 use mcp_sansio::json::Raw;
 
 use super::message::{self, initialize, notification, plain};
-use super::site::{POST, Site, alone, get, in_session, replaced, without};
+use super::site::{POST, Site, get, in_session, modern_headers, replaced, without};
 use super::validator::{DISCOVER, discover};
 
 /// A request with defects, one for each step of the validation.
@@ -22,8 +22,8 @@ impl Wrong {
     /// Returns a tool call without defects.
     fn nowhere() -> Self {
         let members = r#""name":"t","arguments":{"region":"eu"}"#;
-        let body = message::alone("1", "tools/call", members).into_bytes();
-        let lines = format!("{}\nMcp-Name: t\nMcp-Param-Region: eu", alone("tools/call"));
+        let body = message::modern_request("1", "tools/call", members).into_bytes();
+        let lines = format!("{}\nMcp-Name: t\nMcp-Param-Region: eu", modern_headers("tools/call"));
         Self { method: "POST", lines, body }
     }
 
@@ -113,15 +113,15 @@ fn site_with(change: impl FnOnce(&mut ServerConfig)) -> Site {
 fn check(request: &Wrong, rung: usize, also: usize) {
     let mut site = site();
     let turn = site.send(request.method, &request.lines, &request.body);
-    let heard = site.hear(turn);
+    let received = site.read_response(turn);
     let (name, status, code) = RUNGS[rung];
     let with = RUNGS[also].0;
-    assert_eq!(heard.status, status, "{name} (and {with}): {request:?} {heard:?}");
+    assert_eq!(received.status, status, "{name} (and {with}): {request:?} {received:?}");
     let code = format!(r#""error":{{"code":{code},"#);
-    assert!(heard.chunks[0].contains(&code), "{name} (and {with}): {heard:?}");
+    assert!(received.chunks[0].contains(&code), "{name} (and {with}): {received:?}");
     // The error contains the id as soon as the body is a valid message.
-    let has_id = heard.chunks[0].contains(r#""id":1,"#);
-    assert_eq!(has_id, 6 <= rung, "{name} (and {with}): {heard:?}");
+    let has_id = received.chunks[0].contains(r#""id":1,"#);
+    assert_eq!(has_id, 6 <= rung, "{name} (and {with}): {received:?}");
 }
 
 /// Proves H-HTTP-22, H-HTTP-42, M-AMB-07.
@@ -130,13 +130,13 @@ fn a_request_is_refused_at_the_first_rung_that_it_fails() {
     let mut fine = site();
     let right = Wrong::nowhere();
     let turn = fine.send(right.method, &right.lines, &right.body);
-    assert_eq!((fine.events().len(), fine.hear(turn).status), (1, 0));
+    assert_eq!((fine.events().len(), fine.read_response(turn).status), (1, 0));
     // A server without tools does not check the arguments.
     let mut without_tools = site_with(|server| server.capabilities.tools = None);
     let mut request = Wrong::nowhere();
     request.line("Mcp-Param-Region", "us");
-    let heard = without_tools.post(&request.lines, &request.body);
-    assert_eq!(heard.status, 404, "{heard:?}");
+    let received = without_tools.post(&request.lines, &request.body);
+    assert_eq!(received.status, 404, "{received:?}");
     for (first, (name, ..)) in RUNGS.into_iter().enumerate() {
         let mut request = Wrong::nowhere();
         request.at(first);
@@ -163,7 +163,7 @@ fn a_request_is_refused_at_the_first_rung_that_it_fails() {
 /// Proves H-HTTP-220, H-HTTP-221.
 #[test]
 fn the_era_is_in_the_body_and_if_not_there_in_the_header() {
-    let sound = message::alone("1", "tools/list", "");
+    let sound = message::modern_request("1", "tools/list", "");
     let malformed = message::with_meta(
         "1",
         "tools/list",
@@ -174,7 +174,7 @@ fn the_era_is_in_the_body_and_if_not_there_in_the_header() {
     let opening = initialize("1", "2025-11-25");
     let claiming = {
         let members = r#""protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}"#;
-        message::alone("1", "initialize", members)
+        message::modern_request("1", "initialize", members)
     };
     let (new, old, none) = (Some("2026-07-28"), Some("2025-06-18"), None);
     for (body, version, names_session, expected) in [
@@ -209,8 +209,8 @@ fn the_era_is_in_the_body_and_if_not_there_in_the_header() {
         }
         let connections = site.http.connections().count();
         let turn = site.send("POST", &lines, body);
-        let heard = site.hear(turn);
-        let found = match heard.status {
+        let received = site.read_response(turn);
+        let found = match received.status {
             0 if connections < site.http.connections().count() => "alone".to_string(),
             0 => "session".into(),
             200 => {
@@ -218,7 +218,7 @@ fn the_era_is_in_the_body_and_if_not_there_in_the_header() {
                 "opening".into()
             }
             status => {
-                let (_, code) = heard.chunks[0].split_once(r#""code":"#).unwrap();
+                let (_, code) = received.chunks[0].split_once(r#""code":"#).unwrap();
                 format!("{status} {}", code.split(',').next().unwrap())
             }
         };
@@ -236,14 +236,14 @@ fn there_are_these_statuses_and_no_others() {
     let long = "x".repeat(1_001);
     let lines = in_session(&session);
     let table: [(u16, &str, String, String); 14] = [
-        (200, "POST", alone(DISCOVER), discover()),
+        (200, "POST", modern_headers(DISCOVER), discover()),
         (200, "POST", lines.clone(), plain("1", "ping", "")),
         (200, "POST", lines.clone(), plain("1", "tasks/list", "")),
-        (202, "POST", POST.into(), message_of_nobody()),
+        (202, "POST", POST.into(), sessionless_notification()),
         (202, "POST", lines.clone(), notification("notifications/x", "")),
         (400, "POST", POST.into(), plain("1", "ping", "")),
         (403, "POST", replaced(POST, "Host", "evil"), discover()),
-        (404, "POST", alone("ping"), message::alone("1", "ping", "")),
+        (404, "POST", modern_headers("ping"), message::modern_request("1", "ping", "")),
         (404, "POST", in_session("nobody"), plain("1", "ping", "")),
         (405, "PUT", lines.clone(), String::new()),
         (406, "POST", replaced(POST, "Accept", "text/html"), discover()),
@@ -253,20 +253,20 @@ fn there_are_these_statuses_and_no_others() {
     ];
     for (status, method, lines, body) in table {
         let lines = match status {
-            202 if !lines.contains("Mcp-Session-Id") => alone("notifications/x"),
+            202 if !lines.contains("Mcp-Session-Id") => modern_headers("notifications/x"),
             _ => lines,
         };
         let turn = site.send(method, &lines, &body);
-        assert_eq!(site.hear(turn).status, status, "{method} {body}");
+        assert_eq!(site.read_response(turn).status, status, "{method} {body}");
     }
     let first = site.send("GET", &get(&session), "");
-    assert_eq!(site.hear(first).status, 200);
+    assert_eq!(site.read_response(first).status, 200);
     let second = site.send("GET", &get(&session), "");
-    assert_eq!(site.hear(second).status, 409);
+    assert_eq!(site.read_response(second).status, 409);
     let ended = site.send("DELETE", &get(&session), "");
-    assert_eq!(site.hear(ended).status, 200);
+    assert_eq!(site.read_response(ended).status, 200);
 }
 
-fn message_of_nobody() -> String {
+fn sessionless_notification() -> String {
     notification("notifications/x", "")
 }

@@ -5,10 +5,10 @@ use mcp_sansio::subscription::ChangedList;
 use mcp_sansio::{IncomingId, ServerEvent};
 
 use super::message::{self, error, fault};
-use super::site::{Heard, Site, Turn, alone, event, json, replaced, stream};
+use super::site::{ResponseParts, Site, Turn, event, json, modern_headers, replaced, stream};
 
 fn body(id: &str, filter: &str) -> String {
-    message::alone(id, "subscriptions/listen", &format!(r#""notifications":{{{filter}}}"#))
+    message::modern_request(id, "subscriptions/listen", &format!(r#""notifications":{{{filter}}}"#))
 }
 
 fn tagged(id: &str, method: &str, members: &str) -> String {
@@ -35,14 +35,14 @@ fn ended(id: &str) -> String {
 #[track_caller]
 fn subscribe(site: &mut Site, id: &str) -> (Turn, IncomingId) {
     let filter = r#""toolsListChanged":true"#;
-    let turn = site.send("POST", &alone("subscriptions/listen"), body(id, filter));
+    let turn = site.send("POST", &modern_headers("subscriptions/listen"), body(id, filter));
     match &site.events()[..] {
         [ServerEvent::Subscribed(subscribed)] => (turn, subscribed.id),
-        other => panic!("{other:?} {:?}", site.hear(turn)),
+        other => panic!("{other:?} {:?}", site.read_response(turn)),
     }
 }
 
-fn tell_everybody(site: &mut Site) {
+fn notify_all_connections(site: &mut Site) {
     let connections: Vec<_> = site.http.connections().collect();
     for connection in connections {
         site.http.with(connection, site.now, |server, out| {
@@ -57,7 +57,7 @@ fn a_subscription_is_a_stream_in_every_mode() {
     for mode in [ResponseMode::Automatic, ResponseMode::EventStream, ResponseMode::Json] {
         let mut site = Site::with(|http, _| http.responses = mode);
         let (turn, id) = subscribe(&mut site, "7");
-        assert_eq!(site.hear(turn), stream(&[acknowledged("7")], false), "{mode:?}");
+        assert_eq!(site.read_response(turn), stream(&[acknowledged("7")], false), "{mode:?}");
         // Only subscribed changes are reported.
         let now = site.now;
         site.with_machine(id, |server, out| {
@@ -73,14 +73,14 @@ fn a_subscription_is_a_stream_in_every_mode() {
         });
         site.elapse(15_000);
         assert_eq!(site.news(turn), [": \n\n"]);
-        tell_everybody(&mut site);
+        notify_all_connections(&mut site);
         assert_eq!(site.news(turn), [tools("7")]);
         site.with_machine(id, |server, out| server.respond(id, &(), out)).unwrap();
-        let heard = site.hear(turn);
-        assert_eq!((heard.chunks.last(), heard.is_over), (Some(&ended("7")), true));
+        let received = site.read_response(turn);
+        assert_eq!((received.chunks.last(), received.is_over), (Some(&ended("7")), true));
         site.assert_forgotten();
 
-        let lines = replaced(&alone("subscriptions/listen"), "Accept", "application/json");
+        let lines = replaced(&modern_headers("subscriptions/listen"), "Accept", "application/json");
         assert_eq!(site.post(&lines, body("1", "")).status, 406);
     }
 }
@@ -88,11 +88,11 @@ fn a_subscription_is_a_stream_in_every_mode() {
 /// Proves H-HTTP-114.
 #[test]
 fn a_subscription_that_is_refused_is_an_error_with_its_status() {
-    let check = |site: &mut Site, body: &str, expected: Heard| {
-        let heard = site.post(&alone("subscriptions/listen"), body);
-        assert_eq!(heard, expected, "{body}");
+    let check = |site: &mut Site, body: &str, expected: ResponseParts| {
+        let received = site.post(&modern_headers("subscriptions/listen"), body);
+        assert_eq!(received, expected, "{body}");
     };
-    let listen = |members: &str| message::alone("7", "subscriptions/listen", members);
+    let listen = |members: &str| message::modern_request("7", "subscriptions/listen", members);
     let mut site = Site::new();
     let text = "invalid params: notifications is missing";
     check(&mut site, &listen(""), json(400, error("7", -32602, text)));
@@ -103,17 +103,20 @@ fn a_subscription_that_is_refused_is_an_error_with_its_status() {
 
     let mut nothing = Site::with(|_, server| server.capabilities = Default::default());
     let filter = body("7", r#""toolsListChanged":true"#);
-    let heard = nothing.send("POST", &alone("subscriptions/listen"), &filter);
-    let heard = nothing.hear(heard);
+    let received = nothing.send("POST", &modern_headers("subscriptions/listen"), &filter);
+    let received = nothing.read_response(received);
     // A server without such capabilities may refuse the subscription or grant nothing.
-    assert!(heard.status == 404 || heard.chunks[0].contains(r#""notifications":{}"#), "{heard:?}");
+    assert!(
+        received.status == 404 || received.chunks[0].contains(r#""notifications":{}"#),
+        "{received:?}"
+    );
 
     let mut full = Site::with(|_, server| server.connection.limits.listens = 0);
     let text = "too many subscriptions are open";
     check(&mut full, &filter, json(200, error("7", -32603, text)));
     full.assert_forgotten();
     let wrong = json(400, error("7", -32020, "Mcp-Method is not what the body says"));
-    assert_eq!(site.post(&alone("subscriptions/other"), &filter), wrong);
+    assert_eq!(site.post(&modern_headers("subscriptions/other"), &filter), wrong);
     assert_ne!(wrong, json(400, fault(-32020, "")));
 }
 
@@ -122,19 +125,19 @@ fn a_subscription_that_is_refused_is_an_error_with_its_status() {
 fn a_client_ends_a_subscription_by_going_away_and_begins_anew() {
     let mut site = Site::new();
     let (old, old_id) = subscribe(&mut site, "7");
-    site.hear(old);
+    site.read_response(old);
     // The new subscription arrives before the end of the old one is noticed.
     let (new, _) = subscribe(&mut site, "7");
-    tell_everybody(&mut site);
+    notify_all_connections(&mut site);
     assert_eq!(site.news(old), [tools("7")]);
-    assert_eq!(site.hear(new), stream(&[acknowledged("7"), tools("7")], false));
+    assert_eq!(site.read_response(new), stream(&[acknowledged("7"), tools("7")], false));
     site.disconnect(old);
     let events = site.settle();
     let [ServerEvent::Cancelled(cancelled), ServerEvent::Closed { .. }] = &events[..] else {
         panic!("{events:?}")
     };
     assert_eq!(cancelled.id, old_id);
-    tell_everybody(&mut site);
+    notify_all_connections(&mut site);
     assert_eq!(site.news(new), [tools("7")]);
     site.disconnect(new);
     site.assert_forgotten();
@@ -142,13 +145,13 @@ fn a_client_ends_a_subscription_by_going_away_and_begins_anew() {
 
 /// Pain 79: an unread subscription gets each change once, and does not block any other one.
 #[test]
-fn a_subscription_that_is_not_read_is_alone_with_that() {
+fn an_unread_subscription_does_not_block_the_others() {
     let mut site = Site::new();
     let ((slow, _), (quick, _)) = (subscribe(&mut site, "7"), subscribe(&mut site, "8"));
-    site.hear(slow);
-    site.hear(quick);
+    site.read_response(slow);
+    site.read_response(quick);
     for _ in 0..1_000 {
-        tell_everybody(&mut site);
+        notify_all_connections(&mut site);
         assert_eq!(site.news(quick), [tools("8")]);
     }
     assert_eq!(site.news(slow), [tools("7")], "once, and not a thousand times");

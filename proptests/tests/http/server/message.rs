@@ -5,7 +5,7 @@ pub(crate) const SERVER: &str =
     r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"server","version":"1"}}"#;
 
 /// Returns a modern request with these members of its params.
-pub(crate) fn alone(id: &str, method: &str, members: &str) -> String {
+pub(crate) fn modern_request(id: &str, method: &str, members: &str) -> String {
     of_version(id, method, "2026-07-28", members)
 }
 

@@ -1,6 +1,5 @@
 //! The server side of HTTP against literal messages: the exact response to each HTTP request.
 
-mod alone;
 mod assumed;
 mod batches;
 mod flood;
@@ -15,6 +14,7 @@ mod scanned;
 mod sessions;
 mod site;
 mod standalone;
+mod stateless;
 mod streaming;
 mod troubles;
 mod validator;

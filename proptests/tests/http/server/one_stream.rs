@@ -8,7 +8,8 @@ use mcp_sansio::{Cause, RevisionSet, ServerEvent};
 
 use super::message::{error, fault, initialize, notification, plain, progress, result};
 use super::site::{
-    Heard, POST, Site, Turn, alone, event, get, in_session, json, replaced, status, stream,
+    POST, ResponseParts, Site, Turn, event, get, in_session, json, modern_headers, replaced,
+    status, stream,
 };
 use super::standalone::{accept, changed, elicit};
 use super::validator::{DISCOVER, discover};
@@ -19,7 +20,11 @@ fn named(message: impl AsRef<str>) -> String {
     format!("event: message\n{}", event(message))
 }
 
-fn head(method: &str, lines: &str, act: impl FnOnce(&RequestHead<'_>) -> Heard) -> Heard {
+fn head(
+    method: &str,
+    lines: &str,
+    act: impl FnOnce(&RequestHead<'_>) -> ResponseParts,
+) -> ResponseParts {
     let fields: Vec<(&str, &[u8])> = lines
         .lines()
         .filter_map(|line| line.split_once(':'))
@@ -33,7 +38,7 @@ fn connect(site: &mut Site, method: &str, lines: &str) -> Turn {
     let mut outcome = None;
     head(method, lines, |head| {
         outcome = Some(site.http.validator().admit_event_stream(head));
-        Heard::default()
+        ResponseParts::default()
     });
     let random = site.random();
     let outcome = outcome.unwrap().and_then(|()| {
@@ -48,7 +53,7 @@ fn message(site: &mut Site, method: &str, lines: &str, id: Option<&str>, body: &
     let mut outcome = None;
     head(method, lines, |head| {
         outcome = Some(site.http.validator().admit_message(head, id));
-        Heard::default()
+        ResponseParts::default()
     });
     let outcome = outcome.unwrap().and_then(|session| {
         let exchange = site.http.message(session, body, site.principal, site.now)?;
@@ -61,7 +66,7 @@ fn message(site: &mut Site, method: &str, lines: &str, id: Option<&str>, body: &
 #[track_caller]
 fn accepted(site: &mut Site, id: &str, body: &str) {
     let turn = message(site, "POST", POST, Some(id), body.as_bytes());
-    assert_eq!(site.hear(turn), status(202), "{body}");
+    assert_eq!(site.read_response(turn), status(202), "{body}");
 }
 
 /// Opens a session, and returns its stream and its id.
@@ -81,33 +86,33 @@ fn everything_the_server_says_is_on_one_stream() {
     let mut site = Site::new();
     let turn = connect(&mut site, "GET", GET);
     let id = "a1".repeat(16);
-    let mut said = vec![format!("event: endpoint\ndata: /messages?session={id}\n\n")];
-    assert_eq!(site.hear(turn), stream(&said, false));
+    let mut reported = vec![format!("event: endpoint\ndata: /messages?session={id}\n\n")];
+    assert_eq!(site.read_response(turn), stream(&reported, false));
     accepted(&mut site, &id, &initialize("0", "2024-11-05"));
     let opened = &site.news(turn)[0];
     let start = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":\"2024-11-05\"";
     assert!(opened.starts_with(start), "{opened}");
-    said.push(opened.clone());
+    reported.push(opened.clone());
     accepted(&mut site, &id, &notification("notifications/initialized", ""));
     site.events();
 
     let call = plain("1", "tools/call", r#""name":"t","_meta":{"progressToken":"p"}"#);
     let posted = message(&mut site, "POST", POST, Some(&id), call.as_bytes());
     let [ServerEvent::Request(request)] = &site.events()[..] else { panic!("a request") };
-    assert_eq!(site.hear(posted), status(202), "no answer, and no id of a session");
+    assert_eq!(site.read_response(posted), status(202), "no answer, and no id of a session");
     site.progress(request.id, 1);
     elicit(&mut site, request.id).unwrap_err();
     changed(&mut site, ChangedList::Tools);
     accepted(&mut site, &id, &plain("2", "ping", ""));
     site.respond(request.id, r#"{"content":[]}"#);
-    said.extend([
+    reported.extend([
         named(progress(r#""p""#, 1)),
         named(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#),
         named(result("2", "")),
         named(result("1", r#""content":[]"#)),
     ]);
-    assert_eq!(site.hear(turn), stream(&said, false));
-    for chunk in said {
+    assert_eq!(site.read_response(turn), stream(&reported, false));
+    for chunk in reported {
         assert!(!chunk.contains("\nid:") && !chunk.starts_with("id:") && !chunk.contains("retry:"));
     }
     site.elapse(15_000);
@@ -118,7 +123,7 @@ fn everything_the_server_says_is_on_one_stream() {
 
 /// Proves H-HTTP-208, H-HTTP-209, H-HTTP-205.
 #[test]
-fn both_endpoints_refuse_what_does_not_belong_there() {
+fn both_sse_endpoints_refuse_invalid_requests() {
     let mut site = Site::new();
     let (turn, id) = open(&mut site);
     let refused = |allowed: &str| {
@@ -141,10 +146,10 @@ fn both_endpoints_refuse_what_does_not_belong_there() {
         ),
     ] {
         let turn = connect(&mut site, method, &lines);
-        assert_eq!(site.hear(turn), expected, "{method} {lines}");
+        assert_eq!(site.read_response(turn), expected, "{method} {lines}");
     }
     let ping = plain("1", "ping", "");
-    let nobody = json(404, fault(-32600, "there is no such session"));
+    let no_session = json(404, fault(-32600, "there is no such session"));
     let no_id = json(400, fault(-32600, "the id of the session is missing"));
     let unread = |text: &str| json(400, fault(-32700, text));
     let plain_text = json(415, fault(-32600, "the body must be application/json"));
@@ -155,8 +160,8 @@ fn both_endpoints_refuse_what_does_not_belong_there() {
         ("PUT", POST.into(), Some(&*id), &*ping, refused("POST")),
         ("POST", replaced(POST, "Content-Type", "text/plain"), Some(&*id), &*ping, plain_text),
         ("POST", POST.into(), None, &*ping, no_id),
-        ("POST", POST.into(), Some(""), &*ping, nobody.clone()),
-        ("POST", POST.into(), Some("00000000000000000000000000000000"), &*ping, nobody),
+        ("POST", POST.into(), Some(""), &*ping, no_session.clone()),
+        ("POST", POST.into(), Some("00000000000000000000000000000000"), &*ping, no_session),
         ("POST", POST.into(), Some(&*id), "{", unread("the line is not JSON")),
         ("POST", POST.into(), Some(&*id), "", unread("there is no message")),
         ("POST", POST.into(), Some(&*id), "{}", json(400, fault(-32600, "not a JSON-RPC message"))),
@@ -169,17 +174,17 @@ fn both_endpoints_refuse_what_does_not_belong_there() {
         ),
     ] {
         let turn = message(&mut site, method, &lines, session, body.as_bytes());
-        assert_eq!(site.hear(turn), expected, "{method} {body}");
+        assert_eq!(site.read_response(turn), expected, "{method} {body}");
     }
     site.events();
     // The `Accept` field has no meaning for a response without a body.
     let lines = replaced(POST, "Accept", "text/html");
     let posted = message(&mut site, "POST", &lines, Some(&id), ping.as_bytes());
-    assert_eq!(site.hear(posted), status(202));
+    assert_eq!(site.read_response(posted), status(202));
     assert_eq!(site.news(turn), [named(result("1", ""))]);
     let mut modern = Site::with(|_, server| server.revisions = RevisionSet::MODERN);
     let turn = connect(&mut modern, "GET", GET);
-    assert_eq!(modern.hear(turn).status, 404);
+    assert_eq!(modern.read_response(turn).status, 404);
 }
 
 /// Proves H-HTTP-210.
@@ -193,7 +198,7 @@ fn the_session_lasts_as_long_as_its_stream() {
     let [ServerEvent::Request(request)] = &site.events()[..] else { panic!("a request") };
     site.disconnect(turn);
     let posted = message(&mut site, "POST", POST, Some(&id), call.as_bytes());
-    assert_eq!(site.hear(posted).status, 404);
+    assert_eq!(site.read_response(posted).status, 404);
     let events = site.settle();
     let [ServerEvent::Cancelled(cancelled), ServerEvent::Closed { cause }] = &events[..] else {
         panic!("{events:?}")
@@ -208,17 +213,17 @@ fn the_session_lasts_as_long_as_its_stream() {
     site.http.with(connection, site.now, |server, _| server.close());
     site.settle();
     assert_eq!(site.news(turn), [named(result("1", ""))]);
-    assert!(site.hear(turn).is_over);
+    assert!(site.read_response(turn).is_over);
     site.assert_forgotten();
 
     let mut full = Site::with(|http, _| http.most_sessions = 1);
     open(&mut full);
     let turn = connect(&mut full, "GET", GET);
-    assert_eq!(full.hear(turn).status, 503);
+    assert_eq!(full.read_response(turn).status, 503);
     full.http.shut_down(Duration::ZERO, full.now);
     full.settle();
     let turn = connect(&mut full, "GET", GET);
-    assert_eq!(full.hear(turn).status, 503);
+    assert_eq!(full.read_response(turn).status, 503);
 }
 
 /// Proves H-HTTP-211.
@@ -255,10 +260,10 @@ fn it_stands_beside_the_other_endpoint_and_does_not_mix_with_it() {
     assert_eq!(site.post(&in_session(&id), &ping).status, 404);
     for method in ["GET", "DELETE"] {
         let turn = site.send(method, &get(&id), "");
-        assert_eq!(site.hear(turn).status, 404, "{method}");
+        assert_eq!(site.read_response(turn).status, 404, "{method}");
     }
     let posted = message(&mut site, "POST", POST, Some(&session), ping.as_bytes());
-    assert_eq!(site.hear(posted).status, 404);
+    assert_eq!(site.read_response(posted).status, 404);
     // The header fields of other revisions have no meaning.
     let lines = format!("{POST}\nMCP-Protocol-Version: x\nMcp-Session-Id: y\nLast-Event-ID: 0-0");
     let posted = message(&mut site, "POST", &lines, Some(&id), ping.as_bytes());
@@ -267,5 +272,5 @@ fn it_stands_beside_the_other_endpoint_and_does_not_mix_with_it() {
     assert_eq!((head.status, head.content, head.session), (202, Content::Nothing, None));
     assert_eq!(site.news(turn), [named(result("1", ""))]);
     assert_eq!(site.post(&in_session(&session), &ping).status, 200);
-    assert_eq!(site.post(&alone(DISCOVER), discover()).status, 200);
+    assert_eq!(site.post(&modern_headers(DISCOVER), discover()).status, 200);
 }

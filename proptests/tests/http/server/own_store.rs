@@ -20,7 +20,7 @@ const NOW: Instant = Instant::from_millis(1_000_000);
 /// A store that records its calls, and keeps every event until `forget`, except a lost one.
 struct Shelf {
     kept: Vec<(u32, u64, Vec<u8>)>,
-    told: Rc<RefCell<Vec<String>>>,
+    delivered: Rc<RefCell<Vec<String>>>,
     /// The number of the lost event, on any stream.
     lost: Rc<Cell<u64>>,
 }
@@ -29,7 +29,7 @@ impl EventStore for Shelf {
     fn keep(&mut self, stream: u32, event: u64, message: &[u8], now: Instant) {
         assert_eq!(now, NOW);
         let text = String::from_utf8(message.into()).unwrap();
-        self.told.borrow_mut().push(format!("keep {stream}-{event} {text}"));
+        self.delivered.borrow_mut().push(format!("keep {stream}-{event} {text}"));
         self.kept.push((stream, event, message.into()));
     }
 
@@ -41,7 +41,7 @@ impl EventStore for Shelf {
     }
 
     fn forget(&mut self, stream: u32) {
-        self.told.borrow_mut().push(format!("forget {stream}"));
+        self.delivered.borrow_mut().push(format!("forget {stream}"));
         self.kept.retain(|kept| kept.0 != stream);
     }
 }
@@ -50,7 +50,7 @@ impl EventStore for Shelf {
 struct Host {
     server: Server,
     streams: Streams<Shelf>,
-    told: Rc<RefCell<Vec<String>>>,
+    delivered: Rc<RefCell<Vec<String>>>,
     lost: Rc<Cell<u64>>,
 }
 
@@ -61,17 +61,18 @@ impl Host {
             Arc::new(HttpServerConfig::default()),
             Arc::new(config::server_of_both_eras()),
         );
-        let (told, lost) = <(Rc<RefCell<_>>, Rc<Cell<_>>)>::default();
-        let shelf = Shelf { kept: Vec::new(), told: Rc::clone(&told), lost: Rc::clone(&lost) };
+        let (delivered, lost) = <(Rc<RefCell<_>>, Rc<Cell<_>>)>::default();
+        let shelf =
+            Shelf { kept: Vec::new(), delivered: Rc::clone(&delivered), lost: Rc::clone(&lost) };
         let id = SessionId::from_random([7; 16]);
         let (server, streams) = validator.session_with(ConnectionNumber::new(1), id, shelf);
-        let mut host = Self { server, streams, told, lost };
+        let mut host = Self { server, streams, delivered, lost };
         let (opening, _) = host.post(&initialize("1", "2025-11-25"));
-        let (parts, end) = host.hear(opening);
+        let (parts, end) = host.read_response(opening);
         assert_eq!((parts.len(), end), (1, ResponsePart::End));
         let (opened, _) = host.post(&notification("notifications/initialized", ""));
-        assert_eq!(host.hear(opened), (vec![], ResponsePart::End));
-        assert!(host.told().is_empty());
+        assert_eq!(host.read_response(opened), (vec![], ResponsePart::End));
+        assert!(host.take_store_calls().is_empty());
         host
     }
 
@@ -107,25 +108,25 @@ impl Host {
     }
 
     /// Returns the parts of a response, and its end.
-    fn hear(&mut self, response: ResponseId) -> (Vec<String>, ResponsePart) {
-        let mut said = Vec::new();
+    fn read_response(&mut self, response: ResponseId) -> (Vec<String>, ResponsePart) {
+        let mut reported = Vec::new();
         loop {
             let mut buffer = Vec::new();
             match self.streams.next(response, NOW, &mut buffer) {
                 ResponsePart::Head(_) => {}
-                ResponsePart::Body => said.push(String::from_utf8(buffer).unwrap()),
-                end => return (said, end),
+                ResponsePart::Body => reported.push(String::from_utf8(buffer).unwrap()),
+                end => return (reported, end),
             }
         }
     }
 
     fn resume(&mut self, last: &str) -> Option<(Vec<String>, ResponsePart)> {
         let response = self.streams.listen(Some(last), NOW).ok()?;
-        Some(self.hear(response))
+        Some(self.read_response(response))
     }
 
-    fn told(&self) -> Vec<String> {
-        self.told.take()
+    fn take_store_calls(&self) -> Vec<String> {
+        self.delivered.take()
     }
 }
 
@@ -138,47 +139,58 @@ fn answered() -> String {
 fn a_host_keeps_events_itself() {
     let mut host = Host::open();
     let (response, request) = host.calling();
-    assert!(host.told().is_empty(), "nothing is sent, and nothing kept, that is not asked for");
+    assert!(
+        host.take_store_calls().is_empty(),
+        "nothing is sent, and nothing kept, that is not asked for"
+    );
     let mut buffer = Vec::new();
     assert!(matches!(host.streams.next(response, NOW, &mut buffer), ResponsePart::Head(_)));
     let part = host.streams.next(response, NOW, &mut buffer);
-    assert_eq!((part, host.told().len()), (ResponsePart::Body, 0), "the first brings no message");
-    let said = [numbered("3-1", progress("7", 1)), numbered("3-2", progress("7", 2))];
-    assert_eq!(host.hear(response), (said.into(), ResponsePart::Nothing));
+    assert_eq!(
+        (part, host.take_store_calls().len()),
+        (ResponsePart::Body, 0),
+        "the first brings no message"
+    );
+    let reported = [numbered("3-1", progress("7", 1)), numbered("3-2", progress("7", 2))];
+    assert_eq!(host.read_response(response), (reported.into(), ResponsePart::Nothing));
     let kept = |event: u64, text: String| format!("keep 3-{event} {text}");
-    assert_eq!(host.told(), [kept(1, progress("7", 1)), kept(2, progress("7", 2))]);
+    assert_eq!(host.take_store_calls(), [kept(1, progress("7", 1)), kept(2, progress("7", 2))]);
     assert!(!host.streams.disconnected(response, NOW), "the session goes on");
     host.answer(request);
     let rest = [numbered("3-2", progress("7", 2)), numbered("3-3", answered())];
     assert_eq!(host.resume("3-1"), Some((rest.into(), ResponsePart::End)));
-    assert_eq!(host.told(), [kept(3, answered())], "what is sent again is not kept again");
+    assert_eq!(
+        host.take_store_calls(),
+        [kept(3, answered())],
+        "what is sent again is not kept again"
+    );
     host.streams.close();
     // The store is not asked to forget a stream without events.
-    assert_eq!(host.told(), ["forget 3"]);
+    assert_eq!(host.take_store_calls(), ["forget 3"]);
     assert_eq!(host.resume("3-1"), None);
 }
 
 /// Proves H-HTTP-199.
 #[test]
-fn a_client_is_not_led_past_what_a_host_has_lost() {
+fn resumption_does_not_skip_an_event_lost_by_the_host() {
     for lost in 1..=3 {
         let mut host = Host::open();
         let (response, request) = host.calling();
         host.answer(request);
-        let said = [
+        let reported = [
             priming("3-0"),
             numbered("3-1", progress("7", 1)),
             numbered("3-2", progress("7", 2)),
             numbered("3-3", answered()),
         ];
-        assert_eq!(host.hear(response), (said.to_vec(), ResponsePart::End));
+        assert_eq!(host.read_response(response), (reported.to_vec(), ResponsePart::End));
         host.lost.set(lost as u64);
         for last in 0..=3 {
-            let heard = host.resume(&format!("3-{last}"));
+            let received = host.resume(&format!("3-{last}"));
             let there = (last + 1..=3).take_while(|number| *number != lost);
-            let there = there.map(|number| said[number].clone()).collect();
+            let there = there.map(|number| reported[number].clone()).collect();
             let expected = (last + 1 != lost).then_some((there, ResponsePart::End));
-            assert_eq!(heard, expected, "{lost} is lost, {last} was the last");
+            assert_eq!(received, expected, "{lost} is lost, {last} was the last");
         }
     }
 }

@@ -8,7 +8,7 @@ use mcp_sansio::{IncomingId, ServerEvent};
 
 use super::message::{fault, plain, progress, result};
 use super::site::{
-    Heard, Site, Turn, event, get, in_session, json, numbered, priming, status, stream,
+    ResponseParts, Site, Turn, event, get, in_session, json, numbered, priming, status, stream,
 };
 use super::standalone::{accept, changed, elicit, listen};
 
@@ -32,7 +32,7 @@ fn calling(change: impl FnOnce(&mut HttpServerConfig)) -> (Site, String, Turn, I
     let (turn, request) = site.ask(&in_session(&session), &call("7"));
     site.progress(request.id, 1);
     let expected = [priming("3-0"), numbered("3-1", progress("7", 1))];
-    assert_eq!(site.hear(turn), stream(&expected, false));
+    assert_eq!(site.read_response(turn), stream(&expected, false));
     (site, session, turn, request.id)
 }
 
@@ -40,7 +40,7 @@ fn resume(site: &mut Site, session: &str, last: &str) -> Turn {
     site.send("GET", &format!("{}\nLast-Event-ID: {last}", get(session)), "")
 }
 
-fn no_event() -> Heard {
+fn no_event() -> ResponseParts {
     json(400, fault(-32600, "there is no such event any more"))
 }
 
@@ -55,10 +55,10 @@ fn events_have_ids_that_name_their_stream_and_the_first_brings_only_that() {
     assert_eq!(site.news(turn), [numbered("3-2", answer("7"))]);
     let expected =
         [priming("4-0"), numbered("4-1", progress("8", 1)), numbered("4-2", answer("8"))];
-    assert_eq!(site.hear(beside), stream(&expected, true));
+    assert_eq!(site.read_response(beside), stream(&expected, true));
     let standalone = listen(&mut site, &session);
     assert_eq!(site.news(standalone).len(), 0);
-    assert_eq!(site.hear(standalone), stream(&[priming("0-0")], false));
+    assert_eq!(site.read_response(standalone), stream(&[priming("0-0")], false));
 
     // Clients of other revisions could fail on an event without data, so their events have no ids.
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18"] {
@@ -68,9 +68,9 @@ fn events_have_ids_that_name_their_stream_and_the_first_brings_only_that() {
         site.progress(request.id, 1);
         site.respond(request.id, CONTENT);
         let expected = [event(progress("7", 1)), event(answer("7"))];
-        assert_eq!(site.hear(turn), stream(&expected, true), "{revision}");
+        assert_eq!(site.read_response(turn), stream(&expected, true), "{revision}");
         let standalone = listen(&mut site, &session);
-        assert_eq!(site.hear(standalone), stream::<&str>(&[], false));
+        assert_eq!(site.read_response(standalone), stream::<&str>(&[], false));
     }
 }
 
@@ -83,18 +83,22 @@ fn a_long_call_need_not_hold_a_connection() {
         let (turn, request) = site.ask(&in_session(&session), &call("7"));
         if !early {
             site.progress(request.id, 1);
-            site.hear(turn);
+            site.read_response(turn);
         }
         assert!(site.with_machine(request.id, |_, out| out.close_response(request.id)));
-        let mut said = vec![priming("3-0")];
-        said.extend((!early).then(|| numbered("3-1", progress("7", 1))));
-        assert_eq!(site.hear(turn), stream(&said, true), "the client knows when to come back");
+        let mut reported = vec![priming("3-0")];
+        reported.extend((!early).then(|| numbered("3-1", progress("7", 1))));
+        assert_eq!(
+            site.read_response(turn),
+            stream(&reported, true),
+            "the client knows when to come back"
+        );
         assert!(!site.with_machine(request.id, |_, out| out.close_response(request.id)));
         // The same stream continues without the connection, including requests of the server.
         let standalone = listen(&mut site, &session);
         elicit(&mut site, request.id).unwrap();
         assert!(site.settle().is_empty());
-        assert_eq!(site.hear(standalone).chunks.len(), 1);
+        assert_eq!(site.read_response(standalone).chunks.len(), 1);
         let next = if early { 1 } else { 2 };
         let turn = resume(&mut site, &session, &format!("3-{}", next - 1));
         let [asked] = &site.news(turn)[..] else { panic!("one question") };
@@ -104,13 +108,13 @@ fn a_long_call_need_not_hold_a_connection() {
         site.events();
         // The response is closed once more, with another priming event.
         assert!(site.with_machine(request.id, |_, out| out.close_response(request.id)));
-        let heard = site.hear(turn);
-        assert_eq!(heard.chunks[1..], [priming(&format!("3-{next}"))]);
-        assert!(heard.is_over);
+        let received = site.read_response(turn);
+        assert_eq!(received.chunks[1..], [priming(&format!("3-{next}"))]);
+        assert!(received.is_over);
         site.respond(request.id, CONTENT);
         let turn = resume(&mut site, &session, &format!("3-{next}"));
         let expected = [numbered(&format!("3-{}", next + 1), answer("7"))];
-        assert_eq!(site.hear(turn), stream(&expected, true));
+        assert_eq!(site.read_response(turn), stream(&expected, true));
     }
     // A response is not closed if its client could not resume it.
     for revision in ["2025-03-26", "2025-06-18"] {
@@ -119,16 +123,16 @@ fn a_long_call_need_not_hold_a_connection() {
         let (turn, request) = site.ask(&in_session(&session), &call("7"));
         assert!(!site.with_machine(request.id, |_, out| out.close_response(request.id)));
         site.respond(request.id, CONTENT);
-        assert_eq!(site.hear(turn), json(200, answer("7")));
+        assert_eq!(site.read_response(turn), json(200, answer("7")));
     }
 }
 
 /// Proves H-HTTP-191, H-HTTP-193, H-HTTP-143, H-HR-09.
 #[test]
-fn a_client_gets_what_it_has_missed_and_then_the_rest() {
+fn a_resumed_stream_replays_missed_events_and_continues() {
     let (mut site, session, turn, id) = calling(|_| {});
     site.progress(id, 2);
-    assert_eq!(site.hear(turn).chunks.len(), 3);
+    assert_eq!(site.read_response(turn).chunks.len(), 3);
     site.disconnect(turn);
     assert!(site.settle().is_empty(), "going away is no cancellation");
     site.progress(id, 3);
@@ -140,31 +144,35 @@ fn a_client_gets_what_it_has_missed_and_then_the_rest() {
         numbered("3-3", progress("7", 3)),
         numbered("3-4", progress("7", 4)),
     ];
-    assert_eq!(site.hear(turn), stream(&expected, false));
+    assert_eq!(site.read_response(turn), stream(&expected, false));
     site.progress(id, 5);
     assert_eq!(site.news(turn), [numbered("3-5", progress("7", 5))]);
     site.respond(id, CONTENT);
-    let heard = site.hear(turn);
-    assert_eq!((heard.chunks.len(), heard.is_over), (5, true));
+    let received = site.read_response(turn);
+    assert_eq!((received.chunks.len(), received.is_over), (5, true));
     // A complete stream can be resumed as well: its end may have been lost.
     for (last, count) in [("3-0", 6), ("3-4", 2), ("3-5", 1), ("3-6", 0)] {
         let turn = resume(&mut site, &session, last);
-        let heard = site.hear(turn);
-        assert_eq!((heard.status, heard.chunks.len(), heard.is_over), (200, count, true), "{last}");
-        assert!(count == 0 || heard.chunks[count - 1] == numbered("3-6", answer("7")));
+        let received = site.read_response(turn);
+        assert_eq!(
+            (received.status, received.chunks.len(), received.is_over),
+            (200, count, true),
+            "{last}"
+        );
+        assert!(count == 0 || received.chunks[count - 1] == numbered("3-6", answer("7")));
     }
 }
 
 /// Proves H-HTTP-192, H-HTTP-155.
 #[test]
-fn what_was_said_elsewhere_is_not_said_again() {
+fn a_resumed_stream_replays_only_its_own_events() {
     let (mut site, session, turn, id) = calling(|_| {});
     let (beside, other) = site.ask(&in_session(&session), &call("8"));
     let standalone = listen(&mut site, &session);
     site.progress(other.id, 1);
-    site.hear(beside);
+    site.read_response(beside);
     changed(&mut site, ChangedList::Tools);
-    site.hear(standalone);
+    site.read_response(standalone);
     for turn in [turn, beside, standalone] {
         site.disconnect(turn);
     }
@@ -177,7 +185,7 @@ fn what_was_said_elsewhere_is_not_said_again() {
         ("3-0", vec![numbered("3-1", progress("7", 1)), numbered("3-2", answer("7"))], true),
     ] {
         let turn = resume(&mut site, &session, last);
-        assert_eq!(site.hear(turn), stream(&expected, is_over), "{last}");
+        assert_eq!(site.read_response(turn), stream(&expected, is_over), "{last}");
     }
 }
 
@@ -206,60 +214,60 @@ fn an_event_that_is_not_known_is_refused() {
         "4294967299-1",
     ] {
         let turn = resume(&mut site, &session, last);
-        assert_eq!(site.hear(turn), no_event(), "{last}");
+        assert_eq!(site.read_response(turn), no_event(), "{last}");
     }
     // An id of one session is unknown in another one.
     let other = site.open("2025-11-25");
     let turn = resume(&mut site, &other, "3-1");
-    assert_eq!(site.hear(turn), no_event());
+    assert_eq!(site.read_response(turn), no_event());
     // No id is known if no events are kept.
     let mut site = Site::with(|http, _| http.resumable = false);
     let session = site.open("2025-11-25");
     let turn = resume(&mut site, &session, "0-0");
-    assert_eq!(site.hear(turn), no_event());
+    assert_eq!(site.read_response(turn), no_event());
     let turn = listen(&mut site, &session);
-    assert_eq!(site.hear(turn), stream::<&str>(&[], false));
+    assert_eq!(site.read_response(turn), stream::<&str>(&[], false));
 }
 
 /// Proves H-HTTP-195, H-HR-08.
 #[test]
-fn whoever_comes_back_takes_over() {
+fn a_resuming_connection_replaces_the_old_one() {
     let (mut site, session, old, id) = calling(|_| {});
     site.progress(id, 2);
     let new = resume(&mut site, &session, "3-1");
     // The old connection receives no further events, and its end has no effect.
     let exchange = site.exchange(old);
-    let heard = site.hear(old);
-    assert_eq!((heard.chunks.len(), heard.is_over), (2, true));
+    let received = site.read_response(old);
+    assert_eq!((received.chunks.len(), received.is_over), (2, true));
     site.http.disconnected(exchange, site.now);
-    assert_eq!(site.hear(new), stream(&[numbered("3-2", progress("7", 2))], false));
+    assert_eq!(site.read_response(new), stream(&[numbered("3-2", progress("7", 2))], false));
     site.respond(id, CONTENT);
     assert_eq!(site.news(new), [numbered("3-3", answer("7"))]);
 
     let old = listen(&mut site, &session);
     changed(&mut site, ChangedList::Tools);
     let new = resume(&mut site, &session, "0-0");
-    assert_eq!(site.hear(new), stream(&[numbered("0-1", TOOLS)], false));
-    let heard = site.hear(old);
-    assert_eq!((heard.chunks.len(), heard.is_over), (1, true));
+    assert_eq!(site.read_response(new), stream(&[numbered("0-1", TOOLS)], false));
+    let received = site.read_response(old);
+    assert_eq!((received.chunks.len(), received.is_over), (1, true));
 }
 
 /// Proves H-HTTP-199.
 #[test]
-fn what_is_kept_for_clients_is_bounded() {
+fn kept_streams_are_bounded_in_time_and_number() {
     // The time is limited.
     let (mut site, session, turn, id) = calling(|http| http.kept_for = Duration::from_secs(10));
     site.disconnect(turn);
     site.elapse(9_999);
     let turn = resume(&mut site, &session, "3-0");
-    assert_eq!(site.hear(turn).chunks, [numbered("3-1", progress("7", 1))]);
+    assert_eq!(site.read_response(turn).chunks, [numbered("3-1", progress("7", 1))]);
     site.disconnect(turn);
     site.elapse(10_000);
     let turn = resume(&mut site, &session, "3-0");
-    assert_eq!(site.hear(turn), no_event());
+    assert_eq!(site.read_response(turn), no_event());
     site.respond(id, CONTENT);
     let turn = resume(&mut site, &session, "3-1");
-    assert_eq!(site.hear(turn), no_event(), "it was said to nobody");
+    assert_eq!(site.read_response(turn), no_event(), "it was said to nobody");
 
     // The number of streams is limited: the latest ones are kept, and unfinished streams take precedence.
     let (mut site, session, turn, _) = calling(|http| http.kept_streams = 2);
@@ -268,11 +276,11 @@ fn what_is_kept_for_clients_is_bounded() {
         let (turn, request) = site.ask(&in_session(&session), &call(id));
         site.progress(request.id, 1);
         site.respond(request.id, CONTENT);
-        assert!(site.hear(turn).is_over);
+        assert!(site.read_response(turn).is_over);
     }
     for (last, is_known) in [("3-1", true), ("4-0", false), ("5-0", true)] {
         let turn = resume(&mut site, &session, last);
-        assert_eq!(site.hear(turn) == no_event(), !is_known, "{last}");
+        assert_eq!(site.read_response(turn) == no_event(), !is_known, "{last}");
     }
 }
 
@@ -280,24 +288,24 @@ fn what_is_kept_for_clients_is_bounded() {
 ///
 /// Proves H-HTTP-199.
 #[test]
-fn what_waits_for_clients_that_have_gone_has_so_many_bytes() {
+fn unsent_events_of_disconnected_streams_are_bounded_in_bytes() {
     let (mut site, session, turn, first) = calling(|http| http.kept_bytes = 10_000);
     site.disconnect(turn);
     let (turn, second) = site.ask(&in_session(&session), &call("8"));
     site.progress(second.id, 1);
-    site.hear(turn);
+    site.read_response(turn);
     site.disconnect(turn);
     let long = format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(6_000));
     site.respond(first, &long);
     site.respond(second.id, &long);
     let gone = resume(&mut site, &session, "3-1");
-    assert_eq!(site.hear(gone), no_event());
+    assert_eq!(site.read_response(gone), no_event());
     let kept = resume(&mut site, &session, "4-1");
-    assert_eq!(site.hear(kept).chunks.len(), 1);
+    assert_eq!(site.read_response(kept).chunks.len(), 1);
     // The session continues.
     let (turn, third) = site.ask(&in_session(&session), &call("9"));
     site.respond(third.id, CONTENT);
-    assert!(site.hear(turn).is_over);
+    assert!(site.read_response(turn).is_over);
 }
 
 /// Proves H-HTTP-199.
@@ -306,13 +314,13 @@ fn events_that_are_not_kept_any_more_cannot_be_passed_over() {
     let (mut site, session, turn, id) = calling(|_| {});
     for number in 2..=1_100 {
         site.progress(id, number);
-        site.hear(turn);
+        site.read_response(turn);
     }
     site.disconnect(turn);
     // The latest 1024 events are kept.
     for (last, is_known) in [("3-0", false), ("3-75", false), ("3-76", true), ("3-1100", true)] {
         let turn = resume(&mut site, &session, last);
-        assert_eq!(site.hear(turn) == no_event(), !is_known, "{last}");
+        assert_eq!(site.read_response(turn) == no_event(), !is_known, "{last}");
     }
 }
 
@@ -324,7 +332,7 @@ fn a_slow_reader_is_not_led_past_events_that_are_not_kept_any_more() {
     let (mut site, session, turn, id) = calling(|_| {});
     site.progress(id, 2);
     site.progress(id, 3);
-    site.hear(turn);
+    site.read_response(turn);
     site.disconnect(turn);
     let slow = resume(&mut site, &session, "3-0");
     assert!(matches!(site.part(slow).0, ResponsePart::Head(_)));
@@ -333,29 +341,29 @@ fn a_slow_reader_is_not_led_past_events_that_are_not_kept_any_more() {
     let (beside, other) = site.ask(&in_session(&session), &call("8"));
     for number in 1..=1_022 {
         site.progress(other.id, number);
-        site.hear(beside);
+        site.read_response(beside);
     }
     assert_eq!(site.part(slow), (ResponsePart::Body, numbered("3-2", progress("7", 2))));
     site.progress(other.id, 1_023);
     site.progress(other.id, 1_024);
-    site.hear(beside);
+    site.read_response(beside);
     assert_eq!(site.part(slow), (ResponsePart::End, String::new()), "and not what comes behind");
     let turn = resume(&mut site, &session, "3-2");
-    assert_eq!(site.hear(turn), no_event());
+    assert_eq!(site.read_response(turn), no_event());
     // A client that has read further can resume.
     let turn = resume(&mut site, &session, "3-3");
     site.respond(id, CONTENT);
-    assert_eq!(site.hear(turn), stream(&[numbered("3-4", answer("7"))], true));
+    assert_eq!(site.read_response(turn), stream(&[numbered("3-4", answer("7"))], true));
 }
 
 /// Proves H-HTTP-199.
 #[test]
-fn what_nobody_reads_of_a_stream_that_broke_off_is_bounded() {
+fn the_outbox_of_a_disconnected_stream_is_bounded() {
     let mut site = Site::with(|_, server| server.connection.limits.outbox_bytes = 1_000);
     let session = site.open("2025-11-25");
     let (turn, request) = site.ask(&in_session(&session), &call("7"));
     site.progress(request.id, 1);
-    site.hear(turn);
+    site.read_response(turn);
     site.disconnect(turn);
     let now = site.now;
     let sent = (2..100).take_while(|number| {
@@ -371,7 +379,7 @@ fn what_nobody_reads_of_a_stream_that_broke_off_is_bounded() {
 ///
 /// Proves H-HR-01.
 #[test]
-fn whoever_goes_away_before_the_first_event_comes_back_for_nothing() {
+fn a_stream_that_sent_no_event_cannot_be_resumed() {
     let mut site = Site::new();
     let session = site.open("2025-11-25");
     let (turn, request) = site.ask(&in_session(&session), &call("7"));
@@ -379,14 +387,14 @@ fn whoever_goes_away_before_the_first_event_comes_back_for_nothing() {
     site.progress(request.id, 1);
     assert!(site.settle().is_empty());
     let turn = resume(&mut site, &session, "3-0");
-    assert_eq!(site.hear(turn), no_event());
+    assert_eq!(site.read_response(turn), no_event());
     site.respond(request.id, CONTENT);
     // The request id is free again.
     let (turn, request) = site.ask(&in_session(&session), &call("7"));
     site.respond(request.id, CONTENT);
-    assert_eq!(site.hear(turn), json(200, answer("7")));
+    assert_eq!(site.read_response(turn), json(200, answer("7")));
     let ended = site.send("DELETE", &get(&session), "");
-    assert_eq!(site.hear(ended), status(200));
+    assert_eq!(site.read_response(ended), status(200));
     site.assert_forgotten();
 }
 
@@ -401,5 +409,5 @@ fn an_answer_that_was_lost_on_the_way_waits_for_its_client() {
     let events: Vec<ServerEvent<'_>> = site.settle();
     assert!(events.is_empty());
     let turn = resume(&mut site, &session, "3-1");
-    assert_eq!(site.hear(turn), stream(&[numbered("3-2", answer("7"))], true));
+    assert_eq!(site.read_response(turn), stream(&[numbered("3-2", answer("7"))], true));
 }

@@ -70,9 +70,9 @@ fn check(machine: &Machine, body: &[u8]) {
 
 /// Each text is cut at every byte, and has invalid bytes inserted.
 #[test]
-fn broken_bodies_are_dealt_with_like_those_that_nobody_has_scanned() {
+fn a_scan_does_not_change_handling_of_broken_bodies() {
     let bodies = [
-        message::alone("1", "tools/call", r#""name":"t","arguments":{"a":[[1],"é\n"]}"#),
+        message::modern_request("1", "tools/call", r#""name":"t","arguments":{"a":[[1],"é\n"]}"#),
         message::plain("\"x\"", "tools/list", r#""_meta":{"progressToken":1},"cursor":"c""#),
         message::notification("notifications/cancelled", r#""requestId":1"#),
         r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","_meta":{}}}"#.to_owned(),
@@ -101,7 +101,8 @@ fn broken_bodies_are_dealt_with_like_those_that_nobody_has_scanned() {
 /// A body that was scanned under another limit is scanned again.
 #[test]
 fn another_limit_of_the_depth_is_another_scan() {
-    let body = message::alone("1", "tools/call", r#""name":"t","arguments":{"a":[[[[]]]]}"#);
+    let body =
+        message::modern_request("1", "tools/call", r#""name":"t","arguments":{"a":[[[[]]]]}"#);
     let body = body.as_bytes();
     let shallow = validator(|config| config.connection.limits.depth = 4);
     let is_request = |event| matches!(event, Some(ServerEvent::Request(_)));
@@ -119,7 +120,11 @@ fn another_limit_of_the_depth_is_another_scan() {
 #[test]
 fn a_message_is_scanned_once() {
     let text = "x".repeat(10_000);
-    let body = message::alone("1", "tools/call", &format!(r#""name":"t","arguments":["{text}"]"#));
+    let body = message::modern_request(
+        "1",
+        "tools/call",
+        &format!(r#""name":"t","arguments":["{text}"]"#),
+    );
     let [machine, _] = machines();
     let work = |scanned: &mut ScannedFrame<'_>| {
         let (mut machine, mut own) = (machine.clone(), scanned.clone());

@@ -6,19 +6,21 @@ use mcp_sansio::http::{ResponsePart, SessionId};
 use mcp_sansio::{Cause, Principal, ServerEvent};
 
 use super::message::{self, error, fault, initialize, notification, plain, result};
-use super::site::{Heard, POST, Site, get, in_session, json, priming, status, stream, without};
+use super::site::{
+    POST, ResponseParts, Site, get, in_session, json, priming, status, stream, without,
+};
 
-const NOBODY: &str = "00000000000000000000000000000000";
+const UNKNOWN_SESSION: &str = "00000000000000000000000000000000";
 
-fn missing() -> Heard {
+fn missing() -> ResponseParts {
     json(400, fault(-32600, "Mcp-Session-Id is missing: initialize first"))
 }
 
-fn unknown(id: &str) -> Heard {
+fn unknown(id: &str) -> ResponseParts {
     json(404, error(id, -32600, "there is no such session"))
 }
 
-fn gone() -> Heard {
+fn gone() -> ResponseParts {
     json(404, fault(-32600, "there is no such session"))
 }
 
@@ -33,24 +35,24 @@ fn closed(events: &[ServerEvent<'_>], expected: Cause) {
 fn a_session_gets_its_id_with_the_answer_that_opens_it() {
     for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let mut site = Site::new();
-        let heard = site.post(POST, initialize("0", revision));
-        assert_eq!((heard.status, heard.headers.len()), (200, 2));
-        assert_eq!(heard.headers[0], "Content-Type: application/json");
+        let received = site.post(POST, initialize("0", revision));
+        assert_eq!((received.status, received.headers.len()), (200, 2));
+        assert_eq!(received.headers[0], "Content-Type: application/json");
         let start =
             format!(r#"{{"jsonrpc":"2.0","id":0,"result":{{"protocolVersion":"{revision}""#);
-        assert!(heard.chunks[0].starts_with(&start), "{heard:?}");
-        let session = heard.headers[1].strip_prefix("Mcp-Session-Id: ").unwrap().to_string();
+        assert!(received.chunks[0].starts_with(&start), "{received:?}");
+        let session = received.headers[1].strip_prefix("Mcp-Session-Id: ").unwrap().to_string();
         assert_eq!(session, "a1".repeat(16));
-        let heard = site.post(&in_session(&session), plain("1", "ping", ""));
-        assert_eq!(heard, json(200, result("1", "")), "it is not said again");
+        let received = site.post(&in_session(&session), plain("1", "ping", ""));
+        assert_eq!(received, json(200, result("1", "")), "it is not said again");
         assert_eq!(site.http.sessions(), 1);
     }
     // Without a successful response no session is created, and nothing is left behind.
     let mut site = Site::new();
-    let heard = site.post(POST, plain("0", "initialize", ""));
-    assert_eq!(heard.headers.len(), 1);
-    assert!(heard.chunks[0].starts_with(r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"#));
-    assert_eq!(heard.status, 200, "it was dispatched");
+    let received = site.post(POST, plain("0", "initialize", ""));
+    assert_eq!(received.headers.len(), 1);
+    assert!(received.chunks[0].starts_with(r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"#));
+    assert_eq!(received.status, 200, "it was dispatched");
     site.assert_forgotten();
     let turn = site.send("POST", POST, plain("0", "initialize", ""));
     site.disconnect(turn);
@@ -100,14 +102,14 @@ fn a_message_names_a_session_that_there_is() {
         // A malformed session id and an unknown one.
         let expected = id.map_or_else(gone, unknown);
         assert_eq!(site.post(&in_session("nobody"), &body), expected, "{body}");
-        assert_eq!(site.post(&in_session(NOBODY), &body), gone(), "{body}");
+        assert_eq!(site.post(&in_session(UNKNOWN_SESSION), &body), gone(), "{body}");
     }
     for method in ["GET", "DELETE"] {
         let turn = site.send(method, &without(&get(""), "Mcp-Session-Id"), "");
-        assert_eq!(site.hear(turn), missing(), "{method}");
-        for session in ["", "nobody", NOBODY] {
+        assert_eq!(site.read_response(turn), missing(), "{method}");
+        for session in ["", "nobody", UNKNOWN_SESSION] {
             let turn = site.send(method, &get(session), "");
-            assert_eq!(site.hear(turn), gone(), "{method}");
+            assert_eq!(site.read_response(turn), gone(), "{method}");
         }
     }
     assert_eq!(site.http.connections().count(), 1);
@@ -120,7 +122,7 @@ fn a_session_is_opened_once_and_by_itself() {
     let session = site.open("2025-03-26");
     let refused =
         json(400, error("9", -32600, "initialize opens a session, so it cannot be in one"));
-    for id in [&*session, NOBODY, "nobody", ""] {
+    for id in [&*session, UNKNOWN_SESSION, "nobody", ""] {
         assert_eq!(site.post(&in_session(id), initialize("9", "2025-03-26")), refused, "{id}");
     }
     let refused = json(400, fault(-32600, "initialize must not be in a batch"));
@@ -142,19 +144,19 @@ fn a_client_ends_its_session_and_everything_in_it() {
     let (slow, other) = site.ask(&in_session(&session), &plain("2", "tools/list", token));
     site.progress(other.id, 1);
     let listening = site.send("GET", &get(&session), "");
-    assert_eq!(site.hear(listening), stream(&[priming("0-0")], false));
-    assert_eq!(site.hear(slow).chunks.len(), 2);
+    assert_eq!(site.read_response(listening), stream(&[priming("0-0")], false));
+    assert_eq!(site.read_response(slow).chunks.len(), 2);
 
     let ended = site.send("DELETE", &get(&session), "");
-    assert_eq!(site.hear(ended), status(200));
+    assert_eq!(site.read_response(ended), status(200));
     // The session ends at the next poll, and a response comes too late.
     let refused =
         site.with_machine(request.id, |server, out| server.respond(request.id, &(), out).is_err());
     assert!(refused);
     for turn in [turn, slow, listening] {
-        let chunks = site.hear(turn).chunks.len();
-        assert!(site.hear(turn).is_over);
-        assert_eq!(site.hear(turn).chunks.len(), chunks);
+        let chunks = site.read_response(turn).chunks.len();
+        assert!(site.read_response(turn).is_over);
+        assert_eq!(site.read_response(turn).chunks.len(), chunks);
     }
     let events = site.settle();
     let cancelled = |event: &&ServerEvent<'_>| matches!(event, ServerEvent::Cancelled(_));
@@ -163,14 +165,14 @@ fn a_client_ends_its_session_and_everything_in_it() {
     assert_eq!(site.post(&in_session(&session), plain("3", "ping", "")), gone());
     for method in ["GET", "DELETE"] {
         let turn = site.send(method, &get(&session), "");
-        assert_eq!(site.hear(turn), gone(), "{method}");
+        assert_eq!(site.read_response(turn), gone(), "{method}");
     }
     site.assert_forgotten();
 }
 
 /// Proves H-HTTP-174.
 #[test]
-fn a_session_belongs_to_whoever_opened_it() {
+fn a_session_is_bound_to_its_principal() {
     let mut site = Site::new();
     site.principal = Principal::new(1);
     let session = site.open("2025-11-25");
@@ -178,7 +180,7 @@ fn a_session_belongs_to_whoever_opened_it() {
     assert_eq!(site.post(&in_session(&session), plain("1", "ping", "")), gone());
     for method in ["GET", "DELETE"] {
         let turn = site.send(method, &get(&session), "");
-        assert_eq!(site.hear(turn), gone());
+        assert_eq!(site.read_response(turn), gone());
     }
     site.principal = Principal::new(1);
     assert_eq!(site.post(&in_session(&session), plain("1", "ping", "")).status, 200);
@@ -186,7 +188,7 @@ fn a_session_belongs_to_whoever_opened_it() {
 
 /// Proves H-HTTP-166, H-HTTP-175, H-HR-18.
 #[test]
-fn a_session_that_nobody_uses_ends() {
+fn an_idle_session_ends_after_the_timeout() {
     let mut site = Site::with(|http, _| http.session_idle = Some(Duration::from_secs(60)));
     let session = site.open("2025-11-25");
     site.elapse(59_000);
@@ -200,14 +202,14 @@ fn a_session_that_nobody_uses_ends() {
     // An open stream is use, and so is an open request.
     let session = site.open("2025-11-25");
     let listening = site.send("GET", &get(&session), "");
-    site.hear(listening);
+    site.read_response(listening);
     assert!(site.elapse(600_000).is_empty());
     site.disconnect(listening);
     let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
     assert!(site.elapse(600_000).is_empty());
-    site.hear(turn);
+    site.read_response(turn);
     site.respond(request.id, r#"{"tools":[]}"#);
-    assert!(site.hear(turn).is_over);
+    assert!(site.read_response(turn).is_over);
     closed(&site.elapse(600_000), Cause::ShutDown);
     site.assert_forgotten();
 
@@ -215,7 +217,7 @@ fn a_session_that_nobody_uses_ends() {
     let session = site.open("2025-11-25");
     let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
     site.elapse(15_000);
-    site.hear(turn);
+    site.read_response(turn);
     site.disconnect(turn);
     assert!(site.elapse(120_000).is_empty(), "it is worked on");
     site.respond(request.id, r#"{"tools":[]}"#);
@@ -230,10 +232,11 @@ fn there_are_as_many_sessions_as_allowed() {
     let first = site.open("2025-11-25");
     site.open("2025-11-25");
     assert_eq!(site.post(POST, initialize("0", "2025-11-25")), super::flood::full());
-    let heard = site.post(&super::site::alone("server/discover"), super::validator::discover());
-    assert_eq!(heard.status, 200, "what stands alone is not meant");
+    let received =
+        site.post(&super::site::modern_headers("server/discover"), super::validator::discover());
+    assert_eq!(received.status, 200, "what stands alone is not meant");
     let turn = site.send("DELETE", &get(&first), "");
-    site.hear(turn);
+    site.read_response(turn);
     site.open("2025-11-25");
     assert_eq!(site.http.sessions(), 2);
 }
@@ -246,33 +249,39 @@ fn a_session_that_the_server_ends_is_gone() {
     let mut site = Site::new();
     let session = site.open("2025-11-25");
     let listening = site.send("GET", &get(&session), "");
-    site.hear(listening);
+    site.read_response(listening);
     let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
     site.with_machine(request.id, |server, _| server.close());
     assert_eq!(site.post(&in_session(&session), plain("2", "ping", "")), gone());
     closed(&site.settle(), Cause::ShutDown);
-    assert_eq!(site.hear(listening), stream(&[priming("0-0")], true));
+    assert_eq!(site.read_response(listening), stream(&[priming("0-0")], true));
     // The stream ends without a response.
-    assert_eq!(site.hear(turn), stream::<&str>(&[], true));
+    assert_eq!(site.read_response(turn), stream::<&str>(&[], true));
     site.assert_forgotten();
 }
 
 /// Proves H-HR-17.
 #[test]
-fn a_server_that_shuts_down_finishes_what_it_has_begun() {
+fn a_shutdown_finishes_open_requests_and_refuses_new_ones() {
     let mut site = Site::new();
     let session = site.open("2025-11-25");
     let listening = site.send("GET", &get(&session), "");
-    site.hear(listening);
+    site.read_response(listening);
     let (old, in_it) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
-    let (new, beside) =
-        site.ask(&super::site::alone("tools/list"), &message::alone("1", "tools/list", ""));
+    let (new, beside) = site.ask(
+        &super::site::modern_headers("tools/list"),
+        &message::modern_request("1", "tools/list", ""),
+    );
     let subscribed = site.send(
         "POST",
-        &super::site::alone("subscriptions/listen"),
-        message::alone("7", "subscriptions/listen", r#""notifications":{"toolsListChanged":true}"#),
+        &super::site::modern_headers("subscriptions/listen"),
+        message::modern_request(
+            "7",
+            "subscriptions/listen",
+            r#""notifications":{"toolsListChanged":true}"#,
+        ),
     );
-    assert_eq!(site.hear(subscribed).chunks.len(), 1);
+    assert_eq!(site.read_response(subscribed).chunks.len(), 1);
 
     site.http.shut_down(Duration::from_secs(5), site.now);
     let events = site.settle();
@@ -281,29 +290,35 @@ fn a_server_that_shuts_down_finishes_what_it_has_begun() {
     let refused = json(503, fault(-32603, "the server is shutting down"));
     let turns = [
         site.send("POST", POST, initialize("0", "2025-11-25")),
-        site.send("POST", &super::site::alone("server/discover"), super::validator::discover()),
+        site.send(
+            "POST",
+            &super::site::modern_headers("server/discover"),
+            super::validator::discover(),
+        ),
         site.send("GET", &get(&session), ""),
     ];
     for turn in turns {
-        assert_eq!(site.hear(turn), refused);
+        assert_eq!(site.read_response(turn), refused);
     }
-    let heard = site.post(&in_session(&session), plain("2", "tools/list", ""));
-    assert_eq!(heard, json(503, error("2", -32603, "the connection is shutting down")));
-    let heard = site.hear(subscribed);
-    assert_eq!((heard.chunks.len(), heard.is_over), (2, true), "{heard:?}");
-    assert!(heard.chunks[1].starts_with(r#"data: {"jsonrpc":"2.0","id":7,"result":{"#));
+    let received = site.post(&in_session(&session), plain("2", "tools/list", ""));
+    assert_eq!(received, json(503, error("2", -32603, "the connection is shutting down")));
+    let received = site.read_response(subscribed);
+    assert_eq!((received.chunks.len(), received.is_over), (2, true), "{received:?}");
+    assert!(received.chunks[1].starts_with(r#"data: {"jsonrpc":"2.0","id":7,"result":{"#));
     site.respond(in_it.id, r#"{"tools":[]}"#);
     site.respond(beside.id, r#"{"tools":[]}"#);
-    assert_eq!(site.hear(old), json(200, result("1", r#""tools":[]"#)));
-    assert_eq!(site.hear(new), json(200, message::cacheable("1", r#""tools":[]"#)));
+    assert_eq!(site.read_response(old), json(200, result("1", r#""tools":[]"#)));
+    assert_eq!(site.read_response(new), json(200, message::cacheable("1", r#""tools":[]"#)));
     closed(&site.settle(), Cause::ShutDown);
-    assert_eq!(site.hear(listening), stream(&[priming("0-0")], true));
+    assert_eq!(site.read_response(listening), stream(&[priming("0-0")], true));
     site.assert_forgotten();
 
     // A request that exceeds the grace period is cancelled.
     let mut site = Site::new();
-    let (turn, request) =
-        site.ask(&super::site::alone("tools/list"), &message::alone("1", "tools/list", ""));
+    let (turn, request) = site.ask(
+        &super::site::modern_headers("tools/list"),
+        &message::modern_request("1", "tools/list", ""),
+    );
     site.http.shut_down(Duration::from_secs(5), site.now);
     site.settle();
     let events = site.elapse(5_000);
@@ -312,22 +327,22 @@ fn a_server_that_shuts_down_finishes_what_it_has_begun() {
         if cancelled.id == request.id),
         "{events:?}"
     );
-    assert!(site.hear(turn).is_over);
+    assert!(site.read_response(turn).is_over);
     site.assert_forgotten();
 }
 
 /// Proves H-HTTP-137, H-HTTP-147, H-HR-06, H-HR-07.
 #[test]
-fn what_is_no_request_is_accepted_whenever_it_comes() {
+fn notifications_and_responses_are_accepted_at_any_time() {
     let mut site = Site::new();
     let opening = site.send("POST", POST, initialize("0", "2025-11-25"));
-    let session = site.hear(opening).headers[1].replace("Mcp-Session-Id: ", "");
+    let session = site.read_response(opening).headers[1].replace("Mcp-Session-Id: ", "");
     let lines = in_session(&session);
     assert!(matches!(site.events()[..], [ServerEvent::Opened(_)]));
     // The first request overtakes `notifications/initialized`.
     let (turn, request) = site.ask(&lines, &plain("1", "tools/list", ""));
     site.respond(request.id, r#"{"tools":[]}"#);
-    assert_eq!(site.hear(turn), json(200, result("1", r#""tools":[]"#)));
+    assert_eq!(site.read_response(turn), json(200, result("1", r#""tools":[]"#)));
     for body in [
         notification("notifications/initialized", ""),
         notification("notifications/initialized", ""),
@@ -357,13 +372,13 @@ fn an_id_is_in_flight_once_in_a_session() {
         assert_eq!(site.post(&in_session(&session), &body), refused);
     }
     // After several violations the error is generic, and the request is still refused.
-    let heard = site.post(&in_session(&session), &body);
-    assert_eq!(heard, json(400, fault(-32600, "the request was refused")));
+    let received = site.post(&in_session(&session), &body);
+    assert_eq!(received, json(400, fault(-32600, "the request was refused")));
     site.respond(request.id, r#"{"tools":[]}"#);
-    assert_eq!(site.hear(turn), json(200, result("1", r#""tools":[]"#)));
+    assert_eq!(site.read_response(turn), json(200, result("1", r#""tools":[]"#)));
     let (turn, request) = site.ask(&in_session(&session), &body);
     site.respond(request.id, r#"{"tools":[]}"#);
-    assert_eq!(site.hear(turn), json(200, result("1", r#""tools":[]"#)));
+    assert_eq!(site.read_response(turn), json(200, result("1", r#""tools":[]"#)));
 }
 
 /// A request that is cancelled before any message about it was sent gets no response.
@@ -374,10 +389,10 @@ fn a_cancelled_request_of_a_session_ends_without_an_answer() {
     let mut site = Site::new();
     let session = site.open("2025-11-25");
     let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
-    assert_eq!(site.hear(turn).status, 0);
+    assert_eq!(site.read_response(turn).status, 0);
     let cancelled = notification("notifications/cancelled", r#""requestId":1"#);
     assert_eq!(site.post(&in_session(&session), cancelled), status(202));
-    assert_eq!(site.hear(turn), stream::<&str>(&[], true));
+    assert_eq!(site.read_response(turn), stream::<&str>(&[], true));
     let late =
         site.with_machine(request.id, |server, out| server.respond(request.id, &(), out).is_err());
     assert!(late);

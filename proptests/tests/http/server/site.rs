@@ -19,7 +19,7 @@ use mcp_sansio_proptests::oracles::scanned::Scans;
 
 /// The received parts of a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Heard {
+pub(crate) struct ResponseParts {
     pub(crate) status: u16,
     /// The names and values of the header fields, in order.
     pub(crate) headers: Vec<String>,
@@ -41,7 +41,7 @@ pub(crate) struct Site {
     /// The arguments that tools repeat in header fields.
     pub(crate) tools: BTreeMap<String, Arc<ParamHeaders>>,
     exchanges: Vec<Option<HttpExchange>>,
-    heard: Vec<Heard>,
+    received: Vec<ResponseParts>,
     events: Vec<ServerEvent<'static>>,
     random: u32,
 }
@@ -63,7 +63,7 @@ impl Site {
             address: None,
             tools: BTreeMap::new(),
             exchanges: Vec::new(),
-            heard: Vec::new(),
+            received: Vec::new(),
             events: Vec::new(),
             random: 0xa0,
         }
@@ -93,13 +93,13 @@ impl Site {
 
     /// Records the outcome of a request: an exchange, or a complete response.
     pub(crate) fn note(&mut self, outcome: Result<Result<HttpExchange, Reply>, Reply>) -> Turn {
-        let (exchange, heard) = match outcome {
-            Ok(Ok(exchange)) => (Some(exchange), Heard::default()),
+        let (exchange, received) = match outcome {
+            Ok(Ok(exchange)) => (Some(exchange), ResponseParts::default()),
             Ok(Err(reply)) | Err(reply) => (None, whole(&reply)),
         };
         self.exchanges.push(exchange);
-        self.heard.push(heard);
-        self.heard.len() - 1
+        self.received.push(received);
+        self.received.len() - 1
     }
 
     fn take(
@@ -155,27 +155,27 @@ impl Site {
         let turn = self.send("POST", lines, body);
         match &self.events()[..] {
             [ServerEvent::Request(request)] => (turn, request.clone()),
-            other => panic!("not a request: {other:?} {:?}", self.hear(turn)),
+            other => panic!("not a request: {other:?} {:?}", self.read_response(turn)),
         }
     }
 
     /// Posts a message that gets its response at once, without a request event.
     #[track_caller]
-    pub(crate) fn post(&mut self, lines: &str, body: impl AsRef<[u8]>) -> Heard {
+    pub(crate) fn post(&mut self, lines: &str, body: impl AsRef<[u8]>) -> ResponseParts {
         let turn = self.send("POST", lines, body);
         let events = self.events();
         let is_request = |event: &ServerEvent<'_>| matches!(event, ServerEvent::Request(_));
         assert!(!events.iter().any(is_request), "{events:?}");
-        self.hear(turn)
+        self.read_response(turn)
     }
 
     /// Opens a session of this revision with a client that has all capabilities, and returns its id.
     #[track_caller]
     pub(crate) fn open(&mut self, revision: &str) -> String {
         let opening = self.send("POST", POST, super::message::initialize("0", revision));
-        let heard = self.hear(opening);
-        assert_eq!((heard.status, heard.is_over), (200, true), "{heard:?}");
-        let id = heard.headers.iter().find_map(|line| line.strip_prefix("Mcp-Session-Id: "));
+        let received = self.read_response(opening);
+        assert_eq!((received.status, received.is_over), (200, true), "{received:?}");
+        let id = received.headers.iter().find_map(|line| line.strip_prefix("Mcp-Session-Id: "));
         let id = id.expect("the id of a session").to_string();
         let lines = in_session(&id);
         let body = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -191,29 +191,29 @@ impl Site {
 
     /// Returns all parts of a response so far.
     #[track_caller]
-    pub(crate) fn hear(&mut self, turn: Turn) -> Heard {
+    pub(crate) fn read_response(&mut self, turn: Turn) -> ResponseParts {
         if let Some(exchange) = self.exchanges[turn] {
             loop {
                 let mut buffer = Vec::new();
                 let part = self.http.next(exchange, self.now, &mut buffer);
-                let heard = &mut self.heard[turn];
-                let has_head = heard.status != 0;
+                let received = &mut self.received[turn];
+                let has_head = received.status != 0;
                 match part {
                     ResponsePart::Nothing => break,
                     ResponsePart::Head(head) => {
                         assert!(!has_head, "a head comes once");
-                        heard.status = head.status;
-                        heard.headers = head.headers().iter().map(line).collect();
+                        received.status = head.status;
+                        received.headers = head.headers().iter().map(line).collect();
                         let id = head.session.map(|id: SessionId| format!("Mcp-Session-Id: {id}"));
-                        heard.headers.extend(id);
+                        received.headers.extend(id);
                     }
                     ResponsePart::Body => {
-                        assert!(has_head && !heard.is_over && !buffer.is_empty());
-                        heard.chunks.push(String::from_utf8(buffer.clone()).unwrap());
+                        assert!(has_head && !received.is_over && !buffer.is_empty());
+                        received.chunks.push(String::from_utf8(buffer.clone()).unwrap());
                         buffer.clear();
                     }
                     ResponsePart::End => {
-                        heard.is_over = true;
+                        received.is_over = true;
                         self.exchanges[turn] = None;
                         break;
                     }
@@ -222,14 +222,14 @@ impl Site {
                 assert!(buffer.is_empty(), "only the body is in the buffer");
             }
         }
-        self.heard[turn].clone()
+        self.received[turn].clone()
     }
 
     /// Returns the parts of a response since the last call.
     #[track_caller]
     pub(crate) fn news(&mut self, turn: Turn) -> Vec<String> {
-        let known = self.heard[turn].chunks.len();
-        self.hear(turn).chunks.split_off(known)
+        let known = self.received[turn].chunks.len();
+        self.read_response(turn).chunks.split_off(known)
     }
 
     /// Returns one part of a response.
@@ -319,9 +319,9 @@ fn line((name, value): &(&str, &str)) -> String {
     format!("{name}: {value}")
 }
 
-fn whole(reply: &Reply) -> Heard {
+fn whole(reply: &Reply) -> ResponseParts {
     let body = String::from_utf8(reply.body.clone()).unwrap();
-    Heard {
+    ResponseParts {
         status: reply.status,
         headers: reply.headers().map(|field| line(&field)).collect(),
         chunks: if body.is_empty() { vec![] } else { vec![body] },
@@ -333,13 +333,13 @@ fn whole(reply: &Reply) -> Heard {
 pub(crate) const POST: &str = "Host: localhost:3000\nContent-Type: application/json\nAccept: application/json, text/event-stream";
 
 /// Returns the header fields of a modern request.
-pub(crate) fn alone(method: &str) -> String {
+pub(crate) fn modern_headers(method: &str) -> String {
     format!("{POST}\nMCP-Protocol-Version: 2026-07-28\nMcp-Method: {method}")
 }
 
 /// Returns the header fields of a modern request with a name.
 pub(crate) fn about(method: &str, name: &str) -> String {
-    format!("{}\nMcp-Name: {name}", alone(method))
+    format!("{}\nMcp-Name: {name}", modern_headers(method))
 }
 
 /// Returns the header fields of a message in a session.
@@ -365,21 +365,21 @@ pub(crate) fn replaced(lines: &str, name: &str, value: &str) -> String {
 }
 
 /// Returns a response with only a status.
-pub(crate) fn status(status: u16) -> Heard {
-    Heard { status, headers: vec![], chunks: vec![], is_over: true }
+pub(crate) fn status(status: u16) -> ResponseParts {
+    ResponseParts { status, headers: vec![], chunks: vec![], is_over: true }
 }
 
 /// Returns a complete JSON response.
-pub(crate) fn json(status: u16, body: impl Into<String>) -> Heard {
+pub(crate) fn json(status: u16, body: impl Into<String>) -> ResponseParts {
     let headers = vec!["Content-Type: application/json".into()];
-    Heard { status, headers, chunks: vec![body.into()], is_over: true }
+    ResponseParts { status, headers, chunks: vec![body.into()], is_over: true }
 }
 
 /// Returns an event stream with these chunks so far.
-pub(crate) fn stream<T: AsRef<str>>(chunks: &[T], is_over: bool) -> Heard {
+pub(crate) fn stream<T: AsRef<str>>(chunks: &[T], is_over: bool) -> ResponseParts {
     let headers =
         ["Content-Type: text/event-stream", "Cache-Control: no-cache", "X-Accel-Buffering: no"];
-    Heard {
+    ResponseParts {
         status: 200,
         headers: headers.map(String::from).to_vec(),
         chunks: chunks.iter().map(|chunk| chunk.as_ref().to_string()).collect(),

@@ -15,10 +15,10 @@ const ASKED: &str = r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","pa
 /// Sends the notification of a changed list in the only session.
 pub(crate) fn changed(site: &mut Site, list: ChangedList) -> Option<Delivery> {
     let connection = site.http.connections().next().unwrap();
-    let told = site
+    let delivered = site
         .http
         .with(connection, site.now, |server, out| server.notifications().list_changed(list, out));
-    told.unwrap().ok()
+    delivered.unwrap().ok()
 }
 
 /// Sends an elicitation because of a request.
@@ -41,7 +41,7 @@ pub(crate) fn accept(id: &str) -> String {
 /// Opens the event stream.
 pub(crate) fn listen(site: &mut Site, session: &str) -> Turn {
     let turn = site.send("GET", &get(session), "");
-    assert_eq!(site.hear(turn).status, 200);
+    assert_eq!(site.read_response(turn).status, 200);
     turn
 }
 
@@ -54,7 +54,7 @@ fn every_message_goes_one_way() {
     let standalone = listen(&mut site, &session);
     let second = site.send("GET", &get(&session), "");
     let refused = json(409, fault(-32600, "the session has an event stream already"));
-    assert_eq!(site.hear(second), refused);
+    assert_eq!(site.read_response(second), refused);
 
     let token = r#""name":"t","_meta":{"progressToken":"p"}"#;
     let (turn, request) = site.ask(&lines, &plain("1", "tools/call", token));
@@ -63,29 +63,29 @@ fn every_message_goes_one_way() {
     site.progress(request.id, 1);
     // The id of the elicitation belongs to the session, independent of the client's ids.
     elicit(&mut site, request.id).unwrap();
-    assert_eq!(site.hear(standalone), stream(&[event(TOOLS)], false));
-    let mut said = vec![event(progress(r#""p""#, 1)), event(ASKED)];
-    assert_eq!(site.hear(turn), stream(&said, false));
-    assert_eq!(site.hear(beside).status, 0);
+    assert_eq!(site.read_response(standalone), stream(&[event(TOOLS)], false));
+    let mut reported = vec![event(progress(r#""p""#, 1)), event(ASKED)];
+    assert_eq!(site.read_response(turn), stream(&reported, false));
+    assert_eq!(site.read_response(beside).status, 0);
 
     let answered = site.send("POST", &lines, accept("1"));
-    assert_eq!(site.hear(answered), status(202));
+    assert_eq!(site.read_response(answered), status(202));
     assert!(matches!(site.events()[..], [ServerEvent::CallEnded(_)]));
     site.respond(request.id, r#"{"content":[]}"#);
     site.respond(other.id, r#"{"content":[]}"#);
-    assert_eq!(site.hear(standalone), stream(&[event(TOOLS)], false), "no answers there");
-    said.push(event(result("1", r#""content":[]"#)));
-    assert_eq!(site.hear(turn), stream(&said, true));
-    assert_eq!(site.hear(beside), json(200, result("2", r#""content":[]"#)));
+    assert_eq!(site.read_response(standalone), stream(&[event(TOOLS)], false), "no answers there");
+    reported.push(event(result("1", r#""content":[]"#)));
+    assert_eq!(site.read_response(turn), stream(&reported, true));
+    assert_eq!(site.read_response(beside), json(200, result("2", r#""content":[]"#)));
     // A repeated response is unmatched.
     let again = site.send("POST", &lines, accept("1"));
-    assert_eq!(site.hear(again), status(202));
+    assert_eq!(site.read_response(again), status(202));
     assert!(matches!(site.events()[..], [ServerEvent::UnmatchedResponse(_)]));
 }
 
 /// Proves H-HTTP-158.
 #[test]
-fn what_belongs_to_no_request_waits_for_its_stream_within_a_bound() {
+fn notifications_wait_for_the_standalone_stream_within_a_limit() {
     for revision in ["2025-06-18", "2025-11-25"] {
         let mut site = Site::with(|http, _| http.standalone_bytes = 200);
         let session = site.open(revision);
@@ -96,10 +96,10 @@ fn what_belongs_to_no_request_waits_for_its_stream_within_a_bound() {
             ChangedList::Tools,
             ChangedList::Resources,
         ];
-        let told = lists.map(|list| changed(&mut site, list));
+        let delivered = lists.map(|list| changed(&mut site, list));
         // A waiting notification is not repeated, and the caller gets an error if there is no room.
         let (sent, repeated) = (Some(Delivery::Sent), Some(Delivery::Repeated));
-        assert_eq!(told, [sent, repeated, sent, sent, None]);
+        assert_eq!(delivered, [sent, repeated, sent, sent, None]);
         let turn = listen(&mut site, &session);
         let expected = match revision {
             "2025-06-18" => vec![event(TOOLS), event(PROMPTS), event(TOOLS)],
@@ -110,20 +110,20 @@ fn what_belongs_to_no_request_waits_for_its_stream_within_a_bound() {
                 numbered("0-3", TOOLS),
             ],
         };
-        assert_eq!(site.hear(turn), stream(&expected, false));
+        assert_eq!(site.read_response(turn), stream(&expected, false));
         // The same holds after the client has disconnected again.
         site.disconnect(turn);
         changed(&mut site, ChangedList::Prompts);
         let turn = listen(&mut site, &session);
-        assert!(site.hear(turn).chunks.last().unwrap().contains(PROMPTS));
-        assert!(!site.hear(turn).chunks.concat().contains(TOOLS));
+        assert!(site.read_response(turn).chunks.last().unwrap().contains(PROMPTS));
+        assert!(!site.read_response(turn).chunks.concat().contains(TOOLS));
     }
 }
 
 /// Proves H-HTTP-145.
 /// Pain 43.
 #[test]
-fn with_json_alone_clients_are_asked_on_the_stream_of_the_session() {
+fn json_mode_sends_server_requests_on_the_standalone_stream() {
     let mut site = Site::with(|http, _| http.responses = ResponseMode::Json);
     let session = site.open("2025-06-18");
     let lines = in_session(&session);
@@ -131,23 +131,23 @@ fn with_json_alone_clients_are_asked_on_the_stream_of_the_session() {
     assert!(elicit(&mut site, request.id).is_err(), "there is no way");
     let standalone = listen(&mut site, &session);
     elicit(&mut site, request.id).unwrap();
-    assert_eq!(site.hear(turn).status, 0);
-    assert_eq!(site.hear(standalone), stream(&[event(ASKED)], false));
+    assert_eq!(site.read_response(turn).status, 0);
+    assert_eq!(site.read_response(standalone), stream(&[event(ASKED)], false));
     let answered = site.send("POST", &lines, accept("1"));
-    assert_eq!(site.hear(answered), status(202));
+    assert_eq!(site.read_response(answered), status(202));
     assert!(matches!(site.events()[..], [ServerEvent::CallEnded(_)]));
     site.respond(request.id, r#"{"content":[]}"#);
-    assert_eq!(site.hear(turn), json(200, result("1", r#""content":[]"#)));
+    assert_eq!(site.read_response(turn), json(200, result("1", r#""content":[]"#)));
 
     // A request of the server is withdrawn on the stream on which it was sent.
     let (turn, request) = site.ask(&lines, &plain("2", "tools/call", r#""name":"t""#));
     elicit(&mut site, request.id).unwrap();
-    site.hear(turn);
+    site.read_response(turn);
     assert_eq!(site.news(standalone).len(), 1);
     site.with_machine(request.id, |server, out| {
         assert_eq!(server.cancel_calls_made_for(request.id, None, out), 1);
     });
-    site.hear(turn);
+    site.read_response(turn);
     let cancelled =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
     assert_eq!(site.news(standalone), [event(cancelled)]);

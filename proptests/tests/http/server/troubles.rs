@@ -29,16 +29,16 @@ fn a_response_of_json_has_no_deadline() {
     let mut site = Site::with(|http, _| http.responses = ResponseMode::Json);
     let session = site.open("2025-11-25");
     let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
-    assert_eq!(site.hear(turn).status, 0);
+    assert_eq!(site.read_response(turn).status, 0);
     for _ in 0..3 {
         site.elapse(15_000);
         site.http.woken().for_each(drop);
-        assert_eq!(site.hear(turn).status, 0);
+        assert_eq!(site.read_response(turn).status, 0);
         assert_eq!(site.settle(), []);
         assert_eq!(site.http.woken().count(), 0);
     }
     site.respond(request.id, TOOLS);
-    assert_eq!(site.hear(turn), json(200, result("1", r#""tools":[]"#)));
+    assert_eq!(site.read_response(turn), json(200, result("1", r#""tools":[]"#)));
 }
 
 /// The idle timeout of a session begins after its last use.
@@ -55,7 +55,7 @@ fn a_session_that_was_just_used_does_not_end() {
     let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
     site.elapse(59_000);
     site.respond(request.id, TOOLS);
-    assert!(site.hear(turn).is_over);
+    assert!(site.read_response(turn).is_over);
     site.elapse(59_999);
     assert_eq!(site.http.sessions(), 1);
     site.elapse(1);
@@ -69,7 +69,7 @@ fn a_session_that_was_just_used_does_not_end() {
     site.disconnect(listening);
     site.elapse(59_999);
     let turn = site.send("GET", &come_back(&session, "0-0"), "");
-    assert_eq!(site.hear(turn).status, 200, "it comes back");
+    assert_eq!(site.read_response(turn).status, 200, "it comes back");
     // The last use is a request whose stream is no longer kept.
     let mut site = Site::with(|http, _| {
         idle(http);
@@ -78,7 +78,7 @@ fn a_session_that_was_just_used_does_not_end() {
     let session = site.open("2025-11-25");
     let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
     site.elapse(15_000);
-    site.hear(turn);
+    site.read_response(turn);
     site.disconnect(turn);
     site.elapse(10_000);
     assert_eq!(site.elapse(600_000), []);
@@ -101,20 +101,20 @@ fn a_notification_is_no_json_response() {
     });
     site.post(&lines, notification("notifications/cancelled", r#""requestId":1"#));
     let log = notification("notifications/message", r#""level":"error","data":"busy""#);
-    assert_eq!(site.hear(turn), stream(&[super::site::event(log)], true));
+    assert_eq!(site.read_response(turn), stream(&[super::site::event(log)], true));
     // A request of the server is not its response either.
     let (turn, request) = site.ask(&lines, &plain("2", "tools/list", ""));
     elicit(&mut site, request.id).unwrap();
     site.post(&lines, notification("notifications/cancelled", r#""requestId":2"#));
-    let heard = site.hear(turn);
-    assert!(heard.headers.contains(&"Content-Type: text/event-stream".into()), "{heard:?}");
+    let received = site.read_response(turn);
+    assert!(received.headers.contains(&"Content-Type: text/event-stream".into()), "{received:?}");
 }
 
 /// The server requests that wait for a client that does not read its stream are limited.
 ///
 /// Proves H-HTTP-08.
 #[test]
-fn what_a_stalled_listener_is_asked_is_bounded() {
+fn server_requests_for_a_stalled_client_are_bounded() {
     let mut site = Site::with(|http, _| {
         http.responses = ResponseMode::Json;
         http.standalone_bytes = 1_000;
@@ -126,17 +126,17 @@ fn what_a_stalled_listener_is_asked_is_bounded() {
     for id in 1..40 {
         let (turn, request) = site.ask(&lines, &call(&id.to_string()));
         asked.push(elicit(&mut site, request.id).is_ok());
-        site.hear(turn);
+        site.read_response(turn);
         let cancelled = notification("notifications/cancelled", &format!(r#""requestId":{id}"#));
         site.post(&lines, cancelled);
         site.with_machine(request.id, |server, out| {
             server.cancel_calls_made_for(request.id, None, out);
         });
-        site.hear(turn);
+        site.read_response(turn);
         site.settle();
     }
     assert!(asked[0] && !asked[38]);
-    let waited: usize = site.hear(standalone).chunks.iter().map(String::len).sum();
+    let waited: usize = site.read_response(standalone).chunks.iter().map(String::len).sum();
     assert!((1_000..1_300).contains(&waited), "{waited} bytes");
     // The client reads again, and accepts new requests.
     let (_, request) = site.ask(&lines, &call("40"));
@@ -155,16 +155,16 @@ fn a_client_that_does_not_listen_is_not_unresponsive() {
     let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
     for _ in 0..40 {
         assert_eq!(site.elapse(5_000), []);
-        site.hear(turn);
+        site.read_response(turn);
     }
     site.respond(request.id, TOOLS);
-    assert!(site.hear(turn).is_over);
+    assert!(site.read_response(turn).is_over);
     // A client with an event stream receives pings, and has to respond.
     let listening = listen(&mut site, &session);
     let mut events = Vec::new();
     for _ in 0..40 {
         events.extend(site.elapse(5_000));
-        site.hear(listening);
+        site.read_response(listening);
     }
     assert!(
         matches!(
@@ -187,7 +187,7 @@ fn no_more_responses_are_closed_than_streams_are_kept() {
         let (turn, request) = site.ask(&in_session(&session), &call(&id.to_string()));
         let is_closed = site.with_machine(request.id, |_, out| out.close_response(request.id));
         assert_eq!(is_closed, id <= 16, "{id}");
-        assert_eq!(site.hear(turn).is_over, is_closed);
+        assert_eq!(site.read_response(turn).is_over, is_closed);
         if is_closed {
             closed.push((request.id, id));
         }
@@ -197,13 +197,13 @@ fn no_more_responses_are_closed_than_streams_are_kept() {
         let turn = site.send("GET", &come_back(&session, &format!("{}-0", id + 2)), "");
         let answer = result(&id.to_string(), r#""content":[]"#);
         let answer = numbered(&format!("{}-1", id + 2), answer);
-        assert_eq!(site.hear(turn), stream(&[answer], true), "call {id}");
+        assert_eq!(site.read_response(turn), stream(&[answer], true), "call {id}");
     }
 }
 
 /// A request of the server is refused if the client of its parent request has disconnected for good. Pain 43.
 #[test]
-fn a_question_that_nobody_would_hear_is_refused() {
+fn a_server_request_for_a_disconnected_client_is_refused() {
     let refused = Err(CallError::NotAllowed(NotAllowed::Transport).to_string());
     let mut site = Site::new();
     let session = site.open("2025-06-18");
@@ -215,7 +215,7 @@ fn a_question_that_nobody_would_hear_is_refused() {
     // A request about another parent is accepted.
     let (turn, request) = site.ask(&in_session(&session), &call("2"));
     assert!(elicit(&mut site, request.id).is_ok());
-    assert_eq!(site.hear(turn).chunks.len(), 1);
+    assert_eq!(site.read_response(turn).chunks.len(), 1);
 }
 
 /// A response that is too large to be kept does not displace kept events.
@@ -227,15 +227,19 @@ fn an_event_that_cannot_be_kept_leaves_the_others() {
     let session = site.open("2025-11-25");
     let (turn, request) = site.ask(&in_session(&session), &call("7"));
     site.with_machine(request.id, |_, out| out.close_response(request.id));
-    site.hear(turn);
+    site.read_response(turn);
     site.respond(request.id, r#"{"content":[]}"#);
     let answer = [numbered("3-1", result("7", r#""content":[]"#))];
     let turn = site.send("GET", &come_back(&session, "3-0"), "");
-    assert_eq!(site.hear(turn), stream(&answer, true));
+    assert_eq!(site.read_response(turn), stream(&answer, true));
     let (beside, other) = site.ask(&in_session(&session), &call("8"));
     let large = "x".repeat(1 << 20);
     site.respond(other.id, &format!(r#"{{"content":[{{"type":"text","text":"{large}"}}]}}"#));
-    assert!(site.hear(beside).is_over);
+    assert!(site.read_response(beside).is_over);
     let turn = site.send("GET", &come_back(&session, "3-0"), "");
-    assert_eq!(site.hear(turn), stream(&answer, true), "once more, if it was lost on the way");
+    assert_eq!(
+        site.read_response(turn),
+        stream(&answer, true),
+        "once more, if it was lost on the way"
+    );
 }

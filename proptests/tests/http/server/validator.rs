@@ -5,14 +5,14 @@ use mcp_sansio::http::SessionMode;
 
 use super::message::{self, cacheable, error, fault};
 use super::site::{
-    POST, Site, about, alone, get, in_session, json, replaced, status, stream, without,
+    POST, Site, about, get, in_session, json, modern_headers, replaced, status, stream, without,
 };
 
 pub(crate) const DISCOVER: &str = "server/discover";
 
 /// Returns a modern request to which the server responds itself.
 pub(crate) fn discover() -> String {
-    message::alone("101", DISCOVER, "")
+    message::modern_request("101", DISCOVER, "")
 }
 
 /// Creates a server without sessions.
@@ -43,8 +43,8 @@ fn an_origin_that_is_not_allowed_is_refused_before_anything_else() {
         for (line, is_allowed) in table {
             // Other defects are not disclosed to a forbidden origin.
             let turn = site.send(method, &format!("{good}\n{line}"), "{");
-            let heard = site.hear(turn);
-            assert_eq!(heard == refused, !is_allowed, "{method} {line}: {heard:?}");
+            let received = site.read_response(turn);
+            assert_eq!(received == refused, !is_allowed, "{method} {line}: {received:?}");
             if method == "DELETE" && is_allowed {
                 break;
             }
@@ -69,17 +69,17 @@ fn a_host_that_is_not_allowed_is_refused() {
     ];
     for (host, is_allowed) in table {
         let mut site = Site::new();
-        let lines = replaced(&alone(DISCOVER), "Host", host);
-        let heard = site.post(&lines, discover());
-        assert_eq!(heard.status, if is_allowed { 200 } else { 403 }, "{host}");
-        assert_eq!(heard == refused, !is_allowed, "{host}");
+        let lines = replaced(&modern_headers(DISCOVER), "Host", host);
+        let received = site.post(&lines, discover());
+        assert_eq!(received.status, if is_allowed { 200 } else { 403 }, "{host}");
+        assert_eq!(received == refused, !is_allowed, "{host}");
         assert_eq!(site.post(&without(&lines, "Host"), discover()), refused, "no host at all");
     }
 }
 
 /// Proves H-HTTP-17, H-HTTP-18, M-AMB-23.
 #[test]
-fn a_client_takes_what_the_server_may_send() {
+fn the_accept_header_must_cover_the_response_types() {
     let refused =
         json(406, fault(-32600, "Accept must have application/json and text/event-stream"));
     let table = [
@@ -97,12 +97,12 @@ fn a_client_takes_what_the_server_may_send() {
     ];
     for (line, is_taken) in table {
         let mut site = Site::new();
-        let lines = format!("{}\n{line}", without(&alone(DISCOVER), "Accept"));
-        let heard = site.post(&lines, discover());
-        assert_eq!((heard.status == 200, heard == refused), (is_taken, !is_taken), "{line}");
+        let lines = format!("{}\n{line}", without(&modern_headers(DISCOVER), "Accept"));
+        let received = site.post(&lines, discover());
+        assert_eq!((received.status == 200, received == refused), (is_taken, !is_taken), "{line}");
     }
     let mut lenient = Site::with(|http, _| http.lenient_accept = true);
-    let lines = without(&alone(DISCOVER), "Accept");
+    let lines = without(&modern_headers(DISCOVER), "Accept");
     assert_eq!(lenient.post(&lines, discover()).status, 200);
     assert_eq!(lenient.post(&format!("{lines}\nAccept: text/html"), discover()), refused);
 
@@ -113,15 +113,15 @@ fn a_client_takes_what_the_server_may_send() {
         [("application/json", false), ("text/event-stream;q=0", false), ("", false), ("*/*", true)]
     {
         let turn = site.send("GET", &replaced(&get(&session), "Accept", value), "");
-        assert_eq!(site.hear(turn) == refused, !is_taken, "{value}");
+        assert_eq!(site.read_response(turn) == refused, !is_taken, "{value}");
     }
     let turn = site.send("GET", &without(&get(&session), "Accept"), "");
-    assert_eq!(site.hear(turn), refused);
+    assert_eq!(site.read_response(turn), refused);
 }
 
 /// Proves H-HTTP-19.
 #[test]
-fn a_body_is_said_to_be_json() {
+fn a_request_body_must_be_declared_as_json() {
     let refused = json(415, fault(-32600, "the body must be application/json"));
     for (value, is_json) in [
         ("application/json", true),
@@ -131,12 +131,12 @@ fn a_body_is_said_to_be_json() {
         ("", false),
     ] {
         let mut site = Site::new();
-        let lines = replaced(&alone(DISCOVER), "Content-Type", value);
-        let heard = site.post(&lines, discover());
-        assert_eq!((heard.status == 200, heard == refused), (is_json, !is_json), "{value}");
+        let lines = replaced(&modern_headers(DISCOVER), "Content-Type", value);
+        let received = site.post(&lines, discover());
+        assert_eq!((received.status == 200, received == refused), (is_json, !is_json), "{value}");
     }
     let mut site = Site::new();
-    assert_eq!(site.post(&without(&alone(DISCOVER), "Content-Type"), discover()), refused);
+    assert_eq!(site.post(&without(&modern_headers(DISCOVER), "Content-Type"), discover()), refused);
 }
 
 /// Proves H-HTTP-20.
@@ -154,7 +154,7 @@ fn a_body_is_json() {
         (b"[{}", "the line is not JSON"),
         (b"Content-Length: 2\r\n\r\n{}", "the line is not JSON"),
     ];
-    for lines in [POST.to_string(), alone(DISCOVER)] {
+    for lines in [POST.to_string(), modern_headers(DISCOVER)] {
         for (body, text) in table {
             assert_eq!(site.post(&lines, body), json(400, fault(-32700, text)), "{body:?}");
         }
@@ -171,7 +171,7 @@ fn a_body_is_json() {
     }
     // The JSON may have several lines.
     let body = discover().replace(',', ",\r\n  ");
-    assert_eq!(site.post(&alone(DISCOVER), body).status, 200);
+    assert_eq!(site.post(&modern_headers(DISCOVER), body).status, 200);
     site.assert_forgotten();
 }
 
@@ -181,10 +181,10 @@ fn a_body_is_not_longer_than_allowed() {
     let body = discover();
     let refused = json(413, fault(-32600, "the body is too long"));
     let mut site = Site::with(|http, _| http.body_bytes = body.len());
-    assert_eq!(site.post(&alone(DISCOVER), &body).status, 200);
-    assert_eq!(site.post(&alone(DISCOVER), format!("{body} ")), refused);
+    assert_eq!(site.post(&modern_headers(DISCOVER), &body).status, 200);
+    assert_eq!(site.post(&modern_headers(DISCOVER), format!("{body} ")), refused);
     let mut site = Site::with(|_, server| server.connection.limits.frame_bytes = body.len() - 1);
-    assert_eq!(site.post(&alone(DISCOVER), &body), refused);
+    assert_eq!(site.post(&modern_headers(DISCOVER), &body), refused);
     site.assert_forgotten();
 }
 
@@ -200,24 +200,24 @@ fn methods_of_http_are_those_that_are_served() {
     let session = all.open("2025-11-25");
     for method in ["PUT", "PATCH", "HEAD", "OPTIONS", "get", "TRACE"] {
         let turn = all.send(method, &get(&session), "");
-        assert_eq!(all.hear(turn), refused("GET, POST, DELETE"), "{method}");
+        assert_eq!(all.read_response(turn), refused("GET, POST, DELETE"), "{method}");
     }
     for method in ["GET", "DELETE"] {
         // A client of 2026-07-28 has no such request.
         let lines = format!("{}\nMCP-Protocol-Version: 2026-07-28", get(&session));
         let turn = all.send(method, &lines, "");
-        assert_eq!(all.hear(turn), refused("GET, POST, DELETE"), "{method}");
+        assert_eq!(all.read_response(turn), refused("GET, POST, DELETE"), "{method}");
     }
     for mut site in [modern_only(), Site::with(|http, _| http.sessions = SessionMode::Nothing)] {
         for method in ["GET", "DELETE", "PUT"] {
             let turn = site.send(method, &get(&session), "");
-            assert_eq!(site.hear(turn), refused("POST"), "{method}");
+            assert_eq!(site.read_response(turn), refused("POST"), "{method}");
         }
     }
     let turn = all.send("GET", &get(&session), "");
-    assert_eq!(all.hear(turn), stream(&[super::site::priming("0-0")], false));
+    assert_eq!(all.read_response(turn), stream(&[super::site::priming("0-0")], false));
     let turn = all.send("DELETE", &get(&session), "");
-    assert_eq!(all.hear(turn), status(200));
+    assert_eq!(all.read_response(turn), status(200));
 }
 
 /// Proves H-HTTP-24, H-HTTP-56, H-HTTP-57, H-HA-05.
@@ -225,7 +225,7 @@ fn methods_of_http_are_those_that_are_served() {
 fn names_of_headers_have_no_case_and_values_have() {
     let mut site = Site::new();
     site.tools.clear();
-    let body = message::alone("1", "tools/call", r#""name":"tool""#);
+    let body = message::modern_request("1", "tools/call", r#""name":"tool""#);
     for lines in [
         "mcp-protocol-version: 2026-07-28\nmcp-method: tools/call\nmcp-name: tool",
         "MCP-PROTOCOL-VERSION:2026-07-28\nMCP-METHOD:tools/call\nMCP-NAME:tool",
@@ -233,7 +233,7 @@ fn names_of_headers_have_no_case_and_values_have() {
     ] {
         let (turn, request) = site.ask(&format!("{POST}\n{lines}"), &body);
         site.respond(request.id, r#"{"content":[]}"#);
-        assert_eq!(site.hear(turn), json(200, message::complete("1", r#""content":[]"#)));
+        assert_eq!(site.read_response(turn), json(200, message::complete("1", r#""content":[]"#)));
     }
     for (name, value) in [
         ("Mcp-Method", "TOOLS/CALL"),
@@ -258,7 +258,7 @@ fn names_of_headers_have_no_case_and_values_have() {
 #[test]
 fn headers_that_say_where_a_message_belongs_stand_there_once() {
     let mut site = Site::new();
-    let body = message::alone("1", "tools/call", r#""name":"tool""#);
+    let body = message::modern_request("1", "tools/call", r#""name":"tool""#);
     for name in ["MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"] {
         for value in ["2026-07-28", "tools/call", "tool", "other"] {
             let lines =
@@ -281,11 +281,14 @@ fn headers_that_say_where_a_message_belongs_stand_there_once() {
         let text = format!("{name} is not usable");
         assert_eq!(site.post(&lines, &ping), json(400, error("1", -32600, &text)));
         let turn = site.send("DELETE", &lines, "");
-        assert_eq!(site.hear(turn), json(400, fault(-32600, &text)));
+        assert_eq!(site.read_response(turn), json(400, fault(-32600, &text)));
     }
     for line in ["Last-Event-ID: 0-0\nLast-Event-ID: 0-0", "Last-Event-ID: é"] {
         let turn = site.send("GET", &format!("{}\n{line}", get(&session)), "");
-        assert_eq!(site.hear(turn), json(400, fault(-32600, "Last-Event-ID is not usable")));
+        assert_eq!(
+            site.read_response(turn),
+            json(400, fault(-32600, "Last-Event-ID is not usable"))
+        );
     }
     assert_eq!(site.http.sessions(), 1);
 }
@@ -295,10 +298,10 @@ fn headers_that_say_where_a_message_belongs_stand_there_once() {
 fn json_is_compact_and_says_that_it_is_json() {
     let mut site = Site::new();
     // The body decides, also with escapes in its strings.
-    let body = message::alone("1", r"tools\u002flist", "");
-    let (turn, request) = site.ask(&alone("tools/list"), &body);
+    let body = message::modern_request("1", r"tools\u002flist", "");
+    let (turn, request) = site.ask(&modern_headers("tools/list"), &body);
     assert_eq!(request.method, "tools/list");
     site.respond(request.id, "{\"tools\":[\n],\r\n\"x\":\"\u{e9}\"}");
-    let heard = site.hear(turn);
-    assert_eq!(heard, json(200, cacheable("1", "\"tools\":[],\"x\":\"\u{e9}\"")));
+    let received = site.read_response(turn);
+    assert_eq!(received, json(200, cacheable("1", "\"tools\":[],\"x\":\"\u{e9}\"")));
 }

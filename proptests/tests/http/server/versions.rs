@@ -20,8 +20,8 @@ fn the_version_in_the_header_is_one_that_has_sessions() {
         ("latest", false),
     ] {
         let lines = replaced(POST, "MCP-Protocol-Version", version);
-        let heard = site.post(&lines, initialize("0", "2025-06-18"));
-        assert_eq!((heard.status == 200, heard == unusable("0")), (is_usable, !is_usable));
+        let received = site.post(&lines, initialize("0", "2025-06-18"));
+        assert_eq!((received.status == 200, received == unusable("0")), (is_usable, !is_usable));
         let session = site.open("2025-06-18");
         let lines = replaced(&in_session(&session), "MCP-Protocol-Version", version);
         let body = plain("1", "tools/list", "");
@@ -33,14 +33,14 @@ fn the_version_in_the_header_is_one_that_has_sessions() {
             for method in ["GET", "DELETE"] {
                 let turn = site.send(method, &lines, "");
                 let refused = json(400, fault(-32600, "MCP-Protocol-Version is not usable"));
-                assert_eq!(site.hear(turn), refused, "{method} {version}");
+                assert_eq!(site.read_response(turn), refused, "{method} {version}");
             }
         }
     }
     let lines = replaced(POST, "MCP-Protocol-Version", "2026-07-28");
-    let heard = site.post(&lines, initialize("0", "2025-06-18"));
+    let received = site.post(&lines, initialize("0", "2025-06-18"));
     let text = "MCP-Protocol-Version names a version without initialize";
-    assert_eq!(heard, json(400, error("0", -32020, text)));
+    assert_eq!(received, json(400, error("0", -32020, text)));
     // A version with sessions that this server does not support.
     let mut newest = Site::with(|_, server| {
         server.revisions = RevisionSet::only(Revision::V2025_11_25);
@@ -65,15 +65,16 @@ fn errors_of_requests_that_were_dispatched_have_no_status() {
         ("tasks/list", "", -32601),
         ("server/discover", "", -32601),
     ] {
-        let heard = site.post(&lines, plain("1", method, members));
-        assert_eq!(heard.status, 200, "{method}");
-        assert!(heard.chunks[0].contains(&format!(r#""code":{code}"#)), "{heard:?}");
+        let received = site.post(&lines, plain("1", method, members));
+        assert_eq!(received.status, 200, "{method}");
+        assert!(received.chunks[0].contains(&format!(r#""code":{code}"#)), "{received:?}");
     }
     for code in [-32600, -32601, -32602, -32603, -32002, 7] {
         let (turn, request) = site.ask(&lines, &plain("1", "tools/list", ""));
         site.reject(request.id, code, "no");
-        assert_eq!(site.hear(turn), json(200, error("1", code, "no")));
+        assert_eq!(site.read_response(turn), json(200, error("1", code, "no")));
     }
-    let heard = site.post(&lines, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}"#);
-    assert_eq!(heard, json(400, error("1", -32602, "params must be an object")));
+    let received =
+        site.post(&lines, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}"#);
+    assert_eq!(received, json(400, error("1", -32602, "params must be an object")));
 }

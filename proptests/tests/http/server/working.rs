@@ -27,14 +27,14 @@ fn a_client_of_a_session_is_asked_on_the_stream_of_its_request() {
             server.require_input(&request, &need, now, out).unwrap();
         });
         let is_primed = revision == "2025-11-25";
-        let mut said = if is_primed {
+        let mut reported = if is_primed {
             vec![priming("3-0"), numbered("3-1", ASKED)]
         } else {
             vec![event(ASKED)]
         };
-        assert_eq!(site.hear(turn), stream(&said, false));
+        assert_eq!(site.read_response(turn), stream(&reported, false));
         let answered = site.send("POST", &lines, accept("1"));
-        assert_eq!(site.hear(answered), status(202));
+        assert_eq!(site.read_response(answered), status(202));
         let mut events = site.events();
         events.extend(site.settle());
         // The same request is delivered once more, with its input.
@@ -42,14 +42,14 @@ fn a_client_of_a_session_is_asked_on_the_stream_of_its_request() {
         assert!(again.input("who").is_some());
         site.respond(again.id, r#"{"content":[]}"#);
         let answer = result("7", r#""content":[]"#);
-        said.push(if is_primed { numbered("3-2", answer) } else { event(answer) });
-        assert_eq!(site.hear(turn), stream(&said, true));
+        reported.push(if is_primed { numbered("3-2", answer) } else { event(answer) });
+        assert_eq!(site.read_response(turn), stream(&reported, true));
     }
 }
 
 /// Proves H-HTTP-114, H-HTTP-40.
 #[test]
-fn an_extension_is_declared_by_whoever_uses_it() {
+fn tasks_extension_must_be_declared_by_both_sides() {
     let tasks = r#""taskId":"x""#;
     let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
     let body = with_meta("1", "tasks/get", meta, tasks);
@@ -63,7 +63,7 @@ fn an_extension_is_declared_by_whoever_uses_it() {
     assert_eq!(site.post(&lines, &body), json(400, refused));
     let listen = r#""notifications":{"taskIds":["x"]}"#;
     let body = with_meta("1", "subscriptions/listen", meta, listen);
-    let lines = super::site::alone("subscriptions/listen");
+    let lines = super::site::modern_headers("subscriptions/listen");
     assert_eq!(site.post(&lines, body), json(400, refused));
     let wrong = site.post(&about("tasks/get", "y"), with_meta("1", "tasks/get", meta, tasks));
     assert_eq!(wrong, json(400, error("1", -32020, "Mcp-Name is not what the body says")));

@@ -9,7 +9,7 @@ use super::world::{BOTH, LEGACY, MODERN, World, client, lists, server};
 /// Proves M-ERA-28, M-SUB-34, M-SUB-14: with one configuration, the application gets each list change once, in both
 /// eras.
 #[test]
-fn changes_of_lists_are_told_in_both_eras() {
+fn list_changes_are_delivered_once_in_both_eras() {
     for (of_client, of_server) in
         [(LEGACY, BOTH), (BOTH, LEGACY), (MODERN, BOTH), (BOTH, MODERN), (BOTH, BOTH)]
     {
@@ -24,14 +24,14 @@ fn changes_of_lists_are_told_in_both_eras() {
         }
         let methods = ["tools", "prompts", "resources"]
             .map(|list| format!("notifications/{list}/list_changed"));
-        assert_eq!(world.known.told, methods, "{of_client:?} {of_server:?}");
+        assert_eq!(world.known.delivered, methods, "{of_client:?} {of_server:?}");
         world.is_clean();
     }
 }
 
 /// Proves M-SUB-34: a modern client without a subscription gets no notification.
 #[test]
-fn whoever_does_not_listen_is_not_told() {
+fn a_modern_client_without_subscription_gets_no_changes() {
     let mut world = World::new(client(BOTH), server(BOTH));
     world
         .pair
@@ -40,20 +40,20 @@ fn whoever_does_not_listen_is_not_told() {
         .list_changed(ChangedList::Tools, &mut world.pair.server_out)
         .unwrap();
     world.run();
-    assert_eq!(world.known.told, [""; 0]);
+    assert_eq!(world.known.delivered, [""; 0]);
     world.is_clean();
 }
 
 /// Proves M-ERA-28, M-LOG-08: progress and log messages of a call, with the same options.
 #[test]
-fn a_watched_call_is_told_of_in_both_eras() {
+fn a_call_gets_progress_and_log_messages_in_both_eras() {
     for (of_client, of_server) in [(LEGACY, BOTH), (BOTH, LEGACY), (MODERN, BOTH), (BOTH, BOTH)] {
         let mut world = World::new(client(of_client), server(of_server));
         let options = CallOptions::new().progress().log_level(LoggingLevel::Info);
         let call = world.call("tools/call", r#"{"name":"watched"}"#, options);
         world.run();
         assert_eq!(world.text(call), "watched  ");
-        assert_eq!(world.known.told, ["progress", "notifications/message"]);
+        assert_eq!(world.known.delivered, ["progress", "notifications/message"]);
         world.is_clean();
     }
 }
@@ -80,7 +80,10 @@ fn a_lost_subscription_goes_on_over_the_next_connection() {
         .list_changed(ChangedList::Prompts, &mut next.pair.server_out)
         .unwrap();
     next.run();
-    let mut told = next.known.told.clone();
-    told.sort();
-    assert_eq!(told, ["notifications/prompts/list_changed", "notifications/resources/updated"]);
+    let mut delivered = next.known.delivered.clone();
+    delivered.sort();
+    assert_eq!(
+        delivered,
+        ["notifications/prompts/list_changed", "notifications/resources/updated"]
+    );
 }

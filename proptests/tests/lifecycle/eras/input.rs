@@ -100,7 +100,7 @@ fn to_decline_is_an_answer_in_both_eras() {
 
 /// Proves M-MRTR-22, M-MRTR-24: refused input, and input requests without end, end the call in both eras.
 #[test]
-fn what_is_not_given_ends_the_call_in_both_eras() {
+fn refused_or_endless_input_ends_the_call_in_both_eras() {
     for (of_client, of_server, is_modern) in mixes() {
         let mut world = World::new(client(of_client), server(of_server));
         world.form = None;

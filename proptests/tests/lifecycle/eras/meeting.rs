@@ -83,7 +83,7 @@ fn calls_made_before_the_era_is_known_end_in_every_mix() {
 
 /// Proves M-ERA-21, M-ERA-22: a known revision is right or wrong, in every mix.
 #[test]
-fn what_is_known_is_right_or_wrong_in_every_mix() {
+fn a_known_revision_is_used_or_corrected_in_every_era_mix() {
     for known in [Revision::V2026_07_28, Revision::V2025_11_25] {
         for of_server in KINDS {
             let mut config = client(BOTH);

@@ -26,9 +26,9 @@ fn each_request_is_answered_by_its_own_rules() {
         for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]] {
             let mut side = beside_session(revision);
             let frames = [
-                alone("1", "tools/list", ""),
+                modern_request("1", "tools/list", ""),
                 of_session("2", "tools/list", ""),
-                alone(r#""3""#, "tools/call", r#""name":"t""#),
+                modern_request(r#""3""#, "tools/call", r#""name":"t""#),
                 of_session("4", "tools/call", r#""name":"t""#),
             ];
             let ids = frames.map(|frame| side.request(&frame));
@@ -51,7 +51,7 @@ fn each_request_is_answered_by_its_own_rules() {
 #[test]
 fn a_request_that_says_nothing_is_refused_after_others_too() {
     let mut side = server();
-    let id = side.request(&alone("1", "tools/list", ""));
+    let id = side.request(&modern_request("1", "tools/list", ""));
     side.respond(id, r#"{"tools":[]}"#);
     side.sent();
     let frame = of_session("1", "tools/list", "");
@@ -62,7 +62,7 @@ fn a_request_that_says_nothing_is_refused_after_others_too() {
 #[test]
 fn a_session_can_be_opened_at_any_time() {
     let mut side = server();
-    let open = side.request(&alone("1", "tools/list", ""));
+    let open = side.request(&modern_request("1", "tools/list", ""));
     subscribe(&mut side, "2", TOOLS, TOOLS);
     let opened = side.receive(&initialize("3", "2025-06-18"));
     assert!(matches!(opened, Some(ServerEvent::Opened(_))), "{opened:?}");
@@ -97,16 +97,16 @@ fn a_session_is_served_before_it_is_complete() {
 /// Proves M-ERA-11, M-ARCH-07: a change is notified to the session once, to each subscription once, and nowhere
 /// else.
 #[test]
-fn a_change_is_told_once_to_each() {
+fn a_session_and_each_subscription_get_a_change_once() {
     let mut side = beside_session(LATEST);
     assert_eq!(changed(&mut side), Delivery::Sent);
     assert_eq!(side.sent(), [PLAIN_CHANGED]);
     subscribe(&mut side, "1", TOOLS, TOOLS);
     subscribe(&mut side, "2", TOOLS, TOOLS);
     assert_eq!(changed(&mut side), Delivery::Sent);
-    let told =
+    let delivered =
         [PLAIN_CHANGED.to_owned(), tagged("1", TOOLS_CHANGED, ""), tagged("2", TOOLS_CHANGED, "")];
-    assert_eq!(side.sent(), told);
+    assert_eq!(side.sent(), delivered);
     // Updates of resources need a subscription of either era.
     let uri = r#""resourceSubscriptions":["x:y"]"#;
     subscribe(&mut side, "3", uri, uri);
@@ -126,19 +126,19 @@ fn a_change_is_told_once_to_each() {
 
 /// Proves M-ERA-11: a client with neither a session nor a subscription receives no notification.
 #[test]
-fn who_has_not_asked_is_told_nothing() {
+fn a_client_without_subscription_gets_no_notifications() {
     for mut side in [server(), without_sessions()] {
-        let id = side.request(&alone("1", "tools/list", ""));
+        let id = side.request(&modern_request("1", "tools/list", ""));
         side.respond(id, r#"{"tools":[]}"#);
         side.sent();
         for list in [ChangedList::Tools, ChangedList::Prompts, ChangedList::Resources] {
-            let told = side.server.notifications().list_changed(list, &mut side.out);
-            assert_eq!(told, Ok(Delivery::NotWanted));
+            let delivered = side.server.notifications().list_changed(list, &mut side.out);
+            assert_eq!(delivered, Ok(Delivery::NotWanted));
         }
-        let told = side.server.notifications().resource_updated("x:y", &mut side.out);
-        assert_eq!(told, Ok(Delivery::NotWanted));
-        let told = side.server.notifications().elicitation_complete("e", &mut side.out);
-        assert!(!matches!(told, Ok(Delivery::Sent | Delivery::Held)), "{told:?}");
+        let delivered = side.server.notifications().resource_updated("x:y", &mut side.out);
+        assert_eq!(delivered, Ok(Delivery::NotWanted));
+        let delivered = side.server.notifications().elicitation_complete("e", &mut side.out);
+        assert!(!matches!(delivered, Ok(Delivery::Sent | Delivery::Held)), "{delivered:?}");
         assert_eq!(side.sent(), [""; 0]);
         assert_eq!(side.server.in_flight().counts().held_bytes, 0);
     }
@@ -146,13 +146,13 @@ fn who_has_not_asked_is_told_nothing() {
 
 /// Proves M-ELIC-09: no completion of a visit is sent in the modern era.
 #[test]
-fn nothing_is_said_of_visits() {
+fn elicitation_complete_is_not_sent_in_modern_era() {
     let mut side = without_sessions();
     let id = side.request(&of_client("1", "tools/call", ABLE, r#""name":"t""#));
     let params = mcp_sansio::json::Raw::new(r#"{"elicitationId":"e"}"#).unwrap();
     let method = "notifications/elicitation/complete";
-    let told = side.server.notify_method(method, &params, Some(id), &mut side.out);
-    assert!(matches!(told, Err(NotifyError::NotAllowed(_))), "{told:?}");
+    let delivered = side.server.notify_method(method, &params, Some(id), &mut side.out);
+    assert!(matches!(delivered, Err(NotifyError::NotAllowed(_))), "{delivered:?}");
     for related in [None, Some(id)] {
         for method in
             ["notifications/cancelled", "notifications/subscriptions/acknowledged", TOOLS_CHANGED]
@@ -168,12 +168,13 @@ fn nothing_is_said_of_visits() {
 /// the id does no harm.
 #[test]
 fn an_id_is_in_flight_once_in_both_eras() {
-    let (by_itself, in_session) = (alone("1", "tools/list", ""), of_session("1", "tools/list", ""));
+    let (by_itself, in_session) =
+        (modern_request("1", "tools/list", ""), of_session("1", "tools/list", ""));
     for (first, second) in [
         (&by_itself, &in_session),
         (&in_session, &by_itself),
         (&by_itself, &by_itself),
-        (&by_itself, &alone("1", "server/discover", "")),
+        (&by_itself, &modern_request("1", "server/discover", "")),
         (&in_session, &listen("1", TOOLS)),
     ] {
         let mut side = beside_session(LATEST);
@@ -192,7 +193,7 @@ fn an_id_is_in_flight_once_in_both_eras() {
 #[test]
 fn a_cancellation_finds_its_request_in_both_eras() {
     let mut side = beside_session(LATEST);
-    let ids = [alone("1", "tools/list", ""), of_session("2", "tools/list", "")]
+    let ids = [modern_request("1", "tools/list", ""), of_session("2", "tools/list", "")]
         .map(|frame| side.request(&frame));
     for (id, wire) in ids.into_iter().zip(["1", "2"]) {
         let frame = cancel(wire).replace("}}", r#","reason":"enough"}}"#);
@@ -206,13 +207,13 @@ fn a_cancellation_finds_its_request_in_both_eras() {
 
 /// Proves M-RPC-18, M-ERA-04: where a session has batches, they contain no modern request.
 #[test]
-fn a_batch_holds_nothing_that_stands_alone() {
+fn modern_requests_in_a_batch_are_refused() {
     let mut side = beside_session(Revision::V2025_03_26);
     let batch = format!(
         "[{},{},{}]",
         of_session("1", "tools/list", ""),
-        alone("2", "tools/list", ""),
-        alone("3", "server/discover", "")
+        modern_request("2", "tools/list", ""),
+        modern_request("3", "server/discover", "")
     );
     let mut served = Vec::new();
     for frame in mcp_sansio::Frames::of(batch.as_bytes(), &mcp_sansio::Limits::default()) {
@@ -236,9 +237,9 @@ fn a_batch_holds_nothing_that_stands_alone() {
 #[test]
 fn notifications_belong_to_the_session() {
     let mut fresh = server();
-    fresh.request(&alone("1", "tools/list", ""));
+    fresh.request(&modern_request("1", "tools/list", ""));
     let mut session = beside_session(LATEST);
-    session.request(&alone("1", "tools/list", ""));
+    session.request(&modern_request("1", "tools/list", ""));
     for method in ["notifications/roots/list_changed", "notifications/x"] {
         let frame = format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#);
         let event = fresh.receive(&frame);
@@ -252,14 +253,14 @@ fn notifications_belong_to_the_session() {
 
 /// Proves M-ERA-39, M-R-31, M-R-32: messages that arrive in one piece are handled one by one, in order.
 #[test]
-fn what_comes_in_one_go_is_dealt_with_in_order() {
+fn pipelined_messages_of_both_eras_are_handled_in_order() {
     let lines = [
-        alone("1", "server/discover", ""),
-        alone("2", "tools/list", ""),
+        modern_request("1", "server/discover", ""),
+        modern_request("2", "tools/list", ""),
         initialize("3", "2025-11-25"),
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.into(),
         of_session("4", "tools/list", ""),
-        alone("5", "tools/list", ""),
+        modern_request("5", "tools/list", ""),
         of_version("6", "tools/list", "x", "{}", ""),
     ];
     let text = lines.join("\n") + "\n";
@@ -310,14 +311,14 @@ fn nothing_needs_a_session() {
     let mut sent = [both, one].map(|mut side| {
         let mut sent = Vec::new();
         for (method, params, result) in METHODS {
-            let id = side.request(&alone("1", method, params));
+            let id = side.request(&modern_request("1", method, params));
             side.respond(id, &format!("{{{result}}}"));
         }
-        assert_eq!(side.receive(&alone("1", "server/discover", "")), None);
+        assert_eq!(side.receive(&modern_request("1", "server/discover", "")), None);
         let _ = side.receive(&listen("1", TOOLS));
         assert_eq!(changed(&mut side), Delivery::Sent);
         let need = mcp_sansio::model::InputRequired::new().state("s");
-        let tool = request(&mut side, &alone("2", "tools/call", r#""name":"t""#));
+        let tool = request(&mut side, &modern_request("2", "tools/call", r#""name":"t""#));
         side.server.require_input(&tool, &need, side.now, &mut side.out).unwrap();
         side.server.shut_down(Duration::ZERO, side.now);
         let _ = side.outcomes();
@@ -336,7 +337,7 @@ fn nothing_needs_a_session() {
 #[test]
 fn the_end_of_the_input_is_the_same_for_both() {
     let mut side = beside_session(LATEST);
-    let ids = [alone("1", "tools/list", ""), of_session("2", "tools/list", "")]
+    let ids = [modern_request("1", "tools/list", ""), of_session("2", "tools/list", "")]
         .map(|frame| side.request(&frame));
     side.server.disconnected(Cause::EndOfInput, side.now);
     let events = side.outcomes();
@@ -356,7 +357,7 @@ fn the_end_of_the_input_is_the_same_for_both() {
     let refused = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"the connection is shutting down"}}"#;
     assert_eq!(side.sent(), [refused]);
     let mut side = beside_session(LATEST);
-    side.request(&alone("1", "tools/list", ""));
+    side.request(&modern_request("1", "tools/list", ""));
     subscribe(&mut side, "2", TOOLS, TOOLS);
     side.server.disconnected(Cause::ReadFailed, side.now);
     assert_eq!(side.outcomes().len(), 3);

@@ -45,7 +45,7 @@ fn resumed(event: Option<ServerEvent<'static>>) -> Request<'static> {
 
 /// An input request that the application has not decoded is sent unchanged in both eras, as a gateway needs it.
 #[test]
-fn what_is_not_decoded_is_asked_for_as_it_stands() {
+fn an_undecoded_input_request_is_sent_unchanged() {
     const FORM: &str = r#""params":{"message":"who?","requestedSchema":{"type":"object","properties":{},"x":1.0},"y":[1e2]}"#;
     const VISIT: &str = r#""params":{"mode":"url","message":"pay","url":"https://example.com/1"}"#;
     let elicit = |params: &str| format!(r#"{{"method":"elicitation/create",{params}}}"#);
@@ -60,8 +60,8 @@ fn what_is_not_decoded_is_asked_for_as_it_stands() {
     let visit = VISIT.replace("/1\"}", "/1\",\"elicitationId\":\"0-2\"}");
     let asked = |id, params: &str| asks(id, "elicitation/create", &format!(",{params}"));
     assert_eq!(side.sent(), [asked(1, FORM), asked(2, &visit), roots(3)]);
-    let alone = request(&mut side, &of_client("2", "tools/call", ABLE, r#""name":"t""#));
-    assert_eq!(require(&mut side, &alone, &need), Ok(()));
+    let stateless = request(&mut side, &of_client("2", "tools/call", ABLE, r#""name":"t""#));
+    assert_eq!(require(&mut side, &stateless, &need), Ok(()));
     let (form, visit) = (elicit(FORM), elicit(VISIT));
     let requests = format!(r#""form":{form},"visit":{visit},"where":{{"method":"roots/list"}}"#);
     assert!(side.sent()[0].contains(&format!(r#""inputRequests":{{{requests}}}"#)));
@@ -71,13 +71,13 @@ fn what_is_not_decoded_is_asked_for_as_it_stands() {
         ("null", RespondError::NotAllowed(NotAllowed::Method)),
     ];
     for (text, error) in refused {
-        let alone = request(&mut side, &of_client("3", "tools/call", ABLE, r#""name":"t""#));
+        let stateless = request(&mut side, &of_client("3", "tools/call", ABLE, r#""name":"t""#));
         let need = InputRequired::new().request("key", as_it_stands(text.into()));
-        assert_eq!(require(&mut side, &alone, &need), Err(error), "{text}");
+        assert_eq!(require(&mut side, &stateless, &need), Err(error), "{text}");
         let need = as_it_stands(r#"{"method":"elicitation/create"}"#.into());
-        let refused = require(&mut side, &alone, &InputRequired::new().request("key", need));
+        let refused = require(&mut side, &stateless, &InputRequired::new().request("key", need));
         assert!(matches!(refused, Err(RespondError::Encode(_))), "{refused:?}");
-        side.respond(alone.id, r#"{"content":[]}"#);
+        side.respond(stateless.id, r#"{"content":[]}"#);
         _ = side.sent();
     }
 }
@@ -184,7 +184,7 @@ fn one_handler_serves_both_eras() {
 
 /// Proves M-MRTR-41: with a state only, the request is handed out again at once.
 #[test]
-fn a_state_alone_brings_the_request_back() {
+fn requiring_only_a_state_redelivers_the_request_at_once() {
     let mut side = beside_session(LATEST);
     let first = call(&mut side);
     assert_eq!(require(&mut side, &first, &InputRequired::new().state("s")), Ok(()));
@@ -238,9 +238,9 @@ const NO: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"User r
 
 /// Proves M-MRTR-41: if an input is not given, the request fails and the application is notified.
 #[test]
-fn what_is_not_to_be_had_fails_the_request() {
+fn a_refused_input_request_fails_the_waiting_request() {
     let error = error("1", -32603, "the client did not give what was needed for this");
-    for (method, params, told) in [
+    for (method, params, delivered) in [
         ("tools/call", r#""name":"t""#, plain("1", FAILED)),
         ("prompts/get", r#""name":"p""#, error.clone()),
         ("resources/read", r#""uri":"x:y""#, error),
@@ -256,7 +256,7 @@ fn what_is_not_to_be_had_fails_the_request() {
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
         let mut sent = side.sent();
         sent.sort();
-        let mut expected = [told, withdrawn.to_owned()];
+        let mut expected = [delivered, withdrawn.to_owned()];
         expected.sort();
         assert_eq!(sent, expected);
         let late = side.server.respond(request.id, &(), &mut side.out);
@@ -301,8 +301,9 @@ fn a_cancelled_request_asks_no_longer() {
     assert_eq!(side.sent(), [roots(1)]);
     let event = side.receive(&cancel("1"));
     assert!(matches!(event, Some(ServerEvent::Cancelled(_))), "{event:?}");
-    let told = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-    assert_eq!(side.sent(), [told]);
+    let delivered =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    assert_eq!(side.sent(), [delivered]);
     // A request that has not left is withdrawn.
     let request = call(&mut side);
     assert_eq!(require(&mut side, &request, &need), Ok(()));
@@ -313,7 +314,7 @@ fn a_cancelled_request_asks_no_longer() {
 
 /// Proves M-R-35: the end of the connection ends the waiting request.
 #[test]
-fn the_end_of_the_connection_ends_what_waits() {
+fn the_end_of_the_connection_ends_waiting_requests() {
     for cause in [Cause::EndOfInput, Cause::ReadFailed] {
         let mut side = beside_session(LATEST);
         let request = call(&mut side);
@@ -346,7 +347,7 @@ fn session_of(revision: Revision, capabilities: &str) -> ServerSide {
 /// Proves M-MRTR-42, M-AMB-39: a client is not asked for undeclared input, and the error has no code that its
 /// revision lacks.
 #[test]
-fn a_session_is_not_asked_for_what_it_has_not_declared() {
+fn a_session_without_the_capability_gets_no_input_request() {
     for revision in Revision::LEGACY {
         for (method, params) in [("tools/call", r#""name":"t""#), ("prompts/get", r#""name":"p""#)]
         {
@@ -359,14 +360,14 @@ fn a_session_is_not_asked_for_what_it_has_not_declared() {
             let needed = CapabilitySet::NONE.with(lacking);
             side.server.reject_missing(request.id, needed, &mut side.out).unwrap();
             let text = "Missing required client capability: sampling";
-            let told = match method {
+            let delivered = match method {
                 "tools/call" => plain(
                     "1",
                     &format!(r#""content":[{{"type":"text","text":"{text}"}}],"isError":true"#),
                 ),
                 _ => error("1", -32602, text),
             };
-            assert_eq!(side.sent(), [told]);
+            assert_eq!(side.sent(), [delivered]);
         }
     }
 }
@@ -391,11 +392,11 @@ fn a_visit_has_an_id_where_it_has_to() {
     for answer in ["1", "2"] {
         let _ = side.receive(&plain(answer, r#""action":"accept""#));
     }
-    let told = side
+    let delivered = side
         .server
         .notifications()
         .elicitation_complete(id(&sent[0]).trim_matches('"'), &mut side.out);
-    assert_eq!(told, Ok(mcp_sansio::subscription::Delivery::Sent));
+    assert_eq!(delivered, Ok(mcp_sansio::subscription::Delivery::Sent));
 
     for revision in [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18] {
         let capabilities = r#"{"elicitation":{"form":{},"url":{}},"roots":{}}"#;

@@ -29,7 +29,7 @@ fn long_result() -> String {
 }
 
 #[track_caller]
-fn fails_for_want_of_input(side: &mut ServerSide, request: &Request<'_>) {
+fn assert_input_failure(side: &mut ServerSide, request: &Request<'_>) {
     let Some(ServerEvent::Cancelled(cancelled)) = side.receive(NO) else { panic!("it goes on") };
     assert_eq!((cancelled.id, cancelled.cause), (request.id, CancelCause::InputFailed));
     let late = side.server.respond(request.id, &(), &mut side.out);
@@ -38,14 +38,14 @@ fn fails_for_want_of_input(side: &mut ServerSide, request: &Request<'_>) {
 
 /// Proves M-MRTR-41: the failed request is answered although the client does not read.
 #[test]
-fn a_failure_for_want_of_input_is_told_though_there_is_no_room_for_answers() {
+fn an_input_failure_is_sent_despite_a_full_outbox() {
     let mut side = narrow_session(Revision::V2025_11_25);
     let waiting = request(&mut side, &call("1"));
     let other = request(&mut side, &call("2"));
     assert_eq!(require(&mut side, &waiting, &InputRequired::new().roots("where")), Ok(()));
     assert_eq!(side.sent().len(), 1);
     side.respond(other.id, &format!("{{{}}}", long_result()));
-    fails_for_want_of_input(&mut side, &waiting);
+    assert_input_failure(&mut side, &waiting);
     assert_eq!(side.sent(), [plain("2", &long_result()), error("1", -32603, NOT_GIVEN)]);
     assert_eq!(side.server.in_flight().counts().inbound, 0);
     lives(&mut side);
@@ -53,7 +53,7 @@ fn a_failure_for_want_of_input_is_told_though_there_is_no_room_for_answers() {
 
 /// Proves L-BATCH-07: a failed request does not hold back the responses of a batch either.
 #[test]
-fn the_answers_of_a_batch_go_out_though_one_fails_for_want_of_input() {
+fn an_input_failure_does_not_hold_back_batch_responses() {
     let mut side = narrow_session(Revision::V2025_03_26);
     let batch = format!("[{},{}]", call("1"), call("2"));
     let requests: Vec<Request<'static>> = Frames::of(batch.as_bytes(), &Limits::default())
@@ -68,7 +68,7 @@ fn the_answers_of_a_batch_go_out_though_one_fails_for_want_of_input() {
     assert_eq!(side.sent().len(), 1);
     side.respond(other.id, &format!("{{{}}}", long_result()));
     assert_eq!(side.sent(), [""; 0]);
-    fails_for_want_of_input(&mut side, waiting);
+    assert_input_failure(&mut side, waiting);
     let answers = [plain("2", &long_result()), error("1", -32603, NOT_GIVEN)];
     assert_eq!(side.sent(), [format!("[{}]", answers.join(","))]);
     // The ids of the batch are free again.

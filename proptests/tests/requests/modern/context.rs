@@ -71,7 +71,7 @@ fn a_request_brings_its_own_context() {
 
 /// In a session only the client information of `initialize` counts, not that of later requests.
 #[test]
-fn a_request_of_a_session_does_not_say_who_asks() {
+fn legacy_requests_ignore_client_info_in_their_meta() {
     let mut side = beside_session(Revision::V2025_11_25);
     let meta = format!(r#""_meta":{{"{KEY}clientInfo":{{"name":"m","version":"1"}}}}"#);
     let members = format!(r#""name":"t","clientInfo":{{"name":"p","version":"1"}},{meta}"#);
@@ -81,7 +81,7 @@ fn a_request_of_a_session_does_not_say_who_asks() {
 
 /// Proves M-META-04, M-META-05, M-META-09: a request is served with any other content of its `_meta`.
 #[test]
-fn what_need_not_be_there_can_be_anything() {
+fn invalid_optional_meta_members_are_ignored() {
     let mut side = server();
     for more in [
         format!(r#""{KEY}clientInfo":7"#),
@@ -146,10 +146,10 @@ fn the_second_label_says_whose_a_key_is() {
 
 /// Proves M-STATE-01, M-CAP-03: a declaration of a request counts for no other request.
 #[test]
-fn what_one_request_declares_counts_for_no_other() {
+fn capabilities_of_a_request_do_not_apply_to_others() {
     let mut side = server();
     let first = request(&mut side, &of_client("1", "tools/call", ABLE, r#""name":"t""#));
-    let second = request(&mut side, &alone("2", "tools/call", r#""name":"t""#));
+    let second = request(&mut side, &modern_request("2", "tools/call", r#""name":"t""#));
     assert!(first.context.capabilities.contains(Capability::Sampling));
     assert_eq!(second.context.capabilities, CapabilitySet::NONE);
     let needed = CapabilitySet::NONE.with(Capability::Sampling);
@@ -162,7 +162,7 @@ fn what_one_request_declares_counts_for_no_other() {
 fn a_session_declares_nothing_for_others() {
     let mut side = beside_session(Revision::V2025_11_25);
     let in_session = request(&mut side, &of_session("1", "tools/list", ""));
-    let by_itself = request(&mut side, &alone("2", "tools/list", ""));
+    let by_itself = request(&mut side, &modern_request("2", "tools/list", ""));
     let again = request(&mut side, &of_session("3", "tools/list", ""));
     assert!(in_session.context.capabilities.contains(Capability::SamplingTools));
     assert_eq!(by_itself.context.capabilities, CapabilitySet::NONE);
@@ -175,7 +175,7 @@ fn requests_are_answered_in_any_order() {
     for first in 0..METHODS.len() {
         let mut side = server();
         let ids = METHODS.map(|(method, params, _)| {
-            side.request(&alone(&format!(r#""{method}""#), method, params))
+            side.request(&modern_request(&format!(r#""{method}""#), method, params))
         });
         // From both ends to the middle, begun at another request each time.
         let count = METHODS.len();
@@ -196,9 +196,9 @@ fn requests_are_answered_in_any_order() {
 /// Proves M-CAP-04, M-CAP-05, M-ERR-11, M-ERR-12: the error for a missing capability names the missing capabilities
 /// only.
 #[test]
-fn who_lacks_a_capability_is_told_which() {
+fn a_missing_capability_error_names_only_missing_ones() {
     use Capability::*;
-    for (declared, needed, told) in [
+    for (declared, needed, delivered) in [
         ("{}", vec![Sampling], r#"{"sampling":{}}"#),
         ("{}", vec![Roots, Sampling], r#"{"roots":{},"sampling":{}}"#),
         (r#"{"sampling":{}}"#, vec![Sampling, SamplingTools], r#"{"sampling":{"tools":{}}}"#),
@@ -214,7 +214,7 @@ fn who_lacks_a_capability_is_told_which() {
         let id = side.request(&of_client("1", "tools/call", declared, r#""name":"t""#));
         let needed = needed.into_iter().collect();
         side.server.reject_missing(id, needed, &mut side.out).unwrap();
-        assert_eq!(side.sent(), [missing("1", told)]);
+        assert_eq!(side.sent(), [missing("1", delivered)]);
         lives(&mut side);
     }
 }
@@ -240,7 +240,7 @@ fn a_client_that_names_no_mode_has_forms() {
 
 /// Proves M-CAP-02: `roots.listChanged` is ignored in this revision, even if a client declares it.
 #[test]
-fn roots_do_not_tell_of_changes() {
+fn modern_requests_ignore_the_roots_list_changed_flag() {
     let mut side = server();
     let declared = r#"{"roots":{"listChanged":true},"com.example/x":{}}"#;
     let request = request(&mut side, &of_client("1", "tools/list", declared, ""));
@@ -285,7 +285,7 @@ fn is_asked_for_with_its_extension(method: &str) {
     }
     let mut side = extended(&[TASKS]);
     let params = r#""taskId":"t","inputResponses":{}"#;
-    let frame = alone("1", method, params);
+    let frame = modern_request("1", method, params);
     let kind = ViolationKind::MissingCapability;
     refused(&mut side, &frame, kind, &missing("1", declared));
     side.request(&of_client("1", method, declared, params));
@@ -307,7 +307,7 @@ fn a_method_of_an_extension_is_not_the_one_of_sessions() {
 
 /// Proves M-CAP-13, M-DISC-05, M-RSRC-03: a server serves exactly the capabilities that it declares.
 #[test]
-fn what_is_declared_is_what_is_there() {
+fn a_server_serves_exactly_its_declared_capabilities() {
     for declared in 0..16_u32 {
         let has = |bit: u32| declared & 1 << bit != 0;
         let mut side = server_with(|config| {
@@ -319,7 +319,7 @@ fn what_is_declared_is_what_is_there() {
             some.completions = all.completions.filter(|_| has(3));
             config.capabilities = some;
         });
-        assert_eq!(side.receive(&alone("1", "server/discover", "")), None);
+        assert_eq!(side.receive(&modern_request("1", "server/discover", "")), None);
         let discovery = side.sent().remove(0);
         for (method, params, result) in METHODS {
             let (bit, capability) = match method.split('/').next().unwrap() {
@@ -329,7 +329,7 @@ fn what_is_declared_is_what_is_there() {
                 _ => (3, r#""completions":{"#),
             };
             assert_eq!(discovery.contains(capability), has(bit), "{discovery}");
-            let frame = alone("1", method, params);
+            let frame = modern_request("1", method, params);
             if has(bit) {
                 let id = side.request(&frame);
                 side.respond(id, &format!("{{{result}}}"));

@@ -15,7 +15,7 @@ const DISCOVER: &str = "server/discover";
 /// The discovery result for a client without capabilities.
 #[track_caller]
 fn discovery(side: &mut ServerSide) -> String {
-    assert_eq!(side.receive(&alone("1", DISCOVER, "")), None);
+    assert_eq!(side.receive(&modern_request("1", DISCOVER, "")), None);
     let mut sent = side.sent();
     assert_eq!(sent.len(), 1);
     sent.remove(0)
@@ -31,7 +31,7 @@ fn says(capabilities: &str, more: &str) -> String {
 
 /// Proves M-DISC-01, M-DISC-02, M-DISC-03, M-DISC-07, M-AMB-08: the response, byte for byte.
 #[test]
-fn a_server_says_what_it_is() {
+fn a_discover_result_describes_the_server() {
     for mut side in [server(), without_sessions(), beside_session(Revision::V2024_11_05)] {
         assert_eq!(discovery(&mut side), says(EVERYTHING, ""));
         assert_eq!(side.server.in_flight().counts().inbound, 0);
@@ -51,7 +51,7 @@ type Declare = fn(&mut ServerCapabilities<'static>);
 
 /// Proves M-CAP-01: every capability of a server is sent as declared.
 #[test]
-fn a_server_says_what_it_has() {
+fn a_discover_result_contains_the_declared_capabilities() {
     let object = |text: &'static str| Some(Map::from([("a.b/c".into(), Raw::new(text).unwrap())]));
     let mut resources = ResourcesCapability::default();
     resources.list_changed = Some(false);
@@ -66,12 +66,12 @@ fn a_server_says_what_it_has() {
             r#""resources":{"subscribe":true,"listChanged":true}"#,
         ),
     ];
-    for (declare, told) in cases {
+    for (declare, delivered) in cases {
         let mut side = server_with(|config| {
             config.capabilities = ServerCapabilities::default();
             declare(&mut config.capabilities);
         });
-        assert_eq!(discovery(&mut side), says(told, ""));
+        assert_eq!(discovery(&mut side), says(delivered, ""));
     }
     let mut side = server_with(|config| {
         config.capabilities = ServerCapabilities::default();
@@ -79,8 +79,8 @@ fn a_server_says_what_it_has() {
         config.capabilities.experimental = object(r#"{"e":1}"#);
         config.capabilities.extensions = object(r#"{"x":[2]}"#);
     });
-    let told = r#""resources":{"listChanged":false},"experimental":{"a.b/c":{"e":1}},"extensions":{"a.b/c":{"x":[2]}}"#;
-    assert_eq!(discovery(&mut side), says(told, ""));
+    let delivered = r#""resources":{"listChanged":false},"experimental":{"a.b/c":{"e":1}},"extensions":{"a.b/c":{"x":[2]}}"#;
+    assert_eq!(discovery(&mut side), says(delivered, ""));
 }
 
 /// Proves M-DISC-06, M-STATE-02, M-ERA-08: the result depends neither on earlier messages of the connection nor on
@@ -91,7 +91,7 @@ fn discovery_is_always_the_same() {
     let first = discovery(&mut side);
     assert_eq!(side.receive(&of_client("1", DISCOVER, ABLE, r#""cursor":"x","y":1"#)), None);
     assert_eq!(side.sent(), std::slice::from_ref(&first));
-    let id = side.request(&alone("2", "tools/list", ""));
+    let id = side.request(&modern_request("2", "tools/list", ""));
     assert_eq!(discovery(&mut side), first);
     side.respond(id, r#"{"tools":[]}"#);
     assert_eq!(side.sent().len(), 1);
@@ -103,7 +103,7 @@ fn discovery_is_always_the_same() {
 
 /// Proves M-DISC-04: discovery is validated like any request.
 #[test]
-fn discovery_has_to_say_what_it_is_too() {
+fn a_discover_request_needs_valid_metadata() {
     let mut side = server();
     let bare = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#;
     for frame in
@@ -120,11 +120,11 @@ fn discovery_has_to_say_what_it_is_too() {
 #[test]
 fn a_probe_leaves_the_connection_as_it_was() {
     for probe in [
-        alone("1", DISCOVER, ""),
+        modern_request("1", DISCOVER, ""),
         of_version("1", DISCOVER, "x", "{}", ""),
         of_session("1", DISCOVER, ""),
         with_meta("1", DISCOVER, r#""io.modelcontextprotocol/protocolVersion":7"#, ""),
-        alone("1", "ping", ""),
+        modern_request("1", "ping", ""),
     ] {
         for revision in Revision::LEGACY {
             let mut side = server();

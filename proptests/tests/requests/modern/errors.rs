@@ -28,7 +28,7 @@ fn nameless(code: i64, message: &str) -> String {
 #[test]
 fn a_message_has_to_be_json_rpc() {
     let mut side = server();
-    let good = alone("1", "tools/list", "");
+    let good = modern_request("1", "tools/list", "");
     let sent = error("1", -32600, r#"jsonrpc must be \"2.0\""#);
     for version in [r#""1.0""#, "2.0", "2", "null", r#""2.00""#] {
         let frame = good.replacen(r#""2.0""#, version, 1);
@@ -44,11 +44,11 @@ fn an_id_is_an_integer_or_a_string() {
     let mut side = talkative();
     for id in ["1.5", "1.0", "1e0", "-0", "true", "{}", "[1]"] {
         let sent = nameless(-32600, "the id must be a string or an integer");
-        let frame = alone(id, "tools/list", "");
+        let frame = modern_request(id, "tools/list", "");
         refused(&mut side, &frame, ViolationKind::MalformedId, &sent);
     }
     let sent = nameless(-32600, "the id must not be null");
-    refused(&mut side, &alone("null", "tools/list", ""), ViolationKind::NullId, &sent);
+    refused(&mut side, &modern_request("null", "tools/list", ""), ViolationKind::NullId, &sent);
 }
 
 /// Proves M-RPC-05, M-RPC-10, M-RPC-08: ids are returned unchanged, and `1` is not `"1"`.
@@ -56,7 +56,7 @@ fn an_id_is_an_integer_or_a_string() {
 fn an_id_comes_back_as_it_came() {
     let ids = ["1", r#""1""#, "0", r#""""#, "-7", "9007199254740993", r#""\u0061""#, r#""a/b ü""#];
     let mut side = server();
-    let requests = ids.map(|id| side.request(&alone(id, "tools/list", "")));
+    let requests = ids.map(|id| side.request(&modern_request(id, "tools/list", "")));
     for (id, request) in ids.into_iter().zip(requests).rev() {
         side.respond(request, r#"{"tools":[]}"#);
         assert_eq!(side.sent(), [cacheable(id, r#""tools":[]"#)]);
@@ -65,7 +65,7 @@ fn an_id_comes_back_as_it_came() {
 
 /// Proves M-RPC-11: an unreadable message is answered without an id, if the configuration permits it.
 #[test]
-fn what_cannot_be_read_has_no_id() {
+fn an_unreadable_message_gets_an_error_without_id() {
     let mut side = talkative();
     let sent = nameless(-32700, "the line is not JSON");
     refused(&mut side, "hello", ViolationKind::NotJson, &sent);
@@ -120,7 +120,7 @@ fn a_response_is_dropped() {
 #[test]
 fn a_member_that_stands_there_twice_has_one_meaning() {
     let mut side = server();
-    let frame = alone("1", "tools/list", "").replacen(
+    let frame = modern_request("1", "tools/list", "").replacen(
         r#""method":"tools/list""#,
         r#""method":"tools/list","method":"prompts/list""#,
         1,
@@ -129,7 +129,7 @@ fn a_member_that_stands_there_twice_has_one_meaning() {
     refused(&mut side, &frame, ViolationKind::DuplicateMember, &sent);
     // The last one counts, as everywhere in `_meta` and params.
     let version = r#""io.modelcontextprotocol/protocolVersion":"#;
-    let frame = alone("1", "tools/list", "");
+    let frame = modern_request("1", "tools/list", "");
     let frame = frame.replacen(version, &format!(r#"{version}"x",{version}"#), 1);
     side.request(&frame);
 }
@@ -138,7 +138,7 @@ fn a_member_that_stands_there_twice_has_one_meaning() {
 #[test]
 fn an_unknown_method_is_the_applications_or_refused() {
     let mut side = server();
-    let request = request(&mut side, &alone("1", "foo/bar", r#""x":1"#));
+    let request = request(&mut side, &modern_request("1", "foo/bar", r#""x":1"#));
     assert_eq!(request.method, "foo/bar");
     let (code, message) = (ErrorCode::METHOD_NOT_FOUND, "Method not found");
     side.server.reject(request.id, code, message, &mut side.out).unwrap();
@@ -146,7 +146,7 @@ fn an_unknown_method_is_the_applications_or_refused() {
     let mut strict = server_with(|config| {
         config.connection.unknown_methods = UnknownMethods::Reject;
     });
-    let frame = alone("1", "foo/bar", "");
+    let frame = modern_request("1", "foo/bar", "");
     let event = strict.receive(&frame);
     assert!(matches!(event, Some(ServerEvent::Violation(_))), "{event:?}");
     assert_eq!(strict.sent(), [error("1", -32601, "method not found")]);
@@ -163,17 +163,17 @@ fn an_unknown_method_is_the_applications_or_refused() {
         "elicitation/create",
     ] {
         let kind = ViolationKind::MethodNotAvailable;
-        refused(&mut side, &alone("1", method, ""), kind, &unavailable("1"));
+        refused(&mut side, &modern_request("1", method, ""), kind, &unavailable("1"));
     }
 }
 
 /// Proves M-ERR-15, M-CAP-14: methods of an undeclared capability are not available.
 #[test]
-fn what_is_not_declared_is_not_there() {
+fn methods_of_undeclared_capabilities_are_unavailable() {
     let mut side = server_with(|config| config.capabilities = Default::default());
     for (method, params, _) in METHODS {
         let kind = ViolationKind::MethodNotAvailable;
-        refused(&mut side, &alone("1", method, params), kind, &unavailable("1"));
+        refused(&mut side, &modern_request("1", method, params), kind, &unavailable("1"));
     }
 }
 
@@ -181,7 +181,7 @@ fn what_is_not_declared_is_not_there() {
 #[test]
 fn reserved_codes_are_not_for_applications() {
     let mut side = server();
-    let id = side.request(&alone("1", "resources/read", r#""uri":"x:y""#));
+    let id = side.request(&modern_request("1", "resources/read", r#""uri":"x:y""#));
     let reserved = (-32_099..=-32_000).filter(|code| ![-32_002, -32_042].contains(code));
     for code in reserved {
         let refused = side.server.reject(id, ErrorCode::new(code), "no", &mut side.out);
@@ -212,7 +212,7 @@ fn standard_codes_go_out_as_they_are() {
         (ErrorCode::new(-32_769), "mine"),
         (ErrorCode::new(1), "mine"),
     ] {
-        let id = side.request(&alone("1", "tools/call", r#""name":"t""#));
+        let id = side.request(&modern_request("1", "tools/call", r#""name":"t""#));
         side.server.reject(id, code, message, &mut side.out).unwrap();
         assert_eq!(side.sent(), [error("1", code.get(), message)]);
         lives(&mut side);
@@ -225,7 +225,7 @@ fn a_missing_resource_has_the_code_of_its_revision() {
     let mut side = beside_session(Revision::V2025_11_25);
     let data = Raw::new(r#"{"uri":"x:y"}"#).unwrap();
     for (frame, code) in [
-        (alone("1", "resources/read", r#""uri":"x:y""#), -32602),
+        (modern_request("1", "resources/read", r#""uri":"x:y""#), -32602),
         (of_session("1", "resources/read", r#""uri":"x:y""#), -32002),
     ] {
         let id = side.request(&frame);
@@ -245,7 +245,7 @@ fn versions_are_named_alike_everywhere() {
         let sent = other_version("1", "v999.0.0");
         let frame = of_version("1", "tools/list", "v999.0.0", "{}", "");
         refused(&mut side, &frame, ViolationKind::UnsupportedRevision, &sent);
-        assert_eq!(side.receive(&alone("1", "server/discover", "")), None);
+        assert_eq!(side.receive(&modern_request("1", "server/discover", "")), None);
         let sent = side.sent();
         assert!(sent[0].contains(r#""supportedVersions":["2026-07-28"]"#), "{sent:?}");
     }
@@ -280,7 +280,7 @@ fn params_that_do_not_fit_are_refused() {
             reference(r#"{"type":"ref/prompt","name":"p"}"#) + r#","context":7"#,
         ),
     ] {
-        let event = side.receive(&alone("1", method, &params));
+        let event = side.receive(&modern_request("1", method, &params));
         let Some(ServerEvent::Violation(violation)) = event else { panic!("{event:?} {params}") };
         assert_eq!(violation.kind, ViolationKind::InvalidParams, "{method} {params}");
         let text = format!("invalid params: {}", violation.misfit.unwrap());

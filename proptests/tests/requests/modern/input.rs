@@ -40,7 +40,7 @@ fn interim(id: &str, members: &str) -> String {
 /// Proves M-MRTR-01, M-MRTR-04, M-MRTR-05, M-MRTR-39, M-RES-08, M-ELIC-02, M-SAMP-01, M-RPC-14: the input requests
 /// are in the result, without envelopes, ids or hints.
 #[test]
-fn what_is_needed_stands_in_the_answer() {
+fn input_requests_are_part_of_the_result() {
     let mut side = server();
     for (method, params) in MAY_ASK {
         let request = request(&mut side, &of_client("1", method, ABLE, params));
@@ -159,8 +159,8 @@ fn nothing_is_asked_for_that_is_not_declared() {
         assert_eq!(side.sent(), [""; 0], "{declared}");
         let needed = [lacking].into_iter().collect();
         side.server.reject_missing(request.id, needed, &mut side.out).unwrap();
-        let told = side.sent();
-        assert!(told[0].contains("-32021"), "{told:?}");
+        let delivered = side.sent();
+        assert!(delivered[0].contains("-32021"), "{delivered:?}");
         let full = call(&mut side, "2", "");
         assert_eq!(require(&mut side, &full, &need), Ok(()), "{declared}");
     }
@@ -174,7 +174,7 @@ fn nothing_is_asked_for_that_is_not_declared() {
     let mut side = server_with(|config| {
         config.connection.capability_policy = CapabilityPolicy::Off;
     });
-    let request = request(&mut side, &alone("1", "tools/call", r#""name":"t""#));
+    let request = request(&mut side, &modern_request("1", "tools/call", r#""name":"t""#));
     assert_eq!(require(&mut side, &request, &need().roots("k")), Ok(()));
 }
 
@@ -283,7 +283,7 @@ fn uses_of_tools_are_answered_at_once() {
 /// Proves M-MRTR-27, M-MRTR-31, M-MRTR-32, M-MRTR-34, M-ELIC-11, M-R-16: returned answers and states reach the
 /// application unchanged, and it can require input again.
 #[test]
-fn what_comes_back_is_handed_on() {
+fn input_responses_and_state_reach_the_application() {
     let mut side = server();
     let first = call(&mut side, "1", "");
     assert_eq!((&first.inputs, &first.state), (&None, &None));
@@ -353,7 +353,7 @@ fn other_methods_bring_nothing_back() {
     for (method, params, result) in others {
         for brought in [r#""inputResponses":{"k":{}},"requestState":"s""#, r#""requestState":7"#] {
             let comma = if params.is_empty() { "" } else { "," };
-            let frame = alone("1", method, &format!("{params}{comma}{brought}"));
+            let frame = modern_request("1", method, &format!("{params}{comma}{brought}"));
             let request = request(&mut side, &frame);
             assert_eq!((&request.inputs, &request.state), (&None, &None));
             side.respond(request.id, &format!("{{{result}}}"));

@@ -35,7 +35,7 @@ pub(crate) const METHODS: [(&str, &str, &str); 8] = [
 ];
 
 /// A modern request with these members of its params, of a client without capabilities.
-pub(crate) fn alone(id: &str, method: &str, members: &str) -> String {
+pub(crate) fn modern_request(id: &str, method: &str, members: &str) -> String {
     of_client(id, method, "{}", members)
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn plain(id: &str, members: &str) -> String {
 
 /// A `subscriptions/listen` request with this filter.
 pub(crate) fn listen(id: &str, filter: &str) -> String {
-    alone(id, "subscriptions/listen", &format!(r#""notifications":{{{filter}}}"#))
+    modern_request(id, "subscriptions/listen", &format!(r#""notifications":{{{filter}}}"#))
 }
 
 /// The acknowledgement of that request.
@@ -245,7 +245,7 @@ pub(crate) fn refused(side: &mut ServerSide, frame: &str, kind: ViolationKind, s
 /// Asserts that the server still works.
 #[track_caller]
 pub(crate) fn lives(side: &mut ServerSide) {
-    let id = side.request(&alone(r#""lives""#, "x/own", ""));
+    let id = side.request(&modern_request(r#""lives""#, "x/own", ""));
     side.server.reject(id, ErrorCode::METHOD_NOT_FOUND, "no", &mut side.out).unwrap();
     assert_eq!(side.sent(), [error(r#""lives""#, -32601, "no")]);
 }

@@ -43,7 +43,7 @@ fn each_bound_has_its_answer() {
             ViolationKind::MalformedToken,
             -32602,
         ),
-        (alone("1", "x/234567890123456789012345", ""), ViolationKind::LongMethod, -32601),
+        (modern_request("1", "x/234567890123456789012345", ""), ViolationKind::LongMethod, -32601),
     ] {
         refused(&mut side, &frame, kind, &error("1", code, kind.text()));
     }
@@ -52,8 +52,8 @@ fn each_bound_has_its_answer() {
     subscribe(&mut side, "2", &two, &two);
     let sent = error("3", -32603, "too many subscriptions are open");
     refused(&mut side, &listen("3", TOOLS), ViolationKind::TooManyListens, &sent);
-    let last = side.request(&alone("4", "tools/list", ""));
-    let event = side.receive(&alone("5", "tools/list", ""));
+    let last = side.request(&modern_request("4", "tools/list", ""));
+    let event = side.receive(&modern_request("5", "tools/list", ""));
     assert!(matches!(event, Some(ServerEvent::Violation(_))), "{event:?}");
     assert_eq!(side.sent(), [error("5", -32603, "too many requests in flight")]);
     side.respond(last, r#"{"tools":[]}"#);
@@ -66,7 +66,7 @@ fn each_bound_has_its_answer() {
 
 /// Proves M-SUB-28, M-SECL-01: a notification that the client has not read is not repeated.
 #[test]
-fn what_is_not_read_is_not_said_twice() {
+fn an_unread_notification_is_not_queued_twice() {
     let mut side = server();
     let filter = format!(r#"{TOOLS},"resourceSubscriptions":["x:a","x:b"]"#);
     subscribe(&mut side, "1", &filter, &filter);
@@ -86,12 +86,12 @@ fn what_is_not_read_is_not_said_twice() {
 
 /// Proves M-SUB-28, M-ARCH-07: a notification without room is sent once there is room, and delays nothing else.
 #[test]
-fn a_change_without_room_is_told_later() {
+fn a_notification_without_room_is_sent_later() {
     let tag = tagged("1", TOOLS_CHANGED, "").len();
     let mut side = server_with(|config| config.connection.limits.outbox_bytes = 2 * tag);
     let filter = format!(r#"{TOOLS},"resourceSubscriptions":["x:a"]"#);
     subscribe(&mut side, "1", &filter, &filter);
-    let request = side.request(&alone("2", "x/own", ""));
+    let request = side.request(&modern_request("2", "x/own", ""));
     assert_eq!(changed(&mut side), Delivery::Sent);
     assert_eq!(update(&mut side, "x:a"), Delivery::Lagged);
     assert_eq!(update(&mut side, "x:a"), Delivery::Repeated);
@@ -113,7 +113,7 @@ fn a_change_without_room_is_told_later() {
 /// Proves M-SUB-18, M-R-07: a notification without room is sent before the end of the subscription, if there is
 /// room by then.
 #[test]
-fn a_change_without_room_is_told_before_the_end() {
+fn a_delayed_notification_is_sent_before_the_subscription_ends() {
     let tag = tagged("1", TOOLS_CHANGED, "").len();
     let mut side = server_with(|config| config.connection.limits.outbox_bytes = 2 * tag);
     let filter = format!(r#"{TOOLS},"resourceSubscriptions":["x:a"]"#);

@@ -50,7 +50,7 @@ fn notify(side: &mut ServerSide, level: LoggingLevel, id: IncomingId) -> Deliver
 #[test]
 fn a_request_without_a_level_gets_no_logs() {
     for mut side in [server(), without_sessions(), beside_session(Revision::V2025_11_25)] {
-        let id = side.request(&alone("1", "tools/call", r#""name":"t""#));
+        let id = side.request(&modern_request("1", "tools/call", r#""name":"t""#));
         for level in LEVELS {
             assert_eq!(log(&mut side, level, id), Delivery::NotWanted);
             assert_eq!(notify(&mut side, level, id), Delivery::NotWanted);
@@ -108,15 +108,15 @@ fn a_session_does_not_get_the_logs_of_others() {
 
 /// Proves M-LOG-04, M-CAP-14: a server that does not declare logging cannot log.
 #[test]
-fn who_has_not_declared_logging_does_not_log() {
+fn a_server_without_the_logging_capability_cannot_log() {
     let mut side = server_with(|config| config.capabilities.logging = None);
     let id = side.request(&call_at("1", LoggingLevel::Debug));
     let refused = NotifyError::NotAllowed(NotAllowed::Capability(Capability::Logging));
-    let told = side
+    let delivered = side
         .server
         .notifications()
         .log(&Log::new(LoggingLevel::Error, "d").about(id), &mut side.out);
-    assert_eq!(told, Err(refused));
+    assert_eq!(delivered, Err(refused));
     assert_eq!(side.sent(), [""; 0]);
     side.respond(id, r#"{"content":[]}"#);
     assert_eq!(side.sent(), [complete("1", r#""content":[]"#)]);
@@ -124,12 +124,12 @@ fn who_has_not_declared_logging_does_not_log() {
 
 /// Proves M-LOG-03: a message without a request is not sent in the modern era.
 #[test]
-fn a_log_about_nothing_goes_to_nobody() {
+fn a_modern_log_without_a_request_is_not_sent() {
     let mut side = server();
     side.request(&call_at("1", LoggingLevel::Debug));
-    let told =
+    let delivered =
         side.server.notifications().log(&Log::new(LoggingLevel::Emergency, "d"), &mut side.out);
-    assert_eq!(told, Ok(Delivery::NotWanted));
+    assert_eq!(delivered, Ok(Delivery::NotWanted));
     assert_eq!(side.sent(), [""; 0]);
     assert_eq!(side.server.in_flight().counts().held_bytes, 0);
 }
@@ -176,7 +176,7 @@ fn progress_has_the_token_that_came() {
         assert_eq!(side.sent(), [progress(token, r#""progress":0.5,"total":1,"message":"m""#)]);
     }
     let mut side = server();
-    let id = side.request(&alone("7", "tools/call", r#""name":"t""#));
+    let id = side.request(&modern_request("7", "tools/call", r#""name":"t""#));
     assert_eq!(report(&mut side, id, Progress::new(1_u32)), Ok(ProgressReport::NotWanted));
     assert_eq!(side.sent(), [""; 0]);
     assert!(Number::try_from(f64::NAN).is_err() && Number::try_from(f64::INFINITY).is_err());

@@ -89,7 +89,7 @@ fn nothing_of_a_cancelled_request_leaves() {
 /// Proves M-R-03, M-STDIO-12, M-CANC-06: a message whose first bytes were sent is finished, and an unsent message
 /// is withdrawn, of this request and no other.
 #[test]
-fn what_has_not_left_is_taken_back() {
+fn unsent_messages_of_a_cancelled_request_are_dropped() {
     let mut side = server();
     side.out = Outbox::new(Framing::Lines, &side.server.config().connection.limits.clone());
     let (first, other) = (call(&mut side, "1"), call(&mut side, "2"));
@@ -124,7 +124,7 @@ fn a_subscription_that_is_cancelled_early_is_never_acknowledged() {
 
 /// Proves M-R-04, M-R-06: the same if the acknowledgement is in the outbox, with all messages behind it.
 #[test]
-fn what_waits_to_leave_of_a_subscription_is_taken_back() {
+fn unsent_messages_of_a_cancelled_subscription_are_dropped() {
     let mut side = server();
     let Some(ServerEvent::Subscribed(subscribed)) = side.receive(&listen("1", TOOLS)) else {
         panic!();
@@ -142,7 +142,7 @@ fn what_waits_to_leave_of_a_subscription_is_taken_back() {
 /// Proves M-R-05: a change before and after the request for the subscription, and before and after its
 /// acknowledgement.
 #[test]
-fn a_change_is_told_from_the_request_on() {
+fn a_subscription_gets_changes_from_its_request_on() {
     for at in 0..4 {
         let mut side = server_with(|config| config.listening = Listening::Asked);
         // After a modern request no session is expected, so that no notification is held for one.
@@ -241,9 +241,11 @@ fn a_server_that_ends_takes_nothing_new() {
     let open = call(&mut side, "1");
     side.server.shut_down(Duration::from_secs(1), side.now);
     assert_eq!(side.outcomes().len(), 1);
-    for frame in
-        [alone("2", "tools/list", ""), alone("2", "server/discover", ""), listen("2", TOOLS)]
-    {
+    for frame in [
+        modern_request("2", "tools/list", ""),
+        modern_request("2", "server/discover", ""),
+        listen("2", TOOLS),
+    ] {
         let event = side.receive(&frame);
         assert!(matches!(event, Some(ServerEvent::Violation(_))), "{event:?}");
         assert_eq!(side.sent(), [error("2", -32603, "the connection is shutting down")]);
@@ -252,6 +254,6 @@ fn a_server_that_ends_takes_nothing_new() {
     assert_eq!(side.sent(), [complete("1", r#""content":[]"#)]);
     assert_eq!(side.outcomes().len(), 1);
     assert_eq!(side.server.phase(), Phase::Closed);
-    let late = side.receive(&alone("3", "tools/list", ""));
+    let late = side.receive(&modern_request("3", "tools/list", ""));
     assert_eq!((late, side.sent().len()), (None, 0));
 }

@@ -15,7 +15,7 @@ enum World {
     /// Both eras, and a session of 2025-11-25.
     Session,
     /// Modern era only.
-    OnlyAlone,
+    OnlyModern,
     /// Legacy era only, without a session.
     OnlySessions,
     /// Legacy era only, with a session.
@@ -23,7 +23,7 @@ enum World {
 }
 
 const WORLDS: [World; 5] =
-    [World::Fresh, World::Session, World::OnlyAlone, World::OnlySessions, World::OnlySession];
+    [World::Fresh, World::Session, World::OnlyModern, World::OnlySessions, World::OnlySession];
 
 impl World {
     fn build(self) -> ServerSide {
@@ -32,7 +32,7 @@ impl World {
             Some(RepliesWithoutId::at_most(9, std::time::Duration::from_secs(1)));
         config.revisions = match self {
             Self::Fresh | Self::Session => RevisionSet::ALL,
-            Self::OnlyAlone => RevisionSet::MODERN,
+            Self::OnlyModern => RevisionSet::MODERN,
             Self::OnlySessions | Self::OnlySession => RevisionSet::LEGACY,
         };
         match self {
@@ -49,7 +49,7 @@ impl World {
         let frame = match self {
             Self::OnlySessions if side.server.revision().is_none() => return,
             Self::OnlySessions | Self::OnlySession => of_session("7", "x/own", ""),
-            _ => alone("7", "x/own", ""),
+            _ => modern_request("7", "x/own", ""),
         };
         side.request(&frame);
         assert_eq!(side.sent(), [""; 0]);
@@ -60,7 +60,7 @@ impl World {
 #[derive(Clone, Debug, PartialEq)]
 enum Fate {
     /// The application receives a modern request.
-    Alone,
+    Stateless,
     /// The application receives a request of the session.
     InSession,
     /// A session is opened.
@@ -92,8 +92,8 @@ fn fate(side: &mut ServerSide, text: &str) -> Fate {
         (None, None) => Fate::Nothing,
         (None, Some(sent)) => Fate::Answered(sent),
         (Some(ServerEvent::Request(request)), None) => {
-            let alone = request.context.revision == Revision::V2026_07_28;
-            if alone { Fate::Alone } else { Fate::InSession }
+            let stateless = request.context.revision == Revision::V2026_07_28;
+            if stateless { Fate::Stateless } else { Fate::InSession }
         }
         (Some(ServerEvent::Opened(opened)), Some(_)) => {
             assert_eq!(opened.revision, Revision::V2025_11_25);
@@ -167,11 +167,12 @@ type Row = (&'static str, String, [Fate; 5]);
 fn claiming() -> Vec<Row> {
     let only_version = format!(r#""{V}":"2026-07-28""#);
     let not_text = format!(r#""{V}":7,"io.modelcontextprotocol/clientCapabilities":{{}}"#);
-    let taken = |late: Fate| [Fate::Alone, Fate::Alone, Fate::Alone, late, Fate::InSession];
+    let taken =
+        |late: Fate| [Fate::Stateless, Fate::Stateless, Fate::Stateless, late, Fate::InSession];
     let refused = |fate: Fate| [fate.clone(), fate.clone(), fate, no_session(), Fate::InSession];
     let mut rows = vec![
-        ("1", alone("1", "tools/list", ""), taken(no_session())),
-        ("1, own method", alone("1", "x/own", ""), taken(unknown_method())),
+        ("1", modern_request("1", "tools/list", ""), taken(no_session())),
+        ("1, own method", modern_request("1", "x/own", ""), taken(unknown_method())),
         (
             "3, a key missing",
             with_meta("1", "tools/list", &only_version, ""),
@@ -266,11 +267,12 @@ fn silent() -> Vec<Row> {
 fn others() -> Vec<Row> {
     let unexpected = || Fate::Ignored(ViolationKind::UnexpectedNotification);
     let note = |method: &str| format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#);
-    let batch = format!("[{}]", alone("1", "tools/list", ""));
+    let batch = format!("[{}]", modern_request("1", "tools/list", ""));
     let text = r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"the line is not JSON"}}"#;
     // A session of the latest revision permits an error without an id, and so does a server without a session.
     let unparsable = || Fate::Refused(ViolationKind::NotJson, text.into());
-    let told = |fresh: Fate| [fresh.clone(), Fate::Notified, fresh.clone(), fresh, Fate::Notified];
+    let delivered =
+        |fresh: Fate| [fresh.clone(), Fate::Notified, fresh.clone(), fresh, Fate::Notified];
     vec![
         (
             "10",
@@ -278,8 +280,8 @@ fn others() -> Vec<Row> {
             [unexpected(), Fate::Nothing, unexpected(), unexpected(), Fate::Nothing],
         ),
         ("11, of nothing", cancel("5"), [(); 5].map(|()| Fate::Nothing)),
-        ("12", note("notifications/roots/list_changed"), told(unexpected())),
-        ("12, own method", note("notifications/x"), told(unexpected())),
+        ("12", note("notifications/roots/list_changed"), delivered(unexpected())),
+        ("12, own method", note("notifications/x"), delivered(unexpected())),
         ("13", plain("5", ""), [(); 5].map(|()| Fate::UnmatchedResponse)),
         (
             "14",
@@ -320,7 +322,7 @@ fn an_unknown_version_comes_before_everything_that_is_asked() {
 
 /// Proves M-ERR-19: of several faults in a request, the first one is reported.
 #[test]
-fn what_is_wrong_is_told_in_order() {
+fn only_the_first_fault_of_a_request_is_reported() {
     const VALID: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
     let no_capabilities = format!(r#""{V}":"x""#);
     let version = "Unsupported protocol version";
@@ -358,7 +360,7 @@ fn what_is_wrong_is_told_in_order() {
 
 /// Proves M-ERR-13, M-ERR-14, M-RPC-24: required members that are missing or have a wrong type.
 #[test]
-fn a_request_has_to_say_what_it_is() {
+fn a_modern_request_needs_version_and_capabilities_in_meta() {
     let own = |meta: &str| with_meta("1", "tools/list", meta, "");
     let capabilities = |value: &str| of_version("1", "tools/list", "2026-07-28", value, "");
     let wrong = "malformed _meta: io.modelcontextprotocol/clientCapabilities has the wrong type";

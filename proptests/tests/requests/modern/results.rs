@@ -22,7 +22,7 @@ fn least(method: &str) -> (&'static str, &'static str) {
 /// The response to a modern request with this result.
 #[track_caller]
 fn answered(side: &mut ServerSide, method: &str, result: &str) -> String {
-    let id = side.request(&alone("1", method, least(method).0));
+    let id = side.request(&modern_request("1", method, least(method).0));
     side.respond(id, &format!("{{{result}}}"));
     let mut sent = side.sent();
     assert_eq!(sent.len(), 1);
@@ -42,7 +42,7 @@ fn answered_in_session(method: &str, result: &str) -> String {
 #[track_caller]
 fn misfit(method: &str, result: &str) -> Misfit {
     let mut side = server();
-    let id = side.request(&alone("1", method, least(method).0));
+    let id = side.request(&modern_request("1", method, least(method).0));
     let raw = format!("{{{result}}}");
     let answered = side.server.respond(id, &Raw::new(&raw).unwrap(), &mut side.out);
     assert_eq!(side.sent(), [""; 0]);
@@ -57,7 +57,7 @@ fn misfit(method: &str, result: &str) -> Misfit {
 /// Proves M-RES-01, M-RES-02, M-RES-08, M-RES-13, M-RES-14, M-CACHE-01, M-CACHE-02, M-RPC-01: every result has a
 /// kind and identifies the server, and a cacheable one has hints.
 #[test]
-fn every_result_says_what_it_is() {
+fn every_modern_result_has_a_result_type_and_server_info() {
     let mut side = server();
     for (method, _, result) in METHODS {
         let expected = match CACHEABLE.contains(&method) {
@@ -67,7 +67,7 @@ fn every_result_says_what_it_is() {
         assert_eq!(answered(&mut side, method, result), expected, "{method}");
     }
     // A method that MCP does not define.
-    let id = side.request(&alone("1", "x/own", ""));
+    let id = side.request(&modern_request("1", "x/own", ""));
     side.server.respond(id, &(), &mut side.out).unwrap();
     assert_eq!(
         side.sent(),
@@ -109,12 +109,12 @@ fn a_result_is_never_of_a_foreign_kind() {
 
 /// Proves M-RES-08: the server information can be switched off.
 #[test]
-fn a_server_need_not_say_who_it_is() {
+fn server_info_can_be_omitted_from_results() {
     let mut side = server_with(|config| config.identify = false);
     let sent = answered(&mut side, "tools/call", r#""content":[]"#);
     let expected = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}"#;
     assert_eq!(sent, expected);
-    assert_eq!(side.receive(&alone("1", "server/discover", "")), None);
+    assert_eq!(side.receive(&modern_request("1", "server/discover", "")), None);
     assert!(!side.sent()[0].contains("_meta"));
     let sent = answered(&mut side, "tools/call", r#""content":[],"_meta":{"a":1}"#);
     let expected = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[],"_meta":{"a":1}}}"#;
@@ -152,9 +152,9 @@ fn hints_are_those_of_the_kind_or_of_the_result() {
         config.cache = hints;
     });
     let most = "9007199254740991";
-    let told = ["2", "3", "4", "5", most].into_iter();
+    let delivered = ["2", "3", "4", "5", most].into_iter();
     let scopes = ["private", "public", "private", "public", "public"];
-    for ((method, ttl), scope) in CACHEABLE.into_iter().zip(told).zip(scopes) {
+    for ((method, ttl), scope) in CACHEABLE.into_iter().zip(delivered).zip(scopes) {
         let result = least(method).1;
         let hint = format!(r#""ttlMs":{ttl},"cacheScope":"{scope}""#);
         let expected = complete("1", &format!("{result},{hint}"));
@@ -165,7 +165,7 @@ fn hints_are_those_of_the_kind_or_of_the_result() {
         let rest = format!(r#"{half},"cacheScope":"{scope}""#);
         assert_eq!(answered(&mut side, method, &half), complete("1", &rest));
     }
-    assert_eq!(side.receive(&alone("1", "server/discover", "")), None);
+    assert_eq!(side.receive(&modern_request("1", "server/discover", "")), None);
     assert!(side.sent()[0].contains(r#""ttlMs":1,"cacheScope":"public""#));
 }
 
@@ -211,7 +211,7 @@ fn a_cursor_is_good_on_any_connection() {
     let page = |cursor: Option<&str>| {
         let mut side = server();
         let params = cursor.map(|cursor| format!(r#""cursor":"{cursor}""#)).unwrap_or_default();
-        let request = request(&mut side, &alone("1", "tools/list", &params));
+        let request = request(&mut side, &modern_request("1", "tools/list", &params));
         let ClientRequest::ListTools(asked) = &request.kind else { panic!("{:?}", request.kind) };
         match pager.page(&tools, asked.cursor.as_ref()) {
             Ok(page) => {
@@ -259,13 +259,13 @@ fn a_tool_is_written_as_its_revision_has_it() {
 
 /// Proves M-TOOL-04, M-TOOL-06, M-TOOL-14: structured content is any value, and is also present as text.
 #[test]
-fn what_a_tool_returns_is_any_value() {
+fn structured_content_of_a_tool_result_is_any_value() {
     let mut side = server();
     for value in ["null", "false", "0", r#""""#, "[]", "{}", "1.50"] {
         let result = format!(r#""content":[],"structuredContent":{value}"#);
         assert_eq!(answered(&mut side, "tools/call", &result), complete("1", &result));
         let typed = CallToolResult::structured(Raw::new(value).unwrap());
-        let id = side.request(&alone("1", "tools/call", r#""name":"t""#));
+        let id = side.request(&modern_request("1", "tools/call", r#""name":"t""#));
         side.server.respond(id, &typed, &mut side.out).unwrap();
         let text = value.replace('"', r#"\""#);
         let both =
@@ -294,7 +294,7 @@ fn contents_are_texts_or_blobs() {
 fn at_most_a_hundred_values_are_proposed() {
     let mut side = server();
     let (method, params) = ("completion/complete", least("completion/complete").0);
-    let id = side.request(&alone("1", method, params));
+    let id = side.request(&modern_request("1", method, params));
     let result = CompleteResult::from(Completion::new((0..150).map(|n| n.to_string())));
     side.server.respond(id, &result, &mut side.out).unwrap();
     let values: Vec<String> = (0..100).map(|number| format!(r#""{number}""#)).collect();
@@ -307,10 +307,10 @@ fn at_most_a_hundred_values_are_proposed() {
 
 /// Proves M-PAGE-06: a method without pages has no cursor in its result, and ignores one in its params.
 #[test]
-fn what_has_no_pages_takes_any_cursor() {
+fn methods_without_pages_ignore_a_cursor() {
     let mut side = server();
     for (method, params, result) in METHODS.into_iter().filter(|row| !row.0.ends_with("list")) {
-        let id = side.request(&alone("1", method, &format!(r#"{params},"cursor":7"#)));
+        let id = side.request(&modern_request("1", method, &format!(r#"{params},"cursor":7"#)));
         side.respond(id, &format!("{{{result}}}"));
         assert_eq!(side.sent().len(), 1, "{method}");
     }
@@ -318,7 +318,7 @@ fn what_has_no_pages_takes_any_cursor() {
 
 /// Proves M-TOOL-12: the tool names that are portable.
 #[test]
-fn some_names_are_taken_by_everybody() {
+fn portable_tool_names_are_recognized() {
     let schema = || Raw::new(r#"{"type":"object"}"#).unwrap();
     let longest = "x".repeat(128);
     for name in ["a", "A_b-c.9", longest.as_str()] {
@@ -340,7 +340,7 @@ fn a_call_needs_nothing_but_a_name() {
         r#""name":"t","task":7"#,
         r#""name":"t","arguments":{}"#,
     ] {
-        let request = request(&mut side, &alone("1", "tools/call", params));
+        let request = request(&mut side, &modern_request("1", "tools/call", params));
         let ClientRequest::CallTool(call) = &request.kind else { panic!("{:?}", request.kind) };
         assert_eq!(call.name, "t");
         side.respond(request.id, r#"{"content":[]}"#);
@@ -352,10 +352,10 @@ fn a_call_needs_nothing_but_a_name() {
 #[test]
 fn arguments_that_do_not_fit_are_the_tools() {
     let mut side = server();
-    let id = side.request(&alone("1", "tools/call", r#""name":"t","arguments":{"a":1}"#));
+    let id = side.request(&modern_request("1", "tools/call", r#""name":"t","arguments":{"a":1}"#));
     side.server.reject_arguments(id, "a must be a string", &mut side.out).unwrap();
-    let told = r#""content":[{"type":"text","text":"a must be a string"}],"isError":true"#;
-    assert_eq!(side.sent(), [complete("1", told)]);
+    let delivered = r#""content":[{"type":"text","text":"a must be a string"}],"isError":true"#;
+    assert_eq!(side.sent(), [complete("1", delivered)]);
 }
 
 /// Proves M-CONT-01: unknown members of content are sent unchanged.

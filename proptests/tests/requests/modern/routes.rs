@@ -56,7 +56,7 @@ const TOPICS: [&str; 4] = [
     r#""resourcesListChanged":true"#,
     r#""resourceSubscriptions":["x:y"]"#,
 ];
-const TOLD: [&str; 4] = [
+const DELIVERED: [&str; 4] = [
     "notifications/tools/list_changed",
     "notifications/prompts/list_changed",
     "notifications/resources/list_changed",
@@ -140,7 +140,7 @@ impl World {
                     "hello".to_owned(),
                     plain("1", ""),
                     of_session(r#""other""#, "tools/list", ""),
-                    alone(r#""other""#, "server/discover", ""),
+                    modern_request(r#""other""#, "server/discover", ""),
                     cancel("{}"),
                 ];
                 self.receive(&frames[usize::from(*kind)]);
@@ -225,7 +225,7 @@ impl World {
             }
             (_, Open::Subscription { topics, acknowledged }) => {
                 assert!(*acknowledged, "not before it is acknowledged: {text}");
-                let topic = TOLD.iter().position(|told| *told == method).unwrap();
+                let topic = DELIVERED.iter().position(|delivered| *delivered == method).unwrap();
                 assert!(*topics & 1 << topic != 0, "not asked for: {text}");
             }
             other => panic!("{other:?}: {text}"),
@@ -251,7 +251,7 @@ proptest! {
     /// Proves M-ARCH-08, M-SECL-02, M-SECL-03, M-SECL-06, M-SUB-05, M-SUB-08, M-SUB-17, M-CANC-06, M-PROG-03,
     /// M-PROG-04: for any operations in any order.
     #[test]
-    fn each_request_is_told_of_in_order(
+    fn messages_of_each_request_are_sent_in_order(
         steps in prop::collection::vec(step(), 1..60),
         asked in any::<bool>(),
     ) {

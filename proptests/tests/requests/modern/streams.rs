@@ -50,7 +50,7 @@ fn served(input: &[u8], step: usize, limits: &Limits) -> String {
 /// invalid line costs only itself.
 #[test]
 fn lines_are_served_however_they_come() {
-    let list = |id: &str| alone(id, "tools/list", "");
+    let list = |id: &str| modern_request(id, "tools/list", "");
     let nameless =
         |text: &str| format!(r#"{{"jsonrpc":"2.0","error":{{"code":-32700,"message":"{text}"}}}}"#);
     let mut input = Vec::from(b"\xef\xbb\xbf");
@@ -83,8 +83,8 @@ fn lines_are_served_however_they_come() {
 fn a_line_that_is_too_long_is_skipped() {
     let mut limits = Limits::default();
     limits.frame_bytes = 300;
-    let long = alone("1", "tools/list", &format!(r#""x":"{}""#, "y".repeat(300)));
-    let input = format!("{long}\n{}\n", alone("2", "tools/list", ""));
+    let long = modern_request("1", "tools/list", &format!(r#""x":"{}""#, "y".repeat(300)));
+    let input = format!("{long}\n{}\n", modern_request("2", "tools/list", ""));
     for step in [1, 100, usize::MAX] {
         let sent = served(input.as_bytes(), step, &limits);
         let lines: Vec<&str> = sent.lines().collect();
@@ -99,9 +99,9 @@ fn a_line_that_is_too_long_is_skipped() {
 fn a_message_is_one_line() {
     let mut side = server();
     side.out = Outbox::new(Framing::Lines, &Limits::default());
-    let id = side.request(&alone("1", "tools/call", r#""name":"t""#));
+    let id = side.request(&modern_request("1", "tools/call", r#""name":"t""#));
     side.respond(id, "{\"content\":[\n{\"type\":\"text\",\r\n\"text\":\"a\\nb\"}],\n\"x\":[\n1]}");
-    let request = request(&mut side, &alone("2", "tools/call", r#""name":"t""#));
+    let request = request(&mut side, &modern_request("2", "tools/call", r#""name":"t""#));
     let need = InputRequired::new().state("a\nb\r");
     side.server.require_input(&request, &need, side.now, &mut side.out).unwrap();
     let sent = String::from_utf8(side.out.unsent().to_vec()).unwrap();
@@ -184,17 +184,17 @@ fn each_request_has_a_route_of_its_own() {
 
 /// Proves M-TRAN-02: a response of the machine itself is sent on the route of the message.
 #[test]
-fn what_the_machine_answers_goes_back_where_it_came_from() {
+fn automatic_responses_use_the_route_of_their_request() {
     let mut out = Streams::default();
     let mut side = server();
-    let open = side.request(&alone("1", "x/own", ""));
+    let open = side.request(&modern_request("1", "x/own", ""));
     let route = Route::Exchange(open);
     for (frame, is_answered) in [
-        (alone("2", "server/discover", ""), true),
-        (alone("2", "ping", ""), true),
+        (modern_request("2", "server/discover", ""), true),
+        (modern_request("2", "ping", ""), true),
         (of_version("2", "tools/list", "x", "{}", ""), true),
         (of_session("2", "tools/list", ""), true),
-        (alone("1", "tools/list", ""), false),
+        (modern_request("1", "tools/list", ""), false),
         (cancel("77"), false),
     ] {
         let received = Received::from(side.now).route(route);
@@ -206,7 +206,7 @@ fn what_the_machine_answers_goes_back_where_it_came_from() {
 
 /// Proves M-SECL-05: the debug output of a request contains no payload.
 #[test]
-fn what_is_printed_tells_nothing() {
+fn debug_output_of_a_modern_request_has_no_payload() {
     let mut side = server();
     let brought = r#""name":"t","arguments":{"password":"hidden"},"inputResponses":{"k":{"action":"hidden"}},"requestState":"hidden""#;
     let more = r#""io.modelcontextprotocol/clientInfo":{"name":"hidden","version":"1"}"#;
@@ -218,6 +218,6 @@ fn what_is_printed_tells_nothing() {
     side.server.require_input(&request, &need, side.now, &mut side.out).unwrap();
     let printed = format!("{:?} {:?}", side.server, side.out);
     assert!(!printed.contains("hidden"), "{printed}");
-    let refused = side.receive(&alone("2", "tools/call", r#""hidden":"hidden""#));
+    let refused = side.receive(&modern_request("2", "tools/call", r#""hidden":"hidden""#));
     assert!(!format!("{refused:?}").contains("hidden"), "{refused:?}");
 }

@@ -53,7 +53,7 @@ fn a_filter_has_to_be_one() {
         r#""notifications":{"resourceSubscriptions":"x:y"}"#,
         r#""notifications":{"resourceSubscriptions":[7]}"#,
     ] {
-        let event = side.receive(&alone("1", "subscriptions/listen", params));
+        let event = side.receive(&modern_request("1", "subscriptions/listen", params));
         let Some(ServerEvent::Violation(violation)) = event else { panic!("{event:?} {params}") };
         let text = format!("invalid params: {}", violation.misfit.unwrap());
         assert_eq!(side.sent(), [error("1", -32602, &text)]);
@@ -108,7 +108,7 @@ fn everything_of_a_subscription_has_its_id() {
 
 /// Proves M-SUB-08: only requested changes are notified.
 #[test]
-fn only_what_was_asked_for_is_told() {
+fn only_requested_changes_are_notified() {
     for (wanted, filter, method) in LISTS {
         let mut side = server();
         subscribe(&mut side, "1", filter, filter);
@@ -123,7 +123,7 @@ fn only_what_was_asked_for_is_told() {
 
 /// Proves M-SUB-09, M-SUB-10: for each kind, the granted filter is the part that is requested and declared.
 #[test]
-fn what_is_granted_is_asked_for_and_declared() {
+fn a_granted_filter_is_the_requested_and_declared_part() {
     let kinds = [TOOLS, PROMPTS, RESOURCES, r#""resourceSubscriptions":["x:z","x:y"]"#];
     let granted = [TOOLS, PROMPTS, RESOURCES, r#""resourceSubscriptions":["x:y","x:z"]"#];
     let has = |set: u32, bit: usize| set & 1 << bit != 0;
@@ -317,29 +317,29 @@ fn a_uri_names_itself_and_no_other() {
 
 /// Proves M-SUB-27: a change that is notified in any way reaches each subscriber.
 #[test]
-fn a_change_can_be_told_by_its_method() {
+fn a_list_change_can_be_notified_by_its_method() {
     let mut side = server();
     subscribe(&mut side, "1", TOOLS, TOOLS);
-    let told = side.server.notify::<ToolsChanged>(
+    let delivered = side.server.notify::<ToolsChanged>(
         &mcp_sansio::model::method::Empty::default(),
         None,
         &mut side.out,
     );
-    assert_eq!(told, Ok(Delivery::Sent));
+    assert_eq!(delivered, Ok(Delivery::Sent));
     assert_eq!(side.sent(), [tagged("1", TOOLS_CHANGED, "")]);
 }
 
 /// Proves M-SUB-27: the same for a resource.
 #[test]
-fn an_update_can_be_told_by_its_method() {
+fn a_resource_update_can_be_notified_by_its_method() {
     use mcp_sansio::model::ResourceUpdatedParams;
     use mcp_sansio::model::method::ResourceUpdated;
     let mut side = server();
     let filter = r#""resourceSubscriptions":["x:y"]"#;
     subscribe(&mut side, "1", filter, filter);
     let params = ResourceUpdatedParams::new("x:y");
-    let told = side.server.notify::<ResourceUpdated>(&params, None, &mut side.out);
-    assert_eq!(told, Ok(Delivery::Sent));
+    let delivered = side.server.notify::<ResourceUpdated>(&params, None, &mut side.out);
+    assert_eq!(delivered, Ok(Delivery::Sent));
     assert_eq!(side.sent(), [updated("1", "x:y")]);
 }
 
@@ -351,7 +351,7 @@ fn a_session_has_no_such_subscriptions() {
         let frame = of_session("1", "subscriptions/listen", r#""notifications":{}"#);
         refused(&mut side, &frame, ViolationKind::MethodNotAvailable, &unavailable("1"));
         for method in ["resources/subscribe", "resources/unsubscribe"] {
-            let frame = alone("1", method, r#""uri":"x:y""#);
+            let frame = modern_request("1", method, r#""uri":"x:y""#);
             refused(&mut side, &frame, ViolationKind::MethodNotAvailable, &unavailable("1"));
         }
     }

@@ -28,7 +28,7 @@ fn server(list_changed: Option<bool>) -> ServerConfig {
 /// Proves L-TOOL-03, L-RES-14, L-PROMPT-05: a server that declares `listChanged` sends notifications, without
 /// params and without a subscription.
 #[test]
-fn a_server_tells_of_changes_if_it_has_said_so() {
+fn a_server_that_declares_list_changed_sends_notifications() {
     let lists = [
         (ChangedList::Tools, "tools"),
         (ChangedList::Resources, "resources"),
@@ -48,7 +48,7 @@ fn a_server_tells_of_changes_if_it_has_said_so() {
 
 /// Proves L-TOOL-03, L-RES-14, L-PROMPT-05: a server that does not declare `listChanged` cannot send them.
 #[test]
-fn a_server_tells_of_no_changes_unless_it_has_said_so() {
+fn list_changed_notifications_require_their_capability() {
     let lists = [
         (ChangedList::Tools, "tools", Capability::ToolsListChanged),
         (ChangedList::Resources, "resources", Capability::ResourcesListChanged),
@@ -65,8 +65,8 @@ fn a_server_tells_of_no_changes_unless_it_has_said_so() {
                     Err(refused)
                 );
                 let method = format!("notifications/{name}/list_changed");
-                let told = side.server.notify_method(&method, &(), None, &mut side.out);
-                assert_eq!(told, Err(refused));
+                let delivered = side.server.notify_method(&method, &(), None, &mut side.out);
+                assert_eq!(delivered, Err(refused));
             }
             assert_eq!(side.sent(), [""; 0]);
         }
@@ -76,22 +76,22 @@ fn a_server_tells_of_no_changes_unless_it_has_said_so() {
 /// Proves L-TOOL-03, L-PROMPT-05: every repeated notification reaches the application, and the results of earlier
 /// requests are marked as stale.
 #[test]
-fn a_client_hears_of_every_change_and_trusts_no_older_answer() {
+fn a_client_receives_every_change_and_trusts_no_older_response() {
     for revision in Revision::LEGACY {
         let mut side = ClientSide::ready(revision);
         for (id, list) in [(2, "tools"), (3, "prompts"), (4, "resources")] {
             let call = side.call(&format!("{list}/list"));
             for _ in 0..2 {
-                let Some(ClientEvent::Notification(heard)) = side.receive(&changed(list)) else {
+                let Some(ClientEvent::Notification(received)) = side.receive(&changed(list)) else {
                     panic!("{list}");
                 };
                 let is = (
-                    heard.is::<ToolsChanged>(),
-                    heard.is::<PromptsChanged>(),
-                    heard.is::<ResourcesChanged>(),
+                    received.is::<ToolsChanged>(),
+                    received.is::<PromptsChanged>(),
+                    received.is::<ResourcesChanged>(),
                 );
                 assert_eq!(is, (list == "tools", list == "prompts", list == "resources"));
-                assert_eq!(heard.params, None);
+                assert_eq!(received.params, None);
             }
             let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"{list}":[]}}}}"#);
             let Some(ClientEvent::CallEnded(ended)) = side.receive(&answer) else { panic!() };
@@ -103,7 +103,7 @@ fn a_client_hears_of_every_change_and_trusts_no_older_answer() {
 
 /// Proves L-TOOL-03, L-RACE-24: changes before the session is open are held and sent as one.
 #[test]
-fn changes_before_the_session_are_told_once_it_is_open() {
+fn list_changes_before_initialized_are_sent_once() {
     let mut side = ServerSide::with(server(Some(true)));
     let change =
         |side: &mut ServerSide, list| side.server.notifications().list_changed(list, &mut side.out);

@@ -65,7 +65,7 @@ fn sends_from(side: &mut ServerSide, least: LoggingLevel) {
 
 /// Proves L-LOG-01, L-LOG-04: each level in each revision, from the request to the following messages.
 #[test]
-fn a_client_sets_the_level_of_what_it_is_sent() {
+fn a_client_sets_the_level_of_log_messages() {
     for revision in Revision::LEGACY {
         let mut server = ServerSide::ready(revision);
         for level in LEVELS {
@@ -182,8 +182,8 @@ fn a_client_takes_messages_below_its_level() {
             }
             for level in LEVELS {
                 let event = side.receive(&message(level));
-                let Some(ClientEvent::Notification(heard)) = event else { panic!("{event:?}") };
-                let params = heard.parse::<method::Log>().unwrap().unwrap();
+                let Some(ClientEvent::Notification(received)) = event else { panic!("{event:?}") };
+                let params = received.parse::<method::Log>().unwrap().unwrap();
                 assert_eq!((params.level, params.data.as_json()), (level, r#""x""#));
             }
         }

@@ -44,7 +44,7 @@ fn subscriptions(side: &mut ServerSide) -> Vec<&str> {
 }
 
 #[track_caller]
-fn tell(side: &mut ServerSide, uri: &str) -> Delivery {
+fn notify(side: &mut ServerSide, uri: &str) -> Delivery {
     side.server.notifications().resource_updated(uri, &mut side.out).unwrap()
 }
 
@@ -101,18 +101,18 @@ fn obeys(side: &mut ServerSide, subscribe: bool, list_changed: bool) {
             other => panic!("{method}: {other:?}"),
         }
     }
-    let told = side.server.notifications().resource_updated("x:y", &mut side.out);
+    let delivered = side.server.notifications().resource_updated("x:y", &mut side.out);
     let expected = match subscribe {
         true => Ok(Delivery::NotWanted),
         false => Err(not_declared(Capability::ResourcesSubscribe)),
     };
-    assert_eq!(told, expected);
-    let told = side.server.notifications().list_changed(ChangedList::Resources, &mut side.out);
+    assert_eq!(delivered, expected);
+    let delivered = side.server.notifications().list_changed(ChangedList::Resources, &mut side.out);
     let expected = match list_changed {
         true => Ok(Delivery::Sent),
         false => Err(not_declared(Capability::ResourcesListChanged)),
     };
-    assert_eq!(told, expected);
+    assert_eq!(delivered, expected);
     let changed = r#"{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}"#;
     assert_eq!(side.sent(), vec![changed; usize::from(list_changed)]);
 }
@@ -128,13 +128,13 @@ fn subscriptions_are_a_set() {
         grant(&mut side, "subscribe", "x:a");
         grant(&mut side, "subscribe", "x:b");
         assert_eq!(subscriptions(&mut side), ["x:a", "x:b"]);
-        assert_eq!(tell(&mut side, "x:b"), Delivery::Sent);
+        assert_eq!(notify(&mut side, "x:b"), Delivery::Sent);
         assert_eq!(side.sent(), [updated("x:b")], "once, although it was asked for twice");
         grant(&mut side, "unsubscribe", "x:b");
         assert_eq!(subscriptions(&mut side), ["x:a"]);
         grant(&mut side, "unsubscribe", "x:b");
         assert_eq!(subscriptions(&mut side), ["x:a"]);
-        assert_eq!(tell(&mut side, "x:b"), Delivery::NotWanted);
+        assert_eq!(notify(&mut side, "x:b"), Delivery::NotWanted);
         assert_eq!(side.sent(), [""; 0]);
     }
 }
@@ -145,8 +145,8 @@ fn subscriptions_belong_to_their_session() {
     let mut one = ServerSide::ready(Revision::V2025_11_25);
     let mut other = ServerSide::ready(Revision::V2025_11_25);
     grant(&mut one, "subscribe", "x:y");
-    assert_eq!(tell(&mut one, "x:y"), Delivery::Sent);
-    assert_eq!(tell(&mut other, "x:y"), Delivery::NotWanted);
+    assert_eq!(notify(&mut one, "x:y"), Delivery::Sent);
+    assert_eq!(notify(&mut other, "x:y"), Delivery::NotWanted);
     assert_eq!(one.sent(), [updated("x:y")]);
     assert_eq!(other.sent(), [""; 0]);
     one.server.close();
@@ -160,25 +160,25 @@ fn subscriptions_belong_to_their_session() {
 
 /// Proves L-RES-10: an update that is notified in either way goes only to a session with a subscription.
 #[test]
-fn updates_go_only_to_those_who_have_subscribed() {
+fn resource_updates_are_sent_only_to_subscribed_sessions() {
     for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);
         let by_name = |side: &mut ServerSide, uri: &str| {
             let params = ResourceUpdatedParams::new(uri);
             side.server.notify::<ResourceUpdated>(&params, None, &mut side.out).unwrap()
         };
-        assert_eq!(tell(&mut side, "x:y"), Delivery::NotWanted);
+        assert_eq!(notify(&mut side, "x:y"), Delivery::NotWanted);
         assert_eq!(by_name(&mut side, "x:y"), Delivery::NotWanted);
         assert_eq!(side.sent(), [""; 0]);
         // The same URI with another escape.
         grant(&mut side, "subscribe", r"x:\u0079");
         assert_eq!(subscriptions(&mut side), ["x:y"]);
-        assert_eq!(tell(&mut side, "x:y"), Delivery::Sent);
+        assert_eq!(notify(&mut side, "x:y"), Delivery::Sent);
         assert_eq!(by_name(&mut side, "x:y"), Delivery::Sent);
         assert_eq!(side.sent(), [updated("x:y"), updated("x:y")]);
         // URIs are compared as strings.
         for other in ["x:y/", "X:y", "x:y#", "x:", "x:%79"] {
-            assert_eq!(tell(&mut side, other), Delivery::NotWanted, "{other}");
+            assert_eq!(notify(&mut side, other), Delivery::NotWanted, "{other}");
             assert_eq!(by_name(&mut side, other), Delivery::NotWanted, "{other}");
         }
         assert_eq!(side.sent(), [""; 0]);
@@ -190,20 +190,20 @@ fn updates_go_only_to_those_who_have_subscribed() {
 fn a_subscription_begins_with_its_answer() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);
     let id = side.request(&request("subscribe", "x:y"));
-    assert_eq!(tell(&mut side, "x:y"), Delivery::NotWanted);
+    assert_eq!(notify(&mut side, "x:y"), Delivery::NotWanted);
     side.server.reject(id, ErrorCode::RESOURCE_NOT_FOUND, "no such thing", &mut side.out).unwrap();
     assert_eq!(side.sent().len(), 1);
-    assert_eq!(tell(&mut side, "x:y"), Delivery::NotWanted);
+    assert_eq!(notify(&mut side, "x:y"), Delivery::NotWanted);
     let id = side.request(&request("subscribe", "x:y"));
     side.server.respond(id, &(), &mut side.out).unwrap();
-    assert_eq!(tell(&mut side, "x:y"), Delivery::Sent);
+    assert_eq!(notify(&mut side, "x:y"), Delivery::Sent);
     assert_eq!(side.sent(), [ANSWERED.to_owned(), updated("x:y")]);
     // A cancelled request is not granted any more.
     let id = side.request(&request("unsubscribe", "x:y"));
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     assert!(matches!(side.receive(cancel), Some(ServerEvent::Cancelled(_))));
     assert!(side.server.respond(id, &(), &mut side.out).is_err());
-    assert_eq!(tell(&mut side, "x:y"), Delivery::Sent);
+    assert_eq!(notify(&mut side, "x:y"), Delivery::Sent);
 }
 
 /// Proves L-RES-11: the client is notified of parts of a subscribed resource.
@@ -212,22 +212,22 @@ fn an_update_of_a_part_is_delivered() {
     for revision in Revision::LEGACY {
         let mut side = ServerSide::ready(revision);
         grant(&mut side, "subscribe", "file:///d");
-        assert_eq!(tell(&mut side, "file:///d/x"), Delivery::NotWanted);
+        assert_eq!(notify(&mut side, "file:///d/x"), Delivery::NotWanted);
         let out = &mut side.out;
-        let told =
+        let delivered =
             side.server.notifications().resource_updated_below("file:///d", "file:///d/x", out);
-        assert_eq!(told, Ok(Delivery::Sent));
-        let told =
+        assert_eq!(delivered, Ok(Delivery::Sent));
+        let delivered =
             side.server.notifications().resource_updated_below("file:///e", "file:///d", out);
-        assert_eq!(told, Ok(Delivery::NotWanted), "it is the subscription that counts");
+        assert_eq!(delivered, Ok(Delivery::NotWanted), "it is the subscription that counts");
         let sent = side.sent();
         assert_eq!(sent, [updated("file:///d/x")]);
 
         let mut client = ClientSide::ready(revision);
         subscribe(&mut client, "file:///d");
         assert_eq!(client.receive(ANSWERED_TWO).map(outcome), Some("{}".to_owned()));
-        assert_eq!(heard(client.receive(&sent[0])), "file:///d/x");
-        assert_eq!(heard(client.receive(&updated("other:thing"))), "other:thing");
+        assert_eq!(updated_uri(client.receive(&sent[0])), "file:///d/x");
+        assert_eq!(updated_uri(client.receive(&updated("other:thing"))), "other:thing");
         assert_eq!(client.sent(), [""; 0]);
     }
 }
@@ -251,7 +251,7 @@ fn subscribe(client: &mut ClientSide, uri: &str) {
 
 /// The URI of an update that reached the application.
 #[track_caller]
-fn heard(event: Option<ClientEvent<'static>>) -> String {
+fn updated_uri(event: Option<ClientEvent<'static>>) -> String {
     let Some(ClientEvent::Notification(notification)) = event else { panic!("{event:?}") };
     let params = notification.parse::<ResourceUpdated>().unwrap().unwrap();
     params.uri.to_string()
@@ -274,16 +274,16 @@ fn outcome(event: ClientEvent<'static>) -> String {
 fn a_client_takes_updates_at_any_time() {
     for revision in Revision::LEGACY {
         let mut side = ClientSide::ready(revision);
-        assert_eq!(heard(side.receive(&updated("x:y"))), "x:y");
+        assert_eq!(updated_uri(side.receive(&updated("x:y"))), "x:y");
         subscribe(&mut side, "x:y");
-        assert_eq!(heard(side.receive(&updated("x:y"))), "x:y");
+        assert_eq!(updated_uri(side.receive(&updated("x:y"))), "x:y");
         assert_eq!(side.receive(ANSWERED_TWO).map(outcome), Some("{}".to_owned()));
-        assert_eq!(heard(side.receive(&updated("x:y"))), "x:y");
+        assert_eq!(updated_uri(side.receive(&updated("x:y"))), "x:y");
         side.call("resources/unsubscribe");
-        assert_eq!(heard(side.receive(&updated("x:y"))), "x:y");
+        assert_eq!(updated_uri(side.receive(&updated("x:y"))), "x:y");
         let answered = r#"{"jsonrpc":"2.0","id":3,"result":{}}"#;
         assert_eq!(side.receive(answered).map(outcome), Some("{}".to_owned()));
-        assert_eq!(heard(side.receive(&updated("x:y"))), "x:y");
+        assert_eq!(updated_uri(side.receive(&updated("x:y"))), "x:y");
         assert_eq!(
             side.sent(),
             [r#"{"jsonrpc":"2.0","id":3,"method":"resources/unsubscribe","params":{"uri":"x:y"}}"#]
@@ -301,16 +301,16 @@ fn updates_stop_once_the_subscription_has_ended() {
             panic!("a request");
         };
         assert!(matches!(&end.kind, ClientRequest::Unsubscribe { uri } if *uri == "x:y"));
-        assert_eq!(tell(&mut side, "x:y"), Delivery::Sent);
+        assert_eq!(notify(&mut side, "x:y"), Delivery::Sent);
         side.server.respond(end.id, &(), &mut side.out).unwrap();
-        assert_eq!(tell(&mut side, "x:y"), Delivery::NotWanted);
+        assert_eq!(notify(&mut side, "x:y"), Delivery::NotWanted);
         assert_eq!(side.sent(), [updated("x:y"), ANSWERED.to_owned()]);
     }
 }
 
 /// Proves L-RES-10, L-RACE-27: also if the update was held for the handshake.
 #[test]
-fn an_update_that_was_held_is_not_sent_to_whoever_has_unsubscribed() {
+fn a_held_update_is_not_sent_after_unsubscribing() {
     let mut side = ServerSide::fresh();
     assert!(matches!(
         side.receive(&initialize(Revision::V2025_11_25)),
@@ -319,8 +319,8 @@ fn an_update_that_was_held_is_not_sent_to_whoever_has_unsubscribed() {
     assert_eq!(side.sent().len(), 1);
     grant(&mut side, "subscribe", "x:y");
     grant(&mut side, "subscribe", "x:z");
-    assert_eq!(tell(&mut side, "x:y"), Delivery::Held);
-    assert_eq!(tell(&mut side, "x:z"), Delivery::Held);
+    assert_eq!(notify(&mut side, "x:y"), Delivery::Held);
+    assert_eq!(notify(&mut side, "x:z"), Delivery::Held);
     grant(&mut side, "unsubscribe", "x:y");
     assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
     assert_eq!(side.sent(), [updated("x:z")]);

@@ -16,7 +16,7 @@ fn roots_changed(side: &mut ClientSide) -> Result<Delivery, NotifyError> {
 
 /// Proves L-ROOT-03: a declared change is notified, without params, and an undeclared one is not.
 #[test]
-fn a_client_tells_that_its_roots_have_changed_if_it_has_said_so() {
+fn roots_list_changed_is_sent_only_if_declared() {
     let mut silent = ListChanged::default();
     silent.list_changed = Some(false);
     for revision in Revision::LEGACY {
@@ -26,8 +26,9 @@ fn a_client_tells_that_its_roots_have_changed_if_it_has_said_so() {
         assert_eq!(roots_changed(&mut side), Ok(Delivery::Sent));
         assert_eq!(roots_changed(&mut side), Ok(Delivery::Repeated));
         assert_eq!(side.sent(), [CHANGED]);
-        let told = side.client.notify::<RootsChanged>(&Default::default(), None, &mut side.out);
-        assert_eq!(told, Ok(Delivery::Sent));
+        let delivered =
+            side.client.notify::<RootsChanged>(&Default::default(), None, &mut side.out);
+        assert_eq!(delivered, Ok(Delivery::Sent));
         assert_eq!(side.sent(), [CHANGED.replace('}', r#","params":{}}"#)]);
 
         for roots in [None, Some(ListChanged::default()), Some(silent)] {
@@ -54,9 +55,11 @@ fn stale(side: &mut ServerSide, id: u32, call: mcp_sansio::CallId) -> bool {
     }
 }
 
-fn hear_of_a_change(side: &mut ServerSide) {
-    let Some(ServerEvent::Notification(heard)) = side.receive(CHANGED) else { panic!("a change") };
-    assert!(heard.is::<RootsChanged>());
+fn receive_a_change(side: &mut ServerSide) {
+    let Some(ServerEvent::Notification(received)) = side.receive(CHANGED) else {
+        panic!("a change")
+    };
+    assert!(received.is::<RootsChanged>());
 }
 
 /// Proves L-ROOT-04, L-RACE-29: a request before the change may get the old roots, so its result is stale; a result
@@ -67,7 +70,7 @@ fn an_answer_about_roots_is_stale_if_they_have_changed_since_the_question() {
         let mut side = ServerSide::ready(revision);
         let before = side.call("roots/list");
         let other = side.call("ping");
-        hear_of_a_change(&mut side);
+        receive_a_change(&mut side);
         let after = side.call("roots/list");
         assert_eq!(
             side.sent(),
@@ -83,13 +86,13 @@ fn an_answer_about_roots_is_stale_if_they_have_changed_since_the_question() {
         assert!(stale(&mut side, 1, before));
         assert!(!stale(&mut side, 2, other), "a ping asks for no list");
         // A change without a request in flight makes no later result stale.
-        hear_of_a_change(&mut side);
+        receive_a_change(&mut side);
         let call = side.call("roots/list");
         assert!(!stale(&mut side, 4, call));
         // Several changes are one reason to ask again.
         let call = side.call("roots/list");
-        hear_of_a_change(&mut side);
-        hear_of_a_change(&mut side);
+        receive_a_change(&mut side);
+        receive_a_change(&mut side);
         assert!(stale(&mut side, 5, call));
         let call = side.call("roots/list");
         assert!(!stale(&mut side, 6, call));

@@ -6,10 +6,10 @@ use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{RespondError, Revision};
 use mcp_sansio_proptests::{ServerSide, config, payload};
 
-use crate::official::alone::{REVISION, ask, claim, frame};
 use crate::official::closed::Schemas;
 use crate::official::messages::REQUESTS;
 use crate::official::parse;
+use crate::official::stateless::{REVISION, ask, claim, frame};
 
 /// The methods with cacheable results, and the beginning of the minimal result.
 const CACHEABLE: [(&str, &str); 5] = [

@@ -10,10 +10,10 @@ use mcp_sansio::{Request, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, payload};
 use serde_json::Value;
 
-use crate::official::alone::{ALL, REVISION, SERVER, asked, asked_by};
 use crate::official::closed::Schemas;
 use crate::official::messages::{REQUESTS, Sender};
 use crate::official::parse;
+use crate::official::stateless::{ALL, REVISION, SERVER, asked, asked_by};
 
 /// The methods that may require input.
 const NEEDY: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
@@ -164,7 +164,7 @@ const ASKED: &[Asked] = {
 /// Proves M-ELIC-04, M-SAMP-08, M-TOOL-04 for tool results in messages, M-MRTR-43, M-ERA-29 for requests of servers:
 /// the exact bytes in every revision.
 #[test]
-fn the_same_need_is_told_as_the_revision_can() {
+fn an_input_request_is_encoded_for_each_revision() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
     for (method, params, leaves) in ASKED {
         let text = of_method(method, params);
@@ -386,7 +386,7 @@ const REFUSED: &[(&str, &str, (&str, Problem))] = {
 
 /// Proves M-ELIC-03, M-SAMP-04, M-SAMP-05, and M-ELIC-02, M-SAMP-01 for invalid requests.
 #[test]
-fn what_is_asked_wrongly_does_not_leave() {
+fn an_invalid_input_request_is_not_sent() {
     for (method, params, expected) in REFUSED {
         let (mut side, request) = asked_by(ALL, "tools/call");
         let text = of_method(method, params);
@@ -445,11 +445,11 @@ fn no_visit_is_reported_as_complete() {
     let visit = ElicitParams::url("m", "x:y", "e");
     require(&mut side, &request, &InputRequired::new().elicit("k", visit)).unwrap();
     side.sent();
-    let told = side.server.notifications().elicitation_complete("e", &mut side.out);
-    assert_eq!(told, Ok(Delivery::NotWanted));
+    let delivered = side.server.notifications().elicitation_complete("e", &mut side.out);
+    assert_eq!(delivered, Ok(Delivery::NotWanted));
     let params = Raw::new(r#"{"elicitationId":"e"}"#).unwrap();
     let method = "notifications/elicitation/complete";
-    let told = side.server.notify_method(method, &params, None, &mut side.out);
-    assert_eq!(told, Ok(Delivery::NotWanted));
+    let delivered = side.server.notify_method(method, &params, None, &mut side.out);
+    assert_eq!(delivered, Ok(Delivery::NotWanted));
     assert_eq!(side.sent(), [""; 0]);
 }

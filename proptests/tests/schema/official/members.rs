@@ -6,10 +6,10 @@ use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{Payload, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config, payload};
 
-use crate::official::alone::{REVISION, ask, claim, frame};
 use crate::official::closed::Schemas;
 use crate::official::messages::REQUESTS;
 use crate::official::parse;
+use crate::official::stateless::{REVISION, ask, claim, frame};
 
 /// The sent text, or the member that prevented sending.
 type Leaves = Result<String, (&'static str, Problem)>;
@@ -242,7 +242,7 @@ fn the_dialect_of_a_schema_is_a_string() {
 
 /// An integer that not every parser reads exactly is unreliable, and is refused.
 #[test]
-fn a_size_is_a_natural_number_that_everybody_reads_alike() {
+fn a_resource_size_is_a_safe_non_negative_integer() {
     let listed =
         |size: &str| format!(r#"{{"resources":[{{"uri":"x:y","name":"n","size":{size}}}]}}"#);
     let linked = |size: &str| {
@@ -317,7 +317,7 @@ fn members_of_another_revision_do_not_matter_to_a_request() {
         let mut config = config::server_of_both_eras();
         config.identify = false;
         let mut side = ServerSide::with(config);
-        let meta = claim("").replace(crate::official::alone::ALL, capabilities);
+        let meta = claim("").replace(crate::official::stateless::ALL, capabilities);
         let text = frame(7, method, params, &meta);
         let Some(ServerEvent::Request(request)) = side.receive(&text) else { panic!("{text}") };
         assert_eq!((&request.inputs, &request.state), (&None, &None), "{text}");
@@ -336,7 +336,7 @@ fn members_of_another_revision_do_not_matter_to_a_request() {
 /// Proves M-RES-02 for the methods of MCP: the application cannot override the result type, the server information or
 /// the subscription id.
 #[test]
-fn what_the_machine_says_of_a_result_stands() {
+fn an_application_cannot_override_reserved_result_members() {
     let own = r#"{"resultType":"task","content":[],"_meta":{"io.modelcontextprotocol/serverInfo":7,"io.modelcontextprotocol/subscriptionId":7,"com.example/k":1},"resultType":"input_required"}"#;
     let mut side = ServerSide::with(config::server_of_both_eras());
     let id = ask(&mut side, "tools/call");
@@ -346,7 +346,7 @@ fn what_the_machine_says_of_a_result_stands() {
         sent,
         [format!(
             r#"{{"jsonrpc":"2.0","id":7,"result":{{"resultType":"complete","content":[],"_meta":{{{},"com.example/k":1}}}}}}"#,
-            crate::official::alone::SERVER
+            crate::official::stateless::SERVER
         )]
     );
     let Some(schemas) = Schemas::of(REVISION) else { return };

@@ -3,7 +3,6 @@
 //! The official schemas allow unnamed members, so they would not detect a member of a later revision. Therefore they
 //! are closed first (see `closed`): a message may contain only the members that its revision names.
 
-mod alone;
 mod caching;
 mod closed;
 mod input;
@@ -14,6 +13,7 @@ mod names;
 mod refusals;
 mod rejections;
 mod sessions;
+mod stateless;
 
 use closed::Schemas;
 use mcp_sansio::Revision;

@@ -12,9 +12,9 @@ use mcp_sansio::{IncomingId, Phase, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config, payload};
 use serde_json::Value;
 
-use crate::official::alone::{self, REVISION, SERVER, asked, claim, frame, side};
 use crate::official::closed::Schemas;
 use crate::official::messages::{Exchange, NOTIFICATIONS, REQUESTS, Sender};
+use crate::official::stateless::{self, REVISION, SERVER, asked, claim, frame, side};
 use crate::official::{Sent, check, parse, raw};
 
 /// Returns the requests that clients send in this revision, one entry of the table each.
@@ -31,7 +31,7 @@ fn result(method: &str, result: &str) -> Sent {
     side.sent();
     let answered = side.server.respond(id, &Raw::new(result).unwrap(), &mut side.out);
     match answered {
-        Ok(()) => Sent::Message(alone::only(&mut side)["result"].take()),
+        Ok(()) => Sent::Message(stateless::only(&mut side)["result"].take()),
         Err(RespondError::Encode(_)) => {
             assert_eq!(side.sent(), [""; 0], "what is refused leaves nothing behind");
             Sent::NoWord
@@ -47,16 +47,16 @@ fn notification(method: &str, params: &str) -> Sent {
     side.sent();
     let about = (method == "notifications/message").then_some(call);
     let params = Raw::new(params).unwrap();
-    let told = match method {
+    let delivered = match method {
         "notifications/resources/updated" => {
             side.server.notifications().resource_updated("x:y", &mut side.out)
         }
         _ => side.server.notify_method(method, &params, about, &mut side.out),
     };
-    match told {
+    match delivered {
         Ok(delivery) => {
             assert_eq!(delivery, Delivery::Sent, "{method}");
-            Sent::Message(alone::only(&mut side))
+            Sent::Message(stateless::only(&mut side))
         }
         Err(NotifyError::NotAllowed(NotAllowed::Revision | NotAllowed::Direction)) => {
             Sent::NoMethod
@@ -118,30 +118,30 @@ fn every_notification_fits_the_schema() {
 
 /// Each notification by method name reaches its subscriptions, as if it had been sent by its dedicated function.
 #[test]
-fn what_is_told_by_name_reaches_subscriptions() {
+fn list_changes_by_method_name_reach_subscriptions() {
     for (method, params) in [
         ("notifications/tools/list_changed", "{}"),
         ("notifications/prompts/list_changed", "{}"),
         ("notifications/resources/list_changed", "{}"),
     ] {
-        told_by_name(method, params);
+        notifies_by_method_name(method, params);
     }
 }
 
 #[test]
-fn an_update_that_is_told_by_name_reaches_subscriptions() {
-    told_by_name("notifications/resources/updated", r#"{"uri":"x:y"}"#);
+fn resource_updates_by_method_name_reach_subscriptions() {
+    notifies_by_method_name("notifications/resources/updated", r#"{"uri":"x:y"}"#);
 }
 
 #[track_caller]
-fn told_by_name(method: &str, params: &str) {
+fn notifies_by_method_name(method: &str, params: &str) {
     let (mut side, _) = asked("subscriptions/listen");
     side.sent();
     let params = Raw::new(params).unwrap();
-    let told = side.server.notify_method(method, &params, None, &mut side.out);
+    let delivered = side.server.notify_method(method, &params, None, &mut side.out);
     // A copy for the session is held, because a session may still open.
-    assert_eq!(told, Ok(Delivery::Sent), "{method}");
-    assert_eq!(alone::only(&mut side)["method"], method);
+    assert_eq!(delivered, Ok(Delivery::Sent), "{method}");
+    assert_eq!(stateless::only(&mut side)["method"], method);
 }
 
 /// The result of a method outside MCP: the minimal result.
@@ -192,7 +192,7 @@ const LEAST: [(&str, &str); 10] = [
 /// Proves M-RES-01, M-RES-08, M-RES-13, M-CACHE-01, M-CACHE-02, M-DISC-02, M-DISC-03, M-RPC-01: the exact bytes of
 /// all ten methods, with and without the server information.
 #[test]
-fn every_result_says_what_it_is_and_whose() {
+fn every_result_contains_its_type_and_server_info() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
     for identify in [true, false] {
         for (method, template) in LEAST {
@@ -202,7 +202,7 @@ fn every_result_says_what_it_is_and_whose() {
             if method == "server/discover" {
                 assert_eq!(side.receive(&frame(7, method, "null", &claim(""))), None);
             } else {
-                let id = alone::ask(&mut side, method);
+                let id = stateless::ask(&mut side, method);
                 side.sent();
                 side.server.respond(id, &payload::result(method), &mut side.out).unwrap();
             }
@@ -235,9 +235,9 @@ fn the_same_results_are_bare_in_a_session() {
             side.server.respond(id, &result, &mut side.out).unwrap();
             let bare = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{}}}"#, result.as_json());
             assert_eq!(side.sent(), [bare], "{revision}");
-            let id = alone::ask(&mut side, method);
+            let id = stateless::ask(&mut side, method);
             side.server.respond(id, &result, &mut side.out).unwrap();
-            let sent = alone::only(&mut side);
+            let sent = stateless::only(&mut side);
             assert_eq!(sent["result"]["resultType"], "complete");
             assert!(sent["result"]["_meta"]["io.modelcontextprotocol/serverInfo"].is_object());
         }
@@ -248,7 +248,7 @@ fn the_same_results_are_bare_in_a_session() {
 ///
 /// Proves M-CAP-01 for encoding servers, M-DISC-02.
 #[test]
-fn a_server_offers_what_the_revision_has_words_for() {
+fn capabilities_are_declared_in_the_form_of_each_era() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
     let mut config = config::server_of_both_eras();
     let names = r#"{"com.example/x":{"a":1},"io.modelcontextprotocol/tasks":{}}"#;
@@ -276,7 +276,7 @@ fn a_server_offers_what_the_revision_has_words_for() {
 
 /// A config can contain a value that no result may have. Then `server/discover` gets an error, as `initialize` does.
 #[test]
-fn a_server_that_cannot_say_what_it_offers_says_so() {
+fn server_discover_fails_if_capabilities_are_invalid() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
     let mut config = config::server_of_both_eras();
     config.capabilities.extensions = serde_json::from_str(r#"{"com.example/x":true}"#).unwrap();
@@ -284,7 +284,7 @@ fn a_server_that_cannot_say_what_it_offers_says_so() {
     // Unread output makes no difference.
     for unread in [0, 1] {
         for _ in 0..unread {
-            let id = alone::ask(&mut side, "tools/list");
+            let id = stateless::ask(&mut side, "tools/list");
             side.respond(id, r#"{"tools":[]}"#);
         }
         let event = side.receive(&frame(7, "server/discover", "null", &claim("")));
@@ -313,20 +313,20 @@ fn opened(config: mcp_sansio::ServerConfig, id: &str, filter: &str) -> (ServerSi
 /// Proves M-META-14, M-SUB-06, M-SUB-07, M-SUB-09: the acknowledgement, the notifications and the result of a
 /// subscription contain its id unchanged.
 #[test]
-fn what_belongs_to_a_subscription_names_it() {
+fn subscription_messages_contain_the_subscription_id() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
     for id in ["7", "0", "-1", r#""a""#, r#""""#, r#""7""#] {
         let meta = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}"#);
         let all = r#"{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["x:y"]}"#;
         let (mut side, request) = opened(config::server_of_both_eras(), id, all);
-        let told = |method: &str, params: &str| {
+        let delivered = |method: &str, params: &str| {
             format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{params}{meta}}}}}"#
             )
         };
         let mut expected = vec![(
             "SubscriptionsAcknowledgedNotification",
-            told("subscriptions/acknowledged", &format!(r#""notifications":{all},"#)),
+            delivered("subscriptions/acknowledged", &format!(r#""notifications":{all},"#)),
         )];
         for list in [ChangedList::Tools, ChangedList::Prompts, ChangedList::Resources] {
             assert_eq!(
@@ -334,20 +334,24 @@ fn what_belongs_to_a_subscription_names_it() {
                 Ok(Delivery::Sent)
             );
         }
-        expected.push(("ToolListChangedNotification", told("tools/list_changed", "")));
-        expected.push(("PromptListChangedNotification", told("prompts/list_changed", "")));
-        expected.push(("ResourceListChangedNotification", told("resources/list_changed", "")));
+        expected.push(("ToolListChangedNotification", delivered("tools/list_changed", "")));
+        expected.push(("PromptListChangedNotification", delivered("prompts/list_changed", "")));
+        expected.push(("ResourceListChangedNotification", delivered("resources/list_changed", "")));
         assert_eq!(
             side.server.notifications().resource_updated("x:y", &mut side.out),
             Ok(Delivery::Sent)
         );
-        expected
-            .push(("ResourceUpdatedNotification", told("resources/updated", r#""uri":"x:y","#)));
+        expected.push((
+            "ResourceUpdatedNotification",
+            delivered("resources/updated", r#""uri":"x:y","#),
+        ));
         let below =
             side.server.notifications().resource_updated_below("x:y", "x:y/z", &mut side.out);
         assert_eq!(below, Ok(Delivery::Sent));
-        expected
-            .push(("ResourceUpdatedNotification", told("resources/updated", r#""uri":"x:y/z","#)));
+        expected.push((
+            "ResourceUpdatedNotification",
+            delivered("resources/updated", r#""uri":"x:y/z","#),
+        ));
         let sent = side.sent();
         assert_eq!(sent.len(), expected.len());
         for (sent, (name, expected)) in sent.iter().zip(&expected) {

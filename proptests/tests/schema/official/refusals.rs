@@ -7,9 +7,9 @@ use mcp_sansio::{Frames, RevisionSet, ServerConfig, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 use serde_json::Value;
 
-use crate::official::alone::{REVISION, claim, frame, only};
 use crate::official::closed::Schemas;
 use crate::official::parse;
+use crate::official::stateless::{REVISION, claim, frame, only};
 
 /// A message that is refused.
 struct Case {

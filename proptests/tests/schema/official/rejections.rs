@@ -7,10 +7,10 @@ use mcp_sansio::{ErrorCode, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 use serde_json::json;
 
-use crate::official::alone::{ALL, REVISION, asked_by, claim_with, frame, only, side};
 use crate::official::closed::Schemas;
 use crate::official::parse;
 use crate::official::refusals::check;
+use crate::official::stateless::{ALL, REVISION, asked_by, claim_with, frame, only, side};
 
 /// The declared, the required and the missing capabilities.
 const MISSING: &[(&str, &[Capability], &str)] = {
@@ -54,7 +54,7 @@ fn set(capabilities: &[Capability]) -> CapabilitySet {
 /// Proves M-ERR-11, M-ERR-12, M-CAP-04, M-STATE-01, and M-CAP-02 for reading and naming servers: the missing
 /// capabilities contain no `listChanged`, for any declaration.
 #[test]
-fn what_is_missing_is_said_as_it_would_be_declared() {
+fn missing_capabilities_have_the_form_of_declarations() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
     for (declared, needed, missing) in MISSING {
         for method in ["tools/call", "prompts/get", "resources/read"] {
@@ -80,7 +80,7 @@ fn what_is_missing_is_said_as_it_would_be_declared() {
 
 /// Capabilities that clients cannot declare, at all or in this revision, are not named as missing.
 #[test]
-fn only_what_clients_can_declare_is_said_to_be_missing() {
+fn only_client_capabilities_are_reported_missing() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
     for other in [Capability::RootsListChanged, Capability::Tools] {
         let (mut side, request) = asked_by("{}", "tools/call");

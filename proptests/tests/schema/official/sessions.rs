@@ -138,7 +138,7 @@ fn every_notification_fits_the_schema_of_its_revision() {
 
 /// The messages that clients and servers write by themselves.
 #[test]
-fn the_handshake_and_what_follows_from_it_fit_the_schemas() {
+fn handshake_progress_and_error_messages_match_the_schemas() {
     for revision in REVISIONS {
         let Some(schemas) = Schemas::of(revision) else { return };
         let mut config = mcp_sansio_proptests::config::client();

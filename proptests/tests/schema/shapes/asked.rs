@@ -428,7 +428,7 @@ fn a_null_at_the_end_of_an_object_is_only_absent() {
 
 /// Proves L-AMB-50 for sending: an empty result is `{}`, and a message has only the members of JSON-RPC.
 #[test]
-fn nothing_is_added_to_what_is_empty() {
+fn empty_results_and_requests_get_no_extra_members() {
     for revision in Revision::LEGACY {
         for (method, params) in [
             ("logging/setLevel", r#"{"level":"debug"}"#),

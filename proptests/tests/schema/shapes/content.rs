@@ -245,7 +245,7 @@ fn a_prompt_and_its_arguments_need_names() {
 
 /// Proves L-PROMPT-03: one block per message, from the user or the assistant, and an optional description.
 #[test]
-fn a_message_of_a_prompt_is_one_block_of_somebody() {
+fn a_prompt_message_has_one_block_and_a_role() {
     for fine in [
         r#"{"messages":[]}"#,
         r#"{"description":"d","messages":[{"role":"assistant","content":{"type":"text","text":""}}]}"#,

@@ -54,7 +54,7 @@ const ANSWERED: [(&str, &str); 10] = [
     ),
 ];
 
-const TOLD: [(&str, &str); 3] = [
+const DELIVERED: [(&str, &str); 3] = [
     ("notifications/message", r#"{"level":"emergency","data":null,"#),
     ("notifications/tools/list_changed", "{"),
     ("notifications/x", "{"),
@@ -77,7 +77,7 @@ fn metadata_leaves_unchanged() {
                 let result = with(begun, metadata);
                 assert_eq!(sent_result(method, revision, &raw(&result)), Ok(result), "{method}");
             }
-            for (method, begun) in TOLD {
+            for (method, begun) in DELIVERED {
                 let params = with(begun, metadata);
                 let sent = sent_notification(method, revision, &raw(&params));
                 assert_eq!(sent, Ok(params), "{method}");
@@ -113,12 +113,12 @@ fn metadata_arrives_unchanged() {
                 };
                 assert_eq!((found, all), (Some(raw(metadata)), Some(raw(&params))), "{method}");
             }
-            for (method, begun) in TOLD {
+            for (method, begun) in DELIVERED {
                 let params = with(begun, metadata);
                 let frame = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#);
                 match ClientSide::ready(revision).receive(&frame) {
-                    Some(ClientEvent::Notification(told)) => {
-                        assert_eq!(told.params, Some(raw(&params)));
+                    Some(ClientEvent::Notification(delivered)) => {
+                        assert_eq!(delivered.params, Some(raw(&params)));
                     }
                     other => panic!("{frame}: {other:?}"),
                 }
@@ -192,7 +192,7 @@ fn uris_pass_byte_for_byte() {
 
 /// Proves L-JSONRPC-24, L-AMB-50: unknown members are tolerated and stay accessible.
 #[test]
-fn what_nobody_knows_is_taken_and_kept() {
+fn unknown_members_are_accepted_and_preserved() {
     for revision in Revision::LEGACY {
         let mut side = ClientSide::fresh();
         side.client.connect(side.now, &mut side.out).unwrap();
@@ -215,9 +215,9 @@ fn what_nobody_knows_is_taken_and_kept() {
         let answer = r#"{"jsonrpc":"2.0","id":3,"result":{"foo":1},"extra":0}"#;
         let Some(ClientEvent::CallEnded(ended)) = side.receive(answer) else { panic!() };
         assert_eq!(ended.outcome, Outcome::Result(raw(r#"{"foo":1}"#)));
-        let told = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"foo":1},"extra":0}"#;
-        let Some(ClientEvent::Notification(told)) = side.receive(told) else { panic!() };
-        assert_eq!(told.params, Some(raw(r#"{"foo":1}"#)));
+        let delivered = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"foo":1},"extra":0}"#;
+        let Some(ClientEvent::Notification(delivered)) = side.receive(delivered) else { panic!() };
+        assert_eq!(delivered.params, Some(raw(r#"{"foo":1}"#)));
 
         let mut side = ServerSide::ready(revision);
         let frame = r#"{"extra":{},"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"n","foo":1},"other":2}"#;
@@ -247,7 +247,11 @@ fn a_tool_with_an_odd_name_can_be_called() {
 
 /// Returns the reason why a notification of a server is not delivered, if any. It never gets a response.
 #[track_caller]
-fn told(revision: Revision, method: &str, params: &str) -> Option<(&'static str, Problem)> {
+fn notification_misfit(
+    revision: Revision,
+    method: &str,
+    params: &str,
+) -> Option<(&'static str, Problem)> {
     let mut side = ClientSide::ready(revision);
     let frame = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#);
     let event = side.receive(&frame);
@@ -278,21 +282,30 @@ fn notifications_without_their_members_are_not_delivered() {
             r#"{"level":"emergency","logger":"l","data":{"a":1}}"#,
             r#"{"data":"text","level":"info"}"#,
         ] {
-            assert_eq!(told(revision, log, fine), None);
+            assert_eq!(notification_misfit(revision, log, fine), None);
         }
-        assert_eq!(told(revision, log, r#"{"level":"debug"}"#), Some(("data", Missing)));
-        assert_eq!(told(revision, log, r#"{"data":1}"#), Some(("level", Missing)));
+        assert_eq!(
+            notification_misfit(revision, log, r#"{"level":"debug"}"#),
+            Some(("data", Missing))
+        );
+        assert_eq!(notification_misfit(revision, log, r#"{"data":1}"#), Some(("level", Missing)));
         let wrong = r#"{"level":"debug","logger":7,"data":1}"#;
-        assert_eq!(told(revision, log, wrong), Some(("logger", WrongType)));
-        assert_eq!(told(revision, updated, r#"{"uri":"x:y","_meta":{"k":1}}"#), None);
-        assert_eq!(told(revision, updated, "{}"), Some(("uri", Missing)));
-        assert_eq!(told(revision, updated, r#"{"uri":7}"#), Some(("uri", WrongType)));
+        assert_eq!(notification_misfit(revision, log, wrong), Some(("logger", WrongType)));
+        assert_eq!(
+            notification_misfit(revision, updated, r#"{"uri":"x:y","_meta":{"k":1}}"#),
+            None
+        );
+        assert_eq!(notification_misfit(revision, updated, "{}"), Some(("uri", Missing)));
+        assert_eq!(
+            notification_misfit(revision, updated, r#"{"uri":7}"#),
+            Some(("uri", WrongType))
+        );
     }
 }
 
 /// Proves L-ELIC-08: a list is no form value in 2025-06-18; a value of a valid kind arrives.
 #[test]
-fn what_is_filled_in_is_of_the_kinds_of_its_revision() {
+fn form_value_types_depend_on_the_revision() {
     for (value, takes) in [
         (r#""s""#, [true, true]),
         ("1.5", [true, true]),

@@ -138,9 +138,9 @@ pub(crate) fn sent_notification<T: Payload + ?Sized>(
     let mut config = config::server();
     config.log_level = mcp_sansio::model::LoggingLevel::Debug;
     let mut side = ServerSide::ready_with(config, revision);
-    let told = side.server.notify_method(method, params, None, &mut side.out);
+    let delivered = side.server.notify_method(method, params, None, &mut side.out);
     let before = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":"#);
-    match told {
+    match delivered {
         Ok(_) => Ok(only(&side.sent(), &before)),
         Err(NotifyError::Encode(error)) => Err(misfit(error)),
         Err(other) => panic!("{method} {revision}: {other:?}"),

@@ -63,7 +63,7 @@ fn sent_prepared(method: &str, revision: Revision, result: &Prepared) -> super::
     }
 }
 
-fn answer_alone(
+fn modern_response(
     answer: impl FnOnce(&mut Server, IncomingId, &mut Outbox) -> Result<(), RespondError>,
 ) -> String {
     let mut side = ServerSide::with(config::server_of_both_eras());
@@ -75,16 +75,16 @@ fn answer_alone(
 }
 
 fn answer_with(result: &ListToolsResult<'_>) -> String {
-    answer_alone(|server, id, out| server.respond(id, result, out))
+    modern_response(|server, id, out| server.respond(id, result, out))
 }
 
 fn answer_prepared(result: &Prepared) -> String {
-    answer_alone(|server, id, out| server.respond(id, result, out))
+    modern_response(|server, id, out| server.respond(id, result, out))
 }
 
 /// Expects the usual default hints, and that hints in the result take precedence.
 #[test]
-fn what_the_machine_adds_is_added_to_what_has_been_prepared() {
+fn default_hints_are_added_to_prepared_results() {
     let plain = answer_prepared(&prepared(Revision::V2026_07_28));
     assert_eq!(plain, answer_with(&tools()));
     for part in [r#""resultType":"complete""#, r#""ttlMs":0"#, r#""cacheScope":"private""#] {
@@ -101,14 +101,14 @@ fn what_the_machine_adds_is_added_to_what_has_been_prepared() {
 }
 
 #[test]
-fn what_does_not_fit_another_method_is_refused_there() {
+fn a_prepared_result_of_another_method_is_refused() {
     let tools = prepared(Revision::V2025_11_25);
     let sent = sent_prepared("prompts/list", Revision::V2025_11_25, &tools);
     assert_eq!(sent, Err(("prompts", Problem::Missing)));
 }
 
 #[test]
-fn what_does_not_fit_cannot_be_prepared() {
+fn a_result_of_the_wrong_shape_cannot_be_prepared() {
     let prompts = Prepared::result::<ListPrompts>(Revision::V2025_11_25, &tools());
     let Some(EncodeError::Misfit(misfit)) = prompts.err() else { panic!("they are no prompts") };
     assert_eq!((misfit.field, misfit.problem), ("prompts", Problem::Missing));

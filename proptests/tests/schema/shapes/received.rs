@@ -136,7 +136,7 @@ fn the_result_of_a_tool_is_read_kindly() {
 
 /// Proves L-TOOL-20: a link to an unlisted resource arrives like any other content.
 #[test]
-fn a_link_is_not_compared_with_what_is_listed() {
+fn a_resource_link_may_name_an_unlisted_resource() {
     let result = r#"{"content":[{"type":"resource_link","uri":"x:unlisted","name":"n"}]}"#;
     for revision in [C, D] {
         accepted("tools/call", revision, result);
@@ -333,7 +333,7 @@ fn an_array_is_no_message_of_a_prompt() {
 
 /// Proves L-ROOT-02: a root that is no file is reported, and the list arrives.
 #[test]
-fn a_root_that_is_no_file_is_told_of() {
+fn a_root_that_is_not_a_file_uri_is_reported() {
     for (uri, strange) in [("file:///a", false), ("http://a/", true), ("/a", true)] {
         for revision in [A, B, C, D] {
             let mut side = ServerSide::ready(revision);

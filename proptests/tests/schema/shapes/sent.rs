@@ -64,7 +64,7 @@ const LISTED: [(&str, &str, &str, [&str; 3]); 4] = [
 /// Proves L-TOOL-01, L-TOOL-15, L-META-02, L-META-09, L-RES-02, L-RES-16, L-PROMPT-01, L-AMB-57 for listed items:
 /// `size` and templates exist since the first revision.
 #[test]
-fn a_list_leaves_out_what_its_revision_does_not_have() {
+fn list_items_omit_fields_unknown_to_their_revision() {
     for (method, template, whole, [first, second, third]) in LISTED {
         results_leave(method, template, whole, [Ok(first), Ok(second), Ok(third), Ok(whole)]);
     }

@@ -15,18 +15,18 @@ fn a_call_that_becomes_a_task_ends_with_the_result_of_the_task() {
         let mut world = World::of(era);
         let call = world.call();
         world.settle();
-        assert_eq!(world.told(), ["task-1 working"]);
+        assert_eq!(world.take_event_texts(), ["task-1 working"]);
         world.elapse(1_000);
-        assert_eq!(world.told(), [""; 0], "nothing is new");
+        assert_eq!(world.take_event_texts(), [""; 0], "nothing is new");
         assert!(world.client.client.in_flight().is_pending(call));
         world.complete("done");
         world.elapse(1_000);
-        let told = world.told();
-        assert!(told.last().unwrap().contains("\"done\""), "{told:?}");
+        let delivered = world.take_event_texts();
+        assert!(delivered.last().unwrap().contains("\"done\""), "{delivered:?}");
         assert!(!world.client.client.in_flight().is_pending(call));
         assert_eq!(world.client.client.in_flight().counts().outbound, 0);
         world.elapse(3_600_000);
-        assert_eq!(world.told(), [""; 0]);
+        assert_eq!(world.take_event_texts(), [""; 0]);
     }
 }
 
@@ -38,7 +38,7 @@ fn a_task_that_fails_ends_the_call_with_its_error() {
         world.settle();
         world.fail();
         world.elapse(1_000);
-        assert_eq!(world.told().last().unwrap(), "error -7 broken");
+        assert_eq!(world.take_event_texts().last().unwrap(), "error -7 broken");
     }
 }
 
@@ -55,13 +55,13 @@ fn a_call_that_is_cancelled_cancels_its_task() {
         assert_eq!(world.news, [TaskNews::Cancelled(key)]);
         assert_eq!(world.tasks.get(key).unwrap().status(), Status::Cancelled);
         world.elapse(10_000);
-        assert_eq!(world.told(), ["task-1 working"]);
+        assert_eq!(world.take_event_texts(), ["task-1 working"]);
         assert_eq!(world.client.client.in_flight().counts().outbound, 0);
     }
 }
 
 #[test]
-fn what_a_task_asks_for_is_asked_of_the_application() {
+fn input_requests_of_a_task_reach_the_application_once() {
     for era in ERAS {
         let mut world = World::of(era);
         let call = world.call();
@@ -87,7 +87,7 @@ fn what_a_task_asks_for_is_asked_of_the_application() {
         assert!(world.questions().is_empty(), "each is asked once");
         world.complete("thanks");
         world.elapse(1_000);
-        assert!(world.told().last().unwrap().contains("thanks"));
+        assert!(world.take_event_texts().last().unwrap().contains("thanks"));
         assert_eq!(world.client.client.in_flight().counts().outbound, 0);
         assert_eq!(world.server.server.in_flight().counts().inbound, 0);
     }

@@ -9,19 +9,19 @@ use super::kit::*;
 /// The call ends with the whole task object, and the machine sends no request about the task.
 #[test]
 fn a_task_by_hand_ends_its_call() {
-    for alone in [false, true] {
+    for stateless in [false, true] {
         for first in ["working", "input_required", "completed", "someday"] {
-            let mut side = if alone { without_session() } else { in_session() };
+            let mut side = if stateless { without_session() } else { in_session() };
             let by_hand = CallOptions::new().task(TaskOptions::new().by_hand());
             let call = call_with(&mut side, by_hand);
             assert_eq!(side.sent().len(), 1);
-            let answer = if alone { created_alone(2, first) } else { created(2, first) };
+            let answer = if stateless { modern_task_created(2, first) } else { created(2, first) };
             let event = side.receive(&answer);
             let Some(ClientEvent::CallEnded(ended)) = event else { panic!("{event:?}") };
             let Outcome::Task(begun) = ended.outcome else { panic!("no task") };
             assert_eq!((ended.call, &*begun.ticket.task_id), (call, "t-1"));
             assert_eq!(begun.ticket.method, "tools/call");
-            if !alone {
+            if !stateless {
                 assert_eq!(begun.task.as_json(), task(first));
             }
             assert_eq!(begun.task.get("status").unwrap().as_json(), format!("{first:?}"));
@@ -85,7 +85,7 @@ fn news_of_tasks_by_hand_goes_to_the_application() {
 /// Proves L-TASK-25 for the requesting side: the `_meta` of a new task reaches the application, whether or not the
 /// machine manages the task.
 #[test]
-fn what_is_said_with_a_new_task_is_handed_out() {
+fn the_meta_of_a_new_task_is_delivered_once() {
     let meta = r#"{"io.modelcontextprotocol/model-immediate-response":"wait"}"#;
     let answer = result(2, &format!(r#"{{"task":{},"_meta":{meta}}}"#, task("working")));
     for by_hand in [false, true] {
@@ -93,7 +93,7 @@ fn what_is_said_with_a_new_task_is_handed_out() {
         let options = TaskOptions::new();
         let options = if by_hand { options.by_hand() } else { options };
         call_with(&mut side, CallOptions::new().task(options));
-        let said = match side.receive(&answer) {
+        let reported = match side.receive(&answer) {
             Some(ClientEvent::Task(update)) => update.meta,
             Some(ClientEvent::CallEnded(ended)) => match ended.outcome {
                 Outcome::Task(begun) => begun.meta,
@@ -101,7 +101,7 @@ fn what_is_said_with_a_new_task_is_handed_out() {
             },
             other => panic!("{other:?}"),
         };
-        assert_eq!(said.unwrap().as_json(), meta);
+        assert_eq!(reported.unwrap().as_json(), meta);
         if !by_hand {
             let news = side.receive(&status(&task_with("working", "01", "")));
             let Some(ClientEvent::Task(update)) = news else { panic!("{news:?}") };

@@ -21,11 +21,12 @@ fn sent_with(tasks: &str) -> (ClientSide, mcp_sansio::CallId) {
 /// Proves L-CANCEL-15, M-CANC-19, M-TASKX-44: a call that has become a task is cancelled with `tasks/cancel`.
 #[test]
 fn a_task_is_cancelled_by_its_name() {
-    for alone in [false, true] {
-        let (mut side, call) = if alone { with_task_alone() } else { with_task() };
+    for stateless in [false, true] {
+        let (mut side, call) = if stateless { with_modern_task() } else { with_task() };
         let cancelled = side.client.cancel(call, Some("why"), &mut side.out);
         assert_eq!(cancelled, Ok(Cancellation::Notified));
-        let expected = if alone { about_alone(3, "cancel") } else { about(3, "cancel") };
+        let expected =
+            if stateless { modern_task_request(3, "cancel") } else { about(3, "cancel") };
         assert_eq!(side.sent(), [expected]);
         assert!(!side.client.in_flight().is_pending(call));
         assert_eq!(side.client.cancel(call, None, &mut side.out), Err(CancelError::NotInFlight));
@@ -33,9 +34,9 @@ fn a_task_is_cancelled_by_its_name() {
             side.client.cancel_task(call, side.now, &mut side.out),
             Err(CallError::NotATask)
         );
-        let answer = if alone { understood(3) } else { result(3, &task("cancelled")) };
-        assert_eq!(told(side.receive(&answer)), "");
-        assert_eq!(told(side.receive(&error(3, -32602))), "stray Completed");
+        let answer = if stateless { understood(3) } else { result(3, &task("cancelled")) };
+        assert_eq!(task_event_text(side.receive(&answer)), "");
+        assert_eq!(task_event_text(side.receive(&error(3, -32602))), "stray Completed");
         is_over(&mut side);
     }
 }
@@ -51,8 +52,8 @@ fn a_cancellation_without_an_answer_is_forgotten() {
         let (mut side, call) = task_in(in_session_with(config, Revision::V2025_11_25, TASKS));
         _ = side.client.cancel(call, None, &mut side.out).unwrap();
         assert_eq!(side.sent(), [about(3, "cancel")]);
-        assert_eq!(all_told(side.outcomes()), [""; 0]);
-        assert_eq!(all_told(side.elapse(600_000)), [""; 0]);
+        assert_eq!(task_event_texts(side.outcomes()), [""; 0]);
+        assert_eq!(task_event_texts(side.elapse(600_000)), [""; 0]);
         assert_eq!(side.sent(), [timed_out(3)]);
         is_over(&mut side);
     }
@@ -95,12 +96,12 @@ fn an_early_cancellation_is_remembered() {
         let cancelled = side.client.cancel(call, None, &mut side.out);
         assert_eq!(cancelled, Ok(Cancellation::Deferred));
         assert_eq!(side.sent(), [""; 0]);
-        assert_eq!(all_told(side.outcomes()), [""; 0]);
+        assert_eq!(task_event_texts(side.outcomes()), [""; 0]);
         assert!(!side.client.in_flight().is_pending(call));
-        assert_eq!(told(side.receive(&answer)), says, "{answer}");
+        assert_eq!(task_event_text(side.receive(&answer)), says, "{answer}");
         assert_eq!(side.sent(), sent);
         if !sent.is_empty() {
-            assert_eq!(told(side.receive(&result(3, &task("cancelled")))), "");
+            assert_eq!(task_event_text(side.receive(&result(3, &task("cancelled")))), "");
         }
         is_over(&mut side);
     }
@@ -118,12 +119,12 @@ fn a_call_that_times_out_may_still_become_a_task() {
         let events = side.elapse(60_000);
         assert_eq!(events.len(), 1);
         let outcome = ended(events.into_iter().next());
-        assert_eq!(outcome, (call, said(&Outcome::TimedOut(Expiry::Idle))));
+        assert_eq!(outcome, (call, task_outcome_text(&Outcome::TimedOut(Expiry::Idle))));
         assert_eq!(side.sent(), [""; 0]);
-        assert_eq!(told(side.receive(&created(2, "working"))), says);
+        assert_eq!(task_event_text(side.receive(&created(2, "working"))), says);
         assert_eq!(side.sent(), sent);
         if !sent.is_empty() {
-            assert_eq!(told(side.receive(&error(3, -32602))), "");
+            assert_eq!(task_event_text(side.receive(&error(3, -32602))), "");
         }
         is_over(&mut side);
     }
@@ -131,7 +132,7 @@ fn a_call_that_times_out_may_still_become_a_task() {
 
 /// A cancelled or expired call is remembered for a limited time and reports no events meanwhile.
 #[test]
-fn what_was_given_up_is_forgotten_after_a_while() {
+fn an_abandoned_call_is_remembered_for_a_limited_time() {
     for by_time in [false, true] {
         let mut side = in_session();
         let options = CallOptions::new().task(TaskOptions::new()).progress();
@@ -141,15 +142,15 @@ fn what_was_given_up_is_forgotten_after_a_while() {
             assert_eq!(side.elapse(60_000).len(), 1);
         } else {
             _ = side.client.cancel(call, None, &mut side.out).unwrap();
-            assert_eq!(all_told(side.outcomes()), [""; 0]);
+            assert_eq!(task_event_texts(side.outcomes()), [""; 0]);
         }
         let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;
-        assert_eq!(told(side.receive(progress)), "");
+        assert_eq!(task_event_text(side.receive(progress)), "");
         assert_eq!(side.client.in_flight().counts().outbound, 1);
-        assert_eq!(all_told(side.elapse(600_000)), [""; 0]);
+        assert_eq!(task_event_texts(side.elapse(600_000)), [""; 0]);
         assert_eq!(side.client.in_flight().counts().outbound, 0);
         let late = if by_time { "stray TimedOut" } else { "stray Cancelled" };
-        assert_eq!(told(side.receive(&created(2, "working"))), late);
+        assert_eq!(task_event_text(side.receive(&created(2, "working"))), late);
         is_over(&mut side);
     }
 }
@@ -169,14 +170,17 @@ fn a_call_that_was_not_sent_is_taken_back() {
 fn a_call_that_asks_for_no_task_is_cancelled_as_ever() {
     let mut side = in_session();
     let plain = call_with(&mut side, CallOptions::new());
-    let mut alone = without_session();
-    let task = call(&mut alone);
-    for (mut side, call) in [(side, plain), (alone, task)] {
+    let mut stateless = without_session();
+    let task = call(&mut stateless);
+    for (mut side, call) in [(side, plain), (stateless, task)] {
         assert_eq!(side.sent().len(), 1);
         let cancellation = side.client.cancel(call, None, &mut side.out);
         assert_eq!(cancellation, Ok(Cancellation::Notified));
         assert_eq!(side.sent(), [cancelled(2)]);
-        assert_eq!(told(side.receive(&created_alone(2, "working"))), "stray Cancelled");
+        assert_eq!(
+            task_event_text(side.receive(&modern_task_created(2, "working"))),
+            "stray Cancelled"
+        );
         is_over(&mut side);
     }
 }
@@ -186,18 +190,21 @@ fn a_call_that_asks_for_no_task_is_cancelled_as_ever() {
 #[test]
 fn a_cancelled_task_is_not_waited_for() {
     let (mut side, call) = with_task();
-    assert_eq!(told(side.receive(&status(&task("input_required")))), "task t-1 input_required");
+    assert_eq!(
+        task_event_text(side.receive(&status(&task("input_required")))),
+        "task t-1 input_required"
+    );
     assert_eq!(side.sent(), [about(3, "result")]);
     _ = side.client.cancel(call, None, &mut side.out).unwrap();
     assert_eq!(side.sent(), [cancelled(3), about(4, "cancel")]);
-    assert_eq!(told(side.receive(&result(4, &task("cancelled")))), "");
+    assert_eq!(task_event_text(side.receive(&result(4, &task("cancelled")))), "");
     is_over(&mut side);
     // The `tasks/result` request is still in the outbox.
     let (mut side, call) = with_task();
     drop(side.receive(&status(&task("input_required"))));
     _ = side.client.cancel(call, None, &mut side.out).unwrap();
     assert_eq!(side.sent(), [about(4, "cancel")]);
-    assert_eq!(told(side.receive(&result(4, &task("cancelled")))), "");
+    assert_eq!(task_event_text(side.receive(&result(4, &task("cancelled")))), "");
     is_over(&mut side);
 }
 
@@ -211,18 +218,18 @@ fn a_cancellation_that_is_waited_for_ends_with_the_task() {
     assert!(side.client.in_flight().is_pending(call));
     assert_eq!(ended(side.receive(&result(3, &task("cancelled")))), (call, "TaskCancelled".into()));
     is_over(&mut side);
-    let (mut side, call) = with_task_alone();
+    let (mut side, call) = with_modern_task();
     side.client.cancel_task(call, side.now, &mut side.out).unwrap();
-    assert_eq!(side.sent(), [about_alone(3, "cancel")]);
-    assert_eq!(told(side.receive(&understood(3))), "");
-    assert_eq!(side.sent(), [about_alone(4, "get")]);
+    assert_eq!(side.sent(), [modern_task_request(3, "cancel")]);
+    assert_eq!(task_event_text(side.receive(&understood(3))), "");
+    assert_eq!(side.sent(), [modern_task_request(4, "get")]);
     assert_eq!(
-        told(side.receive(&result(4, &task_alone("working", "01", "")))),
+        task_event_text(side.receive(&result(4, &modern_task("working", "01", "")))),
         "task t-1 working"
     );
     _ = side.elapse(1_000);
-    assert_eq!(side.sent(), [about_alone(5, "get")]);
-    let gone = result(5, &task_alone("cancelled", "05", ""));
+    assert_eq!(side.sent(), [modern_task_request(5, "get")]);
+    let gone = result(5, &modern_task("cancelled", "05", ""));
     assert_eq!(ended(side.receive(&gone)), (call, "TaskCancelled".into()));
     is_over(&mut side);
 }
@@ -234,13 +241,13 @@ fn a_cancellation_that_times_out_leaves_the_task() {
     side.client.cancel_task(call, side.now, &mut side.out).unwrap();
     assert_eq!(side.sent(), [about(3, "cancel")]);
     let slow = task_with("working", "01", r#","pollInterval":3600000"#);
-    assert_eq!(told(side.receive(&status(&slow))), "task t-1 working");
-    assert_eq!(all_told(side.elapse(60_000)), [""; 0]);
+    assert_eq!(task_event_text(side.receive(&status(&slow))), "task t-1 working");
+    assert_eq!(task_event_texts(side.elapse(60_000)), [""; 0]);
     assert_eq!(side.sent(), [timed_out(3)]);
     assert!(side.client.in_flight().is_pending(call));
     assert!(side.client.poll_timeout().is_some());
     let done = status(&task_with("completed", "09", ""));
-    assert_eq!(told(side.receive(&done)), "task t-1 completed");
+    assert_eq!(task_event_text(side.receive(&done)), "task t-1 completed");
     assert_eq!(side.sent(), [about(4, "result")]);
     assert_eq!(ended(side.receive(&result(4, DONE))).0, call);
     is_over(&mut side);
@@ -249,20 +256,23 @@ fn a_cancellation_that_times_out_leaves_the_task() {
 /// Proves M-TASKX-66 for clients: a call that is cancelled before it is a task is cancelled as a request. A task
 /// that arrives afterwards is left to expire.
 #[test]
-fn a_task_that_comes_too_late_is_nobodys() {
+fn a_task_created_after_cancellation_is_unmatched() {
     let mut side = without_session();
     let never = CallOptions::new().idle(Timeout::Never).total(Timeout::Never);
     let call = call_with(&mut side, never);
     assert_eq!(side.sent().len(), 1);
     assert_eq!(side.client.cancel(call, None, &mut side.out), Ok(Cancellation::Notified));
     assert_eq!(side.sent(), [cancelled(2)]);
-    assert_eq!(told(side.receive(&created_alone(2, "working"))), "stray Cancelled");
+    assert_eq!(
+        task_event_text(side.receive(&modern_task_created(2, "working"))),
+        "stray Cancelled"
+    );
     is_over(&mut side);
 }
 
 /// A cancelled call does not count against the limit of calls: at the limit it is forgotten.
 #[test]
-fn what_was_given_up_makes_room() {
+fn a_cancelled_call_does_not_count_against_the_limit() {
     let mut config = of_sessions();
     config.connection.limits.outbound_calls = 1;
     let mut side = in_session_with(config, Revision::V2025_11_25, TASKS);
@@ -271,7 +281,7 @@ fn what_was_given_up_makes_room() {
     assert_eq!(side.client.cancel(first, None, &mut side.out), Ok(Cancellation::Deferred));
     let second = call(&mut side);
     assert!(side.client.in_flight().is_pending(second));
-    let late = told(side.receive(&created(2, "working")));
+    let late = task_event_text(side.receive(&created(2, "working")));
     assert!(late.starts_with("stray") || late.contains("UnmatchedResponse"), "{late}");
     assert_eq!(ended(side.receive(&result(3, DONE))).0, second);
 }
@@ -291,7 +301,7 @@ fn a_call_that_cannot_be_made_forgets_nothing() {
     let made = side.client.call_method("prompts/get", &params, options, now, &mut side.out);
     assert!(matches!(made, Err(CallError::Encode(_))), "{made:?}");
     assert!(before == side.client);
-    assert_eq!(told(side.receive(&created(2, "working"))), "orphan t-1");
+    assert_eq!(task_event_text(side.receive(&created(2, "working"))), "orphan t-1");
     assert_eq!(side.sent(), [about(3, "cancel")]);
 }
 
@@ -315,6 +325,6 @@ fn a_call_that_waits_for_input_becomes_no_task() {
     assert!(matches!(side.receive(&opened), Some(ClientEvent::Connected(_))));
     side.sent();
     assert_eq!(side.client.cancel(call, None, &mut side.out), Ok(Cancellation::Withdrawn));
-    assert_eq!(all_told(side.outcomes()), ["withdrawn CallEnded"]);
+    assert_eq!(task_event_texts(side.outcomes()), ["withdrawn CallEnded"]);
     is_over(&mut side);
 }

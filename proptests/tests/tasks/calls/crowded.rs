@@ -36,11 +36,14 @@ fn tasks_are_asked_about_although_no_more_calls_can_be_made() {
     let refused = side.client.call_method("tools/call", &params, options, now, &mut side.out);
     assert_eq!(refused, Err(CallError::TooManyCalls));
     assert_eq!(side.sent().len(), 2);
-    drop(side.receive(&created_alone(2, "working")));
-    drop(side.receive(&created_alone(3, "working").replace("t-1", "t-2")));
+    drop(side.receive(&modern_task_created(2, "working")));
+    drop(side.receive(&modern_task_created(3, "working").replace("t-1", "t-2")));
     _ = side.elapse(1_000);
-    assert_eq!(side.sent(), [about_alone(4, "get"), about_alone(5, "get").replace("t-1", "t-2")]);
-    let done = task_alone("completed", "09", &format!(r#","result":{DONE}"#));
+    assert_eq!(
+        side.sent(),
+        [modern_task_request(4, "get"), modern_task_request(5, "get").replace("t-1", "t-2")]
+    );
+    let done = modern_task("completed", "09", &format!(r#","result":{DONE}"#));
     assert_eq!(ended(side.receive(&result(4, &done))).0, calls[0]);
     assert_eq!(ended(side.receive(&result(5, &done.replace("t-1", "t-2")))).0, calls[1]);
     is_over(&mut side);
@@ -51,61 +54,61 @@ fn tasks_are_asked_about_although_no_more_calls_can_be_made() {
 fn a_task_is_cancelled_although_no_more_calls_can_be_made() {
     let mut config = of_no_sessions();
     config.connection.limits.outbound_calls = 1;
-    let (mut side, call) = task_alone_in(without_session_with(config));
+    let (mut side, call) = modern_task_in(without_session_with(config));
     assert_eq!(side.client.cancel(call, None, &mut side.out), Ok(Cancellation::Notified));
-    assert_eq!(side.sent(), [about_alone(3, "cancel")]);
-    assert_eq!(told(side.receive(&understood(3))), "");
+    assert_eq!(side.sent(), [modern_task_request(3, "cancel")]);
+    assert_eq!(task_event_text(side.receive(&understood(3))), "");
     is_over(&mut side);
 }
 
 /// Messages that find no room are sent later: `tasks/get`, `tasks/result` and an input response.
 #[test]
-fn what_there_is_no_room_for_is_sent_later() {
+fn task_messages_without_outbox_room_are_sent_later() {
     let (mut side, call) = with_task();
     let roomy = filled(&mut side);
-    assert_eq!(all_told(side.elapse(1_000)), [""; 0]);
+    assert_eq!(task_event_texts(side.elapse(1_000)), [""; 0]);
     side.out = roomy;
-    assert_eq!(all_told(side.elapse(1_000)), [""; 0]);
+    assert_eq!(task_event_texts(side.elapse(1_000)), [""; 0]);
     assert_eq!(side.sent(), [about(3, "get")]);
     let roomy = filled(&mut side);
     let asks = result(3, &task("input_required"));
-    assert_eq!(told(side.receive(&asks)), "task t-1 input_required");
+    assert_eq!(task_event_text(side.receive(&asks)), "task t-1 input_required");
     side.out = roomy;
     _ = side.elapse(1_000);
     assert_eq!(side.sent(), [about(4, "get")]);
-    assert_eq!(told(side.receive(&result(4, &task("input_required")))), "");
+    assert_eq!(task_event_text(side.receive(&result(4, &task("input_required")))), "");
     assert_eq!(side.sent(), [about(5, "result")]);
     assert_eq!(ended(side.receive(&result(5, DONE))).0, call);
     is_over(&mut side);
 
-    let (mut side, _) = with_task_alone();
+    let (mut side, _) = with_modern_task();
     _ = side.elapse(1_000);
-    let asks = task_alone("input_required", "05", &inputs(&["a"]));
+    let asks = modern_task("input_required", "05", &inputs(&["a"]));
     _ = side.sent();
     drop(side.receive(&result(3, &asks)));
     let asked = questions(side.outcomes());
     let roomy = crowded(&mut side);
     side.respond(asked[0].0, ANSWER);
     side.out = roomy;
-    assert_eq!(all_told(side.outcomes()), [""; 0]);
+    assert_eq!(task_event_texts(side.outcomes()), [""; 0]);
     _ = side.elapse(1_000);
-    let expected = [update(4, &format!(r#"{{"a":{ANSWER}}}"#)), about_alone(5, "get")];
+    let expected = [update(4, &format!(r#"{{"a":{ANSWER}}}"#)), modern_task_request(5, "get")];
     assert_eq!(side.sent(), expected);
 }
 
 /// An input response that fits no outbox ends the call, and polling of the task stops.
 #[test]
 fn an_answer_that_never_fits_ends_the_call() {
-    let (mut side, call) = with_task_alone();
+    let (mut side, call) = with_modern_task();
     _ = side.elapse(1_000);
     _ = side.sent();
-    drop(side.receive(&result(3, &task_alone("input_required", "05", &inputs(&["a"])))));
+    drop(side.receive(&result(3, &modern_task("input_required", "05", &inputs(&["a"])))));
     let asked = questions(side.outcomes());
     _ = filled(&mut side);
     side.respond(asked[0].0, ANSWER);
     let mut events = side.outcomes().into_iter();
-    let (ended, said) = ended(events.next());
-    assert_eq!((ended, &*said), (call, "CallError(Encode(Full))"));
+    let (ended, reported) = ended(events.next());
+    assert_eq!((ended, &*reported), (call, "CallError(Encode(Full))"));
     assert_eq!(events.next(), None);
     is_over(&mut side);
 }
@@ -127,20 +130,20 @@ fn a_cancellation_without_room_leaves_the_task() {
     _ = side.sent();
     _ = side.client.cancel(call, None, &mut side.out).unwrap();
     let roomy = filled(&mut side);
-    assert_eq!(told(side.receive(&created(2, "working"))), "orphan t-1 goes on");
+    assert_eq!(task_event_text(side.receive(&created(2, "working"))), "orphan t-1 goes on");
     side.out = roomy;
     is_over(&mut side);
 }
 
 /// At the limit of open requests the remaining inputs of a task are requested later.
 #[test]
-fn what_does_not_fit_is_asked_later() {
+fn inputs_beyond_the_request_limit_are_requested_later() {
     let mut config = of_no_sessions();
     config.connection.limits.inbound_requests = 1;
-    let (mut side, _) = task_alone_in(without_session_with(config));
+    let (mut side, _) = modern_task_in(without_session_with(config));
     _ = side.elapse(1_000);
     _ = side.sent();
-    let asks = task_alone("input_required", "05", &inputs(&["a", "b"]));
+    let asks = modern_task("input_required", "05", &inputs(&["a", "b"]));
     drop(side.receive(&result(3, &asks)));
     let mut events = side.outcomes();
     let (asked, _) = question(events.pop());
@@ -148,8 +151,8 @@ fn what_does_not_fit_is_asked_later() {
     assert_eq!(side.sent(), [update(4, &format!(r#"{{"a":{ANSWER}}}"#))]);
     _ = side.outcomes();
     _ = side.elapse(1_000);
-    assert_eq!(side.sent(), [about_alone(5, "get")]);
-    assert_eq!(told(side.receive(&result(5, &asks))), "");
+    assert_eq!(side.sent(), [modern_task_request(5, "get")]);
+    assert_eq!(task_event_text(side.receive(&result(5, &asks))), "");
     let (asked, _) = question(side.outcomes().pop());
     side.respond(asked, ANSWER);
     assert_eq!(side.sent(), [update(6, &format!(r#"{{"b":{ANSWER}}}"#))]);

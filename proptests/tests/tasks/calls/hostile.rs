@@ -32,7 +32,7 @@ enum Operation {
 }
 
 /// A result or notification of the server: a task, another result, or neither.
-fn said() -> impl Strategy<Value = String> {
+fn server_payload() -> impl Strategy<Value = String> {
     let id = select(&["t-1", "t-2", "t-3"][..]);
     let status =
         select(&["working", "input_required", "completed", "failed", "cancelled", "someday"][..]);
@@ -73,8 +73,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => some().prop_map(CancelTask),
         2 => some().prop_map(Respond),
         1 => some().prop_map(Reject),
-        10 => (some(), said()).prop_map(|(which, said)| Answer(which, said)),
-        3 => said().prop_map(Notify),
+        10 => (some(), server_payload()).prop_map(|(which, reported)| Answer(which, reported)),
+        3 => server_payload().prop_map(Notify),
         1 => Just(Nested),
         5 => (0..70_000_u64).prop_map(Wait),
         1 => any::<bool>().prop_map(Pause),
@@ -166,10 +166,10 @@ impl Run {
                 self.asked.remove(&request);
                 client.reject(request, ErrorCode::new(-1), "no", out).unwrap();
             }
-            Operation::Answer(index, said) if !self.ids.is_empty() => {
+            Operation::Answer(index, reported) if !self.ids.is_empty() => {
                 let id = *index.get(&self.ids);
-                let refuses = said.contains(r#""error""#) && index.index(2) == 0;
-                let answer = if refuses { error(id, -32603) } else { result(id, said) };
+                let refuses = reported.contains(r#""error""#) && index.index(2) == 0;
+                let answer = if refuses { error(id, -32603) } else { result(id, reported) };
                 self.receive(&answer);
             }
             Operation::Notify(task) => {
@@ -197,7 +197,7 @@ proptest! {
     /// Proves L-TASK-58, M-TASKX-13 as a whole: with any task messages of a server, each call ends once, no event
     /// concerns an ended call, time advances, and the end of the connection leaves no state.
     #[test]
-    fn whatever_is_said_of_tasks_every_call_has_one_outcome(
+    fn each_call_ends_once_with_arbitrary_task_messages(
         has_sessions in any::<bool>(),
         operations in prop::collection::vec(operation(), 1..60),
     ) {

@@ -108,20 +108,23 @@ pub(super) fn task_in(mut side: ClientSide) -> (ClientSide, CallId) {
         side.sent(),
         [r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"task":{},"name":"t"}}"#]
     );
-    assert_eq!(told(side.receive(&created(2, "working"))), "task t-1 working");
+    assert_eq!(task_event_text(side.receive(&created(2, "working"))), "task t-1 working");
     assert_eq!(side.sent(), [""; 0]);
     (side, call)
 }
 
 /// The same in the modern era.
-pub(super) fn with_task_alone() -> (ClientSide, CallId) {
-    task_alone_in(without_session())
+pub(super) fn with_modern_task() -> (ClientSide, CallId) {
+    modern_task_in(without_session())
 }
 
-pub(super) fn task_alone_in(mut side: ClientSide) -> (ClientSide, CallId) {
+pub(super) fn modern_task_in(mut side: ClientSide) -> (ClientSide, CallId) {
     let call = call(&mut side);
-    assert_eq!(side.sent(), [asked_alone(2, "tools/call", r#""name":"t""#)]);
-    assert_eq!(told(side.receive(&created_alone(2, "working"))), "task t-1 working");
+    assert_eq!(side.sent(), [modern_client_request(2, "tools/call", r#""name":"t""#)]);
+    assert_eq!(
+        task_event_text(side.receive(&modern_task_created(2, "working"))),
+        "task t-1 working"
+    );
     assert_eq!(side.sent(), [""; 0]);
     (side, call)
 }
@@ -139,7 +142,7 @@ pub(super) fn task_with(status: &str, second: &str, more: &str) -> String {
 }
 
 /// A task of the extension.
-pub(super) fn task_alone(status: &str, second: &str, more: &str) -> String {
+pub(super) fn modern_task(status: &str, second: &str, more: &str) -> String {
     format!(
         r#"{{"resultType":"complete","taskId":"t-1","status":"{status}","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:{second}Z","ttlMs":null,"pollIntervalMs":1000{more}}}"#
     )
@@ -151,8 +154,8 @@ pub(super) fn created(id: u64, status: &str) -> String {
 }
 
 /// The same in the modern era.
-pub(super) fn created_alone(id: u64, status: &str) -> String {
-    let task = task_alone(status, "00", "");
+pub(super) fn modern_task_created(id: u64, status: &str) -> String {
+    let task = modern_task(status, "00", "");
     result(id, &task.replace(r#""resultType":"complete""#, r#""resultType":"task""#))
 }
 
@@ -169,12 +172,12 @@ pub(super) fn about(id: u64, method: &str) -> String {
 }
 
 /// The same in the modern era.
-pub(super) fn about_alone(id: u64, method: &str) -> String {
-    asked_alone(id, &format!("tasks/{method}"), r#""taskId":"t-1""#)
+pub(super) fn modern_task_request(id: u64, method: &str) -> String {
+    modern_client_request(id, &format!("tasks/{method}"), r#""taskId":"t-1""#)
 }
 
 /// A modern request of the kit's client; `params` excludes `_meta`.
-pub(super) fn asked_alone(id: u64, method: &str, params: &str) -> String {
+pub(super) fn modern_client_request(id: u64, method: &str, params: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params},"_meta":{{{META}}}}}}}"#
     )
@@ -182,7 +185,11 @@ pub(super) fn asked_alone(id: u64, method: &str, params: &str) -> String {
 
 /// A `tasks/update` request with these input responses.
 pub(super) fn update(id: u64, answers: &str) -> String {
-    asked_alone(id, "tasks/update", &format!(r#""taskId":"t-1","inputResponses":{answers}"#))
+    modern_client_request(
+        id,
+        "tasks/update",
+        &format!(r#""taskId":"t-1","inputResponses":{answers}"#),
+    )
 }
 
 /// The empty result with which a modern server acknowledges a request.
@@ -246,7 +253,7 @@ pub(super) fn questions(events: Vec<ClientEvent<'static>>) -> Vec<(IncomingId, O
 }
 
 /// A short text for an event; empty for `None`.
-pub(super) fn told(event: Option<ClientEvent<'static>>) -> String {
+pub(super) fn task_event_text(event: Option<ClientEvent<'static>>) -> String {
     let Some(event) = event else { return String::new() };
     match &event {
         ClientEvent::Task(update) => {
@@ -259,11 +266,11 @@ pub(super) fn told(event: Option<ClientEvent<'static>>) -> String {
             let goes_on = if orphan.cancelled { "" } else { " goes on" };
             format!("orphan {}{goes_on}", orphan.ticket.task_id)
         }
-        ClientEvent::CallEnded(ended) => said(&ended.outcome),
+        ClientEvent::CallEnded(ended) => task_outcome_text(&ended.outcome),
         ClientEvent::Request(_) => String::from("asked"),
         ClientEvent::Cancelled(cancelled) => format!("withdrawn {:?}", cancelled.cause),
         ClientEvent::Violation(violation) => format!("violation {:?}", violation.kind),
-        ClientEvent::UnmatchedResponse(stray) => format!("stray {:?}", stray.cause),
+        ClientEvent::UnmatchedResponse(unmatched) => format!("stray {:?}", unmatched.cause),
         ClientEvent::Notification(notification) => format!("notified {}", notification.method),
         ClientEvent::Progress(progress) => format!("progress {:?}", progress.progress),
         other => format!("{other:?}"),
@@ -271,7 +278,7 @@ pub(super) fn told(event: Option<ClientEvent<'static>>) -> String {
 }
 
 /// A short text for an outcome.
-pub(super) fn said(outcome: &Outcome<'_>) -> String {
+pub(super) fn task_outcome_text(outcome: &Outcome<'_>) -> String {
     match outcome {
         Outcome::Result(result) => format!("result {}", result.as_json()),
         Outcome::PeerError(error) => format!("error {}", error.code.get()),
@@ -282,15 +289,15 @@ pub(super) fn said(outcome: &Outcome<'_>) -> String {
 }
 
 /// The short texts of several events.
-pub(super) fn all_told(events: Vec<ClientEvent<'static>>) -> Vec<String> {
-    events.into_iter().map(|event| told(Some(event))).collect()
+pub(super) fn task_event_texts(events: Vec<ClientEvent<'static>>) -> Vec<String> {
+    events.into_iter().map(|event| task_event_text(Some(event))).collect()
 }
 
 /// The call that has ended, and a short text for its outcome.
 #[track_caller]
 pub(super) fn ended(event: Option<ClientEvent<'static>>) -> (CallId, String) {
     match event {
-        Some(ClientEvent::CallEnded(ended)) => (ended.call, said(&ended.outcome)),
+        Some(ClientEvent::CallEnded(ended)) => (ended.call, task_outcome_text(&ended.outcome)),
         other => panic!("no call has ended: {other:?}"),
     }
 }
@@ -299,7 +306,7 @@ pub(super) fn ended(event: Option<ClientEvent<'static>>) -> (CallId, String) {
 #[track_caller]
 pub(super) fn is_over(side: &mut ClientSide) {
     assert_eq!(side.sent(), [""; 0]);
-    assert_eq!(all_told(side.elapse(36_000_000)), [""; 0]);
+    assert_eq!(task_event_texts(side.elapse(36_000_000)), [""; 0]);
     assert_eq!(side.sent(), [""; 0]);
     let counts = side.client.in_flight().counts();
     assert_eq!((counts.inbound, counts.outbound, counts.held_bytes), (0, 0, 0));

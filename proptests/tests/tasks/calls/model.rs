@@ -237,8 +237,8 @@ impl Run {
                 ClientEvent::Cancelled(cancelled) => {
                     assert!(self.asked.remove(&cancelled.id), "withdrawn once");
                 }
-                ClientEvent::UnmatchedResponse(stray) => {
-                    assert_eq!(stray.cause, UnmatchedCause::Cancelled)
+                ClientEvent::UnmatchedResponse(unmatched) => {
+                    assert_eq!(unmatched.cause, UnmatchedCause::Cancelled)
                 }
                 ClientEvent::Notification(_)
                 | ClientEvent::AbandonedTask(_)

@@ -8,11 +8,11 @@ use super::kit::*;
 
 /// A client whose task requires these inputs, which the client has received. The next request has id 4.
 fn with_inputs(keys: &[&str]) -> (ClientSide, CallId, Vec<mcp_sansio::IncomingId>) {
-    let (mut side, call) = with_task_alone();
+    let (mut side, call) = with_modern_task();
     _ = side.elapse(1_000);
-    assert_eq!(side.sent(), [about_alone(3, "get")]);
-    let asks = result(3, &task_alone("input_required", "05", &inputs(keys)));
-    assert_eq!(told(side.receive(&asks)), "task t-1 input_required");
+    assert_eq!(side.sent(), [modern_task_request(3, "get")]);
+    let asks = result(3, &modern_task("input_required", "05", &inputs(keys)));
+    assert_eq!(task_event_text(side.receive(&asks)), "task t-1 input_required");
     let asked = questions(side.outcomes());
     assert!(asked.iter().all(|(_, needed_for)| *needed_for == Some(call)));
     assert_eq!(side.sent(), [""; 0]);
@@ -22,18 +22,21 @@ fn with_inputs(keys: &[&str]) -> (ClientSide, CallId, Vec<mcp_sansio::IncomingId
 /// Proves M-TASKX-01, M-TASKX-07, M-TASKX-48, M-TASKX-60, M-TASKX-62, M-ERA-26: every request declares the
 /// extension, and a task is polled until its snapshot contains the outcome.
 #[test]
-fn a_task_is_asked_about_until_it_says_what_it_has_come_to() {
-    let (mut side, call) = with_task_alone();
+fn a_task_is_polled_until_it_has_an_outcome() {
+    let (mut side, call) = with_modern_task();
     for id in 3..6 {
-        assert_eq!(all_told(side.elapse(999)), [""; 0]);
+        assert_eq!(task_event_texts(side.elapse(999)), [""; 0]);
         assert_eq!(side.sent(), [""; 0]);
         _ = side.elapse(1);
-        assert_eq!(side.sent(), [about_alone(id, "get")]);
-        assert_eq!(told(side.receive(&result(id, &task_alone("working", "00", "")))), "");
+        assert_eq!(side.sent(), [modern_task_request(id, "get")]);
+        assert_eq!(
+            task_event_text(side.receive(&result(id, &modern_task("working", "00", "")))),
+            ""
+        );
     }
     _ = side.elapse(1_000);
-    assert_eq!(side.sent(), [about_alone(6, "get")]);
-    let done = task_alone("completed", "09", &format!(r#","result":{DONE}"#));
+    assert_eq!(side.sent(), [modern_task_request(6, "get")]);
+    let done = modern_task("completed", "09", &format!(r#","result":{DONE}"#));
     assert_eq!(ended(side.receive(&result(6, &done))), (call, format!("result {DONE}")));
     is_over(&mut side);
 }
@@ -43,7 +46,7 @@ fn a_task_is_asked_about_until_it_says_what_it_has_come_to() {
 fn a_server_may_answer_without_a_task() {
     let mut side = without_session();
     let call = call_with(&mut side, CallOptions::new());
-    assert_eq!(side.sent(), [asked_alone(2, "tools/call", r#""name":"t""#)]);
+    assert_eq!(side.sent(), [modern_client_request(2, "tools/call", r#""name":"t""#)]);
     let done = r#"{"resultType":"complete","content":[]}"#;
     assert_eq!(ended(side.receive(&result(2, done))), (call, format!("result {done}")));
     is_over(&mut side);
@@ -54,7 +57,7 @@ fn a_server_may_answer_without_a_task() {
 fn a_task_ends_its_call_as_it_has_ended() {
     let is_error = r#"{"content":[],"isError":true}"#;
     let typed = r#"{"resultType":"complete","content":[]}"#;
-    let finished = |status, more: &str| result(3, &task_alone(status, "05", more));
+    let finished = |status, more: &str| result(3, &modern_task(status, "05", more));
     let cases = [
         (finished("completed", &format!(r#","result":{is_error}"#)), format!("result {is_error}")),
         (finished("completed", &format!(r#","result":{typed}"#)), format!("result {typed}")),
@@ -76,9 +79,9 @@ fn a_task_ends_its_call_as_it_has_ended() {
         ),
     ];
     for (answer, says) in cases {
-        let (mut side, call) = with_task_alone();
+        let (mut side, call) = with_modern_task();
         _ = side.elapse(1_000);
-        assert_eq!(side.sent(), [about_alone(3, "get")]);
+        assert_eq!(side.sent(), [modern_task_request(3, "get")]);
         assert_eq!(ended(side.receive(&answer)), (call, says), "{answer}");
         is_over(&mut side);
     }
@@ -90,10 +93,10 @@ fn the_result_of_a_task_is_checked_like_any_other() {
     for (checks, says) in [(false, r#"result {"content":7}"#), (true, "malformed InvalidResult")] {
         let mut config = of_no_sessions();
         config.connection.check_results = checks;
-        let (mut side, call) = task_alone_in(without_session_with(config));
+        let (mut side, call) = modern_task_in(without_session_with(config));
         _ = side.elapse(1_000);
-        assert_eq!(side.sent(), [about_alone(3, "get")]);
-        let done = task_alone("completed", "09", r#","result":{"content":7}"#);
+        assert_eq!(side.sent(), [modern_task_request(3, "get")]);
+        let done = modern_task("completed", "09", r#","result":{"content":7}"#);
         assert_eq!(ended(side.receive(&result(3, &done))), (call, says.into()));
         is_over(&mut side);
     }
@@ -124,7 +127,7 @@ fn a_task_is_no_answer_to_anything_else() {
         if options != CallOptions::new() {
             assert!(!sent[0].contains("io.modelcontextprotocol/tasks"), "{}", sent[0]);
         }
-        let answer = side.receive(&created_alone(2, "working"));
+        let answer = side.receive(&modern_task_created(2, "working"));
         assert_eq!(ended(answer), (call, "malformed InvalidResult".into()), "{method}");
         is_over(&mut side);
     }
@@ -132,13 +135,13 @@ fn a_task_is_no_answer_to_anything_else() {
 
 /// A relayed result is not inspected, even if it is a task.
 #[test]
-fn what_is_passed_on_may_be_a_task() {
+fn a_relayed_result_may_be_a_task() {
     let mut config = of_no_sessions();
     config.connection.relay = mcp_sansio::config::Relay::Everything;
     let mut side = without_session_with(config);
     let call = call_with(&mut side, CallOptions::new());
     assert_eq!(side.sent().len(), 1);
-    let (ended, says) = ended(side.receive(&created_alone(2, "working")));
+    let (ended, says) = ended(side.receive(&modern_task_created(2, "working")));
     assert_eq!(ended, call);
     assert!(says.starts_with(r#"result {"resultType":"task","taskId":"t-1""#), "{says}");
     is_over(&mut side);
@@ -147,32 +150,32 @@ fn what_is_passed_on_may_be_a_task() {
 /// Proves M-TASKX-51, M-TASKX-52, M-TASKX-53: each input of a task is requested once, like an ordinary request of
 /// the server, and each answer is sent as soon as it is given.
 #[test]
-fn what_a_task_asks_for_is_asked_once_and_brought_answer_by_answer() {
+fn task_inputs_are_requested_once_and_sent_one_by_one() {
     let (mut side, call, asked) = with_inputs(&["a", "b"]);
     assert_eq!(asked.len(), 2);
     for id in 4..7 {
         _ = side.elapse(1_000);
-        assert_eq!(side.sent(), [about_alone(id, "get")], "it is asked about meanwhile");
-        let again = task_alone("input_required", "05", &inputs(&["a", "b"]));
-        assert_eq!(told(side.receive(&result(id, &again))), "");
-        assert_eq!(all_told(side.outcomes()), [""; 0], "each is asked once");
+        assert_eq!(side.sent(), [modern_task_request(id, "get")], "it is asked about meanwhile");
+        let again = modern_task("input_required", "05", &inputs(&["a", "b"]));
+        assert_eq!(task_event_text(side.receive(&result(id, &again))), "");
+        assert_eq!(task_event_texts(side.outcomes()), [""; 0], "each is asked once");
     }
     side.respond(asked[1], ANSWER);
     assert_eq!(side.sent(), [update(7, &format!(r#"{{"b":{ANSWER}}}"#))]);
-    assert_eq!(told(side.receive(&understood(7))), "");
+    assert_eq!(task_event_text(side.receive(&understood(7))), "");
     _ = side.elapse(1_000);
-    assert_eq!(side.sent(), [about_alone(8, "get")]);
+    assert_eq!(side.sent(), [modern_task_request(8, "get")]);
     // The server has not processed the answer yet.
-    let again = task_alone("input_required", "05", &inputs(&["a", "b"]));
-    assert_eq!(told(side.receive(&result(8, &again))), "");
-    assert_eq!(all_told(side.outcomes()), [""; 0], "and is not asked again");
+    let again = modern_task("input_required", "05", &inputs(&["a", "b"]));
+    assert_eq!(task_event_text(side.receive(&result(8, &again))), "");
+    assert_eq!(task_event_texts(side.outcomes()), [""; 0], "and is not asked again");
     side.respond(asked[0], ANSWER);
     assert_eq!(side.sent(), [update(9, &format!(r#"{{"a":{ANSWER}}}"#))]);
-    assert_eq!(told(side.receive(&understood(9))), "");
-    assert_eq!(all_told(side.outcomes()), [""; 0]);
+    assert_eq!(task_event_text(side.receive(&understood(9))), "");
+    assert_eq!(task_event_texts(side.outcomes()), [""; 0]);
     _ = side.elapse(1_000);
-    assert_eq!(side.sent(), [about_alone(10, "get")]);
-    let done = task_alone("completed", "09", &format!(r#","result":{DONE}"#));
+    assert_eq!(side.sent(), [modern_task_request(10, "get")]);
+    let done = modern_task("completed", "09", &format!(r#","result":{DONE}"#));
     let event = side.receive(&result(10, &done));
     let Some(ClientEvent::CallEnded(ended)) = event else { panic!("{event:?}") };
     assert_eq!((ended.call, ended.needed_input), (call, true));
@@ -189,66 +192,70 @@ fn answers_that_were_lost_are_brought_again() {
         assert_eq!(side.sent(), [update(4, &format!(r#"{{"a":{ANSWER}}}"#))]);
         side.respond(asked[1], ANSWER);
         assert_eq!(side.sent(), [update(5, &format!(r#"{{"b":{ANSWER}}}"#))]);
-        assert_eq!(all_told(side.outcomes()), [""; 0]);
+        assert_eq!(task_event_texts(side.outcomes()), [""; 0]);
         match answer {
-            Some(code) => assert_eq!(told(side.receive(&error(4, code))), ""),
+            Some(code) => assert_eq!(task_event_text(side.receive(&error(4, code))), ""),
             None => {
                 // Only `tasks/get` receives a response.
                 _ = side.elapse(1_000);
-                assert_eq!(side.sent(), [about_alone(6, "get")]);
-                let same = task_alone("input_required", "05", &inputs(&["a", "b"]));
+                assert_eq!(side.sent(), [modern_task_request(6, "get")]);
+                let same = modern_task("input_required", "05", &inputs(&["a", "b"]));
                 let same = same.replace("1000", "120000");
-                assert_eq!(told(side.receive(&result(6, &same))), "");
-                assert_eq!(all_told(side.elapse(59_000)), [""; 0]);
+                assert_eq!(task_event_text(side.receive(&result(6, &same))), "");
+                assert_eq!(task_event_texts(side.elapse(59_000)), [""; 0]);
                 assert_eq!(side.sent(), [timed_out(4), timed_out(5)]);
-                assert_eq!(all_told(side.elapse(61_000)), [""; 0]);
-                assert_eq!(side.sent(), [update(7, &both), about_alone(8, "get")]);
+                assert_eq!(task_event_texts(side.elapse(61_000)), [""; 0]);
+                assert_eq!(side.sent(), [update(7, &both), modern_task_request(8, "get")]);
                 continue;
             }
         }
         assert_eq!(side.sent(), [""; 0]);
         _ = side.elapse(1_000);
-        assert_eq!(side.sent(), [update(6, &both), about_alone(7, "get")]);
-        assert_eq!(told(side.receive(&understood(6))), "");
-        let same = task_alone("input_required", "05", &inputs(&["a", "b"]));
-        assert_eq!(told(side.receive(&result(7, &same))), "");
+        assert_eq!(side.sent(), [update(6, &both), modern_task_request(7, "get")]);
+        assert_eq!(task_event_text(side.receive(&understood(6))), "");
+        let same = modern_task("input_required", "05", &inputs(&["a", "b"]));
+        assert_eq!(task_event_text(side.receive(&result(7, &same))), "");
         _ = side.elapse(1_000);
-        assert_eq!(side.sent(), [about_alone(8, "get")], "once is enough");
+        assert_eq!(side.sent(), [modern_task_request(8, "get")], "once is enough");
     }
 }
 
 /// Proves M-TASKX-54, M-R-27: an input that the task no longer requires is withdrawn.
 #[test]
-fn what_is_not_asked_for_any_more_is_taken_back() {
+fn a_task_input_no_longer_required_is_withdrawn() {
     let (mut side, call, asked) = with_inputs(&["a", "b"]);
     _ = side.elapse(1_000);
-    assert_eq!(side.sent(), [about_alone(4, "get")]);
+    assert_eq!(side.sent(), [modern_task_request(4, "get")]);
     // Another client answered the first input, and the task requires a third.
-    let other = task_alone("input_required", "06", &inputs(&["b", "c"]));
-    assert_eq!(told(side.receive(&result(4, &other))), "task t-1 input_required");
+    let other = modern_task("input_required", "06", &inputs(&["b", "c"]));
+    assert_eq!(task_event_text(side.receive(&result(4, &other))), "task t-1 input_required");
     let events = side.outcomes();
     let (taken, new): (Vec<_>, Vec<_>) =
         events.into_iter().partition(|event| matches!(event, ClientEvent::Cancelled(_)));
-    assert_eq!(all_told(taken), ["withdrawn CallEnded"]);
+    assert_eq!(task_event_texts(taken), ["withdrawn CallEnded"]);
     let new = questions(new);
     assert_eq!(new.len(), 1);
     let answer = Raw::new(ANSWER).unwrap();
     assert!(side.client.respond(asked[0], &answer, &mut side.out).is_err());
     side.respond(new[0].0, ANSWER);
     assert_eq!(side.sent(), [update(5, &format!(r#"{{"c":{ANSWER}}}"#))]);
-    assert_eq!(all_told(side.outcomes()), [""; 0]);
+    assert_eq!(task_event_texts(side.outcomes()), [""; 0]);
     _ = side.elapse(1_000);
-    assert_eq!(side.sent(), [about_alone(6, "get")]);
-    let done = task_alone("completed", "09", &format!(r#","result":{DONE}"#));
+    assert_eq!(side.sent(), [modern_task_request(6, "get")]);
+    let done = modern_task("completed", "09", &format!(r#","result":{DONE}"#));
     assert_eq!(ended(side.receive(&result(6, &done))).0, call);
-    assert_eq!(all_told(side.outcomes()), ["withdrawn CallEnded"], "the end takes the rest back");
-    assert_eq!(told(side.receive(&understood(5))), "");
+    assert_eq!(
+        task_event_texts(side.outcomes()),
+        ["withdrawn CallEnded"],
+        "the end takes the rest back"
+    );
+    assert_eq!(task_event_text(side.receive(&understood(5))), "");
     is_over(&mut side);
 }
 
 /// Proves M-TASKX-37 for clients: an input request that is not permitted is skipped, and the others are handed out.
 #[test]
-fn what_may_not_be_asked_is_left_out() {
+fn a_task_input_that_is_not_permitted_is_skipped() {
     let odd = [
         r#"{"method":"tools/list"}"#,
         r#"{"method":"x/y","params":{}}"#,
@@ -259,14 +266,14 @@ fn what_may_not_be_asked_is_left_out() {
         "7",
     ];
     for one in odd {
-        let (mut side, _) = with_task_alone();
+        let (mut side, _) = with_modern_task();
         _ = side.elapse(1_000);
-        assert_eq!(side.sent(), [about_alone(3, "get")]);
+        assert_eq!(side.sent(), [modern_task_request(3, "get")]);
         let good = inputs(&["good"]);
         let mixed = good.replace(r#"{"good""#, &format!(r#"{{"odd":{one},"good""#));
-        let asks = task_alone("input_required", "05", &mixed);
-        assert_eq!(told(side.receive(&result(3, &asks))), "task t-1 input_required");
-        let events = all_told(side.outcomes());
+        let asks = modern_task("input_required", "05", &mixed);
+        assert_eq!(task_event_text(side.receive(&result(3, &asks))), "task t-1 input_required");
+        let events = task_event_texts(side.outcomes());
         assert_eq!(events, ["violation InvalidResult", "asked"], "{one}");
     }
     // The client does not declare the capability for the input.
@@ -274,11 +281,14 @@ fn what_may_not_be_asked_is_left_out() {
     config.capabilities.elicitation = None;
     let mut side = without_session_with(config);
     call(&mut side);
-    assert_eq!(told(side.receive(&created_alone(2, "working"))), "task t-1 working");
+    assert_eq!(
+        task_event_text(side.receive(&modern_task_created(2, "working"))),
+        "task t-1 working"
+    );
     _ = side.elapse(1_000);
-    let asks = task_alone("input_required", "05", &inputs(&["a"]));
-    assert_eq!(told(side.receive(&result(3, &asks))), "task t-1 input_required");
-    assert_eq!(all_told(side.outcomes()), ["violation InvalidResult"]);
+    let asks = modern_task("input_required", "05", &inputs(&["a"]));
+    assert_eq!(task_event_text(side.receive(&result(3, &asks))), "task t-1 input_required");
+    assert_eq!(task_event_texts(side.outcomes()), ["violation InvalidResult"]);
 }
 
 /// A task may require further inputs without end: only the number at the same time is limited.
@@ -286,25 +296,25 @@ fn what_may_not_be_asked_is_left_out() {
 fn a_task_may_ask_for_more_than_fits_at_once() {
     let mut config = of_no_sessions();
     config.connection.limits.input_requests = 2;
-    let (mut side, _) = task_alone_in(without_session_with(config));
+    let (mut side, _) = modern_task_in(without_session_with(config));
     for (round, id) in (3..).step_by(2).take(6).enumerate() {
         _ = side.elapse(1_000);
-        assert_eq!(side.sent(), [about_alone(id, "get")]);
+        assert_eq!(side.sent(), [modern_task_request(id, "get")]);
         let key = format!("k{round}");
-        let asks = task_alone("input_required", &format!("1{round}"), &inputs(&[&key]));
-        assert_eq!(told(side.receive(&result(id, &asks))), "task t-1 input_required");
+        let asks = modern_task("input_required", &format!("1{round}"), &inputs(&[&key]));
+        assert_eq!(task_event_text(side.receive(&result(id, &asks))), "task t-1 input_required");
         let asked = questions(side.outcomes());
         assert_eq!(asked.len(), 1, "{round}");
         side.respond(asked[0].0, ANSWER);
         assert_eq!(side.sent(), [update(id + 1, &format!(r#"{{"{key}":{ANSWER}}}"#))]);
-        assert_eq!(told(side.receive(&understood(id + 1))), "");
-        assert_eq!(all_told(side.outcomes()), [""; 0]);
+        assert_eq!(task_event_text(side.receive(&understood(id + 1))), "");
+        assert_eq!(task_event_texts(side.outcomes()), [""; 0]);
     }
     _ = side.elapse(1_000);
-    assert_eq!(side.sent(), [about_alone(15, "get")]);
-    let asks = task_alone("input_required", "30", &inputs(&["x", "y", "z"]));
-    assert_eq!(told(side.receive(&result(15, &asks))), "task t-1 input_required");
-    assert_eq!(all_told(side.outcomes()), ["violation InvalidResult", "asked", "asked"]);
+    assert_eq!(side.sent(), [modern_task_request(15, "get")]);
+    let asks = modern_task("input_required", "30", &inputs(&["x", "y", "z"]));
+    assert_eq!(task_event_text(side.receive(&result(15, &asks))), "task t-1 input_required");
+    assert_eq!(task_event_texts(side.outcomes()), ["violation InvalidResult", "asked", "asked"]);
 }
 
 /// A refused input ends the call, which stops polling and cancels the task.
@@ -314,18 +324,18 @@ fn a_refused_question_ends_the_call() {
     let code = ErrorCode::new(-1);
     side.client.reject(asked[0], code, "no", &mut side.out).unwrap();
     let events = side.outcomes();
-    let told: Vec<_> = events
+    let delivered: Vec<_> = events
         .into_iter()
         .map(|event| match event {
             ClientEvent::CallEnded(ended) => {
                 assert_eq!((ended.call, ended.needed_input), (call, true));
-                said(&ended.outcome)
+                task_outcome_text(&ended.outcome)
             }
-            other => told(Some(other)),
+            other => task_event_text(Some(other)),
         })
         .collect();
-    assert_eq!(told, ["withdrawn CallEnded", &format!("InputRefused({code:?})")]);
-    assert_eq!(side.sent(), [about_alone(4, "cancel")]);
+    assert_eq!(delivered, ["withdrawn CallEnded", &format!("InputRefused({code:?})")]);
+    assert_eq!(side.sent(), [modern_task_request(4, "cancel")]);
     assert!(side.receive(&understood(4)).is_none());
     is_over(&mut side);
 }
@@ -337,7 +347,7 @@ fn a_session_knows_nothing_of_the_extension() {
     let mut side = in_session_with(of_sessions(), revision, &format!("{TASKS}{EXTENSION}"));
     let call = call_with(&mut side, CallOptions::new());
     assert_eq!(side.sent().len(), 1);
-    let answer = created_alone(2, "working");
+    let answer = modern_task_created(2, "working");
     let (ended, says) = ended(side.receive(&answer));
     assert_eq!(ended, call);
     assert!(says.starts_with("result "), "it is no task: {says}");
@@ -357,11 +367,11 @@ fn a_session_knows_nothing_of_the_extension() {
 /// Proves M-TASKX-49, M-R-25: notifications of a subscription count, and polling continues.
 #[test]
 fn a_subscription_to_a_task_does_not_replace_asking() {
-    let (mut side, call) = with_task_alone();
+    let (mut side, call) = with_modern_task();
     let filter = mcp_sansio::model::SubscriptionFilter::new().with_task("t-1");
     let listening = side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
     let asked = r#""notifications":{"taskIds":["t-1"]}"#;
-    assert_eq!(side.sent(), [asked_alone(3, "subscriptions/listen", asked)]);
+    assert_eq!(side.sent(), [modern_client_request(3, "subscriptions/listen", asked)]);
     let tagged = |method: &str, rest: &str| {
         let tag = r#""_meta":{"io.modelcontextprotocol/subscriptionId":3}"#;
         format!(
@@ -374,13 +384,16 @@ fn a_subscription_to_a_task_does_not_replace_asking() {
         (4..).zip([("working", ""), ("input_required", "task t-1 input_required")])
     {
         _ = side.elapse(1_000);
-        assert_eq!(side.sent(), [about_alone(id, "get")]);
-        assert_eq!(told(side.receive(&result(id, &task_alone("working", "00", "")))), "");
-        let news = task_alone(status, "00", "").replace(r#""resultType":"complete","#, "");
+        assert_eq!(side.sent(), [modern_task_request(id, "get")]);
+        assert_eq!(
+            task_event_text(side.receive(&result(id, &modern_task("working", "00", "")))),
+            ""
+        );
+        let news = modern_task(status, "00", "").replace(r#""resultType":"complete","#, "");
         let news = news.trim_start_matches('{').trim_end_matches('}');
-        assert_eq!(told(side.receive(&tagged("tasks", news))), says);
+        assert_eq!(task_event_text(side.receive(&tagged("tasks", news))), says);
     }
-    let done = task_alone("completed", "09", &format!(r#","result":{DONE}"#));
+    let done = modern_task("completed", "09", &format!(r#","result":{DONE}"#));
     let done = done.replace(r#""resultType":"complete","#, "");
     let done = done.strip_prefix('{').and_then(|done| done.strip_suffix('}')).unwrap();
     assert_eq!(ended(side.receive(&tagged("tasks", done))), (call, format!("result {DONE}")));
@@ -399,9 +412,12 @@ fn input_before_a_task_is_not_forgotten() {
     assert_eq!(needed_for, Some(call));
     side.respond(request, ANSWER);
     assert_eq!(side.sent().len(), 1);
-    assert_eq!(told(side.receive(&created_alone(3, "working"))), "task t-1 working");
+    assert_eq!(
+        task_event_text(side.receive(&modern_task_created(3, "working"))),
+        "task t-1 working"
+    );
     _ = side.elapse(1_000);
-    let done = task_alone("completed", "09", &format!(r#","result":{DONE}"#));
+    let done = modern_task("completed", "09", &format!(r#","result":{DONE}"#));
     let event = side.receive(&result(4, &done));
     let Some(ClientEvent::CallEnded(ended)) = event else { panic!("{event:?}") };
     assert_eq!((ended.call, ended.needed_input), (call, true));

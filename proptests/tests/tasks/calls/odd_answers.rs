@@ -25,10 +25,10 @@ fn tasks_may_lack_all_but_a_name_and_a_status() {
         let mut side = in_session();
         let call = call(&mut side);
         _ = side.sent();
-        assert_eq!(told(side.receive(&created_with(odd))), "task t-1 working", "{odd}");
+        assert_eq!(task_event_text(side.receive(&created_with(odd))), "task t-1 working", "{odd}");
         _ = side.elapse(1_000);
         assert_eq!(side.sent(), [about(3, "get")], "{odd}");
-        assert_eq!(told(side.receive(&result(3, odd))), "");
+        assert_eq!(task_event_text(side.receive(&result(3, odd))), "");
         _ = side.elapse(2_000);
         assert_eq!(side.sent(), [about(4, "get")], "{odd}");
         drop(side.receive(&result(4, r#"{"taskId":"t-1","status":"completed"}"#)));
@@ -54,11 +54,12 @@ fn times_may_be_written_with_a_fraction_or_an_exponent() {
         let odd = format!(
             r#"{{"taskId":"t-1","status":"working","ttl":{ttl},"pollInterval":{interval}}}"#
         );
-        assert_eq!(told(side.receive(&created_with(&odd))), "task t-1 working", "{odd}");
+        assert_eq!(task_event_text(side.receive(&created_with(&odd))), "task t-1 working", "{odd}");
         assert_eq!((side.elapse(1_999), side.sent()), (vec![], vec![]), "{odd}");
         assert_eq!((side.elapse(1), side.sent()), (vec![], vec![about(3, "get")]), "{odd}");
         assert_eq!(side.elapse(milliseconds - 2_001), [], "{odd}");
-        let events: Vec<String> = side.elapse(1).into_iter().map(|one| told(Some(one))).collect();
+        let events: Vec<String> =
+            side.elapse(1).into_iter().map(|one| task_event_text(Some(one))).collect();
         assert_eq!(events, ["TaskNotFound"], "{odd}");
     }
 }
@@ -73,7 +74,7 @@ fn an_unknown_status_is_no_end() {
     {
         _ = side.elapse(1_000);
         assert_eq!(side.sent(), [about(id, "get")]);
-        assert_eq!(told(side.receive(&result(id, &task(status)))), says);
+        assert_eq!(task_event_text(side.receive(&result(id, &task(status)))), says);
     }
     let none = [
         r#"{"status":"working"}"#,
@@ -103,12 +104,12 @@ fn an_unknown_status_is_no_end() {
 #[test]
 fn an_answer_about_a_task_may_say_that_it_is_one() {
     for kind in [r#""resultType":"task","#, "", r#""resultType":"complete","#] {
-        let (mut side, call) = with_task_alone();
+        let (mut side, call) = with_modern_task();
         for (id, status) in [(3, "working"), (4, "completed")] {
             _ = side.elapse(1_000);
-            assert_eq!(side.sent(), [about_alone(id, "get")]);
+            assert_eq!(side.sent(), [modern_task_request(id, "get")]);
             let more = if status == "working" { "" } else { r#","result":{"content":[]}"# };
-            let answer = task_alone(status, "05", more);
+            let answer = modern_task(status, "05", more);
             let answer = answer.replace(r#""resultType":"complete","#, kind);
             let event = side.receive(&result(id, &answer));
             if status == "completed" {
@@ -127,7 +128,7 @@ fn a_task_may_begin_in_any_state() {
         let mut side = in_session();
         let call = call(&mut side);
         _ = side.sent();
-        assert_eq!(told(side.receive(&created(2, first))), format!("task t-1 {first}"));
+        assert_eq!(task_event_text(side.receive(&created(2, first))), format!("task t-1 {first}"));
         assert_eq!(side.sent(), [about(3, "result")], "{first}");
         assert_eq!(ended(side.receive(&result(3, DONE))).0, call);
         is_over(&mut side);
@@ -141,17 +142,17 @@ fn a_task_may_begin_in_any_state() {
         let mut side = without_session();
         let call = call(&mut side);
         _ = side.sent();
-        drop(side.receive(&created_alone(2, first)));
+        drop(side.receive(&modern_task_created(2, first)));
         _ = side.elapse(1_000);
-        assert_eq!(side.sent(), [about_alone(3, "get")], "{first}");
-        let answer = result(3, &task_alone(first, "00", more));
+        assert_eq!(side.sent(), [modern_task_request(3, "get")], "{first}");
+        let answer = result(3, &modern_task(first, "00", more));
         assert_eq!(ended(side.receive(&answer)), (call, says.into()));
         is_over(&mut side);
     }
     let mut side = in_session();
     let cancelled = call(&mut side);
     _ = side.sent();
-    assert_eq!(told(side.receive(&created(2, "cancelled"))), "task t-1 cancelled");
+    assert_eq!(task_event_text(side.receive(&created(2, "cancelled"))), "task t-1 cancelled");
     _ = side.elapse(1_000);
     assert_eq!(side.sent(), [about(3, "get")]);
     assert_eq!(
@@ -167,12 +168,12 @@ fn one_task_for_two_calls_ends_both() {
     let (mut side, first) = with_task();
     let second = call(&mut side);
     _ = side.sent();
-    assert_eq!(told(side.receive(&created(3, "working"))), "task t-1 working");
+    assert_eq!(task_event_text(side.receive(&created(3, "working"))), "task t-1 working");
     _ = side.elapse(1_000);
     assert_eq!(side.sent(), [about(4, "get"), about(5, "get")]);
     assert_eq!(ended(side.receive(&result(4, &task("cancelled")))).0, first);
     assert_eq!(ended(side.receive(&status(&task("cancelled")))).0, second);
-    assert_eq!(told(side.receive(&result(5, &task("cancelled")))), "");
+    assert_eq!(task_event_text(side.receive(&result(5, &task("cancelled")))), "");
     is_over(&mut side);
 }
 
@@ -212,16 +213,16 @@ fn nothing_that_is_printed_says_which_task_it_is() {
         printed.push(format!("{event:?}"));
         printed.push(format!("{:?} {:?}", side.client, side.out));
     }
-    let mut alone = without_session();
-    call(&mut alone);
-    drop(alone.receive(&secret(&created_alone(2, "working"))));
-    _ = alone.elapse(1_000);
-    let asks = task_alone("input_required", "05", &inputs(&["S3CRET"]));
-    printed.push(format!("{:?}", alone.receive(&secret(&result(3, &asks)))));
-    printed.push(format!("{:?}", alone.client));
-    printed.push(format!("{:?}", alone.outcomes()));
-    alone.client.disconnected(mcp_sansio::Cause::EndOfInput, alone.now);
-    printed.push(format!("{:?}", alone.outcomes()));
+    let mut stateless = without_session();
+    call(&mut stateless);
+    drop(stateless.receive(&secret(&modern_task_created(2, "working"))));
+    _ = stateless.elapse(1_000);
+    let asks = modern_task("input_required", "05", &inputs(&["S3CRET"]));
+    printed.push(format!("{:?}", stateless.receive(&secret(&result(3, &asks)))));
+    printed.push(format!("{:?}", stateless.client));
+    printed.push(format!("{:?}", stateless.outcomes()));
+    stateless.client.disconnected(mcp_sansio::Cause::EndOfInput, stateless.now);
+    printed.push(format!("{:?}", stateless.outcomes()));
     for text in printed {
         assert!(!text.contains("S3CRET"), "{text}");
     }

@@ -86,9 +86,9 @@ fn the_end_of_a_connection_leaves_the_task() {
 /// Proves M-TASKX-50, M-TASKX-61: the same in the modern era, including the input requests of the task.
 #[test]
 fn a_task_without_a_session_is_gone_on_with() {
-    let (mut side, call) = with_task_alone();
+    let (mut side, call) = with_modern_task();
     _ = side.elapse(1_000);
-    let asks = task_alone("input_required", "05", &inputs(&["a"]));
+    let asks = modern_task("input_required", "05", &inputs(&["a"]));
     drop(side.receive(&result(3, &asks)));
     assert_eq!(questions(side.outcomes()).len(), 1);
     side.client.disconnected(Cause::EndOfInput, side.now);
@@ -110,24 +110,24 @@ fn a_task_without_a_session_is_gone_on_with() {
         let ticket = kept(ticket.as_ref().unwrap());
         let now = next.now;
         let resumed = next.client.resume_task(&ticket, TaskOptions::new(), now, &mut next.out);
-        assert_eq!(next.sent(), [about_alone(3, "get")]);
+        assert_eq!(next.sent(), [modern_task_request(3, "get")]);
         if gone {
             assert_eq!(
                 ended(next.receive(&error(3, -32602))),
                 (resumed.unwrap(), "TaskNotFound".into())
             );
         } else {
-            assert_eq!(told(next.receive(&result(3, &asks))), "task t-1 input_required");
+            assert_eq!(task_event_text(next.receive(&result(3, &asks))), "task t-1 input_required");
             let asked = questions(next.outcomes());
             assert_eq!(asked[0].1, Some(resumed.unwrap()));
             next.respond(asked[0].0, ANSWER);
             assert_eq!(next.sent(), [update(4, &format!(r#"{{"a":{ANSWER}}}"#))]);
-            assert_eq!(told(next.receive(&understood(4))), "");
-            assert_eq!(all_told(next.outcomes()), [""; 0]);
+            assert_eq!(task_event_text(next.receive(&understood(4))), "");
+            assert_eq!(task_event_texts(next.outcomes()), [""; 0]);
             _ = next.elapse(1_000);
-            assert_eq!(next.sent(), [about_alone(5, "get")]);
-            let done = task_alone("completed", "09", &format!(r#","result":{DONE}"#));
-            assert_eq!(told(next.receive(&result(5, &done))), format!("result {DONE}"));
+            assert_eq!(next.sent(), [modern_task_request(5, "get")]);
+            let done = modern_task("completed", "09", &format!(r#","result":{DONE}"#));
+            assert_eq!(task_event_text(next.receive(&result(5, &done))), format!("result {DONE}"));
         }
         is_over(&mut next);
     }
@@ -147,7 +147,7 @@ fn a_call_that_is_no_task_yet_is_lost() {
         let says = if is_sent { "Closed(EndOfInput)" } else { "NotSent" };
         let mut events = side.outcomes().into_iter();
         assert_eq!(ended(events.next()), (call, says.into()));
-        assert_eq!(told(events.next()), "Closed { cause: EndOfInput }");
+        assert_eq!(task_event_text(events.next()), "Closed { cause: EndOfInput }");
         assert_eq!(events.next(), None);
         is_over(&mut side);
     }
@@ -157,19 +157,19 @@ fn a_call_that_is_no_task_yet_is_lost() {
     _ = side.sent();
     _ = side.client.cancel(call, None, &mut side.out).unwrap();
     side.client.disconnected(Cause::EndOfInput, side.now);
-    assert_eq!(all_told(side.outcomes()), ["Closed { cause: EndOfInput }"]);
+    assert_eq!(task_event_texts(side.outcomes()), ["Closed { cause: EndOfInput }"]);
     is_over(&mut side);
 }
 
 /// A resumed task can end again with the connection before any message about it arrives.
 #[test]
-fn nothing_is_known_of_a_task_that_nothing_was_heard_of() {
+fn a_resumed_task_has_no_state_before_its_first_message() {
     let ticket = TaskTicket::new("t-1", "tools/call");
     for mut side in [in_session(), without_session()] {
         let now = side.now;
         side.client.resume_task(&ticket, TaskOptions::new(), now, &mut side.out).unwrap();
         side.client.disconnected(Cause::EndOfInput, side.now);
-        let events = all_told(side.outcomes());
+        let events = task_event_texts(side.outcomes());
         assert_eq!(events, ["left t-1 null", "Closed { cause: EndOfInput }"]);
         _ = side.sent();
         is_over(&mut side);
@@ -188,7 +188,7 @@ fn draining_does_not_wait_for_tasks() {
         let (ended, says) = ended(events.get(1).cloned());
         assert_eq!(ended, call, "{name}");
         assert!(says.starts_with("left t-1 {"), "{name}: {says}");
-        assert_eq!(told(events.last().cloned()), "Closed { cause: ShutDown }");
+        assert_eq!(task_event_text(events.last().cloned()), "Closed { cause: ShutDown }");
         assert_eq!(events.len(), 3, "{name}: {events:?}");
         _ = side.sent();
         is_over(&mut side);
@@ -197,7 +197,7 @@ fn draining_does_not_wait_for_tasks() {
 
 /// While the connection drains another call, a response in flight still ends the task.
 #[test]
-fn a_draining_connection_hears_of_its_tasks() {
+fn a_draining_connection_receives_task_responses() {
     for has_reader in [false, true] {
         let (mut side, call) = with_task();
         _ = side.elapse(1_000);
@@ -209,12 +209,12 @@ fn a_draining_connection_hears_of_its_tasks() {
             let gone = side.receive(&result(3, &task("cancelled")));
             assert_eq!(ended(gone), (call, "TaskCancelled".into()));
         } else {
-            assert_eq!(told(side.receive(&result(3, &task("working")))), "");
-            assert_eq!(all_told(side.elapse(2_000)), [""; 0]);
+            assert_eq!(task_event_text(side.receive(&result(3, &task("working")))), "");
+            assert_eq!(task_event_texts(side.elapse(2_000)), [""; 0]);
             assert_eq!(side.sent(), [""; 0], "it takes no more work");
         }
         assert_eq!(ended(side.receive(&result(4, r#"{"messages":[]}"#))).0, other);
-        let mut events = all_told(side.outcomes());
+        let mut events = task_event_texts(side.outcomes());
         assert_eq!(events.pop().unwrap(), "Closed { cause: ShutDown }");
         assert_eq!(events.len(), usize::from(!has_reader));
         is_over(&mut side);
@@ -223,7 +223,7 @@ fn a_draining_connection_hears_of_its_tasks() {
 
 /// A ticket with a method that cannot become a task is refused and leaves no state.
 #[test]
-fn what_was_no_task_is_not_resumed() {
+fn a_ticket_of_a_method_without_tasks_is_not_resumed() {
     let mut side = in_session();
     let resume = |side: &mut ClientSide, method: &str| {
         let ticket = TaskTicket::new("t-1", method);
@@ -274,7 +274,7 @@ fn a_task_is_resumed_as_soon_as_the_connection_is_open() {
     let ticket = TaskTicket::new("t-1", "tools/call");
     for (config, answer, asked) in [
         (of_sessions(), opening(Revision::V2025_11_25, TASKS), about(3, "get")),
-        (of_no_sessions(), discovery(EXTENSION), about_alone(3, "get")),
+        (of_no_sessions(), discovery(EXTENSION), modern_task_request(3, "get")),
     ] {
         let mut side = begun(config);
         let now = side.now;
@@ -282,7 +282,7 @@ fn a_task_is_resumed_as_soon_as_the_connection_is_open() {
         assert_eq!(side.sent(), [""; 0]);
         drop(side.receive(&answer));
         assert_eq!(side.sent().last(), Some(&asked));
-        assert_eq!(all_told(side.outcomes()), [""; 0]);
+        assert_eq!(task_event_texts(side.outcomes()), [""; 0]);
         assert_eq!(ended(side.receive(&error(3, -32602))), (call.unwrap(), "TaskNotFound".into()));
         is_over(&mut side);
     }
@@ -296,7 +296,7 @@ fn a_task_is_resumed_as_soon_as_the_connection_is_open() {
             _ = side.elapse(5_000);
         } else {
             side.client.disconnected(Cause::EndOfInput, side.now);
-            let events = all_told(side.outcomes());
+            let events = task_event_texts(side.outcomes());
             assert_eq!(events.iter().filter(|event| *event == "left t-1 null").count(), 1);
             assert!(events.iter().all(|event| event != "NotSent"), "{events:?}");
         }
@@ -311,7 +311,7 @@ fn calls_that_were_held_ask_for_tasks_where_that_can_be() {
     let hour = TaskOptions::new().ttl(Duration::from_secs(3_600));
     let plain = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}"#;
     let asks = plain.replace(r#"{"name""#, r#"{"task":{"ttl":3600000},"name""#);
-    let alone = asked_alone(2, "tools/call", r#""name":"t""#);
+    let stateless = modern_client_request(2, "tools/call", r#""name":"t""#);
     let refused = String::from("CallError(NotAllowed(");
     type Case = (fn() -> ClientConfig, String, TaskOptions, Result<String, String>);
     let latest = Revision::V2025_11_25;
@@ -322,7 +322,7 @@ fn calls_that_were_held_ask_for_tasks_where_that_can_be() {
         (of_sessions, opening(latest, ""), hour.required(), Err(refused.clone())),
         (of_sessions, opening(Revision::V2025_06_18, TASKS), hour, Ok(plain.into())),
         (of_sessions, opening(Revision::V2024_11_05, ""), hour.required(), Err(refused)),
-        (of_no_sessions, discovery(EXTENSION), hour.required(), Ok(alone)),
+        (of_no_sessions, discovery(EXTENSION), hour.required(), Ok(stateless)),
     ];
     for (config, answer, options, expected) in cases {
         let mut side = begun(config());
@@ -333,7 +333,7 @@ fn calls_that_were_held_ask_for_tasks_where_that_can_be() {
         match expected {
             Ok(request) => {
                 assert_eq!(sent.last(), Some(&request));
-                assert_eq!(all_told(events), [""; 0]);
+                assert_eq!(task_event_texts(events), [""; 0]);
                 assert_eq!(ended(side.receive(&error(2, -1))).0, call);
             }
             Err(start) => {

@@ -6,7 +6,7 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::{CallError, CallId, CallOptions, Cause, Outcome, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config};
 
-use super::kit::{about, created, error, result, said, status, task, timed_out};
+use super::kit::{about, created, error, result, status, task, task_outcome_text, timed_out};
 
 const CREATE: &str = "sampling/createMessage";
 const ELICIT: &str = "elicitation/create";
@@ -58,7 +58,7 @@ fn with_task(method: &str) -> (ServerSide, CallId) {
     let mut side = in_session(Revision::V2025_11_25, BOTH);
     let call = ask(&mut side, method, TaskOptions::new()).unwrap();
     assert_eq!(side.sent(), [request(method, r#""task":{},"#)]);
-    assert_eq!(told(side.receive(&created(1, "working"))), "task t-1 working");
+    assert_eq!(event_summary(side.receive(&created(1, "working"))), "task t-1 working");
     (side, call)
 }
 
@@ -67,13 +67,13 @@ fn request(method: &str, task: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{task}{params}}}}}"#)
 }
 
-fn told(event: Option<ServerEvent<'static>>) -> String {
+fn event_summary(event: Option<ServerEvent<'static>>) -> String {
     match event {
         None => String::new(),
         Some(ServerEvent::Task(update)) => {
             format!("task {} {}", update.ticket.task_id, update.status.as_str())
         }
-        Some(ServerEvent::CallEnded(ended)) => said(&ended.outcome),
+        Some(ServerEvent::CallEnded(ended)) => task_outcome_text(&ended.outcome),
         Some(ServerEvent::AbandonedTask(orphan)) => {
             format!("orphan {} {}", orphan.ticket.task_id, orphan.cancelled)
         }
@@ -113,7 +113,7 @@ fn a_server_asks_for_the_tasks_that_the_client_declared() {
             let sent = side.sent();
             assert_eq!(sent, [request(method, task)], "{revision} {tasks}");
             assert_eq!(
-                told(side.receive(&result(1, answer(method)))),
+                event_summary(side.receive(&result(1, answer(method)))),
                 format!("result {}", answer(method))
             );
             let insisting = ask(&mut side, method, TaskOptions::new().required());
@@ -125,17 +125,20 @@ fn a_server_asks_for_the_tasks_that_the_client_declared() {
 /// Proves L-TASK-27, L-TASK-35, L-TASK-43 for servers: the result is that of the requested method, and content that
 /// does not match the form is invalid.
 #[test]
-fn a_task_of_a_client_ends_with_what_was_asked_for() {
+fn a_client_task_ends_with_the_result_of_its_method() {
     for method in [CREATE, ELICIT] {
         let (mut side, call) = with_task(method);
         assert_eq!(side.elapse(999), []);
         assert_eq!(side.sent(), [""; 0]);
         assert_eq!(side.elapse(1), []);
         assert_eq!(side.sent(), [about(2, "get")]);
-        assert_eq!(told(side.receive(&result(2, &task("completed")))), "task t-1 completed");
+        assert_eq!(
+            event_summary(side.receive(&result(2, &task("completed")))),
+            "task t-1 completed"
+        );
         assert_eq!(side.sent(), [about(3, "result")]);
         assert!(side.server.in_flight().is_pending(call));
-        let says = told(side.receive(&result(3, answer(method))));
+        let says = event_summary(side.receive(&result(3, answer(method))));
         assert_eq!(says, format!("result {}", answer(method)));
         is_over(&mut side);
     }
@@ -143,7 +146,7 @@ fn a_task_of_a_client_ends_with_what_was_asked_for() {
     drop(side.receive(&status(&task("completed"))));
     assert_eq!(side.sent(), [about(2, "result")]);
     let misfit = r#"{"action":"accept","content":{"a":7}}"#;
-    assert_eq!(told(side.receive(&result(2, misfit))), "malformed InvalidResult");
+    assert_eq!(event_summary(side.receive(&result(2, misfit))), "malformed InvalidResult");
     is_over(&mut side);
 }
 
@@ -152,7 +155,7 @@ fn a_task_of_a_client_ends_with_what_was_asked_for() {
 fn news_of_the_tasks_of_a_client_counts() {
     for (news, says) in [("cancelled", "TaskCancelled"), ("working", "")] {
         let (mut side, _) = with_task(CREATE);
-        assert_eq!(told(side.receive(&status(&task(news)))), says);
+        assert_eq!(event_summary(side.receive(&status(&task(news)))), says);
     }
 }
 
@@ -164,20 +167,23 @@ fn a_server_cancels_the_task_of_a_client() {
     let cancelled = side.server.cancel(call, None, &mut side.out);
     assert_eq!(cancelled, Ok(Cancellation::Notified));
     assert_eq!(side.sent(), [about(2, "cancel")]);
-    assert_eq!(told(side.receive(&result(2, &task("cancelled")))), "");
+    assert_eq!(event_summary(side.receive(&result(2, &task("cancelled")))), "");
     is_over(&mut side);
     let uncancelled = BOTH.replace(r#""cancel":{},"#, "");
-    for (tasks, is_told) in [(BOTH, true), (&uncancelled, false)] {
+    for (tasks, is_reported) in [(BOTH, true), (&uncancelled, false)] {
         let mut side = in_session(Revision::V2025_11_25, tasks);
         let call = ask(&mut side, CREATE, TaskOptions::new()).unwrap();
         _ = side.sent();
         let cancelled = side.server.cancel(call, None, &mut side.out);
         assert_eq!(cancelled, Ok(Cancellation::Deferred));
         assert_eq!(side.sent(), [""; 0]);
-        assert_eq!(told(side.receive(&created(1, "working"))), format!("orphan t-1 {is_told}"));
-        assert_eq!(side.sent().len(), usize::from(is_told));
-        if is_told {
-            assert_eq!(told(side.receive(&error(2, -32602))), "");
+        assert_eq!(
+            event_summary(side.receive(&created(1, "working"))),
+            format!("orphan t-1 {is_reported}")
+        );
+        assert_eq!(side.sent().len(), usize::from(is_reported));
+        if is_reported {
+            assert_eq!(event_summary(side.receive(&error(2, -32602))), "");
         }
         is_over(&mut side);
     }
@@ -191,9 +197,9 @@ fn a_question_that_times_out_may_still_become_a_task() {
     ask(&mut side, ELICIT, TaskOptions::new()).unwrap();
     _ = side.sent();
     let mut events = side.elapse(900_000);
-    assert_eq!(told(events.pop()), "TimedOut(Total)");
+    assert_eq!(event_summary(events.pop()), "TimedOut(Total)");
     assert_eq!((side.sent().len(), events.len()), (0, 0));
-    assert_eq!(told(side.receive(&created(1, "working"))), "orphan t-1 true");
+    assert_eq!(event_summary(side.receive(&created(1, "working"))), "orphan t-1 true");
     assert_eq!(side.sent(), [about(2, "cancel")]);
     assert_eq!(side.outcomes(), []);
     assert_eq!(side.elapse(60_000), []);
@@ -218,10 +224,13 @@ fn a_server_goes_on_with_the_task_of_a_client() {
         let resumed =
             next.server.resume_task(&begun.ticket, TaskOptions::new(), now, &mut next.out);
         assert_eq!(next.sent(), [about(2, "get")]);
-        assert_eq!(told(next.receive(&result(2, &task("completed")))), "task t-1 completed");
+        assert_eq!(
+            event_summary(next.receive(&result(2, &task("completed")))),
+            "task t-1 completed"
+        );
         assert_eq!(next.sent(), [about(3, "result")]);
         assert!(next.server.in_flight().is_pending(resumed.unwrap()));
-        let says = told(next.receive(&result(3, answer(method))));
+        let says = event_summary(next.receive(&result(3, answer(method))));
         assert_eq!(says, format!("result {}", answer(method)));
         is_over(&mut next);
     }

@@ -14,13 +14,13 @@ const PLAIN: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"
 #[test]
 fn a_request_says_that_it_is_to_become_a_task() {
     let hour = TaskOptions::new().ttl(Duration::from_secs(3_600));
-    for (options, said) in [(TaskOptions::new(), "{}"), (hour, r#"{"ttl":3600000}"#)] {
+    for (options, reported) in [(TaskOptions::new(), "{}"), (hour, r#"{"ttl":3600000}"#)] {
         let mut side = in_session();
         call_with(&mut side, CallOptions::new().task(options));
         assert_eq!(
             side.sent(),
             [format!(
-                r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"task":{said},"name":"t"}}}}"#
+                r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"task":{reported},"name":"t"}}}}"#
             )]
         );
     }
@@ -51,7 +51,7 @@ fn no_task_is_asked_for_that_the_server_has_not_declared() {
         assert_eq!(side.sent(), [""; 0]);
         call(&mut side);
         assert_eq!(side.sent(), [PLAIN], "{revision} {tasks}");
-        assert_eq!(told(side.receive(&result(2, DONE))), format!("result {DONE}"));
+        assert_eq!(task_event_text(side.receive(&result(2, DONE))), format!("result {DONE}"));
         is_over(&mut side);
     }
 }
@@ -70,7 +70,7 @@ fn other_methods_never_ask_for_tasks() {
         assert_eq!(refused, Err(CallError::NotAllowed(NotAllowed::Revision)), "{method}");
         // The response is no task either.
         let answer = side.receive(&created(2, "working"));
-        assert!(told(answer).starts_with("result "), "{method}");
+        assert!(task_event_text(answer).starts_with("result "), "{method}");
         is_over(&mut side);
     }
 }
@@ -98,7 +98,7 @@ fn a_refusal_of_a_request_for_a_task_ends_the_call() {
 
 /// Proves L-TASK-06, L-AMB-24: the request decides whether a result is read as a task.
 #[test]
-fn a_task_that_nobody_asked_for_is_no_result() {
+fn a_result_is_read_as_a_task_only_if_requested() {
     let is_task = created(2, "working");
     let is_both = result(2, r#"{"content":[],"task":{"taskId":"t-1","status":"working"}}"#);
     let is_other = result(2, r#"{"content":[],"task":7}"#);
@@ -122,16 +122,16 @@ fn a_task_that_nobody_asked_for_is_no_result() {
 fn a_task_is_asked_about_until_it_has_ended() {
     let (mut side, call) = with_task();
     for id in 3..6 {
-        assert_eq!(all_told(side.elapse(999)), [""; 0]);
+        assert_eq!(task_event_texts(side.elapse(999)), [""; 0]);
         assert_eq!(side.sent(), [""; 0]);
-        assert_eq!(all_told(side.elapse(1)), [""; 0]);
+        assert_eq!(task_event_texts(side.elapse(1)), [""; 0]);
         assert_eq!(side.sent(), [about(id, "get")]);
-        assert_eq!(told(side.receive(&result(id, &task("working")))), "");
+        assert_eq!(task_event_text(side.receive(&result(id, &task("working")))), "");
     }
     _ = side.elapse(1_000);
     assert_eq!(side.sent(), [about(6, "get")]);
     assert_eq!(
-        told(side.receive(&result(6, &task_with("completed", "09", "")))),
+        task_event_text(side.receive(&result(6, &task_with("completed", "09", "")))),
         "task t-1 completed"
     );
     assert_eq!(side.sent(), [about(7, "result")]);
@@ -148,7 +148,7 @@ fn a_task_is_asked_about_until_it_has_ended() {
 /// Proves L-TASK-38, L-AMB-17, L-AMB-19 for the requesting side: a failed task ends its call like the work itself,
 /// with its error or with a result that has `isError`.
 #[test]
-fn a_failed_task_ends_its_call_with_what_it_says() {
+fn a_failed_task_ends_its_call_with_its_error_or_result() {
     let is_error = r#"{"content":[],"isError":true}"#;
     let cases = [
         (error(4, -32050), String::from("error -32050")),
@@ -159,7 +159,7 @@ fn a_failed_task_ends_its_call_with_what_it_says() {
         _ = side.elapse(1_000);
         assert_eq!(side.sent(), [about(3, "get")]);
         let failed = task_with("failed", "05", r#","statusMessage":"why""#);
-        assert_eq!(told(side.receive(&result(3, &failed))), "task t-1 failed (why)");
+        assert_eq!(task_event_text(side.receive(&result(3, &failed))), "task t-1 failed (why)");
         assert_eq!(side.sent(), [about(4, "result")]);
         assert_eq!(ended(side.receive(&answer)), (call, says));
         is_over(&mut side);
@@ -192,14 +192,14 @@ fn a_task_that_asks_for_something_is_waited_for_once() {
     _ = side.elapse(1_000);
     assert_eq!(side.sent(), [about(3, "get")]);
     let asks = result(3, &task("input_required"));
-    assert_eq!(told(side.receive(&asks)), "task t-1 input_required");
+    assert_eq!(task_event_text(side.receive(&asks)), "task t-1 input_required");
     assert_eq!(side.sent(), [about(4, "result")]);
     for (id, status, says) in
         [(5, "input_required", ""), (6, "working", "task t-1 working"), (7, "working", "")]
     {
         _ = side.elapse(1_000);
         assert_eq!(side.sent(), [about(id, "get")], "it is asked about as well");
-        assert_eq!(told(side.receive(&result(id, &task(status)))), says);
+        assert_eq!(task_event_text(side.receive(&result(id, &task(status)))), says);
         assert_eq!(side.sent(), [""; 0], "and waited for once");
     }
     assert_eq!(ended(side.receive(&result(4, DONE))), (call, format!("result {DONE}")));
@@ -209,7 +209,7 @@ fn a_task_that_asks_for_something_is_waited_for_once() {
 /// Proves L-TASK-49, L-TASK-50, L-TASK-52, L-RACE-49, L-AMB-20, L-AMB-21, L-HTTP-08 for the requesting side: a
 /// nested request of a task is served at any time, and its result names the task.
 #[test]
-fn what_a_task_asks_for_is_served_whenever_it_comes() {
+fn nested_requests_of_a_task_are_served_in_any_status() {
     for statuses in [&[][..], &["input_required"], &["input_required", "working"]] {
         let (mut side, call) = with_task();
         for (id, status) in [3, 5].into_iter().zip(statuses) {
@@ -229,7 +229,7 @@ fn what_a_task_asks_for_is_served_whenever_it_comes() {
 
 /// Proves L-RACE-51, L-TASK-57: a nested request of an unknown task belongs to no call and is served.
 #[test]
-fn what_an_unknown_task_asks_for_belongs_to_no_call() {
+fn nested_requests_of_an_unknown_task_belong_to_no_call() {
     let (mut side, _) = with_task();
     let unknown = nested(70).replace("t-1", "t-2");
     let (asked, needed_for) = question(side.receive(&unknown));
@@ -248,10 +248,10 @@ fn what_an_unknown_task_asks_for_belongs_to_no_call() {
 
 /// Proves L-RACE-50: the server cancels a nested request, and the task ends.
 #[test]
-fn what_a_task_asks_for_can_be_taken_back() {
+fn a_nested_request_of_a_task_can_be_cancelled() {
     let (mut side, call) = with_task();
     let (asked, _) = question(side.receive(&nested(70)));
-    assert_eq!(told(side.receive(&cancelled(70))), "withdrawn Peer");
+    assert_eq!(task_event_text(side.receive(&cancelled(70))), "withdrawn Peer");
     let answer = mcp_sansio::json::Raw::new(ANSWER).unwrap();
     assert!(side.client.respond(asked, &answer, &mut side.out).is_err());
     assert_eq!(side.sent(), [""; 0]);
@@ -277,17 +277,17 @@ fn progress_goes_on_until_the_task_has_ended() {
             r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"task":{},"name":"t","_meta":{"progressToken":2}}}"#
         ]
     );
-    assert_eq!(told(side.receive(&progress(1))), "progress 1");
+    assert_eq!(task_event_text(side.receive(&progress(1))), "progress 1");
     drop(side.receive(&created(2, "working")).unwrap());
-    assert_eq!(told(side.receive(&progress(2))), "progress 2");
+    assert_eq!(task_event_text(side.receive(&progress(2))), "progress 2");
     let other = call_with(&mut side, options);
     assert!(side.sent()[0].contains(r#""progressToken":3"#));
     assert_ne!(call, other);
-    assert_eq!(told(side.receive(&status(&task("completed")))), "task t-1 completed");
+    assert_eq!(task_event_text(side.receive(&status(&task("completed")))), "task t-1 completed");
     assert_eq!(side.sent(), [about(4, "result")]);
-    assert_eq!(told(side.receive(&progress(3))), "progress 3", "it may still come");
+    assert_eq!(task_event_text(side.receive(&progress(3))), "progress 3", "it may still come");
     assert_eq!(ended(side.receive(&result(4, DONE))).0, call);
-    assert_eq!(told(side.receive(&progress(4))), "");
+    assert_eq!(task_event_text(side.receive(&progress(4))), "");
     assert_eq!(ended(side.receive(&result(3, DONE))).0, other);
     is_over(&mut side);
 }

@@ -16,9 +16,9 @@ fn waits(side: &mut ClientSide, id: u64) -> u64 {
     let wait = due - side.now;
     let milliseconds = u64::try_from(wait.as_millis()).unwrap();
     if 0 < milliseconds {
-        assert_eq!(all_told(side.elapse(milliseconds - 1)), [""; 0]);
+        assert_eq!(task_event_texts(side.elapse(milliseconds - 1)), [""; 0]);
         assert_eq!(side.sent(), [""; 0]);
-        assert_eq!(all_told(side.elapse(1)), [""; 0]);
+        assert_eq!(task_event_texts(side.elapse(1)), [""; 0]);
     }
     assert_eq!(side.sent(), [about(id, "get")]);
     milliseconds
@@ -43,7 +43,10 @@ fn the_latest_interval_counts() {
     ];
     for (id, (interval, wait)) in (3..).zip(rounds) {
         assert_eq!(waits(&mut side, id), wait, "before {interval}");
-        assert_eq!(told(side.receive(&result(id, &task_with("working", "00", interval)))), "");
+        assert_eq!(
+            task_event_text(side.receive(&result(id, &task_with("working", "00", interval)))),
+            ""
+        );
     }
 }
 
@@ -59,10 +62,13 @@ fn without_an_interval_it_is_asked_less_and_less_often() {
         call_with(&mut side, CallOptions::new().task(options));
         assert_eq!(side.sent().len(), 1);
         let answer = format!(r#"{{"task":{}}}"#, task_with("working", "00", ""));
-        assert_eq!(told(side.receive(&result(2, &answer))), "task t-1 working");
+        assert_eq!(task_event_text(side.receive(&result(2, &answer))), "task t-1 working");
         for (id, wait) in (3..).zip(expected) {
             assert_eq!(waits(&mut side, id), wait);
-            assert_eq!(told(side.receive(&result(id, &task_with("working", "00", "")))), "");
+            assert_eq!(
+                task_event_text(side.receive(&result(id, &task_with("working", "00", "")))),
+                ""
+            );
         }
     }
 }
@@ -75,13 +81,13 @@ fn a_task_is_asked_about_while_a_person_thinks() {
     let (asked, _) = question(side.receive(&nested(70)));
     for id in 3..6 {
         assert_eq!(waits(&mut side, id), 1_000);
-        assert_eq!(told(side.receive(&result(id, &task("working")))), "");
+        assert_eq!(task_event_text(side.receive(&result(id, &task("working")))), "");
     }
     assert_eq!(waits(&mut side, 6), 1_000);
     assert_eq!(ended(side.receive(&result(6, &task("cancelled")))), (call, "TaskCancelled".into()));
     side.respond(asked, ANSWER);
     assert_eq!(side.sent().len(), 1);
-    assert_eq!(all_told(side.outcomes()), [""; 0]);
+    assert_eq!(task_event_texts(side.outcomes()), [""; 0]);
     is_over(&mut side);
 }
 
@@ -91,7 +97,7 @@ fn a_task_is_asked_about_while_calls_do_not_age() {
     let (mut side, _) = with_task();
     side.client.set_paused(true, side.now);
     assert_eq!(waits(&mut side, 3), 1_000);
-    assert_eq!(told(side.receive(&result(3, &task("working")))), "");
+    assert_eq!(task_event_text(side.receive(&result(3, &task("working")))), "");
     side.client.set_paused(false, side.now);
     assert_eq!(waits(&mut side, 4), 1_000);
 }
@@ -102,20 +108,20 @@ fn repeated_news_does_not_put_off_the_question() {
     for older in ["00", "01"] {
         let (mut side, _) = with_task();
         let current = task_with("working", "01", r#","pollInterval":1000"#);
-        assert_eq!(told(side.receive(&status(&current))), "task t-1 working");
+        assert_eq!(task_event_text(side.receive(&status(&current))), "task t-1 working");
         for _ in 0..9 {
-            assert_eq!(all_told(side.elapse(100)), [""; 0]);
+            assert_eq!(task_event_texts(side.elapse(100)), [""; 0]);
             let again = task_with("working", older, r#","pollInterval":1000"#);
-            assert_eq!(told(side.receive(&status(&again))), "");
+            assert_eq!(task_event_text(side.receive(&status(&again))), "");
         }
-        assert_eq!(all_told(side.elapse(100)), [""; 0]);
+        assert_eq!(task_event_texts(side.elapse(100)), [""; 0]);
         assert_eq!(side.sent(), [about(3, "get")]);
     }
     // A shorter interval takes effect at once.
     let (mut side, _) = with_task();
     _ = side.elapse(100);
     let faster = task_with("working", "00", r#","pollInterval":200"#);
-    assert_eq!(told(side.receive(&status(&faster))), "");
+    assert_eq!(task_event_text(side.receive(&status(&faster))), "");
     assert_eq!(waits(&mut side, 3), 200);
 }
 
@@ -126,7 +132,7 @@ fn a_task_takes_as_long_as_it_takes() {
     for id in 3..40 {
         let slow = task_with("working", "00", r#","pollInterval":600000"#);
         _ = waits(&mut side, id);
-        assert_eq!(told(side.receive(&result(id, &slow))), "");
+        assert_eq!(task_event_text(side.receive(&result(id, &slow))), "");
     }
     assert!(side.client.in_flight().is_pending(call));
 }
@@ -148,7 +154,7 @@ fn a_task_that_outlives_its_time_is_lost() {
         let mut side = in_session();
         let call = call(&mut side);
         let created = result(2, &format!(r#"{{"task":{}}}"#, with(ttl)));
-        assert_eq!(told(side.receive(&created)), "task t-1 working");
+        assert_eq!(task_event_text(side.receive(&created)), "task t-1 working");
         let begun = side.now;
         let mut later = later;
         loop {
@@ -164,7 +170,10 @@ fn a_task_that_outlives_its_time_is_lost() {
                 let now = with(later.take().unwrap_or(ttl));
                 let now = if lost_at == 60_000 { now.replace(ttl, r#""ttl":60000"#) } else { now };
                 let now = if lost_at == 2_500 { now.replace(ttl, r#""ttl":2500"#) } else { now };
-                assert_eq!(told(side.receive(&result(id["id"].as_u64().unwrap(), &now))), "");
+                assert_eq!(
+                    task_event_text(side.receive(&result(id["id"].as_u64().unwrap(), &now))),
+                    ""
+                );
             }
         }
         _ = side.sent();
@@ -174,7 +183,7 @@ fn a_task_that_outlives_its_time_is_lost() {
     for id in 3..50 {
         _ = waits(&mut side, id);
         let slow = task_with("working", "00", r#","pollInterval":3600000"#);
-        assert_eq!(told(side.receive(&result(id, &slow))), "");
+        assert_eq!(task_event_text(side.receive(&result(id, &slow))), "");
     }
     assert!(side.client.in_flight().is_pending(call));
 }
@@ -186,11 +195,11 @@ fn a_task_whose_time_is_over_is_not_asked_about() {
     call(&mut side);
     let short = task("working").replace(r#""ttl":null"#, r#""ttl":5000"#);
     assert_eq!(
-        told(side.receive(&result(2, &format!(r#"{{"task":{short}}}"#)))),
+        task_event_text(side.receive(&result(2, &format!(r#"{{"task":{short}}}"#)))),
         "task t-1 working"
     );
     _ = side.sent();
-    assert_eq!(all_told(side.elapse(3_600_000)), ["TaskNotFound"]);
+    assert_eq!(task_event_texts(side.elapse(3_600_000)), ["TaskNotFound"]);
     is_over(&mut side);
 }
 
@@ -206,13 +215,13 @@ fn unanswered_questions_are_asked_again_a_few_times() {
                 "" => {
                     let events = side.elapse(60_000);
                     assert_eq!(side.sent(), [timed_out(id)]);
-                    all_told(events).pop().unwrap_or_default()
+                    task_event_texts(events).pop().unwrap_or_default()
                 }
-                "error" => told(side.receive(&error(id, -32603))),
-                "nothing" => told(side.receive(&result(id, "{}"))),
+                "error" => task_event_text(side.receive(&error(id, -32603))),
+                "nothing" => task_event_text(side.receive(&result(id, "{}"))),
                 _ => {
                     let other = task("completed").replace("t-1", "t-2");
-                    told(side.receive(&result(id, &other)))
+                    task_event_text(side.receive(&result(id, &other)))
                 }
             };
             if id < 7 {
@@ -242,8 +251,8 @@ fn a_silent_server_is_given_up_while_a_person_thinks() {
     for id in 3..8 {
         assert_eq!(waits(&mut side, id), wait, "{id}");
         wait *= 2;
-        assert_eq!(all_told(side.elapse(900_000 - 1_000)), [""; 0], "{id}");
-        let events = all_told(side.elapse(61_000));
+        assert_eq!(task_event_texts(side.elapse(900_000 - 1_000)), [""; 0], "{id}");
+        let events = task_event_texts(side.elapse(61_000));
         assert_eq!(side.sent().first(), Some(&timed_out(id)));
         assert_eq!(events, if id < 7 { vec![] } else { vec!["TimedOut(Idle)"] });
     }
@@ -257,7 +266,7 @@ fn only_failures_in_a_row_count() {
     for id in 3..40 {
         _ = waits(&mut side, id);
         let answer = if id % 4 == 0 { result(id, &task("working")) } else { error(id, -32603) };
-        assert_eq!(told(side.receive(&answer)), "");
+        assert_eq!(task_event_text(side.receive(&answer)), "");
     }
     assert!(side.client.in_flight().is_pending(call));
 }
@@ -265,21 +274,21 @@ fn only_failures_in_a_row_count() {
 /// Proves L-TIME-08, L-RACE-42: `tasks/result` has its own timeout, which ends that request and not the task. It is
 /// sent again later.
 #[test]
-fn waiting_in_vain_ends_the_waiting_and_not_the_task() {
+fn a_tasks_result_timeout_does_not_end_the_task() {
     // The result of a completed task can be returned at once.
     for (end, patience) in [("input_required", 600_000), ("completed", 60_000)] {
         let (mut side, call) = with_task();
         let slow = |status| task_with(status, "01", r#","pollInterval":3600000"#);
         drop(side.receive(&status(&slow(end))));
         assert_eq!(side.sent(), [about(3, "result")]);
-        assert_eq!(all_told(side.elapse(patience - 1)), [""; 0]);
+        assert_eq!(task_event_texts(side.elapse(patience - 1)), [""; 0]);
         assert_eq!(side.sent(), [""; 0]);
-        assert_eq!(all_told(side.elapse(1)), [""; 0]);
+        assert_eq!(task_event_texts(side.elapse(1)), [""; 0]);
         assert_eq!(side.sent(), [timed_out(3)]);
         assert!(side.client.in_flight().is_pending(call));
-        assert_eq!(told(side.receive(&result(3, DONE))), "stray TimedOut");
+        assert_eq!(task_event_text(side.receive(&result(3, DONE))), "stray TimedOut");
         _ = waits(&mut side, 4);
-        assert_eq!(told(side.receive(&result(4, &slow(end)))), "");
+        assert_eq!(task_event_text(side.receive(&result(4, &slow(end)))), "");
         assert_eq!(side.sent(), [about(5, "result")]);
         assert_eq!(ended(side.receive(&result(5, DONE))).0, call);
         is_over(&mut side);
@@ -317,7 +326,7 @@ fn a_call_that_has_a_time_of_its_own_keeps_it_as_a_task() {
         let mut id = 3;
         let mut ended = Vec::new();
         for _ in 0..40 {
-            ended.extend(all_told(side.elapse(1_000)));
+            ended.extend(task_event_texts(side.elapse(1_000)));
             if side.sent().contains(&about(id, "get")) {
                 drop(side.receive(&result(id, &task("working"))));
                 id += 1;
@@ -331,7 +340,7 @@ fn a_call_that_has_a_time_of_its_own_keeps_it_as_a_task() {
 
 /// The same if the result was requested while the task ran, when the wait is unlimited.
 #[test]
-fn a_result_that_was_asked_for_early_is_not_waited_for_for_ever() {
+fn a_call_ends_if_an_early_tasks_result_gets_no_response() {
     let mut config = of_sessions();
     config.connection.timeouts.total = None;
     let idle = config.connection.timeouts.idle.unwrap();
@@ -355,7 +364,7 @@ fn a_result_that_was_asked_for_early_is_not_waited_for_for_ever() {
 
 /// A server that reports the end of a task but never its result does not keep the call open without end.
 #[test]
-fn a_result_that_never_comes_is_not_waited_for_for_ever() {
+fn a_call_ends_if_a_completed_task_never_returns_a_result() {
     let (mut side, call) = with_task();
     _ = side.elapse(1_000);
     _ = side.sent();

@@ -173,9 +173,9 @@ impl World {
 
     /// The short texts of the client's events.
     /// Notifications of tasks that the client does not poll are left out.
-    pub(super) fn told(&mut self) -> Vec<String> {
-        let is_told = |event: &ClientEvent<'_>| !matches!(event, ClientEvent::Notification(_));
-        self.events.retain(is_told);
+    pub(super) fn take_event_texts(&mut self) -> Vec<String> {
+        let is_reported = |event: &ClientEvent<'_>| !matches!(event, ClientEvent::Notification(_));
+        self.events.retain(is_reported);
         self.events.drain(..).map(|event| short(&event)).collect()
     }
 }

@@ -117,7 +117,7 @@ fn the_result_is_that_of_the_request() {
 /// Proves M-TASKX-22: a value that is no valid result of the request is no result of the task either, and the task
 /// continues.
 #[test]
-fn what_is_no_answer_is_no_result() {
+fn an_invalid_result_leaves_the_task_running() {
     let mut host = Host::new();
     let key = host.begin("t");
     for text in [r#"{"content":7}"#, "[]", "7", r#"{"isError":false}"#] {
@@ -160,7 +160,7 @@ fn a_tool_that_has_failed_has_a_result() {
 /// Proves M-TASKX-25, M-TASKX-19: an unknown task and a task of another requestor get the same error from every
 /// method.
 #[test]
-fn a_task_of_somebody_else_is_not_there() {
+fn a_task_of_another_requestor_is_not_found() {
     let mut host = Host::new();
     let call = of_client("1", "tools/call", ABLE, r#""name":"t""#);
     let request = request_of(&mut host.side, &call, 7).id;
@@ -272,7 +272,7 @@ fn a_task_goes_only_where_it_may() {
 
 /// Proves M-TASKX-20: a task that has ended accepts no further message or interval.
 #[test]
-fn what_has_ended_says_no_more() {
+fn an_ended_task_accepts_no_message_or_interval() {
     for status in [Status::Completed, Status::Failed, Status::Cancelled] {
         let mut host = Host::new();
         let key = host.begin("t");
@@ -373,7 +373,7 @@ fn questions_about_tasks_need_no_input() {
 
 /// Proves M-TASKX-58: an application can refuse a request about a task because of its rate.
 #[test]
-fn who_asks_too_often_can_be_refused() {
+fn frequent_task_requests_can_be_refused() {
     let mut host = Host::new();
     host.begin("t");
     let request = host.request(&get("1", "t")).id;

@@ -102,7 +102,7 @@ fn the_beginning_of_a_task_holds_no_more() {
 
 /// Proves M-TASKX-15: a task can be read as soon as its id is known.
 #[test]
-fn a_task_is_there_as_soon_as_it_is_told() {
+fn a_task_is_readable_as_soon_as_its_id_is_sent() {
     let mut host = Host::new();
     let request = host.called("1");
     host.begin_for(request, NewTask::new("t"));
@@ -158,7 +158,7 @@ fn a_task_that_could_not_be_written_down_is_an_error() {
 /// Proves M-TASKX-16: a task whose announcement cannot be sent does not begin, and the request can still be
 /// answered.
 #[test]
-fn a_task_that_cannot_be_told_is_not_begun() {
+fn a_task_that_cannot_be_announced_does_not_begin() {
     let mut host = Host::new();
     let mut limits = Limits::default();
     limits.outbox_bytes = 100;
@@ -193,12 +193,12 @@ fn there_are_as_many_tasks_as_there_may_be() {
         let sent = host.sent().remove(0);
         (begun.map(|key| key.index()), sent)
     };
-    let told = |id: &str| result("1", "task", &fresh(id, "working"));
+    let delivered = |id: &str| result("1", "task", &fresh(id, "working"));
     let full = error("1", -32603, "too many");
-    assert_eq!(begin("a", 1), (Ok(0), told("a")));
-    assert_eq!(begin("b", 1), (Ok(1), told("b")));
+    assert_eq!(begin("a", 1), (Ok(0), delivered("a")));
+    assert_eq!(begin("b", 1), (Ok(1), delivered("b")));
     assert_eq!(begin("c", 1), (Err(TaskError::TooManyTasks), full.clone()));
-    assert_eq!(begin("c", 2), (Ok(2), told("c")));
+    assert_eq!(begin("c", 2), (Ok(2), delivered("c")));
     assert_eq!(begin("d", 2), (Err(TaskError::TooManyTasks), full));
 }
 
@@ -325,7 +325,7 @@ fn a_request_that_is_cancelled_has_no_task() {
 
 /// Proves M-TASKX-66, M-R-29: a task that could not be announced stays until its `ttl` has passed.
 #[test]
-fn a_task_of_which_nobody_knows_expires() {
+fn an_unannounced_task_expires_after_its_ttl() {
     for by_disconnection in [false, true] {
         let mut host = Host::new();
         let request = host.called("1");

@@ -79,7 +79,7 @@ fn a_session_does_not_have_the_extension() {
 
 /// Proves M-TASKX-02, M-TASKX-31: a session declares tasks with the legacy capability.
 #[test]
-fn a_session_is_told_of_its_own_tasks() {
+fn initialize_declares_the_legacy_task_capability() {
     let mut side = connection(0, config());
     let frame = of_session(
         "1",
@@ -178,7 +178,7 @@ fn a_failed_tool_has_another_status_in_a_session() {
 /// Proves M-RPC-14, M-MRTR-45, M-TASKX-37: the input requests of a modern task are visible in the task, and are not
 /// sent in a session that happens to be open.
 #[test]
-fn a_session_is_not_asked_for_what_is_not_its_own() {
+fn a_session_gets_modern_task_inputs_only_on_request() {
     let mut host = Host { side: in_session(0, config()), tasks: Tasks::default() };
     let key = host.begin("t");
     host.asks(key, &["a"]);
@@ -198,7 +198,7 @@ fn a_session_is_not_asked_for_what_is_not_its_own() {
 /// Proves M-TASKX-31: a session before `initialized` has tasks already, but receives no notifications and no
 /// requests for them.
 #[test]
-fn a_session_is_told_of_tasks_when_it_is_complete() {
+fn a_session_gets_task_messages_after_initialized() {
     let mut side = connection(0, config());
     let members = r#""protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}"#;
     assert!(side.receive(&of_session("0", "initialize", members)).is_some());
@@ -219,7 +219,7 @@ fn a_session_is_told_of_tasks_when_it_is_complete() {
 /// Proves M-TASKX-47, M-PROG-09: no progress is sent about a modern task, not even to a session that waits for its
 /// result.
 #[test]
-fn a_session_has_no_progress_of_what_is_not_its_own() {
+fn a_session_gets_no_progress_of_a_modern_task() {
     let mut host = Host { side: in_session(0, config()), tasks: Tasks::default() };
     let call = of_client("1", "tools/call", ABLE, r#""name":"t""#)
         .replace(r#""_meta":{"#, r#""_meta":{"progressToken":"p","#);
@@ -239,7 +239,7 @@ fn a_session_has_no_progress_of_what_is_not_its_own() {
 /// Proves M-TASKX-33, M-R-27: an input request in a session can be answered with `tasks/update`. The request in the
 /// session is cancelled.
 #[test]
-fn an_update_answers_what_a_session_was_asked() {
+fn tasks_update_answers_an_input_request_in_a_session() {
     let mut tasks = Tasks::default();
     let mut side = in_session(0, config());
     let key = begin_in_session(&mut side, &mut tasks, "t");
@@ -263,7 +263,7 @@ fn an_update_answers_what_a_session_was_asked() {
 /// Proves M-TASKX-41, M-AMB-18: cancelling a task that has ended is an error in a session, and has no effect in the
 /// modern era.
 #[test]
-fn cancelling_what_has_ended_differs_by_era() {
+fn cancelling_an_ended_task_differs_by_era() {
     let mut host = Host::new();
     let key = host.begin("t");
     host.completes(key);
@@ -280,12 +280,12 @@ fn a_thousand_tasks_of_two_owners_are_listed() {
     let mut side = connection(0, listing());
     open_session(&mut side, "");
     let mut tasks = Tasks::default();
-    let (alone, in_session) = (
+    let (stateless, in_session) = (
         of_client("1", "tools/call", ABLE, r#""name":"t""#),
         of_session("1", "tools/call", r#""name":"t","task":{}"#),
     );
     for number in 0..1_000_u64 {
-        let frame = if number % 3 == 0 { &alone } else { &in_session };
+        let frame = if number % 3 == 0 { &stateless } else { &in_session };
         let request = request_of(&mut side, frame, 1 + number % 2).id;
         let new = NewTask::new(format!("{number}"));
         side.server.tasks(&mut tasks).begin(request, new, side.now, &mut side.out).unwrap();

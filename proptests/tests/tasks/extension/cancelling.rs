@@ -59,7 +59,7 @@ fn a_wish_to_cancel_decides_nothing() {
 /// Proves M-TASKX-41, M-R-22: cancelling a task that has ended is acknowledged like any other cancellation and
 /// changes nothing.
 #[test]
-fn what_has_ended_can_be_cancelled_in_vain() {
+fn cancelling_an_ended_task_changes_nothing() {
     for at_once in [true, false] {
         for end in [Status::Completed, Status::Failed, Status::Cancelled] {
             let mut host = Host::with(|config| config.cancel_at_once = at_once);

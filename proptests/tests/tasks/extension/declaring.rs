@@ -68,7 +68,7 @@ fn each_request_declares_the_extension_for_itself() {
 /// Proves M-TASKX-04: a task that was begun for a request with the declaration is no response to a request without
 /// it.
 #[test]
-fn a_task_is_no_answer_to_who_does_not_know_tasks() {
+fn a_task_is_no_response_without_the_declared_extension() {
     let mut host = Host::new();
     let key = host.begin("t");
     let other = host.request(&of_client("1", "tools/call", "{}", r#""name":"t""#)).id;
@@ -155,7 +155,7 @@ fn only_calls_of_tools_become_tasks() {
 /// Proves M-TASKX-26, M-TASKX-29, M-CAP-09, M-CAP-11, M-AMB-18, M-ERR-11: a request without the declaration is
 /// refused before the task is looked up, so the error does not reveal whether the task exists.
 #[test]
-fn who_does_not_know_tasks_learns_nothing_of_them() {
+fn task_requests_without_the_extension_reveal_no_task() {
     let mut host = Host::new();
     let key = host.begin("there");
     host.asks(key, &["a"]);
@@ -243,7 +243,7 @@ fn a_task_among_the_params_means_nothing() {
 
 /// Proves M-TOOL-11: the task support of a tool is sent in a session of 2025-11-25 and nowhere else.
 #[test]
-fn only_a_session_is_told_how_a_tool_runs() {
+fn task_support_of_a_tool_is_sent_in_sessions_only() {
     let mut tool = Tool::new("t", mcp_sansio::json::Raw::new(r#"{"type":"object"}"#).unwrap());
     let mut execution = ToolExecution::default();
     execution.task_support = Some(TaskSupport::Required);
@@ -276,17 +276,18 @@ fn the_names_of_the_extension_are_taken() {
     .unwrap();
     for about in [None, Some(request), Some(subscription)] {
         let out = &mut host.side.out;
-        let told = host.side.server.notify_method("notifications/tasks", &params, about, out);
-        let is_refused = matches!(told, Ok(Delivery::NotWanted) | Err(NotifyError::NotAllowed(_)));
-        assert!(is_refused, "{about:?} {told:?}");
+        let delivered = host.side.server.notify_method("notifications/tasks", &params, about, out);
+        let is_refused =
+            matches!(delivered, Ok(Delivery::NotWanted) | Err(NotifyError::NotAllowed(_)));
+        assert!(is_refused, "{about:?} {delivered:?}");
         assert_eq!(host.sent(), [""; 0]);
     }
     let mut side = in_session(1, config());
-    let told = side.server.notify_method("notifications/tasks", &params, None, &mut side.out);
-    assert!(matches!(told, Err(NotifyError::NotAllowed(_))), "{told:?}");
+    let delivered = side.server.notify_method("notifications/tasks", &params, None, &mut side.out);
+    assert!(matches!(delivered, Err(NotifyError::NotAllowed(_))), "{delivered:?}");
     // The machine sets the kind of a result, with any value that the application wrote.
-    let stray = mcp_sansio::json::Raw::new(r#"{"resultType":"task","content":[]}"#).unwrap();
-    host.side.server.respond(request, &stray, &mut host.side.out).unwrap();
+    let unmatched = mcp_sansio::json::Raw::new(r#"{"resultType":"task","content":[]}"#).unwrap();
+    host.side.server.respond(request, &unmatched, &mut host.side.out).unwrap();
     assert_eq!(host.sent(), [complete("1", r#""content":[]"#)]);
     let call = host.request(&get("1", "t")).kind;
     assert!(matches!(call, ClientRequest::Task(_)));

@@ -68,10 +68,10 @@ fn a_subscription_outlasts_those_of_others() {
     let both = [host.side.server.connection_number(), other.server.connection_number()];
     assert!(host.tasks.connections_with_news().eq(both));
     host.settle();
-    assert_eq!(host.sent(), [told("2", &ended_well("t"))]);
+    assert_eq!(host.sent(), [task_notification("2", &ended_well("t"))]);
     assert!(host.tasks.connections_with_news().eq([other.server.connection_number()]));
     other.server.tasks(&mut host.tasks).settle(now, &mut other.out);
-    assert_eq!(other.sent(), [told("1", &ended_well("t"))]);
+    assert_eq!(other.sent(), [task_notification("1", &ended_well("t"))]);
     assert_eq!(host.tasks.connections_with_news().next(), None);
 }
 
@@ -118,7 +118,7 @@ fn connections_that_have_only_asked_cost_nothing() {
 
 /// Proves M-TASKX-45: changes that the peer does not read cost no more than one change.
 #[test]
-fn changes_that_nobody_reads_cost_no_more_than_one() {
+fn unread_task_changes_take_the_memory_of_one() {
     let mut host = Host::new();
     let key = host.begin("t");
     host.subscribe("1", r#""t""#);

@@ -93,7 +93,7 @@ pub(crate) fn acknowledged(id: &str, filter: &str) -> String {
 }
 
 /// The notification of a subscription about a task.
-pub(crate) fn told(id: &str, task: &str) -> String {
+pub(crate) fn task_notification(id: &str, task: &str) -> String {
     tagged(id, "notifications/tasks", task)
 }
 

@@ -9,7 +9,7 @@ use crate::extension::kit::*;
 /// Proves M-TASKX-45: of two subscriptions with the same id that are cancelled together, neither receives a
 /// notification, even before the application has both events.
 #[test]
-fn nothing_is_told_to_what_ends_together() {
+fn subscriptions_cancelled_together_get_no_notification() {
     let mut host = Host::configured(|config| {
         config.connection.duplicate_ids = mcp_sansio::config::DuplicateIds::Serve;
     });
@@ -29,7 +29,7 @@ fn nothing_is_told_to_what_ends_together() {
 /// Proves M-TASKX-45, M-TASKX-19: no connection receives notifications about a task that it was not granted, even
 /// if the program gave two connections the same number.
 #[test]
-fn a_number_that_is_used_twice_lets_nobody_see_the_tasks_of_others() {
+fn a_reused_connection_number_exposes_no_tasks_of_others() {
     let mut host = Host::new();
     let call = of_client("1", "tools/call", ABLE, r#""name":"t""#);
     let request = request_of(&mut host.side, &call, 7).id;
@@ -51,7 +51,7 @@ fn a_number_that_is_used_twice_lets_nobody_see_the_tasks_of_others() {
 
 /// Proves M-TASKX-45: a client that does not read receives the newest state later, once.
 #[test]
-fn who_does_not_read_is_told_the_newest_state_once() {
+fn a_slow_reader_gets_the_newest_task_state_once() {
     let mut host = Host::new();
     let keys = ["a", "b"].map(|task| host.begin(task));
     host.subscribe("1", r#""a","b""#);
@@ -72,7 +72,10 @@ fn who_does_not_read_is_told_the_newest_state_once() {
     let soon =
         fresh("b", "working").replace(r#""working","#, r#""working","statusMessage":"soon","#);
     // Intermediate states are obsolete and are not sent.
-    assert_eq!(host.sent(), [told("1", &ended_well("a")), told("1", &soon)]);
+    assert_eq!(
+        host.sent(),
+        [task_notification("1", &ended_well("a")), task_notification("1", &soon)]
+    );
     host.settle();
     assert_eq!(host.sent(), [""; 0]);
     assert_eq!(host.tasks.next_connection(), None);
@@ -80,7 +83,7 @@ fn who_does_not_read_is_told_the_newest_state_once() {
     host.completes(keys[1]);
     host.settle();
     let second = ended_well("b");
-    assert_eq!(host.sent(), [told("1", &second)]);
+    assert_eq!(host.sent(), [task_notification("1", &second)]);
 }
 
 /// Proves M-TASKX-45, M-R-25: if there is room only for the acknowledgement, the state of the task follows later,
@@ -101,13 +104,13 @@ fn the_first_state_can_come_later() {
     assert_eq!(host.sent(), [acknowledged("1", &granted(r#""t""#))]);
     host.side.out = roomy;
     host.settle();
-    assert_eq!(host.sent(), [told("1", &ended_well("t"))]);
+    assert_eq!(host.sent(), [task_notification("1", &ended_well("t"))]);
     assert_eq!(host.tasks.next_connection(), None);
 }
 
 /// Proves M-TASKX-45: a notification that fits no outbox is dropped and delays no other.
 #[test]
-fn what_will_never_fit_holds_nothing_up() {
+fn a_notification_too_large_for_the_outbox_is_dropped() {
     let mut host = Host::new();
     let keys = ["a", "b"].map(|task| host.begin(task));
     host.subscribe("1", r#""a","b""#);
@@ -119,7 +122,7 @@ fn what_will_never_fit_holds_nothing_up() {
     host.tasks.complete(keys[0], &long, host.side.now).unwrap();
     host.completes(keys[1]);
     host.settle();
-    assert_eq!(host.sent(), [told("1", &ended_well("b"))]);
+    assert_eq!(host.sent(), [task_notification("1", &ended_well("b"))]);
     assert_eq!(host.tasks.next_connection(), None);
 }
 
@@ -158,6 +161,7 @@ fn a_subscription_that_finds_no_room_is_not_open() {
     host.completes(key);
     host.side.out = roomy;
     host.grant(request);
-    let expected = [acknowledged("1", &granted(r#""t""#)), told("1", &ended_well("t"))];
+    let expected =
+        [acknowledged("1", &granted(r#""t""#)), task_notification("1", &ended_well("t"))];
     assert_eq!(host.sent(), expected);
 }

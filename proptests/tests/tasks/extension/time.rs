@@ -81,14 +81,14 @@ fn times_can_change() {
     host.tasks.set_ttl(key, Some(Duration::from_secs(5))).unwrap();
     host.tasks.set_poll_interval(key, Duration::from_millis(20), host.side.now).unwrap();
     host.settle();
-    assert_eq!(host.sent(), [told("7", &shown("5000", "20"))]);
+    assert_eq!(host.sent(), [task_notification("7", &shown("5000", "20"))]);
     host.answers(&get("1", "t"), &complete("1", &shown("5000", "20")));
     assert_eq!(host.tasks.poll_timeout(), Some(host.side.now + Duration::from_secs(5)));
     host.tasks.set_ttl(key, None).unwrap();
     host.answers_then(
         &get("2", "t"),
         &complete("2", &shown("null", "20")),
-        &told("7", &shown("null", "20")),
+        &task_notification("7", &shown("null", "20")),
     );
     assert_eq!(host.tasks.poll_timeout(), None);
     // A `ttl` that has passed already expires at once.
@@ -125,7 +125,7 @@ fn how_long_tasks_are_kept_is_configured() {
 /// Proves M-TASKX-56, M-R-28: the expiry of a task is not notified, and the subscription stays open for its other
 /// tasks.
 #[test]
-fn what_expires_is_not_told() {
+fn task_expiry_is_not_notified_to_subscribers() {
     let mut host = Host::new();
     let first = begin(&mut host, "a", Some(Duration::from_millis(1)));
     let second = host.begin("b");

@@ -125,7 +125,7 @@ fn two_connections_answer_one_question() {
 
 /// Proves M-TASKX-33: an answer that does not match its request is refused, together with the whole update.
 #[test]
-fn an_answer_fits_what_was_asked_for() {
+fn input_responses_must_match_their_input_requests() {
     let (mut host, _) = asked(&["a", "b"]);
     let before = host.tasks.clone();
     let misfit = error("1", -32602, "an answer does not fit what was asked for");
@@ -213,7 +213,7 @@ fn a_task_asks_for_something_and_not_for_too_much() {
 /// Proves M-TASKX-37, M-AMB-19: a task requires only input that the request which began it declares, and every
 /// reader of the task gets all input requests.
 #[test]
-fn a_task_asks_for_what_its_request_can_give() {
+fn a_task_can_require_only_input_its_client_declared() {
     let extension = r#""extensions":{"io.modelcontextprotocol/tasks":{}}"#;
     let message = mcp_sansio::model::SamplingMessage::new(
         mcp_sansio::model::Role::User,
@@ -262,7 +262,7 @@ fn a_task_asks_for_what_its_request_can_give() {
 
 /// Proves M-TASKX-38, M-R-20: answers to a task that has ended are acknowledged and dropped.
 #[test]
-fn answers_to_what_has_ended_are_lost() {
+fn input_responses_to_an_ended_task_are_dropped() {
     for status in [Status::Completed, Status::Failed, Status::Cancelled] {
         let (mut host, key) = asked(&["a"]);
         match status {

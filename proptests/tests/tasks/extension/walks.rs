@@ -76,18 +76,18 @@ impl World {
             let params = &message["params"];
             let id = params["_meta"]["io.modelcontextprotocol/subscriptionId"].as_str().unwrap();
             let task = params["taskId"].as_str().unwrap().to_owned();
-            let (_, told) = self.open.get_mut(id).expect("the subscription is open");
+            let (_, delivered) = self.open.get_mut(id).expect("the subscription is open");
             let status = params["status"].as_str().unwrap();
             let has = |member: &str| params.get(member).is_some();
             assert_eq!(has("inputRequests"), status == "input_required");
             assert_eq!(has("result"), status == "completed");
             assert_eq!(has("error"), status == "failed");
             assert!(has("ttlMs") && !has("resultType"));
-            if let Some(before) = told.get(&task) {
+            if let Some(before) = delivered.get(&task) {
                 let before = Status::from_name(before["status"].as_str().unwrap()).unwrap();
                 assert!(!before.is_final(), "told after its end");
             }
-            told.insert(task, params.clone());
+            delivered.insert(task, params.clone());
         }
     }
 
@@ -170,10 +170,10 @@ impl World {
                 .as_object_mut()
                 .unwrap()
                 .retain(|name, _| name != "_meta" && name != "resultType");
-            for (id, (_, told)) in &self.open {
-                let mut told = told.get(name).expect("it was told").clone();
-                told.as_object_mut().unwrap().remove("_meta").unwrap();
-                assert_eq!(told, shown, "{id} {name}");
+            for (id, (_, delivered)) in &self.open {
+                let mut delivered = delivered.get(name).expect("it was told").clone();
+                delivered.as_object_mut().unwrap().remove("_meta").unwrap();
+                assert_eq!(delivered, shown, "{id} {name}");
             }
         }
     }
@@ -189,7 +189,7 @@ proptest! {
     /// Proves M-TASKX-45, M-TASKX-46, M-TASKX-20, M-TASKX-21, M-R-20, M-R-22, M-R-25: each subscriber receives the
     /// newest state of each task, and nothing after its end, however slowly it reads.
     #[test]
-    fn everybody_is_shown_what_is_true(steps in proptest::collection::vec(step(), 1..60)) {
+    fn each_subscriber_gets_the_newest_task_state(steps in proptest::collection::vec(step(), 1..60)) {
         let mut world = World::new();
         for step in &steps {
             world.step(step);

@@ -25,7 +25,7 @@ fn ended_badly(task: &str) -> String {
 /// Proves M-SUB-35, M-TASKX-26, M-ERR-11: a subscription to tasks needs the declaration of the extension. Without
 /// it nothing is acknowledged, whether or not the task exists.
 #[test]
-fn who_does_not_know_tasks_cannot_subscribe_to_them() {
+fn a_task_subscription_needs_the_declared_extension() {
     for listening in [Listening::Asked, Listening::Granted] {
         let mut host = Host::configured(|config| config.listening = listening);
         host.begin("t");
@@ -77,7 +77,9 @@ fn a_subscription_is_to_tasks_that_are_there() {
     for (id, owner, list) in [("1", 1, r#""a","b""#), ("2", 2, r#""c""#)] {
         let request = request_of(&mut host.side, &listen(id, all), owner).id;
         host.grant(request);
-        let tasks = list.split(',').map(|task| told(id, &fresh(task.trim_matches('"'), "working")));
+        let tasks = list
+            .split(',')
+            .map(|task| task_notification(id, &fresh(task.trim_matches('"'), "working")));
         let expected: Vec<String> =
             [acknowledged(id, &granted(list))].into_iter().chain(tasks).collect();
         assert_eq!(host.sent(), expected);
@@ -92,18 +94,19 @@ fn a_subscription_is_to_tasks_that_are_there() {
     }
     host.settle();
     let expected = [("1", "a"), ("1", "b"), ("2", "c")];
-    assert_eq!(host.sent(), expected.map(|(id, task)| told(id, &ended_well(task))));
+    assert_eq!(host.sent(), expected.map(|(id, task)| task_notification(id, &ended_well(task))));
 }
 
 /// Proves M-TASKX-45, M-TASKX-46, M-AMB-26: every change is sent to each subscriber, as the whole task with the tag
 /// of the subscription and without a `resultType`.
 #[test]
-fn every_change_is_told_whole() {
+fn each_task_change_is_notified_as_the_whole_task() {
     let mut host = Host::new();
     let key = host.begin("t");
     host.subscribe(r#""s""#, r#""t""#);
     let working = fresh("t", "working");
-    let expected = [acknowledged(r#""s""#, &granted(r#""t""#)), told(r#""s""#, &working)];
+    let expected =
+        [acknowledged(r#""s""#, &granted(r#""t""#)), task_notification(r#""s""#, &working)];
     assert_eq!(host.sent(), expected);
     assert_eq!(
         expected[1],
@@ -113,16 +116,16 @@ fn every_change_is_told_whole() {
     );
     host.asks(key, &["a"]);
     host.settle();
-    assert_eq!(host.sent(), [told(r#""s""#, &waiting("t"))]);
+    assert_eq!(host.sent(), [task_notification(r#""s""#, &waiting("t"))]);
     assert!(host.serve(&update("1", "t", &format!(r#""a":{ANSWER}"#))).is_some());
-    assert_eq!(host.sent(), [complete("1", ""), told(r#""s""#, &working)]);
+    assert_eq!(host.sent(), [complete("1", ""), task_notification(r#""s""#, &working)]);
     host.tasks.set_message(key, Some("half"), host.side.now).unwrap();
     host.settle();
     let half = working.replace(r#""working","#, r#""working","statusMessage":"half","#);
-    assert_eq!(host.sent(), [told(r#""s""#, &half)]);
+    assert_eq!(host.sent(), [task_notification(r#""s""#, &half)]);
     host.fails(key);
     host.settle();
-    assert_eq!(host.sent(), [told(r#""s""#, &ended_badly("t"))]);
+    assert_eq!(host.sent(), [task_notification(r#""s""#, &ended_badly("t"))]);
     // The notification has the same members as a response.
     host.answers(&get("2", "t"), &complete("2", &ended_badly("t")));
     assert_eq!(host.tasks.next_connection(), None);
@@ -130,7 +133,7 @@ fn every_change_is_told_whole() {
 
 /// Proves M-TASKX-45: the end of a task is notified with the same members as in a response.
 #[test]
-fn each_end_is_told() {
+fn each_end_of_a_task_is_notified() {
     for end in ["completed", "failed", "cancelled"] {
         let mut host = Host::new();
         let key = host.begin("t");
@@ -147,18 +150,21 @@ fn each_end_is_told() {
             }
             _ => {
                 assert!(host.serve(&cancel("2", "t")).is_some());
-                assert_eq!(host.sent(), [complete("2", ""), told("1", &fresh("t", "cancelled"))]);
+                assert_eq!(
+                    host.sent(),
+                    [complete("2", ""), task_notification("1", &fresh("t", "cancelled"))]
+                );
                 continue;
             }
         };
         host.settle();
-        assert_eq!(host.sent(), [told("1", &shown)]);
+        assert_eq!(host.sent(), [task_notification("1", &shown)]);
     }
 }
 
 /// Proves M-TASKX-45: each subscription receives a change once, under its own id, and only for granted tasks.
 #[test]
-fn each_subscription_is_told_once() {
+fn each_subscription_gets_a_task_change_once() {
     let mut host = Host::new();
     let keys = ["a", "b"].map(|task| host.begin(task));
     let mut other = connection(1, config());
@@ -191,35 +197,41 @@ fn each_subscription_is_told_once() {
         [host.side.server.connection_number(), other.server.connection_number()]
     );
     let (first, second) = (ended_well("a"), ended_well("b"));
-    let expected =
-        [told("1", &first), told("2", &first), told("2", &second), told(r#""1""#, &second)];
+    let expected = [
+        task_notification("1", &first),
+        task_notification("2", &first),
+        task_notification("2", &second),
+        task_notification(r#""1""#, &second),
+    ];
     assert_eq!(host.sent(), expected);
-    assert_eq!(other.sent(), [told("1", &first)]);
+    assert_eq!(other.sent(), [task_notification("1", &first)]);
 }
 
 /// Proves M-TASKX-45: a task that is named twice is notified once, also if the subscription is granted twice.
 #[test]
-fn a_task_that_is_named_twice_is_told_once() {
+fn a_task_named_twice_is_notified_once() {
     let mut host = Host::new();
     let key = host.begin("t");
     let request = host.subscribe("1", r#""t","t","\u0074""#);
-    let expected = [acknowledged("1", &granted(r#""t""#)), told("1", &fresh("t", "working"))];
+    let expected =
+        [acknowledged("1", &granted(r#""t""#)), task_notification("1", &fresh("t", "working"))];
     assert_eq!(host.sent(), expected);
     host.grant(request);
     assert_eq!(host.sent(), [""; 0]);
     host.completes(key);
     host.settle();
-    assert_eq!(host.sent(), [told("1", &ended_well("t"))]);
+    assert_eq!(host.sent(), [task_notification("1", &ended_well("t"))]);
 }
 
 /// Proves M-R-25: a subscription to a task that has ended receives the end once, after the acknowledgement.
 #[test]
-fn what_has_ended_is_told_once() {
+fn a_subscription_to_an_ended_task_gets_its_end_once() {
     let mut host = Host::new();
     let key = host.begin("t");
     host.completes(key);
     let request = host.subscribe("1", r#""t""#);
-    let expected = [acknowledged("1", &granted(r#""t""#)), told("1", &ended_well("t"))];
+    let expected =
+        [acknowledged("1", &granted(r#""t""#)), task_notification("1", &ended_well("t"))];
     assert_eq!(host.sent(), expected);
     host.settle();
     assert_eq!(host.sent(), [""; 0]);
@@ -231,7 +243,7 @@ fn what_has_ended_is_told_once() {
 /// Proves M-R-25, M-TASKX-45: no notification precedes the acknowledgement. The changes in between are sent
 /// afterwards, as the current state.
 #[test]
-fn nothing_is_told_before_it_is_acknowledged() {
+fn no_task_notification_precedes_the_acknowledgement() {
     let mut host = Host::new();
     let key = host.begin("t");
     let request = host.request(&listen_to("1", r#""taskIds":["t"],"toolsListChanged":true"#)).id;
@@ -247,7 +259,7 @@ fn nothing_is_told_before_it_is_acknowledged() {
     let filter = format!(r#""toolsListChanged":true,{}"#, granted(r#""t""#));
     let tag = r#""params":{"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}"#;
     let changed = format!(r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed",{tag}"#);
-    let expected = [acknowledged("1", &filter), changed, told("1", &ended_well("t"))];
+    let expected = [acknowledged("1", &filter), changed, task_notification("1", &ended_well("t"))];
     assert_eq!(host.sent(), expected);
 }
 
@@ -264,7 +276,7 @@ fn a_subscription_can_be_granted_in_part() {
         side.server.tasks(tasks).grant(request, filter.as_ref(), side.now, out).unwrap();
         host.sent()
     };
-    let [first, second] = ["a", "b"].map(|task| told("1", &fresh(task, "working")));
+    let [first, second] = ["a", "b"].map(|task| task_notification("1", &fresh(task, "working")));
     let both = acknowledged("1", &granted(r#""a","b""#));
     assert_eq!(grant(None), [both, first, second.clone()]);
     let some = SubscriptionFilter::new().with_task("b").with_task("absent");
@@ -294,7 +306,7 @@ fn a_subscription_without_tasks_at_hand_names_none() {
 /// Proves M-TASKX-45: after the end of a subscription no notification is sent on it, whichever side ended it, and
 /// even if one waits for room.
 #[test]
-fn nothing_is_told_after_the_end() {
+fn no_task_notification_follows_the_end_of_a_subscription() {
     for by_client in [true, false] {
         let mut host = Host::new();
         let key = host.begin("t");
@@ -316,7 +328,8 @@ fn nothing_is_told_after_the_end() {
         assert_eq!(host.tasks.next_connection(), None);
         // A new subscription with the same id receives the current state.
         host.subscribe("1", r#""t""#);
-        let expected = [acknowledged("1", &granted(r#""t""#)), told("1", &ended_well("t"))];
+        let expected =
+            [acknowledged("1", &granted(r#""t""#)), task_notification("1", &ended_well("t"))];
         assert_eq!(host.sent(), expected);
     }
 }
@@ -355,7 +368,7 @@ fn the_tasks_of_a_filter_are_a_list_of_ids() {
 
 /// Proves M-TASKX-45: a connection that has ended receives nothing and delays nothing.
 #[test]
-fn a_connection_that_has_ended_is_told_nothing() {
+fn an_ended_connection_gets_no_task_notification() {
     let mut host = Host::new();
     let key = host.begin("t");
     host.subscribe("1", r#""t""#);
@@ -394,7 +407,7 @@ impl Outboxes for Streams {
 
 /// Proves M-TASKX-45: a task is notified on the streams of its subscriptions and on no other stream.
 #[test]
-fn a_task_is_told_of_on_the_streams_of_its_subscriptions() {
+fn a_task_is_notified_only_on_streams_of_its_subscriptions() {
     let mut out = Streams::default();
     let mut tasks = Tasks::default();
     let side = connection(0, config());
@@ -417,11 +430,12 @@ fn a_task_is_told_of_on_the_streams_of_its_subscriptions() {
         server.tasks(&mut tasks).grant(request, None, now, &mut out).unwrap();
         request
     });
-    let expected = [acknowledged("2", &granted(r#""t""#)), told("2", &fresh("t", "working"))];
+    let expected =
+        [acknowledged("2", &granted(r#""t""#)), task_notification("2", &fresh("t", "working"))];
     assert_eq!(take(&mut out, to_it), expected);
     assert_eq!(take(&mut out, to_none), [acknowledged("3", "")]);
     tasks.complete(key, &done(), now).unwrap();
     server.tasks(&mut tasks).settle(now, &mut out);
-    assert_eq!(take(&mut out, to_it), [told("2", &ended_well("t"))]);
+    assert_eq!(take(&mut out, to_it), [task_notification("2", &ended_well("t"))]);
     assert!(out.0.values().all(Outbox::is_empty));
 }

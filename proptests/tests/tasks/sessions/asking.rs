@@ -9,7 +9,7 @@ use mcp_sansio::task::{NewTask, Status, TaskError, TaskKey};
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 
 use crate::sessions::kit::{
-    Heard, Host, Stage, about, error, on_both, related, request, result, shown, unknown,
+    Host, Reaction, Stage, about, error, on_both, related, request, result, shown, unknown,
 };
 
 /// Proves L-TASK-34, L-TASK-22, L-TASK-54, L-AMB-20: `tasks/get` returns the task itself, not nested in another
@@ -42,7 +42,7 @@ fn a_task_is_shown_as_it_is() {
 /// Proves L-TASK-33, L-ERR-28: an unknown task, or a task of another requestor, gets the same error from every
 /// method. A malformed id does not reach the application.
 #[test]
-fn what_is_no_task_is_unknown() {
+fn an_unknown_task_gets_the_same_error_from_every_method() {
     fn check<H: Host>() {
         let mut stage = Stage::<H>::quiet();
         stage.begin("a");
@@ -53,8 +53,8 @@ fn what_is_no_task_is_unknown() {
             }
             assert_eq!(stage.answers(&about("1", what, "a")), [unknown("1")], "{what}");
             for members in ["", r#""taskId":7"#, r#""taskId":null"#, r#""task":"a""#] {
-                let heard = stage.hear(&request("1", &format!("tasks/{what}"), members));
-                assert!(matches!(heard, Heard::Violation(_)), "{what} {members}");
+                let reaction = stage.receive(&request("1", &format!("tasks/{what}"), members));
+                assert!(matches!(reaction, Reaction::Violation(_)), "{what} {members}");
                 let sent = stage.sent();
                 assert!(sent[0].contains(r#""id":1,"error":{"code":-32602,"#), "{sent:?}");
             }
@@ -93,8 +93,8 @@ fn step(stage: &mut Stage<ServerSide>, key: TaskKey, to: Status) -> Result<(), T
     let Stage { host, tasks, .. } = stage;
     match to {
         Status::Working if tasks.get(key).unwrap().status() == Status::InputRequired => {
-            let heard = host.take_in(&result("1", r#"{"roots":[]}"#), 0);
-            let Heard::Answer(answer) = heard else { panic!("{heard:?}") };
+            let reaction = host.take_in(&result("1", r#"{"roots":[]}"#), 0);
+            let Reaction::Answer(answer) = reaction else { panic!("{reaction:?}") };
             assert!(tasks.answered(&answer, now).is_some());
             Ok(())
         }
@@ -157,7 +157,7 @@ fn a_task_takes_these_steps_and_no_others() {
 
 /// Proves L-TASK-30: a task that has ended has no further news of any kind.
 #[test]
-fn what_has_ended_stays_as_it_is() {
+fn a_task_that_has_ended_never_changes() {
     fn check<H: Host>() {
         for end in [Status::Completed, Status::Failed, Status::Cancelled] {
             let mut stage = Stage::<H>::quiet();

@@ -12,7 +12,7 @@ use mcp_sansio::{ErrorCode, RespondError, Revision};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 use crate::sessions::kit::{
-    Heard, Host, Stage, WITH_TASKS, asking, client_config, error, on_both, request, result,
+    Host, Reaction, Stage, WITH_TASKS, asking, client_config, error, on_both, request, result,
     server_config, shown, unknown,
 };
 
@@ -45,7 +45,7 @@ fn tasks_are_declared() {
 
 /// Proves L-TASK-03, L-AMB-15: a side that declares no tasks ignores `task` and returns an ordinary result.
 #[test]
-fn what_is_not_declared_is_not_a_task() {
+fn a_task_param_is_ignored_without_declared_tasks() {
     fn check<H: Host>() {
         let mut stage = Stage::of(H::plain(), Tasks::default());
         for task in [r#"{}"#, r#"{"ttl":1}"#, r#"{"ttl":-1}"#, "7", "null"] {
@@ -74,20 +74,20 @@ fn a_side_can_insist_on_tasks() {
     for (method, params) in
         [(ClientSide::METHOD, ClientSide::PARAMS), ("elicitation/create", elicit)]
     {
-        let heard = client.take_in(&request("1", method, params), 0);
-        assert_eq!(heard, Heard::Violation(ViolationKind::TaskRequired));
+        let reaction = client.take_in(&request("1", method, params), 0);
+        assert_eq!(reaction, Reaction::Violation(ViolationKind::TaskRequired));
         let text = "this request has to ask for a task";
         assert_eq!(client.sent(), [error("1", -32600, text)]);
         let params = format!(r#"{params},"task":{{}}"#);
-        let heard = client.take_in(&request("2", method, &params), 0);
-        assert!(matches!(heard, Heard::Request(_)), "{heard:?}");
+        let reaction = client.take_in(&request("2", method, &params), 0);
+        assert!(matches!(reaction, Reaction::Request(_)), "{reaction:?}");
         client.take_in(&request("3", "ping", ""), 0);
-        let Heard::Request(id) = heard else { panic!() };
+        let Reaction::Request(id) = reaction else { panic!() };
         client.client.reject(id, ErrorCode::INTERNAL_ERROR, "no", &mut client.out).unwrap();
         client.sent();
     }
-    let heard = client.take_in(&request("4", "roots/list", ""), 0);
-    assert!(matches!(heard, Heard::Request(_)), "{heard:?}");
+    let reaction = client.take_in(&request("4", "roots/list", ""), 0);
+    assert!(matches!(reaction, Reaction::Request(_)), "{reaction:?}");
     let mut server = ServerSide::host_with(WITH_TASKS, |config| config.insist_on_tasks = true);
     server.request(&asking::<ServerSide>("1", ""));
 }
@@ -172,13 +172,13 @@ fn older_sessions_have_no_tasks() {
             let request = stage.requested("1", r#""task":{"ttl":-1}"#);
             assert_eq!(stage.host.machine().in_flight().context(request).unwrap().task, None);
             for what in ["get", "result", "cancel"] {
-                stage.hear(&crate::sessions::kit::about("2", what, "a"));
+                stage.receive(&crate::sessions::kit::about("2", what, "a"));
                 let sent = stage.sent();
                 assert!(sent[0].contains(r#""id":2,"error":{"code":-32601,"#), "{sent:?}");
             }
-            stage.hear(&crate::sessions::kit::request("3", "tasks/list", ""));
+            stage.receive(&crate::sessions::kit::request("3", "tasks/list", ""));
             assert!(stage.sent()[0].contains(r#""id":3,"error":{"code":-32601,"#));
-            stage.hear(&crate::sessions::kit::changed(shown("a", "working")));
+            stage.receive(&crate::sessions::kit::changed(shown("a", "working")));
             assert_eq!(
                 (stage.sent().len(), stage.host.machine().in_flight().requests().count()),
                 (0, 1),
@@ -206,7 +206,7 @@ fn a_request_is_answered_with_its_task() {
         assert_eq!(again, Err(TaskError::Respond(RespondError::Answered)));
         assert_eq!(stage.tasks.find("a"), Some(key));
         assert_eq!(stage.tasks.get(key).unwrap().method(), H::METHOD);
-        assert_eq!(stage.told(), [""; 0]);
+        assert_eq!(stage.settled_messages(), [""; 0]);
     }
     on_both!(check);
 }
@@ -233,7 +233,7 @@ fn ids_are_of_one_task_each() {
 
 /// Proves L-TASK-21: an id keeps all of its 128 random bits, which the application obtains from its system.
 #[test]
-fn an_id_is_as_random_as_what_it_is_made_of() {
+fn a_task_id_keeps_all_128_random_bits() {
     let mut ids = std::collections::BTreeSet::new();
     for bit in 0..128_usize {
         let mut random = [0; 16];
@@ -265,7 +265,7 @@ fn a_task_says_how_long_it_is_kept() {
             (r#"{"ttl":5}"#, seconds(60), seconds(600), Some(None), "null"),
             (r#"{"ttl":5}"#, seconds(60), seconds(600), Some(seconds(7_000)), "7000000"),
         ];
-        for (task, ttl, longest, wanted, said) in cases {
+        for (task, ttl, longest, wanted, reported) in cases {
             let mut stage =
                 Stage::<H>::with(|config| (config.ttl, config.longest_ttl) = (ttl, longest));
             let request = stage.requested("1", &format!(r#""task":{task}"#));
@@ -274,7 +274,7 @@ fn a_task_says_how_long_it_is_kept() {
                 new = new.ttl(wanted);
             }
             stage.host.begin(request, new, &mut stage.tasks).unwrap();
-            let task = shown("a", "working").ttl(said).poll(250);
+            let task = shown("a", "working").ttl(reported).poll(250);
             assert_eq!(stage.sent(), [created("1", &task)]);
             assert_eq!(
                 stage.answers(&crate::sessions::kit::about("2", "get", "a")),
@@ -283,8 +283,8 @@ fn a_task_says_how_long_it_is_kept() {
         }
         for task in [r#"{"ttl":-1}"#, r#"{"ttl":"1"}"#, r#"{"ttl":{}}"#, "[]", "true"] {
             let mut stage = Stage::<H>::new();
-            let heard = stage.hear(&asking::<H>("1", &format!(r#""task":{task}"#)));
-            assert_eq!(heard, Heard::Violation(ViolationKind::InvalidParams), "{task}");
+            let reaction = stage.receive(&asking::<H>("1", &format!(r#""task":{task}"#)));
+            assert_eq!(reaction, Reaction::Violation(ViolationKind::InvalidParams), "{task}");
             let sent = stage.sent();
             assert!(sent[0].contains(r#""id":1,"error":{"code":-32602,"#), "{sent:?}");
             assert_eq!(
@@ -299,7 +299,7 @@ fn a_task_says_how_long_it_is_kept() {
 
 /// Proves L-TASK-25: the immediate response for the model is a string and is sent with the task.
 #[test]
-fn the_model_may_be_told_something_at_once() {
+fn an_immediate_response_is_sent_with_the_task() {
     fn check<H: Host>() {
         let mut stage = Stage::<H>::new();
         let request = stage.requested("1", r#""task":{}"#);
@@ -329,7 +329,7 @@ fn a_refusal_leaves_no_task() {
         assert_eq!(list, [result("2", r#"{"tasks":[]}"#)]);
         // A request with malformed params creates no task either.
         let frame = crate::sessions::kit::request("3", H::METHOD, r#""task":{}"#);
-        assert_eq!(stage.hear(&frame), Heard::Violation(ViolationKind::InvalidParams));
+        assert_eq!(stage.receive(&frame), Reaction::Violation(ViolationKind::InvalidParams));
         assert!(stage.sent()[0].contains(r#""id":3,"error":{"code":-32602,"#));
         assert!(stage.tasks.is_empty());
     }

@@ -8,7 +8,7 @@ use mcp_sansio::task::{NewTask, Status, TaskError, TaskNews, Tasks};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::sessions::kit::{
-    Heard, Host, Stage, about, cancelled, changed, error, on_both, result, result_of, shown,
+    Host, Reaction, Stage, about, cancelled, changed, error, on_both, result, result_of, shown,
     was_cancelled,
 };
 
@@ -24,7 +24,7 @@ fn a_task_is_cancelled_at_once() {
         let mut stage = Stage::<H>::quiet();
         let key = stage.begin("a");
         stage.pass(2);
-        let Heard::Task(get, call) = stage.hear(&about("1", "get", "a")) else { panic!() };
+        let Reaction::Task(get, call) = stage.receive(&about("1", "get", "a")) else { panic!() };
         assert_eq!(stage.serve(&about("2", "cancel", "a")), Some(TaskNews::Cancelled(key)));
         stage.host.serve(get, &call, &mut stage.tasks).unwrap();
         let task = shown("a", "cancelled").updated(2);
@@ -37,7 +37,7 @@ fn a_task_is_cancelled_at_once() {
 
 /// Proves L-TASK-65, L-ERR-29, L-RACE-39: a task that has ended cannot be cancelled and does not change.
 #[test]
-fn what_has_ended_is_not_cancelled() {
+fn cancelling_a_task_that_has_ended_is_refused() {
     fn check<H: Host>() {
         for end in [Status::Completed, Status::Failed, Status::Cancelled] {
             let mut stage = Stage::<H>::quiet();
@@ -81,7 +81,7 @@ fn a_cancellation_and_an_end_cross() {
         let (now, late) = (stage.now(), Err(TaskError::Final(Status::Cancelled)));
         assert_eq!(stage.tasks.complete(key, &outcome, now), late);
         assert_eq!(stage.tasks.fail(key, ErrorCode::new(1), "m", now), late);
-        assert_eq!(stage.told(), [""; 0]);
+        assert_eq!(stage.settled_messages(), [""; 0]);
         let task = shown("a", "cancelled");
         assert_eq!(stage.answers(&about("3", "get", "a")), [result("3", task)]);
         assert_eq!(stage.answers(&about("4", "result", "a")), [was_cancelled("4")]);
@@ -122,27 +122,27 @@ fn a_cancelled_task_may_be_forgotten() {
 #[test]
 fn a_task_is_not_cancelled_like_a_request() {
     fn check<H: Host>() {
-        let violation = [Heard::Violation(ViolationKind::TaskCancellation)];
+        let violation = [Reaction::Violation(ViolationKind::TaskCancellation)];
         let mut stage = Stage::<H>::quiet();
         let request = stage.requested("1", r#""task":{}"#);
-        assert_eq!(stage.hear(&cancelled("1")), Heard::Nothing);
+        assert_eq!(stage.receive(&cancelled("1")), Reaction::Nothing);
         assert_eq!(stage.host.due(), violation);
         let key = stage.create(request, NewTask::new("a")).unwrap();
-        assert_eq!(stage.hear(&cancelled("1")), Heard::Nothing);
+        assert_eq!(stage.receive(&cancelled("1")), Reaction::Nothing);
         assert_eq!(stage.host.due(), violation);
         stage.host.announce(request, key, &mut stage.tasks).unwrap();
         let task = shown("a", "working");
         assert_eq!(stage.sent(), [result("1", format!(r#"{{"task":{task}}}"#))]);
         // Now the request has been answered.
-        assert_eq!(stage.hear(&cancelled("1")), Heard::Nothing);
+        assert_eq!(stage.receive(&cancelled("1")), Reaction::Nothing);
         assert_eq!(stage.answers(&about("2", "get", "a")), [result("2", task)]);
         // A request in flight that asks for no task is cancelled.
         stage.requested("3", "");
-        assert!(matches!(stage.hear(&cancelled("3")), Heard::Cancelled(..)));
+        assert!(matches!(stage.receive(&cancelled("3")), Reaction::Cancelled(..)));
         // So is a request that asks for a task where tasks are not declared.
         let mut stage = Stage::of(H::plain(), Tasks::default());
         stage.requested("1", r#""task":{}"#);
-        assert!(matches!(stage.hear(&cancelled("1")), Heard::Cancelled(..)));
+        assert!(matches!(stage.receive(&cancelled("1")), Reaction::Cancelled(..)));
         assert_eq!(stage.host.due(), []);
     }
     on_both!(check);
@@ -159,7 +159,10 @@ fn a_cancelled_task_asks_for_nothing() {
     let (now, needed) = (stage.now(), InputRequired::new().roots("k"));
     let required = stage.tasks.require_input(key, &needed, now);
     assert_eq!(required, Err(TaskError::Final(Status::Cancelled)));
-    assert_eq!((stage.told().len(), stage.host.server.in_flight().calls().count()), (0, 0));
+    assert_eq!(
+        (stage.settled_messages().len(), stage.host.server.in_flight().calls().count()),
+        (0, 0)
+    );
     assert_eq!(stage.answers(&about("2", "result", "a")), [was_cancelled("2")]);
 }
 
@@ -170,12 +173,12 @@ fn an_answer_after_the_cancellation_changes_nothing() {
     let key = stage.begin("a");
     let (now, needed) = (stage.now(), InputRequired::new().roots("k"));
     stage.tasks.require_input(key, &needed, now).unwrap();
-    assert_eq!(stage.told().len(), 1);
+    assert_eq!(stage.settled_messages().len(), 1);
     // The task is cancelled after its input response arrived and before the application passes it on.
-    let Heard::Answer(answer) = stage.hear(&result("1", r#"{"roots":[]}"#)) else { panic!() };
+    let Reaction::Answer(answer) = stage.receive(&result("1", r#"{"roots":[]}"#)) else { panic!() };
     stage.tasks.cancel(key, now).unwrap();
     assert_eq!(stage.tasks.answered(&answer, now), None);
     let view = stage.tasks.get(key).unwrap();
     assert_eq!((view.status(), view.inputs().as_json()), (Status::Cancelled, "{}"));
-    assert_eq!(stage.told(), [""; 0]);
+    assert_eq!(stage.settled_messages(), [""; 0]);
 }

@@ -10,7 +10,7 @@ use mcp_sansio::{Cause, ConnectionNumber, Framing, Limits, Outbox, Outcome, Serv
 use mcp_sansio_proptests::ServerSide;
 
 use crate::sessions::kit::{
-    Heard, Host, Stage, about, asking, cancelled, changed, dismissed, related, request, result,
+    Host, Reaction, Stage, about, asking, cancelled, changed, dismissed, related, request, result,
     result_of, server_config, shown, unknown,
 };
 
@@ -42,12 +42,12 @@ fn begin(side: &mut ServerSide, tasks: &mut Tasks, id: &str, more: &str) -> Task
 
 #[track_caller]
 fn serve(side: &mut ServerSide, tasks: &mut Tasks, frame: &str, principal: u64) -> Vec<String> {
-    let Heard::Task(request, call) = side.take_in(frame, principal) else { panic!("{frame}") };
+    let Reaction::Task(request, call) = side.take_in(frame, principal) else { panic!("{frame}") };
     side.serve(request, &call, tasks).unwrap();
     side.sent()
 }
 
-fn told(side: &mut ServerSide, tasks: &mut Tasks) -> Vec<String> {
+fn sent_after_settling(side: &mut ServerSide, tasks: &mut Tasks) -> Vec<String> {
     side.settle(tasks);
     side.sent()
 }
@@ -75,10 +75,10 @@ fn a_result_goes_where_it_was_asked_for() {
     complete(&mut tasks, key, &one);
     assert_eq!(tasks.next_connection(), Some(ConnectionNumber::new(1)));
     assert!(tasks.has_news_for(ConnectionNumber::new(2)));
-    assert_eq!(told(&mut one, &mut tasks), [result_of::<ServerSide>("1", "a")]);
+    assert_eq!(sent_after_settling(&mut one, &mut tasks), [result_of::<ServerSide>("1", "a")]);
     assert_eq!(tasks.next_connection(), Some(ConnectionNumber::new(2)));
     let answers = ["1", "2"].map(|id| result_of::<ServerSide>(id, "a"));
-    assert_eq!(told(&mut two, &mut tasks), answers);
+    assert_eq!(sent_after_settling(&mut two, &mut tasks), answers);
     assert_eq!(tasks.next_connection(), None);
 }
 
@@ -87,7 +87,7 @@ fn a_result_goes_where_it_was_asked_for() {
 fn an_owner_is_not_a_connection() {
     let (mut one, mut two, mut tasks) = (numbered(1), numbered(2), quiet());
     let frame = asking::<ServerSide>("1", r#""task":{}"#);
-    let Heard::Request(request) = one.take_in(&frame, 7) else { panic!() };
+    let Reaction::Request(request) = one.take_in(&frame, 7) else { panic!() };
     let key = one.begin(request, NewTask::new("a"), &mut tasks).unwrap();
     assert_eq!(tasks.get(key).unwrap().owner().principal().get(), 7);
     one.sent();
@@ -108,22 +108,24 @@ fn questions_follow_the_requestor() {
     let (mut one, mut two, mut tasks) = (numbered(1), numbered(2), quiet());
     let key = begin(&mut one, &mut tasks, "a", r#""task":{}"#);
     ask(&mut tasks, key, &one, "r");
-    assert_eq!(told(&mut one, &mut tasks), [question(1)]);
+    assert_eq!(sent_after_settling(&mut one, &mut tasks), [question(1)]);
     assert_eq!(serve(&mut two, &mut tasks, &about("1", "result", "a"), 0), [question(1)]);
-    assert_eq!(told(&mut one, &mut tasks), [dismissed(1)]);
-    let stray = one.take_in(&result("1", r#"{"roots":[]}"#), 0);
-    assert!(matches!(stray, Heard::Other(_)), "{stray:?}");
-    let Heard::Answer(answer) = two.take_in(&result("1", r#"{"roots":[]}"#), 0) else { panic!() };
+    assert_eq!(sent_after_settling(&mut one, &mut tasks), [dismissed(1)]);
+    let unmatched = one.take_in(&result("1", r#"{"roots":[]}"#), 0);
+    assert!(matches!(unmatched, Reaction::Other(_)), "{unmatched:?}");
+    let Reaction::Answer(answer) = two.take_in(&result("1", r#"{"roots":[]}"#), 0) else {
+        panic!()
+    };
     assert_eq!(tasks.answered(&answer, two.now), Some(TaskNews::Input(key)));
     complete(&mut tasks, key, &one);
-    assert_eq!(told(&mut one, &mut tasks), [""; 0]);
-    assert_eq!(told(&mut two, &mut tasks), [result_of::<ServerSide>("1", "a")]);
+    assert_eq!(sent_after_settling(&mut one, &mut tasks), [""; 0]);
+    assert_eq!(sent_after_settling(&mut two, &mut tasks), [result_of::<ServerSide>("1", "a")]);
 }
 
 /// If the connection with the latest `tasks/result` ends, the requests go to another connection that still waits,
 /// whichever notice of the end comes first.
 #[test]
-fn who_still_waits_is_asked_when_somebody_else_goes() {
+fn task_requests_move_to_a_connection_that_still_waits() {
     for (asks_before, hands_on_first) in [(true, true), (true, false), (false, false)] {
         let (mut one, mut two, mut tasks) = (numbered(1), numbered(2), quiet());
         let key = begin(&mut one, &mut tasks, "a", r#""task":{}"#);
@@ -132,14 +134,14 @@ fn who_still_waits_is_asked_when_somebody_else_goes() {
         }
         _ = serve(&mut one, &mut tasks, &about("1", "result", "a"), 0);
         _ = serve(&mut two, &mut tasks, &about("1", "result", "a"), 0);
-        _ = told(&mut one, &mut tasks);
+        _ = sent_after_settling(&mut one, &mut tasks);
         two.server.disconnected(Cause::ReadFailed, two.now);
         let outcomes = two.due();
         if !hands_on_first {
             tasks.disconnected(ConnectionNumber::new(2));
         }
-        for heard in outcomes {
-            if let Heard::Answer(answer) = heard {
+        for reaction in outcomes {
+            if let Reaction::Answer(answer) = reaction {
                 assert_eq!(tasks.answered(&answer, two.now), None);
             }
         }
@@ -147,11 +149,14 @@ fn who_still_waits_is_asked_when_somebody_else_goes() {
         if !asks_before {
             ask(&mut tasks, key, &one, "r");
         }
-        let asked = told(&mut one, &mut tasks);
+        let asked = sent_after_settling(&mut one, &mut tasks);
         let id = if asks_before { 2 } else { 1 };
         assert_eq!(asked, [question(id)], "{asks_before} {hands_on_first}");
         complete(&mut tasks, key, &one);
-        assert_eq!(told(&mut one, &mut tasks).last().unwrap(), &result_of::<ServerSide>("1", "a"));
+        assert_eq!(
+            sent_after_settling(&mut one, &mut tasks).last().unwrap(),
+            &result_of::<ServerSide>("1", "a")
+        );
         assert_eq!(tasks.next_connection(), None);
     }
 }
@@ -164,13 +169,13 @@ fn a_task_outlives_its_connection() {
         let (mut one, mut two, mut tasks) = (numbered(1), numbered(2), quiet());
         let key = begin(&mut one, &mut tasks, "a", r#""task":{}"#);
         ask(&mut tasks, key, &one, "r");
-        assert_eq!(told(&mut one, &mut tasks), [question(1)]);
+        assert_eq!(sent_after_settling(&mut one, &mut tasks), [question(1)]);
         serve(&mut one, &mut tasks, &about("1", "result", "a"), 0);
         one.server.disconnected(Cause::ReadFailed, one.now);
         let outcomes = one.due();
         assert_eq!(outcomes.len(), 3, "{outcomes:?}");
-        for heard in outcomes {
-            if let Heard::Answer(answer) = heard {
+        for reaction in outcomes {
+            if let Reaction::Answer(answer) = reaction {
                 assert_eq!(answer.outcome, Outcome::Closed(Cause::ReadFailed));
                 if hands_on {
                     assert_eq!(tasks.answered(&answer, one.now), None);
@@ -179,17 +184,20 @@ fn a_task_outlives_its_connection() {
         }
         tasks.disconnected(ConnectionNumber::new(1));
         assert_eq!(tasks.get(key).unwrap().status(), Status::InputRequired);
-        assert_eq!((told(&mut one, &mut tasks).len(), tasks.next_connection()), (0, None));
+        assert_eq!(
+            (sent_after_settling(&mut one, &mut tasks).len(), tasks.next_connection()),
+            (0, None)
+        );
         let waits = result("1", shown("a", "input_required"));
         assert_eq!(serve(&mut two, &mut tasks, &about("1", "get", "a"), 0), [waits]);
         assert_eq!(serve(&mut two, &mut tasks, &about("2", "result", "a"), 0), [question(1)]);
-        let Heard::Answer(answer) = two.take_in(&result("1", r#"{"roots":[]}"#), 0) else {
+        let Reaction::Answer(answer) = two.take_in(&result("1", r#"{"roots":[]}"#), 0) else {
             panic!()
         };
         assert_eq!(tasks.answered(&answer, two.now), Some(TaskNews::Input(key)));
         complete(&mut tasks, key, &one);
         assert_eq!(tasks.next_connection(), Some(ConnectionNumber::new(2)));
-        assert_eq!(told(&mut two, &mut tasks), [result_of::<ServerSide>("2", "a")]);
+        assert_eq!(sent_after_settling(&mut two, &mut tasks), [result_of::<ServerSide>("2", "a")]);
     }
 }
 
@@ -202,7 +210,7 @@ fn a_connection_that_has_ended_is_forgotten() {
     one.server.disconnected(Cause::ReadFailed, one.now);
     complete(&mut tasks, key, &one);
     assert_eq!(tasks.next_connection(), Some(ConnectionNumber::new(1)));
-    assert_eq!(told(&mut one, &mut tasks), [""; 0]);
+    assert_eq!(sent_after_settling(&mut one, &mut tasks), [""; 0]);
     assert_eq!(tasks.next_connection(), None);
     tasks.remove(key);
     assert_eq!(tasks.next_connection(), None);
@@ -235,8 +243,8 @@ fn connections_that_end_take_no_room() {
         let mut side = numbered(number);
         serve(&mut side, &mut tasks, &about("1", "result", "a"), 0);
         side.server.disconnected(Cause::ReadFailed, side.now);
-        for heard in side.due() {
-            if let Heard::Answer(answer) = heard {
+        for reaction in side.due() {
+            if let Reaction::Answer(answer) = reaction {
                 _ = tasks.answered(&answer, side.now);
             }
         }
@@ -256,7 +264,7 @@ fn asking_here_and_there_takes_no_room() {
     let mut longest = 0;
     for _ in 0..300 {
         for side in [&mut one, &mut two] {
-            let Heard::Task(waiter, call) = side.take_in(&about("1", "result", "a"), 0) else {
+            let Reaction::Task(waiter, call) = side.take_in(&about("1", "result", "a"), 0) else {
                 panic!()
             };
             let mut full = Outbox::new(Framing::Messages, &small());
@@ -264,15 +272,15 @@ fn asking_here_and_there_takes_no_room() {
             assert!(side.server.receive(ping.as_str(), side.now, &mut full).is_none());
             side.server.tasks(&mut tasks).serve(waiter, &call, side.now, &mut full).unwrap();
             assert_eq!(full.messages().count(), 1);
-            assert!(matches!(side.take_in(&cancelled("1"), 0), Heard::Cancelled(..)));
+            assert!(matches!(side.take_in(&cancelled("1"), 0), Reaction::Cancelled(..)));
         }
         longest = longest.max(format!("{tasks:?}").len());
     }
     assert!(longest < 2_500, "{longest}");
     one.sent();
     two.sent();
-    let told = told(&mut two, &mut tasks);
-    assert_eq!(told, [changed(shown("a", "input_required")), question(1)]);
+    let delivered = sent_after_settling(&mut two, &mut tasks);
+    assert_eq!(delivered, [changed(shown("a", "input_required")), question(1)]);
 }
 
 /// Limits with room for one short response of the machine.
@@ -284,7 +292,7 @@ fn small() -> Limits {
 
 /// A result that fits no outbox does not hold up the other results.
 #[test]
-fn a_result_that_never_fits_holds_nobody_up() {
+fn a_result_too_large_to_send_does_not_delay_others() {
     let host = ServerSide::host_with(crate::sessions::kit::WITH_TASKS, |config| {
         config.limits.outbox_bytes = 500;
     });
@@ -297,10 +305,10 @@ fn a_result_that_never_fits_holds_nobody_up() {
     let outcome = mcp_sansio::model::CallToolResult::text(text.as_str());
     stage.tasks.complete(long, &outcome, now).unwrap();
     stage.complete(short);
-    let told = stage.told();
+    let delivered = stage.settled_messages();
     let refused =
         crate::sessions::kit::error("1", -32603, "the result cannot be sent on this connection");
-    assert_eq!(told, [refused, result_of::<ServerSide>("2", "b")]);
+    assert_eq!(delivered, [refused, result_of::<ServerSide>("2", "b")]);
     assert_eq!(stage.tasks.next_connection(), None);
 }
 
@@ -316,13 +324,13 @@ fn a_copy_of_the_tasks_goes_on_in_the_same_way() {
             if number % 3 == 0 {
                 stage.serve(&about(&format!("1{number}"), "result", "a"));
             }
-            stage.hear(&cancelled("1"));
+            stage.receive(&cancelled("1"));
         }
         assert_eq!(stage.tasks, copy.tasks);
         stage = copy;
     }
     stage.complete(key);
-    assert_eq!(stage.told().len(), 7);
+    assert_eq!(stage.settled_messages().len(), 7);
 }
 
 /// A requestor that has ended its input still receives its results while the connection is open.
@@ -338,16 +346,16 @@ fn the_end_of_the_input_ends_no_waiting() {
         assert_eq!(draining.len(), 1, "{draining:?}");
         if ends_in_time {
             stage.complete(key);
-            assert_eq!(stage.told(), [result_of::<ServerSide>("1", "a")]);
+            assert_eq!(stage.settled_messages(), [result_of::<ServerSide>("1", "a")]);
             assert_eq!(stage.host.due().len(), 1);
         } else {
             stage.pass(5);
             let ended = stage.host.due();
-            assert!(matches!(ended[0], Heard::Cancelled(..)), "{ended:?}");
+            assert!(matches!(ended[0], Reaction::Cancelled(..)), "{ended:?}");
             let refused = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the connection is shutting down"}}"#;
-            assert_eq!(stage.told(), [refused]);
+            assert_eq!(stage.settled_messages(), [refused]);
             stage.complete(key);
-            assert_eq!(stage.told(), [""; 0]);
+            assert_eq!(stage.settled_messages(), [""; 0]);
         }
         assert_eq!(stage.host.server.phase(), mcp_sansio::Phase::Closed);
         stage.settle();

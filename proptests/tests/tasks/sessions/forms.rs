@@ -6,7 +6,7 @@ use mcp_sansio::task::{NewTask, RestoreError, TaskError, TaskKey, TaskRecord, Ta
 use mcp_sansio_proptests::ClientSide;
 use serde_json::{Value, json};
 
-use crate::sessions::kit::{Heard, Host, Stage, request};
+use crate::sessions::kit::{Host, Reaction, Stage, request};
 
 const FORM: &str =
     r#"{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"]}"#;
@@ -15,7 +15,8 @@ const FORM: &str =
 fn asked() -> (Stage<ClientSide>, TaskKey) {
     let mut stage = Stage::<ClientSide>::quiet();
     let members = format!(r#""message":"m","requestedSchema":{FORM},"task":{{}}"#);
-    let Heard::Request(request) = stage.hear(&request("1", "elicitation/create", &members)) else {
+    let Reaction::Request(request) = stage.receive(&request("1", "elicitation/create", &members))
+    else {
         panic!("no request")
     };
     let key = stage.host.begin(request, NewTask::new("a"), &mut stage.tasks).unwrap();

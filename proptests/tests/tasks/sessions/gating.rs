@@ -5,7 +5,7 @@ use mcp_sansio::task::Tasks;
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 use crate::sessions::kit::{
-    Heard, Host, Stage, WITH_TASKS, about, client_config, request, server_config,
+    Host, Reaction, Stage, WITH_TASKS, about, client_config, request, server_config,
 };
 
 /// Whether each of the four requests reaches the application; the others get -32601.
@@ -18,8 +18,8 @@ fn served<H: Host>(host: H) -> [bool; 4] {
         about("4", "cancel", "a"),
     ];
     frames.map(|frame| {
-        let heard = stage.hear(&frame);
-        let is_served = matches!(heard, Heard::Task(..));
+        let reaction = stage.receive(&frame);
+        let is_served = matches!(reaction, Reaction::Task(..));
         if !is_served {
             let sent = stage.sent();
             assert!(sent[0].contains(r#""error":{"code":-32601,"#), "{frame} {sent:?}");
@@ -88,7 +88,7 @@ fn each_kind_of_task_is_declared() {
 
 /// Proves L-CAP-18: unknown members of the peer's task capability are ignored.
 #[test]
-fn what_nobody_knows_of_tasks_is_ignored() {
+fn unknown_members_of_the_task_capability_are_ignored() {
     let mut side = ServerSide::with(config::server());
     let opened = side.receive(
         r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"tasks":{"requests":{"prompts":{"get":{}},"tools":{"call":{}}},"x":{}}},"clientInfo":{"name":"c","version":"1"}}}"#,

@@ -11,8 +11,8 @@ use mcp_sansio::{ErrorCode, Outcome};
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 
 use crate::sessions::kit::{
-    Heard, Host, Stage, WITH_TASKS, about, cancelled, changed, dismissed, error, on_both, related,
-    request, result, result_of, shown, was_cancelled,
+    Host, Reaction, Stage, WITH_TASKS, about, cancelled, changed, dismissed, error, on_both,
+    related, request, result, result_of, shown, was_cancelled,
 };
 
 /// The result of an accepted form.
@@ -49,7 +49,10 @@ fn a_task_asks_and_goes_on() {
     assert_eq!(stage.tasks.get(key).unwrap().status(), Status::InputRequired);
     let waits = shown("a", "input_required").updated(1);
     let roots = request("3", "roots/list", &related("a"));
-    assert_eq!(stage.told(), [changed(&waits), question(1, "a"), question(2, "a"), roots]);
+    assert_eq!(
+        stage.settled_messages(),
+        [changed(&waits), question(1, "a"), question(2, "a"), roots]
+    );
     stage.pass(1);
     assert_eq!(stage.answered(&result("2", ACCEPTED)), None);
     assert_eq!(stage.answers(&about("1", "get", "a")), [result("1", &waits)]);
@@ -62,34 +65,34 @@ fn a_task_asks_and_goes_on() {
     let view = stage.tasks.get(key).unwrap();
     assert_eq!(view.inputs().as_json(), format!(r#"{{"q":{ACCEPTED},"r":{roots}}}"#));
     let works = shown("a", "working").updated(2);
-    assert_eq!(stage.told(), [changed(&works)]);
+    assert_eq!(stage.settled_messages(), [changed(&works)]);
     assert_eq!(stage.answers(&about("2", "get", "a")), [result("2", works)]);
-    assert_eq!(stage.told(), [""; 0]);
+    assert_eq!(stage.settled_messages(), [""; 0]);
 }
 
 /// Proves L-AMB-21: the requests of a task can wait until a `tasks/result` waits for it.
 #[test]
-fn questions_can_wait_for_the_one_who_waits() {
+fn input_requests_can_wait_for_a_tasks_result_request() {
     let mut stage = Stage::<ServerSide>::with(|config| {
         (config.notify, config.ask_at_once) = (false, false);
     });
     let key = stage.begin("a");
     require(&mut stage, key, &asks(&["p"]));
-    assert_eq!(stage.told(), [""; 0]);
+    assert_eq!(stage.settled_messages(), [""; 0]);
     assert_eq!(stage.answers(&about("1", "get", "a")).len(), 1);
     assert_eq!(stage.answers(&about("2", "result", "a")), [question(1, "a")]);
     // A second `tasks/result` repeats no request.
     assert_eq!(stage.answers(&about("3", "result", "a")), [""; 0]);
-    assert!(matches!(stage.hear(&cancelled("2")), Heard::Cancelled(..)));
-    assert_eq!(stage.told(), [""; 0]);
+    assert!(matches!(stage.receive(&cancelled("2")), Reaction::Cancelled(..)));
+    assert_eq!(stage.settled_messages(), [""; 0]);
     assert_eq!(stage.answered(&result("1", ACCEPTED)), Some(TaskNews::Input(key)));
     // The next request is sent if a `tasks/result` still waits; otherwise it waits as well.
     require(&mut stage, key, &asks(&["q"]));
-    assert_eq!(stage.told(), [question(2, "a")]);
+    assert_eq!(stage.settled_messages(), [question(2, "a")]);
     assert_eq!(stage.answered(&result("2", ACCEPTED)), Some(TaskNews::Input(key)));
-    assert!(matches!(stage.hear(&cancelled("3")), Heard::Cancelled(..)));
+    assert!(matches!(stage.receive(&cancelled("3")), Reaction::Cancelled(..)));
     require(&mut stage, key, &asks(&["r"]));
-    assert_eq!(stage.told(), [""; 0]);
+    assert_eq!(stage.settled_messages(), [""; 0]);
     assert_eq!(stage.answers(&about("4", "result", "a")), [question(3, "a")]);
 }
 
@@ -99,13 +102,13 @@ fn a_question_is_asked_once() {
     let mut stage = Stage::<ServerSide>::quiet();
     let key = stage.begin("a");
     require(&mut stage, key, &asks(&["p"]));
-    assert_eq!(stage.told(), [question(1, "a")]);
+    assert_eq!(stage.settled_messages(), [question(1, "a")]);
     assert_eq!(stage.answers(&about("1", "result", "a")), [""; 0]);
     assert_eq!(stage.answered(&result("1", ACCEPTED)), Some(TaskNews::Input(key)));
     assert_eq!(stage.answers(&about("2", "result", "a")), [""; 0]);
     stage.complete(key);
     let results = ["1", "2"].map(|id| result_of::<ServerSide>(id, "a"));
-    assert_eq!(stage.told(), results);
+    assert_eq!(stage.settled_messages(), results);
 }
 
 /// Proves L-TASK-51, L-RACE-50, L-RACE-51: any end of a task cancels its open requests. A late response is
@@ -116,7 +119,7 @@ fn the_end_of_a_task_dismisses_its_questions() {
         let mut stage = Stage::<ServerSide>::quiet();
         let key = stage.begin("a");
         require(&mut stage, key, &asks(&["p", "q"]));
-        assert_eq!(stage.told().len(), 2);
+        assert_eq!(stage.settled_messages().len(), 2);
         stage.answered(&result("2", ACCEPTED));
         stage.serve(&about("1", "result", "a"));
         stage.pass(5);
@@ -153,13 +156,13 @@ fn the_end_of_a_task_dismisses_its_questions() {
         }
         stage.settle();
         assert_eq!(stage.sent(), expected, "{end}");
-        let Some(mcp_sansio::ServerEvent::UnmatchedResponse(stray)) =
+        let Some(mcp_sansio::ServerEvent::UnmatchedResponse(unmatched)) =
             stage.host.receive(&result("1", ACCEPTED))
         else {
             panic!("{end}: the answer is somebody's")
         };
-        assert_eq!(stray.cause, UnmatchedCause::Cancelled, "{end}");
-        assert_eq!(stage.told(), [""; 0], "{end}");
+        assert_eq!(unmatched.cause, UnmatchedCause::Cancelled, "{end}");
+        assert_eq!(stage.settled_messages(), [""; 0], "{end}");
         assert_eq!(stage.host.server.in_flight().counts().outbound, 0, "{end}");
     }
 }
@@ -167,12 +170,12 @@ fn the_end_of_a_task_dismisses_its_questions() {
 /// Proves L-TASK-51, L-RACE-51: a request that was not made before the end is never made, and one still in the
 /// outbox is withdrawn.
 #[test]
-fn what_ends_before_it_has_asked_does_not_ask() {
+fn a_task_that_has_ended_sends_no_pending_input_requests() {
     let mut stage = Stage::<ServerSide>::quiet();
     let key = stage.begin("a");
     require(&mut stage, key, &asks(&["p"]));
     stage.complete(key);
-    assert_eq!(stage.told(), [""; 0]);
+    assert_eq!(stage.settled_messages(), [""; 0]);
     let key = stage.begin("b");
     require(&mut stage, key, &asks(&["p"]));
     stage.settle();
@@ -191,18 +194,18 @@ fn a_task_goes_on_without_an_answer() {
         let mut stage = Stage::<ServerSide>::quiet();
         let key = stage.begin("a");
         require(&mut stage, key, &asks(&["p"]));
-        assert_eq!(stage.told().len(), 1);
-        let heard = match kind {
-            "refused" => stage.hear(&error("1", -1, "no")),
-            "wrong" => stage.hear(&result("1", r#"{"action":7}"#)),
+        assert_eq!(stage.settled_messages().len(), 1);
+        let reaction = match kind {
+            "refused" => stage.receive(&error("1", -1, "no")),
+            "wrong" => stage.receive(&result("1", r#"{"action":7}"#)),
             _ => {
                 stage.pass(900);
-                let [heard] = stage.host.due().try_into().unwrap();
+                let [reaction] = stage.host.due().try_into().unwrap();
                 assert_eq!(stage.sent().len(), 1, "it is cancelled");
-                heard
+                reaction
             }
         };
-        let Heard::Answer(answer) = heard else { panic!("{kind}: {heard:?}") };
+        let Reaction::Answer(answer) = reaction else { panic!("{kind}: {reaction:?}") };
         assert_eq!(answer.task, key);
         match (kind, &answer.outcome) {
             ("refused", Outcome::PeerError(error)) => assert_eq!(error.code, ErrorCode::new(-1)),
@@ -217,7 +220,7 @@ fn a_task_goes_on_without_an_answer() {
         let view = stage.tasks.get(key).unwrap();
         assert_eq!((view.status(), view.inputs().as_json()), (Status::Working, "{}"), "{kind}");
         assert_eq!(stage.tasks.answered(&answer, now), None, "{kind}");
-        assert_eq!(stage.told(), [""; 0], "{kind}");
+        assert_eq!(stage.settled_messages(), [""; 0], "{kind}");
     }
 }
 
@@ -238,21 +241,21 @@ fn a_task_asks_under_each_key_once() {
     assert_eq!(stage.tasks.require_input(key, &asks(&["p"]), now), bad);
     // More input can be required while the first is open.
     require(&mut stage, key, &asks(&["q"]));
-    assert_eq!(stage.told(), [question(1, "a"), question(2, "a")]);
+    assert_eq!(stage.settled_messages(), [question(1, "a"), question(2, "a")]);
     assert_eq!(stage.answered(&result("1", ACCEPTED)), None);
     assert_eq!(stage.answered(&result("2", ACCEPTED)), Some(TaskNews::Input(key)));
     assert_eq!(stage.tasks.require_input(key, &asks(&["p"]), now), bad);
     assert_eq!(stage.tasks.require_input(key, &asks(&["r", "s"]), now), bad);
     require(&mut stage, key, &asks(&["r"]));
     assert_eq!(stage.tasks.get(key).unwrap().inputs().as_json(), "{}");
-    assert_eq!(stage.told(), [question(3, "a")]);
+    assert_eq!(stage.settled_messages(), [question(3, "a")]);
     assert_eq!(stage.answered(&result("3", ACCEPTED)), Some(TaskNews::Input(key)));
     assert_eq!(stage.tasks.require_input(key, &asks(&["t"]), now), bad);
 }
 
 /// A task requires only input that its requestor has declared; a server as the requestor declares none.
 #[test]
-fn a_task_asks_only_for_what_is_declared() {
+fn a_task_requires_only_input_the_requestor_has_declared() {
     let mut stage = Stage::<ClientSide>::quiet();
     let key = stage.begin("a");
     let now = stage.now();
@@ -261,7 +264,10 @@ fn a_task_asks_only_for_what_is_declared() {
     assert_eq!(elicitation, missing(Capability::Elicitation));
     let roots = stage.tasks.require_input(key, &InputRequired::new().roots("r"), now);
     assert_eq!(roots, missing(Capability::Roots));
-    assert_eq!((stage.told().len(), stage.tasks.get(key).unwrap().status()), (0, Status::Working));
+    assert_eq!(
+        (stage.settled_messages().len(), stage.tasks.get(key).unwrap().status()),
+        (0, Status::Working)
+    );
 }
 
 /// Proves L-TASK-50, L-TASK-52: the result of a request that belongs to a task of the peer names that task, beside
@@ -301,7 +307,7 @@ fn metadata_that_names_no_task_is_ignored() {
             let mut stage = Stage::of(H::plain(), Tasks::default());
             let meta = format!(r#""_meta":{{"io.modelcontextprotocol/related-task":{bad}}}"#);
             let request = stage.requested("1", &meta);
-            let violation = Heard::Violation(ViolationKind::MalformedRelatedTask);
+            let violation = Reaction::Violation(ViolationKind::MalformedRelatedTask);
             assert_eq!(stage.host.due(), [violation], "{bad}");
             stage.host.answer(request, H::RESULT).unwrap();
             assert_eq!(stage.sent(), [result("1", H::RESULT)], "{bad}");
@@ -337,14 +343,14 @@ fn a_question_waits_for_room() {
     let mut stage = Stage::of(host, Tasks::default());
     let key = stage.begin("a");
     require(&mut stage, key, &asks(&["p", "q", "r"]));
-    let mut told = Vec::new();
+    let mut delivered = Vec::new();
     while stage.tasks.next_connection().is_some() {
         stage.settle();
         let sent = stage.sent();
         assert!(!sent.is_empty());
-        told.extend(sent);
+        delivered.extend(sent);
     }
     let questions: Vec<String> =
-        told.iter().filter(|one| one.contains("elicit")).cloned().collect();
+        delivered.iter().filter(|one| one.contains("elicit")).cloned().collect();
     assert_eq!(questions, [1, 2, 3].map(|id| question(id, "a")));
 }

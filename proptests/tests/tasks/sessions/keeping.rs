@@ -207,7 +207,7 @@ fn used_keys_are_kept() {
     let now = stage.now();
     for (id, input) in [("1", "p"), ("2", "q")] {
         stage.tasks.require_input(key, &asks(input), now).unwrap();
-        assert_eq!(stage.told().len(), 1);
+        assert_eq!(stage.settled_messages().len(), 1);
         stage.answered(&result(id, r#"{"action":"decline"}"#));
     }
     killed(&mut stage);
@@ -250,7 +250,7 @@ fn outcomes_are_kept() {
             killed(&mut stage);
             let key = stage.tasks.find("a").unwrap();
             assert_eq!(stage.tasks.get(key).unwrap().is_cancel_requested(), wish);
-            assert_eq!(stage.told(), [""; 0]);
+            assert_eq!(stage.settled_messages(), [""; 0]);
             assert_eq!(stage.answers(&about("1", "result", "a")), [expected]);
             let over = error("2", -32602, "the task has ended already");
             assert_eq!(stage.answers(&about("2", "cancel", "a")), [over]);
@@ -459,7 +459,7 @@ fn lives(stage: &mut Stage<ServerSide>, key: TaskKey) {
     let id = id.trim_matches('"');
     for what in ["get", "result", "cancel", "result", "get"] {
         stage.serve(&about(&format!("\"{what}\""), what, id));
-        stage.hear(&crate::sessions::kit::cancelled(&format!("\"{what}\"")));
+        stage.receive(&crate::sessions::kit::cancelled(&format!("\"{what}\"")));
     }
     stage.serve(&request("1", "tasks/list", ""));
     for message in stage.sent() {
@@ -484,5 +484,5 @@ fn both_roles_keep_tasks() {
     );
     stage.serve(&about("1", "result", "a"));
     stage.complete(again);
-    assert_eq!(stage.told(), [result_of::<ClientSide>("1", "a")]);
+    assert_eq!(stage.settled_messages(), [result_of::<ClientSide>("1", "a")]);
 }

@@ -20,7 +20,7 @@ pub(crate) const WITH_TASKS: Revision = Revision::V2025_11_25;
 
 /// The event for a frame, independent of the role.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Heard {
+pub(crate) enum Reaction {
     Nothing,
     Request(IncomingId),
     Task(IncomingId, TaskCall<'static>),
@@ -45,9 +45,9 @@ pub(crate) trait Host: Clone + fmt::Debug + Sized {
     fn host_with(revision: Revision, change: impl FnOnce(&mut ConnectionConfig)) -> Self;
     /// A side in a session that declares no tasks.
     fn plain() -> Self;
-    fn take_in(&mut self, frame: &str, principal: u64) -> Heard;
+    fn take_in(&mut self, frame: &str, principal: u64) -> Reaction;
     /// The events that are due.
-    fn due(&mut self) -> Vec<Heard>;
+    fn due(&mut self) -> Vec<Reaction>;
     fn out(&mut self) -> &mut Outbox;
     fn now(&mut self) -> &mut Instant;
     /// The common machine, the time and the outbox.
@@ -108,14 +108,14 @@ pub(crate) trait Host: Clone + fmt::Debug + Sized {
 
 macro_rules! host {
     ($side:ident, $machine:ident, $Event:ident, $Kind:ident) => {
-        fn take_in(&mut self, frame: &str, principal: u64) -> Heard {
+        fn take_in(&mut self, frame: &str, principal: u64) -> Reaction {
             let received = Received::from(self.now).principal(Principal::new(principal));
             let event = self.$machine.receive(frame, received, &mut self.out);
-            event.map_or(Heard::Nothing, |event| Self::heard(event.into_owned()))
+            event.map_or(Reaction::Nothing, |event| Self::classify_event(event.into_owned()))
         }
 
-        fn due(&mut self) -> Vec<Heard> {
-            self.outcomes().into_iter().map(Self::heard).collect()
+        fn due(&mut self) -> Vec<Reaction> {
+            self.outcomes().into_iter().map(Self::classify_event).collect()
         }
 
         fn out(&mut self) -> &mut Outbox {
@@ -137,31 +137,33 @@ macro_rules! host {
 }
 
 /// Converts the events of a role.
-trait Hears<E> {
-    fn heard(event: E) -> Heard;
+trait Classify<E> {
+    fn classify_event(event: E) -> Reaction;
 }
 
-macro_rules! hears {
+macro_rules! wait_for_notifications {
     ($side:ident, $Event:ident, $Kind:ident) => {
-        impl Hears<$Event<'static>> for $side {
-            fn heard(event: $Event<'static>) -> Heard {
+        impl Classify<$Event<'static>> for $side {
+            fn classify_event(event: $Event<'static>) -> Reaction {
                 match event {
                     $Event::Request(request) => match request.kind {
-                        $Kind::Task(call) => Heard::Task(request.id, call),
-                        _ => Heard::Request(request.id),
+                        $Kind::Task(call) => Reaction::Task(request.id, call),
+                        _ => Reaction::Request(request.id),
                     },
-                    $Event::TaskAnswer(answer) => Heard::Answer(answer),
-                    $Event::Cancelled(cancelled) => Heard::Cancelled(cancelled.id, cancelled.cause),
-                    $Event::Violation(violation) => Heard::Violation(violation.kind),
-                    other => Heard::Other(format!("{other:?}")),
+                    $Event::TaskAnswer(answer) => Reaction::Answer(answer),
+                    $Event::Cancelled(cancelled) => {
+                        Reaction::Cancelled(cancelled.id, cancelled.cause)
+                    }
+                    $Event::Violation(violation) => Reaction::Violation(violation.kind),
+                    other => Reaction::Other(format!("{other:?}")),
                 }
             }
         }
     };
 }
 
-hears!(ServerSide, ServerEvent, ClientRequest);
-hears!(ClientSide, ClientEvent, ServerRequest);
+wait_for_notifications!(ServerSide, ServerEvent, ClientRequest);
+wait_for_notifications!(ClientSide, ClientEvent, ServerRequest);
 
 impl Host for ServerSide {
     const METHOD: &'static str = "tools/call";
@@ -255,7 +257,7 @@ impl<H: Host> Stage<H> {
         machine.tasks(&mut self.tasks).create(request, new, now)
     }
 
-    pub(crate) fn hear(&mut self, frame: &str) -> Heard {
+    pub(crate) fn receive(&mut self, frame: &str) -> Reaction {
         self.host.take_in(frame, self.principal)
     }
 
@@ -277,8 +279,8 @@ impl<H: Host> Stage<H> {
     #[track_caller]
     pub(crate) fn requested(&mut self, id: &str, more: &str) -> IncomingId {
         let frame = asking::<H>(id, more);
-        match self.hear(&frame) {
-            Heard::Request(request) => request,
+        match self.receive(&frame) {
+            Reaction::Request(request) => request,
             other => panic!("{frame} is no request: {other:?}"),
         }
     }
@@ -306,8 +308,8 @@ impl<H: Host> Stage<H> {
 
     #[track_caller]
     pub(crate) fn try_serve(&mut self, frame: &str) -> Result<Option<TaskNews>, RespondError> {
-        match self.hear(frame) {
-            Heard::Task(request, call) => self.host.serve(request, &call, &mut self.tasks),
+        match self.receive(frame) {
+            Reaction::Task(request, call) => self.host.serve(request, &call, &mut self.tasks),
             other => panic!("{frame} is not about a task: {other:?}"),
         }
     }
@@ -324,7 +326,7 @@ impl<H: Host> Stage<H> {
     }
 
     /// Settles the tasks and returns the sent messages.
-    pub(crate) fn told(&mut self) -> Vec<String> {
+    pub(crate) fn settled_messages(&mut self) -> Vec<String> {
         self.settle();
         self.sent()
     }
@@ -339,8 +341,8 @@ impl<H: Host> Stage<H> {
     #[track_caller]
     pub(crate) fn answered(&mut self, frame: &str) -> Option<TaskNews> {
         let now = self.now();
-        match self.hear(frame) {
-            Heard::Answer(answer) => self.tasks.answered(&answer, now),
+        match self.receive(frame) {
+            Reaction::Answer(answer) => self.tasks.answered(&answer, now),
             other => panic!("{frame} answers no task: {other:?}"),
         }
     }

@@ -89,7 +89,7 @@ fn a_list_knows_its_own_cursors() {
         assert_eq!(stage.answers(&list("3", Some(&own))), [error("3", -32602, "invalid cursor")]);
         stage.principal = 0;
         assert_eq!(stage.answers(&list("4", Some(&own))).len(), 1);
-        stage.hear(&request("5", "tasks/list", r#""cursor":7"#));
+        stage.receive(&request("5", "tasks/list", r#""cursor":7"#));
         assert!(stage.sent()[0].contains(r#""id":5,"error":{"code":-32602,"#));
     }
     on_both!(check);
@@ -127,7 +127,7 @@ fn a_cursor_of_another_process_is_refused() {
 /// Proves L-TASK-62, L-TASK-63: each requestor sees all its own tasks and no others, neither in a list, nor by id,
 /// nor by cancellation.
 #[test]
-fn everybody_sees_their_own_tasks() {
+fn each_requestor_sees_only_its_own_tasks() {
     fn check<H: Host>() {
         let mut stage = Stage::<H>::with(|config| (config.notify, config.page_items) = (false, 3));
         let ids = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"];
@@ -158,7 +158,7 @@ fn everybody_sees_their_own_tasks() {
 
 /// Proves L-TASK-59, L-TASK-64: `tasks/list` and `tasks/cancel` are not served if they are not declared.
 #[test]
-fn what_is_not_declared_is_not_served() {
+fn undeclared_task_methods_are_not_served() {
     let mut config = crate::sessions::kit::server_config();
     let tasks = config.capabilities.tasks.as_mut().unwrap();
     (tasks.list, tasks.cancel) = (None, None);
@@ -174,7 +174,7 @@ fn what_is_not_declared_is_not_served() {
 fn refuses<H: Host>(mut stage: Stage<H>) {
     stage.begin("a");
     for frame in [list("1", None), about("1", "cancel", "a")] {
-        stage.hear(&frame);
+        stage.receive(&frame);
         let sent = stage.sent();
         assert!(sent[0].starts_with(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"#));
         assert_eq!(sent.len(), 1);

@@ -10,7 +10,7 @@ use mcp_sansio::task::{NewTask, Status, TaskError};
 use crate::sessions::kit::{Host, Stage, changed, on_both, shown};
 
 #[test]
-fn a_view_shows_what_a_task_was_begun_with() {
+fn a_task_view_shows_the_creation_parameters() {
     fn check<H: Host>() {
         let mut stage = Stage::<H>::quiet();
         assert!(stage.tasks.is_empty());
@@ -31,7 +31,7 @@ fn a_view_shows_what_a_task_was_begun_with() {
 }
 
 #[test]
-fn a_view_shows_what_came_of_a_task() {
+fn a_task_view_shows_the_result_or_error() {
     fn check<H: Host>() {
         let mut stage =
             Stage::<H>::with(|config| (config.notify, config.result_bytes) = (false, 90));
@@ -73,7 +73,7 @@ fn a_result_is_kept_without_the_name_of_a_task() {
 
 /// Work can continue between the creation of a task and its announcement.
 #[test]
-fn what_happens_before_a_task_is_announced_is_told() {
+fn a_change_before_the_task_announcement_is_notified() {
     fn check<H: Host>() {
         let mut stage = Stage::<H>::new();
         let request = stage.requested("1", r#""task":{}"#);
@@ -84,7 +84,7 @@ fn what_happens_before_a_task_is_announced_is_told() {
         stage.host.announce(request, key, &mut stage.tasks).unwrap();
         assert_eq!(stage.sent().len(), 1);
         let task = shown("a", "working").message("begun").updated(1);
-        assert_eq!(stage.told(), [changed(task)]);
+        assert_eq!(stage.settled_messages(), [changed(task)]);
     }
     on_both!(check);
 }

@@ -7,7 +7,7 @@ use mcp_sansio::task::{NewTask, Status, TaskError, Tasks};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::sessions::kit::{
-    Heard, Host, Stage, WITH_TASKS, about, changed, on_both, related, request, result, shown,
+    Host, Reaction, Stage, WITH_TASKS, about, changed, on_both, related, request, result, shown,
 };
 
 fn progress(token: &str, members: &str, task: &str) -> String {
@@ -25,28 +25,28 @@ fn with_token(token: &str) -> String {
 /// Proves L-TASK-55, L-TASK-54, L-RACE-46: changes are sent in order, each with the current task, unless `notify`
 /// is off. Changes that are not sent yet are merged.
 #[test]
-fn changes_are_told() {
+fn task_changes_are_notified_in_order() {
     fn check<H: Host>() {
         let mut stage = Stage::<H>::new();
         let key = stage.begin("a");
-        assert_eq!(stage.told(), [""; 0]);
+        assert_eq!(stage.settled_messages(), [""; 0]);
         let now = stage.now();
         stage.tasks.set_message(key, Some("one"), now).unwrap();
         assert!(stage.tasks.has_news_for(stage.host.machine().connection_number()));
-        assert_eq!(stage.told(), [changed(shown("a", "working").message("one"))]);
+        assert_eq!(stage.settled_messages(), [changed(shown("a", "working").message("one"))]);
         stage.pass(1);
         let now = stage.now();
         stage.tasks.set_message(key, Some("two"), now).unwrap();
         stage.tasks.set_message(key, Some("three"), now).unwrap();
         stage.tasks.fail(key, ErrorCode::new(5), "broken", now).unwrap();
         let failed = shown("a", "failed").message("broken").updated(1);
-        assert_eq!(stage.told(), [changed(&failed)]);
-        assert_eq!((stage.told().len(), stage.tasks.next_connection()), (0, None));
+        assert_eq!(stage.settled_messages(), [changed(&failed)]);
+        assert_eq!((stage.settled_messages().len(), stage.tasks.next_connection()), (0, None));
         assert_eq!(stage.answers(&about("1", "get", "a")), [result("1", failed)]);
         let mut stage = Stage::<H>::quiet();
         let key = stage.begin("a");
         stage.complete(key);
-        assert_eq!(stage.told(), [""; 0]);
+        assert_eq!(stage.settled_messages(), [""; 0]);
     }
     on_both!(check);
 }
@@ -99,7 +99,7 @@ fn progress_outlives_the_request() {
             assert_eq!(late, Err(TaskError::Final(status)));
             tasks.remove(key);
             let gone = host.report(key, Progress::new(4_u32), tasks);
-            assert_eq!((gone, stage.told().len()), (Err(TaskError::Unknown), 0));
+            assert_eq!((gone, stage.settled_messages().len()), (Err(TaskError::Unknown), 0));
         }
     }
     on_both!(check);
@@ -147,7 +147,7 @@ fn progress_waits_for_the_announcement() {
 
 /// Before the client is ready, a server sends only responses about tasks.
 #[test]
-fn a_server_that_is_early_tells_no_changes() {
+fn task_changes_are_not_notified_before_initialized() {
     let mut side = ServerSide::with(crate::sessions::kit::server_config());
     side.receive(
         r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#,
@@ -157,13 +157,13 @@ fn a_server_that_is_early_tells_no_changes() {
     let key = stage.begin("a");
     let now = stage.now();
     stage.tasks.require_input(key, &InputRequired::new().roots("r"), now).unwrap();
-    assert_eq!(stage.told(), [""; 0]);
-    let ready = stage.hear(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    assert!(matches!(ready, Heard::Other(_)), "{ready:?}");
+    assert_eq!(stage.settled_messages(), [""; 0]);
+    let ready = stage.receive(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    assert!(matches!(ready, Reaction::Other(_)), "{ready:?}");
     // A change is not kept until the client is ready, but a request is.
-    assert_eq!(stage.told(), [request("1", "roots/list", &related("a"))]);
+    assert_eq!(stage.settled_messages(), [request("1", "roots/list", &related("a"))]);
     stage.tasks.set_message(key, Some("m"), now).unwrap();
-    assert_eq!(stage.told(), [changed(shown("a", "input_required").message("m"))]);
+    assert_eq!(stage.settled_messages(), [changed(shown("a", "input_required").message("m"))]);
 }
 
 /// A change is sent once even if the request with it has to wait, and it does not delay other tasks.
@@ -178,13 +178,13 @@ fn a_question_that_has_to_wait_is_no_news() {
     stage.sent();
     let now = stage.now();
     stage.tasks.require_input(key, &InputRequired::new().roots("r"), now).unwrap();
-    assert_eq!(stage.told(), [changed(shown("a", "input_required"))]);
-    assert_eq!(stage.told(), [""; 0]);
+    assert_eq!(stage.settled_messages(), [changed(shown("a", "input_required"))]);
+    assert_eq!(stage.settled_messages(), [""; 0]);
     stage.complete(other);
     let done = changed(shown("b", "completed"));
-    let told = stage.told();
-    assert_eq!(told, [done, crate::sessions::kit::result_of::<ServerSide>("1", "b")]);
-    stage.hear(&result("1", r#"{"roots":[]}"#));
-    assert_eq!(stage.told(), [request("2", "roots/list", &related("a"))]);
-    assert_eq!((stage.told().len(), stage.tasks.next_connection()), (0, None));
+    let delivered = stage.settled_messages();
+    assert_eq!(delivered, [done, crate::sessions::kit::result_of::<ServerSide>("1", "b")]);
+    stage.receive(&result("1", r#"{"roots":[]}"#));
+    assert_eq!(stage.settled_messages(), [request("2", "roots/list", &related("a"))]);
+    assert_eq!((stage.settled_messages().len(), stage.tasks.next_connection()), (0, None));
 }

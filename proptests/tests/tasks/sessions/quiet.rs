@@ -6,7 +6,7 @@ use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{NewTask, TaskEvent};
 use mcp_sansio_proptests::ServerSide;
 
-use crate::sessions::kit::{Heard, Host, Stage, about, on_both, related, result};
+use crate::sessions::kit::{Host, Reaction, Stage, about, on_both, related, result};
 
 /// A task id gives access to the result, so debug output contains neither ids nor results nor other payloads.
 #[test]
@@ -30,11 +30,12 @@ fn debug_shows_no_ids_and_no_payloads() {
     look(&stage, &mut shown);
     let content = r#"{"action":"accept","content":{},"_meta":{"a":"secret"}}"#;
     stage.sent();
-    let Heard::Answer(answer) = stage.hear(&result("1", content)) else { panic!() };
+    let Reaction::Answer(answer) = stage.receive(&result("1", content)) else { panic!() };
     shown.push(format!("{answer:?}"));
     _ = stage.tasks.answered(&answer, now);
     for what in ["get", "result", "cancel"] {
-        let Heard::Task(_, call) = stage.hear(&about(&format!("\"{what}\""), what, "secret-id"))
+        let Reaction::Task(_, call) =
+            stage.receive(&about(&format!("\"{what}\""), what, "secret-id"))
         else {
             panic!("{what}")
         };

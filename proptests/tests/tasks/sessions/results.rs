@@ -10,14 +10,14 @@ use mcp_sansio::{ErrorCode, RespondError};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::sessions::kit::{
-    Heard, Host, Stage, WITH_TASKS, about, cancelled, changed, error, on_both, result, result_of,
-    shown, unknown, was_cancelled,
+    Host, Reaction, Stage, WITH_TASKS, about, cancelled, changed, error, on_both, result,
+    result_of, shown, unknown, was_cancelled,
 };
 
 /// Proves L-TASK-38, L-TASK-41, L-ERR-35, L-AMB-19: the result is that of the original request and names its task;
 /// an error is the same error, unchanged.
 #[test]
-fn the_result_is_what_the_request_would_have_got() {
+fn tasks_result_returns_the_original_result_or_error() {
     fn check<H: Host>() {
         let mut stage = Stage::<H>::quiet();
         let key = stage.begin("a");
@@ -85,16 +85,16 @@ fn a_result_is_waited_for() {
         assert_eq!(stage.host.machine().in_flight().requests().count(), 3);
         let now = stage.now();
         stage.tasks.set_message(key, Some("half"), now).unwrap();
-        assert_eq!(stage.told(), [""; 0]);
+        assert_eq!(stage.settled_messages(), [""; 0]);
         stage.complete(key);
         assert_eq!(stage.tasks.next_connection(), Some(stage.host.machine().connection_number()));
         let all = ["1", r#""1""#, "2"].map(|id| result_of::<H>(id, "a"));
-        assert_eq!(stage.told(), all);
+        assert_eq!(stage.settled_messages(), all);
         assert_eq!(
             (stage.tasks.next_connection(), stage.host.machine().in_flight().requests().count()),
             (None, 0)
         );
-        assert_eq!(stage.told(), [""; 0]);
+        assert_eq!(stage.settled_messages(), [""; 0]);
         for id in ["1", "2"] {
             assert_eq!(stage.answers(&about(id, "result", "a")), [result_of::<H>(id, "a")]);
         }
@@ -126,7 +126,7 @@ fn a_cancelled_task_has_no_result() {
 /// Proves L-RACE-40, L-TASK-66, L-TASK-70: the task becomes `cancelled`, then the cancellation is answered, then
 /// the change is sent, then the waiting requests are answered.
 #[test]
-fn a_cancellation_is_answered_before_those_who_wait() {
+fn a_task_cancellation_is_answered_before_waiting_requests() {
     fn check<H: Host>() {
         let mut stage = Stage::<H>::new();
         stage.begin("a");
@@ -144,7 +144,7 @@ fn a_cancellation_is_answered_before_those_who_wait() {
 
 /// Proves L-TASK-44, L-RACE-43: when a task is forgotten, the waiting requests get the error for an unknown task.
 #[test]
-fn those_who_wait_for_what_is_forgotten_are_told() {
+fn requests_waiting_for_a_removed_task_get_an_error() {
     fn check<H: Host>() {
         for expires in [false, true] {
             let mut stage = Stage::<H>::quiet();
@@ -158,7 +158,7 @@ fn those_who_wait_for_what_is_forgotten_are_told() {
             } else {
                 assert!(stage.tasks.remove(key));
             }
-            assert_eq!(stage.told(), [unknown("1"), unknown("2")]);
+            assert_eq!(stage.settled_messages(), [unknown("1"), unknown("2")]);
             for what in ["get", "result", "cancel"] {
                 assert_eq!(stage.answers(&about("3", what, "a")), [unknown("3")]);
             }
@@ -176,23 +176,23 @@ fn waiting_can_be_cancelled() {
         let key = stage.begin("a");
         stage.serve(&about("1", "result", "a"));
         stage.serve(&about("2", "result", "a"));
-        let heard = stage.hear(&cancelled("1"));
-        assert!(matches!(heard, Heard::Cancelled(_, CancelCause::Peer)), "{heard:?}");
-        assert_eq!(stage.told(), [""; 0]);
+        let reaction = stage.receive(&cancelled("1"));
+        assert!(matches!(reaction, Reaction::Cancelled(_, CancelCause::Peer)), "{reaction:?}");
+        assert_eq!(stage.settled_messages(), [""; 0]);
         assert_eq!(stage.answers(&about("3", "get", "a")), [result("3", shown("a", "working"))]);
         // A request that has not been served yet.
         for (what, members) in [("get", "a"), ("cancel", "a"), ("result", "a")] {
-            let Heard::Task(request, call) = stage.hear(&about("4", what, members)) else {
+            let Reaction::Task(request, call) = stage.receive(&about("4", what, members)) else {
                 panic!()
             };
-            assert!(matches!(stage.hear(&cancelled("4")), Heard::Cancelled(..)));
+            assert!(matches!(stage.receive(&cancelled("4")), Reaction::Cancelled(..)));
             let served = stage.host.serve(request, &call, &mut stage.tasks);
             assert_eq!(served, Err(RespondError::Cancelled), "{what}");
         }
         assert_eq!(stage.sent(), [""; 0]);
         stage.serve(&about("1", "result", "a"));
         stage.complete(key);
-        assert_eq!(stage.told(), [result_of::<H>("2", "a"), result_of::<H>("1", "a")]);
+        assert_eq!(stage.settled_messages(), [result_of::<H>("2", "a"), result_of::<H>("1", "a")]);
     }
     on_both!(check);
 }
@@ -206,14 +206,14 @@ fn waiting_again_and_again_takes_no_room() {
         let mut longest = 0;
         for _ in 0..1_000 {
             stage.serve(&about("1", "result", "a"));
-            assert!(matches!(stage.hear(&cancelled("1")), Heard::Cancelled(..)));
+            assert!(matches!(stage.receive(&cancelled("1")), Reaction::Cancelled(..)));
             // The debug output contains the handles of waiting requests.
             longest = longest.max(format!("{:?}", stage.tasks).len());
         }
         assert!(longest < 2_000, "{longest}");
         assert_eq!(stage.sent(), [""; 0]);
         stage.complete(key);
-        assert_eq!(stage.told(), [""; 0]);
+        assert_eq!(stage.settled_messages(), [""; 0]);
         assert_eq!(stage.tasks.next_connection(), None);
     }
     on_both!(check);
@@ -233,7 +233,7 @@ fn an_answer_may_have_to_wait_for_room() {
             stage.serve(&about(id, "result", "a"));
         }
         stage.complete(key);
-        let mut told = Vec::new();
+        let mut delivered = Vec::new();
         let mut rounds = 0;
         while stage.tasks.next_connection().is_some() {
             stage.settle();
@@ -242,12 +242,12 @@ fn an_answer_may_have_to_wait_for_room() {
             // Without room no message is sent, and none is repeated.
             stage.settle();
             assert_eq!(stage.host.out().unsent().len(), bytes);
-            told.extend(stage.sent());
+            delivered.extend(stage.sent());
             rounds += 1;
         }
         let mut expected = vec![changed(shown("a", "completed"))];
         expected.extend(["1", "2", "3", "4", "5", "6"].map(|id| result_of::<H>(id, "a")));
-        assert_eq!(told, expected);
+        assert_eq!(delivered, expected);
         assert!(1 < rounds);
         assert_eq!(stage.host.machine().in_flight().requests().count(), 0);
     }
@@ -256,14 +256,16 @@ fn an_answer_may_have_to_wait_for_room() {
 
 /// A request about a task whose response has no room stays open; a cancellation is answered nevertheless.
 #[test]
-fn a_full_outbox_delays_what_can_be_delayed() {
+fn a_full_outbox_delays_task_responses_but_not_cancellation() {
     fn check<H: Host>() {
         let host = H::host_with(WITH_TASKS, |config| config.limits.outbox_bytes = 500);
         let mut stage = Stage::of(host, Tasks::default());
         stage.begin("a");
         stage.serve(&about("1", "get", "a"));
         stage.serve(&about("2", "get", "a"));
-        let Heard::Task(request, call) = stage.hear(&about("3", "get", "a")) else { panic!() };
+        let Reaction::Task(request, call) = stage.receive(&about("3", "get", "a")) else {
+            panic!()
+        };
         let full = Err(RespondError::Encode(EncodeError::Full));
         assert_eq!(stage.host.serve(request, &call, &mut stage.tasks), full);
         assert_eq!(stage.host.machine().in_flight().requests().count(), 1);
@@ -281,7 +283,7 @@ fn a_full_outbox_delays_what_can_be_delayed() {
 
 /// Proves L-RACE-44: the outcome of a task is lost with the task.
 #[test]
-fn a_result_that_nobody_fetched_is_lost() {
+fn an_unfetched_task_result_expires_with_its_task() {
     fn check<H: Host>() {
         let mut stage = Stage::<H>::quiet();
         let key = stage.begin_new(r#""task":{"ttl":5000}"#, NewTask::new("a"));
@@ -291,7 +293,7 @@ fn a_result_that_nobody_fetched_is_lost() {
         let now = stage.now();
         assert!(stage.tasks.handle_timeout(now).is_some());
         // The task completed, but it was forgotten before the outcome was sent.
-        assert_eq!(stage.told(), [unknown("1")]);
+        assert_eq!(stage.settled_messages(), [unknown("1")]);
         assert_eq!(stage.answers(&about("2", "result", "a")), [unknown("2")]);
     }
     on_both!(check);
@@ -299,7 +301,7 @@ fn a_result_that_nobody_fetched_is_lost() {
 
 /// A value that does not match the method, is too long or asks for input is no result, and the task continues.
 #[test]
-fn what_is_no_result_ends_no_task() {
+fn a_task_continues_after_an_invalid_result() {
     let mut stage = Stage::<ServerSide>::with(|config| config.result_bytes = 60);
     let key = stage.begin("a");
     let now = stage.now();
@@ -317,10 +319,10 @@ fn what_is_no_result_ends_no_task() {
     let long = mcp_sansio::model::CallToolResult::text("0123456789012345678901234567890123456789");
     let completed = stage.tasks.complete(key, &long, now);
     assert_eq!(completed, Err(TaskError::Encode(EncodeError::Full)));
-    assert_eq!((stage.told().len(), stage.tasks.get(key).unwrap().result()), (0, None));
+    assert_eq!((stage.settled_messages().len(), stage.tasks.get(key).unwrap().result()), (0, None));
     stage.complete(key);
     assert!(stage.tasks.get(key).unwrap().result().is_some());
-    assert_eq!(stage.told(), [changed(shown("a", "completed"))]);
+    assert_eq!(stage.settled_messages(), [changed(shown("a", "completed"))]);
 }
 
 /// Proves L-PROG-13 for requests about tasks: a delayed report is sent before the response.
@@ -344,6 +346,6 @@ fn delayed_progress_is_sent_before_the_result_of_a_task() {
     };
     stage.sent();
     stage.complete(key);
-    let told = stage.told();
-    assert_eq!(told[told.len() - 2..], [progress(2), result_of::<ServerSide>("1", "a")]);
+    let delivered = stage.settled_messages();
+    assert_eq!(delivered[delivered.len() - 2..], [progress(2), result_of::<ServerSide>("1", "a")]);
 }

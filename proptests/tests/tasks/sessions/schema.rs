@@ -35,7 +35,7 @@ fn fits(sent: &[String], definitions: &[&str]) {
 
 /// Proves L-TASK-17, L-TASK-22, L-TASK-34, L-AMB-24: every message about a task matches the schema.
 #[test]
-fn what_is_said_of_tasks_fits_the_schema() {
+fn task_messages_match_the_schema() {
     fn check<H: Host>(result: &str) {
         let mut stage = Stage::<H>::with(|config| config.page_items = 1);
         let with_token = r#""task":{"ttl":5},"_meta":{"progressToken":"t"}"#;
@@ -52,7 +52,7 @@ fn what_is_said_of_tasks_fits_the_schema() {
         fits(&stage.answers(&request("3", "tasks/list", "")), &["ListTasksResult"]);
         stage.serve(&about("4", "result", "a"));
         stage.complete(key);
-        fits(&stage.told(), &["TaskStatusNotification", result]);
+        fits(&stage.settled_messages(), &["TaskStatusNotification", result]);
         let cancelled = ["CancelTaskResult", "TaskStatusNotification"];
         fits(&stage.answers(&about("5", "cancel", "b")), &cancelled);
         fits(&stage.answers(&about("6", "result", "b")), &["JSONRPCErrorResponse"]);
@@ -60,7 +60,7 @@ fn what_is_said_of_tasks_fits_the_schema() {
         let key = stage.begin("d");
         let now = stage.now();
         stage.tasks.fail_with(key, ErrorCode::new(-9), "m", "data", now).unwrap();
-        fits(&stage.told(), &["TaskStatusNotification"]);
+        fits(&stage.settled_messages(), &["TaskStatusNotification"]);
         fits(&stage.answers(&about("8", "result", "d")), &["JSONRPCErrorResponse"]);
         let mut plain = Stage::of(H::plain(), Tasks::default());
         let id = plain.requested("1", &related("x"));
@@ -73,15 +73,18 @@ fn what_is_said_of_tasks_fits_the_schema() {
 
 /// Proves L-TASK-46: the requests of a task and their cancellations match it as well.
 #[test]
-fn what_a_task_asks_fits_the_schema() {
+fn requests_of_a_task_match_the_schema() {
     let mut stage = Stage::<ServerSide>::new();
     let key = stage.begin("a");
     let now = stage.now();
     let form = ElicitParams::form("m", ObjectSchema::default());
     let needed = InputRequired::new().elicit("p", form).roots("r");
     stage.tasks.require_input(key, &needed, now).unwrap();
-    fits(&stage.told(), &["TaskStatusNotification", "ElicitRequest", "ListRootsRequest"]);
+    fits(
+        &stage.settled_messages(),
+        &["TaskStatusNotification", "ElicitRequest", "ListRootsRequest"],
+    );
     stage.tasks.cancel(key, now).unwrap();
     let ended = ["CancelledNotification", "CancelledNotification", "TaskStatusNotification"];
-    fits(&stage.told(), &ended);
+    fits(&stage.settled_messages(), &ended);
 }

@@ -10,11 +10,11 @@ use crate::sessions::kit::{Host, Stage, about, changed, on_both, result, shown, 
 
 fn expired(tasks: &mut Tasks, now: Instant) -> Vec<(String, bool)> {
     let events = std::iter::from_fn(|| tasks.handle_timeout(now));
-    let told = events.map(|event| match event {
+    let delivered = events.map(|event| match event {
         TaskEvent::Expired { id, was_going_on, .. } => (id, was_going_on),
         other => panic!("{other:?}"),
     });
-    told.collect()
+    delivered.collect()
 }
 
 /// Proves L-TASK-72, L-TASK-73, L-RACE-36, L-AMB-22: a task is forgotten after its `ttl`, counted from its
@@ -55,7 +55,7 @@ fn a_task_is_forgotten_in_time() {
 
 /// Proves L-TASK-74: a task with an unlimited `ttl` never expires.
 #[test]
-fn some_tasks_are_kept_for_ever() {
+fn a_task_with_unlimited_ttl_never_expires() {
     let mut stage = Stage::<ServerSide>::quiet();
     let key = stage.begin_new(r#""task":{"ttl":5}"#, NewTask::new("a").ttl(None));
     assert_eq!(stage.tasks.poll_timeout(), None);
@@ -80,7 +80,7 @@ fn a_task_can_be_kept_longer() {
         let begun = stage.now();
         let key = stage.begin_new(r#""task":{"ttl":5000}"#, NewTask::new("a"));
         stage.tasks.set_ttl(key, Some(Duration::from_secs(9))).unwrap();
-        assert_eq!(stage.told(), [changed(shown("a", "working").ttl("9000"))]);
+        assert_eq!(stage.settled_messages(), [changed(shown("a", "working").ttl("9000"))]);
         stage.pass(8);
         let now = stage.now();
         assert_eq!(expired(&mut stage.tasks, now), []);
@@ -89,7 +89,7 @@ fn a_task_can_be_kept_longer() {
         stage.tasks.set_ttl(key, Some(Duration::from_secs(3))).unwrap();
         assert_eq!(stage.tasks.poll_timeout(), Some(begun + Duration::from_secs(3)));
         assert_eq!(expired(&mut stage.tasks, now), [(String::from("a"), true)]);
-        assert_eq!(stage.told(), [""; 0]);
+        assert_eq!(stage.settled_messages(), [""; 0]);
         assert_eq!(stage.tasks.set_ttl(key, None), Err(TaskError::Unknown));
     }
     on_both!(check);
@@ -98,7 +98,7 @@ fn a_task_can_be_kept_longer() {
 /// Pain 82: a task expires by time alone, in the order of the deadlines, and an early or late `handle_timeout` does
 /// no harm.
 #[test]
-fn time_alone_ends_a_task() {
+fn tasks_expire_by_time_in_order_of_their_deadlines() {
     fn check<H: Host>() {
         let mut stage = Stage::<H>::quiet();
         let begun = stage.now();

@@ -62,7 +62,7 @@ fn key_named(name: &'static str, asker: Asker) -> CacheKey<'static> {
 
 /// Proves M-CACHE-12: a notification makes results stale for every principal, on whichever connection it arrives.
 #[test]
-fn a_notification_makes_stale_what_it_is_about() {
+fn a_notification_invalidates_the_results_it_concerns() {
     for (method, params, changed) in NOTIFICATIONS {
         let mut scene = Scene::new();
         for name in ALL {
@@ -115,7 +115,7 @@ fn a_result_that_was_on_its_way_when_a_notification_came_is_not_kept() {
 
 /// Proves M-CACHE-13 for more resources than are remembered: a result is dropped rather than served stale.
 #[test]
-fn changes_that_are_forgotten_count_for_every_resource() {
+fn forgotten_changes_count_for_every_resource() {
     let key = CacheKey::resource("a:/mine", ANN);
     for (others, expected) in [(0, Verdict::Stored), (REMEMBERED, Verdict::Stored)]
         .into_iter()

@@ -46,7 +46,7 @@ fn nothing_happens_when_the_time_is_over() {
 /// Proves M-CACHE-11, M-MRTR-38, M-CACHE-05: a result that is not stored is not used again, and it evicts the older
 /// result of its request.
 #[test]
-fn what_is_not_kept_takes_the_place_of_what_was() {
+fn an_unstorable_result_evicts_the_older_one() {
     let limits = CacheLimits { bytes: 200, ..CacheLimits::default() };
     let filler = "x".repeat(200);
     let large = format!(r#"{{"name":"{filler}","ttlMs":1000}}"#);
@@ -114,7 +114,7 @@ fn of_two_requests_on_their_way_the_later_one_wins() {
 
 /// Proves M-CACHE-22.
 #[test]
-fn what_was_used_least_recently_goes_first() {
+fn the_least_recently_used_result_is_evicted_first() {
     let key = |uri| CacheKey::resource(uri, ANN);
     let kept = |scene: &mut Scene| ["a", "b", "c", "d"].map(|uri| scene.stale(&key(uri)).is_some());
     let size = result("a", 1_000, "private").as_json().len() + 1;

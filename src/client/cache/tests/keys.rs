@@ -44,7 +44,7 @@ fn only_the_same_request_gets_the_result() {
 
 /// Proves M-CACHE-09, M-CACHE-10, M-CACHE-06.
 #[test]
-fn what_is_private_stays_with_who_asked() {
+fn private_results_are_not_shared_between_principals() {
     let expected = [("private", false), ("public", true), ("shared", false), ("", false)];
     for (scope, is_shared) in expected {
         for key in different_keys(ANN) {
@@ -125,7 +125,7 @@ fn a_request_has_a_key_if_all_that_affects_it_is_known() {
 
 /// Proves M-DISC-20: also with the result of a probe.
 #[test]
-fn what_a_server_is_needs_no_second_question() {
+fn a_public_discover_result_is_cached_for_its_ttl() {
     let mut scene = Scene::new();
     let probe = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":3600000,"cacheScope":"public"}"#;
     scene.fill(&CacheKey::discover(ANN), &Raw::new(probe).expect("JSON"), 0);

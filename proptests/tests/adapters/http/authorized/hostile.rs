@@ -31,7 +31,7 @@ fn an_authorization_is_used_on_another_runtime() {
     let servers = Runtime::new().unwrap();
     let protected = servers.block_on(Protected::new());
     let url = protected.url();
-    let (authorization, user, _heard) = {
+    let (authorization, user, _received) = {
         let _guard = servers.enter();
         authorization(&url)
     };
@@ -65,7 +65,7 @@ async fn only_the_server_itself_can_ask_for_a_login() {
         String::from_utf8(head).unwrap().to_ascii_lowercase()
     });
     let protected = Protected::new().await;
-    let (authorization, user, _heard) = authorization(&protected.url());
+    let (authorization, user, _received) = authorization(&protected.url());
     let transport = Authorized::new(plain(), authorization.clone());
     let request = Request::get(&url).body(Full::new(Bytes::new())).unwrap();
     let response = soon(transport.send(request)).await.unwrap();

@@ -268,21 +268,21 @@ pub(super) struct User {
     pub(super) gives_up: AtomicUsize,
     /// A future to run between the consent and the return of the browser.
     pub(super) before_return: Mutex<Option<HostFuture<'static, ()>>>,
-    said: UnboundedSender<String>,
+    reported: UnboundedSender<String>,
 }
 
 impl User {
     /// Creates a user who logs in at once, with a receiver of their log.
     pub(super) fn new() -> (Arc<Self>, UnboundedReceiver<String>) {
-        let (said, heard) = unbounded_channel();
+        let (reported, received) = unbounded_channel();
         let user = Self {
             ready: Semaphore::new(1000),
             asked: AtomicUsize::new(0),
             gives_up: AtomicUsize::new(0),
             before_return: Mutex::default(),
-            said,
+            reported,
         };
-        (Arc::new(user), heard)
+        (Arc::new(user), received)
     }
 
     /// Blocks the user.
@@ -296,7 +296,7 @@ impl User {
 
     async fn log_in(&self, url: &str, authorization: &Authorization) {
         self.asked.fetch_add(1, Ordering::SeqCst);
-        _ = self.said.send("asked".into());
+        _ = self.reported.send("asked".into());
         self.ready.acquire().await.unwrap().forget();
         let less = |count: usize| count.checked_sub(1);
         if self.gives_up.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok() {
@@ -308,7 +308,7 @@ impl User {
             before.await;
         }
         let (_, page) = visit(&location).await;
-        _ = self.said.send(page);
+        _ = self.reported.send(page);
     }
 }
 
@@ -325,7 +325,7 @@ impl AuthorizationHost for Host {
     }
 
     fn storage_failed(&self, error: std::io::Error) {
-        _ = self.0.said.send(format!("storage: {error}"));
+        _ = self.0.reported.send(format!("storage: {error}"));
     }
 }
 
@@ -346,9 +346,9 @@ pub(super) fn authorizer_config(url: &str) -> AuthorizerConfig {
 
 /// Creates an authorization for this server, with a user who logs in at once.
 pub(super) fn authorization(url: &str) -> (Authorization, Arc<User>, UnboundedReceiver<String>) {
-    let (user, heard) = User::new();
+    let (user, received) = User::new();
     let authorization = Authorization::new(authorizer_config(url), Host(Arc::clone(&user)));
-    (authorization, user, heard)
+    (authorization, user, received)
 }
 
 pub(super) async fn connect(

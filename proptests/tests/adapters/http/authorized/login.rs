@@ -19,12 +19,12 @@ const LONG: Duration = Duration::from_secs(9 * 60);
 async fn nothing_times_out_while_the_user_is_asked() {
     let protected = Protected::new().await;
     protected.needs(Needs::Containing("note"));
-    let (authorization, user, mut heard) = authorization(&protected.url());
+    let (authorization, user, mut received) = authorization(&protected.url());
     user.hold();
     let connection =
         connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
     let pending = call(&connection, "note", "x");
-    assert_eq!(soon(heard.recv()).await.unwrap(), "asked");
+    assert_eq!(soon(received.recv()).await.unwrap(), "asked");
     let before = authorization.clock().now();
     let_pass(LONG).await;
     assert_eq!(authorization.clock().now(), before, "the clock stands still");
@@ -35,36 +35,36 @@ async fn nothing_times_out_while_the_user_is_asked() {
     user.ready.add_permits(1);
     assert_eq!(text(pending).await, "noted");
     assert_eq!(text(other).await, "y");
-    assert!(soon(heard.recv()).await.unwrap().contains("Return to the program"));
+    assert!(soon(received.recv()).await.unwrap().contains("Return to the program"));
     let_pass(Duration::from_secs(1)).await;
     assert!(before + Duration::from_secs(1) <= authorization.clock().now(), "it goes on");
 }
 
 #[tokio::test]
-async fn a_user_who_takes_too_long_has_given_up() {
+async fn a_login_that_takes_too_long_is_abandoned() {
     let protected = Protected::new().await;
-    let (authorization, user, mut heard) = authorization(&protected.url());
+    let (authorization, user, mut received) = authorization(&protected.url());
     user.hold();
     let (url, copy) = (protected.url(), authorization.clone());
     let connecting =
         tokio::spawn(async move { open(&url, Revision::V2026_07_28, &copy).await.unwrap_err() });
-    assert_eq!(soon(heard.recv()).await.unwrap(), "asked");
+    assert_eq!(soon(received.recv()).await.unwrap(), "asked");
     let_pass(Duration::from_secs(601)).await;
     let error = soon(connecting).await.unwrap();
     assert_eq!(failure_of(&error), AuthorizationFailure::Abandoned);
 }
 
 #[tokio::test]
-async fn a_user_who_gives_up_ends_the_calls_that_wait_and_no_other() {
+async fn an_abandoned_login_ends_only_the_calls_that_wait_for_it() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut protected = Protected::new().await;
         protected.needs(Needs::Containing("note"));
-        let (authorization, user, mut heard) = authorization(&protected.url());
+        let (authorization, user, mut received) = authorization(&protected.url());
         user.hold();
         user.gives_up.store(1, Ordering::SeqCst);
         let connection = connect(&protected.url(), revision, &authorization).await.unwrap();
         let calls = [call(&connection, "note", "1"), call(&connection, "note", "2")];
-        assert_eq!(soon(heard.recv()).await.unwrap(), "asked");
+        assert_eq!(soon(received.recv()).await.unwrap(), "asked");
         user.ready.add_permits(1);
         for pending in calls {
             let error = soon(pending).await.unwrap_err();
@@ -89,7 +89,7 @@ async fn a_user_who_gives_up_ends_the_calls_that_wait_and_no_other() {
 async fn an_authorization_server_that_is_killed_fails_one_login() {
     let protected = Protected::new().await;
     protected.needs(Needs::Containing("note"));
-    let (authorization, user, mut heard) = authorization(&protected.url());
+    let (authorization, user, mut received) = authorization(&protected.url());
     let connection =
         connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
     let issuer = Arc::clone(&protected.issuer);
@@ -98,7 +98,7 @@ async fn an_authorization_server_that_is_killed_fails_one_login() {
     let place = "the token endpoint";
     let expected = AuthorizationFailure::Transient { place, status: None, retry_after: None };
     assert_eq!(failure_of(&error), expected);
-    assert_eq!(soon(heard.recv()).await.unwrap(), "asked");
+    assert_eq!(soon(received.recv()).await.unwrap(), "asked");
     assert_eq!(text(call(&connection, "echo", "x")).await, "x");
     // The authorization server is still down.
     let error = soon(call(&connection, "note", "2")).await.unwrap_err();
@@ -117,7 +117,7 @@ async fn garbage_of_an_authorization_server_fails_one_login() {
     let protected = Protected::new().await;
     protected.needs(Needs::Containing("note"));
     let issuer = protected.issuer.lock().options.issuer.clone();
-    let (authorization, _user, _heard) = authorization(&protected.url());
+    let (authorization, _user, _received) = authorization(&protected.url());
     let connection =
         connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
     let token = "the token endpoint";

@@ -19,9 +19,9 @@ const SENT_BACK: &str =
     "The authorization server has sent you back. Return to the program; you can close this window.";
 
 /// A host that sends the authorization URL to the test.
-struct Told(UnboundedSender<String>);
+struct Report(UnboundedSender<String>);
 
-impl AuthorizationHost for Told {
+impl AuthorizationHost for Report {
     fn open_url<'a>(&'a self, url: &'a BrowserUrl, _: &'a Authorization) -> HostFuture<'a, ()> {
         _ = self.0.send(url.as_str().into());
         Box::pin(async {})
@@ -40,8 +40,9 @@ struct Login {
 
 impl Login {
     async fn begin(protected: &Protected) -> Self {
-        let (told, mut urls) = unbounded_channel();
-        let authorization = Authorization::new(authorizer_config(&protected.url()), Told(told));
+        let (delivered, mut urls) = unbounded_channel();
+        let authorization =
+            Authorization::new(authorizer_config(&protected.url()), Report(delivered));
         let (url, copy) = (protected.url(), authorization.clone());
         let connecting =
             tokio::spawn(async move { connect(&url, Revision::V2026_07_28, &copy).await });
@@ -144,7 +145,7 @@ async fn only_the_return_of_the_browser_ends_the_login() {
 }
 
 #[tokio::test]
-async fn the_browser_of_a_user_who_says_no_is_told() {
+async fn the_browser_shows_an_error_page_after_a_denied_login() {
     let protected = Protected::with(|options| options.consent = Consent::Deny).await;
     let login = Login::begin(&protected).await;
     let answer = login.finish().await;

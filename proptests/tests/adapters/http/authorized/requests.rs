@@ -51,7 +51,7 @@ async fn until(protected: &Protected, what: &str, many: usize) -> Vec<Seen> {
 #[tokio::test]
 async fn every_request_carries_the_token_in_its_field() {
     let mut protected = Protected::new().await;
-    let (authorization, user, _heard) = authorization(&protected.url());
+    let (authorization, user, _received) = authorization(&protected.url());
     let mut all = Vec::new();
     // A session with its event stream, a resumed response, and its termination.
     let connection =
@@ -100,7 +100,7 @@ async fn every_request_carries_the_token_in_its_field() {
 #[tokio::test]
 async fn a_session_goes_on_after_a_refusal() {
     let protected = Protected::new().await;
-    let (authorization, user, _heard) = authorization(&protected.url());
+    let (authorization, user, _received) = authorization(&protected.url());
     let connection =
         connect(&protected.url(), Revision::V2025_11_25, &authorization).await.unwrap();
     assert_eq!(text(call(&connection, "echo", "1")).await, "1");
@@ -126,7 +126,7 @@ async fn a_session_goes_on_after_a_refusal() {
 async fn a_refusal_counts_on_a_stream_and_at_the_end_as_well() {
     for what in ["GET", "DELETE", "GET again"] {
         let mut protected = Protected::new().await;
-        let (authorization, user, _heard) = authorization(&protected.url());
+        let (authorization, user, _received) = authorization(&protected.url());
         protected.refuse_next(what);
         let connection =
             connect(&protected.url(), Revision::V2025_11_25, &authorization).await.unwrap();
@@ -152,7 +152,7 @@ async fn a_refusal_counts_on_a_stream_and_at_the_end_as_well() {
 #[tokio::test]
 async fn a_field_of_the_host_and_tokens_exclude_each_other() {
     let protected = Protected::new().await;
-    let (authorization, user, _heard) = authorization(&protected.url());
+    let (authorization, user, _received) = authorization(&protected.url());
     let mut http = HttpClientConfig::new(protected.url());
     http.header("Authorization", "Bearer mine").unwrap();
     let transport = Authorized::new(plain(), authorization);
@@ -171,7 +171,7 @@ async fn a_field_of_the_host_and_tokens_exclude_each_other() {
 async fn a_refused_call_is_sent_again_once_with_the_same_bytes() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut protected = Protected::new().await;
-        let (authorization, _user, _heard) = authorization(&protected.url());
+        let (authorization, _user, _received) = authorization(&protected.url());
         let connection = connect(&protected.url(), revision, &authorization).await.unwrap();
         assert_eq!(text(call(&connection, "echo", "")).await, "");
         protected.seen();
@@ -195,7 +195,7 @@ async fn a_refused_call_is_sent_again_once_with_the_same_bytes() {
 #[tokio::test]
 async fn calls_in_flight_wait_for_one_token() {
     let mut protected = Protected::new().await;
-    let (authorization, user, _heard) = authorization(&protected.url());
+    let (authorization, user, _received) = authorization(&protected.url());
     let connection =
         connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
     assert_eq!(text(call(&connection, "echo", "")).await, "");

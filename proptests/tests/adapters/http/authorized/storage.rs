@@ -50,14 +50,14 @@ fn stored(
     url: &str,
     storage: impl TokenStorage,
 ) -> (Authorization, Arc<User>, UnboundedReceiver<String>) {
-    let (user, heard) = User::new();
+    let (user, received) = User::new();
     let authorization = Authorization::new(authorizer_config(url), Host(Arc::clone(&user)));
-    (authorization.storage(storage), user, heard)
+    (authorization.storage(storage), user, received)
 }
 
 /// Makes a call that needs a token, and returns how often the user was asked.
 async fn note(url: &str, storage: impl TokenStorage) -> usize {
-    let (authorization, user, _heard) = stored(url, storage);
+    let (authorization, user, _received) = stored(url, storage);
     let connection = connect(url, Revision::V2026_07_28, &authorization).await.unwrap();
     assert_eq!(text(call(&connection, "note", "")).await, "noted");
     user.was_asked()
@@ -125,7 +125,7 @@ fn a_child_plays_its_role() {
 }
 
 /// Returns the lines that a child has printed.
-fn said(output: &Output) -> Vec<String> {
+fn printed_lines(output: &Output) -> Vec<String> {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     assert!(output.status.success(), "{text}");
     text.lines().filter_map(|line| line.strip_prefix(SAYS)).map(String::from).collect()
@@ -176,13 +176,13 @@ async fn a_file_that_cannot_be_read_means_a_new_login() {
     let torn = [&b""[..], b"garbage", b"{}", &whole[..whole.len() / 2], &[0xff, 0xfe]];
     for content in torn {
         fs::write(folder.file(), content).unwrap();
-        let (authorization, user, mut heard) =
+        let (authorization, user, mut received) =
             stored(&protected.url(), FileStorage::new(folder.file()));
         let connection =
             connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
         assert_eq!(text(call(&connection, "note", "")).await, "noted");
-        assert!(soon(heard.recv()).await.unwrap().starts_with("storage: "));
-        assert_eq!(soon(heard.recv()).await.unwrap(), "asked");
+        assert!(soon(received.recv()).await.unwrap().starts_with("storage: "));
+        assert_eq!(soon(received.recv()).await.unwrap(), "asked");
         assert_eq!(user.was_asked(), 1);
         assert_eq!(folder.saved().await.unwrap().generation(), 1);
     }
@@ -204,7 +204,7 @@ async fn two_processes_that_refresh_at_once_have_one_grant() {
         tokio::task::spawn_blocking(move || command.output().unwrap())
     });
     for output in children {
-        assert_eq!(said(&soon(output).await.unwrap()), ["asked 0"]);
+        assert_eq!(printed_lines(&soon(output).await.unwrap()), ["asked 0"]);
     }
     let (counts, revoked) = {
         let server = protected.issuer.lock();

@@ -55,7 +55,7 @@ async fn compare(revision: Revision) {
 }
 
 #[test]
-fn many_calls_alone() {
+fn many_stateless_calls() {
     runtime().build().unwrap().block_on(compare(Revision::V2026_07_28));
 }
 

@@ -52,7 +52,7 @@ async fn read(raw: &mut Raw) -> (usize, Value) {
 
 /// Proves H-HTTP-08
 #[test]
-fn notifications_that_nobody_reads_are_bounded() {
+fn unread_notifications_use_bounded_memory() {
     let runtime = runtime().build().unwrap();
     let steps = size("HTTP_STEPS", 20_000);
     let mut served = runtime.block_on(serve());
@@ -76,7 +76,7 @@ fn notifications_that_nobody_reads_are_bounded() {
 
 /// Proves H-HTTP-08
 #[test]
-fn a_large_answer_that_nobody_reads_is_held_within_bounds() {
+fn a_large_unread_result_uses_bounded_memory() {
     let runtime = runtime().build().unwrap();
     let large = size("HTTP_BYTES", 10_000_000);
     let mut served = runtime.block_on(serve());
@@ -103,7 +103,7 @@ fn a_large_answer_that_nobody_reads_is_held_within_bounds() {
 ///
 /// Proves H-HTTP-08
 #[test]
-fn a_stream_that_nobody_reads_is_alone_with_that() {
+fn an_unread_http2_stream_does_not_block_other_streams() {
     let runtime = runtime().build().unwrap();
     let large = size("HTTP_BYTES", 10_000_000);
     let mut served = runtime.block_on(serve());

@@ -25,13 +25,13 @@ const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// A client of rmcp that responds to all requests and records its notifications.
 #[derive(Clone, Default)]
 struct TheirClient {
-    heard: Arc<Mutex<Vec<String>>>,
+    received: Arc<Mutex<Vec<String>>>,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl TheirClient {
     fn count(&self, line: &str) -> usize {
-        self.heard.lock().unwrap().iter().filter(|heard| *heard == line).count()
+        self.received.lock().unwrap().iter().filter(|received| *received == line).count()
     }
 
     /// Takes the requests since the last call of this function, sorted: concurrent requests get their responses in
@@ -93,7 +93,7 @@ impl ClientHandler for TheirClient {
         params: theirs::ProgressNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        self.heard.lock().unwrap().push(format!("progress {}", params.progress));
+        self.received.lock().unwrap().push(format!("progress {}", params.progress));
     }
 
     async fn on_logging_message(
@@ -101,7 +101,7 @@ impl ClientHandler for TheirClient {
         params: theirs::LoggingMessageNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        self.heard.lock().unwrap().push(format!("log {}", params.data));
+        self.received.lock().unwrap().push(format!("log {}", params.data));
     }
 }
 
@@ -122,12 +122,14 @@ async fn text_of(client: &Running, name: &'static str) -> String {
 
 /// Waits until this line has been recorded: rmcp handles notifications concurrently with responses.
 async fn wait_for(client: &TheirClient, line: &str) {
-    let heard = async {
+    let received = async {
         while client.count(line) == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(A_LONG_TIME, heard).await.unwrap_or_else(|_| panic!("not heard: {line}"));
+    tokio::time::timeout(A_LONG_TIME, received)
+        .await
+        .unwrap_or_else(|_| panic!("not heard: {line}"));
 }
 
 fn modern() -> ClientLifecycleMode {
@@ -185,7 +187,7 @@ fn a_client_of_rmcp_uses_our_server() {
             assert_eq!(version, ProtocolVersion::V_2026_07_28);
             lists(&client).await;
             needs(&client, &handler).await;
-            hears(&client, &handler).await;
+            wait_for_notifications(&client, &handler).await;
             listens(&client).await;
             client.close().await.unwrap();
         });
@@ -257,7 +259,7 @@ async fn needs(client: &Running, handler: &TheirClient) {
     assert!(refused.contains("-32602") && refused.contains("requestState"), "{refused}");
 }
 
-async fn hears(client: &Running, handler: &TheirClient) {
+async fn wait_for_notifications(client: &Running, handler: &TheirClient) {
     text_of(client, "test_tool_with_progress").await;
     wait_for(handler, "progress 100").await;
     let mut logging = call("test_tool_with_logging", json!({}));

@@ -70,7 +70,7 @@ impl ServerHandler for TheirServer {
                 Ok(text) => text,
                 Err(needed) => return Ok(theirs::CallToolResponse::InputRequired(needed)),
             },
-            "tell" => tell(&context).await,
+            "tell" => notify(&context).await,
             "wait" => {
                 self.cancelled.send("waiting").unwrap();
                 context.ct.cancelled().await;
@@ -136,7 +136,7 @@ fn ask(request: &theirs::CallToolRequestParams) -> Result<String, theirs::InputR
     }
 }
 
-async fn tell(context: &RequestContext<RoleServer>) -> String {
+async fn notify(context: &RequestContext<RoleServer>) -> String {
     if context.meta.log_level().is_some() {
         let log = of(json!({ "level": "info", "data": "working" }));
         context.peer.notify_logging_message(log).await.unwrap();
@@ -187,7 +187,7 @@ fn answer(exchange: &Exchange<Client>) -> Result<(), RespondError> {
 }
 
 /// Returns the next logged line.
-fn heard(lines: &mpsc::Receiver<String>) -> String {
+fn receive_log_line(lines: &mpsc::Receiver<String>) -> String {
     lines.recv_timeout(A_LONG_TIME).unwrap()
 }
 
@@ -210,19 +210,19 @@ fn use_theirs(connection: &Connection, lines: &mpsc::Receiver<String>) {
     assert_eq!(run(connection, "tell", CallOptions::new()), "told");
     assert_eq!(run(connection, "tell", CallOptions::new().log_level(LoggingLevel::Info)), "told");
     // Only the second call has set a log level.
-    assert_eq!(heard(lines), "notifications/message");
+    assert_eq!(receive_log_line(lines), "notifications/message");
     let filter = SubscriptionFilter::new().with_tools().with_resources().with_resource("x:y");
     let everything = handle.subscribe(&filter).unwrap();
     assert_eq!(
-        heard(lines),
+        receive_log_line(lines),
         r#"granted {"resourceSubscriptions":["x:y"],"toolsListChanged":true} but {"resourcesListChanged":true}"#
     );
-    assert_eq!(heard(lines), "told notifications/tools/list_changed");
-    assert_eq!(heard(lines), "told notifications/resources/updated");
+    assert_eq!(receive_log_line(lines), "told notifications/tools/list_changed");
+    assert_eq!(receive_log_line(lines), "told notifications/resources/updated");
     handle.subscribe(&SubscriptionFilter::new().with_prompts()).unwrap();
-    assert_eq!(heard(lines), r#"granted {"promptsListChanged":true} but {}"#);
-    assert_eq!(heard(lines), "told notifications/prompts/list_changed");
-    assert_eq!(heard(lines), "finished");
+    assert_eq!(receive_log_line(lines), r#"granted {"promptsListChanged":true} but {}"#);
+    assert_eq!(receive_log_line(lines), "told notifications/prompts/list_changed");
+    assert_eq!(receive_log_line(lines), "finished");
     handle.unsubscribe(everything).unwrap();
     let unknown = json!({ "name": "unknown" });
     let unknown = handle.call_method("tools/call", &unknown, CallOptions::new()).wait();

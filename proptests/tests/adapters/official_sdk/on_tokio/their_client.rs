@@ -23,7 +23,7 @@ use crate::official_sdk::on_tokio::{PIPE, REVISIONS, of, on_every_runtime};
 #[derive(Clone)]
 struct TheirClient {
     revision: &'static str,
-    heard: UnboundedSender<String>,
+    received: UnboundedSender<String>,
 }
 
 impl ClientHandler for TheirClient {
@@ -51,11 +51,11 @@ impl ClientHandler for TheirClient {
         params: theirs::ProgressNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        _ = self.heard.send(format!("progress {}", params.progress));
+        _ = self.received.send(format!("progress {}", params.progress));
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        _ = self.heard.send("tools".into());
+        _ = self.received.send("tools".into());
     }
 }
 
@@ -67,7 +67,7 @@ struct Words {
 
 /// Creates a server with a tool for each feature, and a receiver of its handlers' log.
 fn router() -> (Router, UnboundedReceiver<&'static str>) {
-    let (sender, said) = unbounded_channel();
+    let (sender, reported) = unbounded_channel();
     let (router, tool) =
         (Router::new(), |name| Tool::new(name, Raw::new(r#"{"type":"object"}"#).unwrap()));
     router.pages_of(2);
@@ -103,7 +103,7 @@ fn router() -> (Router, UnboundedReceiver<&'static str>) {
         }
     });
     router.tool_with(tool("fail"), |_: Words, _| Err::<String, _>(Failed::new("it has failed")));
-    (router, said)
+    (router, reported)
 }
 
 type Running = RunningService<RoleClient, TheirClient>;
@@ -129,13 +129,13 @@ fn a_client_of_rmcp_uses_our_server() {
 
 async fn drive(revision: &'static str) {
     let (ours, socket) = duplex(PIPE);
-    let (router, mut said) = router();
+    let (router, mut reported) = router();
     let mut config = router.config("ours", "1");
     config.revisions = RevisionSet::only(Revision::from_name(revision).unwrap());
     let (reader, writer) = split(ours);
     let server = tokio::spawn(serve(config, reader, writer, router.clone()));
-    let (heard, mut hears) = unbounded_channel();
-    let handler = TheirClient { revision, heard };
+    let (received, mut wait_for_notifications) = unbounded_channel();
+    let handler = TheirClient { revision, received };
     let mut client = if revision == "2026-07-28" {
         let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
         let mode = ClientLifecycleMode::Discover { preferred_versions };
@@ -149,8 +149,12 @@ async fn drive(revision: &'static str) {
     assert!(text_of(&client, "ask", "why?").await.contains("why?"), "{revision}");
     assert_eq!(text_of(&client, "count", "").await, "counted");
     // rmcp handles notifications concurrently, in any order.
-    let mut steps =
-        [hears.recv().await, hears.recv().await, hears.recv().await].map(Option::unwrap);
+    let mut steps = [
+        wait_for_notifications.recv().await,
+        wait_for_notifications.recv().await,
+        wait_for_notifications.recv().await,
+    ]
+    .map(Option::unwrap);
     steps.sort_unstable();
     assert_eq!(steps, ["progress 1", "progress 2", "progress 3"]);
     let failed = call(&client, "fail", "").await;
@@ -163,9 +167,9 @@ async fn drive(revision: &'static str) {
     assert!(unknown.to_string().contains("-32602"), "{unknown}");
     let pending = wait(&client).await;
     // The messages of rmcp can overtake each other.
-    assert_eq!(said.recv().await, Some("waiting"));
+    assert_eq!(reported.recv().await, Some("waiting"));
     pending.cancel(Some("no longer needed".into())).await.unwrap();
-    assert_eq!(said.recv().await, Some("cancelled"));
+    assert_eq!(reported.recv().await, Some("cancelled"));
     // Twenty calls at once.
     let mut echoes = tokio::task::JoinSet::new();
     for number in 0..20 {
@@ -181,7 +185,7 @@ async fn drive(revision: &'static str) {
     if revision != "2026-07-28" {
         // In the modern era, only subscribers receive this notification.
         assert!(router.remove_tool("fail"));
-        assert_eq!(hears.recv().await.unwrap(), "tools");
+        assert_eq!(wait_for_notifications.recv().await.unwrap(), "tools");
         assert_eq!(client.list_all_tools().await.unwrap().len(), 4);
     }
     client.close().await.unwrap();

@@ -23,7 +23,7 @@ use crate::official_sdk::on_tokio::{PIPE, REVISIONS, of, on_every_runtime};
 #[derive(Clone)]
 struct TheirServer {
     revision: &'static str,
-    said: UnboundedSender<&'static str>,
+    reported: UnboundedSender<&'static str>,
 }
 
 impl ServerHandler for TheirServer {
@@ -68,9 +68,9 @@ impl ServerHandler for TheirServer {
                 "told".into()
             }
             "wait" => {
-                self.said.send("waiting").unwrap();
+                self.reported.send("waiting").unwrap();
                 context.ct.cancelled().await;
-                self.said.send("cancelled").unwrap();
+                self.reported.send("cancelled").unwrap();
                 "too late".into()
             }
             _ => return Err(ErrorData::invalid_params("unknown tool", None)),
@@ -146,9 +146,9 @@ async fn meet(
     revision: &'static str,
 ) -> (Connection, UnboundedReceiver<&'static str>, JoinHandle<()>) {
     let (ours, socket) = duplex(PIPE);
-    let (said, says) = unbounded_channel();
+    let (reported, says) = unbounded_channel();
     let server = tokio::spawn(async move {
-        let running = TheirServer { revision, said }.serve(socket).await.unwrap();
+        let running = TheirServer { revision, reported }.serve(socket).await.unwrap();
         running.waiting().await.unwrap();
     });
     let mut config = ClientConfig::new("ours", "1");

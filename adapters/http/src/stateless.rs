@@ -1,4 +1,4 @@
-//! `Alone`: the connections of requests without a session.
+//! [`StatelessWires`]: the connections of requests without a session.
 
 use std::sync::{Arc, Weak};
 
@@ -16,7 +16,7 @@ const MOST_SPARE: usize = 64;
 
 /// The connections in use. The list keeps its memory, so another request needs no allocation.
 #[derive(Debug, Default)]
-pub(crate) struct Alone {
+pub(crate) struct StatelessWires {
     places: Vec<Weak<Wire<Server>>>,
     /// The indices without a connection.
     free: Vec<usize>,
@@ -24,7 +24,7 @@ pub(crate) struct Alone {
     spare: Vec<Arc<Wire<Server>>>,
 }
 
-impl Alone {
+impl StatelessWires {
     /// Adds a connection. Returns its index for the removal.
     pub(crate) fn insert(&mut self, wire: &Arc<Wire<Server>>) -> usize {
         let wire = Arc::downgrade(wire);
@@ -71,7 +71,7 @@ impl Alone {
 
 impl Inner {
     /// Serves a message that belongs to no known session, on a connection of its own.
-    pub(crate) fn alone(
+    pub(crate) fn stateless(
         self: &Arc<Self>,
         connect: impl FnOnce() -> Arc<Wire<Server>>,
         posted: Posted<'_, '_>,
@@ -81,36 +81,36 @@ impl Inner {
         let (_, _, source) = posted;
         let open = self.admit(source)?;
         let wire = connect();
-        let mut alone = lock(&self.alone);
+        let mut stateless = lock(&self.stateless);
         // Either a shutdown finds the connection in the list, or this check finds the shutdown.
         if self.is_closing() {
-            drop(alone);
+            drop(stateless);
             wire.end_now();
             return Err(RequestValidator::closing());
         }
-        let place = alone.insert(&wire);
-        drop(alone);
+        let place = stateless.insert(&wire);
+        drop(stateless);
         let permit = Some(Arc::clone(&open));
         let begun = self.hand_over(&wire, posted, permit, PostEntry::Always);
         let Ok((response, _)) = begun else {
-            lock(&self.alone).remove(place);
+            lock(&self.stateless).remove(place);
             return Err(RequestValidator::closing());
         };
         // A subscription has no handler but counts as open, so the response holds the permit.
-        let carried = Carried::alone(wire, response, share).holding(Some(open));
+        let carried = Carried::stateless(wire, response, share).holding(Some(open));
         Ok(carried.listed(Arc::downgrade(self), place))
     }
 
     /// Returns a connection for a message without a session. The connection may have served other such messages.
     pub(crate) fn connect_sessionless(&self) -> Arc<Wire<Server>> {
-        let spare = lock(&self.alone).take_spare();
+        let spare = lock(&self.stateless).take_spare();
         match spare {
             Some(wire) => {
                 self.runner.begin(&wire.handle());
                 wire
             }
             None => {
-                let (server, streams) = self.validator.alone(self.next_number());
+                let (server, streams) = self.validator.stateless(self.next_number());
                 self.connect(server, streams)
             }
         }

@@ -136,12 +136,12 @@ pub fn survive<M: Machine>(bytes: &[u8]) -> Result<(), Broken> {
         });
         own.chain(of_peer)
     });
-    Alone::<M>::new(connection, framing).run(acts)
+    Single::<M>::new(connection, framing).run(acts)
 }
 
 /// A machine with its environment and its invariants.
 #[derive(Debug)]
-pub struct Alone<M> {
+pub struct Single<M> {
     machine: M,
     inbox: Inbox,
     out: Outbox,
@@ -155,7 +155,7 @@ pub struct Alone<M> {
     line: Vec<u8>,
 }
 
-impl<M: Machine> Alone<M> {
+impl<M: Machine> Single<M> {
     /// Creates a machine before its first operation.
     pub fn new(connection: ConnectionConfig, framing: Framing) -> Self {
         let limits = connection.limits.clone();

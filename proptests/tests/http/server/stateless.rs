@@ -9,7 +9,7 @@ use super::message::{
     progress, watched,
 };
 use super::site::{
-    POST, Site, about, alone, event, in_session, json, replaced, status, stream, without,
+    POST, Site, about, event, in_session, json, modern_headers, replaced, status, stream, without,
 };
 use super::validator::{DISCOVER, discover, modern_only};
 
@@ -18,32 +18,32 @@ use super::validator::{DISCOVER, discover, modern_only};
 fn a_request_is_answered_with_json_or_with_events_that_end() {
     let mut site = modern_only();
     let body = watched("1", "tools/list", "");
-    let (turn, request) = site.ask(&alone("tools/list"), &body);
-    assert_eq!(site.hear(turn).status, 0, "nobody knows yet");
+    let (turn, request) = site.ask(&modern_headers("tools/list"), &body);
+    assert_eq!(site.read_response(turn).status, 0, "nobody knows yet");
     site.respond(request.id, r#"{"tools":[]}"#);
-    assert_eq!(site.hear(turn), json(200, cacheable("1", r#""tools":[]"#)));
+    assert_eq!(site.read_response(turn), json(200, cacheable("1", r#""tools":[]"#)));
 
-    let (turn, request) = site.ask(&alone("tools/list"), &body);
+    let (turn, request) = site.ask(&modern_headers("tools/list"), &body);
     site.progress(request.id, 1);
     site.progress(request.id, 2);
-    let said = [event(progress("1", 1)), event(progress("1", 2))];
-    assert_eq!(site.hear(turn), stream(&said, false));
+    let reported = [event(progress("1", 1)), event(progress("1", 2))];
+    assert_eq!(site.read_response(turn), stream(&reported, false));
     site.respond(request.id, r#"{"tools":[]}"#);
-    let [one, two] = said;
-    let said = [one, two, event(cacheable("1", r#""tools":[]"#))];
-    assert_eq!(site.hear(turn), stream(&said, true));
-    assert_eq!(said[2].matches('\n').count(), 2);
+    let [one, two] = reported;
+    let reported = [one, two, event(cacheable("1", r#""tools":[]"#))];
+    assert_eq!(site.read_response(turn), stream(&reported, true));
+    assert_eq!(reported[2].matches('\n').count(), 2);
     site.assert_forgotten();
 }
 
 /// Proves H-HTTP-04.
 #[test]
-fn what_a_request_is_served_under_comes_from_its_body() {
+fn the_request_context_comes_from_the_body_or_the_session() {
     let mut site = Site::new();
     let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}},"progressToken":7"#;
     site.principal = mcp_sansio::Principal::new(9);
     let body = message::with_meta("1", "tools/list", meta, "");
-    let (_, request) = site.ask(&alone("tools/list"), &body);
+    let (_, request) = site.ask(&modern_headers("tools/list"), &body);
     let context = request.context;
     assert_eq!((context.era(), context.revision.name()), (Era::Modern, "2026-07-28"));
     assert_eq!(context.capabilities, [Capability::Sampling].into_iter().collect::<CapabilitySet>());
@@ -68,13 +68,13 @@ fn a_notification_is_accepted_or_refused_without_an_id() {
             &format!(r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"{version}"}}"#),
         )
     };
-    let modern = alone("notifications/cancelled");
+    let modern = modern_headers("notifications/cancelled");
     for (lines, body) in [
         (POST.to_string(), cancelled.clone()),
         (POST.to_string(), notification("notifications/initialized", "")),
         (modern.clone(), cancelled.clone()),
         (without(&modern, "Mcp-Method"), cancelled.clone()),
-        (alone("notifications/x"), claiming("2026-07-28")),
+        (modern_headers("notifications/x"), claiming("2026-07-28")),
         (without(&modern, "Mcp-Method"), claiming("2026-07-28")),
         (replaced(&modern, "MCP-Protocol-Version", "2025-11-25"), cancelled.clone()),
     ] {
@@ -97,7 +97,7 @@ fn a_notification_is_accepted_or_refused_without_an_id() {
         (modern.clone(), claiming("2099-01-01"), mismatch("is not what the body says")),
         (POST.to_string(), claiming("2026-07-28"), mismatch("is missing")),
         (
-            alone("notifications/x"),
+            modern_headers("notifications/x"),
             cancelled.clone(),
             wrong("Mcp-Method is not what the body says"),
         ),
@@ -116,16 +116,17 @@ fn a_notification_is_accepted_or_refused_without_an_id() {
 #[test]
 fn a_cancellation_that_is_posted_cancels_nothing() {
     let mut site = Site::new();
-    let (turn, request) = site.ask(&alone("tools/list"), &message::alone("1", "tools/list", ""));
+    let (turn, request) =
+        site.ask(&modern_headers("tools/list"), &message::modern_request("1", "tools/list", ""));
     let cancelled = notification("notifications/cancelled", r#""requestId":1"#);
-    let posted = site.send("POST", &alone("notifications/cancelled"), cancelled);
-    assert_eq!(site.hear(posted), status(202));
+    let posted = site.send("POST", &modern_headers("notifications/cancelled"), cancelled);
+    assert_eq!(site.read_response(posted), status(202));
     let events = site.settle();
     let is_cancelled = |event: &ServerEvent<'_>| matches!(event, ServerEvent::Cancelled(_));
     assert!(!events.iter().any(is_cancelled), "{events:?}");
     // Another request may have the same id, so the notification does not identify the request.
     site.respond(request.id, r#"{"tools":[]}"#);
-    assert_eq!(site.hear(turn), json(200, cacheable("1", r#""tools":[]"#)));
+    assert_eq!(site.read_response(turn), json(200, cacheable("1", r#""tools":[]"#)));
     site.assert_forgotten();
 }
 
@@ -148,7 +149,7 @@ fn without_sessions_bodies_are_requests_and_notifications() {
         ("7".into(), "not a JSON-RPC message"),
         ("{}".into(), "not a JSON-RPC message"),
     ] {
-        for lines in [POST.to_string(), alone(DISCOVER)] {
+        for lines in [POST.to_string(), modern_headers(DISCOVER)] {
             assert_eq!(site.post(&lines, &body), json(400, fault(-32600, text)), "{body}");
         }
     }
@@ -157,14 +158,18 @@ fn without_sessions_bodies_are_requests_and_notifications() {
         (r#"{"jsonrpc":"2.0","id":1}"#, "not a JSON-RPC message"),
         (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, "method must be a string"),
     ] {
-        assert_eq!(site.post(&alone("x"), body), json(400, error("1", -32600, text)), "{body}");
+        assert_eq!(
+            site.post(&modern_headers("x"), body),
+            json(400, error("1", -32600, text)),
+            "{body}"
+        );
     }
     site.assert_forgotten();
 }
 
 /// Proves H-HTTP-34, M-AMB-36.
 #[test]
-fn a_request_that_stands_alone_knows_no_session_and_no_event() {
+fn a_stateless_request_ignores_session_and_event_headers() {
     let mut site = Site::new();
     for line in [
         "Mcp-Session-Id: nobody",
@@ -172,25 +177,29 @@ fn a_request_that_stands_alone_knows_no_session_and_no_event() {
         "Mcp-Session-Id: a\nMcp-Session-Id: b",
         "Last-Event-ID: 0-0",
     ] {
-        let lines = format!("{}\n{line}", alone("ping"));
-        assert_eq!(site.post(&lines, message::alone("1", "ping", "")).status, 404, "no method");
-        let lines = format!("{}\n{line}", alone("tools/list"));
-        let (turn, request) = site.ask(&lines, &message::alone("1", "tools/list", ""));
+        let lines = format!("{}\n{line}", modern_headers("ping"));
+        assert_eq!(
+            site.post(&lines, message::modern_request("1", "ping", "")).status,
+            404,
+            "no method"
+        );
+        let lines = format!("{}\n{line}", modern_headers("tools/list"));
+        let (turn, request) = site.ask(&lines, &message::modern_request("1", "tools/list", ""));
         site.respond(request.id, r#"{"tools":[]}"#);
-        assert_eq!(site.hear(turn), json(200, cacheable("1", r#""tools":[]"#)), "{line}");
+        assert_eq!(site.read_response(turn), json(200, cacheable("1", r#""tools":[]"#)), "{line}");
     }
     site.assert_forgotten();
 }
 
 /// Proves H-HTTP-35, H-HTTP-36, H-HTTP-37, H-HTTP-42, H-HTTP-51, M-AMB-07.
 #[test]
-fn what_a_request_says_of_itself_is_complete_and_in_its_headers() {
+fn request_meta_must_be_complete_and_match_the_headers() {
     let mut site = modern_only();
     let capabilities = r#""io.modelcontextprotocol/clientCapabilities":{}"#;
     let version = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
     let no_request_meta = "params._meta needs io.modelcontextprotocol/protocolVersion (2026-07-28), or initialize first";
     let malformed = |what: &str| format!("malformed _meta: io.modelcontextprotocol/{what}");
-    let lines = alone(DISCOVER);
+    let lines = modern_headers(DISCOVER);
     for (id, body, text) in [
         ("101", plain("101", DISCOVER, ""), no_request_meta.into()),
         ("102", message::with_meta("102", DISCOVER, capabilities, ""), no_request_meta.into()),
@@ -263,14 +272,17 @@ fn a_method_that_is_not_served_is_not_found() {
         ("prompts/list", ""),
         ("sampling/createMessage", ""),
     ] {
-        let heard = site.post(&alone(method), message::alone("101", method, members));
-        assert_eq!(heard, json(404, error("101", -32601, unavailable)), "{method}");
+        let received =
+            site.post(&modern_headers(method), message::modern_request("101", method, members));
+        assert_eq!(received, json(404, error("101", -32601, unavailable)), "{method}");
     }
     // The application may serve methods that MCP does not define.
-    let (turn, request) =
-        site.ask(&alone("unknown/method"), &message::alone("101", "unknown/method", ""));
+    let (turn, request) = site.ask(
+        &modern_headers("unknown/method"),
+        &message::modern_request("101", "unknown/method", ""),
+    );
     site.reject(request.id, -32601, "no such method");
-    assert_eq!(site.hear(turn), json(404, error("101", -32601, "no such method")));
+    assert_eq!(site.read_response(turn), json(404, error("101", -32601, "no such method")));
     site.assert_forgotten();
 }
 
@@ -286,7 +298,7 @@ fn an_error_has_a_status_if_it_is_the_first_word() {
         site.with_machine(request.id, |server, out| {
             server.reject_missing(request.id, sampling, out).unwrap();
         });
-        assert_eq!(site.hear(turn), json(400, needs), "{mode:?}");
+        assert_eq!(site.read_response(turn), json(400, needs), "{mode:?}");
 
         let (turn, request) = site.ask(&about("tools/call", "t"), &call);
         site.progress(request.id, 1);
@@ -296,7 +308,7 @@ fn an_error_has_a_status_if_it_is_the_first_word() {
         let late = stream(&[event(progress("1", 1)), event(needs)], true);
         // In this mode nothing was sent before the error, so it still sets the status.
         let late = if mode == ResponseMode::Json { json(400, needs) } else { late };
-        assert_eq!(site.hear(turn), late, "{mode:?}");
+        assert_eq!(site.read_response(turn), late, "{mode:?}");
 
         for (code, text) in [(-32602, "unknown tool"), (-32603, "broken"), (5, "own")] {
             let (turn, request) = site.ask(&about("tools/call", "t"), &call);
@@ -304,7 +316,7 @@ fn an_error_has_a_status_if_it_is_the_first_word() {
             let error = error("1", code, text);
             let is_stream = mode == ResponseMode::EventStream;
             let expected = if is_stream { stream(&[event(error)], true) } else { json(200, error) };
-            assert_eq!(site.hear(turn), expected, "{mode:?} {code}");
+            assert_eq!(site.read_response(turn), expected, "{mode:?} {code}");
         }
         site.assert_forgotten();
     }
@@ -312,15 +324,19 @@ fn an_error_has_a_status_if_it_is_the_first_word() {
 
 /// Proves M-AMB-24.
 #[test]
-fn a_method_that_is_served_is_found_whatever_it_is_asked_for() {
+fn an_unknown_name_in_a_served_method_is_not_http_404() {
     let mut site = Site::new();
     for (method, member) in
         [("tools/call", "name"), ("prompts/get", "name"), ("resources/read", "uri")]
     {
-        let body = message::alone("1", method, &format!(r#""{member}":"x:unknown""#));
+        let body = message::modern_request("1", method, &format!(r#""{member}":"x:unknown""#));
         let (turn, request) = site.ask(&about(method, "x:unknown"), &body);
         site.reject(request.id, -32602, "there is none");
-        assert_eq!(site.hear(turn), json(200, error("1", -32602, "there is none")), "{method}");
+        assert_eq!(
+            site.read_response(turn),
+            json(200, error("1", -32602, "there is none")),
+            "{method}"
+        );
     }
     site.assert_forgotten();
 }
@@ -331,16 +347,16 @@ fn a_method_that_is_served_is_found_whatever_it_is_asked_for() {
 fn requests_know_nothing_of_each_other() {
     let mut site = modern_only();
     let body = watched("1", "tools/list", "");
-    let asked = [(); 4].map(|()| site.ask(&alone("tools/list"), &body));
+    let asked = [(); 4].map(|()| site.ask(&modern_headers("tools/list"), &body));
     let mut numbers: Vec<_> = asked.iter().map(|(_, request)| request.id.connection()).collect();
     numbers.dedup();
     assert_eq!(numbers.len(), 4, "each has a connection of its own");
     let [(first, _), rest @ ..] = &asked;
     site.progress(asked[0].1.id, 1);
-    assert_eq!(site.hear(*first), stream(&[event(progress("1", 1))], false));
+    assert_eq!(site.read_response(*first), stream(&[event(progress("1", 1))], false));
     for (turn, request) in rest.iter().rev() {
         site.respond(request.id, r#"{"tools":[]}"#);
-        assert_eq!(site.hear(*turn), json(200, cacheable("1", r#""tools":[]"#)));
+        assert_eq!(site.read_response(*turn), json(200, cacheable("1", r#""tools":[]"#)));
     }
     site.respond(asked[0].1.id, r#"{"tools":[]}"#);
     assert_eq!(site.news(*first), [event(cacheable("1", r#""tools":[]"#))]);
@@ -349,7 +365,7 @@ fn requests_know_nothing_of_each_other() {
 
 /// Proves H-HTTP-225.
 #[test]
-fn one_endpoint_serves_everybody_at_once() {
+fn one_endpoint_serves_sessions_and_stateless_requests() {
     let mut site = Site::with(|http, _| {
         http.session_idle = Some(std::time::Duration::from_secs(10));
     });
@@ -358,14 +374,15 @@ fn one_endpoint_serves_everybody_at_once() {
     site.elapse(9_000);
     // The request names the session, but does not use it.
     let lines = format!("{}\nMcp-Session-Id: {session}", about("tools/call", "t"));
-    let (new, beside) = site.ask(&lines, &message::alone("1", "tools/call", r#""name":"t""#));
+    let (new, beside) =
+        site.ask(&lines, &message::modern_request("1", "tools/call", r#""name":"t""#));
     assert_ne!(in_it.id.connection(), beside.id.connection());
     site.respond(beside.id, r#"{"content":[]}"#);
-    assert_eq!(site.hear(new), json(200, complete("1", r#""content":[]"#)));
+    assert_eq!(site.read_response(new), json(200, complete("1", r#""content":[]"#)));
     site.respond(in_it.id, r#"{"content":[]}"#);
-    assert_eq!(site.hear(old), json(200, message::result("1", r#""content":[]"#)));
+    assert_eq!(site.read_response(old), json(200, message::result("1", r#""content":[]"#)));
     site.elapse(5_000);
-    let lines = format!("{}\nMcp-Session-Id: {session}", alone(DISCOVER));
+    let lines = format!("{}\nMcp-Session-Id: {session}", modern_headers(DISCOVER));
     assert_eq!(site.post(&lines, discover()).status, 200);
     site.elapse(4_999);
     assert_eq!(site.http.sessions(), 1);
@@ -378,7 +395,7 @@ fn one_endpoint_serves_everybody_at_once() {
 
 /// Proves H-HTTP-234.
 #[test]
-fn a_server_without_sessions_says_what_it_speaks() {
+fn a_server_without_sessions_reports_its_revisions() {
     let refused = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}"#;
     for mut site in [modern_only(), Site::with(|http, _| http.sessions = SessionMode::Nothing)] {
         assert_eq!(site.post(POST, initialize("0", "2025-11-25")), json(400, refused));
@@ -387,9 +404,9 @@ fn a_server_without_sessions_says_what_it_speaks() {
         site.assert_forgotten();
     }
     let mut site = Site::with(|_, server| server.revisions = RevisionSet::LEGACY);
-    let heard = site.post(&alone(DISCOVER), discover());
+    let received = site.post(&modern_headers(DISCOVER), discover());
     assert_eq!(
-        heard,
+        received,
         json(400, error("101", -32600, "Mcp-Session-Id is missing: initialize first"))
     );
 }
