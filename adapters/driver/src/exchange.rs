@@ -1,5 +1,6 @@
 //! [`Exchange`]: an incoming request in its handler.
 
+use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -93,6 +94,17 @@ impl<M: Machine> Exchange<M> {
     /// Returns the request.
     pub fn request(&self) -> &M::Request {
         &self.inner.request
+    }
+
+    /// Returns the value of this type that belongs to the request, or else to its connection
+    /// ([`ConnectionOptions::extension`](crate::ConnectionOptions::extension)).
+    ///
+    /// Over HTTP, `mcp_sansio_http::HttpRequest` is a value of each request: its fields, its sender, the claims of its
+    /// access token, and the values of middleware.
+    pub fn extension<T: Any>(&self) -> Option<&T> {
+        let attachment = self.inner.permit.as_deref();
+        let own = attachment.and_then(|attachment| attachment.value(TypeId::of::<T>()));
+        own.and_then(|value| value.downcast_ref()).or_else(|| self.handle().wire().extension())
     }
 
     /// Returns the connection of the request, for calls and notifications.

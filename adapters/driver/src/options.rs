@@ -1,10 +1,14 @@
 //! [`ConnectionOptions`]: the options of a connection.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use mcp_sansio::config::Listening;
 use mcp_sansio::{ConnectionNumber, Limits, ServerConfig};
 
 #[cfg(feature = "client")]
 use crate::client::ChildOptions;
+use crate::extensions::Extensions;
 use crate::tasks::SharedTasks;
 
 /// The options of a connection beside the protocol configuration.
@@ -20,6 +24,7 @@ use crate::tasks::SharedTasks;
 pub struct ConnectionOptions {
     pub(crate) tasks: Option<SharedTasks>,
     pub(crate) handlers: Option<usize>,
+    pub(crate) extensions: Option<Arc<Extensions>>,
     /// The options of a server that is a child process: see `client`.
     #[cfg(feature = "client")]
     pub(crate) child: ChildOptions,
@@ -54,6 +59,25 @@ impl ConnectionOptions {
     #[must_use]
     pub const fn handlers(mut self, most: usize) -> Self {
         self.handlers = Some(most);
+        self
+    }
+
+    /// Adds a value for the handlers of the connection, at most one of each type:
+    /// [`Exchange::extension`](crate::Exchange::extension) returns it. For example, the user of the process at the
+    /// other end of a socket.
+    ///
+    /// ```
+    /// use mcp_sansio_driver::ConnectionOptions;
+    ///
+    /// #[derive(Debug)]
+    /// struct User(&'static str);
+    ///
+    /// let options = ConnectionOptions::new().extension(User("alice"));
+    /// # _ = options;
+    /// ```
+    #[must_use]
+    pub fn extension<T: Any + Send + Sync>(mut self, value: T) -> Self {
+        Arc::make_mut(self.extensions.get_or_insert_default()).insert(value);
         self
     }
 

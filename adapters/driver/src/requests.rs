@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mcp_sansio::{IncomingId, Instant};
 
+use crate::extensions::Attachment;
 use crate::machine::Machine;
 use crate::signal::Signalled;
 
@@ -13,8 +14,8 @@ use crate::signal::Signalled;
 const MOST_LENT: usize = 1_024;
 
 /// A slot of a limit that several connections share. A request holds it until it is refused or cancelled, or its
-/// handler has ended. A request that waits for client input holds it, too.
-pub type Permit = Arc<dyn Send + Sync>;
+/// handler has ended. A request that waits for client input holds it, too. The handler finds its values.
+pub type Permit = Arc<dyn Attachment>;
 
 /// A function that requests a permit for one more request. If the limit is reached, it returns the text of the
 /// error that refuses the request.

@@ -4,6 +4,7 @@
 //! effects are collected in [`AfterUnlock`] and run after the lock is released. Input is in `deliver`, output in
 //! `output`, and deadlines are in `timing`.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +23,7 @@ use crate::clock::Clock;
 use crate::deliver::Reader;
 use crate::events::{EventDelivery, Events};
 use crate::exchange::Exchange;
+use crate::extensions::Extensions;
 use crate::handle::Handle;
 use crate::host_requests::PendingHostRequests;
 use crate::http::HttpState;
@@ -61,6 +63,7 @@ pub struct Wire<M: Machine> {
     pub(crate) clock: Clock,
     pub(crate) limits: Arc<Limits>,
     pub(crate) tasks: Option<SharedTasks>,
+    extensions: Option<Arc<Extensions>>,
     /// How long the peer may pause reading while only the last output remains.
     pub(crate) patience: Duration,
     /// Raised when everything has ended.
@@ -139,7 +142,7 @@ impl Wire<Server> {
         let requests = Requests::new(most);
         let opening = Opening::Unawaited;
         let setup = Setup { out, limits, patience, requests, opening };
-        let wire = Self::new(server, setup, options.tasks.clone(), clock, Arc::clone(&runner));
+        let wire = Self::new(server, setup, options, clock, Arc::clone(&runner));
         runner.begin(&wire.handle());
         wire
     }
@@ -171,7 +174,7 @@ impl Wire<Client> {
         let opening = Opening::Waited(None);
         let patience = CLIENT_PATIENCE;
         let setup = Setup { out, limits, patience, requests, opening };
-        Self::new(client, setup, options.tasks.clone(), clock, runner)
+        Self::new(client, setup, options, clock, runner)
     }
 }
 
@@ -188,7 +191,7 @@ impl<M: Machine> Wire<M> {
     fn new(
         machine: M,
         setup: Setup<M>,
-        tasks: Option<SharedTasks>,
+        options: &ConnectionOptions,
         clock: Clock,
         runner: Arc<dyn Run<M>>,
     ) -> Arc<Self> {
@@ -214,11 +217,17 @@ impl<M: Machine> Wire<M> {
             after: AfterUnlock::default(),
         };
         // Connections that share tasks have to use the same clock.
+        let (tasks, extensions) = (options.tasks.clone(), options.extensions.clone());
         let clock = tasks.as_ref().map_or(clock, SharedTasks::clock);
         let (state, ended) = (Mutex::new(state), Signal::default());
-        let wire = Arc::new(Self { state, clock, limits, tasks, patience, ended });
+        let wire = Arc::new(Self { state, clock, limits, tasks, extensions, patience, ended });
         wire.link();
         wire
+    }
+
+    /// Returns a value of the connection ([`ConnectionOptions::extension`]).
+    pub(crate) fn extension<T: Any>(&self) -> Option<&T> {
+        self.extensions.as_ref()?.get()
     }
 
     /// Returns a handle of the connection, for handlers and callers.

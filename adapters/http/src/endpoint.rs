@@ -30,7 +30,7 @@ use crate::exchange::{Carried, reply};
 use crate::identify::Sender;
 use crate::open_requests::{OpenRequests, Posted};
 use crate::options::EndpointOptions;
-use crate::protect::permit;
+use crate::protect::{http_request, permit};
 use crate::stateless::StatelessWires;
 use crate::timekeeper::Timekeeper;
 
@@ -208,8 +208,12 @@ impl Inner {
                 let mut share = self.share()?;
                 let body = self.read(body, &mut share).await?;
                 self.permit_body(access.as_deref(), &body)?;
+                let mut scanned = ScannedFrame::new();
+                let destination = self.destination(headers, &body, &mut scanned)?;
+                let request = http_request(parts, source, access.as_deref());
+                let posted = (&*body, &mut scanned, source, &mut Some(request));
+                let begun = self.post(destination, posted, share).await?;
                 // The body is dropped before the response is sent.
-                let begun = self.post(source, headers, &body, share).await?;
                 drop(body);
                 match begun {
                     Some(carried) => Ok(until(carried.respond().await)),
@@ -290,24 +294,30 @@ impl Inner {
         }
     }
 
+    /// Validates the body of a POST, and returns its destination.
+    fn destination<'b>(
+        &self,
+        headers: Headers<'_>,
+        body: &'b [u8],
+        scanned: &mut ScannedFrame<'b>,
+    ) -> Result<Destination, Reply> {
+        let tool = |name: &str| self.options.tools.get(name).cloned();
+        self.validator.post_scanned(headers, body, scanned, &tool)
+    }
+
     /// Processes a POST. Returns `None` if the message gets no response.
     async fn post(
         self: &Arc<Self>,
-        source: RequestSource,
-        headers: Headers<'_>,
-        body: &[u8],
+        destination: Destination,
+        posted: Posted<'_, '_>,
         mut share: Share,
     ) -> Result<Option<Carried>, Reply> {
-        let mut scanned = ScannedFrame::new();
-        let destination = {
-            let tool = |name: &str| self.options.tools.get(name).cloned();
-            self.validator.post_scanned(headers, body, &mut scanned, &tool)?
-        };
+        let (body, _, source, _) = &posted;
+        let (source, bytes) = (*source, body.len());
         // During a shutdown a session may still have messages to send; its connection accepts no new requests.
         if self.is_closing() && !matches!(destination, Destination::Session(_)) {
             return Err(RequestValidator::closing());
         }
-        let posted = (body, &mut scanned, source);
         let carried = match destination {
             Destination::Stateless => {
                 let connect = || self.connect_sessionless();
@@ -326,7 +336,7 @@ impl Inner {
                 let wire = self.find(session, source.principal)?;
                 let (response, open) = self.hand_over_to_session(&wire, posted).await?;
                 // The connection counts the bytes that it keeps of the body.
-                share.shrink(body.len());
+                share.shrink(bytes);
                 Carried::new(wire, response, share).holding(open)
             }
             _ => return Ok(None),
@@ -336,16 +346,17 @@ impl Inner {
 
     /// Opens a session for a client.
     fn open(self: &Arc<Self>, posted: Posted<'_, '_>, share: Share) -> Result<Carried, Reply> {
-        let (_, _, source) = posted;
+        let (body, scanned, source, request) = posted;
         let now = self.clock.now();
         if !self.sessions().has_room(source, now, |wire| wire.used_until(now)) {
             return Err(RequestValidator::full());
         }
-        let open = self.admit(source)?;
+        let open = self.admit(source, request)?;
         let random = random_bytes().map_err(|_| Reply::empty(500))?;
         let id = SessionId::from_random(random);
         let (server, streams) = self.validator.session(self.next_number(), id);
         let wire = self.connect(server, streams);
+        let posted = (body, scanned, source, request);
         let begun = self.hand_over(&wire, posted, Some(open), PostEntry::Always);
         let (response, _) = begun.map_err(|_| RequestValidator::closing())?;
         if wire.phase() == Phase::Opening {

@@ -8,8 +8,79 @@
 //!   from [`serve`].
 //! - [`connect`] opens a [`Connection`] to a server of either era; its [`Handle`] makes calls.
 //!
-//! A function of the application identifies the sender of a request ([`EndpointOptions::identify`]): sessions and
-//! tasks belong to the principal that it returns. Without such a function a session owns its tasks.
+//! # The sender of a request
+//!
+//! A function of the application identifies the sender of a request ([`EndpointOptions::identify`]), or the endpoint
+//! checks access tokens itself (`EndpointOptions::protect`). Sessions, tasks and request state belong to the
+//! [`Principal`](mcp_sansio::Principal) of the sender. Without a principal a session owns its tasks.
+//!
+//! A handler finds the HTTP request as an extension of its exchange: [`HttpRequest`] has the header fields, the
+//! principal, the address, the claims of the token, and the values of middleware. [`ConnectionOptions::extension`]
+//! adds a value for all handlers.
+//!
+//! This server knows its users by bearer tokens. A task belongs to the user who began it, so no other user sees it:
+//!
+//! ```
+//! use mcp_sansio_http::mcp_sansio::http::Reply;
+//! use mcp_sansio_http::mcp_sansio::model::{CallToolResult, ListChanged, TaskSupport};
+//! use mcp_sansio_http::mcp_sansio::request::TaskMode;
+//! use mcp_sansio_http::mcp_sansio::{Principal, RespondError, ServerConfig};
+//! use mcp_sansio_http::{
+//!     ConnectionOptions, Endpoint, EndpointOptions, Exchange, HttpRequest, SharedTasks, new_task,
+//! };
+//!
+//! /// The number of a user. 0 stands for every unknown user.
+//! fn user_of(token: &str) -> Option<u64> {
+//!     ["token of alice", "token of bob"].iter().position(|known| *known == token).map(|at| at as u64 + 1)
+//! }
+//!
+//! async fn serve(exchange: Exchange) -> Result<(), RespondError> {
+//!     let user = exchange.extension::<HttpRequest>().map(HttpRequest::principal).unwrap_or_default();
+//!     if exchange.task_mode(&TaskSupport::Required)? == Some(TaskMode::Task)
+//!         && let Ok(task) = exchange.begin_task(new_task().map_err(|_| RespondError::Closed)?)
+//!     {
+//!         _ = task.complete(&CallToolResult::text(format!("done for user {}", user.get())));
+//!     }
+//!     Ok(())
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let mut options = EndpointOptions::new().identify(|head| {
+//!     let field = head.headers.get("authorization").and_then(|value| value.to_str().ok());
+//!     let token = field.and_then(|field| field.strip_prefix("Bearer "));
+//!     token.and_then(user_of).map(Principal::new).ok_or_else(|| Reply::unauthorized("Bearer"))
+//! });
+//! options.connection = ConnectionOptions::new().tasks(SharedTasks::default());
+//! let mut config = ServerConfig::new("worker", "1.0");
+//! config.capabilities.tools = Some(ListChanged::default());
+//! config.capabilities = config.capabilities.with_tasks();
+//! # use http_body_util::{BodyExt, Full};
+//! # use mcp_sansio_http::mcp_sansio::json::Raw;
+//! # use bytes::Bytes;
+//! let endpoint = Endpoint::with(config, options, serve);
+//! # let ask = async |token: &str, method: &str, name: &str, params: &str| {
+//! #     let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{"extensions":{{"io.modelcontextprotocol/tasks":{{}}}}}}}}}}}}"#);
+//! #     let request = hyper::Request::post("http://localhost/mcp")
+//! #         .header("content-type", "application/json").header("accept", "application/json, text/event-stream")
+//! #         .header("mcp-protocol-version", "2026-07-28").header("mcp-method", method).header("mcp-name", name)
+//! #         .header("authorization", format!("Bearer {token}"))
+//! #         .body(Full::new(Bytes::from(body))).unwrap();
+//! #     let response = endpoint.handle(request).await;
+//! #     String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
+//! # };
+//! # let begun = ask("token of alice", "tools/call", "work", r#""name":"work""#).await;
+//! # let id = begun.split(r#""taskId":""#).nth(1).unwrap_or_else(|| panic!("{begun}")).split('"').next().unwrap().to_owned();
+//! # let get = format!(r#""taskId":"{id}""#);
+//! # let own = ask("token of alice", "tasks/get", &id, &get).await;
+//! # assert!(own.contains("done for user 1"), "{own}");
+//! # let other = ask("token of bob", "tasks/get", &id, &get).await;
+//! # assert!(other.contains("no such task"), "{other}");
+//! # assert_eq!(ask("a guess", "tasks/get", &id, &get).await, "");
+//! # }
+//! ```
+//!
+//! # TLS
 //!
 //! TLS is the responsibility of the stack in front: accept a connection with any library and pass the stream to
 //! [`serve_stream`].
@@ -21,6 +92,7 @@ mod budget;
 mod connect;
 mod endpoint;
 mod exchange;
+mod http_request;
 mod identify;
 mod idle;
 mod one_stream;
@@ -45,6 +117,7 @@ pub use authorize::{
 pub use body::ResponseBody;
 pub use connect::{SendError, Transport, connect, connect_with, plain};
 pub use endpoint::Endpoint;
+pub use http_request::HttpRequest;
 pub use identify::{Identify, PeerAddress};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};

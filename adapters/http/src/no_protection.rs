@@ -6,10 +6,11 @@ use hyper::Response;
 use hyper::header::HeaderMap;
 use hyper::http::request::Parts;
 use mcp_sansio::Principal;
-use mcp_sansio::http::{Reply, RequestHead};
+use mcp_sansio::http::{Reply, RequestHead, RequestSource};
 
 use crate::body::ResponseBody;
 use crate::endpoint::{Endpoint, Inner};
+use crate::http_request::HttpRequest;
 use crate::identify::Sender;
 
 /// The access of a request; never created.
@@ -26,6 +27,14 @@ impl Exposed {
 
 /// The check of a request's token; never created.
 pub(crate) type Authentication = Ready<Result<Box<Access>, Reply>>;
+
+pub(crate) const fn http_request(
+    parts: Parts,
+    source: RequestSource,
+    _: Option<&Access>,
+) -> HttpRequest {
+    HttpRequest::new(parts, source)
+}
 
 pub(crate) const fn permit(_: Option<&Access>) -> Result<(), Reply> {
     Ok(())

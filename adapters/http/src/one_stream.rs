@@ -17,7 +17,7 @@ use crate::body::ResponseBody;
 use crate::endpoint::{Endpoint, Inner, fields, head, lock};
 use crate::exchange::{Carried, reply};
 use crate::identify::Sender;
-use crate::protect::permit;
+use crate::protect::{http_request, permit};
 
 /// The paths for clients that support only 2024-11-05.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -170,7 +170,9 @@ impl Inner {
         let wire = wire
             .filter(|wire| wire.phase() != Phase::Closed)
             .ok_or_else(RequestValidator::no_session)?;
-        let (response, open) = self.hand_over_to_session(&wire, (&body, scanned, source)).await?;
+        let request = &mut Some(http_request(parts, source, access.as_deref()));
+        let posted = (&*body, scanned, source, request);
+        let (response, open) = self.hand_over_to_session(&wire, posted).await?;
         let carried = Carried::new(wire, response, share).holding(open);
         Ok(self.until_expiry(carried.respond().await, access.as_deref()))
     }

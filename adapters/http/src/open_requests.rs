@@ -1,5 +1,6 @@
 //! `OpenRequests`: the number of open requests of an endpoint, in total and per client.
 
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,9 +9,10 @@ use mcp_sansio::Server;
 use mcp_sansio::http::{Reply, RequestSource, RequestValidator, ResponseId};
 use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::request::Requestor;
-use mcp_sansio_driver::{Permit, PostEntry, PostRefused, Wire};
+use mcp_sansio_driver::{Attachment, Permit, PostEntry, PostRefused, Wire};
 
 use crate::endpoint::{Inner, lock};
+use crate::http_request::HttpRequest;
 use crate::options::EndpointOptions;
 
 /// The open requests of an endpoint. Each one is an [`OpenRequest`]. Clones share one count.
@@ -50,17 +52,22 @@ impl OpenRequests {
         self.shared.total.load(Ordering::Relaxed)
     }
 
-    /// Counts one more request of this client.
+    /// Counts one more request of this client. `carrier` returns the HTTP request that carries it, once it is counted.
     ///
     /// # Errors
     ///
     /// If a limit is reached: the text names the option.
-    fn begin(&self, source: RequestSource) -> Result<Arc<OpenRequest>, &'static str> {
+    fn begin(
+        &self,
+        source: RequestSource,
+        carrier: impl FnOnce() -> Option<Carrier>,
+    ) -> Result<Arc<OpenRequest>, &'static str> {
         let Shared { most, most_of_client, total, of_client } = &*self.shared;
         let more = |count: usize| (count < *most).then_some(count + 1);
         total.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| FULL)?;
         // Dropping this value on the error path reverts the count.
-        let mut open = OpenRequest { shared: Arc::clone(&self.shared), client: None };
+        let shared = Arc::clone(&self.shared);
+        let mut open = OpenRequest { shared, client: None, carrier: None };
         if let Some(client) = source.client() {
             let mut of_client = lock(of_client);
             let count = of_client.get(&client).copied().unwrap_or_default();
@@ -70,6 +77,7 @@ impl OpenRequests {
             of_client.insert(client, count + 1);
             open.client = Some(client);
         }
+        open.carrier = carrier();
         Ok(Arc::new(open))
     }
 }
@@ -82,6 +90,32 @@ impl OpenRequests {
 pub(crate) struct OpenRequest {
     shared: Arc<Shared>,
     client: Option<Requestor>,
+    carrier: Option<Carrier>,
+}
+
+/// The HTTP request that carries a request.
+#[derive(Debug)]
+enum Carrier {
+    Own(HttpRequest),
+    /// That of an earlier request of the same batch.
+    Of(Arc<OpenRequest>),
+}
+
+impl OpenRequest {
+    fn http_request(&self) -> Option<&HttpRequest> {
+        match self.carrier.as_ref()? {
+            Carrier::Own(request) => Some(request),
+            // The earlier request has its own one, so this ends after one step.
+            Carrier::Of(earlier) => earlier.http_request(),
+        }
+    }
+}
+
+impl Attachment for OpenRequest {
+    fn value(&self, kind: TypeId) -> Option<&dyn Any> {
+        let request = self.http_request().filter(|_| kind == TypeId::of::<HttpRequest>())?;
+        Some(request)
+    }
 }
 
 impl Drop for OpenRequest {
@@ -99,8 +133,9 @@ impl Drop for OpenRequest {
     }
 }
 
-/// A body, the validator's scan of it, and its source.
-pub(crate) type Posted<'s, 'b> = (&'b [u8], &'s mut ScannedFrame<'b>, RequestSource);
+/// A body, the validator's scan of it, its source, and its HTTP request until a request of the body takes it.
+pub(crate) type Posted<'s, 'b> =
+    (&'b [u8], &'s mut ScannedFrame<'b>, RequestSource, &'s mut Option<HttpRequest>);
 
 /// The response to a body, and the permit of its request if a handler holds it.
 pub(crate) type Begun = (ResponseId, Option<Arc<OpenRequest>>);
@@ -111,8 +146,13 @@ impl Inner {
     /// # Errors
     ///
     /// If a limit is reached: the [`Reply`] refuses the request.
-    pub(crate) fn admit(&self, source: RequestSource) -> Result<Arc<OpenRequest>, Reply> {
-        self.open_requests.begin(source).map_err(Reply::busy)
+    pub(crate) fn admit(
+        &self,
+        source: RequestSource,
+        request: &mut Option<HttpRequest>,
+    ) -> Result<Arc<OpenRequest>, Reply> {
+        let carrier = || request.take().map(Carrier::Own);
+        self.open_requests.begin(source, carrier).map_err(Reply::busy)
     }
 
     /// Admits a body to a session. At a limit a single request other than `ping` is refused; other bodies are
@@ -124,9 +164,10 @@ impl Inner {
     pub(crate) fn admit_to_session(
         &self,
         source: RequestSource,
+        request: &mut Option<HttpRequest>,
         body: &[u8],
     ) -> Result<Option<Arc<OpenRequest>>, Reply> {
-        match self.open_requests.begin(source) {
+        match self.open_requests.begin(source, || request.take().map(Carrier::Own)) {
             Ok(open) => Ok(Some(open)),
             Err(_) if !self.validator.is_request(body) => Ok(None),
             Err(text) => Err(Reply::busy(text)),
@@ -138,17 +179,23 @@ impl Inner {
     pub(crate) fn hand_over<'b>(
         &self,
         wire: &Arc<Wire<Server>>,
-        (body, scanned, source): Posted<'_, 'b>,
+        (body, scanned, source, request): Posted<'_, 'b>,
         admitted: Option<Arc<OpenRequest>>,
         entry: PostEntry,
     ) -> Result<Begun, PostRefused> {
-        let (mut first, mut held) = (admitted, None);
+        let (mut first, mut held, mut earlier) = (admitted, None, None::<Arc<OpenRequest>>);
         let response = wire.post(body, scanned, source, entry, &mut || {
             let open = match first.take() {
                 Some(open) => Arc::clone(held.insert(open)),
                 // Another request of a batch.
-                None => self.open_requests.begin(source)?,
+                None => self.open_requests.begin(source, || match request.take() {
+                    Some(request) => Some(Carrier::Own(request)),
+                    None => held.as_ref().or(earlier.as_ref()).cloned().map(Carrier::Of),
+                })?,
             };
+            if held.is_none() && earlier.is_none() {
+                earlier = Some(Arc::clone(&open));
+            }
             Ok(open as Permit)
         })?;
         Ok((response, held))
@@ -159,11 +206,13 @@ impl Inner {
     pub(crate) async fn hand_over_to_session<'b>(
         &self,
         wire: &Arc<Wire<Server>>,
-        (body, scanned, source): Posted<'_, 'b>,
+        (body, scanned, source, request): Posted<'_, 'b>,
     ) -> Result<Begun, Reply> {
-        let admitted = self.admit_to_session(source, body)?;
-        let mut begin =
-            |entry| self.hand_over(wire, (body, &mut *scanned, source), admitted.clone(), entry);
+        let admitted = self.admit_to_session(source, request, body)?;
+        let mut begin = |entry| {
+            let posted = (body, &mut *scanned, source, &mut *request);
+            self.hand_over(wire, posted, admitted.clone(), entry)
+        };
         let mut begun = begin(PostEntry::IfRoom);
         if begun.as_ref().is_err_and(|refused| *refused == PostRefused::NoRoom) {
             if self.validator.is_request(body) {

@@ -78,8 +78,8 @@ impl Inner {
         share: Share,
     ) -> Result<Carried, Reply> {
         // Check the limits first, so that a refused request creates no connection.
-        let (_, _, source) = posted;
-        let open = self.admit(source)?;
+        let (body, scanned, source, request) = posted;
+        let open = self.admit(source, request)?;
         let wire = connect();
         let mut stateless = lock(&self.stateless);
         // Either a shutdown finds the connection in the list, or this check finds the shutdown.
@@ -91,6 +91,7 @@ impl Inner {
         let place = stateless.insert(&wire);
         drop(stateless);
         let permit = Some(Arc::clone(&open));
+        let posted = (body, scanned, source, request);
         let begun = self.hand_over(&wire, posted, permit, PostEntry::Always);
         let Ok((response, _)) = begun else {
             lock(&self.stateless).remove(place);

@@ -4,13 +4,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use hyper::Response;
+use hyper::http::request::Parts;
 use mcp_sansio::auth::resource_server::{Claims, Operation};
-use mcp_sansio::http::Reply;
+use mcp_sansio::http::{Reply, RequestSource};
 use mcp_sansio::{Instant, Principal};
 
 use super::protection::Protection;
 use crate::body::ResponseBody;
 use crate::endpoint::Inner;
+use crate::http_request::HttpRequest;
 
 /// The pending check of a request's token.
 pub(crate) type Authentication<'a> =
@@ -29,6 +31,16 @@ impl Access {
     fn permit(&self) -> Result<(), Reply> {
         self.protection.permit(&self.claims.scopes, &[])
     }
+}
+
+/// Returns the HTTP request for its handler, with the claims of its token.
+pub(crate) fn http_request(
+    parts: Parts,
+    source: RequestSource,
+    access: Option<&Access>,
+) -> HttpRequest {
+    let claims = access.map(|access| Arc::clone(&access.claims));
+    HttpRequest::new(parts, source).with_claims(claims)
 }
 
 /// Checks the scopes that every request needs. Succeeds without a protection.

@@ -14,7 +14,8 @@ use mcp_sansio::progress::Progress;
 use mcp_sansio::subscription::ChangedList;
 use mcp_sansio::{ClientRequest, ErrorCode, RespondError, Server, ServerConfig, ServerEvent};
 use mcp_sansio_http::{
-    ConnectionGroup, Endpoint, EndpointOptions, Exchange, Handle, Handler, new_task, serve,
+    ConnectionGroup, Endpoint, EndpointOptions, Exchange, Handle, Handler, HttpRequest, new_task,
+    serve,
 };
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -214,6 +215,15 @@ impl Script {
                     exchange.require_input(&InputRequired::new().elicit("who", question))
                 }
             },
+            "who" => {
+                let params = exchange.request().params.as_ref();
+                let asks_first = params.is_some_and(|params| params.as_json().contains("ask"));
+                if asks_first && exchange.request().input("who").is_none() {
+                    let question = ElicitParams::form("Who?", ObjectSchema::default());
+                    return exchange.require_input(&InputRequired::new().elicit("who", question));
+                }
+                exchange.respond(&CallToolResult::text(who_asks(exchange)))
+            }
             "task" => {
                 if exchange.task_mode(&TaskSupport::Required)?.is_some() {
                     let task = exchange.begin_task(new_task().unwrap()).unwrap();
@@ -226,6 +236,31 @@ impl Script {
             _ => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
         }
     }
+}
+
+/// A value that a middleware adds to a request.
+#[derive(Clone)]
+pub(crate) struct Tenant(pub(crate) &'static str);
+
+/// A value of the endpoint's connections.
+pub(crate) struct Deployment(pub(crate) &'static str);
+
+/// Describes the sender of a request: the field `X-Who`, the middleware, the principal, the address, the claims, and
+/// the connection.
+fn who_asks(exchange: &Exchange) -> String {
+    let deployment = exchange.extension::<Deployment>().map_or("", |Deployment(name)| name);
+    let Some(request) = exchange.extension::<HttpRequest>() else {
+        return format!("no HTTP request, {deployment}");
+    };
+    let field = request.headers().get("x-who").map_or("", |value| value.to_str().unwrap());
+    let tenant = request.parts().extensions.get::<Tenant>().map_or("", |Tenant(name)| name);
+    let principal = request.principal() != mcp_sansio::Principal::default();
+    let address = request.address().map(|address| address.to_string()).unwrap_or_default();
+    let subject = request.claims().map_or("", |claims| &*claims.subject);
+    let (method, path) = (request.method(), request.uri().path());
+    format!(
+        "{method} {path} [{field}] [{tenant}] [{principal}] [{address}] [{subject}] [{deployment}]"
+    )
 }
 
 impl Handler<Server> for Script {

@@ -14,6 +14,7 @@ mod open_requests;
 mod owners;
 mod protected;
 mod raw;
+mod senders;
 mod sessions;
 mod stopping;
 mod transport_errors;

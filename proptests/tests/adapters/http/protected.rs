@@ -13,7 +13,9 @@ use mcp_sansio_http::{
 use serde_json::json;
 
 use super::kit::{Served, let_pass, server_config};
-use super::raw::{Answer, Raw, legacy, listen, modern, modern_body, modern_fields, post, request};
+use super::raw::{
+    Answer, Raw, legacy, listen, modern, modern_body, modern_fields, post, request, text_of,
+};
 
 /// The URL by which clients know the endpoint, which differs from its listening address.
 const URL: &str = "https://mcp.example/a/mcp";
@@ -146,6 +148,17 @@ async fn without_a_good_token_nothing_happens() {
     }
     assert_eq!(served.endpoint.sessions(), 1);
     assert!(served.log.is_silent());
+}
+
+/// A handler sees the claims of the token that the endpoint has checked.
+#[tokio::test]
+async fn a_handler_sees_the_claims_of_the_token() {
+    let served = served(protection()).await;
+    for token in ["alice", "bob"] {
+        let answer = ask(&served, &with(&modern(1, "who", "a"), &bearer(token))).await;
+        let expected = format!("POST /mcp [] [] [true] [127.0.0.1] [{token}] []");
+        assert_eq!(text_of(&answer.json()), expected);
+    }
 }
 
 /// Proves A-CHAL-02, A-RS-01, A-RS-07: a malformed field gets 400, and a verifier that cannot decide gets 503.

@@ -73,6 +73,34 @@ impl Wake for AtOnce {
     }
 }
 
+/// A value of the host.
+#[derive(Debug, PartialEq, Eq)]
+struct User(&'static str);
+
+/// A handler on a byte stream sees the newest value of each type that the host gave the connection.
+#[test]
+fn a_handler_sees_the_values_of_its_connection() {
+    let (sender, seen) = channel();
+    let sender = Mutex::new(sender);
+    let serve = move |exchange: &Exchange| {
+        let user = exchange.extension::<User>().map(|User(name)| *name);
+        sender.lock().unwrap().send((user, exchange.extension::<u8>().copied())).unwrap();
+        exchange.respond(&())
+    };
+    let (ours, theirs) = pipes(4096);
+    let options = ConnectionOptions::new().extension(User("alice")).extension(User("bob"));
+    thread::spawn(move || {
+        let (reader, writer) = (Blocks(theirs.reader), Blocks(theirs.writer));
+        mcp_sansio_std::serve_with(server_config(), &options, reader, writer, serve)
+    });
+    ends(move || {
+        let mut peer = Peer::new(ours);
+        peer.initialize();
+        peer.call(1, "any", "");
+        assert_eq!(seen.recv(), Ok((Some("bob"), None)));
+    });
+}
+
 #[test]
 fn a_waker_that_looks_at_the_tasks() {
     let tasks = SharedTasks::new(TasksConfig::default());
