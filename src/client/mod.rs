@@ -13,6 +13,7 @@ mod tool_support;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::ops::{Deref, DerefMut};
 
@@ -81,7 +82,7 @@ pub use tool_support::ToolTasks;
 /// assert!(matches!(ended.outcome, Outcome::Result(_)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Client {
     config: Arc<ClientConfig>,
     connection: Connection,
@@ -101,6 +102,13 @@ pub struct Client {
 enum Stage {
     Probing,
     Initializing,
+}
+
+/// Shows the state of the connection, see [`Connection`].
+impl fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Client").field(&self.connection).finish()
+    }
 }
 
 /// Excludes the configuration, which does not change: equal machines have equal configurations.

@@ -1,5 +1,7 @@
 //! [`InFlight`]: the requests and calls of a connection that have not ended.
 
+use core::fmt;
+
 use super::{Connection, Counts, RequestContext};
 use crate::frame::Frame;
 use crate::handle::{CallId, IncomingId};
@@ -25,7 +27,7 @@ use crate::handle::{CallId, IncomingId};
 /// assert_eq!(client.in_flight().counts().outbound, 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct InFlight<'c> {
     connection: &'c Connection,
 }
@@ -84,5 +86,28 @@ impl<'c> InFlight<'c> {
     pub fn has_room_for(self, frame: &Frame<'_>, unsent: usize) -> bool {
         let limits = self.connection.limits();
         self.connection.dispatcher.serving.has_room_for(limits, frame, unsent)
+    }
+}
+
+/// Shows the counts and the handles.
+impl fmt::Debug for InFlight<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("InFlight")
+            .field("counts", &self.counts())
+            .field("requests", &List(|| self.requests()))
+            .field("calls", &List(|| self.calls()))
+            .field("subscriptions", &List(|| self.subscriptions()))
+            .finish()
+    }
+}
+
+/// Shows the items of an iterator as a list.
+struct List<F>(F);
+
+impl<I: Iterator<Item: fmt::Debug>, F: Fn() -> I> fmt::Debug for List<F> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(items) = self;
+        formatter.debug_list().entries(items()).finish()
     }
 }

@@ -170,6 +170,7 @@ pub(crate) use send::SentMessage;
 pub(crate) use timers::Elapsed;
 pub(crate) use versions::{versions, versions_in};
 
+use core::fmt;
 use core::hash::{Hash, Hasher};
 
 use dispatcher::Dispatcher;
@@ -187,7 +188,7 @@ use crate::version::RevisionSet;
 /// Both roles dereference to it. Only [`Server::new`](crate::Server::new) and [`Client::new`](crate::Client::new)
 /// create it; users and drivers do not. It owns the state of the protocol. The [`Inbox`](crate::Inbox) and the
 /// [`Outbox`](crate::Outbox) of the caller own the bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Connection {
     pub(crate) config: RoleConfig,
     pub(crate) dispatcher: Dispatcher,
@@ -198,6 +199,20 @@ impl Hash for Connection {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { config: _, dispatcher } = self;
         dispatcher.hash(state);
+    }
+}
+
+/// Shows the phase, the revision, and the handles of what is in flight. It shows no text of the peer, so it is safe in
+/// logs.
+impl fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Connection")
+            .field("number", &self.connection_number())
+            .field("phase", &self.phase())
+            .field("revision", &self.revision())
+            .field("in_flight", &self.in_flight())
+            .finish_non_exhaustive()
     }
 }
 

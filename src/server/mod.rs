@@ -12,6 +12,7 @@ pub mod request_state;
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::ops::{Deref, DerefMut};
 
@@ -54,12 +55,19 @@ use crate::connection::Identity;
 /// The methods that server and client share are those of [`Connection`], to which a server dereferences.
 ///
 /// A server is a plain value: clone it for a snapshot, compare and hash it to explore its states.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Server {
     config: Arc<ServerConfig>,
     connection: Connection,
     /// The params of `initialize`, if the configuration asks to keep them.
     client: Option<Box<Raw<'static>>>,
+}
+
+/// Shows the state of the connection, see [`Connection`].
+impl fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Server").field(&self.connection).finish()
+    }
 }
 
 /// Excludes the configuration, which does not change: equal machines have equal configurations.

@@ -18,10 +18,11 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::{CallToolResult, Content};
+use mcp_sansio::model::{CallToolResult, Content, SubscriptionFilter};
+use mcp_sansio::schema::Json;
 use mcp_sansio::testing::{Broken, Choices, Promise};
 use mcp_sansio::{
-    Client, ErrorCode, Framing, Inbox, Instant, Limits, Outbox, Revision, Server, ServerConfig,
+    CallOptions, Client, ErrorCode, Framing, Inbox, Instant, Limits, Outbox, Revision, Server,
     ServerEvent,
 };
 use mcp_sansio_proptests::allocations::{count, refuse};
@@ -31,7 +32,8 @@ use mcp_sansio_proptests::oracles::owners::check_owners;
 use mcp_sansio_proptests::oracles::replay::check_replay;
 use mcp_sansio_proptests::single::{Act, Single, connection};
 use mcp_sansio_proptests::world::{Failure, Trial, hostile, schedule};
-use mcp_sansio_proptests::{ServerSide, config};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config};
+use serde_json::json;
 
 /// The lengths of the simulated schedules, in turn.
 const LENGTHS: [usize; 6] = [60, 120, 140, 160, 180, 200];
@@ -286,8 +288,35 @@ fn promise_10_debug_shows_no_payload() {
         inbox
     };
     assert!(!format!("{inbox:?}").contains("s3cret"));
-    let config = ServerConfig::new("n", "1");
-    assert!(!format!("{:?}", Server::new(config.into())).contains("s3cret"));
+}
+
+/// A machine shows the handles of what is in flight, and no text of the peer or of the application.
+#[test]
+fn promise_10_machines_show_no_payload() {
+    let mut server = ServerSide::ready(Revision::V2025_11_25);
+    let message = |id: u32, method: &str, params: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
+    };
+    let params = r#"{"uri":"file:///s3cret"}"#;
+    let subscribe = server.request(&message(1, "resources/subscribe", params));
+    server.server.respond(subscribe, &(), &mut server.out).unwrap();
+    let params =
+        r#"{"name":"s3cret","arguments":{"a":"s3cret"},"_meta":{"progressToken":"s3cret"}}"#;
+    server.request(&message(2, "tools/call", params));
+    let shown = format!("{:#?}", server.server);
+    assert!(!shown.contains("s3cret"), "{shown}");
+    assert!(shown.contains("Ready") && shown.contains("inbound: 1"), "{shown}");
+
+    let mut client = ClientSide::ready(Revision::V2025_11_25);
+    let (params, options) = (json!({"name": "s3cret"}), CallOptions::new());
+    let params = Json(&params);
+    let out = &mut client.out;
+    client.client.call_method("tools/call", &params, options, client.now, out).unwrap();
+    let filter = SubscriptionFilter::new().with_resource("file:///s3cret");
+    client.client.subscribe(&filter, client.now, &mut client.out).unwrap();
+    let shown = format!("{:#?}", client.client);
+    assert!(!shown.contains("s3cret"), "{shown}");
+    assert!(shown.contains("outbound: ") && shown.contains("calls: ["), "{shown}");
 }
 
 /// The owner of a message over HTTP is its sender, and no client can enter the session of another one.
