@@ -1,6 +1,6 @@
 //! A server for many clients in one thread, without any adapter: a custom event loop, with mio.
 //!
-//! Shows all necessary steps: bytes into a `ByteStream`, its steps with their events, bytes out of it, and one deadline
+//! Shows the whole loop: bytes into a `ByteStream`, events out of its steps, output bytes to the socket, and one deadline
 //! for the poll. Slow work continues while the loop runs: a deadline of the application triggers the
 //! response of the tool `later`.
 //!
@@ -76,7 +76,7 @@ impl Client {
         while let Some((id, _)) = self.later.iter().find(|(_, at)| **at <= now) {
             let id = *id;
             self.later.remove(&id);
-            let (server, outbox) = self.stream.machine();
+            let (server, outbox) = self.stream.machine_and_outbox();
             answer(id, &CallToolResult::text("at last"), server, outbox);
         }
     }

@@ -155,9 +155,14 @@ impl<M: Role> ByteStream<M> {
         self.machine.phase() == Phase::Closed
     }
 
+    /// The machine, to look at its state.
+    pub const fn machine(&self) -> &M {
+        &self.machine
+    }
+
     /// The machine and the outbox, for commands outside of a step: a response to a request that was kept by its id, a
     /// call, a shutdown.
-    pub fn machine(&mut self) -> (&mut M, &mut Outbox) {
+    pub const fn machine_and_outbox(&mut self) -> (&mut M, &mut Outbox) {
         (&mut self.machine, &mut self.outbox)
     }
 

@@ -51,8 +51,9 @@
 //! config.capabilities.tools = Some(ListChanged::default());
 //!
 //! let mut stream = ByteStream::lines(Server::new(Arc::new(config)));
-//! let start = std::time::Instant::now();
-//! let now = || Instant::EPOCH + start.elapsed();
+//! // Instants count from the Unix epoch here, because the timestamps of tasks do.
+//! let (begun, start) = (Instant::from(std::time::SystemTime::now()), std::time::Instant::now());
+//! let now = || begun + start.elapsed();
 //! let mut has_input = true;
 //! loop {
 //!     while let Some(step) = stream.next_step(now()) {
@@ -78,7 +79,7 @@
 //!         break;
 //!     }
 //!
-//!     // A thread reads standard input into `chunks`, at most 8 KiB at a time.
+//!     // A thread reads standard input into `chunks`, at most 8 KiB at a time: see `manual::embedding`.
 //!     let wait = stream.poll_timeout().map_or(Duration::from_secs(60), |due| due - now());
 //!     if !has_input {
 //!         std::thread::sleep(wait);
@@ -180,8 +181,8 @@
 //!   [`ClientEvent::Page`] event, and the last one is the outcome of the call. The list is read again, once, if it
 //!   changes or a cursor expires meanwhile ([`ListRestarted`](event::ListRestarted)). A server cuts its lists with a
 //!   [`Pager`](pagination::Pager), which verifies its cursors.
-//! - **Subscriptions and log levels.** The [notifications](Server::notifications) of a server send only what the client
-//!   subscribed to, and return the [`Delivery`](subscription::Delivery). A modern request names its log level itself.
+//! - **Subscriptions and log levels.** A [`Notifications`](subscription::Notifications) view sends only messages that the
+//!   client subscribed to, and returns the [`Delivery`](subscription::Delivery). A modern request names its log level itself.
 //! - **URL elicitations**, in both roles, until they are complete: [`elicitation_complete`](subscription::Notifications::elicitation_complete).
 //! - **Batches** of 2025-03-26: a batch of the peer is answered as one; [`Connection::batch`] writes one.
 //! - **Tasks.** A call with [`CallOptions::task`] may become a task of the peer: the machine polls it, the input that
@@ -328,7 +329,8 @@ pub use session::Phase;
 pub use time::Instant;
 pub use version::{Era, Revision, RevisionSet};
 
-/// Code that drives either role: the steps of a [`ByteStream`], and the views of a [`Connection`].
+/// Types for code that drives either role: [`Role`](drive::Role), the steps of a [`ByteStream`], the views of a
+/// [`Connection`].
 pub mod drive {
     pub use crate::byte_stream::Step;
     pub use crate::connection::{ConnectionTasks, InFlight};

@@ -12,8 +12,9 @@
 //! | migrate from the official SDK | [`migration`] |
 #![cfg_attr(feature = "auth", doc = "| get access tokens, or ask for them | [`authorization`] |")]
 //!
-//! The crate consists of layers. A layer uses only those below it, and a box inside another belongs to it. Applications use
-//! `Server`, `Client`, and the values beside them; `ARCHITECTURE.md` in the repository describes the rest.
+//! The crate consists of layers. A layer uses only those below it, and a box inside another belongs to it. Applications
+//! use `Server`, `Client`, and values such as `Tasks` and `Pager`. `ARCHITECTURE.md` in the repository describes the
+//! rest.
 //!
 #![doc = include_str!("manual/layers.svg")]
 

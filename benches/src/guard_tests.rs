@@ -56,9 +56,9 @@ fn a_cost_within_the_tolerance_passes() {
 
 #[test]
 fn more_instructions_fail() {
-    let output = failure(Case::Progress, Contender::Core, |cost| cost.instructions = 2_102);
+    let failures = failure(Case::Progress, Contender::Core, |cost| cost.instructions = 2_102);
     assert_eq!(
-        output,
+        failures,
         "progress: 2102 instructions, +5.1 % beside the recorded 2000; 5 % more are tolerated"
     );
     failure(Case::Progress, Contender::Core, |cost| cost.instructions = 2_101);
@@ -66,8 +66,8 @@ fn more_instructions_fail() {
 
 #[test]
 fn one_more_allocation_fails() {
-    let output = failure(Case::Ping, Contender::Core, |cost| cost.allocations = 1.0);
-    assert_eq!(output, "ping: 1 allocations, where 0 are recorded; not one more is tolerated");
+    let failures = failure(Case::Ping, Contender::Core, |cost| cost.allocations = 1.0);
+    assert_eq!(failures, "ping: 1 allocations, where 0 are recorded; not one more is tolerated");
     // A fraction, one allocation in many rounds, also counts.
     failure(Case::Progress, Contender::Core, |cost| cost.allocations = 0.508);
 }
@@ -88,9 +88,9 @@ fn threads_are_given_more_room() {
         assert_eq!(verdict_of_call(case, most, most_allocations), Verdict::default());
         assert_eq!(verdict_of_call(case, most + 1, 15.0).failures.len(), 1);
     }
-    let output = verdict_of_call(Case::Std64, 1_000, 16.0).failures;
+    let failures = verdict_of_call(Case::Std64, 1_000, 16.0).failures;
     assert_eq!(
-        output,
+        failures,
         ["std, 64 in flight: 16 allocations, where 15 are recorded; 0.5 more are tolerated"]
     );
     for case in [Case::HttpStateless, Case::HttpSession] {
@@ -115,23 +115,23 @@ fn fewer_instructions_are_noted() {
 
 #[test]
 fn a_cost_no_longer_below_the_floor_fails() {
-    let output = failure(Case::LargeCall, Contender::SerdeJson, |cost| cost.instructions = 1_000);
+    let failures = failure(Case::LargeCall, Contender::SerdeJson, |cost| cost.instructions = 1_000);
     let costs = "1000 instructions, and 1000 of serde_json, the floor";
-    assert_eq!(output, format!("large call: {costs}: no longer below it"));
+    assert_eq!(failures, format!("large call: {costs}: no longer below it"));
 }
 
 #[test]
 fn a_cost_newly_below_the_floor_fails() {
-    let output = failure(Case::TypedCall, Contender::SerdeJson, |cost| cost.instructions = 1_001);
+    let failures = failure(Case::TypedCall, Contender::SerdeJson, |cost| cost.instructions = 1_001);
     let costs = "1000 instructions, and 1001 of serde_json, the floor";
-    assert_eq!(output, format!("typed call: {costs}: below it at last"));
+    assert_eq!(failures, format!("typed call: {costs}: below it at last"));
 }
 
 #[test]
 fn the_official_sdk_that_comes_too_near_fails() {
-    let output = failure(Case::Ping, Contender::Rmcp, |cost| cost.instructions = 10_900);
+    let failures = failure(Case::Ping, Contender::Rmcp, |cost| cost.instructions = 10_900);
     assert_eq!(
-        output,
+        failures,
         "ping: rmcp takes 10.9 times the instructions (10900, and 1000); promised are 15"
     );
     failure(Case::Ping, Contender::Rmcp, |cost| cost.instructions = 14_999);

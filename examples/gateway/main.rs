@@ -76,8 +76,8 @@ fn run(arguments: Arguments) -> Result<Ending, String> {
     let mut event_loop = EventLoop::new(gateway, starts, clock);
     let sender = event_loop.sender();
     // The upstreams lead their own process groups, so a Ctrl-C does not reach them.
-    let sent = ctrlc::set_handler(move || _ = sender.send(News::Interrupted));
-    sent.map_err(|error| format!("cannot look after signals: {error}"))?;
+    let installed = ctrlc::set_handler(move || _ = sender.send(News::Interrupted));
+    installed.map_err(|error| format!("cannot look after signals: {error}"))?;
     event_loop.start_upstreams()?;
     event_loop.listen().map_err(|error| format!("cannot talk to the client: {error}"))?;
     Ok(event_loop.run())

@@ -72,7 +72,8 @@ impl Client {
         Ok(())
     }
 
-    /// How the era of the server was determined. `None` until the connection has been open; it stays after the end.
+    /// How the era of the server was determined. `None` before that, and again while the client negotiates anew because
+    /// a known revision was wrong. The value remains after the end of the connection.
     pub const fn basis(&self) -> Option<NegotiationBasis> {
         self.basis
     }

@@ -149,9 +149,9 @@ impl Connection {
         dispatcher.serving.calls.cancel_task(cx, call)
     }
 
-    /// Stops the timers of all calls, for [`Timeouts::person`](crate::config::Timeouts::person) at most, or lets them
-    /// continue where they stopped. On a client the timers stop automatically while a request that asks a person is
-    /// open.
+    /// Stops the timers of all calls (`true`), for [`Timeouts::person`](crate::config::Timeouts::person) at most, or
+    /// lets them continue where they stopped (`false`). On a client the timers stop automatically while a request that
+    /// asks a person is open.
     pub fn set_paused(&mut self, is_paused: bool, now: Instant) {
         self.dispatcher.messages_mut().set_paused(is_paused, now);
     }
@@ -160,8 +160,8 @@ impl Connection {
     /// soon as a server has answered `initialize`.
     ///
     /// `related` is the request that the notification is about, if any. The notification is sent on the route of that
-    /// exchange, before its response. In the modern era, a server can send only such notifications and those that a
-    /// client is subscribed to.
+    /// request, before its response. In the modern era, a server can send only notifications about a request, and
+    /// notifications that a client has subscribed to.
     ///
     /// # Errors
     ///

@@ -20,8 +20,8 @@ pub struct ConnectionTasks<'c> {
 }
 
 impl Connection {
-    /// Returns the commands for tasks of this side: to begin a task for a request, to serve requests about tasks, and
-    /// to report changes of tasks on this connection.
+    /// Returns a view of this connection and `tasks`: it begins a task for a request, serves requests about tasks, and
+    /// reports changes of tasks.
     pub const fn tasks<'c>(&'c mut self, tasks: &'c mut Tasks) -> ConnectionTasks<'c> {
         ConnectionTasks { connection: self, tasks }
     }
@@ -131,7 +131,9 @@ impl ConnectionTasks<'_> {
     }
 
     /// Grants a subscription that may cover tasks as well: those that the requestor may see. After the
-    /// acknowledgement, the client receives the current status of each of them.
+    /// acknowledgement, the client receives the current status of each of them. For servers: it grants nothing for a
+    /// request other than `subscriptions/listen`, and the request stays open.
+    ///
     /// [`Server::grant`](crate::Server::grant) grants no tasks.
     ///
     /// # Errors

@@ -63,7 +63,7 @@ struct Topic {
     /// Whether a change is pending: the subscription was not acknowledged, or the outbox had no room.
     pending: bool,
     /// The serial of the last notification about it.
-    last: Option<Serial>,
+    last_serial: Option<Serial>,
 }
 
 impl Empty for Listens {
@@ -81,7 +81,7 @@ impl Listens {
     }
 
     fn add(&mut self, listen: Listen) {
-        let number = self.open.last_key().map_or(0, |last| last + 1);
+        let number = self.open.last_key().map_or(0, |last_serial| last_serial + 1);
         self.numbers.insert(u64::from(listen.place.index), number);
         self.open.insert(number, listen);
     }
@@ -148,12 +148,13 @@ impl Topic {
             return Delivery::NotWanted;
         }
         let is_part = matches!(change, Change::Resource { subscribed, uri } if subscribed != uri);
-        let waits =
-            self.last.is_some_and(|serial| out.outbox(Route::Exchange(id)).is_unsent(serial, id));
+        let waits = self
+            .last_serial
+            .is_some_and(|serial| out.outbox(Route::Exchange(id)).is_unsent(serial, id));
         if self.pending || (waits && !is_part) {
             return Delivery::Repeated;
         }
-        let delivered = match change {
+        let written = match change {
             Change::List(_) => send_notification(exchange, id, change.kind(), &(), out),
             Change::Resource { uri, .. } => send_notification(
                 exchange,
@@ -163,11 +164,11 @@ impl Topic {
                 out,
             ),
         };
-        if delivered.is_err() {
+        if written.is_err() {
             self.pending = true;
             return Delivery::Lagged;
         }
-        self.last = exchange.last_output.filter(|_| !is_part);
+        self.last_serial = exchange.last_output.filter(|_| !is_part);
         Delivery::Sent
     }
 }
@@ -325,7 +326,7 @@ impl Listens {
             return true;
         }
         let Some(exchange) = incoming.table.get_mut(listen.place) else { return false };
-        let delivered = listen.filter.try_for_each(|change, topic| {
+        let written = listen.filter.try_for_each(|change, topic| {
             work!(1);
             let was_pending = replace(&mut topic.pending, false);
             if was_pending && topic.notify(exchange, id, change, out) == Delivery::Lagged {
@@ -333,7 +334,7 @@ impl Listens {
             }
             ControlFlow::Continue(())
         });
-        (listen.has_pending, listen.needed) = match delivered {
+        (listen.has_pending, listen.needed) = match written {
             ControlFlow::Break(needed) => (true, needed),
             ControlFlow::Continue(()) => (false, 0),
         };
@@ -386,9 +387,9 @@ pub(super) fn send_notification(
     let token = core::mem::take(&mut exchange.token);
     let members = [(key::SUBSCRIPTION, &*token)];
     let meta = MetaAdditions { members: &members, text: "", reserved: key::OF_NOTIFICATIONS };
-    let delivered = send_about(exchange, id, out, rule.name, |writer| {
+    let written = send_about(exchange, id, out, rule.name, |writer| {
         write_notification_with(writer, rule.name, params, meta, form)
     });
     exchange.token = token;
-    delivered
+    written
 }

@@ -64,14 +64,14 @@ impl Canvas {
 
     fn put(&mut self, (x, y): (f64, f64), text: &str, right: f64, attribute: &str) {
         self.grow((x + right, y), 8.0);
-        let escaped = text.replace('&', "&amp;").replace('<', "&lt;");
-        let y = y + 4.0;
+        let (escaped, y) = (escaped(text), y + 4.0);
         self.texts.push(format!("<text x=\"{x:.0}\" y=\"{y:.0}\"{attribute}>{escaped}</text>"));
     }
 
     /// Returns the SVG. The title describes it to readers who do not see it.
     pub(crate) fn finish(self, title: &str) -> String {
         let (width, height) = (self.size.0.ceil(), self.size.1.ceil());
+        let title = escaped(title);
         let mut text = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
              width=\"{width}\" style=\"max-width:100%;height:auto\" role=\"img\" \
@@ -86,6 +86,11 @@ impl Canvas {
         self.texts.iter().for_each(|line| _ = writeln!(text, "{line}"));
         text + "</g>\n</svg>\n"
     }
+}
+
+/// Escapes a text for the content of an element.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
 /// For the charts of the manual.

@@ -1,4 +1,4 @@
-//! Draws the tables of `ARCHITECTURE.md`: the layers of the crate, and the ways of messages through them.
+//! Draws the tables of `ARCHITECTURE.md`: the layers of the crate, and the paths of messages through them.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -21,8 +21,7 @@ fn table(page: &str, heading: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A picture for a page that shows it as a file, so that it cannot take the colours of the page: it has those of a
-/// light or a dark page itself.
+/// Adds a light and a dark colour: a page that shows the SVG as a file does not pass on its colours.
 fn standalone_svg(svg: &str) -> String {
     let style =
         "<style>svg{color:#24292f}@media(prefers-color-scheme:dark){svg{color:#e6edf3}}</style>\n";
@@ -64,7 +63,7 @@ fn layers(page: &str) -> String {
     canvas.finish("The layers of the crate, from top to bottom")
 }
 
-/// The lanes of the ways, from left to right, and the folders that they stand for.
+/// The lanes from left to right: the name, and the folder or the layer in the table of `src/connection/mod.rs`.
 const LANES: [(&str, &str); 9] = [
     ("frame", "src/frame/"),
     ("json, schema", "src/json/"),
@@ -77,8 +76,8 @@ const LANES: [(&str, &str); 9] = [
     ("role", "src/server/"),
 ];
 
-/// The lane of a file. For a file of a connection, it is that of the first layer that comes with its module or below
-/// it in the table of `src/connection/mod.rs`, if the module is there.
+/// The lane of a file. A file of `src/connection` has the lane of its row in the table of `mod.rs`, or of the next row
+/// that names a layer. `None` if the table has no such row.
 fn lane(file: &str, modules: &str) -> Option<usize> {
     let named = |folder: &str| LANES.iter().position(|(_, lane)| *lane == folder);
     let folder = match file {
@@ -97,7 +96,7 @@ fn lane(file: &str, modules: &str) -> Option<usize> {
 }
 
 /// The steps of a table from top to bottom, each in the lane of its first file.
-fn way(page: &str, heading: &str, title: &str) -> String {
+fn path(page: &str, heading: &str, title: &str) -> String {
     const LANE: f64 = 42.0;
     const STEP: f64 = 30.0;
     const TOP: f64 = 110.0;
@@ -107,7 +106,7 @@ fn way(page: &str, heading: &str, title: &str) -> String {
     let x = |lane: usize| 20.0 + LANE * lane as f64;
     let bottom = TOP + STEP * rows.len() as f64;
     for (lane, (name, _)) in LANES.iter().enumerate() {
-        // The names are drawn upwards, as on a ruler.
+        // The names are vertical, because the lanes are narrow.
         canvas.upright((x(lane), TOP - 16.0), name);
         canvas.line((x(lane), TOP - 8.0), (x(lane), bottom), true);
     }
@@ -136,11 +135,15 @@ fn the_drawings_of_the_architecture_show_its_tables() {
     compare("architecture_layers.svg", &standalone_svg(&layers(&page)));
     compare("layers.svg", &layers(&page));
     for (file, heading, title) in [
-        ("request", "A request arrives and is answered", "The way of a request through the layers"),
+        (
+            "request",
+            "A request arrives and is answered",
+            "The path of a request through the layers",
+        ),
         ("call", "The life of a call", "The life of a call in the layers"),
         ("task", "The life of a task of the peer", "The life of a task of the peer in the layers"),
     ] {
-        let svg = standalone_svg(&way(&page, heading, title));
+        let svg = standalone_svg(&path(&page, heading, title));
         compare(&format!("architecture_{file}.svg"), &svg);
     }
 }

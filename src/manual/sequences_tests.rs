@@ -134,7 +134,7 @@ impl World {
     }
 }
 
-/// An event in the words of its type: the name of the variant, and of a call the outcome.
+/// The variant name of an event, for an ended call also its outcome.
 fn name(event: &impl Debug) -> String {
     let text = format!("{event:?}");
     let word = |text: &str| {
@@ -256,10 +256,11 @@ fn tasks() -> String {
         world.down();
     };
     serve(&mut world, &mut tasks);
-    world.server_does("the work is done: complete()");
+    world.server_does("the work is done: complete(), then tasks().settle()");
     tasks.complete(task, &CallToolResult::text("trained"), world.now).unwrap();
-    world.pass(1);
-    serve(&mut world, &mut tasks);
+    let (now, out) = (world.now, &mut world.server_out);
+    world.server.tasks(&mut tasks).settle(now, out);
+    world.down();
     serve(&mut world, &mut tasks);
     world.diagram.svg("A call that becomes a task, in a session")
 }

@@ -70,7 +70,7 @@ struct Side {
     ended: Option<&'static str>,
     has_become_a_task: bool,
     is_asked: bool,
-    delivered: &'static str,
+    sent_suffix: &'static str,
     last_id: Value,
 }
 
@@ -94,7 +94,7 @@ impl Side {
         }
         let params = Raw::new(r#"{"name":"t"}"#).unwrap();
         let call = client.call_method("tools/call", &params, options, now, &mut out).unwrap();
-        let (delivered, last_id) = ("", Value::Null);
+        let (sent_suffix, last_id) = ("", Value::Null);
         let mut side = Self {
             client,
             out,
@@ -103,7 +103,7 @@ impl Side {
             ended: None,
             has_become_a_task: false,
             is_asked: false,
-            delivered,
+            sent_suffix,
             last_id,
         };
         side.send();
@@ -177,9 +177,9 @@ impl Side {
         for message in messages {
             match message["method"].as_str() {
                 Some("notifications/cancelled") => {
-                    self.delivered = ", and `notifications/cancelled` is sent"
+                    self.sent_suffix = ", and `notifications/cancelled` is sent"
                 }
-                Some("tasks/cancel") => self.delivered = ", and `tasks/cancel` is sent",
+                Some("tasks/cancel") => self.sent_suffix = ", and `tasks/cancel` is sent",
                 _ => {}
             }
             if !message["id"].is_null() {
@@ -337,7 +337,7 @@ fn rows(state: State, revisions: RevisionSet) -> Vec<(&'static str, String)> {
         if side.ended.is_some() {
             side.send();
         }
-        rows.push((step, format!("{to}{}", side.delivered)));
+        rows.push((step, format!("{to}{}", side.sent_suffix)));
     }
     let mut side = Side::at(state, revisions);
     let cancellation = side.client.cancel(side.call, None, &mut side.out).unwrap();
@@ -350,7 +350,7 @@ fn rows(state: State, revisions: RevisionSet) -> Vec<(&'static str, String)> {
         Cancellation::Deferred => "cancelled (`Deferred`)",
         Cancellation::TaskGoesOn => "cancelled (`TaskGoesOn`)",
     };
-    rows.push(("is cancelled", format!("{to}{}", side.delivered)));
+    rows.push(("is cancelled", format!("{to}{}", side.sent_suffix)));
     rows
 }
 

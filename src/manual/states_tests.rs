@@ -10,12 +10,12 @@ mod calls;
 mod connections;
 #[path = "drawing_tests.rs"]
 mod drawings;
+#[cfg(feature = "testing")]
+#[path = "sequence_of_a_gateway_tests.rs"]
+mod gateway;
 #[cfg(all(feature = "auth", feature = "testing"))]
 #[path = "sequence_of_a_login_tests.rs"]
 mod login;
-#[cfg(feature = "testing")]
-#[path = "sequence_of_a_gateway_tests.rs"]
-mod relayed;
 #[cfg(feature = "testing")]
 #[path = "sequences_tests.rs"]
 mod sequences;

@@ -55,6 +55,16 @@ impl<'a> ClientCapabilities<'a> {
 
 record! {
     /// The capabilities of a server.
+    ///
+    /// ```
+    /// use mcp_sansio::ServerConfig;
+    /// use mcp_sansio::model::{ListChanged, ServerCapabilities};
+    ///
+    /// let mut config = ServerConfig::new("doc", "1.0");
+    /// // Tools whose list changes, log messages, and tasks.
+    /// config.capabilities = ServerCapabilities::default().with_logging().with_tasks();
+    /// config.capabilities.tools = Some(ListChanged::notified());
+    /// ```
     #[derive(Default)]
     pub struct ServerCapabilities<'a> {
         /// The server has tools.
@@ -87,6 +97,13 @@ impl<'a> ServerCapabilities<'a> {
     pub fn with_tasks(mut self) -> Self {
         self.tasks.get_or_insert(TasksCapability::of_tools());
         self.extensions.get_or_insert_default().insert(TASKS_EXTENSION, Raw::EMPTY_OBJECT);
+        self
+    }
+
+    /// Returns the capabilities with log messages ([`Notifications::log`](crate::subscription::Notifications::log)).
+    #[must_use]
+    pub fn with_logging(mut self) -> Self {
+        self.logging = Some(EmptyCapability::default());
         self
     }
 

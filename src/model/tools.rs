@@ -59,6 +59,34 @@ impl<'a> Tool<'a> {
         }
     }
 
+    /// Sets the title for people.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<Text<'a>>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets the description for the model.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<Text<'a>>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// Sets the schema of structured results.
+    #[must_use]
+    pub fn output_schema(mut self, schema: Raw<'a>) -> Self {
+        self.output_schema = Some(ObjectSchema::vet(schema));
+        self
+    }
+
+    /// Sets whether the tool may run as a task. Sent in 2025-11-25 only: in the modern era the server decides.
+    #[must_use]
+    pub fn task_support(mut self, support: TaskSupport<'a>) -> Self {
+        self.execution = Some(ToolExecution { task_support: Some(support) });
+        self
+    }
+
     /// Whether every client can be expected to accept the name: 1 to 128 ASCII letters, digits, `_`, `-` and `.`. The
     /// specification recommends such names and forbids no others.
     pub fn has_portable_name(&self) -> bool {
@@ -208,7 +236,7 @@ impl<'a> CallToolParams<'a> {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Creates a call of a tool with arguments.
+    /// Creates a call of a tool with arguments. [`Raw::from_serialize`] makes them from an application type.
     pub fn with(name: impl Into<Text<'a>>, arguments: Raw<'a>) -> Self {
         Self { arguments: Some(arguments), ..Self::new(name) }
     }

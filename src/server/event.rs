@@ -37,7 +37,8 @@ pub enum ServerEvent<'a> {
     Notification(Notification<'a>),
     /// `initialize` has been answered. Requests can follow at once.
     Opened(Opened<'a>),
-    /// The handshake is complete. Calls that were held have been sent.
+    /// The handshake of a session is complete. Calls that were held have been sent. A connection with modern requests
+    /// only has no handshake: it stays in [`Phase::Opening`](crate::Phase::Opening).
     Ready,
     /// A progress notification for a call.
     Progress(ProgressUpdate<'a>),

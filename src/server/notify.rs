@@ -126,10 +126,12 @@ pub enum ChangedList {
     Prompts,
 }
 
-/// The notifications of a [`Server`]: log messages, changes, completed elicitations.
+/// A view of a [`Server`] that sends its notifications: log messages, changes, completed elicitations.
 ///
 /// [`Server::notifications`] returns it. A notification that the client is not subscribed to is not sent. That is no
-/// error; see [`Delivery`]. [`Connection::notify`](crate::Connection::notify) sends any other notification.
+/// error; see [`Delivery`]. A notification that the configuration does not declare is an error: set
+/// [`ListChanged::notified`](crate::model::ListChanged::notified) or `logging` in
+/// [`ServerConfig::capabilities`](crate::ServerConfig::capabilities). [`Connection::notify`](crate::Connection::notify) sends any other notification.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -151,7 +153,7 @@ pub struct Notifications<'s> {
 }
 
 impl Server {
-    /// Returns the notifications that only a server sends: log messages, changes, completed elicitations.
+    /// Returns a view that sends the notifications of a server: log messages, changes, completed elicitations.
     pub const fn notifications(&mut self) -> Notifications<'_> {
         Notifications { server: self }
     }

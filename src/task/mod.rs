@@ -78,9 +78,10 @@
 //! - **Requests about tasks** ([`TaskCall`]) go to [`serve`](crate::drive::ConnectionTasks::serve), which returns
 //!   their effect on the work ([`TaskNews`]).
 //! - **The outcome of the work** goes to [`Tasks::complete`], [`Tasks::fail`], [`Tasks::require_input`] and so on.
-//!   After that, call [`settle`](crate::drive::ConnectionTasks::settle) for the connections that
-//!   [`Tasks::connections_with_news`] names.
-//! - **Time** goes to [`Tasks::handle_timeout`], as it goes to the machines.
+//! - **Time** goes to [`Tasks::handle_timeout`], as it goes to the machines. It counts from the Unix epoch, because the
+//!   timestamps of a task go to the peer.
+//! - **News** go to the peers: after each of these changes, also after `handle_timeout` and [`Tasks::remove`], call
+//!   [`settle`](crate::drive::ConnectionTasks::settle) for the connections that [`Tasks::connections_with_news`] names.
 //! - **Responses to required input** ([`TaskAnswer`](crate::event::TaskAnswer)) go to [`Tasks::answered`], in
 //!   sessions.
 //! - **Connections** need unique numbers ([`Server::with_connection_number`](crate::Server::with_connection_number)),

@@ -36,8 +36,9 @@ pub struct Tasks {
 #[non_exhaustive]
 #[must_use = "the work goes on until it is notified"]
 pub enum TaskEvent {
-    /// A task has expired and is forgotten: its key is invalid, and open requests for its result are answered with an
-    /// error. If the work was still going on, stop it.
+    /// A task has expired and is forgotten: its key is invalid. The next
+    /// [`settle`](crate::drive::ConnectionTasks::settle) answers open requests for its result with an error. If the
+    /// work was still going on, stop it.
     Expired {
         /// The key of the task.
         key: TaskKey,
@@ -145,8 +146,8 @@ impl Tasks {
         self.records.insert(&self.config, record)
     }
 
-    /// Forgets a task in any state. Open requests for its result are answered with an error. Returns whether the task
-    /// existed.
+    /// Forgets a task in any state. The next [`settle`](crate::drive::ConnectionTasks::settle) answers open requests for
+    /// its result with an error. Returns whether the task existed.
     pub fn remove(&mut self, key: TaskKey) -> bool {
         self.forget(key).is_some()
     }
@@ -180,8 +181,9 @@ impl Tasks {
         self.records.next_deadline()
     }
 
-    /// Forgets the next task that has expired. Call it until it returns `None`. A call that is early or late is
-    /// harmless.
+    /// Forgets the next task that has expired. Call it until it returns `None`, then
+    /// [`settle`](crate::drive::ConnectionTasks::settle) for each of
+    /// [`connections_with_news`](Self::connections_with_news). A call that is early or late is harmless.
     #[must_use = "the event is the only notice that a task was removed"]
     pub fn handle_timeout(&mut self, now: Instant) -> Option<TaskEvent> {
         let key = self.records.expired(now)?;

@@ -109,7 +109,9 @@ impl Wire {
             match (message.id, message.method) {
                 (Some(id), None) => self.answered(name(id), text)?,
                 (Some(id), Some(_)) => self.asks(name(id), text)?,
-                (None, Some(_)) => self.notification(&message.params(), message.method, text)?,
+                (None, Some(_)) => {
+                    self.check_notification(&message.params(), message.method, text)?
+                }
                 // An error without an id, which some configurations send.
                 (None, None) => {}
             }
@@ -140,7 +142,7 @@ impl Wire {
     }
 
     /// Handles a sent notification.
-    fn notification(
+    fn check_notification(
         &mut self,
         params: &Params<'_>,
         method: Option<&RawValue>,

@@ -45,14 +45,14 @@ impl ConnectionGroup {
     /// Announces that a list has changed to the subscribed clients.
     pub fn list_changed(&self, list: ChangedList) {
         for connection in self.connections() {
-            connection.send_list_changed_when_room(list);
+            connection.queue_list_changed(list);
         }
     }
 
     /// Announces that a resource has changed to the subscribed clients.
     pub fn resource_updated(&self, uri: &str) {
         for connection in self.connections() {
-            connection.send_resource_updated_when_there_is_room(uri);
+            connection.queue_resource_updated(uri);
         }
     }
 

@@ -85,8 +85,8 @@ impl<M: Machine> Exchange<M> {
         Arc::<Inner<M>>::downgrade(&self.inner)
     }
 
-    /// Returns the slot of the request, which stays taken while a [`RequestSlot`] or a clone of the exchange exists. A
-    /// runner holds it until the handler returns, even if the handler gives the exchange away.
+    /// For adapters. Returns the slot of the request, which stays taken while a [`RequestSlot`] or a clone of the
+    /// exchange exists. A runner holds it until the handler returns, even if the handler gives the exchange away.
     pub fn place(&self) -> RequestSlot {
         RequestSlot { _inner: Arc::<Inner<M>>::clone(&self.inner) }
     }

@@ -256,7 +256,7 @@ impl Handle<Server> {
     }
 
     /// As [`list_changed`](Self::list_changed), as soon as there is room.
-    pub(crate) fn send_list_changed_when_room(&self, list: ChangedList) {
+    pub(crate) fn queue_list_changed(&self, list: ChangedList) {
         self.wire.act(|state| {
             let send = move |server: &mut Server, out: &mut Out| {
                 server.notifications().list_changed(list, out)
@@ -266,7 +266,7 @@ impl Handle<Server> {
     }
 
     /// As [`resource_updated`](Self::resource_updated), as soon as there is room.
-    pub(crate) fn send_resource_updated_when_there_is_room(&self, uri: &str) {
+    pub(crate) fn queue_resource_updated(&self, uri: &str) {
         let changed = uri.to_owned();
         self.wire.act(|state| {
             let send = move |server: &mut Server, out: &mut Out| {

@@ -93,6 +93,28 @@ impl<C> fmt::Debug for Reply<C> {
 /// A call in progress: `await` it, or block with [`wait`](Self::wait). Dropping it cancels the call.
 ///
 /// It can be polled by reference, and pausing the polling loses nothing.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use mcp_sansio::model::CallToolParams;
+/// use mcp_sansio::{CallOptions, Client};
+/// use mcp_sansio_driver::{CallFailure, Handle, Reply};
+///
+/// /// Calls a tool, and cancels the call if it takes more than a second.
+/// fn call_briefly(handle: &Handle<Client>) -> Option<Result<Reply, CallFailure>> {
+///     let params = CallToolParams::new("search");
+///     let call = handle.call_method("tools/call", &params, CallOptions::new());
+///     match call.wait_timeout(Duration::from_secs(1)) {
+///         Ok(ended) => Some(ended),
+///         Err(call) => {
+///             call.cancel(Some("too slow"));
+///             None
+///         }
+///     }
+/// }
+/// # _ = call_briefly;
+/// ```
 #[must_use = "a call that is dropped is cancelled"]
 pub struct PendingCall<M: Machine = Client, C = ByName> {
     /// The call, until its end has been returned.

@@ -101,7 +101,7 @@ impl SharedTasks {
     /// contain all tasks.
     ///
     /// Over HTTP the principal set here has no effect: each request names its own sender
-    /// ([`RequestSource`](mcp_sansio::http::RequestSource)). There, a session without a principal owns its tasks,
+    /// (`mcp_sansio::http::RequestSource`). There, a session without a principal owns its tasks,
     /// which are forgotten when it ends.
     #[must_use]
     pub fn on_behalf_of(&self, principal: Principal) -> Self {

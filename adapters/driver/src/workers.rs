@@ -121,12 +121,12 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
                 }
                 Job::Deliver(mut delivery) => {
                     let handle = delivery.handle().clone();
-                    let events = async {
+                    let delivery_loop = async {
                         for event in &mut delivery {
                             workers.handler.event(&handle, event).await;
                         }
                     };
-                    contained(events).await;
+                    contained(delivery_loop).await;
                 }
             }
         }

@@ -1,15 +1,11 @@
 //! `Endpoint`: receives HTTP requests and returns responses.
 
 use std::fmt;
-use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
 use std::time::Duration;
 
-use bytes::{Buf, BufMut, Bytes, BytesMut};
-use http_body_util::BodyExt;
+use bytes::Buf;
 use hyper::body::Body;
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
@@ -18,24 +14,20 @@ use mcp_sansio::http::{
     Sessions, Streams,
 };
 use mcp_sansio::json::ScannedFrame;
-use mcp_sansio::{ConnectionNumber, ErrorCode, Limits, Phase, Principal, Server, ServerConfig};
+use mcp_sansio::{ConnectionNumber, Limits, Phase, Principal, Server, ServerConfig};
 use mcp_sansio_driver::asynchronous::Handler;
 use mcp_sansio_driver::{Clock, PostEntry, Run, Wire, random_bytes};
 use mcp_sansio_tokio::runtime::{clock, spawner};
-use tokio::time::Instant;
 
 use crate::body::ResponseBody;
 use crate::budget::{Budget, Share};
 use crate::exchange::{Carried, reply};
 use crate::identify::Sender;
+use crate::one_request::OneRequestWires;
 use crate::open_requests::{OpenRequests, Posted};
 use crate::options::EndpointOptions;
 use crate::protect::{http_request, permit};
-use crate::stateless::StatelessWires;
 use crate::timekeeper::Timekeeper;
-
-/// The maximum pause within a body.
-const PAUSE: Duration = Duration::from_secs(30);
 
 /// The assumed memory of a request besides its body, until its response ends: its connection, its handler, its
 /// streams.
@@ -61,7 +53,7 @@ pub(crate) struct Inner {
     /// The sessions of 2024-11-05, each with one event stream.
     pub(crate) one_streams: Mutex<Sessions<Arc<Wire<Server>>>>,
     /// The connections of requests without a session.
-    pub(crate) stateless: Mutex<StatelessWires>,
+    pub(crate) one_request: Mutex<OneRequestWires>,
     pub(crate) open_requests: OpenRequests,
     numbers: AtomicU32,
     is_closing: AtomicBool,
@@ -87,7 +79,7 @@ impl Endpoint {
         let inner = Inner {
             sessions: Mutex::new(Sessions::new(&options.http)),
             one_streams: Mutex::new(Sessions::new(&options.http)),
-            stateless: Mutex::default(),
+            one_request: Mutex::default(),
             open_requests: OpenRequests::new(&options),
             runner: Arc::new(spawner(handler)),
             clock: clock(),
@@ -176,7 +168,7 @@ impl Endpoint {
     pub fn shut_down(&self, grace: Duration) {
         self.inner.is_closing.store(true, Ordering::SeqCst);
         let mut wires = self.inner.session_wires();
-        wires.extend(lock(&self.inner.stateless).wires());
+        wires.extend(lock(&self.inner.one_request).wires());
         wires.iter().for_each(|wire| wire.handle().shut_down(grace));
     }
 }
@@ -249,51 +241,6 @@ impl Inner {
         Ok(share)
     }
 
-    /// Reads a body. Fails if the body is too long or arrives too slowly.
-    pub(crate) async fn read<B>(&self, body: B, share: &mut Share) -> Result<Bytes, Reply>
-    where
-        B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
-    {
-        let limit = self.options.http.body_bytes;
-        if (limit as u64) < body.size_hint().lower() {
-            return Err(self.validator.too_large());
-        }
-        let mut body = pin!(body);
-        let mut read = BytesMut::new();
-        // The deadline begins at the first wait; usually the body has already arrived.
-        let mut deadline = None;
-        loop {
-            let frame = match next_now(body.as_mut()).await {
-                Poll::Ready(frame) => frame,
-                Poll::Pending => {
-                    let now = Instant::now();
-                    let deadline = *deadline.get_or_insert(now + self.options.body_within);
-                    let until = deadline.min(now + PAUSE);
-                    let Ok(frame) = tokio::time::timeout_at(until, body.frame()).await else {
-                        let text = "the body does not go on";
-                        return Err(Reply::refusal(408, ErrorCode::PARSE_ERROR, text));
-                    };
-                    frame
-                }
-            };
-            let Some(frame) = frame else { return Ok(read.freeze()) };
-            let Ok(frame) = frame else {
-                let text = "the body ended too early";
-                return Err(Reply::refusal(400, ErrorCode::PARSE_ERROR, text));
-            };
-            let Ok(mut data) = frame.into_data() else { continue };
-            if limit < read.len() + data.remaining() {
-                return Err(self.validator.too_large());
-            }
-            // The factor covers the bytes read, the handler's copy, its result, and the state of the connection.
-            share.grow(4 * data.remaining())?;
-            if read.is_empty() && body.is_end_stream() {
-                return Ok(data.copy_to_bytes(data.remaining()));
-            }
-            read.put(data);
-        }
-    }
-
     /// Validates the body of a POST, and returns its destination.
     fn destination<'b>(
         &self,
@@ -319,9 +266,9 @@ impl Inner {
             return Err(RequestValidator::closing());
         }
         let carried = match destination {
-            Destination::Stateless => {
-                let connect = || self.connect_sessionless();
-                self.stateless(connect, posted, share)?
+            Destination::Modern => {
+                let connect = || self.connect_modern();
+                self.serve_on_own_connection(connect, posted, share)?
             }
             Destination::Assumed(revision) => {
                 let connect = || {
@@ -329,7 +276,7 @@ impl Inner {
                     let (server, streams) = self.validator.assumed(number, revision, source, now);
                     self.connect(server, streams)
                 };
-                self.stateless(connect, posted, share)?
+                self.serve_on_own_connection(connect, posted, share)?
             }
             Destination::Opening => self.open(posted, share)?,
             Destination::Session(session) => {
@@ -361,7 +308,7 @@ impl Inner {
         let (response, _) = begun.map_err(|_| RequestValidator::closing())?;
         if wire.phase() == Phase::Opening {
             // The connection refused to open.
-            return Ok(Carried::stateless(wire, response, share));
+            return Ok(Carried::of_one_request(wire, response, share));
         }
         self.enter(&self.sessions, id, source, &wire)?;
         Ok(Carried::new(wire, response, share))
@@ -476,13 +423,6 @@ impl Drop for Inner {
 /// Locks a mutex. No code of the application runs under these locks.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Returns the next frame of a body without waiting.
-async fn next_now<B: Body>(
-    mut body: std::pin::Pin<&mut B>,
-) -> Poll<Option<Result<hyper::body::Frame<B::Data>, B::Error>>> {
-    poll_fn(|context| Poll::Ready(body.as_mut().poll_frame(context))).await
 }
 
 /// Returns the header fields of a request.

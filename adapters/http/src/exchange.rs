@@ -70,7 +70,11 @@ impl Carried {
     }
 
     /// Creates the response of a connection that serves only this request.
-    pub(crate) fn stateless(wire: Arc<Wire<Server>>, response: ResponseId, share: Share) -> Self {
+    pub(crate) fn of_one_request(
+        wire: Arc<Wire<Server>>,
+        response: ResponseId,
+        share: Share,
+    ) -> Self {
         let mut carried = Self::new(wire, response, share);
         carried.time = Time::NotKept;
         carried
@@ -165,21 +169,21 @@ impl Drop for Carried {
         if !self.is_over {
             self.wire.response_dropped(self.response);
         }
-        let keeps_no_time = matches!(self.time, Time::NotKept);
+        let has_no_timeout_owner = matches!(self.time, Time::NotKept);
         let mut is_spare = false;
         match std::mem::replace(&mut self.afterwards, Afterwards::Nothing) {
             Afterwards::Nothing => {}
             Afterwards::Remove(inner, place) => {
                 if let Some(inner) = inner.upgrade() {
-                    let mut stateless = lock(&inner.stateless);
-                    stateless.remove(place);
-                    is_spare = self.is_over && keeps_no_time && stateless.keep(&mut self.wire);
+                    let mut wires = lock(&inner.one_request);
+                    wires.remove(place);
+                    is_spare = self.is_over && has_no_timeout_owner && wires.keep(&mut self.wire);
                 }
             }
             Afterwards::Run(afterwards) => afterwards(),
         }
         // A `Keeper` abandons its connection when it is dropped.
-        if keeps_no_time && !is_spare {
+        if has_no_timeout_owner && !is_spare {
             self.wire.abandon();
         }
     }

@@ -95,6 +95,7 @@ mod exchange;
 mod http_request;
 mod identify;
 mod idle;
+mod one_request;
 mod one_stream;
 mod open_requests;
 mod options;
@@ -104,8 +105,8 @@ mod protect;
 #[cfg(not(feature = "auth"))]
 #[path = "no_protection.rs"]
 mod protect;
+mod request_body;
 mod serve;
-mod stateless;
 mod timekeeper;
 mod transport_error;
 

@@ -95,6 +95,10 @@ pub(crate) struct OpenRequest {
 
 /// The HTTP request that carries a request.
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "nearly every request has its own one, without another allocation"
+)]
 enum Carrier {
     Own(HttpRequest),
     /// That of an earlier request of the same batch.

@@ -96,15 +96,16 @@ pub(super) async fn waiting(
 ) -> Result<AbortOnDrop, Failure> {
     let owned = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
     let fields: Vec<(String, String)> = fields.iter().map(owned).collect();
-    let (says, reported) = oneshot::channel();
+    let (status_sender, status) = oneshot::channel();
     let task = AbortOnDrop(tokio::spawn(async move {
         let fields: Vec<_> = fields.iter().map(|(name, value)| (&**name, &**value)).collect();
         let response = client.send(&fields, body).await;
-        _ = says.send(response.as_ref().is_ok_and(|response| response.status().is_success()));
+        _ = status_sender
+            .send(response.as_ref().is_ok_and(|response| response.status().is_success()));
         std::future::pending::<()>().await;
         drop((client, response));
     }));
-    let is_served = timeout(SOON, reported).await.map_or(Ok(true), |reported| reported)?;
+    let is_served = timeout(SOON, status).await.map_or(Ok(true), |status| status)?;
     tally.add(is_served);
     Ok(task)
 }

@@ -121,20 +121,20 @@ impl Job {
 
     /// The result of the job with the client's input, or its error message.
     fn result(&self, inputs: &Raw<'_>) -> Result<ToolResult, &'static str> {
-        let text_of = |key: &str| field_of_answer(&inputs.get(key)?, key);
+        let field_of = |key: &str| field_of_answer(&inputs.get(key)?, key);
         Ok(ToolResult::text(match self {
             Self::Compute(time, label) => {
                 format!("computed {label} in {} s", time.as_secs_f64())
             }
             Self::Fail => return Ok(ToolResult::error("The job has failed, as it always does")),
             Self::Break => return Err("The job has broken, as it always does"),
-            Self::Delete(filename) if text_of("confirm").is_some_and(|value| value == "true") => {
+            Self::Delete(filename) if field_of("confirm").is_some_and(|value| value == "true") => {
                 format!("Deleted {filename}")
             }
             Self::Delete(filename) => format!("Kept {filename}"),
             Self::Sign => {
-                let text_of = |key| text_of(key).unwrap_or_else(|| "unknown".into());
-                format!("Signed by {}, confirmed: {}", text_of("name"), text_of("confirm"))
+                let field_of = |key| field_of(key).unwrap_or_else(|| "unknown".into());
+                format!("Signed by {}, confirmed: {}", field_of("name"), field_of("confirm"))
             }
             Self::Greet(name) => format!("Hello, {name}!"),
         }))

@@ -55,23 +55,27 @@ impl World<'_> {
         match effect {
             Effect::Fetch(fetch) => {
                 let field = fetch.authorization.as_ref().map(|field| field.expose().to_owned());
-                let reported = format!("{} {} {field:?}", fetch.url, fetch.body.expose());
+                let request_text = format!("{} {} {field:?}", fetch.url, fetch.body.expose());
                 for token in &self.secrets.access {
-                    assert!(!ends_in(&reported, token), "an access token goes to {}", fetch.url);
+                    assert!(
+                        !ends_in(&request_text, token),
+                        "an access token goes to {}",
+                        fetch.url
+                    );
                 }
                 if fetch.purpose == FetchPurpose::Refresh {
-                    self.check_refresh(at, &reported);
+                    self.check_refresh(at, &request_text);
                 }
                 for (token, endpoint) in &self.secrets.refresh {
                     let may = fetch.purpose == FetchPurpose::Refresh && fetch.url == *endpoint;
                     assert!(
-                        may || !ends_in(&reported, token),
+                        may || !ends_in(&request_text, token),
                         "a refresh token goes to {}",
                         fetch.url
                     );
                 }
                 let is_code =
-                    reported.contains("SECRET-code") || reported.contains("code_verifier");
+                    request_text.contains("SECRET-code") || request_text.contains("code_verifier");
                 let is_token =
                     fetch.purpose == FetchPurpose::Token && fetch.url.ends_with("example/token");
                 assert!(is_token || !is_code, "a code goes to {}", fetch.url);
@@ -94,14 +98,14 @@ impl World<'_> {
     /// Checks that only one process at a time uses a refresh token. The process must have read it under the lock,
     /// because another one may have used it before. A login or a logout that another process saves later, without the
     /// lock, uses no refresh token.
-    fn check_refresh(&self, at: usize, reported: &str) {
+    fn check_refresh(&self, at: usize, request_text: &str) {
         let Some((holder, stored)) = &self.holder else {
             panic!("a refresh token is used without the lock")
         };
         assert_eq!(*holder, at, "a refresh token is used under the lock of another process");
         let stored = stored.as_ref().map(|stored| stored.to_text());
         let stored = stored.as_ref().map_or("", |text| text.expose());
-        let used = self.secrets.refresh.keys().find(|token| ends_in(reported, token));
+        let used = self.secrets.refresh.keys().find(|token| ends_in(request_text, token));
         let used = used.expect("a refresh has a refresh token");
         assert!(ends_in(stored, used), "a refresh token is used that was not read under the lock");
         assert!(!self.secrets.replaced.contains(used), "a refresh token is used again");

@@ -150,8 +150,8 @@ impl HttpWorld {
         let Some(exchange) = carried.exchange else { return Ok(()) };
         let before = carried.bytes.len();
         let part = self.http.next(exchange, self.now, &mut carried.bytes);
-        let reported = String::from_utf8_lossy(&carried.bytes[before..]).into_owned();
-        carried.spoken.part(part, &reported)?;
+        let chunk = String::from_utf8_lossy(&carried.bytes[before..]).into_owned();
+        carried.spoken.part(part, &chunk)?;
         match part {
             ResponsePart::Head(head) => {
                 let mut fields: Vec<(String, String)> =
@@ -165,7 +165,7 @@ impl HttpWorld {
             _ => {}
         }
         if part != ResponsePart::Nothing {
-            self.note_value(format_args!("< {part:?} {reported:?}"), &(part, &reported));
+            self.note_value(format_args!("< {part:?} {chunk:?}"), &(part, &chunk));
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::HttpWorld;
 pub(super) struct Spoken {
     /// The id of the request of this response.
     id: Option<Value>,
-    is_stateless: bool,
+    is_modern: bool,
     is_get: bool,
     resumes: bool,
     content: Option<Content>,
@@ -26,7 +26,7 @@ impl Spoken {
         let is_request = body.get("method").is_some();
         Self {
             id: body.get("id").filter(|_| is_request).cloned(),
-            is_stateless: has("Mcp-Method"),
+            is_modern: has("Mcp-Method"),
             is_get: request.method == "GET",
             resumes: has("Last-Event-ID"),
             content: None,
@@ -60,7 +60,7 @@ impl Spoken {
     }
 
     fn events(&mut self, reported: &str) -> Result<(), String> {
-        if self.is_stateless
+        if self.is_modern
             && (reported.contains("\nid:")
                 || reported.starts_with("id:")
                 || reported.contains("retry:"))
@@ -93,7 +93,7 @@ impl Spoken {
             }
             self.has_answered = true;
         }
-        if self.is_stateless && !is_response && message.get("id").is_some() {
+        if self.is_modern && !is_response && message.get("id").is_some() {
             return Err(format!("requests: a server asks where there is no session: {message}"));
         }
         Ok(())
@@ -107,11 +107,11 @@ impl HttpWorld {
             |name: &str| request.headers.iter().any(|(one, _)| one.eq_ignore_ascii_case(name));
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let claims = body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].is_string();
-        let is_stateless = has("Mcp-Method");
-        if claims && !(is_stateless && has("MCP-Protocol-Version")) {
+        let is_modern = has("Mcp-Method");
+        if claims && !(is_modern && has("MCP-Protocol-Version")) {
             return Err(format!("headers: they are missing: {request:?}"));
         }
-        if is_stateless && (has("Mcp-Session-Id") || request.method != "POST") {
+        if is_modern && (has("Mcp-Session-Id") || request.method != "POST") {
             return Err(format!("headers: a session where there is none: {request:?}"));
         }
         for (name, value) in &request.headers {

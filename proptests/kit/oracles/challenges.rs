@@ -82,15 +82,15 @@ fn after_element(text: &[char], at: usize, known: &mut Rest) -> Option<Vec<Chall
 /// `auth-scheme [ 1*SP ( token68 / #auth-param ) ]`: returns every challenge that starts here, with its end.
 fn challenge(text: &[char], at: usize) -> Vec<(Challenge, usize)> {
     let Some(end) = token(text, at) else { return Vec::new() };
-    let stateless = Challenge::new(&string(&text[at..end]));
-    let mut readings = vec![(stateless.clone(), end)];
+    let bare = Challenge::new(&string(&text[at..end]));
+    let mut readings = vec![(bare.clone(), end)];
     let start = skip(text, end, |next| next == ' ');
     if start == end {
         return readings;
     }
     if let Some(end) = token68(text, start) {
         let token68 = Some(string(&text[start..end]));
-        readings.push((Challenge { token68, ..stateless.clone() }, end));
+        readings.push((Challenge { token68, ..bare.clone() }, end));
     }
     // The parameter list may end after each of its elements, which may be empty.
     let (mut params, mut place) = (Vec::new(), Some(start));
@@ -100,7 +100,7 @@ fn challenge(text: &[char], at: usize) -> Vec<(Challenge, usize)> {
             params.push(param);
             end = after;
         }
-        readings.push((Challenge { params: params.clone(), ..stateless.clone() }, end));
+        readings.push((Challenge { params: params.clone(), ..bare.clone() }, end));
         place = comma(text, end);
     }
     readings

@@ -185,18 +185,18 @@ impl Run {
         if is_own && method == "tasks/result" && !is_over {
             return; // the response would wait for the end of the task
         }
-        let reported = self.ask(which, method, params(task), task);
+        let response = self.ask(which, method, params(task), task);
         let of_missing = self.ask(which, method, params(MISSING), MISSING);
         if is_own {
-            assert_ne!(reported, of_missing, "{method}");
+            assert_ne!(response, of_missing, "{method}");
             if method == "tasks/cancel" {
                 self.expected.get_mut(task).unwrap().is_over = true;
             }
             let shows_id = method == "tasks/get" || method == "subscriptions/listen";
-            assert!(!shows_id || reported.contains(task), "{is_of_session} {method}: {reported}");
+            assert!(!shows_id || response.contains(task), "{is_of_session} {method}: {response}");
         } else {
             assert_eq!(
-                reported, of_missing,
+                response, of_missing,
                 "{} asks for a task of {owner}",
                 self.clients[which].owner
             );

@@ -138,9 +138,9 @@ impl World {
         };
         let cancels = format!(r#""requestId":{}"#, id.0);
         let out = String::from_utf8_lossy(self.client_out.unsent());
-        let is_reported = out.contains(&cancels) || out.contains(r#""tasks/cancel""#);
+        let is_sent = out.contains(&cancels) || out.contains(r#""tasks/cancel""#);
         let is_over = self.client.phase() == Phase::Closed;
-        if cancellation != Cancellation::Notified || is_reported || is_over || self.is_deceived {
+        if cancellation != Cancellation::Notified || is_sent || is_over || self.is_deceived {
             return Ok(());
         }
         Err(Broken::new(Promise::NothingWaits, format!("{call} is cancelled and nobody is told")))

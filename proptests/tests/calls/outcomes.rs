@@ -32,7 +32,7 @@ fn ended(event: Option<ClientEvent<'static>>) -> (CallId, Outcome<'static>) {
 fn cause_of_unmatched_response(event: Option<ClientEvent<'static>>) -> UnmatchedCause {
     match event {
         Some(ClientEvent::UnmatchedResponse(unmatched)) => unmatched.cause,
-        other => panic!("not a stray: {other:?}"),
+        other => panic!("not unmatched: {other:?}"),
     }
 }
 

@@ -31,15 +31,15 @@ impl<M: Machine> Side<M> {
     fn ready() -> Self {
         let mut side = Self::begun();
         if side.sent().is_empty() {
-            assert_eq!(side.wait_for_notifications(INITIALIZE), "Opened");
-            assert_eq!(side.wait_for_notifications(INITIALIZED), "Ready");
+            assert_eq!(side.event_kind(INITIALIZE), "Opened");
+            assert_eq!(side.event_kind(INITIALIZED), "Ready");
             side.call_method("ping");
             assert_eq!(
-                side.wait_for_notifications(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
+                side.event_kind(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
                 "CallEnded Result"
             );
         } else {
-            assert_eq!(side.wait_for_notifications(CONNECTED), "Connected");
+            assert_eq!(side.event_kind(CONNECTED), "Connected");
         }
         _ = side.sent();
         side
@@ -50,14 +50,14 @@ impl<M: Machine> Side<M> {
     }
 
     /// Receives a frame. Returns the kind of the event, and the kind of its outcome or cause.
-    fn wait_for_notifications(&mut self, frame: &str) -> String {
+    fn event_kind(&mut self, frame: &str) -> String {
         let event = self.machine.receive(frame.into(), self.now, &mut self.out);
         event.map_or_else(|| "nothing".to_string(), |event| shown(&event))
     }
 
     /// Receives a request that must reach the application.
     fn asked(&mut self, frame: &str) -> IncomingId {
-        assert_eq!(self.wait_for_notifications(frame), "Request");
+        assert_eq!(self.event_kind(frame), "Request");
         self.machine.in_flight().requests().last().unwrap()
     }
 
@@ -162,7 +162,7 @@ impl<M: Machine> Race<M> {
             Act::Progress => {
                 let frame = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;
                 let expected = if self.call_end == End::Open { "Progress" } else { "nothing" };
-                assert_eq!(self.side.wait_for_notifications(frame), expected);
+                assert_eq!(self.side.event_kind(frame), expected);
                 assert_eq!(self.side.sent(), [""; 0]);
             }
             Act::Cancel => self.cancel(),
@@ -171,7 +171,7 @@ impl<M: Machine> Race<M> {
                 let frame = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
                 let is_open = self.request_end == End::Open;
                 let expected = if is_open { "Cancelled Peer" } else { "nothing" };
-                assert_eq!(self.side.wait_for_notifications(frame), expected);
+                assert_eq!(self.side.event_kind(frame), expected);
                 assert_eq!(self.side.sent(), [""; 0]);
                 if is_open {
                     self.request_end = End::Cancelled;
@@ -189,7 +189,7 @@ impl<M: Machine> Race<M> {
             End::Cancelled => "UnmatchedResponse Cancelled".to_string(),
             End::TimedOut => "UnmatchedResponse TimedOut".to_string(),
         };
-        assert_eq!(self.side.wait_for_notifications(frame), expected);
+        assert_eq!(self.side.event_kind(frame), expected);
         assert_eq!(self.side.sent(), [""; 0], "nobody answers an answer");
         if self.call_end == End::Open {
             self.call_end = End::Answered;
@@ -272,10 +272,7 @@ impl<M: Machine> Race<M> {
         let counts = self.side.machine.in_flight().counts();
         assert_eq!((counts.outbound, counts.inbound), (0, 0));
         assert_eq!(self.side.machine.poll_timeout(), None);
-        assert_eq!(
-            self.side.wait_for_notifications(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#),
-            "nothing"
-        );
+        assert_eq!(self.side.event_kind(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#), "nothing");
         assert_eq!(self.side.sent(), [r#"{"jsonrpc":"2.0","id":2,"result":{}}"#]);
     }
 }
@@ -320,19 +317,19 @@ fn cancels_absent_requests<M: Machine>() {
     let start = Side::<M>::ready();
     // The cancellation overtakes the request, which runs as usual and can still be cancelled.
     let mut side = start.clone();
-    assert_eq!(side.wait_for_notifications(CANCEL), "nothing");
+    assert_eq!(side.event_kind(CANCEL), "nothing");
     let request = side.asked(REQUEST);
     side.machine.respond(request, &(), &mut side.out).unwrap();
     assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":7,"result":{}}"#]);
-    assert_eq!(side.wait_for_notifications(CANCEL), "nothing", "it has been answered");
+    assert_eq!(side.event_kind(CANCEL), "nothing", "it has been answered");
     side.asked(REQUEST);
-    assert_eq!(side.wait_for_notifications(CANCEL), "Cancelled Peer");
-    assert_eq!(side.wait_for_notifications(CANCEL), "nothing", "it has been cancelled");
+    assert_eq!(side.event_kind(CANCEL), "Cancelled Peer");
+    assert_eq!(side.event_kind(CANCEL), "nothing", "it has been cancelled");
     assert_eq!(side.sent(), [""; 0]);
     // The other order.
     let mut side = start;
     let request = side.asked(REQUEST);
-    assert_eq!(side.wait_for_notifications(CANCEL), "Cancelled Peer");
+    assert_eq!(side.event_kind(CANCEL), "Cancelled Peer");
     let answered = side.machine.respond(request, &(), &mut side.out);
     assert_eq!(answered, Err(RespondError::Cancelled));
     assert_eq!(side.sent(), [""; 0]);
@@ -387,7 +384,7 @@ fn streams_overtake_each_other<M: Machine>() {
                 4 => "Request",
                 _ => "Notification",
             };
-            assert_eq!(side.wait_for_notifications(frame), expected);
+            assert_eq!(side.event_kind(frame), expected);
             ended[call] = ended[call] || matches!(at, 1 | 3);
         }
         assert_eq!(side.sent(), [""; 0]);
@@ -412,16 +409,16 @@ fn overtakes_the_handshake<M: Machine>(handshake: &[&str], early: [(&str, &str);
             _ = side.sent();
             for at in &order[..before] {
                 let (frame, expected) = early[*at];
-                assert_eq!(side.wait_for_notifications(frame), expected, "{frame}");
+                assert_eq!(side.event_kind(frame), expected, "{frame}");
                 assert_eq!(side.sent(), [""; 0], "{frame}");
             }
             for frame in handshake {
-                _ = side.wait_for_notifications(frame);
+                _ = side.event_kind(frame);
             }
             assert_eq!(side.machine.phase(), Phase::Ready);
             assert_eq!(side.sent().len(), 1, "the answer of a server, or `initialized`");
             for at in &order[before..] {
-                let shown = side.wait_for_notifications(early[*at].0);
+                let shown = side.event_kind(early[*at].0);
                 assert!(!shown.starts_with("Closed"), "{shown}");
             }
             assert_eq!(side.machine.phase(), Phase::Ready);

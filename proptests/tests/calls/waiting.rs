@@ -307,8 +307,8 @@ fn calls_know_the_request_they_were_made_for() {
     );
     assert_eq!(side.sent(), [""; 0]);
     assert_eq!(side.server.cancel_calls_made_for(one, Some("why"), &mut side.out), 2);
-    let delivered = |id: u32| cancelled(id).replace("}}", r#","reason":"why"}}"#);
-    assert_eq!(side.sent(), [delivered(1), delivered(3)]);
+    let cancelled_with_reason = |id: u32| cancelled(id).replace("}}", r#","reason":"why"}}"#);
+    assert_eq!(side.sent(), [cancelled_with_reason(1), cancelled_with_reason(3)]);
     assert_eq!(side.server.in_flight().calls().collect::<Vec<_>>(), [calls[1], calls[3]]);
     assert_eq!(side.server.in_flight().calls_made_for(one).collect::<Vec<_>>(), []);
     assert_eq!(side.server.cancel_calls_made_for(one, None, &mut side.out), 0);

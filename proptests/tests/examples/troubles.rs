@@ -16,16 +16,16 @@ fn inspecting(arguments: &[&str], script: &str) -> (Child, BufReader<ChildStderr
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let reported = BufReader::new(inspecting.stderr.take().unwrap());
-    (inspecting, reported)
+    let stderr = BufReader::new(inspecting.stderr.take().unwrap());
+    (inspecting, stderr)
 }
 
 /// Runs inspect with a server that first prints its process id, and returns that id.
 fn inspecting_numbered(script: &str) -> (Child, BufReader<ChildStderr>, String) {
-    let (inspecting, mut reported) = inspecting(&[], script);
+    let (inspecting, mut stderr) = inspecting(&[], script);
     let mut server = String::new();
-    reported.read_line(&mut server).unwrap();
-    (inspecting, reported, server)
+    stderr.read_line(&mut server).unwrap();
+    (inspecting, stderr, server)
 }
 
 fn is_alive(server: &str) -> bool {
@@ -41,12 +41,12 @@ fn inspect_takes_its_server_with_it() {
         format!("read line; echo '{answer}'; echo $$ >&2; exec sleep 600"),
         "echo $$ >&2; exec sleep 600".into(),
     ] {
-        let (mut inspecting, mut reported, server) = inspecting_numbered(&script);
+        let (mut inspecting, mut stderr, server) = inspecting_numbered(&script);
         interrupt(&inspecting);
         assert_eq!(inspecting.wait().unwrap().code(), Some(130));
         // The server is not started again either.
         let mut rest = String::new();
-        reported.read_to_string(&mut rest).unwrap();
+        stderr.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, "inspect: interrupted\n");
         assert!(!is_alive(&server));
     }
@@ -61,14 +61,14 @@ fn inspect_shows_only_lines_that_are_not_json() {
     let script = format!(
         "printf '\\033[2J*** server \\302\\233 1.0 \\342\\200\\256\\n'; echo {long}; echo '{{\"secret\":1}}'; read opening; echo '{opened}'; cat > /dev/null"
     );
-    let (_, reported) = texts(&inspect(&[&OLD[..], &["--", "sh", "-c", &script]].concat()), 0);
+    let (_, stderr) = texts(&inspect(&[&OLD[..], &["--", "sh", "-c", &script]].concat()), 0);
     let what = "the server broke the protocol: ";
     let expected = [
         format!(r#"{what}the line is not JSON: "\u{{1b}}[2J*** server \u{{9b}} 1.0 \u{{202e}}""#),
         format!("{what}the line is not JSON: \"{}\"…", "-".repeat(60)),
         format!("{what}not a JSON-RPC message"),
     ];
-    assert_eq!(reported.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(stderr.lines().collect::<Vec<_>>(), expected);
 }
 
 /// The user is notified once of a long wait, and not of a short one.
@@ -88,10 +88,10 @@ fn inspect_reports_the_awaited_method_once() {
         for (revision, script, asked) in table {
             scope.spawn(move || {
                 let arguments = [revision, &call, &["--", "sh", "-c", script]].concat();
-                let (_, reported) = texts(&inspect(&arguments), 1);
+                let (_, stderr) = texts(&inspect(&arguments), 1);
                 let first = format!("waiting for the server to answer {asked} …\ninspect: ");
-                assert!(reported.starts_with(&first), "{reported}");
-                assert_eq!(reported.matches("waiting").count(), 1, "{reported}");
+                assert!(stderr.starts_with(&first), "{stderr}");
+                assert_eq!(stderr.matches("waiting").count(), 1, "{stderr}");
             });
         }
     });
@@ -100,15 +100,15 @@ fn inspect_reports_the_awaited_method_once() {
 /// Interrupts inspect when its server, a script, has printed `ready` on standard error. Returns the exit code and the
 /// later output.
 fn interrupted(arguments: &[&str], script: &str) -> (Option<i32>, String) {
-    let (mut inspecting, mut reported) = inspecting(arguments, script);
+    let (mut inspecting, mut stderr) = inspecting(arguments, script);
     let mut line = String::new();
     while line != "ready\n" {
         line.clear();
-        assert_ne!(reported.read_line(&mut line).unwrap(), 0);
+        assert_ne!(stderr.read_line(&mut line).unwrap(), 0);
     }
     interrupt(&inspecting);
     let mut rest = String::new();
-    reported.read_to_string(&mut rest).unwrap();
+    stderr.read_to_string(&mut rest).unwrap();
     (inspecting.wait().unwrap().code(), rest)
 }
 
@@ -122,8 +122,8 @@ fn an_interrupted_call_is_cancelled_first() {
     let cancelled =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
     for asked in [&["--call", "any", "{}"][..], &[]] {
-        let (code, reported) = interrupted(&[&OLD, asked].concat(), &session);
-        assert_eq!(reported, format!("{cancelled}\nend\ninspect: interrupted\n"));
+        let (code, stderr) = interrupted(&[&OLD, asked].concat(), &session);
+        assert_eq!(stderr, format!("{cancelled}\nend\ninspect: interrupted\n"));
         assert_eq!(code, Some(130));
     }
 }
@@ -134,10 +134,10 @@ fn a_subscription_is_cancelled_first() {
     let script = r#"read asked
         echo '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}},"ttlMs":0,"cacheScope":"private"}}'
         read subscribed; echo ready >&2; cat >&2; echo end >&2"#;
-    let (code, reported) = interrupted(&["--revision", "2026-07-28", "--watch"], script);
+    let (code, stderr) = interrupted(&["--revision", "2026-07-28", "--watch"], script);
     let cancelled =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2"#;
-    assert!(reported.starts_with(cancelled) && reported.ends_with("}\nend\n"), "{reported}");
+    assert!(stderr.starts_with(cancelled) && stderr.ends_with("}\nend\n"), "{stderr}");
     assert_eq!(code, Some(0));
 }
 
@@ -162,9 +162,9 @@ fn a_second_interrupt_kills_the_server() {
 #[test]
 fn a_server_that_fails_at_once_is_started_once() {
     for (script, status) in [("echo start >&2; exit 3", "3"), ("echo start >&2", "0")] {
-        let (stdout, reported) = texts(&inspect(&["--", "sh", "-c", script]), 1);
+        let (stdout, stderr) = texts(&inspect(&["--", "sh", "-c", script]), 1);
         let ended = format!("the server ended before it answered (exit status: {status})");
-        assert_eq!((stdout.as_str(), reported), ("", format!("start\ninspect: sh: {ended}\n")));
+        assert_eq!((stdout.as_str(), stderr), ("", format!("start\ninspect: sh: {ended}\n")));
     }
 }
 
@@ -176,24 +176,24 @@ fn inspect_restarts_a_server_that_exits_on_discover() {
         r#"echo start >&2; read asked; case $asked in *server/discover*) exit 1;; esac; echo '{answer}'; cat > /dev/null"#
     );
     let again = "the server ended when it was asked `server/discover`; it is started again, and asked to `initialize`\n";
-    let (stdout, reported) = texts(&inspect(&["--", "sh", "-c", &script]), 0);
+    let (stdout, stderr) = texts(&inspect(&["--", "sh", "-c", &script]), 0);
     assert!(stdout.contains("\nserver: old 1\n"), "{stdout}");
     // Two server processes and `inspect` write here, in any order.
     assert_eq!(
-        (reported.matches("start\n").count(), reported.matches(again).count()),
+        (stderr.matches("start\n").count(), stderr.matches(again).count()),
         (2, 1),
-        "{reported}"
+        "{stderr}"
     );
     // The second start fails as well.
     let script = "echo start >&2; read asked; exit 3";
-    let (_, reported) = texts(&inspect(&["--", "sh", "-c", script]), 1);
+    let (_, stderr) = texts(&inspect(&["--", "sh", "-c", script]), 1);
     assert_eq!(
-        (reported.matches("start\n").count(), reported.matches(again).count()),
+        (stderr.matches("start\n").count(), stderr.matches(again).count()),
         (2, 1),
-        "{reported}"
+        "{stderr}"
     );
     let ended = "inspect: sh: the server ended before it answered (exit status: 3)\n";
-    assert!(reported.ends_with(ended), "{reported}");
+    assert!(stderr.ends_with(ended), "{stderr}");
 }
 
 /// Servers that do not exist, die, print garbage or are silent.

@@ -256,15 +256,15 @@ struct Asking {
 }
 
 impl Asking {
-    fn new(stateless: bool) -> Self {
+    fn new(modern: bool) -> Self {
         let config =
-            Arc::new(if stateless { config::client_of_both_eras() } else { config::client() });
+            Arc::new(if modern { config::client_of_both_eras() } else { config::client() });
         let limits = config.connection.limits.clone();
         let mut client = Client::new(config);
         let mut outbox = Outbox::new(Framing::Lines, &limits);
         let now = Instant::from_millis(1);
         client.connect(now, &mut outbox).expect("at the start");
-        let result = if stateless {
+        let result = if modern {
             "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{\"tools\":{}}}}"
         } else {
             "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}}"
@@ -309,11 +309,11 @@ impl Asking {
 }
 
 fn client_allocations(
-    stateless: bool,
+    modern: bool,
     calls: usize,
     params: &(impl mcp_sansio::Payload + ?Sized),
 ) -> u64 {
-    let mut asking = Asking::new(stateless);
+    let mut asking = Asking::new(modern);
     let mut next = 2;
     let mut round = |asking: &mut Asking| {
         asking.round(next, calls, params);

@@ -188,15 +188,15 @@ fn without_a_mode_it_is_a_form() {
 #[test]
 fn the_mode_of_a_form_may_be_left_out() {
     let bare = ElicitParams::form("m", ObjectSchema::default());
-    let mut reported = bare.clone();
-    reported.mode = Some(ElicitationMode::Form);
+    let mut explicit = bare.clone();
+    explicit.mode = Some(ElicitationMode::Form);
     let schema = r#""message":"m","requestedSchema":{"type":"object","properties":{}}}}"#;
     let head = r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"#;
     let cases = [
         (WITH_URLS, &bare, ""),
-        (WITH_URLS, &reported, r#""mode":"form","#),
+        (WITH_URLS, &explicit, r#""mode":"form","#),
         (WITH_FORMS, &bare, ""),
-        (WITH_FORMS, &reported, ""),
+        (WITH_FORMS, &explicit, ""),
     ];
     for (revision, params, mode) in cases {
         let mut side = ServerSide::ready(revision);

@@ -19,6 +19,7 @@ fn ruled_out() -> Vec<String> {
         "for+ ever",
         "in+ vain",
         "stands+ alone",
+        "stand+ alone",
     ];
     words.iter().map(|word| word.replace('+', "")).collect()
 }
@@ -79,7 +80,7 @@ fn ruled_out_of_names() -> Vec<String> {
     parts.iter().map(|part| part.replace('+', "")).collect()
 }
 
-/// The names that a line defines.
+/// The names after a keyword that defines one. Fields, variants and parameters are not read.
 fn defined(line: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let keywords =

@@ -197,10 +197,10 @@ fn a_mixed_batch_is_served_and_reported() {
     // Batches that are not mixed are no violation.
     let note = r#"{"jsonrpc":"2.0","method":"x/note"}"#;
     assert_eq!(client_takes(&mut side, &[PING, note]).len(), 1);
-    let unmatched = client_takes(&mut side, &[&result(2), &result(9)]);
-    assert_eq!(ended(&unmatched[..1]), [call]);
+    let events = client_takes(&mut side, &[&result(2), &result(9)]);
+    assert_eq!(ended(&events[..1]), [call]);
     assert!(
-        matches!(&unmatched[1], ClientEvent::UnmatchedResponse(unmatched) if unmatched.cause == UnmatchedCause::NeverIssued)
+        matches!(&events[1], ClientEvent::UnmatchedResponse(events) if events.cause == UnmatchedCause::NeverIssued)
     );
     assert_eq!(side.outcomes(), []);
 }
@@ -325,8 +325,8 @@ fn a_slow_element_delays_its_own_batch_only() {
     side.respond(fast, "{}");
     assert_eq!(side.receive(PING), None);
     assert_eq!(side.sent(), [PONG]);
-    let stateless = side.request(&work(3));
-    side.respond(stateless, "{}");
+    let single = side.request(&work(3));
+    side.respond(single, "{}");
     assert_eq!(side.sent(), [result(3)]);
     let [fourth, fifth] = requests(&mut side, [4, 5]);
     side.respond(fifth, "{}");
@@ -350,10 +350,10 @@ fn answers_to_a_batch_come_together_or_one_by_one() {
     assert_eq!(ended(&events), [calls[1], calls[0]]);
     // Arrays of other sizes, together with the responses to single calls.
     let calls = send_two(&mut side);
-    let stateless = side.call("x/c");
+    let single = side.call("x/c");
     let mut events = client_takes(&mut side, &[&result(6)]);
     events.extend(client_takes(&mut side, &[&result(8), &result(7)]));
-    assert_eq!(ended(&events), [calls[0], stateless, calls[1]]);
+    assert_eq!(ended(&events), [calls[0], single, calls[1]]);
     assert_eq!(side.client.in_flight().counts().outbound, 0);
     assert_eq!((side.outcomes(), side.client.in_flight().counts().violations), (vec![], 0));
 }

@@ -115,7 +115,7 @@ fn input_is_read_without_a_copy_and_output_leaves_in_parts() {
 #[test]
 fn a_timeout_needs_no_input() {
     let mut stream = ByteStream::lines(Client::new(Arc::new(config::client())));
-    let (client, out) = stream.machine();
+    let (client, out) = stream.machine_and_outbox();
     client.connect(Instant::EPOCH, out).unwrap();
     let at = stream.poll_timeout().expect("initialize has a timeout");
     assert!(stream.next_step(Instant::EPOCH).is_none());
@@ -162,7 +162,7 @@ fn the_end_of_the_input_drains() {
     let draining = stream.next_step(Instant::EPOCH).expect("an event").event;
     assert!(matches!(draining, Some(ServerEvent::Draining { .. })), "{draining:?}");
     assert!(!stream.is_closed() && stream.next_step(Instant::EPOCH).is_none());
-    let (server, out) = stream.machine();
+    let (server, out) = stream.machine_and_outbox();
     server.respond(requests[0], &mcp_sansio::model::CallToolResult::text("t"), out).unwrap();
     let closed = stream.next_step(Instant::EPOCH).expect("an event").event;
     assert!(matches!(closed, Some(ServerEvent::Closed { cause: Cause::EndOfInput })), "{closed:?}");

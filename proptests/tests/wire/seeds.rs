@@ -312,7 +312,7 @@ fn describe_to_server(event: &ServerEvent<'_>, last: &mut Option<IncomingId>) ->
         ServerEvent::Notification(notification) => describe_notification(notification),
         ServerEvent::CallEnded(ended) => describe_outcome(&ended.outcome, ended.stale),
         ServerEvent::Violation(violation) => format!("{:?}", violation.kind),
-        ServerEvent::UnmatchedResponse(unmatched) => format!("stray {:?}", unmatched.cause),
+        ServerEvent::UnmatchedResponse(unmatched) => format!("unmatched {:?}", unmatched.cause),
         other => format!("{other:?}"),
     }
 }
@@ -327,7 +327,7 @@ fn describe_to_client(event: &ClientEvent<'_>, last: &mut Option<IncomingId>) ->
         ClientEvent::Progress(update) => format!("progress {}", update.progress),
         ClientEvent::CallEnded(ended) => describe_outcome(&ended.outcome, ended.stale),
         ClientEvent::Violation(violation) => format!("{:?}", violation.kind),
-        ClientEvent::UnmatchedResponse(unmatched) => format!("stray {:?}", unmatched.cause),
+        ClientEvent::UnmatchedResponse(unmatched) => format!("unmatched {:?}", unmatched.cause),
         other => format!("{other:?}"),
     }
 }

@@ -129,9 +129,9 @@ impl Requests {
     /// era.
     pub(super) fn cancel(&mut self, id: &str) -> bool {
         let Some(exchange) = self.exchanges.carries(id) else { return false };
-        let is_stateless = self.exchanges.get(&exchange).is_some_and(|known| !known.in_session);
+        let is_sessionless = self.exchanges.get(&exchange).is_some_and(|known| !known.in_session);
         self.abort(exchange);
-        is_stateless
+        is_sessionless
     }
 
     /// Ends calls that cannot be sent.

@@ -58,22 +58,22 @@ impl ClientTransport {
         let source = HeaderSource::read(&message);
         let is = |name: &str| source.method.as_ref().is_some_and(|method| *method == *name);
         let opens = is("initialize");
-        let is_stateless = match self.requests.session.revision() {
+        let is_sessionless = match self.requests.session.revision() {
             _ if opens => false,
             Some(revision) => revision.rules().requests_are_self_contained,
             None => source.version.is_some(),
         };
         if is("notifications/cancelled") {
             let id = source.params.and_then(|params| member(params, "requestId"));
-            if id.is_some_and(|id| self.requests.cancel(id)) || is_stateless {
+            if id.is_some_and(|id| self.requests.cancel(id)) || is_sessionless {
                 return;
             }
         }
         let completes_handshake = is("notifications/initialized");
         let purpose = match (tag, source.id) {
             (Tag::Call(call), Some(id)) => Purpose::Request(PendingCall {
-                lists_tools: is_stateless && is("tools/list"),
-                called: if is_stateless { CalledTool::read(&source) } else { None },
+                lists_tools: is_sessionless && is("tools/list"),
+                called: if is_sessionless { CalledTool::read(&source) } else { None },
                 is_mended: self.tool_calls.take_mended(call),
                 probes: is("server/discover"),
                 opens: opens.then(|| message.clone()),
@@ -81,8 +81,8 @@ impl ClientTransport {
             }),
             _ => Purpose::Notice { completes_handshake },
         };
-        let exchange = Exchange::new(purpose, !is_stateless);
-        if is_stateless {
+        let exchange = Exchange::new(purpose, !is_sessionless);
+        if is_sessionless {
             match self.labels(&source) {
                 Ok(labels) => {
                     let mut request = self.requests.post(message);

@@ -141,7 +141,7 @@ impl Body<'_> {
                 Err(_) => return Err(invalid("the batch holds something that is no message")),
             };
             if version_in(meta.as_ref()).is_some() {
-                return Err(invalid("a message that stands alone must not be in a batch"));
+                return Err(invalid("a modern request must not be in a batch"));
             }
         }
         if asks && answers {
@@ -159,21 +159,21 @@ impl Body<'_> {
         }
         match request_meta {
             Some(RequestMeta::Absent) | None if !named_modern => {
-                self.in_session_or(Some(&asked.id), || Ok(Destination::Stateless))
+                self.in_session_or(Some(&asked.id), || Ok(Destination::Modern))
             }
-            None => self.in_session(Some(&asked.id), "there are no requests that stand alone"),
+            None => self.in_session(Some(&asked.id), "the endpoint serves no modern requests"),
             // The machine reports the missing metadata.
-            Some(RequestMeta::Absent | RequestMeta::Malformed(_)) => Ok(Destination::Stateless),
+            Some(RequestMeta::Absent | RequestMeta::Malformed(_)) => Ok(Destination::Modern),
             Some(RequestMeta::Unsupported(version)) => {
                 self.check_named_version(asked, |named| version == named)?;
-                Ok(Destination::Stateless)
+                Ok(Destination::Modern)
             }
             Some(RequestMeta::Modern(modern)) => {
                 self.check_named_version(asked, |named| modern.revision.name() == named)?;
                 self.check_method(asked)?;
                 self.check_name(asked)?;
                 self.check_params(asked)?;
-                Ok(Destination::Stateless)
+                Ok(Destination::Modern)
             }
         }
     }
@@ -221,7 +221,7 @@ impl Body<'_> {
     ) -> Result<Destination, Reply> {
         let claimed = version_in(meta);
         if claimed.is_none() && !self.has_modern_headers() {
-            return self.in_session_or(None, || Ok(Destination::Nothing));
+            return self.in_session_or(None, || Ok(Destination::Discarded));
         }
         let Some(named) = self.named_version()? else {
             return Err(refusal(ErrorCode::HEADER_MISMATCH, &"MCP-Protocol-Version is missing"));
@@ -233,7 +233,7 @@ impl Body<'_> {
         let spoken = self.validator.server.revisions.and(RevisionSet::MODERN);
         if Revision::from_name(named).is_some_and(|revision| spoken.contains(revision)) {
             self.check_notified(method)?;
-            return Ok(Destination::Stateless);
+            return Ok(Destination::Modern);
         }
         let detail = Detail::versions(spoken, &Str::from(named));
         let code = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;

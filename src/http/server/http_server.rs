@@ -170,15 +170,15 @@ impl HttpServer {
     ) -> Result<Option<HttpExchange>, Reply> {
         let source = source.into();
         let destination = self.validator.post(headers, body, tool)?;
-        if !matches!(destination, Destination::Session(_) | Destination::Nothing) {
+        if !matches!(destination, Destination::Session(_) | Destination::Discarded) {
             self.check_open()?;
         }
         let number = match destination {
-            Destination::Nothing => return Ok(None),
+            Destination::Discarded => return Ok(None),
             Destination::Session(session) => self.find(session, source.principal, false, now)?,
-            Destination::Stateless => {
+            Destination::Modern => {
                 let number = self.next_number();
-                self.connect(self.validator.stateless(number), source)
+                self.connect(self.validator.modern(number), source)
             }
             Destination::Assumed(revision) => {
                 let number = self.next_number();

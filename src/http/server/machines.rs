@@ -27,14 +27,14 @@ impl RequestValidator {
     }
 
     /// Creates the machine of one modern message (2026-07-28).
-    pub fn stateless(&self, number: ConnectionNumber) -> (Server, Streams) {
+    pub fn modern(&self, number: ConnectionNumber) -> (Server, Streams) {
         let streams = Streams::new(
             Arc::clone(&self.config),
             self.limits(),
-            ConnectionKind::Sessionless,
+            ConnectionKind::Modern,
             MemoryEvents::default(),
         );
-        (Server::from_template(&self.stateless, number), streams)
+        (Server::from_template(&self.modern, number), streams)
     }
 
     /// Creates the machine of a session. The events that its client can resume from are kept in memory.

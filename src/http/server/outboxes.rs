@@ -20,9 +20,7 @@ impl<E: EventStore> Streams<E> {
         match route {
             Route::Stream(number) => Some(number),
             Route::Exchange(id) => self.table.stream_of(id),
-            _ if self.kind == ConnectionKind::Sessionless => {
-                self.table.streams.keys().next().copied()
-            }
+            _ if self.kind == ConnectionKind::Modern => self.table.streams.keys().next().copied(),
             // An implicit session has no standalone stream, so its other messages are dropped.
             _ => Some(STANDALONE),
         }
@@ -100,7 +98,7 @@ impl<E: EventStore> Outboxes for Streams<E> {
         });
         match (self.kind, route) {
             (ConnectionKind::OneStream(_), _) => true,
-            (ConnectionKind::Sessionless | ConnectionKind::ImplicitSession, _) => false,
+            (ConnectionKind::Modern | ConnectionKind::ImplicitSession, _) => false,
             (ConnectionKind::Session(_), Route::Exchange(id)) if self.table.is_unreachable(id) => {
                 false
             }

@@ -26,7 +26,7 @@ pub struct RequestValidator {
     pub(super) server: Arc<ServerConfig>,
     /// The template of machines for modern messages; `session` is the template for sessions. Each supports only the
     /// revisions of its era.
-    pub(super) stateless: ServerTemplate,
+    pub(super) modern: ServerTemplate,
     pub(super) session: ServerTemplate,
     /// The template of sessions whose clients are indistinguishable, so that their tasks are not listed.
     pub(super) session_without_list: ServerTemplate,
@@ -85,11 +85,11 @@ impl RequestValidator {
     /// Creates the validator of a server with this configuration.
     pub fn new(config: Arc<HttpServerConfig>, server: Arc<ServerConfig>) -> Self {
         let identity = server.identity();
-        let (stateless, session) =
+        let (modern, session) =
             (speaking(&server, RevisionSet::MODERN), speaking(&server, RevisionSet::LEGACY));
         let session_without_list = ServerTemplate::new(without_list(&session));
-        let (stateless, session) = (ServerTemplate::new(stateless), ServerTemplate::new(session));
-        Self { config, server, stateless, session, session_without_list, identity }
+        let (modern, session) = (ServerTemplate::new(modern), ServerTemplate::new(session));
+        Self { config, server, modern, session, session_without_list, identity }
     }
 
     /// Returns the HTTP configuration.
@@ -252,8 +252,8 @@ impl RequestValidator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Destination {
-    /// A machine for this body alone: [`RequestValidator::stateless`].
-    Stateless,
+    /// A machine for this body alone: [`RequestValidator::modern`].
+    Modern,
     /// A new session, if the handshake succeeds: [`RequestValidator::session`].
     Opening,
     /// The session with this id.
@@ -262,7 +262,7 @@ pub enum Destination {
     /// ([`SessionMode::Assumed`]): [`RequestValidator::assumed`].
     Assumed(Option<Revision>),
     /// No machine: the message is valid and needs no processing.
-    Nothing,
+    Discarded,
 }
 
 /// Returns the configuration of a server that supports only these revisions.

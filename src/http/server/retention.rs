@@ -31,7 +31,7 @@ impl<E: EventStore> Streams<E> {
                 self.forget(response.stream);
                 response.stream == STANDALONE
             }
-            ConnectionKind::Sessionless => {
+            ConnectionKind::Modern => {
                 let stream = self.table.streams.get(&response.stream);
                 let was_over =
                     stream.is_some_and(|stream| stream.is_complete() && stream.outbox.is_empty());
@@ -134,7 +134,7 @@ impl<E: EventStore> Streams<E> {
             }
             (ConnectionKind::Session(_), None) => false,
             (ConnectionKind::OneStream(_), _) => !self.table.streams.contains_key(&STANDALONE),
-            (ConnectionKind::Sessionless | ConnectionKind::ImplicitSession, _) => {
+            (ConnectionKind::Modern | ConnectionKind::ImplicitSession, _) => {
                 self.table.streams.is_empty() && STANDALONE + 1 < self.table.next_number
             }
         }

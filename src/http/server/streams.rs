@@ -64,7 +64,7 @@ pub struct Streams<E = MemoryEvents> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ConnectionKind {
     /// One modern message, without a session.
-    Sessionless,
+    Modern,
     /// One legacy message without a session id: the server assumes a session for it.
     ImplicitSession,
     /// A session with this id.
@@ -89,7 +89,7 @@ impl ConnectionKind {
     const fn owner(self) -> Option<SessionId> {
         match self {
             Self::Session(id) | Self::OneStream(id) => Some(id),
-            Self::Sessionless | Self::ImplicitSession => None,
+            Self::Modern | Self::ImplicitSession => None,
         }
     }
 
@@ -101,15 +101,15 @@ impl ConnectionKind {
             _ if is_own && is_malformed => 400,
             (_, ErrorCode::INTERNAL_ERROR) if is_own && is_draining => 503,
             (Self::ImplicitSession | Self::Session(_) | Self::OneStream(_), _) => 200,
-            (Self::Sessionless, ErrorCode::METHOD_NOT_FOUND) => 404,
+            (Self::Modern, ErrorCode::METHOD_NOT_FOUND) => 404,
             (
-                Self::Sessionless,
+                Self::Modern,
                 ErrorCode::HEADER_MISMATCH
                 | ErrorCode::MISSING_CLIENT_CAPABILITY
                 | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
             ) => 400,
-            (Self::Sessionless, ErrorCode::INVALID_PARAMS) if is_own => 400,
-            (Self::Sessionless, _) => 200,
+            (Self::Modern, ErrorCode::INVALID_PARAMS) if is_own => 400,
+            (Self::Modern, _) => 200,
         }
     }
 }
@@ -191,8 +191,8 @@ impl<E: EventStore> Streams<E> {
     }
 
     /// Whether the connection is for one modern message.
-    pub fn is_stateless(&self) -> bool {
-        self.kind == ConnectionKind::Sessionless
+    pub fn serves_one_request(&self) -> bool {
+        self.kind == ConnectionKind::Modern
     }
 
     /// Whether all output goes out on one event stream, as in 2024-11-05.
@@ -269,7 +269,7 @@ impl<E: EventStore> Streams<E> {
     pub const fn session_id(&self) -> Option<SessionId> {
         match self.kind {
             ConnectionKind::Session(id) => Some(id),
-            ConnectionKind::Sessionless
+            ConnectionKind::Modern
             | ConnectionKind::ImplicitSession
             | ConnectionKind::OneStream(_) => None,
         }

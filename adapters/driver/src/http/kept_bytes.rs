@@ -56,7 +56,8 @@ impl<M: Machine> State<M> {
             return;
         }
         // The endpoint itself counts a modern request until it has been answered.
-        let bytes = if streams.is_stateless() { streams.unsent_bytes() } else { self.kept_bytes() };
+        let bytes =
+            if streams.serves_one_request() { streams.unsent_bytes() } else { self.kept_bytes() };
         self.http.kept.skipped = 0;
         self.http.kept.set(bytes);
     }

@@ -22,7 +22,7 @@ impl Wire<Server> {
 
 impl State<Server> {
     fn is_like_new(&self) -> bool {
-        self.http.responses.is_stateless()
+        self.http.responses.serves_one_request()
             && self.is_open()
             && self.machine.in_flight().counts() == Counts::default()
             && self.out.is_empty()

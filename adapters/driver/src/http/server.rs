@@ -37,16 +37,16 @@ pub(super) struct Responses {
     first: Option<(ResponseId, Waker)>,
     others: LazyBox<BTreeMap<u32, Vec<(ResponseId, Waker)>>>,
     /// Whether the connection serves one modern request, so that its end is not reported.
-    is_stateless: bool,
+    serves_one_request: bool,
 }
 
 impl Responses {
-    pub(super) const fn is_stateless(&self) -> bool {
-        self.is_stateless
+    pub(super) const fn serves_one_request(&self) -> bool {
+        self.serves_one_request
     }
 
     pub(super) fn is_last_word_known<M: Machine>(&self, event: &M::Event) -> bool {
-        self.is_stateless && M::is_last_word(event)
+        self.serves_one_request && M::is_last_word(event)
     }
 }
 
@@ -68,13 +68,13 @@ impl Wire<Server> {
         runner: Arc<dyn Run<Server>>,
         kept: Arc<AtomicUsize>,
     ) -> Arc<Self> {
-        let is_stateless = streams.is_stateless();
+        let serves_one_request = streams.serves_one_request();
         let out = Out::Http(HttpOutboxes::Responses(streams));
         let wire = Self::server_on(server, out, limits, options, clock, runner);
         let mut state = wire.lock();
         // The output goes to responses, not to a single stream.
         state.output.writing = Writing::Over;
-        state.http.responses.is_stateless = is_stateless;
+        state.http.responses.serves_one_request = serves_one_request;
         state.http.kept = KeptBytes::in_total(kept);
         drop(state);
         wire
@@ -254,7 +254,7 @@ impl State<Server> {
         };
         if head.content != Content::Events {
             while streams.next(response, now, buffer) == ResponsePart::Body {}
-            if !self.http.responses.is_stateless {
+            if !self.http.responses.serves_one_request {
                 self.http.release_at = Some(now + KEPT);
             }
         }

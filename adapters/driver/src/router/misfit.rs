@@ -86,7 +86,7 @@ mod tests {
 
     type Orders = std::collections::BTreeMap<String, Vec<(u8, Option<String>)>>;
 
-    fn text_of<T: DeserializeOwned>(arguments: &str) -> String {
+    fn misfit_text<T: DeserializeOwned>(arguments: &str) -> String {
         let raw = Raw::new(arguments).unwrap();
         let text = misfit(arguments, &raw.parse::<T>().map(|_| ()).unwrap_err());
         text.strip_prefix("the arguments do not fit: ").unwrap().to_owned()
@@ -107,7 +107,7 @@ mod tests {
             (r#"{"a":[[256,null]]}"#, "a[0][0]: invalid value: integer `256`, expected u8"),
         ];
         for (arguments, text) in table {
-            assert_eq!(text_of::<Orders>(arguments), text, "{arguments}");
+            assert_eq!(misfit_text::<Orders>(arguments), text, "{arguments}");
         }
     }
 
@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn a_member_that_is_missing_is_named_with_the_object_that_misses_it() {
-        assert_eq!(text_of::<Outer>("{}"), "missing field `inner`");
-        assert_eq!(text_of::<Outer>(r#"{"inner":{}}"#), "inner: missing field `wanted`");
+        assert_eq!(misfit_text::<Outer>("{}"), "missing field `inner`");
+        assert_eq!(misfit_text::<Outer>(r#"{"inner":{}}"#), "inner: missing field `wanted`");
         let more = r#"{"inner":{"wanted":1,"more":{}}}"#;
-        assert_eq!(text_of::<Outer>(more), "inner: unknown field `more`, expected `wanted`");
+        assert_eq!(misfit_text::<Outer>(more), "inner: unknown field `more`, expected `wanted`");
     }
 }

@@ -28,7 +28,7 @@ impl Session {
         let (reported, input) = (BufReader::new(reported).lines(), Some(input));
         let mut session = Self { thread, reported, input };
         session.say(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#);
-        assert!(session.receive_event().contains(r#""protocolVersion":"2025-11-25""#));
+        assert!(session.next_line().contains(r#""protocolVersion":"2025-11-25""#));
         session.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         session
     }
@@ -37,7 +37,7 @@ impl Session {
         self.input.as_mut().unwrap().write_all(format!("{message}\n").as_bytes()).unwrap();
     }
 
-    fn receive_event(&mut self) -> String {
+    fn next_line(&mut self) -> String {
         self.reported.next().unwrap().unwrap()
     }
 
@@ -77,7 +77,7 @@ fn a_handler_that_gets_its_input_is_not_cancelled() {
         Ok(())
     });
     session.say(CALL);
-    assert_eq!(session.receive_event(), text("false"));
+    assert_eq!(session.next_line(), text("false"));
     assert_eq!(session.end(), [""; 0]);
     assert!(first_is_over.load(Ordering::Relaxed));
     // The handler runs again when the client has responded.
@@ -88,9 +88,9 @@ fn a_handler_that_gets_its_input_is_not_cancelled() {
         exchange.require_input(&InputRequired::new().roots("where"))
     });
     session.say(CALL);
-    assert_eq!(session.receive_event(), r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
+    assert_eq!(session.next_line(), r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
     session.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#);
-    assert_eq!(session.receive_event(), text("false"));
+    assert_eq!(session.next_line(), text("false"));
     assert_eq!(session.end(), [""; 0]);
 }
 

@@ -190,8 +190,8 @@ fn closing_loses_nothing() {
             }
         }
     }
-    let (received, notifications) = channel();
-    let (server, reader, writer) = start(config(), Slow(Mutex::new(received)));
+    let (sender, notifications) = channel();
+    let (server, reader, writer) = start(config(), Slow(Mutex::new(sender)));
     let connection = connect(client_config(), reader, writer, RefuseAll::new()).unwrap();
     let params = CallToolParams::new("t");
     let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
@@ -223,15 +223,15 @@ fn close_returns_after_all_events_are_delivered() {
             }
         }
     }
-    let (sender, received) = mpsc::sync_channel(2 * LINES);
+    let (sender, lines) = mpsc::sync_channel(2 * LINES);
     let (server, reader, writer) = start(config(), talk);
     let connection = connect(client_config(), reader, writer, Listens(sender)).unwrap();
     let params = CallToolParams::new("t");
     connection.handle().call_method("tools/call", &params, CallOptions::new()).wait().unwrap();
     connection.close(Duration::ZERO).wait().unwrap();
-    let received: Vec<_> = received.try_iter().collect();
-    assert_eq!(received.len(), LINES + 1);
-    assert_eq!(received.last(), Some(&"closed"));
+    let lines: Vec<_> = lines.try_iter().collect();
+    assert_eq!(lines.len(), LINES + 1);
+    assert_eq!(lines.last(), Some(&"closed"));
     server.join().unwrap().unwrap();
 }
 

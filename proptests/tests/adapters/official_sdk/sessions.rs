@@ -48,7 +48,7 @@ struct TheirClient {
 }
 
 impl TheirClient {
-    fn receive_event(&self, line: String) {
+    fn record(&self, line: String) {
         self.received.lock().unwrap().push(line);
     }
 
@@ -98,7 +98,7 @@ impl ClientHandler for TheirClient {
         params: theirs::ProgressNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        self.receive_event(format!("progress {}", params.progress));
+        self.record(format!("progress {}", params.progress));
     }
 
     async fn on_logging_message(
@@ -106,7 +106,7 @@ impl ClientHandler for TheirClient {
         params: theirs::LoggingMessageNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        self.receive_event(format!("log {}", params.data));
+        self.record(format!("log {}", params.data));
     }
 
     async fn on_resource_updated(
@@ -114,11 +114,11 @@ impl ClientHandler for TheirClient {
         params: theirs::ResourceUpdatedNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        self.receive_event(format!("updated {}", params.uri));
+        self.record(format!("updated {}", params.uri));
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.receive_event("tools".into());
+        self.record("tools".into());
     }
 }
 

@@ -49,8 +49,8 @@ fn router() -> Router {
     router.tool_with(tool("panic"), |_: Value, _| -> String { panic!("as asked") });
     router.prompt(Prompt::new("plain"), |_: Value, _| "Say something.");
     router.async_prompt(Prompt::new("two"), |_: Value, _| async {
-        let reported = |text: &'static str| PromptMessage::user(Content::text(text));
-        GetPromptResult::new([reported("one"), reported("two")])
+        let user_message = |text: &'static str| PromptMessage::user(Content::text(text));
+        GetPromptResult::new([user_message("one"), user_message("two")])
     });
     let mut text = Resource::new("test://text", "text");
     text.mime_type = Some("text/plain".into());

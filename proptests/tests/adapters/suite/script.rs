@@ -132,7 +132,7 @@ impl Script {
         }
     }
 
-    fn receive_event(&self, event: &ServerEvent<'static>) {
+    fn log_event(&self, event: &ServerEvent<'static>) {
         match event {
             ServerEvent::Draining { .. } => self.say("draining"),
             ServerEvent::Closed { cause } => self.say(format!("closed: {cause}")),
@@ -151,7 +151,7 @@ impl mcp_sansio_std::Handler<Server> for Script {
     }
 
     fn event(&self, _: &Handle<Server>, event: ServerEvent<'static>) {
-        self.receive_event(&event);
+        self.log_event(&event);
     }
 }
 
@@ -161,7 +161,7 @@ impl mcp_sansio_tokio::Handler<Server> for Script {
     }
 
     async fn event(&self, _: &Handle<Server>, event: ServerEvent<'static>) {
-        self.receive_event(&event);
+        self.log_event(&event);
     }
 }
 
@@ -197,7 +197,7 @@ impl Answers {
         _ = exchange.respond(&answer);
     }
 
-    fn receive_event(&self, event: &ClientEvent<'static>) {
+    fn log_event(&self, event: &ClientEvent<'static>) {
         let line = match event {
             ClientEvent::Closed { cause } => format!("closed: {cause}"),
             ClientEvent::Violation(violation) => format!("violation: {}", violation.kind),
@@ -219,7 +219,7 @@ impl mcp_sansio_std::Handler<Client> for Answers {
     }
 
     fn event(&self, _: &Handle<Client>, event: ClientEvent<'static>) {
-        self.receive_event(&event);
+        self.log_event(&event);
     }
 }
 
@@ -229,6 +229,6 @@ impl mcp_sansio_tokio::Handler<Client> for Answers {
     }
 
     async fn event(&self, _: &Handle<Client>, event: ClientEvent<'static>) {
-        self.receive_event(&event);
+        self.log_event(&event);
     }
 }

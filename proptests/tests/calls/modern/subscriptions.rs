@@ -88,9 +88,9 @@ fn a_subscription_is_granted_in_whole_or_in_part() {
         let call = side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
         assert_eq!(side.sent(), [listen(2, sent)]);
         assert!(side.client.in_flight().subscriptions().eq([call]));
-        let (delivered, granted) = news(side.receive(&granting("2", grant)));
+        let (id, granted) = news(side.receive(&granting("2", grant)));
         let SubscriptionNews::Granted { granted, refused } = granted else { panic!("{granted:?}") };
-        assert_eq!((delivered, granted.as_json(), refused.as_json()), (call, grant, missing));
+        assert_eq!((id, granted.as_json(), refused.as_json()), (call, grant, missing));
         // From now on the subscription lasts.
         assert_eq!(side.elapse(10 * 3_600_000), []);
         is_alive(&mut side);
@@ -105,8 +105,8 @@ fn a_subscription_is_granted_in_whole_or_in_part() {
 fn a_subscription_that_is_not_granted_in_time_is_given_up() {
     let (mut side, call) = opening();
     assert_eq!(side.elapse(9_999), []);
-    let (delivered, end) = news(only(side.elapse(1)));
-    assert_eq!((delivered, end), (call, SubscriptionNews::Ended(SubscriptionEnd::TimedOut)));
+    let (id, end) = news(only(side.elapse(1)));
+    assert_eq!((id, end), (call, SubscriptionNews::Ended(SubscriptionEnd::TimedOut)));
     assert_eq!(side.sent(), [super::kit::timed_out(2)]);
     assert_eq!(side.client.in_flight().subscriptions().count(), 0);
     // A late acknowledgement, later notifications and the end have no effect.
@@ -196,10 +196,10 @@ fn resource_updates_with_any_uri_are_delivered() {
     side.sent();
     news(side.receive(&granting("2", r#"{"resourceSubscriptions":["file:///d"]}"#)));
     for uri in ["file:///d", "file:///d/x", "other:z"] {
-        let (delivered, what) =
+        let (id, what) =
             news(side.receive(&tagged("resources/updated", "2", &format!(r#""uri":"{uri}""#))));
         let SubscriptionNews::Changed(changed) = what else { panic!("{what:?}") };
-        assert_eq!(delivered, call);
+        assert_eq!(id, call);
         let params = changed.params.unwrap();
         assert_eq!(params.get("uri").map(|uri| uri.as_json().to_owned()), Some(format!("{uri:?}")));
     }
@@ -219,7 +219,7 @@ fn early_notifications_wait_for_the_acknowledgement() {
         assert_eq!(violation(Some(event)), ViolationKind::NotAcknowledged);
     }
     assert!(
-        matches!(news(side.receive(&granting("2", "{}"))), (delivered, SubscriptionNews::Granted { .. }) if delivered == call)
+        matches!(news(side.receive(&granting("2", "{}"))), (id, SubscriptionNews::Granted { .. }) if id == call)
     );
     let changes: Vec<_> = side.outcomes().into_iter().map(|event| change(Some(event))).collect();
     let expected = ["notifications/tools/list_changed", "notifications/prompts/list_changed"]
@@ -273,12 +273,12 @@ fn only_so_much_is_kept_before_the_grant() {
     let [
         (_, SubscriptionNews::Changed(_)),
         (_, SubscriptionNews::Changed(_)),
-        (delivered, SubscriptionNews::Lagged { lost: 3 }),
+        (id, SubscriptionNews::Lagged { lost: 3 }),
     ] = &events[..]
     else {
         panic!("{events:?}")
     };
-    assert_eq!(*delivered, call);
+    assert_eq!(*id, call);
     // Later notifications are delivered as usual.
     assert_eq!(change(side.receive(&tagged("tools/list_changed", "2", ""))).0, call);
 }
@@ -313,13 +313,13 @@ fn the_configured_filter_is_subscribed_to_once_connected() {
     assert_eq!(side.sent(), [initialize(3, "2025-11-25")]);
     absorb(side.receive(&result(3, super::kit::SESSION)));
     assert_eq!(side.sent(), [super::kit::INITIALIZED]);
-    let delivered: Vec<_> = side.outcomes().into_iter().map(|event| news(Some(event))).collect();
+    let id: Vec<_> = side.outcomes().into_iter().map(|event| news(Some(event))).collect();
     let [
         (of, SubscriptionNews::Granted { granted, refused }),
         (_, SubscriptionNews::Granted { .. }),
-    ] = &delivered[..]
+    ] = &id[..]
     else {
-        panic!("{delivered:?}");
+        panic!("{id:?}");
     };
     let refused = (granted.as_json(), refused.as_json());
     assert_eq!(*of, early);

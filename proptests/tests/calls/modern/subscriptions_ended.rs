@@ -38,8 +38,8 @@ fn each_way_to_end_a_subscription_has_its_name() {
     for granted in [false, true] {
         for (index, way) in ways().iter().enumerate() {
             let (mut side, call) = if granted { open() } else { opening() };
-            let (delivered, what) = news(side.receive(way));
-            assert_eq!(delivered, call);
+            let (id, what) = news(side.receive(way));
+            assert_eq!(id, call);
             let SubscriptionNews::Ended(end) = what else { panic!("{what:?}") };
             match (index, granted, &end) {
                 (0 | 3, _, SubscriptionEnd::Finished) => {}
@@ -126,7 +126,7 @@ fn a_server_gives_up_a_subscription_by_its_exact_id() {
     }
     is_alive(&mut side);
     assert!(
-        matches!(news(side.receive(&given_up("2"))), (delivered, SubscriptionNews::Ended(_)) if delivered == call)
+        matches!(news(side.receive(&given_up("2"))), (id, SubscriptionNews::Ended(_)) if id == call)
     );
 }
 
@@ -161,14 +161,14 @@ fn a_refused_version_is_corrected_for_a_subscription_too() {
     let (mut side, call) = opening();
     assert_eq!(side.receive(&error(2, -32022, SUPPORTED)), None);
     assert_eq!(side.sent(), [listen(3, r#"{"toolsListChanged":true}"#)]);
-    let (delivered, what) = news(side.receive(&granting("3", "{}")));
-    assert!(delivered == call && matches!(what, SubscriptionNews::Granted { .. }));
+    let (id, what) = news(side.receive(&granting("3", "{}")));
+    assert!(id == call && matches!(what, SubscriptionNews::Granted { .. }));
     // Only once.
     let (mut side, call) = opening();
     side.receive(&error(2, -32022, SUPPORTED));
     side.sent();
-    let (delivered, what) = news(side.receive(&error(3, -32022, SUPPORTED)));
-    assert!(delivered == call);
+    let (id, what) = news(side.receive(&error(3, -32022, SUPPORTED)));
+    assert!(id == call);
     assert!(matches!(what, SubscriptionNews::Ended(SubscriptionEnd::Rejected(_))), "{what:?}");
     is_alive(&mut side);
 }
@@ -210,6 +210,6 @@ fn an_open_subscription_outlasts_every_pause() {
     // A subscription that is not open yet ends like any call.
     let (mut side, call) = opening();
     side.client.set_paused(true, side.now);
-    let (delivered, end) = news(only(side.elapse(900_000)));
-    assert_eq!((delivered, end), (call, SubscriptionNews::Ended(SubscriptionEnd::TimedOut)));
+    let (id, end) = news(only(side.elapse(900_000)));
+    assert_eq!((id, end), (call, SubscriptionNews::Ended(SubscriptionEnd::TimedOut)));
 }

@@ -41,8 +41,8 @@ fn a_stateless_client_gets_input_required_and_retries() {
     {
         let call = elicitation(server);
         let form = format!(r#""{key}":{{"method":"elicitation/create",{FORM}}}"#);
-        let delivered = gateway.ask(&modern_gateway_request("1", "tools/call", &call));
-        assert_eq!(delivered, needs("1", &form, state));
+        let response = gateway.ask(&modern_gateway_request("1", "tools/call", &call));
+        assert_eq!(response, needs("1", &form, state));
         let again = format!(r#"{call},"inputResponses":{{"{key}":{FILLED_IN}}}{state}"#);
         assert_eq!(
             gateway.ask(&modern_gateway_request("2", "tools/call", &again)),
@@ -68,16 +68,16 @@ fn several_things_can_be_given_one_after_the_other() {
     let name = r#""need-0":{"method":"elicitation/create","params":{"message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}"#;
     let model = r#""need-1":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"Generate a greeting"}}],"maxTokens":50}}"#;
     let roots = r#""need-2":{"method":"roots/list"}"#;
-    let delivered = gateway.ask(&modern_gateway_request("1", "tools/call", call));
+    let response = gateway.ask(&modern_gateway_request("1", "tools/call", call));
     let state = |number: u32| format!(r#","requestState":"{number}""#);
-    assert_eq!(delivered, needs("1", &format!("{name},{model},{roots}"), &state(1)));
+    assert_eq!(response, needs("1", &format!("{name},{model},{roots}"), &state(1)));
     let given = r#""inputResponses":{"need-2":{"roots":[]}}"#;
-    let delivered = gateway.ask(&modern_gateway_request(
+    let response = gateway.ask(&modern_gateway_request(
         "2",
         "tools/call",
         &format!("{call},{given}{}", state(1)),
     ));
-    assert_eq!(delivered, needs("2", &format!("{name},{model}"), &state(2)));
+    assert_eq!(response, needs("2", &format!("{name},{model}"), &state(2)));
     let given = r#""inputResponses":{"need-0":{"action":"accept","content":{"name":"u"}},"need-1":{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m"}}"#;
     let done = gateway.ask(&modern_gateway_request(
         "3",
@@ -93,10 +93,10 @@ fn several_things_can_be_given_one_after_the_other() {
 fn the_state_of_a_server_passes() {
     let mut gateway = Gateway::of_both_eras();
     let call = r#""name":"new__test_input_required_result_request_state""#;
-    let delivered = gateway.ask(&modern_gateway_request("1", "tools/call", call));
-    let delivered: serde_json::Value = serde_json::from_str(&delivered).unwrap();
-    let key = delivered["result"]["inputRequests"].as_object().unwrap().keys().next().unwrap();
-    let state = &delivered["result"]["requestState"];
+    let response = gateway.ask(&modern_gateway_request("1", "tools/call", call));
+    let response: serde_json::Value = serde_json::from_str(&response).unwrap();
+    let key = response["result"]["inputRequests"].as_object().unwrap().keys().next().unwrap();
+    let state = &response["result"]["requestState"];
     let given = format!(
         r#"{call},"inputResponses":{{"{key}":{{"action":"accept","content":{{"ok":true}}}}}},"requestState":{state}"#
     );

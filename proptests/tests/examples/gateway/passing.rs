@@ -326,13 +326,13 @@ fn log_messages_come_if_they_are_wanted() {
             modern_tool_response("2", "Logged")
         );
         gateway.open("{}");
-        for (level, is_reported) in [("info", true), ("error", false)] {
+        for (level, is_logged) in [("info", true), ("error", false)] {
             let level = format!(r#""level":"{level}""#);
             let set = gateway.ask(&in_session("3", "logging/setLevel", &level));
             assert_eq!(set, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
             let first = gateway.ask(&in_session("4", "tools/call", &log));
-            assert_eq!(first == LOGGED, is_reported, "{first}");
-            if is_reported {
+            assert_eq!(first == LOGGED, is_logged, "{first}");
+            if is_logged {
                 assert!(gateway.next().contains(r#""id":4"#));
             }
         }

@@ -270,15 +270,15 @@ fn a_browser_is_opened_without_a_shell() {
 
     let (state, server) = (State::new("browser"), Server::start(Rules::default()));
     std::fs::create_dir_all(&state.0).unwrap();
-    let (browser, delivered) = (state.0.join("xdg-open"), state.0.join("told"));
-    assert!(Command::new("mkfifo").arg(&delivered).status().unwrap().success());
-    let script = format!("#!/bin/sh\nprintf '%s %s' \"$#\" \"$1\" > '{}'\n", delivered.display());
+    let (browser, fifo) = (state.0.join("xdg-open"), state.0.join("told"));
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let script = format!("#!/bin/sh\nprintf '%s %s' \"$#\" \"$1\" > '{}'\n", fifo.display());
     std::fs::write(&browser, script).unwrap();
     std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o700)).unwrap();
     let mut command = state.command(&[&server.url()]);
     command.env("PATH", &state.0);
     let login = Login::begin_with_browser(command);
-    assert_eq!(std::fs::read_to_string(&delivered).unwrap(), format!("1 {}", login.url));
+    assert_eq!(std::fs::read_to_string(&fifo).unwrap(), format!("1 {}", login.url));
     login.browse();
     login.end(0);
 }

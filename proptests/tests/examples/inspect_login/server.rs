@@ -140,11 +140,11 @@ fn answer(asked: &Asked, address: SocketAddr, rules: Rules) -> Answer {
         "GET /authorize" => {
             let back = decoded(&parameter(&asked.query, "redirect_uri").unwrap());
             let state = parameter(&asked.query, "state").unwrap();
-            let reported = match rules.denies {
+            let query = match rules.denies {
                 true => "error=access_denied".to_owned(),
                 false => format!("code={CODE}"),
             };
-            ("302 Found", format!("Location: {back}?{reported}&state={state}\r\n"), String::new())
+            ("302 Found", format!("Location: {back}?{query}&state={state}\r\n"), String::new())
         }
         "POST /token" => {
             assert_eq!(parameter(&asked.body, "code").as_deref(), Some(CODE));

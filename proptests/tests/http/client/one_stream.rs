@@ -93,8 +93,8 @@ fn the_endpoint_is_set_once_and_only_on_the_same_origin() {
     assert_eq!(side.sent_one().request.url, POSTS);
     for place in ["http://evil/m", "https://h/m", "//evil/m", ""] {
         let (mut side, listening, mut stream) = streaming();
-        let reported = format!("event: endpoint\ndata: {place}\n\n");
-        assert_eq!(side.chunk(&mut stream, reported.as_bytes()), [], "{place}");
+        let endpoint_event = format!("event: endpoint\ndata: {place}\n\n");
+        assert_eq!(side.chunk(&mut stream, endpoint_event.as_bytes()), [], "{place}");
         side.aborts(listening.exchange);
         let no_answer = TransportFailure::new(TransportFailureKind::NoAnswer);
         let [ClientEvent::ConnectFailed(failure), ClientEvent::Closed { .. }] = &side.due()[..]

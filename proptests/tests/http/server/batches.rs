@@ -55,8 +55,8 @@ fn a_batch_is_answered_together() {
                 ResponseMode::Json => json(200, answers),
                 ResponseMode::Automatic if !reports => json(200, answers),
                 _ => {
-                    let reported: Vec<_> = report.into_iter().chain([event(answers)]).collect();
-                    stream(&reported, true)
+                    let events: Vec<_> = report.into_iter().chain([event(answers)]).collect();
+                    stream(&events, true)
                 }
             };
             assert_eq!(site.read_response(turn), expected, "{mode:?} {reports}");
@@ -112,7 +112,7 @@ fn a_batch_is_all_of_one_kind() {
                 plain("1", "ping", ""),
                 message::modern_request("2", "tools/list", "")
             ),
-            "a message that stands alone must not be in a batch",
+            "a modern request must not be in a batch",
         ),
         (format!("[{},7]", plain("1", "ping", "")), "the batch holds something that is no message"),
         (format!("[[{}]]", plain("1", "ping", "")), "the batch holds something that is no message"),

@@ -86,13 +86,13 @@ fn everything_the_server_says_is_on_one_stream() {
     let mut site = Site::new();
     let turn = connect(&mut site, "GET", GET);
     let id = "a1".repeat(16);
-    let mut reported = vec![format!("event: endpoint\ndata: /messages?session={id}\n\n")];
-    assert_eq!(site.read_response(turn), stream(&reported, false));
+    let mut events = vec![format!("event: endpoint\ndata: /messages?session={id}\n\n")];
+    assert_eq!(site.read_response(turn), stream(&events, false));
     accepted(&mut site, &id, &initialize("0", "2024-11-05"));
     let opened = &site.news(turn)[0];
     let start = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":\"2024-11-05\"";
     assert!(opened.starts_with(start), "{opened}");
-    reported.push(opened.clone());
+    events.push(opened.clone());
     accepted(&mut site, &id, &notification("notifications/initialized", ""));
     site.events();
 
@@ -105,14 +105,14 @@ fn everything_the_server_says_is_on_one_stream() {
     changed(&mut site, ChangedList::Tools);
     accepted(&mut site, &id, &plain("2", "ping", ""));
     site.respond(request.id, r#"{"content":[]}"#);
-    reported.extend([
+    events.extend([
         named(progress(r#""p""#, 1)),
         named(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#),
         named(result("2", "")),
         named(result("1", r#""content":[]"#)),
     ]);
-    assert_eq!(site.read_response(turn), stream(&reported, false));
-    for chunk in reported {
+    assert_eq!(site.read_response(turn), stream(&events, false));
+    for chunk in events {
         assert!(!chunk.contains("\nid:") && !chunk.starts_with("id:") && !chunk.contains("retry:"));
     }
     site.elapse(15_000);

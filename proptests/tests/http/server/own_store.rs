@@ -20,7 +20,7 @@ const NOW: Instant = Instant::from_millis(1_000_000);
 /// A store that records its calls, and keeps every event until `forget`, except a lost one.
 struct Shelf {
     kept: Vec<(u32, u64, Vec<u8>)>,
-    delivered: Rc<RefCell<Vec<String>>>,
+    calls: Rc<RefCell<Vec<String>>>,
     /// The number of the lost event, on any stream.
     lost: Rc<Cell<u64>>,
 }
@@ -29,7 +29,7 @@ impl EventStore for Shelf {
     fn keep(&mut self, stream: u32, event: u64, message: &[u8], now: Instant) {
         assert_eq!(now, NOW);
         let text = String::from_utf8(message.into()).unwrap();
-        self.delivered.borrow_mut().push(format!("keep {stream}-{event} {text}"));
+        self.calls.borrow_mut().push(format!("keep {stream}-{event} {text}"));
         self.kept.push((stream, event, message.into()));
     }
 
@@ -41,7 +41,7 @@ impl EventStore for Shelf {
     }
 
     fn forget(&mut self, stream: u32) {
-        self.delivered.borrow_mut().push(format!("forget {stream}"));
+        self.calls.borrow_mut().push(format!("forget {stream}"));
         self.kept.retain(|kept| kept.0 != stream);
     }
 }
@@ -50,7 +50,7 @@ impl EventStore for Shelf {
 struct Host {
     server: Server,
     streams: Streams<Shelf>,
-    delivered: Rc<RefCell<Vec<String>>>,
+    calls: Rc<RefCell<Vec<String>>>,
     lost: Rc<Cell<u64>>,
 }
 
@@ -61,12 +61,11 @@ impl Host {
             Arc::new(HttpServerConfig::default()),
             Arc::new(config::server_of_both_eras()),
         );
-        let (delivered, lost) = <(Rc<RefCell<_>>, Rc<Cell<_>>)>::default();
-        let shelf =
-            Shelf { kept: Vec::new(), delivered: Rc::clone(&delivered), lost: Rc::clone(&lost) };
+        let (calls, lost) = <(Rc<RefCell<_>>, Rc<Cell<_>>)>::default();
+        let shelf = Shelf { kept: Vec::new(), calls: Rc::clone(&calls), lost: Rc::clone(&lost) };
         let id = SessionId::from_random([7; 16]);
         let (server, streams) = validator.session_with(ConnectionNumber::new(1), id, shelf);
-        let mut host = Self { server, streams, delivered, lost };
+        let mut host = Self { server, streams, calls, lost };
         let (opening, _) = host.post(&initialize("1", "2025-11-25"));
         let (parts, end) = host.read_response(opening);
         assert_eq!((parts.len(), end), (1, ResponsePart::End));
@@ -109,13 +108,13 @@ impl Host {
 
     /// Returns the parts of a response, and its end.
     fn read_response(&mut self, response: ResponseId) -> (Vec<String>, ResponsePart) {
-        let mut reported = Vec::new();
+        let mut events = Vec::new();
         loop {
             let mut buffer = Vec::new();
             match self.streams.next(response, NOW, &mut buffer) {
                 ResponsePart::Head(_) => {}
-                ResponsePart::Body => reported.push(String::from_utf8(buffer).unwrap()),
-                end => return (reported, end),
+                ResponsePart::Body => events.push(String::from_utf8(buffer).unwrap()),
+                end => return (events, end),
             }
         }
     }
@@ -126,7 +125,7 @@ impl Host {
     }
 
     fn take_store_calls(&self) -> Vec<String> {
-        self.delivered.take()
+        self.calls.take()
     }
 }
 
@@ -151,8 +150,8 @@ fn a_host_keeps_events_itself() {
         (ResponsePart::Body, 0),
         "the first brings no message"
     );
-    let reported = [numbered("3-1", progress("7", 1)), numbered("3-2", progress("7", 2))];
-    assert_eq!(host.read_response(response), (reported.into(), ResponsePart::Nothing));
+    let events = [numbered("3-1", progress("7", 1)), numbered("3-2", progress("7", 2))];
+    assert_eq!(host.read_response(response), (events.into(), ResponsePart::Nothing));
     let kept = |event: u64, text: String| format!("keep 3-{event} {text}");
     assert_eq!(host.take_store_calls(), [kept(1, progress("7", 1)), kept(2, progress("7", 2))]);
     assert!(!host.streams.disconnected(response, NOW), "the session goes on");
@@ -177,18 +176,18 @@ fn resumption_does_not_skip_an_event_lost_by_the_host() {
         let mut host = Host::open();
         let (response, request) = host.calling();
         host.answer(request);
-        let reported = [
+        let events = [
             priming("3-0"),
             numbered("3-1", progress("7", 1)),
             numbered("3-2", progress("7", 2)),
             numbered("3-3", answered()),
         ];
-        assert_eq!(host.read_response(response), (reported.to_vec(), ResponsePart::End));
+        assert_eq!(host.read_response(response), (events.to_vec(), ResponsePart::End));
         host.lost.set(lost as u64);
         for last in 0..=3 {
             let received = host.resume(&format!("3-{last}"));
             let there = (last + 1..=3).take_while(|number| *number != lost);
-            let there = there.map(|number| reported[number].clone()).collect();
+            let there = there.map(|number| events[number].clone()).collect();
             let expected = (last + 1 != lost).then_some((there, ResponsePart::End));
             assert_eq!(received, expected, "{lost} is lost, {last} was the last");
         }

@@ -64,8 +64,8 @@ fn every_message_goes_one_way() {
     // The id of the elicitation belongs to the session, independent of the client's ids.
     elicit(&mut site, request.id).unwrap();
     assert_eq!(site.read_response(standalone), stream(&[event(TOOLS)], false));
-    let mut reported = vec![event(progress(r#""p""#, 1)), event(ASKED)];
-    assert_eq!(site.read_response(turn), stream(&reported, false));
+    let mut events = vec![event(progress(r#""p""#, 1)), event(ASKED)];
+    assert_eq!(site.read_response(turn), stream(&events, false));
     assert_eq!(site.read_response(beside).status, 0);
 
     let answered = site.send("POST", &lines, accept("1"));
@@ -74,8 +74,8 @@ fn every_message_goes_one_way() {
     site.respond(request.id, r#"{"content":[]}"#);
     site.respond(other.id, r#"{"content":[]}"#);
     assert_eq!(site.read_response(standalone), stream(&[event(TOOLS)], false), "no answers there");
-    reported.push(event(result("1", r#""content":[]"#)));
-    assert_eq!(site.read_response(turn), stream(&reported, true));
+    events.push(event(result("1", r#""content":[]"#)));
+    assert_eq!(site.read_response(turn), stream(&events, true));
     assert_eq!(site.read_response(beside), json(200, result("2", r#""content":[]"#)));
     // A repeated response is unmatched.
     let again = site.send("POST", &lines, accept("1"));

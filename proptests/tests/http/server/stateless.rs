@@ -144,7 +144,7 @@ fn without_sessions_bodies_are_requests_and_notifications() {
         ("[]".into(), "a batch must not be empty"),
         (format!("[{}]", plain("1", "ping", "")), no_batch),
         (format!("[{}]", notification("notifications/x", "")), no_batch),
-        (format!("[{}]", discover()), "a message that stands alone must not be in a batch"),
+        (format!("[{}]", discover()), "a modern request must not be in a batch"),
         ("[1]".into(), "the batch holds something that is no message"),
         ("7".into(), "not a JSON-RPC message"),
         ("{}".into(), "not a JSON-RPC message"),

@@ -132,7 +132,7 @@ fn woken(site: &mut Site) -> Vec<u32> {
 #[test]
 fn the_form_of_answers_is_a_matter_of_configuration() {
     use ResponseMode::{Automatic, EventStream, Json};
-    let reported = event(progress("1", 1));
+    let events = event(progress("1", 1));
     for mode in [Automatic, EventStream, Json] {
         let mut site = Site::with(|http, _| http.responses = mode);
         let (turn, request) = site.ask(&modern_headers("tools/list"), &list());
@@ -154,7 +154,7 @@ fn the_form_of_answers_is_a_matter_of_configuration() {
         site.respond(request.id, TOOLS);
         let expected = match mode {
             Json => json(200, answer()),
-            _ => stream(&[reported.clone(), event(progress("1", 2)), event(answer())], true),
+            _ => stream(&[events.clone(), event(progress("1", 2)), event(answer())], true),
         };
         assert_eq!(site.read_response(turn), expected, "{mode:?}");
 
@@ -193,7 +193,7 @@ fn progress_on_an_unread_stream_is_bounded() {
     let (turn, request) =
         site.ask(&about("tools/call", "t"), &watched("1", "tools/call", r#""name":"t""#));
     let now = site.now;
-    let reported: Vec<bool> = (1..20)
+    let events: Vec<bool> = (1..20)
         .map(|number| {
             let report = |server: &mut mcp_sansio::Server, out: &mut mcp_sansio::http::Streams| {
                 server.progress(request.id, Progress::new(number), now, out).is_ok()
@@ -201,9 +201,9 @@ fn progress_on_an_unread_stream_is_bounded() {
             site.with_machine(request.id, report)
         })
         .collect();
-    let sent = reported.iter().filter(|is_sent| **is_sent).count();
-    assert!((3..6).contains(&sent), "{reported:?}");
-    assert!(reported[..sent].iter().all(|is_sent| *is_sent), "the first ones");
+    let sent = events.iter().filter(|is_sent| **is_sent).count();
+    assert!((3..6).contains(&sent), "{events:?}");
+    assert!(events[..sent].iter().all(|is_sent| *is_sent), "the first ones");
     assert_eq!(site.read_response(turn).chunks.len(), sent);
     site.progress(request.id, 20);
     site.respond(request.id, r#"{"content":[]}"#);

@@ -27,12 +27,12 @@ fn a_client_of_a_session_is_asked_on_the_stream_of_its_request() {
             server.require_input(&request, &need, now, out).unwrap();
         });
         let is_primed = revision == "2025-11-25";
-        let mut reported = if is_primed {
+        let mut sent = if is_primed {
             vec![priming("3-0"), numbered("3-1", ASKED)]
         } else {
             vec![event(ASKED)]
         };
-        assert_eq!(site.read_response(turn), stream(&reported, false));
+        assert_eq!(site.read_response(turn), stream(&sent, false));
         let answered = site.send("POST", &lines, accept("1"));
         assert_eq!(site.read_response(answered), status(202));
         let mut events = site.events();
@@ -42,8 +42,8 @@ fn a_client_of_a_session_is_asked_on_the_stream_of_its_request() {
         assert!(again.input("who").is_some());
         site.respond(again.id, r#"{"content":[]}"#);
         let answer = result("7", r#""content":[]"#);
-        reported.push(if is_primed { numbered("3-2", answer) } else { event(answer) });
-        assert_eq!(site.read_response(turn), stream(&reported, true));
+        sent.push(if is_primed { numbered("3-2", answer) } else { event(answer) });
+        assert_eq!(site.read_response(turn), stream(&sent, true));
     }
 }
 

@@ -24,7 +24,7 @@ fn list_changes_are_delivered_once_in_both_eras() {
         }
         let methods = ["tools", "prompts", "resources"]
             .map(|list| format!("notifications/{list}/list_changed"));
-        assert_eq!(world.known.delivered, methods, "{of_client:?} {of_server:?}");
+        assert_eq!(world.known.notifications, methods, "{of_client:?} {of_server:?}");
         world.is_clean();
     }
 }
@@ -40,7 +40,7 @@ fn a_modern_client_without_subscription_gets_no_changes() {
         .list_changed(ChangedList::Tools, &mut world.pair.server_out)
         .unwrap();
     world.run();
-    assert_eq!(world.known.delivered, [""; 0]);
+    assert_eq!(world.known.notifications, [""; 0]);
     world.is_clean();
 }
 
@@ -53,7 +53,7 @@ fn a_call_gets_progress_and_log_messages_in_both_eras() {
         let call = world.call("tools/call", r#"{"name":"watched"}"#, options);
         world.run();
         assert_eq!(world.text(call), "watched  ");
-        assert_eq!(world.known.delivered, ["progress", "notifications/message"]);
+        assert_eq!(world.known.notifications, ["progress", "notifications/message"]);
         world.is_clean();
     }
 }
@@ -80,7 +80,7 @@ fn a_lost_subscription_goes_on_over_the_next_connection() {
         .list_changed(ChangedList::Prompts, &mut next.pair.server_out)
         .unwrap();
     next.run();
-    let mut delivered = next.known.delivered.clone();
+    let mut delivered = next.known.notifications.clone();
     delivered.sort();
     assert_eq!(
         delivered,

@@ -44,7 +44,7 @@ pub(super) struct Known {
     /// The methods of the received requests.
     pub(super) asked: Vec<String>,
     /// The methods of the received notifications, also of subscriptions.
-    pub(super) delivered: Vec<String>,
+    pub(super) notifications: Vec<String>,
     /// Unexpected events.
     pub(super) wrong: Vec<String>,
 }
@@ -143,15 +143,15 @@ impl World {
             }
             ClientEvent::CallEnded(end) => self.known.ended.push((end.call, end.outcome)),
             ClientEvent::Request(request) => self.give(&request),
-            ClientEvent::Notification(delivered) => {
-                self.known.delivered.push(delivered.method.to_str().into_owned());
+            ClientEvent::Notification(notifications) => {
+                self.known.notifications.push(notifications.method.to_str().into_owned());
             }
             ClientEvent::Subscription(update) => {
-                if let mcp_sansio::event::SubscriptionNews::Changed(delivered) = update.news {
-                    self.known.delivered.push(delivered.method.to_str().into_owned());
+                if let mcp_sansio::event::SubscriptionNews::Changed(notifications) = update.news {
+                    self.known.notifications.push(notifications.method.to_str().into_owned());
                 }
             }
-            ClientEvent::Progress(_) => self.known.delivered.push("progress".to_owned()),
+            ClientEvent::Progress(_) => self.known.notifications.push("progress".to_owned()),
             ClientEvent::Closed { .. } => {}
             event => self.known.wrong.push(format!("{event:?}")),
         }

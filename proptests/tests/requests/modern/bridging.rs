@@ -60,8 +60,8 @@ fn an_undecoded_input_request_is_sent_unchanged() {
     let visit = VISIT.replace("/1\"}", "/1\",\"elicitationId\":\"0-2\"}");
     let asked = |id, params: &str| asks(id, "elicitation/create", &format!(",{params}"));
     assert_eq!(side.sent(), [asked(1, FORM), asked(2, &visit), roots(3)]);
-    let stateless = request(&mut side, &of_client("2", "tools/call", ABLE, r#""name":"t""#));
-    assert_eq!(require(&mut side, &stateless, &need), Ok(()));
+    let modern = request(&mut side, &of_client("2", "tools/call", ABLE, r#""name":"t""#));
+    assert_eq!(require(&mut side, &modern, &need), Ok(()));
     let (form, visit) = (elicit(FORM), elicit(VISIT));
     let requests = format!(r#""form":{form},"visit":{visit},"where":{{"method":"roots/list"}}"#);
     assert!(side.sent()[0].contains(&format!(r#""inputRequests":{{{requests}}}"#)));
@@ -71,13 +71,13 @@ fn an_undecoded_input_request_is_sent_unchanged() {
         ("null", RespondError::NotAllowed(NotAllowed::Method)),
     ];
     for (text, error) in refused {
-        let stateless = request(&mut side, &of_client("3", "tools/call", ABLE, r#""name":"t""#));
+        let modern = request(&mut side, &of_client("3", "tools/call", ABLE, r#""name":"t""#));
         let need = InputRequired::new().request("key", as_it_stands(text.into()));
-        assert_eq!(require(&mut side, &stateless, &need), Err(error), "{text}");
+        assert_eq!(require(&mut side, &modern, &need), Err(error), "{text}");
         let need = as_it_stands(r#"{"method":"elicitation/create"}"#.into());
-        let refused = require(&mut side, &stateless, &InputRequired::new().request("key", need));
+        let refused = require(&mut side, &modern, &InputRequired::new().request("key", need));
         assert!(matches!(refused, Err(RespondError::Encode(_))), "{refused:?}");
-        side.respond(stateless.id, r#"{"content":[]}"#);
+        side.respond(modern.id, r#"{"content":[]}"#);
         _ = side.sent();
     }
 }

@@ -66,12 +66,12 @@ fn a_discover_result_contains_the_declared_capabilities() {
             r#""resources":{"subscribe":true,"listChanged":true}"#,
         ),
     ];
-    for (declare, delivered) in cases {
+    for (declare, expected) in cases {
         let mut side = server_with(|config| {
             config.capabilities = ServerCapabilities::default();
             declare(&mut config.capabilities);
         });
-        assert_eq!(discovery(&mut side), says(delivered, ""));
+        assert_eq!(discovery(&mut side), says(expected, ""));
     }
     let mut side = server_with(|config| {
         config.capabilities = ServerCapabilities::default();
@@ -79,8 +79,8 @@ fn a_discover_result_contains_the_declared_capabilities() {
         config.capabilities.experimental = object(r#"{"e":1}"#);
         config.capabilities.extensions = object(r#"{"x":[2]}"#);
     });
-    let delivered = r#""resources":{"listChanged":false},"experimental":{"a.b/c":{"e":1}},"extensions":{"a.b/c":{"x":[2]}}"#;
-    assert_eq!(discovery(&mut side), says(delivered, ""));
+    let expected = r#""resources":{"listChanged":false},"experimental":{"a.b/c":{"e":1}},"extensions":{"a.b/c":{"x":[2]}}"#;
+    assert_eq!(discovery(&mut side), says(expected, ""));
 }
 
 /// Proves M-DISC-06, M-STATE-02, M-ERA-08: the result depends neither on earlier messages of the connection nor on

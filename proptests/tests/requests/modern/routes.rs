@@ -56,7 +56,7 @@ const TOPICS: [&str; 4] = [
     r#""resourcesListChanged":true"#,
     r#""resourceSubscriptions":["x:y"]"#,
 ];
-const DELIVERED: [&str; 4] = [
+const NOTIFICATIONS: [&str; 4] = [
     "notifications/tools/list_changed",
     "notifications/prompts/list_changed",
     "notifications/resources/list_changed",
@@ -225,7 +225,8 @@ impl World {
             }
             (_, Open::Subscription { topics, acknowledged }) => {
                 assert!(*acknowledged, "not before it is acknowledged: {text}");
-                let topic = DELIVERED.iter().position(|delivered| *delivered == method).unwrap();
+                let topic =
+                    NOTIFICATIONS.iter().position(|delivered| *delivered == method).unwrap();
                 assert!(*topics & 1 << topic != 0, "not asked for: {text}");
             }
             other => panic!("{other:?}: {text}"),

@@ -54,7 +54,7 @@ const ANSWERED: [(&str, &str); 10] = [
     ),
 ];
 
-const DELIVERED: [(&str, &str); 3] = [
+const NOTIFICATIONS: [(&str, &str); 3] = [
     ("notifications/message", r#"{"level":"emergency","data":null,"#),
     ("notifications/tools/list_changed", "{"),
     ("notifications/x", "{"),
@@ -77,7 +77,7 @@ fn metadata_leaves_unchanged() {
                 let result = with(begun, metadata);
                 assert_eq!(sent_result(method, revision, &raw(&result)), Ok(result), "{method}");
             }
-            for (method, begun) in DELIVERED {
+            for (method, begun) in NOTIFICATIONS {
                 let params = with(begun, metadata);
                 let sent = sent_notification(method, revision, &raw(&params));
                 assert_eq!(sent, Ok(params), "{method}");
@@ -113,7 +113,7 @@ fn metadata_arrives_unchanged() {
                 };
                 assert_eq!((found, all), (Some(raw(metadata)), Some(raw(&params))), "{method}");
             }
-            for (method, begun) in DELIVERED {
+            for (method, begun) in NOTIFICATIONS {
                 let params = with(begun, metadata);
                 let frame = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#);
                 match ClientSide::ready(revision).receive(&frame) {

@@ -9,19 +9,19 @@ use super::kit::*;
 /// The call ends with the whole task object, and the machine sends no request about the task.
 #[test]
 fn a_task_by_hand_ends_its_call() {
-    for stateless in [false, true] {
+    for modern in [false, true] {
         for first in ["working", "input_required", "completed", "someday"] {
-            let mut side = if stateless { without_session() } else { in_session() };
+            let mut side = if modern { without_session() } else { in_session() };
             let by_hand = CallOptions::new().task(TaskOptions::new().by_hand());
             let call = call_with(&mut side, by_hand);
             assert_eq!(side.sent().len(), 1);
-            let answer = if stateless { modern_task_created(2, first) } else { created(2, first) };
+            let answer = if modern { modern_task_created(2, first) } else { created(2, first) };
             let event = side.receive(&answer);
             let Some(ClientEvent::CallEnded(ended)) = event else { panic!("{event:?}") };
             let Outcome::Task(begun) = ended.outcome else { panic!("no task") };
             assert_eq!((ended.call, &*begun.ticket.task_id), (call, "t-1"));
             assert_eq!(begun.ticket.method, "tools/call");
-            if !stateless {
+            if !modern {
                 assert_eq!(begun.task.as_json(), task(first));
             }
             assert_eq!(begun.task.get("status").unwrap().as_json(), format!("{first:?}"));

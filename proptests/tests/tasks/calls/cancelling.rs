@@ -21,12 +21,11 @@ fn sent_with(tasks: &str) -> (ClientSide, mcp_sansio::CallId) {
 /// Proves L-CANCEL-15, M-CANC-19, M-TASKX-44: a call that has become a task is cancelled with `tasks/cancel`.
 #[test]
 fn a_task_is_cancelled_by_its_name() {
-    for stateless in [false, true] {
-        let (mut side, call) = if stateless { with_modern_task() } else { with_task() };
+    for modern in [false, true] {
+        let (mut side, call) = if modern { with_modern_task() } else { with_task() };
         let cancelled = side.client.cancel(call, Some("why"), &mut side.out);
         assert_eq!(cancelled, Ok(Cancellation::Notified));
-        let expected =
-            if stateless { modern_task_request(3, "cancel") } else { about(3, "cancel") };
+        let expected = if modern { modern_task_request(3, "cancel") } else { about(3, "cancel") };
         assert_eq!(side.sent(), [expected]);
         assert!(!side.client.in_flight().is_pending(call));
         assert_eq!(side.client.cancel(call, None, &mut side.out), Err(CancelError::NotInFlight));
@@ -34,9 +33,9 @@ fn a_task_is_cancelled_by_its_name() {
             side.client.cancel_task(call, side.now, &mut side.out),
             Err(CallError::NotATask)
         );
-        let answer = if stateless { understood(3) } else { result(3, &task("cancelled")) };
+        let answer = if modern { understood(3) } else { result(3, &task("cancelled")) };
         assert_eq!(task_event_text(side.receive(&answer)), "");
-        assert_eq!(task_event_text(side.receive(&error(3, -32602))), "stray Completed");
+        assert_eq!(task_event_text(side.receive(&error(3, -32602))), "unmatched Completed");
         is_over(&mut side);
     }
 }
@@ -149,7 +148,7 @@ fn an_abandoned_call_is_remembered_for_a_limited_time() {
         assert_eq!(side.client.in_flight().counts().outbound, 1);
         assert_eq!(task_event_texts(side.elapse(600_000)), [""; 0]);
         assert_eq!(side.client.in_flight().counts().outbound, 0);
-        let late = if by_time { "stray TimedOut" } else { "stray Cancelled" };
+        let late = if by_time { "unmatched TimedOut" } else { "unmatched Cancelled" };
         assert_eq!(task_event_text(side.receive(&created(2, "working"))), late);
         is_over(&mut side);
     }
@@ -170,16 +169,16 @@ fn a_call_that_was_not_sent_is_taken_back() {
 fn a_call_that_asks_for_no_task_is_cancelled_as_ever() {
     let mut side = in_session();
     let plain = call_with(&mut side, CallOptions::new());
-    let mut stateless = without_session();
-    let task = call(&mut stateless);
-    for (mut side, call) in [(side, plain), (stateless, task)] {
+    let mut modern = without_session();
+    let task = call(&mut modern);
+    for (mut side, call) in [(side, plain), (modern, task)] {
         assert_eq!(side.sent().len(), 1);
         let cancellation = side.client.cancel(call, None, &mut side.out);
         assert_eq!(cancellation, Ok(Cancellation::Notified));
         assert_eq!(side.sent(), [cancelled(2)]);
         assert_eq!(
             task_event_text(side.receive(&modern_task_created(2, "working"))),
-            "stray Cancelled"
+            "unmatched Cancelled"
         );
         is_over(&mut side);
     }
@@ -265,7 +264,7 @@ fn a_task_created_after_cancellation_is_unmatched() {
     assert_eq!(side.sent(), [cancelled(2)]);
     assert_eq!(
         task_event_text(side.receive(&modern_task_created(2, "working"))),
-        "stray Cancelled"
+        "unmatched Cancelled"
     );
     is_over(&mut side);
 }
@@ -282,7 +281,7 @@ fn a_cancelled_call_does_not_count_against_the_limit() {
     let second = call(&mut side);
     assert!(side.client.in_flight().is_pending(second));
     let late = task_event_text(side.receive(&created(2, "working")));
-    assert!(late.starts_with("stray") || late.contains("UnmatchedResponse"), "{late}");
+    assert!(late.starts_with("unmatched") || late.contains("UnmatchedResponse"), "{late}");
     assert_eq!(ended(side.receive(&result(3, DONE))).0, second);
 }
 

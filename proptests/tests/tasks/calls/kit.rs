@@ -270,7 +270,7 @@ pub(super) fn task_event_text(event: Option<ClientEvent<'static>>) -> String {
         ClientEvent::Request(_) => String::from("asked"),
         ClientEvent::Cancelled(cancelled) => format!("withdrawn {:?}", cancelled.cause),
         ClientEvent::Violation(violation) => format!("violation {:?}", violation.kind),
-        ClientEvent::UnmatchedResponse(unmatched) => format!("stray {:?}", unmatched.cause),
+        ClientEvent::UnmatchedResponse(unmatched) => format!("unmatched {:?}", unmatched.cause),
         ClientEvent::Notification(notification) => format!("notified {}", notification.method),
         ClientEvent::Progress(progress) => format!("progress {:?}", progress.progress),
         other => format!("{other:?}"),

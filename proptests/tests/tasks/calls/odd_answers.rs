@@ -213,16 +213,16 @@ fn nothing_that_is_printed_says_which_task_it_is() {
         printed.push(format!("{event:?}"));
         printed.push(format!("{:?} {:?}", side.client, side.out));
     }
-    let mut stateless = without_session();
-    call(&mut stateless);
-    drop(stateless.receive(&secret(&modern_task_created(2, "working"))));
-    _ = stateless.elapse(1_000);
+    let mut modern = without_session();
+    call(&mut modern);
+    drop(modern.receive(&secret(&modern_task_created(2, "working"))));
+    _ = modern.elapse(1_000);
     let asks = modern_task("input_required", "05", &inputs(&["S3CRET"]));
-    printed.push(format!("{:?}", stateless.receive(&secret(&result(3, &asks)))));
-    printed.push(format!("{:?}", stateless.client));
-    printed.push(format!("{:?}", stateless.outcomes()));
-    stateless.client.disconnected(mcp_sansio::Cause::EndOfInput, stateless.now);
-    printed.push(format!("{:?}", stateless.outcomes()));
+    printed.push(format!("{:?}", modern.receive(&secret(&result(3, &asks)))));
+    printed.push(format!("{:?}", modern.client));
+    printed.push(format!("{:?}", modern.outcomes()));
+    modern.client.disconnected(mcp_sansio::Cause::EndOfInput, modern.now);
+    printed.push(format!("{:?}", modern.outcomes()));
     for text in printed {
         assert!(!text.contains("S3CRET"), "{text}");
     }

@@ -122,7 +122,7 @@ fn a_cancelled_task_releases_its_pending_result_request() {
         if status_first {
             assert_eq!(ended(side.receive(&is_cancelled)), (call, "TaskCancelled".into()));
             assert_eq!(side.sent(), [cancelled(4)], "nobody waits any more");
-            assert_eq!(task_event_text(side.receive(&gone(4))), "stray Cancelled");
+            assert_eq!(task_event_text(side.receive(&gone(4))), "unmatched Cancelled");
         } else {
             assert_eq!(task_event_text(side.receive(&gone(4))), "", "it can be about anything");
             assert_eq!(side.sent(), [about(6, "get")]);
@@ -216,7 +216,7 @@ fn a_task_that_is_not_found_ends_its_call_as_lost() {
     assert_eq!(side.sent(), [about(5, "get")]);
     assert_eq!(ended(side.receive(&error(5, -32602))), (call, "TaskNotFound".into()));
     assert_eq!(side.sent(), [cancelled(4)]);
-    assert_eq!(task_event_text(side.receive(&error(4, -32602))), "stray Cancelled");
+    assert_eq!(task_event_text(side.receive(&error(4, -32602))), "unmatched Cancelled");
     is_over(&mut side);
     // Between the end of the task and the `tasks/result` request.
     for (end, says) in [("completed", "TaskNotFound"), ("failed", "error -32602")] {
@@ -340,12 +340,12 @@ fn news_of_the_end_overtakes_an_answer() {
 #[test]
 fn a_second_answer_to_a_call_that_is_a_task_is_late() {
     let (mut side, _) = with_task();
-    assert_eq!(task_event_text(side.receive(&created(2, "working"))), "stray Completed");
-    assert_eq!(task_event_text(side.receive(&error(2, -32603))), "stray Completed");
+    assert_eq!(task_event_text(side.receive(&created(2, "working"))), "unmatched Completed");
+    assert_eq!(task_event_text(side.receive(&error(2, -32603))), "unmatched Completed");
     let (mut side, _) = with_modern_task();
     assert_eq!(
         task_event_text(side.receive(&modern_task_created(2, "working"))),
-        "stray Completed"
+        "unmatched Completed"
     );
     // A resumed task has no request on this connection: id 2 was never issued.
     let mut side = in_session();
@@ -353,5 +353,5 @@ fn a_second_answer_to_a_call_that_is_a_task_is_late() {
     let options = mcp_sansio::call::TaskOptions::new();
     side.client.resume_task(&ticket, options, side.now, &mut side.out).unwrap();
     assert_eq!(side.sent(), [about(3, "get")]);
-    assert_eq!(task_event_text(side.receive(&result(2, DONE))), "stray NeverIssued");
+    assert_eq!(task_event_text(side.receive(&result(2, DONE))), "unmatched NeverIssued");
 }

@@ -311,7 +311,7 @@ fn calls_that_were_held_ask_for_tasks_where_that_can_be() {
     let hour = TaskOptions::new().ttl(Duration::from_secs(3_600));
     let plain = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}"#;
     let asks = plain.replace(r#"{"name""#, r#"{"task":{"ttl":3600000},"name""#);
-    let stateless = modern_client_request(2, "tools/call", r#""name":"t""#);
+    let modern = modern_client_request(2, "tools/call", r#""name":"t""#);
     let refused = String::from("CallError(NotAllowed(");
     type Case = (fn() -> ClientConfig, String, TaskOptions, Result<String, String>);
     let latest = Revision::V2025_11_25;
@@ -322,7 +322,7 @@ fn calls_that_were_held_ask_for_tasks_where_that_can_be() {
         (of_sessions, opening(latest, ""), hour.required(), Err(refused.clone())),
         (of_sessions, opening(Revision::V2025_06_18, TASKS), hour, Ok(plain.into())),
         (of_sessions, opening(Revision::V2024_11_05, ""), hour.required(), Err(refused)),
-        (of_no_sessions, discovery(EXTENSION), hour.required(), Ok(stateless)),
+        (of_no_sessions, discovery(EXTENSION), hour.required(), Ok(modern)),
     ];
     for (config, answer, options, expected) in cases {
         let mut side = begun(config());

@@ -170,7 +170,7 @@ fn a_server_cancels_the_task_of_a_client() {
     assert_eq!(event_summary(side.receive(&result(2, &task("cancelled")))), "");
     is_over(&mut side);
     let uncancelled = BOTH.replace(r#""cancel":{},"#, "");
-    for (tasks, is_reported) in [(BOTH, true), (&uncancelled, false)] {
+    for (tasks, is_cancelled) in [(BOTH, true), (&uncancelled, false)] {
         let mut side = in_session(Revision::V2025_11_25, tasks);
         let call = ask(&mut side, CREATE, TaskOptions::new()).unwrap();
         _ = side.sent();
@@ -179,10 +179,10 @@ fn a_server_cancels_the_task_of_a_client() {
         assert_eq!(side.sent(), [""; 0]);
         assert_eq!(
             event_summary(side.receive(&created(1, "working"))),
-            format!("orphan t-1 {is_reported}")
+            format!("orphan t-1 {is_cancelled}")
         );
-        assert_eq!(side.sent().len(), usize::from(is_reported));
-        if is_reported {
+        assert_eq!(side.sent().len(), usize::from(is_cancelled));
+        if is_cancelled {
             assert_eq!(event_summary(side.receive(&error(2, -32602))), "");
         }
         is_over(&mut side);

@@ -286,7 +286,7 @@ fn a_tasks_result_timeout_does_not_end_the_task() {
         assert_eq!(task_event_texts(side.elapse(1)), [""; 0]);
         assert_eq!(side.sent(), [timed_out(3)]);
         assert!(side.client.in_flight().is_pending(call));
-        assert_eq!(task_event_text(side.receive(&result(3, DONE))), "stray TimedOut");
+        assert_eq!(task_event_text(side.receive(&result(3, DONE))), "unmatched TimedOut");
         _ = waits(&mut side, 4);
         assert_eq!(task_event_text(side.receive(&result(4, &slow(end)))), "");
         assert_eq!(side.sent(), [about(5, "result")]);

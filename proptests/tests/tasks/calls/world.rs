@@ -174,8 +174,9 @@ impl World {
     /// The short texts of the client's events.
     /// Notifications of tasks that the client does not poll are left out.
     pub(super) fn take_event_texts(&mut self) -> Vec<String> {
-        let is_reported = |event: &ClientEvent<'_>| !matches!(event, ClientEvent::Notification(_));
-        self.events.retain(is_reported);
+        let is_no_notification =
+            |event: &ClientEvent<'_>| !matches!(event, ClientEvent::Notification(_));
+        self.events.retain(is_no_notification);
         self.events.drain(..).map(|event| short(&event)).collect()
     }
 }

@@ -286,8 +286,8 @@ fn the_names_of_the_extension_are_taken() {
     let delivered = side.server.notify_method("notifications/tasks", &params, None, &mut side.out);
     assert!(matches!(delivered, Err(NotifyError::NotAllowed(_))), "{delivered:?}");
     // The machine sets the kind of a result, with any value that the application wrote.
-    let unmatched = mcp_sansio::json::Raw::new(r#"{"resultType":"task","content":[]}"#).unwrap();
-    host.side.server.respond(request, &unmatched, &mut host.side.out).unwrap();
+    let forged = mcp_sansio::json::Raw::new(r#"{"resultType":"task","content":[]}"#).unwrap();
+    host.side.server.respond(request, &forged, &mut host.side.out).unwrap();
     assert_eq!(host.sent(), [complete("1", r#""content":[]"#)]);
     let call = host.request(&get("1", "t")).kind;
     assert!(matches!(call, ClientRequest::Task(_)));

@@ -76,18 +76,18 @@ impl World {
             let params = &message["params"];
             let id = params["_meta"]["io.modelcontextprotocol/subscriptionId"].as_str().unwrap();
             let task = params["taskId"].as_str().unwrap().to_owned();
-            let (_, delivered) = self.open.get_mut(id).expect("the subscription is open");
+            let (_, last_states) = self.open.get_mut(id).expect("the subscription is open");
             let status = params["status"].as_str().unwrap();
             let has = |member: &str| params.get(member).is_some();
             assert_eq!(has("inputRequests"), status == "input_required");
             assert_eq!(has("result"), status == "completed");
             assert_eq!(has("error"), status == "failed");
             assert!(has("ttlMs") && !has("resultType"));
-            if let Some(before) = delivered.get(&task) {
+            if let Some(before) = last_states.get(&task) {
                 let before = Status::from_name(before["status"].as_str().unwrap()).unwrap();
                 assert!(!before.is_final(), "told after its end");
             }
-            delivered.insert(task, params.clone());
+            last_states.insert(task, params.clone());
         }
     }
 
@@ -170,10 +170,10 @@ impl World {
                 .as_object_mut()
                 .unwrap()
                 .retain(|name, _| name != "_meta" && name != "resultType");
-            for (id, (_, delivered)) in &self.open {
-                let mut delivered = delivered.get(name).expect("it was told").clone();
-                delivered.as_object_mut().unwrap().remove("_meta").unwrap();
-                assert_eq!(delivered, shown, "{id} {name}");
+            for (id, (_, last_states)) in &self.open {
+                let mut last_states = last_states.get(name).expect("it was told").clone();
+                last_states.as_object_mut().unwrap().remove("_meta").unwrap();
+                assert_eq!(last_states, shown, "{id} {name}");
             }
         }
     }

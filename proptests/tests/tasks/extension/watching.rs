@@ -382,7 +382,7 @@ fn an_ended_connection_gets_no_task_notification() {
     assert_eq!(host.tasks.next_connection(), None);
     host.completes(key);
     assert_eq!(host.tasks.next_connection(), None);
-    // The same without a last call of `settle_tasks` on the ended connection.
+    // The same without a last call of `settle` on the ended connection.
     let mut host = Host::new();
     let key = host.begin("t");
     host.subscribe("1", r#""t""#);

@@ -141,7 +141,7 @@ trait Classify<E> {
     fn classify_event(event: E) -> Reaction;
 }
 
-macro_rules! wait_for_notifications {
+macro_rules! classify {
     ($side:ident, $Event:ident, $Kind:ident) => {
         impl Classify<$Event<'static>> for $side {
             fn classify_event(event: $Event<'static>) -> Reaction {
@@ -162,8 +162,8 @@ macro_rules! wait_for_notifications {
     };
 }
 
-wait_for_notifications!(ServerSide, ServerEvent, ClientRequest);
-wait_for_notifications!(ClientSide, ClientEvent, ServerRequest);
+classify!(ServerSide, ServerEvent, ClientRequest);
+classify!(ClientSide, ClientEvent, ServerRequest);
 
 impl Host for ServerSide {
     const METHOD: &'static str = "tools/call";

@@ -19,9 +19,9 @@ const SENT_BACK: &str =
     "The authorization server has sent you back. Return to the program; you can close this window.";
 
 /// A host that sends the authorization URL to the test.
-struct Report(UnboundedSender<String>);
+struct ReportsUrl(UnboundedSender<String>);
 
-impl AuthorizationHost for Report {
+impl AuthorizationHost for ReportsUrl {
     fn open_url<'a>(&'a self, url: &'a BrowserUrl, _: &'a Authorization) -> HostFuture<'a, ()> {
         _ = self.0.send(url.as_str().into());
         Box::pin(async {})
@@ -40,9 +40,9 @@ struct Login {
 
 impl Login {
     async fn begin(protected: &Protected) -> Self {
-        let (delivered, mut urls) = unbounded_channel();
+        let (sender, mut urls) = unbounded_channel();
         let authorization =
-            Authorization::new(authorizer_config(&protected.url()), Report(delivered));
+            Authorization::new(authorizer_config(&protected.url()), ReportsUrl(sender));
         let (url, copy) = (protected.url(), authorization.clone());
         let connecting =
             tokio::spawn(async move { connect(&url, Revision::V2026_07_28, &copy).await });

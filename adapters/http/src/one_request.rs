@@ -16,7 +16,7 @@ const MOST_SPARE: usize = 64;
 
 /// The connections in use. The list keeps its memory, so another request needs no allocation.
 #[derive(Debug, Default)]
-pub(crate) struct StatelessWires {
+pub(crate) struct OneRequestWires {
     places: Vec<Weak<Wire<Server>>>,
     /// The indices without a connection.
     free: Vec<usize>,
@@ -24,7 +24,7 @@ pub(crate) struct StatelessWires {
     spare: Vec<Arc<Wire<Server>>>,
 }
 
-impl StatelessWires {
+impl OneRequestWires {
     /// Adds a connection. Returns its index for the removal.
     pub(crate) fn insert(&mut self, wire: &Arc<Wire<Server>>) -> usize {
         let wire = Arc::downgrade(wire);
@@ -71,7 +71,7 @@ impl StatelessWires {
 
 impl Inner {
     /// Serves a message that belongs to no known session, on a connection of its own.
-    pub(crate) fn stateless(
+    pub(crate) fn serve_on_own_connection(
         self: &Arc<Self>,
         connect: impl FnOnce() -> Arc<Wire<Server>>,
         posted: Posted<'_, '_>,
@@ -81,37 +81,37 @@ impl Inner {
         let (body, scanned, source, request) = posted;
         let open = self.admit(source, request)?;
         let wire = connect();
-        let mut stateless = lock(&self.stateless);
+        let mut wires = lock(&self.one_request);
         // Either a shutdown finds the connection in the list, or this check finds the shutdown.
         if self.is_closing() {
-            drop(stateless);
+            drop(wires);
             wire.end_now();
             return Err(RequestValidator::closing());
         }
-        let place = stateless.insert(&wire);
-        drop(stateless);
+        let place = wires.insert(&wire);
+        drop(wires);
         let permit = Some(Arc::clone(&open));
         let posted = (body, scanned, source, request);
         let begun = self.hand_over(&wire, posted, permit, PostEntry::Always);
         let Ok((response, _)) = begun else {
-            lock(&self.stateless).remove(place);
+            lock(&self.one_request).remove(place);
             return Err(RequestValidator::closing());
         };
         // A subscription has no handler but counts as open, so the response holds the permit.
-        let carried = Carried::stateless(wire, response, share).holding(Some(open));
+        let carried = Carried::of_one_request(wire, response, share).holding(Some(open));
         Ok(carried.listed(Arc::downgrade(self), place))
     }
 
     /// Returns a connection for a message without a session. The connection may have served other such messages.
-    pub(crate) fn connect_sessionless(&self) -> Arc<Wire<Server>> {
-        let spare = lock(&self.stateless).take_spare();
+    pub(crate) fn connect_modern(&self) -> Arc<Wire<Server>> {
+        let spare = lock(&self.one_request).take_spare();
         match spare {
             Some(wire) => {
                 self.runner.begin(&wire.handle());
                 wire
             }
             None => {
-                let (server, streams) = self.validator.stateless(self.next_number());
+                let (server, streams) = self.validator.modern(self.next_number());
                 self.connect(server, streams)
             }
         }
