@@ -10,7 +10,8 @@
 //!   and used from many tasks.
 //! - [`Router`] serves tools, prompts and resources from functions. It is the shortest way to a server.
 //! - [`SharedTasks`] stores tasks, which outlive the request that created them and the connection.
-//! - [`Reader`], [`Writer`] and [`Clock`] are for custom event loops.
+//! - [`read_into`], [`write_from`] and [`Clock`] are for custom event loops over a
+//!   [`ByteStream`](mcp_sansio::ByteStream).
 //!
 //! Any future may be dropped at any time: no bytes are lost, and nothing is left behind. Much of the implementation
 //! is in [`mcp_sansio_driver`], which the other adapters share.
@@ -55,17 +56,17 @@
     allow(dead_code, reason = "without a role there are streams of frames only")
 )]
 
+mod byte_stream;
 #[cfg(feature = "client")]
 mod connect;
-mod framed;
 mod runtime;
 #[cfg(feature = "server")]
 mod serve;
 mod streams;
 
+pub use byte_stream::{read_into, write_from};
 #[cfg(feature = "client")]
 pub use connect::{connect, connect_with, spawn, spawn_with};
-pub use framed::{Reader, Writer};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll, Work};
 pub use mcp_sansio_driver::{

@@ -43,6 +43,7 @@ pub mod asynchronous;
 mod after_unlock;
 mod block;
 mod blocking;
+mod byte_stream;
 mod calls;
 mod changes;
 #[cfg(feature = "client")]
@@ -55,7 +56,6 @@ mod events;
 mod exchange;
 mod extensions;
 mod failure;
-mod framed;
 mod handle;
 mod host;
 mod host_requests;
@@ -93,6 +93,7 @@ mod wire;
 mod workers;
 
 pub use blocking::Blocking;
+pub use byte_stream::{read_into, write_from};
 #[cfg(feature = "client")]
 pub use client::{ClientParts, Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
 pub use clock::{Clock, StoppedClock};
@@ -102,7 +103,6 @@ pub use events::EventDelivery;
 pub use exchange::{Exchange, RequestSlot};
 pub use extensions::Attachment;
 pub use failure::CallFailure;
-pub use framed::{FrameReader, OutboxWriter};
 pub use handle::{Handle, RoomFuture};
 #[cfg(feature = "http")]
 pub use http::{PostEntry, PostRefused, PostRoom};

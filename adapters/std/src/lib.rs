@@ -8,7 +8,7 @@
 //!   operations that take long have a method `wait` that blocks.
 //! - [`Router`] serves tools, prompts and resources from functions. It is the shortest way to a server.
 //! - [`SharedTasks`] stores tasks, which outlive the request that created them and the connection.
-//! - [`FrameReader`], [`OutboxWriter`] and [`Clock`] are for custom event loops.
+//! - [`read_into`], [`write_from`] and [`Clock`] are for custom event loops over a [`ByteStream`](mcp_sansio::ByteStream).
 //!
 //! Much of the implementation is in [`mcp_sansio_driver`], which the adapters for asynchronous runtimes share.
 //! The examples on its pages import from it; import the same names from this crate.
@@ -50,15 +50,15 @@
     allow(dead_code, reason = "without a role there are streams of frames only")
 )]
 
+mod byte_stream;
 #[cfg(feature = "client")]
 mod connect;
 mod handler;
-mod reader;
 #[cfg(feature = "server")]
 mod serve;
 mod socket;
-mod writer;
 
+pub use byte_stream::{read_into, write_from};
 #[cfg(feature = "client")]
 pub use connect::{connect, connect_with, spawn, spawn_with};
 pub use handler::{Handler, RefuseAll, Sleeps};
@@ -76,11 +76,9 @@ pub use mcp_sansio_driver::{
 };
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};
-pub use reader::FrameReader;
 #[cfg(feature = "server")]
 pub use serve::{serve, serve_stdio, serve_stdio_with, serve_with};
 pub use socket::{HalfClose, SocketWriter};
-pub use writer::OutboxWriter;
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

@@ -11,16 +11,19 @@ use std::time::Duration;
 use futures_io::{AsyncRead, AsyncWrite};
 use mcp_sansio::model::{CallToolResult, ListChanged};
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientRequest, Framing, Inbox, Instant, Limits, Outbox, Phase,
-    RespondError, RevisionSet, Server, ServerConfig,
+    ByteStream, CallOptions, ClientConfig, ClientRequest, Instant, Phase, RespondError,
+    RevisionSet, Server, ServerConfig,
 };
 use mcp_sansio_async_std::{
-    CallFailure, Connection, Exchange, Reader, RefuseAll, Work, Writer, connect, serve,
+    CallFailure, Connection, Exchange, RefuseAll, Work, connect, read_into, serve, write_from,
 };
 use serde_json::json;
 use smol::channel::{Receiver, unbounded};
 use smol::future::{FutureExt, or};
 use smol::io::{AsyncReadExt, AsyncWriteExt};
+
+/// Two requests that a machine answers itself.
+const PINGS: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n{\"jsonrpc\":\"2.0\",\"id\":\"\u{e9}\",\"method\":\"ping\"}\n";
 
 /// A runtime: its functions to spawn a task and to block on a future.
 #[derive(Clone, Copy)]
@@ -88,34 +91,29 @@ async fn open(
 #[test]
 fn reads_and_writes_that_are_given_up() {
     smol::block_on(async {
-        let (read, mut to_read) = piper::pipe(8);
-        let mut reader = Reader::new(read, &Limits::default());
-        for byte in b"{\"a\":\"\xc3\xa9\"}\n{\"b\":2}\n" {
+        let (mut read, mut to_read) = piper::pipe(8);
+        let mut stream = ByteStream::lines(Server::new(server_config().into()));
+        for byte in PINGS.as_bytes() {
+            let given_up = a_little(read_into(&mut stream, &mut read)).await;
+            assert!(given_up.is_none(), "nothing has been sent");
             to_read.write_all(&[*byte]).await.unwrap();
-            if *byte == b'\n' {
-                assert!(reader.next_frame().await.unwrap().is_some());
-            } else {
-                assert!(a_little(reader.next_frame()).await.is_none(), "there is no whole frame");
+            assert!(read_into(&mut stream, &mut read).await.unwrap());
+            while let Some(step) = stream.next_step(Instant::from_nanos(0)) {
+                assert!(step.event.is_none(), "{:?}", step.event);
             }
         }
-        let limits = Limits::default();
-        let (mut outbox, mut inbox) = (Outbox::new(Framing::Lines, &limits), Inbox::new(&limits));
-        let mut server = Server::new(server_config().into());
-        let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n".repeat(50);
-        assert_eq!(inbox.feed(ping.as_bytes()), ping.len());
-        while let Some(frame) = inbox.next() {
-            assert!(server.receive(frame, Instant::from_nanos(0), &mut outbox).is_none());
-        }
-        let expected = String::from_utf8(outbox.unsent().to_vec()).unwrap();
-        let (mut written, to_write) = piper::pipe(8);
-        let mut writer = Writer::new(to_write);
+        let expected = String::from_utf8(stream.unsent().to_vec()).unwrap();
+        assert_eq!(expected.lines().count(), 2, "{expected}");
+        let (mut written, mut to_write) = piper::pipe(8);
         let mut received = vec![0; expected.len()];
-        for byte in received.chunks_mut(3) {
-            _ = a_little(writer.write(&mut outbox)).await;
-            written.read_exact(byte).await.unwrap();
+        for bytes in received.chunks_mut(3) {
+            _ = a_little(write_from(&mut stream, &mut to_write)).await;
+            written.read_exact(bytes).await.unwrap();
         }
         assert_eq!(String::from_utf8(received).unwrap(), expected);
-        assert!(outbox.is_empty());
+        assert!(stream.unsent().is_empty());
+        drop(to_read);
+        assert!(!read_into(&mut stream, &mut read).await.unwrap(), "the input has ended");
     });
 }
 

@@ -11,18 +11,20 @@ use mcp_sansio::event::Expiry;
 use mcp_sansio::model::{CallToolResult, ListChanged};
 use mcp_sansio::task::TasksConfig;
 use mcp_sansio::{
-    CallOptions, ClientConfig, Framing, Inbox, Limits, Outbox, Phase, RespondError, RevisionSet,
-    Server, ServerConfig,
+    ByteStream, CallOptions, ClientConfig, Phase, RespondError, RevisionSet, Server, ServerConfig,
 };
 use mcp_sansio_tokio::{
-    Blocking, CallFailure, Connection, Exchange, Handler, OpenError, Reader, RefuseAll,
-    SharedTasks, Writer, clock, connect, serve,
+    Blocking, CallFailure, Connection, Exchange, Handler, OpenError, RefuseAll, SharedTasks, clock,
+    connect, read_into, serve, write_from,
 };
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
+
+/// Two requests that a machine answers itself.
+const PINGS: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n{\"jsonrpc\":\"2.0\",\"id\":\"\u{e9}\",\"method\":\"ping\"}\n";
 
 fn server_config() -> ServerConfig {
     let mut config = ServerConfig::new("server", "1");
@@ -94,32 +96,23 @@ async fn time_that_stands_still() {
 #[tokio::test]
 async fn reads_and_writes_that_are_given_up() {
     let (ours, mut theirs) = duplex(8);
-    let (read, written) = split(ours);
-    let mut reader = Reader::new(read, &Limits::default());
-    for byte in b"{\"a\":\"\xc3\xa9\"}\n{\"b\":2}\n" {
+    let (mut read, mut written) = split(ours);
+    let mut stream = ByteStream::lines(Server::new(server_config().into()));
+    let moment = Duration::from_millis(1);
+    for byte in PINGS.as_bytes() {
+        let given_up = timeout(moment, read_into(&mut stream, &mut read)).await;
+        assert!(given_up.is_err(), "nothing has been sent");
         theirs.write_all(&[*byte]).await.unwrap();
-        if *byte != b'\n' {
-            let given_up = timeout(Duration::from_millis(1), reader.next_frame()).await;
-            assert!(given_up.is_err(), "there is no whole frame yet");
-        } else {
-            assert!(reader.next_frame().await.unwrap().is_some());
+        assert!(read_into(&mut stream, &mut read).await.unwrap());
+        while let Some(step) = stream.next_step(clock().now()) {
+            assert!(step.event.is_none(), "{:?}", step.event);
         }
     }
-    let mut config = server_config();
-    config.connection.limits.frame_bytes = 100_000;
-    let mut server = Server::new(Arc::new(config));
-    let limits = Limits::default();
-    let (mut outbox, mut inbox) = (Outbox::new(Framing::Lines, &limits), Inbox::new(&limits));
-    let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n".repeat(50);
-    assert_eq!(inbox.feed(ping.as_bytes()), ping.len());
-    while let Some(frame) = inbox.next() {
-        assert!(server.receive(frame, clock().now(), &mut outbox).is_none());
-    }
-    let expected = String::from_utf8(outbox.unsent().to_vec()).unwrap();
-    let mut writer = Writer::new(written);
+    let expected = String::from_utf8(stream.unsent().to_vec()).unwrap();
+    assert_eq!(expected.lines().count(), 2, "{expected}");
     let mut received = String::new();
-    while !outbox.is_empty() {
-        _ = timeout(Duration::from_millis(1), writer.write(&mut outbox)).await;
+    while !stream.unsent().is_empty() {
+        _ = timeout(moment, write_from(&mut stream, &mut written)).await;
         let mut chunk = [0; 8];
         let bytes = theirs.read(&mut chunk).await.unwrap();
         received += std::str::from_utf8(chunk.get(..bytes).unwrap()).unwrap();
@@ -127,6 +120,8 @@ async fn reads_and_writes_that_are_given_up() {
     let mut rest = vec![0; expected.len() - received.len()];
     theirs.read_exact(&mut rest).await.unwrap();
     assert_eq!(received + std::str::from_utf8(&rest).unwrap(), expected);
+    drop(theirs);
+    assert!(!read_into(&mut stream, &mut read).await.unwrap(), "the input has ended");
 }
 
 /// Dropping a server ends it at once, and cancels its handlers.
