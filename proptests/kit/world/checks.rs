@@ -95,12 +95,23 @@ impl World {
         Ok(())
     }
 
+    /// Checks that the machines show neither a payload nor the URI of a subscription.
+    fn is_quiet(&self) -> Result<(), Broken> {
+        for shown in [format!("{:?}", self.client), format!("{:?}", self.server)] {
+            if shown.contains(SECRET) || shown.contains("a:/") {
+                return Err(Broken::new(Promise::Quiet, shown));
+            }
+        }
+        Ok(())
+    }
+
     /// Ends everything, and checks that nothing is left.
     ///
     /// # Errors
     ///
     /// Fails if a call or a connection does not end.
     pub fn finish(&mut self) -> Result<(), Broken> {
+        self.is_quiet()?;
         self.calm_down()?;
         self.client.disconnected(Cause::WriteFailed, self.now);
         self.server.disconnected(Cause::WriteFailed, self.now);
