@@ -182,8 +182,10 @@
 //!   changes or a cursor expires meanwhile ([`ListRestarted`](event::ListRestarted)). A server cuts its lists with a
 //!   [`Pager`](pagination::Pager), which verifies its cursors.
 //! - **Subscriptions and log levels.** A [`Notifications`](subscription::Notifications) view sends only messages that the
-//!   client subscribed to, and returns the [`Delivery`](subscription::Delivery). A modern request names its log level itself.
-//! - **URL elicitations**, in both roles, until they are complete: [`elicitation_complete`](subscription::Notifications::elicitation_complete).
+//!   client subscribed to, and returns the [`Delivery`](subscription::Delivery). A modern request names its log level
+//!   itself.
+//! - **URL elicitations**, in both roles, until they are complete:
+//!   [`elicitation_complete`](subscription::Notifications::elicitation_complete).
 //! - **Batches** of 2025-03-26: a batch of the peer is answered as one; [`Connection::batch`] writes one.
 //! - **Tasks.** A call with [`CallOptions::task`] may become a task of the peer: the machine polls it, the input that
 //!   it requires arrives as requests, and its result ends the call. [`TaskUpdate`](event::TaskUpdate) has its status,

@@ -1,6 +1,7 @@
 //! A client on tokio: starts a server or connects to one, lists its tools, and calls them concurrently.
 //!
-//! Shows a handle that several tasks share, progress as a stream, and a call that its idle timeout cancels. It knows the tools of `tokio_server` and calls those that the server has.
+//! Shows a handle that several tasks share, progress as a stream, and a call that its idle timeout cancels. It knows
+//! the tools of `tokio_server` and calls those that the server has.
 //!
 //! Usage: `cargo run -p mcp-sansio-tokio --example tokio_client COMMAND [ARGUMENT]...`, or with `--connect ADDRESS`
 //! instead of a command.

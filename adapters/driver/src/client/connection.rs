@@ -81,8 +81,8 @@ const fn next_number(number: ConnectionNumber) -> ConnectionNumber {
 }
 
 impl Connection {
-    /// For adapters, whose `connect` calls it. Opens a connection, and waits until it is open. `attach` starts to read, to write and to handle timeouts. If
-    /// this future is dropped before it is ready, the connection ends.
+    /// For adapters, whose `connect` calls it. Opens a connection, and waits until it is open. `attach` starts to read,
+    /// to write and to handle timeouts. If this future is dropped before it is ready, the connection ends.
     ///
     /// # Errors
     ///
@@ -111,8 +111,8 @@ impl Connection {
         opened.map_err(|failed| failed.error)
     }
 
-    /// For adapters, whose `spawn` calls it. As [`open`](Self::open), for a server that is a child process. The options set the destination of its
-    /// standard error. If this future is dropped before it is ready, the process is killed.
+    /// For adapters, whose `spawn` calls it. As [`open`](Self::open), for a server that is a child process. The options
+    /// set the destination of its standard error. If this future is dropped before it is ready, the process is killed.
     ///
     /// # Errors
     ///
