@@ -22,11 +22,12 @@ use mcp_sansio_tokio::runtime::{clock, spawner};
 use crate::body::ResponseBody;
 use crate::budget::{Budget, Share};
 use crate::exchange::{Carried, reply};
+use crate::http_request::HttpRequest;
 use crate::identify::Sender;
 use crate::one_request::OneRequestWires;
 use crate::open_requests::{OpenRequests, Posted};
 use crate::options::EndpointOptions;
-use crate::protect::{http_request, permit};
+use crate::protect::{identify, permit};
 use crate::timekeeper::Timekeeper;
 
 /// The assumed memory of a request besides its body, until its response ends: its connection, its handler, its
@@ -131,7 +132,10 @@ impl Endpoint {
             Ok(exposed) => exposed,
             Err(response) => return *response,
         };
-        let mut response = self.inner.answer(sender, parts, body).await.unwrap_or_else(reply);
+        // A large value, which is moved only once: to the handler.
+        let mut request = Some(HttpRequest::new(parts));
+        let answered = self.inner.answer(sender, &mut request, body).await;
+        let mut response = answered.unwrap_or_else(reply);
         if let Some(exposed) = exposed {
             exposed.expose(response.headers_mut());
         }
@@ -177,21 +181,22 @@ impl Inner {
     async fn answer<B>(
         self: &Arc<Self>,
         sender: Sender,
-        parts: Parts,
+        request: &mut Option<HttpRequest>,
         body: B,
     ) -> Result<Response<ResponseBody>, Reply>
     where
         B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
-        let fields = fields(&parts);
-        let head = head(&parts, &fields);
+        let parts = request.as_ref().map(HttpRequest::parts).ok_or_else(|| Reply::empty(500))?;
+        let fields = fields(parts);
+        let head = head(parts, &fields);
         let headers = head.headers;
         let access = match self.authenticate(&sender, &head) {
             Some(authentication) => Some(authentication.await?),
             None => None,
         };
         let admitted = self.validator.admit(&head)?;
-        let source = sender.of(self.options.identify.as_ref(), &parts, access.as_deref())?;
+        let source = sender.of(self.options.identify.as_ref(), parts, access.as_deref())?;
         let until =
             |response: Response<ResponseBody>| self.until_expiry(response, access.as_deref());
         let principal = source.principal;
@@ -202,8 +207,10 @@ impl Inner {
                 self.permit_body(access.as_deref(), &body)?;
                 let mut scanned = ScannedFrame::new();
                 let destination = self.destination(headers, &body, &mut scanned)?;
-                let request = http_request(parts, source, access.as_deref());
-                let posted = (&*body, &mut scanned, source, &mut Some(request));
+                if let Some(request) = &mut *request {
+                    identify(request, source, access.as_deref());
+                }
+                let posted = (&*body, &mut scanned, source, request);
                 let begun = self.post(destination, posted, share).await?;
                 // The body is dropped before the response is sent.
                 drop(body);

@@ -38,18 +38,23 @@ pub struct HttpRequest {
 }
 
 impl HttpRequest {
-    pub(crate) const fn new(parts: Parts, source: RequestSource) -> Self {
+    /// A request whose sender is not identified yet.
+    pub(crate) fn new(parts: Parts) -> Self {
         Self {
             parts,
-            source,
+            source: RequestSource::default(),
             #[cfg(feature = "auth")]
             claims: None,
         }
     }
 
+    pub(crate) const fn identify(&mut self, source: RequestSource) {
+        self.source = source;
+    }
+
     #[cfg(feature = "auth")]
-    pub(crate) fn with_claims(self, claims: Option<Arc<Claims>>) -> Self {
-        Self { claims, ..self }
+    pub(crate) fn set_claims(&mut self, claims: Arc<Claims>) {
+        self.claims = Some(claims);
     }
 
     /// Returns the head of the request, with its extensions.

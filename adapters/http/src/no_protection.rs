@@ -28,12 +28,8 @@ impl Exposed {
 /// The check of a request's token; never created.
 pub(crate) type Authentication = Ready<Result<Box<Access>, Reply>>;
 
-pub(crate) const fn http_request(
-    parts: Parts,
-    source: RequestSource,
-    _: Option<&Access>,
-) -> HttpRequest {
-    HttpRequest::new(parts, source)
+pub(crate) const fn identify(request: &mut HttpRequest, source: RequestSource, _: Option<&Access>) {
+    request.identify(source);
 }
 
 pub(crate) const fn permit(_: Option<&Access>) -> Result<(), Reply> {

@@ -16,8 +16,9 @@ use mcp_sansio_driver::random_bytes;
 use crate::body::ResponseBody;
 use crate::endpoint::{Endpoint, Inner, fields, head, lock};
 use crate::exchange::{Carried, reply};
+use crate::http_request::HttpRequest;
 use crate::identify::Sender;
-use crate::protect::{http_request, permit};
+use crate::protect::{identify, permit};
 
 /// The paths for clients that support only 2024-11-05.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -99,7 +100,9 @@ impl Endpoint {
             Ok(exposed) => exposed,
             Err(response) => return *response,
         };
-        let mut response = self.inner.message(sender, parts, body).await.unwrap_or_else(reply);
+        let mut request = Some(HttpRequest::new(parts));
+        let answered = self.inner.message(sender, &mut request, body).await;
+        let mut response = answered.unwrap_or_else(reply);
         if let Some(exposed) = exposed {
             exposed.expose(response.headers_mut());
         }
@@ -143,14 +146,15 @@ impl Inner {
     async fn message<B>(
         self: &Arc<Self>,
         sender: Sender,
-        parts: Parts,
+        request: &mut Option<HttpRequest>,
         body: B,
     ) -> Result<Response<ResponseBody>, Reply>
     where
         B: Body<Data: Buf, Error: Into<Box<dyn Error + Send + Sync>>>,
     {
-        let fields = fields(&parts);
-        let head = head(&parts, &fields);
+        let parts = request.as_ref().map(HttpRequest::parts).ok_or_else(|| Reply::empty(500))?;
+        let fields = fields(parts);
+        let head = head(parts, &fields);
         let access = match self.authenticate(&sender, &head) {
             Some(authentication) => Some(authentication.await?),
             None => None,
@@ -159,7 +163,7 @@ impl Inner {
             query.split('&').find_map(|parameter| parameter.strip_prefix("session="))
         });
         let id = self.validator.admit_message(&head, session)?;
-        let source = sender.of(self.options.identify.as_ref(), &parts, access.as_deref())?;
+        let source = sender.of(self.options.identify.as_ref(), parts, access.as_deref())?;
         let mut share = self.share()?;
         let body = self.read(body, &mut share).await?;
         self.permit_body(access.as_deref(), &body)?;
@@ -170,7 +174,9 @@ impl Inner {
         let wire = wire
             .filter(|wire| wire.phase() != Phase::Closed)
             .ok_or_else(RequestValidator::no_session)?;
-        let request = &mut Some(http_request(parts, source, access.as_deref()));
+        if let Some(request) = &mut *request {
+            identify(request, source, access.as_deref());
+        }
         let posted = (&*body, scanned, source, request);
         let (response, open) = self.hand_over_to_session(&wire, posted).await?;
         let carried = Carried::new(wire, response, share).holding(open);

@@ -4,7 +4,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use hyper::Response;
-use hyper::http::request::Parts;
 use mcp_sansio::auth::resource_server::{Claims, Operation};
 use mcp_sansio::http::{Reply, RequestSource};
 use mcp_sansio::{Instant, Principal};
@@ -33,14 +32,12 @@ impl Access {
     }
 }
 
-/// Returns the HTTP request for its handler, with the claims of its token.
-pub(crate) fn http_request(
-    parts: Parts,
-    source: RequestSource,
-    access: Option<&Access>,
-) -> HttpRequest {
-    let claims = access.map(|access| Arc::clone(&access.claims));
-    HttpRequest::new(parts, source).with_claims(claims)
+/// Notes the sender of an HTTP request, and the claims of its token, for the handler.
+pub(crate) fn identify(request: &mut HttpRequest, source: RequestSource, access: Option<&Access>) {
+    request.identify(source);
+    if let Some(access) = access {
+        request.set_claims(Arc::clone(&access.claims));
+    }
 }
 
 /// Checks the scopes that every request needs. Succeeds without a protection.

@@ -15,7 +15,7 @@ mod metadata;
 mod protection;
 mod verifier;
 
-pub(crate) use access::{Access, http_request, permit};
+pub(crate) use access::{Access, identify, permit};
 #[cfg(feature = "jwt")]
 pub use jwt::{JwtVerifier, KeySource};
 pub use protection::Protection;
