@@ -378,8 +378,8 @@ impl RequestKind {
         )
     }
 
-    /// The member of the params that names the subject of the request.
-    const fn named_by(self) -> Option<&'static str> {
+    /// The member of the params that names the subject of the request. `Mcp-Name` repeats it over HTTP.
+    pub(crate) const fn named_by(self) -> Option<&'static str> {
         match self {
             Self::CallTool | Self::GetPrompt => Some("name"),
             Self::ReadResource => Some("uri"),

@@ -54,8 +54,8 @@ pub enum ClientRequest<'a> {
     /// A request about a [task](crate::task): pass it to [`serve`](crate::drive::ConnectionTasks::serve). Reject it if
     /// the server has no tasks.
     Task(TaskCall<'a>),
-    /// A method that MCP does not define. Reject it with [`METHOD_NOT_FOUND`](crate::ErrorCode::METHOD_NOT_FOUND)
-    /// unless the application implements it.
+    /// A method without a variant here, usually one that MCP does not define. Reject it with
+    /// [`METHOD_NOT_FOUND`](crate::ErrorCode::METHOD_NOT_FOUND) unless the application implements it.
     Other,
 }
 
@@ -186,11 +186,6 @@ impl<'a> ClientRequest<'a> {
             }
             _ => Self::Other,
         })
-    }
-
-    /// Whether the response may be a request for input.
-    pub(super) const fn may_need_input(&self) -> bool {
-        matches!(self, Self::CallTool(_) | Self::GetPrompt(_) | Self::ReadResource { .. })
     }
 
     /// Returns an owned copy.

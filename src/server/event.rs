@@ -10,7 +10,7 @@ use crate::connection::{
     TaskAnswer, TaskUpdate, UnmatchedResponse, Violation, client_info, meta_to_pass_on,
     modern_client_info,
 };
-use crate::dialect::methods::owned_method;
+use crate::dialect::methods::{RequestKind, owned_method};
 use crate::handle::IncomingId;
 use crate::json::{Object, Raw, Str, TextCopy};
 use crate::model::Implementation;
@@ -191,14 +191,15 @@ pub struct Request<'a> {
 impl<'a> Request<'a> {
     #[inline(always)]
     pub(super) fn new(
-        id: IncomingId,
-        context: RequestContext,
+        (id, context): (IncomingId, RequestContext),
+        method: Option<RequestKind>,
         kind: ClientRequest<'a>,
         request: &IncomingRequest<'_, 'a>,
     ) -> Self {
         let (params, meta) = (request.params, request.meta);
+        let may_need_input = method.is_some_and(RequestKind::may_need_input);
+        let brings = may_need_input && context.revision.rules().input_by_rounds;
         let method = request.method.clone();
-        let brings = kind.may_need_input() && context.revision.rules().input_by_rounds;
         let brought = |name| params.as_ref().filter(|_| brings)?.get(name);
         let inputs = brought("inputResponses").filter(|inputs| inputs.starts_with('{'));
         let state = brought("requestState").and_then(Str::from_literal);

@@ -28,7 +28,7 @@ pub(super) fn open<'f>(
     let (id, context) = serving.admit(cx, kind, request)?;
     let has_topics = serving.open_listen(id, request.params_text().unwrap_or_default());
     if has_topics && listening == Listening::Asked {
-        return Ok(ServerEvent::Request(Request::new(id, context, call, request)));
+        return Ok(ServerEvent::Request(Request::new((id, context), kind, call, request)));
     }
     // Without room for the acknowledgement there is no room for the notifications either.
     if serving.acknowledge(cx, id, None, |_| false).is_err() {

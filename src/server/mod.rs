@@ -295,7 +295,7 @@ impl Server {
         match dispatcher.serving.admit(cx, kind, request) {
             Err(kind) => self.refuse(kind, request.clone(), out),
             Ok((id, context)) => {
-                Some(ServerEvent::Request(Request::new(id, context, call, request)))
+                Some(ServerEvent::Request(Request::new((id, context), kind, call, request)))
             }
         }
     }

@@ -7,6 +7,7 @@ use super::reply::Reply;
 use super::request_validator::{Destination, RequestValidator, names_modern_revision, unusable};
 use crate::codes::{ErrorCode, ViolationKind};
 use crate::connection::{Detail, RequestMeta};
+use crate::dialect::methods::RequestKind;
 use crate::frame::{Frame, Frames, Origin};
 use crate::http::{Field, Headers, ParamHeaders, decode_value, name};
 use crate::json::{Envelope, Object, Raw, ScannedFrame, Str};
@@ -360,15 +361,7 @@ impl Body<'_> {
 /// Returns the member of the params that `Mcp-Name` repeats
 /// ([standard headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
 pub(crate) fn name_source(method: &Str<'_>) -> Option<&'static str> {
-    const SOURCES: [(&str, &str); 6] = [
-        ("tools/call", "name"),
-        ("prompts/get", "name"),
-        ("resources/read", "uri"),
-        ("tasks/get", "taskId"),
-        ("tasks/update", "taskId"),
-        ("tasks/cancel", "taskId"),
-    ];
-    SOURCES.iter().find(|(one, _)| *method == **one).map(|(_, source)| *source)
+    RequestKind::of(method)?.named_by()
 }
 
 /// The text about a header field that does not match.
