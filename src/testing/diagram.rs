@@ -102,7 +102,9 @@ impl Diagram {
     ///
     /// let mut diagram = Diagram::new("client", "server", Instant::EPOCH);
     /// diagram.to_the_right(Instant::EPOCH, br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
-    /// assert!(diagram.svg("A ping").starts_with("<svg "));
+    /// let svg = diagram.svg("A ping < a call");
+    /// assert!(svg.starts_with("<svg ") && svg.contains("<title>A ping &lt; a call</title>"));
+    /// assert!(svg.contains(">ping #1</text>"));
     /// ```
     #[cfg(feature = "std")]
     pub fn svg(&self, title: &str) -> String {

@@ -267,7 +267,7 @@ fn kept_streams_are_bounded_in_time_and_number() {
     assert_eq!(site.read_response(turn), no_event());
     site.respond(id, CONTENT);
     let turn = resume(&mut site, &session, "3-1");
-    assert_eq!(site.read_response(turn), no_event(), "it was said to nobody");
+    assert_eq!(site.read_response(turn), no_event(), "no stream gets it");
 
     // The number of streams is limited: the latest ones are kept, and unfinished streams take precedence.
     let (mut site, session, turn, _) = calling(|http| http.kept_streams = 2);

@@ -19,7 +19,7 @@ fn a_request_is_answered_with_json_or_with_events_that_end() {
     let mut site = modern_only();
     let body = watched("1", "tools/list", "");
     let (turn, request) = site.ask(&modern_headers("tools/list"), &body);
-    assert_eq!(site.read_response(turn).status, 0, "nobody knows yet");
+    assert_eq!(site.read_response(turn).status, 0, "no response yet");
     site.respond(request.id, r#"{"tools":[]}"#);
     assert_eq!(site.read_response(turn), json(200, cacheable("1", r#""tools":[]"#)));
 

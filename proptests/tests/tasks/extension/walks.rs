@@ -171,7 +171,7 @@ impl World {
                 .unwrap()
                 .retain(|name, _| name != "_meta" && name != "resultType");
             for (id, (_, last_states)) in &self.open {
-                let mut last_states = last_states.get(name).expect("it was told").clone();
+                let mut last_states = last_states.get(name).expect("it was notified").clone();
                 last_states.as_object_mut().unwrap().remove("_meta").unwrap();
                 assert_eq!(last_states, shown, "{id} {name}");
             }
