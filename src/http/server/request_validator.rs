@@ -165,9 +165,9 @@ impl RequestValidator {
     /// The [`Reply`] that refuses the request: 403.
     pub fn check_access(&self, head: &RequestHead<'_>) -> Result<(), Reply> {
         let refused = if !self.config.hosts.allows(head.headers, head.authority) {
-            "this server is not reached by that name"
+            "the Host is not allowed (HttpServerConfig::hosts)"
         } else if !self.config.origins.allows(head.headers) {
-            "this origin may not ask"
+            "the Origin is not allowed (HttpServerConfig::origins)"
         } else {
             return Ok(());
         };

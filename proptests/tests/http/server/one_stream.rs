@@ -132,8 +132,9 @@ fn both_sse_endpoints_refuse_invalid_requests() {
         refused
     };
     let evil = "Origin: http://evil.example.com";
-    let other_site = json(403, fault(-32600, "this origin may not ask"));
-    let host = json(403, fault(-32600, "this server is not reached by that name"));
+    let other_site =
+        json(403, fault(-32600, "the Origin is not allowed (HttpServerConfig::origins)"));
+    let host = json(403, fault(-32600, "the Host is not allowed (HttpServerConfig::hosts)"));
     for (method, lines, expected) in [
         ("GET", format!("{GET}\n{evil}"), other_site.clone()),
         ("GET", replaced(GET, "Host", "evil.example.com"), host.clone()),

@@ -23,7 +23,7 @@ pub(crate) fn modern_only() -> Site {
 /// Proves H-HTTP-01, H-HTTP-10, H-HTTP-11, H-HTTP-13, H-HA-06.
 #[test]
 fn an_origin_that_is_not_allowed_is_refused_before_anything_else() {
-    let refused = json(403, fault(-32600, "this origin may not ask"));
+    let refused = json(403, fault(-32600, "the Origin is not allowed (HttpServerConfig::origins)"));
     for method in ["POST", "GET", "DELETE", "PUT", "OPTIONS"] {
         let mut site = Site::new();
         let session = site.open("2025-11-25");
@@ -55,7 +55,7 @@ fn an_origin_that_is_not_allowed_is_refused_before_anything_else() {
 /// Proves H-HTTP-12.
 #[test]
 fn a_host_that_is_not_allowed_is_refused() {
-    let refused = json(403, fault(-32600, "this server is not reached by that name"));
+    let refused = json(403, fault(-32600, "the Host is not allowed (HttpServerConfig::hosts)"));
     let table = [
         ("localhost", true),
         ("localhost:3000", true),
