@@ -156,9 +156,11 @@ fn root(uri: &str) -> Result<String, String> {
 
 fn url(url: &str) -> Result<String, String> {
     match url.split_once("://") {
-        Some(("http", rest)) if !rest.is_empty() => Ok(url.into()),
-        Some(("https", _)) => Err("this example has no TLS; put a proxy in between".into()),
-        _ => Err("not a URL that begins with http://; a program to start comes after --".into()),
+        Some(("http" | "https", rest)) if !rest.is_empty() => Ok(url.into()),
+        _ => {
+            Err("not a URL that begins with http:// or https://; a program to start comes after --"
+                .into())
+        }
     }
 }
 

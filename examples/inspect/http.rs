@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use mcp_sansio::http::HttpClientConfig;
 use mcp_sansio::{Client, ClientConfig};
-use mcp_sansio_http::{Authorized, Exchange, Handle, Handler, OpenError, connect_with, plain};
+use mcp_sansio_http::{
+    Authorization, Authorized, Exchange, Handle, Handler, OpenError, Transport, connect_with,
+    plain, tls,
+};
 use mcp_sansio_std::{Connection, ConnectionOptions, Handler as Blocking};
 use tokio::runtime::Runtime;
 
@@ -47,15 +50,19 @@ pub(crate) fn connect(
         http.header(name, value).map_err(|error| format!("{name}: {error}"))?;
     }
     let runtime = Runtime::new().map_err(|error| error.to_string())?;
-    let (options, answers) = (ConnectionOptions::new(), OnThreads(Arc::new(answers)));
+    let answers = OnThreads(Arc::new(answers));
     let authorization = arguments.login.authorization(url, &arguments.headers)?;
+    // Loaded before the first request: a login may lead to `https` servers from any URL.
+    let tls = match tls() {
+        Err(error) if url.starts_with("https://") => {
+            return Err(format!("{url}: no certificate can be checked: {error}"));
+        }
+        tls => tls.ok(),
+    };
     let connecting = async {
-        match authorization {
-            Some(authorization) => {
-                let transport = Authorized::new(plain(), authorization);
-                connect_with(config, http, &options, transport, answers).await
-            }
-            None => connect_with(config, http, &options, plain(), answers).await,
+        match tls {
+            Some(tls) => open(config, http, tls, authorization, answers).await,
+            None => open(config, http, plain(), authorization, answers).await,
         }
     };
     let entered = runtime.enter();
@@ -64,6 +71,24 @@ pub(crate) fn connect(
     drop(entered);
     let connection = connected.map_err(|error| explain(url, &error))?;
     Ok((connection, runtime))
+}
+
+/// Opens a connection over a transport, which carries the requests of the authorization as well.
+async fn open(
+    config: ClientConfig,
+    http: HttpClientConfig,
+    transport: impl Transport,
+    authorization: Option<Authorization>,
+    answers: OnThreads,
+) -> Result<Connection, OpenError> {
+    let options = ConnectionOptions::new();
+    match authorization {
+        Some(authorization) => {
+            let transport = Authorized::new(transport, authorization);
+            connect_with(config, http, &options, transport, answers).await
+        }
+        None => connect_with(config, http, &options, transport, answers).await,
+    }
 }
 
 /// Describes why there is no session, with the chain of causes.

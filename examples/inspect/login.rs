@@ -209,12 +209,11 @@ fn advice(failure: &AuthorizationFailure) -> &'static str {
         }
         Failure::Forbidden => "Log in as a user who may do this: --logout forgets who you are.",
         Failure::Transient { status: None, .. } => {
-            "Is it running? This example has no TLS, so the authorization server has to be on this machine, too."
+            "Is it running, and does this machine trust its certificate?"
         }
         Failure::Transient { .. } => "Try again later.",
         Failure::NotAllowed { .. } => {
-            "A server may only name URLs that are https, or on this machine if it is there itself. This example has no \
-             TLS: put a proxy on this machine in between."
+            "A server may only name URLs that are https, or on this machine if it is there itself."
         }
         _ => {
             "That is a fault of the server, or of its authorization server: tell those who run them."

@@ -3,7 +3,9 @@
 //!
 //! Usage: `cargo run --example inspect -- -- SERVER ARGUMENTS…`, for example `cargo run --example inspect -- -- npx
 //! -y @modelcontextprotocol/server-everything stdio`. For a running server over HTTP, pass its URL: `cargo run
-//! --example inspect -- http://127.0.0.1:3000/mcp`. Without a server it inspects a built-in one, in process.
+//! --example inspect -- http://127.0.0.1:3000/mcp`. The certificate of an `https` server is checked with the root
+//! certificates of the system, or of the file that the environment variable `SSL_CERT_FILE` names. Without a server it
+//! inspects a built-in one, in process.
 //!
 //! If the server at a URL requires an access token, the user logs in with a browser. The program prints the URL of
 //! the login to standard error, and opens it unless `--no-browser` is given. The client registers itself, or

@@ -88,7 +88,8 @@ impl<C: Connect + Clone + Send + Sync + 'static> Transport for legacy::Client<C,
     }
 }
 
-/// Connects to a server at an `http` URL, and waits until its protocol revision is known.
+/// Connects to a server at a URL, and waits until its protocol revision is known. `https` URLs need the feature `tls`;
+/// a server is trusted if the system trusts its certificate.
 ///
 /// The handler serves the requests of the server.
 ///
@@ -112,14 +113,28 @@ impl<C: Connect + Clone + Send + Sync + 'static> Transport for legacy::Client<C,
 ///
 /// # Errors
 ///
-/// [`OpenError`] if the connection fails.
+/// [`OpenError`] if the connection fails. Without the feature `tls`, an `https` URL is [`OpenError::NoTls`].
 pub async fn connect(
     config: ClientConfig,
     url: &str,
     handler: impl Handler<Client>,
 ) -> Result<Connection, OpenError> {
-    let http = HttpClientConfig::new(url);
-    connect_with(config, http, &ConnectionOptions::new(), plain(), handler).await
+    let (http, options) = (HttpClientConfig::new(url), ConnectionOptions::new());
+    if !is_https(url) {
+        return connect_with(config, http, &options, plain(), handler).await;
+    }
+    #[cfg(feature = "tls")]
+    {
+        let transport = crate::tls::tls().map_err(OpenError::RootCertificates)?;
+        connect_with(config, http, &options, transport, handler).await
+    }
+    #[cfg(not(feature = "tls"))]
+    Err(OpenError::NoTls)
+}
+
+/// Whether a URL has the scheme `https`, in any case of letters.
+fn is_https(url: &str) -> bool {
+    url.split_once("://").is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("https"))
 }
 
 /// Returns a hyper client without TLS.
@@ -130,8 +145,8 @@ pub fn plain() -> legacy::Client<HttpConnector, Full<Bytes>> {
     legacy::Client::builder(TokioExecutor::new()).build(connector)
 }
 
-/// Connects with options and with a custom hyper client: one with TLS by the connector of `hyper-rustls`, for
-/// example.
+/// Connects with options and with a hyper client: [`plain`], one of the feature `tls`, or one with a connector of
+/// another TLS library.
 ///
 /// # Errors
 ///

@@ -82,8 +82,9 @@
 //!
 //! # TLS
 //!
-//! TLS is the responsibility of the stack in front: accept a connection with any library and pass the stream to
-//! [`serve_stream`].
+//! With the feature `tls`, [`connect`] accepts `https` URLs, and `serve_tls` serves an endpoint with a certificate. Both
+//! use [rustls](https://docs.rs/rustls). A program with another TLS library passes its client to [`connect_with`], and
+//! its accepted connections to [`serve_stream_from`].
 
 #[cfg(feature = "auth")]
 mod authorize;
@@ -107,7 +108,11 @@ mod protect;
 mod protect;
 mod request_body;
 mod serve;
+#[cfg(feature = "tower")]
+mod service;
 mod timekeeper;
+#[cfg(feature = "tls")]
+mod tls;
 mod transport_error;
 
 #[cfg(feature = "auth")]
@@ -136,7 +141,15 @@ pub use options::EndpointOptions;
 pub use protect::{JwtVerifier, KeySource};
 #[cfg(feature = "auth")]
 pub use protect::{Protection, TokenVerifier, Verification, VerificationFuture};
+#[cfg(feature = "tls")]
+pub use rustls;
+#[cfg(feature = "tls")]
+pub use serve::serve_tls;
 pub use serve::{serve, serve_stream, serve_stream_from};
+#[cfg(all(feature = "auth", feature = "tls"))]
+pub use tls::checked_tls;
+#[cfg(feature = "tls")]
+pub use tls::{HttpsClient, server_certificate, system_roots, tls, tls_with};
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

@@ -1,7 +1,7 @@
 //! Serves an endpoint on sockets.
 
 use std::convert::Infallible;
-use std::future::{Future, poll_fn};
+use std::future::{Future, poll_fn, ready};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -16,7 +16,7 @@ use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use mcp_sansio::http::{Reply, RequestSource};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::body::ResponseBody;
@@ -56,6 +56,48 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
     grace: Duration,
 ) -> io::Result<()> {
+    let plain = |stream| ready(Ok::<TcpStream, io::Error>(stream));
+    serve_with(endpoint, path, listener, plain, stop, grace).await
+}
+
+/// As [`serve`], with TLS: [`server_certificate`](crate::server_certificate) makes a configuration of rustls from a
+/// certificate and its key.
+///
+/// A client has 30 s for the TLS handshake. A connection whose handshake fails is dropped.
+///
+/// # Errors
+///
+/// As for [`serve`].
+#[cfg(feature = "tls")]
+pub async fn serve_tls(
+    endpoint: Endpoint,
+    path: &str,
+    listener: TcpListener,
+    tls: std::sync::Arc<rustls::ServerConfig>,
+    stop: impl Future<Output = ()>,
+    grace: Duration,
+) -> io::Result<()> {
+    let acceptor = tokio_rustls::TlsAcceptor::from(tls);
+    let handshake = move |stream| {
+        let accepted = tokio::time::timeout(HEAD, acceptor.accept(stream));
+        async move { accepted.await? }
+    };
+    serve_with(endpoint, path, listener, handshake, stop, grace).await
+}
+
+/// Serves every connection of a listener, after its handshake.
+async fn serve_with<S, F>(
+    endpoint: Endpoint,
+    path: &str,
+    listener: TcpListener,
+    handshake: impl Fn(TcpStream) -> F,
+    stop: impl Future<Output = ()>,
+    grace: Duration,
+) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    F: Future<Output = io::Result<S>> + Send + 'static,
+{
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     let most = endpoint.most_connections();
@@ -81,10 +123,14 @@ pub async fn serve(
         _ = stream.set_nodelay(true);
         let activity = Activity::new();
         let service = service(endpoint.clone(), path.to_owned(), Some(address), activity.clone());
-        let stream = Prompt::new(TokioIo::new(stream), HEAD);
-        let connection = graceful.watch(builder().serve_connection(stream, service).into_owned());
+        let (stream, watcher) = (handshake(stream), graceful.watcher());
         // The failure of one connection does not concern the others.
-        connections.spawn(async move { _ = unless_idle(connection, activity).await });
+        connections.spawn(async move {
+            let Ok(stream) = stream.await else { return };
+            let stream = Prompt::new(TokioIo::new(stream), HEAD);
+            let connection = builder().serve_connection(stream, service).into_owned();
+            _ = unless_idle(watcher.watch(connection), activity).await;
+        });
     }
     drop(listener);
     endpoint.shut_down(grace);

@@ -282,7 +282,7 @@ fn inspect_explains_wrong_arguments() {
         (&["--timeout", "0"], "not a sensible number of seconds"),
         (&["--call", "echo"], "2 values required"),
         (&["server"], "a program to start comes after --"),
-        (&["https://localhost/mcp"], "this example has no TLS"),
+        (&["ftp://localhost/mcp"], "not a URL that begins with http:// or https://"),
         (&["--header", "name", "http://localhost/mcp"], "not of the form NAME: VALUE"),
     ];
     for (arguments, text) in table {

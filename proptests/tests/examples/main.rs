@@ -13,3 +13,4 @@ mod kit;
 mod replay;
 #[cfg(unix)]
 mod troubles;
+mod web;

@@ -16,6 +16,12 @@ pub enum OpenError {
     /// The operating system has no threads, or cannot prepare the streams.
     #[error("nothing can be read from the server, or written to it: {0}")]
     Streams(#[source] io::Error),
+    /// The URL of the server is `https`, and the adapter was built without its feature `tls`.
+    #[error("an https URL needs the feature `tls` of mcp-sansio-http")]
+    NoTls,
+    /// The system has no root certificates, so no certificate of a server can be checked.
+    #[error("the root certificates of the system cannot be loaded: {0}")]
+    RootCertificates(#[source] io::Error),
     /// No request could be sent, because the configuration is invalid.
     #[error("{0}")]
     Config(#[from] ConnectError),

@@ -17,4 +17,5 @@ mod raw;
 mod senders;
 mod sessions;
 mod stopping;
+mod tls;
 mod transport_errors;
