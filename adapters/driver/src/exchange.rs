@@ -18,6 +18,7 @@ use mcp_sansio::task::{NewTask, TaskError};
 use mcp_sansio::{CallOptions, ErrorCode, IncomingId, Instant, Payload, RespondError, Server};
 use serde::Serialize;
 
+use crate::extensions::AddedValues;
 use crate::handle::Handle;
 use crate::machine::Machine;
 use crate::out::Out;
@@ -50,6 +51,8 @@ struct Inner<M: Machine> {
     exchanges: AtomicUsize,
     /// The share of the request in a limit that connections share.
     permit: Option<Permit>,
+    /// The values that its handlers have added.
+    added: AddedValues,
 }
 
 /// The slot of a request among those that are served at the same time. Dropping it frees the slot.
@@ -76,6 +79,7 @@ impl<M: Machine> Exchange<M> {
             failure: OnceLock::new(),
             exchanges: AtomicUsize::new(1),
             permit,
+            added: AddedValues::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -97,14 +101,24 @@ impl<M: Machine> Exchange<M> {
     }
 
     /// Returns the value of this type that belongs to the request, or else to its connection
-    /// ([`ConnectionOptions::extension`](crate::ConnectionOptions::extension)).
+    /// ([`ConnectionOptions::extension`](crate::ConnectionOptions::extension)). Values that a handler
+    /// [added](Self::insert_extension) come before those of the adapter.
     ///
     /// Over HTTP, `mcp_sansio_http::HttpRequest` is a value of each request: its fields, its sender, the claims of its
     /// access token, and the values of middleware.
     pub fn extension<T: Any>(&self) -> Option<&T> {
-        let attachment = self.inner.permit.as_deref();
-        let own = attachment.and_then(|attachment| attachment.value(TypeId::of::<T>()));
-        own.and_then(|value| value.downcast_ref()).or_else(|| self.handle().wire().extension())
+        let attached = || {
+            let value = self.inner.permit.as_deref()?.value(TypeId::of::<T>())?;
+            value.downcast_ref()
+        };
+        let connection = || self.handle().wire().extension();
+        self.inner.added.get().or_else(attached).or_else(connection)
+    }
+
+    /// Adds a value to the request, for the code that handles it later: a middleware adds the user that it found, for
+    /// example. All clones of the exchange have the value. A later value of the same type hides it.
+    pub fn insert_extension<T: Any + Send + Sync>(&self, value: T) {
+        self.inner.added.insert(value);
     }
 
     /// Returns the connection of the request, for calls and notifications.

@@ -1,8 +1,8 @@
-//! [`Attachment`]: the values of a request. [`Extensions`]: the values of a connection.
+//! [`Attachment`] and [`AddedValues`]: the values of a request. [`Extensions`]: the values of a connection.
 
 use std::any::{Any, TypeId};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The data that an adapter attaches to a request until its handler has ended: a share in the limits of the adapter,
 /// and values for the handler. [`Exchange::extension`](crate::Exchange::extension) returns the values.
@@ -47,9 +47,77 @@ impl fmt::Debug for Extensions {
     }
 }
 
+/// Values that are added one by one and never removed, so that a borrowed value stays valid while others are added.
+#[derive(Default)]
+pub(crate) struct AddedValues {
+    first: OnceLock<Box<AddedValue>>,
+}
+
+struct AddedValue {
+    value: Box<dyn Any + Send + Sync>,
+    next: OnceLock<Box<Self>>,
+}
+
+impl AddedValues {
+    pub(crate) fn insert<T: Any + Send + Sync>(&self, value: T) {
+        let mut added = Box::new(AddedValue { value: Box::new(value), next: OnceLock::new() });
+        let mut end = &self.first;
+        // Another thread may add a value at the same end.
+        while let Err(not_added) = end.set(added) {
+            added = not_added;
+            match end.get() {
+                Some(taken) => end = &taken.next,
+                None => return,
+            }
+        }
+    }
+
+    /// Returns the last added value of this type.
+    pub(crate) fn get<T: Any>(&self) -> Option<&T> {
+        let all = std::iter::successors(self.first.get(), |value| value.next.get());
+        all.filter_map(|added| added.value.downcast_ref()).last()
+    }
+}
+
+/// Drops the values one after another: a recursive drop of a long list would overflow the stack.
+impl Drop for AddedValues {
+    fn drop(&mut self) {
+        let mut next = self.first.take();
+        while let Some(mut value) = next {
+            next = value.next.take();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Extensions;
+    use std::sync::OnceLock;
+
+    use super::{AddedValue, AddedValues, Extensions};
+
+    #[test]
+    fn the_last_added_value_of_a_type_is_found() {
+        let values = AddedValues::default();
+        assert_eq!(values.get::<u32>(), None);
+        values.insert(1_u32);
+        values.insert("text");
+        let first = values.get::<u32>();
+        values.insert(2_u32);
+        assert_eq!(
+            (first, values.get::<u32>(), values.get::<&str>()),
+            (Some(&1), Some(&2), Some(&"text"))
+        );
+    }
+
+    #[test]
+    fn a_long_list_of_values_is_dropped_without_recursion() {
+        let mut list = AddedValues::default();
+        for number in 0..200_000_u32 {
+            let next = std::mem::take(&mut list.first);
+            list.first = OnceLock::from(Box::new(AddedValue { value: Box::new(number), next }));
+        }
+        assert_eq!(list.get::<u32>(), Some(&0));
+    }
 
     #[test]
     fn a_value_is_found_by_its_type_and_replaced_by_a_newer_one() {
