@@ -116,7 +116,10 @@ pub use requests::{Admission, Permit};
 #[cfg(feature = "schemars")]
 pub use router::Typed;
 #[cfg(feature = "server")]
-pub use router::{Failed, PromptOutput, ResourceOutput, Router, ToolOutput};
+pub use router::{
+    DuplicateNames, Failed, FunctionResult, InvalidUriTemplate, Next, PromptOutput, ResourceOutput,
+    Router, ToolOutput,
+};
 pub use run::{Job, Run};
 #[cfg(feature = "schemars")]
 pub use schemars;

@@ -33,6 +33,14 @@ pub(crate) fn unanswered(id: IncomingId) {
     _ = id;
 }
 
+/// An entry of a router has replaced another one.
+#[cfg(feature = "server")]
+pub(crate) fn replaced(kind: &str, name: &str) {
+    #[cfg(feature = "tracing")]
+    tracing::warn!(target: TARGET, kind, name, "an entry has replaced the one with the same name");
+    _ = (kind, name);
+}
+
 /// A call has ended.
 pub(crate) fn call_ended(call: CallId, outcome: &Outcome<'_>) {
     #[cfg(feature = "tracing")]

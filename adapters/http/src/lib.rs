@@ -128,10 +128,11 @@ pub use identify::{Identify, PeerAddress};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
 pub use mcp_sansio_driver::{
-    Blocking, ByName, CallFailure, Clock, Connection, ConnectionGroup, ConnectionOptions, Exchange,
-    Failed, Handle, Json, Machine, Notified, OpenError, Pages, PendingCall, PendingPages,
-    ProgressUpdates, PromptOutput, Reply, ResourceOutput, RoomFuture, Router, SharedTasks,
-    TaskHandle, TaskInputs, ToolOutput, Waiting, new_task, random_bytes,
+    Blocking, ByName, CallFailure, Clock, Connection, ConnectionGroup, ConnectionOptions,
+    DuplicateNames, Exchange, Failed, FunctionResult, Handle, InvalidUriTemplate, Json, Machine,
+    Next, Notified, OpenError, Pages, PendingCall, PendingPages, ProgressUpdates, PromptOutput,
+    Reply, ResourceOutput, RoomFuture, Router, SharedTasks, TaskHandle, TaskInputs, ToolOutput,
+    Waiting, new_task, random_bytes,
 };
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};

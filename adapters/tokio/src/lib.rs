@@ -74,7 +74,8 @@ pub use mcp_sansio_driver::{
 pub use mcp_sansio_driver::{Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
 #[cfg(feature = "server")]
 pub use mcp_sansio_driver::{
-    ConnectionGroup, Failed, PromptOutput, ResourceOutput, Router, ToolOutput,
+    ConnectionGroup, DuplicateNames, Failed, FunctionResult, InvalidUriTemplate, Next,
+    PromptOutput, ResourceOutput, Router, ToolOutput,
 };
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};

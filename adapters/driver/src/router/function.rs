@@ -1,28 +1,40 @@
 //! The functions behind the entries of a router, with a uniform signature.
 
-use std::future::Future;
+use std::any::Any;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 
-use mcp_sansio::ClientRequest;
 use mcp_sansio::json::Raw;
-use serde::de::DeserializeOwned;
 
-use super::misfit::misfit;
+use super::middleware::Wrapped;
 use super::output::Failed;
 use crate::blocking::Threads;
 use crate::exchange::Exchange;
 
 /// The result of a request, or the reason why there is none.
-pub(super) type FunctionResult = Result<Raw<'static>, Failed>;
+pub type FunctionResult = Result<Raw<'static>, Failed>;
 
-type Answering = Pin<Box<dyn Future<Output = FunctionResult> + Send>>;
+pub(super) type FunctionFuture = Pin<Box<dyn Future<Output = FunctionResult> + Send>>;
 
 /// A function that serves requests for one entry.
 #[derive(Clone)]
 pub(super) enum Function {
     Blocking(Arc<dyn Fn(&Exchange) -> FunctionResult + Send + Sync>),
-    Asynchronous(Arc<dyn Fn(Exchange) -> Answering + Send + Sync>),
+    Asynchronous(Arc<dyn Fn(Exchange) -> FunctionFuture + Send + Sync>),
+    /// A function of a mounted router, in the middleware of that router.
+    Wrapped(Arc<Wrapped>),
+}
+
+/// The threads on which blocking functions run.
+#[derive(Clone)]
+pub(super) enum RunsOn {
+    /// The thread that polls the future of the function.
+    PollingThread,
+    /// The threads of the router, which are started on first use.
+    Threads(Arc<OnceLock<Threads>>),
 }
 
 impl Function {
@@ -38,32 +50,45 @@ impl Function {
         Self::Asynchronous(Arc::new(move |exchange| Box::pin(run(exchange))))
     }
 
-    /// Runs the function. A blocking function runs on `threads`, or on the current thread without them.
-    pub(super) async fn run(
-        &self,
-        exchange: Exchange,
-        threads: Option<&Threads>,
-    ) -> FunctionResult {
-        match (self, threads) {
-            (Self::Asynchronous(run), _) => run(exchange).await,
-            (Self::Blocking(run), None) => run(&exchange),
-            (Self::Blocking(run), Some(threads)) => {
+    /// Runs the function. If it panics, the result is the failure [`Failed::is_panic`].
+    pub(super) async fn run(&self, exchange: Exchange, runs_on: RunsOn) -> FunctionResult {
+        match (self, runs_on) {
+            (Self::Wrapped(wrapped), runs_on) => {
+                let next = wrapped.next(runs_on);
+                Box::pin(next.run(exchange)).await
+            }
+            (Self::Asynchronous(run), _) => match caught(|| run(exchange)) {
+                Ok(future) => without_panic(future).await,
+                Err(failed) => Err(failed),
+            },
+            (Self::Blocking(run), RunsOn::PollingThread) => {
+                caught(|| run(&exchange)).unwrap_or_else(Err)
+            }
+            (Self::Blocking(run), RunsOn::Threads(threads)) => {
                 let run = Arc::clone(run);
-                let answer = threads.run(move || run(&exchange)).await;
-                answer.unwrap_or_else(|| Err(Failed::panicked()))
+                let threads = threads.get_or_init(Threads::new);
+                let ran = threads.run(move || caught(|| run(&exchange)).unwrap_or_else(Err));
+                ran.await.unwrap_or_else(|| Err(Failed::new("there is no thread for the function")))
             }
         }
     }
 }
 
-/// The arguments of a tool or a prompt; absent ones count as `{}`.
-pub(super) fn arguments_of<A: DeserializeOwned>(exchange: &Exchange) -> Result<A, Failed> {
-    let arguments = match &exchange.request().kind {
-        ClientRequest::CallTool(call) => call.arguments.as_ref(),
-        ClientRequest::GetPrompt(prompt) => prompt.arguments.as_ref(),
-        _ => None,
-    };
-    let none = Raw::EMPTY_OBJECT;
-    let arguments = arguments.unwrap_or(&none);
-    arguments.parse().map_err(|error| Failed::arguments(&misfit(arguments.as_json(), &error)))
+/// Calls a function, unless it panics.
+fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Failed> {
+    // Only state of the application can be inconsistent after the panic, as after a panic of one of its threads.
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic: Box<dyn Any + Send>| {
+        // The drop of the payload may panic as well.
+        std::mem::forget(panic);
+        Failed::panicked()
+    })
+}
+
+/// Polls a future until it is ready or panics.
+async fn without_panic(mut future: FunctionFuture) -> FunctionResult {
+    poll_fn(|context| match caught(|| future.as_mut().poll(context)) {
+        Ok(polled) => polled,
+        Err(failed) => Poll::Ready(Err(failed)),
+    })
+    .await
 }

@@ -1,38 +1,57 @@
 //! [`Router`]: the tools, prompts and resources of a server, as functions.
 
+mod arguments;
+mod completions;
 mod function;
+mod middleware;
 mod misfit;
+mod mount;
 mod output;
+mod prompts;
 mod registry;
+mod resources;
 mod serve;
+mod text_values;
+mod tools;
+mod uri_template;
 
 use std::fmt;
-use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mcp_sansio::ServerConfig;
-#[cfg(feature = "schemars")]
-use mcp_sansio::json::Raw;
-use mcp_sansio::model::{
-    ListChanged, Prompt, Resource, ResourceTemplate, ResourcesCapability, Tool,
-};
+use mcp_sansio::model::{EmptyCapability, ListChanged, ResourcesCapability};
 use mcp_sansio::subscription::ChangedList;
-use serde::de::DeserializeOwned;
 
 use crate::blocking::Threads;
 use crate::connection_group::ConnectionGroup;
-use crate::exchange::Exchange;
-use function::{Function, arguments_of};
+use crate::trace;
+pub use function::FunctionResult;
+use middleware::Middleware;
+pub use middleware::Next;
+pub use mount::DuplicateNames;
 #[cfg(feature = "schemars")]
 pub use output::Typed;
 pub use output::{Failed, PromptOutput, ResourceOutput, ToolOutput};
-use registry::{Registrations, Registry};
+use registry::{Named, Registrations, Registry};
+pub use uri_template::InvalidUriTemplate;
 
 /// Tools, prompts and resources, each with a function. It is the complete handler of a simple server.
 ///
 /// The router provides the lists, their pages, the change notifications and the errors for unknown names. A
 /// function either blocks or returns a future. Where handlers are tasks, blocking functions run on separate threads
 /// outside the runtime: see [`Blocking`](crate::Blocking).
+///
+/// | entry | blocking function | function that returns a future | described by hand |
+/// |---|---|---|---|
+/// | tool | `tool` | `async_tool` | `tool_with`, `async_tool_with` |
+/// | prompt | `prompt` | `async_prompt` | `prompt_with`, `async_prompt_with` |
+/// | resource | `resource` | `async_resource` | `resource_with`, `async_resource_with` |
+/// | resource template | `template` | `async_template` | `template_with`, `async_template_with` |
+/// | completion | `completion` | `async_completion` | |
+///
+/// `tool`, `async_tool`, `prompt` and `async_prompt` describe the arguments by their type, which needs the feature
+/// `schemars`.
+/// [`wrap`](Self::wrap) adds middleware, and [`mount`](Self::mount) adds the entries of another router.
 ///
 /// Clones share everything. Entries that are added or removed while clients are connected are announced to them. A
 /// function that captures a clone keeps the router alive as long as the function is registered.
@@ -75,6 +94,8 @@ pub struct Router {
 #[derive(Default)]
 struct Shared {
     registry: Registry,
+    /// In the order in which they run.
+    middleware: Arc<[Middleware]>,
 }
 
 impl Router {
@@ -93,6 +114,8 @@ impl Router {
         config.capabilities.prompts = (!registry.prompts.is_empty()).then_some(notified);
         let has_resources = !registry.resources.is_empty() || !registry.templates.is_empty();
         config.capabilities.resources = has_resources.then(ResourcesCapability::notified);
+        let has_completions = !registry.completions.is_empty();
+        config.capabilities.completions = has_completions.then(EmptyCapability::default);
         config
     }
 
@@ -100,164 +123,6 @@ impl Router {
     pub fn pages_of(&self, items: usize) -> &Self {
         self.lock().registry.set_page(items);
         self
-    }
-
-    /// Adds a tool, or replaces the one with this name. The schema of the arguments is derived from their type. So
-    /// is the schema of the output if that is `Typed`.
-    #[cfg(feature = "schemars")]
-    pub fn tool<A, O>(
-        &self,
-        name: &str,
-        description: &str,
-        run: impl Fn(A, &Exchange) -> O + Send + Sync + 'static,
-    ) -> &Self
-    where
-        A: DeserializeOwned + schemars::JsonSchema,
-        O: ToolOutput,
-    {
-        self.tool_with(described::<A, O>(name, description), run)
-    }
-
-    /// As `tool`, with a function that returns a future.
-    #[cfg(feature = "schemars")]
-    pub fn async_tool<A, F>(
-        &self,
-        name: &str,
-        description: &str,
-        run: impl Fn(A, Exchange) -> F + Send + Sync + 'static,
-    ) -> &Self
-    where
-        A: DeserializeOwned + schemars::JsonSchema,
-        F: Future<Output: ToolOutput> + Send + 'static,
-    {
-        self.async_tool_with(described::<A, F::Output>(name, description), run)
-    }
-
-    /// Exists only for a compiler error that names the missing feature instead of a missing method.
-    #[cfg(not(feature = "schemars"))]
-    #[doc(hidden)]
-    pub fn tool<A: needs_schemars::Schema>(&self, _: &str, _: &str, _: A) -> &Self {
-        self
-    }
-
-    /// As `tool`.
-    #[cfg(not(feature = "schemars"))]
-    #[doc(hidden)]
-    pub fn async_tool<A: needs_schemars::Schema>(&self, _: &str, _: &str, _: A) -> &Self {
-        self
-    }
-
-    /// Adds a tool with a description by hand, or replaces the one with this name.
-    ///
-    /// Arguments that do not match their type are refused with
-    /// [`reject_arguments`](mcp_sansio::Server::reject_arguments) and a text that contains the path of the error.
-    /// They are not validated against the schema.
-    pub fn tool_with<A, O>(
-        &self,
-        tool: Tool<'static>,
-        run: impl Fn(A, &Exchange) -> O + Send + Sync + 'static,
-    ) -> &Self
-    where
-        A: DeserializeOwned,
-        O: ToolOutput,
-    {
-        let run =
-            move |exchange: &Exchange| run(arguments_of(exchange)?, exchange).into_tool_result();
-        self.add(ChangedList::Tools, tool, Function::blocking(run))
-    }
-
-    /// As [`tool_with`](Self::tool_with), with a function that returns a future.
-    pub fn async_tool_with<A, F>(
-        &self,
-        tool: Tool<'static>,
-        run: impl Fn(A, Exchange) -> F + Send + Sync + 'static,
-    ) -> &Self
-    where
-        A: DeserializeOwned,
-        F: Future<Output: ToolOutput> + Send + 'static,
-    {
-        let run = move |exchange: Exchange| {
-            let begun = arguments_of(&exchange).map(|arguments| run(arguments, exchange));
-            async { begun?.await.into_tool_result() }
-        };
-        self.add(ChangedList::Tools, tool, Function::asynchronous(run))
-    }
-
-    /// Adds a prompt, or replaces the one with this name.
-    pub fn prompt<A, O>(
-        &self,
-        prompt: Prompt<'static>,
-        run: impl Fn(A, &Exchange) -> O + Send + Sync + 'static,
-    ) -> &Self
-    where
-        A: DeserializeOwned,
-        O: PromptOutput,
-    {
-        let run =
-            move |exchange: &Exchange| run(arguments_of(exchange)?, exchange).into_prompt_result();
-        self.add(ChangedList::Prompts, prompt, Function::blocking(run))
-    }
-
-    /// As [`prompt`](Self::prompt), with a function that returns a future.
-    pub fn async_prompt<A, F>(
-        &self,
-        prompt: Prompt<'static>,
-        run: impl Fn(A, Exchange) -> F + Send + Sync + 'static,
-    ) -> &Self
-    where
-        A: DeserializeOwned,
-        F: Future<Output: PromptOutput> + Send + 'static,
-    {
-        let run = move |exchange: Exchange| {
-            let begun = arguments_of(&exchange).map(|arguments| run(arguments, exchange));
-            async { begun?.await.into_prompt_result() }
-        };
-        self.add(ChangedList::Prompts, prompt, Function::asynchronous(run))
-    }
-
-    /// Adds a resource, or replaces the one with this URI. The function reads it.
-    pub fn resource<O: ResourceOutput>(
-        &self,
-        resource: Resource<'static>,
-        read: impl Fn(&Exchange) -> O + Send + Sync + 'static,
-    ) -> &Self {
-        let (uri, mime_type) = (resource.uri.clone(), resource.mime_type.clone());
-        let read =
-            move |exchange: &Exchange| read(exchange).into_contents(&uri, mime_type.as_deref());
-        self.add(ChangedList::Resources, resource, Function::blocking(read))
-    }
-
-    /// As [`resource`](Self::resource), with a function that returns a future.
-    pub fn async_resource<F>(
-        &self,
-        resource: Resource<'static>,
-        read: impl Fn(Exchange) -> F + Send + Sync + 'static,
-    ) -> &Self
-    where
-        F: Future<Output: ResourceOutput> + Send + 'static,
-    {
-        let (uri, mime_type) = (resource.uri.clone(), resource.mime_type.clone());
-        let read = move |exchange: Exchange| {
-            let (uri, mime_type, read) = (uri.clone(), mime_type.clone(), read(exchange));
-            async move { read.await.into_contents(&uri, mime_type.as_deref()) }
-        };
-        self.add(ChangedList::Resources, resource, Function::asynchronous(read))
-    }
-
-    /// Adds a resource template, or replaces the same one. Its function is called with every URI that no resource
-    /// has, and returns `None` for URIs that do not match the template.
-    pub fn template<O: ResourceOutput>(
-        &self,
-        template: ResourceTemplate<'static>,
-        read: impl Fn(&str, &Exchange) -> Option<O> + Send + Sync + 'static,
-    ) -> &Self {
-        let mime_type = template.mime_type.clone();
-        let read = move |exchange: &Exchange| {
-            let uri = serve::uri_of(exchange).unwrap_or_default();
-            let output = read(&uri, exchange).ok_or_else(Failed::not_mine)?;
-            output.into_contents(&uri, mime_type.as_deref())
-        };
-        self.add(ChangedList::Resources, template, Function::blocking(read))
     }
 
     /// Removes a tool. Returns whether it existed.
@@ -285,12 +150,28 @@ impl Router {
         self.group.resource_updated(uri);
     }
 
-    fn add<T>(&self, list: ChangedList, item: T, function: Function) -> &Self
+    /// Returns the kinds and names of the entries that have replaced an entry with the same name or URI, for example
+    /// `tool search`. An entry that was removed before it was added again replaces none. The test of a server checks
+    /// that there are none, if its entries do not change.
+    pub fn duplicates(&self) -> Vec<String> {
+        self.lock().registry.duplicates.clone()
+    }
+
+    fn add<T: Named>(&self, list: ChangedList, item: T, function: T::Served) -> &Self
     where
         Registry: AsMut<Registrations<T>>,
-        T: registry::Named,
     {
-        self.change(list, |registry| registry.as_mut().put(item, function));
+        let name = item.key().to_owned();
+        let replaced = self.change(list, |registry| {
+            let replaced = registry.as_mut().put(item, function);
+            if replaced.is_replaced {
+                registry.note_duplicate(format!("{} {name}", T::KIND));
+            }
+            replaced
+        });
+        if replaced.is_replaced {
+            trace::replaced(T::KIND, &name);
+        }
         self
     }
 
@@ -315,29 +196,10 @@ impl Router {
         removed.is_some()
     }
 
-    fn threads(&self) -> &Threads {
-        self.threads.get_or_init(Threads::new)
-    }
-
     fn lock(&self) -> MutexGuard<'_, Shared> {
         // No function of the application runs under the lock.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Describes a tool with the schemas of its argument and output types.
-#[cfg(feature = "schemars")]
-fn described<A: schemars::JsonSchema, O: ToolOutput>(
-    name: &str,
-    description: &str,
-) -> Tool<'static> {
-    let schema =
-        Raw::from_serialize(&schemars::SchemaGenerator::default().into_root_schema_for::<A>());
-    // `schemars` returns a JSON object; the fallback accepts any object.
-    let mut tool = Tool::new(name.to_owned(), schema.unwrap_or(Raw::EMPTY_OBJECT));
-    tool.description = Some(description.to_owned().into());
-    tool.output_schema = O::output_schema();
-    tool
 }
 
 #[cfg(not(feature = "schemars"))]
@@ -360,54 +222,5 @@ impl fmt::Debug for Router {
             .debug_struct("Router")
             .field("registry", &self.lock().registry)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(all(test, feature = "schemars"))]
-mod tests {
-    use mcp_sansio::schema::Json;
-    use schemars::JsonSchema;
-    use serde::Serialize;
-
-    use super::*;
-
-    #[derive(JsonSchema, Serialize)]
-    struct Sum {
-        /// Of all of them
-        sum: i64,
-    }
-
-    #[derive(JsonSchema, Serialize)]
-    struct Found {
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        notes: Vec<String>,
-        #[serde(rename(serialize = "total"))]
-        count: u32,
-    }
-
-    #[test]
-    fn a_tool_output_schema_describes_the_serialized_form() {
-        let schema = Typed::<Found>::output_schema().unwrap();
-        assert_eq!(schema.get("required").unwrap().as_json(), r#"["total"]"#);
-        assert!(schema.pointer("/properties/total").is_some());
-        assert!(schema.pointer("/properties/notes").is_some());
-    }
-
-    #[test]
-    fn only_typed_object_results_have_an_output_schema() {
-        let schema = |tool: Tool<'static>| tool.output_schema.map(|schema| schema.to_string());
-        let typed = schema(described::<Sum, Typed<Sum>>("t", "")).unwrap();
-        assert!(typed.contains(r#""description":"Of all of them""#), "{typed}");
-        assert_eq!(schema(described::<Sum, Result<Typed<Sum>, Failed>>("t", "")), Some(typed));
-        assert_eq!(schema(described::<Sum, Typed<Vec<Sum>>>("t", "")), None);
-        assert_eq!(schema(described::<Sum, Json<Sum>>("t", "")), None);
-        assert_eq!(schema(described::<Sum, Result<String, Failed>>("t", "")), None);
-        assert!(
-            Typed(Sum { sum: 3 })
-                .into_tool_result()
-                .unwrap()
-                .to_string()
-                .contains(r#""structuredContent":{"sum":3}"#)
-        );
     }
 }

@@ -1,5 +1,6 @@
 //! The outputs of router functions: [`ToolOutput`], [`PromptOutput`], [`ResourceOutput`] and [`Failed`].
 
+use std::error::Error;
 use std::fmt;
 
 use mcp_sansio::ErrorCode;
@@ -13,7 +14,11 @@ use serde::Serialize;
 
 use super::function::FunctionResult;
 
-/// The reason why a function has no result. `?` converts every error into it; the client receives the error's text.
+/// The reason why a function has no result.
+///
+/// `?` converts every error into it that threads can share, also `anyhow::Error`, `Box<dyn Error + Send + Sync>` and
+/// texts; for a `Box<dyn Error>` use [`from_display`](Self::from_display). The client receives the texts of the error
+/// and of its sources: `cannot read notes.txt: permission denied`.
 pub struct Failed {
     pub(super) reason: Reason,
 }
@@ -27,9 +32,9 @@ pub(super) enum Reason {
     Refused(ErrorCode, String),
     /// Client input is required first.
     Needs(Box<InputRequired<'static>>),
-    /// The URI does not match the template.
-    NotMine,
-    /// There is no result, and none will follow.
+    /// There is no resource with this URI.
+    NotFound,
+    /// The function has panicked.
     Panicked,
 }
 
@@ -55,18 +60,40 @@ impl Failed {
         Self { reason: Reason::Needs(Box::new(required)) }
     }
 
-    pub(super) fn arguments(text: &str) -> Self {
-        Self { reason: Reason::Arguments(text.to_owned()) }
+    /// Creates a failure from a value that can be displayed: `result.map_err(Failed::from_display)?`.
+    pub fn from_display(text: impl fmt::Display) -> Self {
+        Self::new(text.to_string())
     }
 
-    pub(super) const fn not_mine() -> Self {
-        Self { reason: Reason::NotMine }
+    /// Whether the function has panicked. The client of a tool gets a result with `isError`, so that the model knows,
+    /// and every other request gets the error `-32603`. A middleware can return another failure instead.
+    pub const fn is_panic(&self) -> bool {
+        matches!(self.reason, Reason::Panicked)
+    }
+
+    pub(super) const fn arguments(text: String) -> Self {
+        Self { reason: Reason::Arguments(text) }
+    }
+
+    pub(super) const fn not_found() -> Self {
+        Self { reason: Reason::NotFound }
     }
 }
 
-impl<E: std::error::Error> From<E> for Failed {
+impl<'a, E: Into<Box<dyn Error + Send + Sync + 'a>>> From<E> for Failed {
     fn from(error: E) -> Self {
-        Self::new(error.to_string())
+        let error = error.into();
+        let mut text = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            let cause_text = cause.to_string();
+            // Some errors display their source as well.
+            if !text.contains(&cause_text) {
+                text.extend([": ", &cause_text]);
+            }
+            source = cause.source();
+        }
+        Self::new(text)
     }
 }
 
@@ -77,7 +104,7 @@ impl fmt::Debug for Failed {
             Reason::Failed(_) => "failed",
             Reason::Refused(..) => "refused",
             Reason::Needs(_) => "needs",
-            Reason::NotMine => "not mine",
+            Reason::NotFound => "not found",
             Reason::Panicked => "panicked",
         };
         formatter.debug_tuple("Failed").field(&kind).finish()
@@ -212,8 +239,8 @@ impl<T: PromptOutput> PromptOutput for Result<T, Failed> {
     }
 }
 
-/// A possible output of a resource: a text, [`ResourceContents`], a [`ReadResourceResult`], or a `Result` of one of
-/// these and [`Failed`].
+/// A possible output of a resource: a text, [`ResourceContents`], a [`ReadResourceResult`], a `Result` of one of these
+/// and [`Failed`], or an `Option`, which is `None` if there is no such resource.
 #[diagnostic::on_unimplemented(
     message = "a resource cannot give `{Self}`",
     label = "the function of a resource gives this",
@@ -261,5 +288,65 @@ impl ResourceOutput for &str {
 impl<T: ResourceOutput> ResourceOutput for Result<T, Failed> {
     fn into_contents(self, uri: &str, mime_type: Option<&str>) -> FunctionResult {
         self?.into_contents(uri, mime_type)
+    }
+}
+
+impl<T: ResourceOutput> ResourceOutput for Option<T> {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> FunctionResult {
+        self.ok_or_else(Failed::not_found)?.into_contents(uri, mime_type)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::io;
+
+    use anyhow::Context;
+
+    use super::{Failed, Reason};
+
+    fn text(result: Result<(), Failed>) -> String {
+        match result.unwrap_err().reason {
+            Reason::Failed(text) => text,
+            _ => panic!("another reason"),
+        }
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("the second half is missing")]
+    struct Outer(#[source] io::Error);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("it is over: {0}")]
+    struct Showing(#[source] io::Error);
+
+    fn fails<E>(error: E) -> Result<(), Failed>
+    where
+        Failed: From<E>,
+    {
+        Err(error)?;
+        Ok(())
+    }
+
+    #[test]
+    fn every_error_is_a_failure_with_its_causes() {
+        let broken = || io::Error::other("the disk is full");
+        assert_eq!(text(fails(broken())), "the disk is full");
+        assert_eq!(text(fails(Outer(broken()))), "the second half is missing: the disk is full");
+        // An error that shows its cause itself does not show it twice.
+        assert_eq!(text(fails(Showing(broken()))), "it is over: the disk is full");
+        let with_context = Err::<(), _>(broken()).context("cannot write notes.txt");
+        assert_eq!(
+            text(fails(with_context.unwrap_err())),
+            "cannot write notes.txt: the disk is full"
+        );
+        let boxed: Box<dyn Error + Send + Sync> = Box::new(broken());
+        assert_eq!(text(fails(boxed)), "the disk is full");
+        let boxed: Box<dyn Error> = Box::new(broken());
+        assert_eq!(text(Err(Failed::from_display(boxed))), "the disk is full");
+        assert_eq!(text(fails("no such note")), "no such note");
+        assert_eq!(text(fails(String::from("no such note"))), "no such note");
+        assert_eq!(text(Err(Failed::from_display(12))), "12");
     }
 }

@@ -9,20 +9,26 @@ use mcp_sansio::model::method::PagedMethod;
 use mcp_sansio::model::{Prompt, Resource, ResourceTemplate, Tool};
 use mcp_sansio::pagination::{InvalidCursor, Pager};
 
+use super::completions::{ArgumentCompletion, Owner};
 use super::function::Function;
+use super::uri_template::UriTemplate;
 use crate::exchange::Exchange;
 
-/// The tools, prompts, resources and templates of a router.
-#[derive(Debug, Default)]
+/// The entries of a router.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Registry {
     pub(super) tools: Registrations<Tool<'static>>,
     pub(super) prompts: Registrations<Prompt<'static>>,
     pub(super) resources: Registrations<Resource<'static>>,
     pub(super) templates: Registrations<ResourceTemplate<'static>>,
+    pub(super) completions: Vec<ArgumentCompletion>,
+    /// The kinds and names of entries that have replaced another one.
+    pub(super) duplicates: Vec<String>,
 }
 
 /// The entries of one kind, in the order in which they were added.
-pub(super) struct Registrations<T> {
+#[derive(Clone)]
+pub(super) struct Registrations<T: Named> {
     /// Shared, so that a list can be sent while another thread changes it.
     things: Arc<Entries<T>>,
     pager: Pager,
@@ -30,18 +36,26 @@ pub(super) struct Registrations<T> {
 }
 
 #[derive(Clone)]
-struct Entries<T> {
+struct Entries<T: Named> {
     items: Vec<T>,
-    functions: Vec<Function>,
+    functions: Vec<T::Served>,
 }
 
 /// The entries before a change, to be dropped after the lock is released.
-pub(super) struct ReplacedEntries<T> {
+pub(super) struct ReplacedEntries<T: Named> {
     _things: Arc<Entries<T>>,
+    /// Whether an entry had the key of the new one.
+    pub(super) is_replaced: bool,
 }
 
 /// An entry with the name or URI that requests use.
 pub(super) trait Named: Clone + Payload {
+    /// The kind of entry, for messages.
+    const KIND: &'static str;
+
+    /// The function of the entry, with what finds it if the key alone does not.
+    type Served: Clone;
+
     fn key(&self) -> &str;
 }
 
@@ -52,7 +66,7 @@ impl<T: Named> Registrations<T> {
 
     /// Adds an entry, or replaces the one with the same key. The caller drops the old entries without the lock.
     #[must_use = "the drop may run code of the application"]
-    pub(super) fn put(&mut self, item: T, function: Function) -> ReplacedEntries<T> {
+    pub(super) fn put(&mut self, item: T, function: T::Served) -> ReplacedEntries<T> {
         self.version += 1;
         let place = self.place(item.key());
         let old = Arc::clone(&self.things);
@@ -66,7 +80,7 @@ impl<T: Named> Registrations<T> {
                 things.functions.push(function);
             }
         }
-        ReplacedEntries { _things: old }
+        ReplacedEntries { _things: old, is_replaced: place.is_some() }
     }
 
     /// Removes an entry, if it exists. The caller drops the old entries without the lock.
@@ -78,17 +92,42 @@ impl<T: Named> Registrations<T> {
         // Both lists have the same length, and the index is in range.
         things.items.remove(place);
         things.functions.remove(place);
-        Some(ReplacedEntries { _things: old })
+        Some(ReplacedEntries { _things: old, is_replaced: false })
+    }
+
+    /// Adds entries whose keys are new.
+    pub(super) fn append(&mut self, mut other: Self) {
+        self.version += 1;
+        let things = Arc::make_mut(&mut self.things);
+        let others = Arc::make_mut(&mut other.things);
+        things.items.append(&mut others.items);
+        things.functions.append(&mut others.functions);
+    }
+
+    /// Replaces every entry.
+    pub(super) fn convert(&mut self, convert: impl FnMut((T, T::Served)) -> (T, T::Served)) {
+        let things = &self.things;
+        let entries = things.items.iter().cloned().zip(things.functions.iter().cloned());
+        let (items, functions) = entries.map(convert).unzip();
+        self.things = Arc::new(Entries { items, functions });
     }
 
     /// Returns the function of an entry.
-    pub(super) fn function(&self, name: &str) -> Option<Function> {
+    pub(super) fn function(&self, name: &str) -> Option<T::Served> {
         self.things.functions.get(self.place(name)?).cloned()
     }
 
     /// Returns all functions, in order.
-    pub(super) fn functions(&self) -> Vec<Function> {
+    pub(super) fn functions(&self) -> Vec<T::Served> {
         self.things.functions.clone()
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.place(key).is_some()
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.things.items.iter().map(Named::key)
     }
 
     /// Returns a snapshot from which pages of the list can be sent without the registry.
@@ -102,7 +141,7 @@ impl<T: Named> Registrations<T> {
 }
 
 /// A snapshot of a list.
-pub(super) struct Listing<T> {
+pub(super) struct Listing<T: Named> {
     things: Arc<Entries<T>>,
     pager: Pager,
 }
@@ -126,16 +165,42 @@ impl Registry {
         self.resources.pager = Pager::new(items);
         self.templates.pager = Pager::new(items);
     }
+
+    /// Returns the function that completes an argument.
+    pub(super) fn completion(&self, owner: &Owner, argument: &str) -> Option<Function> {
+        let mut all = self.completions.iter();
+        let known = all.find(|known| known.owner == *owner && known.argument == argument)?;
+        Some(known.function.clone())
+    }
+
+    /// Adds a completion. Returns the one that it replaces.
+    pub(super) fn put_completion(&mut self, new: ArgumentCompletion) -> Option<ArgumentCompletion> {
+        let mut all = self.completions.iter_mut();
+        match all.find(|known| known.owner == new.owner && known.argument == new.argument) {
+            Some(known) => Some(std::mem::replace(known, new)),
+            None => {
+                self.completions.push(new);
+                None
+            }
+        }
+    }
+
+    /// Notes that an entry has replaced another one.
+    pub(super) fn note_duplicate(&mut self, duplicate: String) {
+        if !self.duplicates.contains(&duplicate) {
+            self.duplicates.push(duplicate);
+        }
+    }
 }
 
-impl<T> Default for Registrations<T> {
+impl<T: Named> Default for Registrations<T> {
     fn default() -> Self {
         let things = Entries { items: Vec::new(), functions: Vec::new() };
         Self { things: Arc::new(things), pager: Pager::new(usize::MAX), version: 0 }
     }
 }
 
-impl<T> fmt::Debug for Registrations<T> {
+impl<T: Named> fmt::Debug for Registrations<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = formatter.debug_struct("Registrations");
         debug.field("things", &self.things.items.len()).finish_non_exhaustive()
@@ -143,8 +208,12 @@ impl<T> fmt::Debug for Registrations<T> {
 }
 
 macro_rules! named {
-    ($($Thing:ident, $key:ident, $registrations:ident;)+) => {$(
+    ($($Thing:ident, $kind:literal, $key:ident, $registrations:ident, $Served:ty;)+) => {$(
         impl Named for $Thing<'static> {
+            const KIND: &'static str = $kind;
+
+            type Served = $Served;
+
             fn key(&self) -> &str {
                 &self.$key
             }
@@ -159,8 +228,8 @@ macro_rules! named {
 }
 
 named! {
-    Tool, name, tools;
-    Prompt, name, prompts;
-    Resource, uri, resources;
-    ResourceTemplate, uri_template, templates;
+    Tool, "tool", name, tools, Function;
+    Prompt, "prompt", name, prompts, Function;
+    Resource, "resource", uri, resources, Function;
+    ResourceTemplate, "resource template", uri_template, templates, (UriTemplate, Function);
 }

@@ -1,7 +1,10 @@
 //! Serves requests from the entries of a router.
 
+use std::sync::Arc;
+
 use mcp_sansio::error::ErrorObject;
-use mcp_sansio::json::{Raw, Str};
+use mcp_sansio::json::Str;
+use mcp_sansio::model::CallToolResult;
 use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
 };
@@ -9,24 +12,55 @@ use mcp_sansio::{ClientRequest, ErrorCode, RespondError, Server};
 use serde_json::json;
 
 use super::Router;
-use super::function::Function;
+use super::completions::completed;
+use super::function::{Function, FunctionResult, RunsOn};
+use super::middleware::Next;
 use super::output::{Failed, Reason};
 use super::registry::{Listing, Named};
 use crate::asynchronous::Handler;
-use crate::blocking::Threads;
 use crate::exchange::Exchange;
 use crate::handle::Handle;
 
+/// The text for a function that has panicked. The panic itself is not for the client: it may contain secrets.
+const PANICKED: &str = "the server failed while it ran this (a panic)";
+
+/// # Serving
 impl Router {
     /// Serves a request, for use in a [`Handler`]. Blocking functions run on their own threads.
+    ///
+    /// A handler of its own serves the methods that the router does not have, and leaves the others to it:
+    ///
+    /// ```
+    /// use mcp_sansio::Server;
+    /// use mcp_sansio_driver::asynchronous::Handler;
+    /// use mcp_sansio_driver::{Exchange, Handle, Router};
+    ///
+    /// struct Application {
+    ///     router: Router,
+    /// }
+    ///
+    /// impl Handler<Server> for Application {
+    ///     async fn serve(&self, exchange: Exchange) {
+    ///         if exchange.request().method == "app/status" {
+    ///             _ = exchange.respond(&serde_json::json!({"status": "well"}));
+    ///         } else {
+    ///             self.router.serve(exchange).await;
+    ///         }
+    ///     }
+    ///
+    ///     fn begin(&self, handle: &Handle<Server>) {
+    ///         self.router.begin(handle);
+    ///     }
+    /// }
+    /// ```
     pub async fn serve(&self, exchange: Exchange) {
         // The only possible error is that the response is no longer wanted.
-        _ = self.answer(exchange, Some(self.threads())).await;
+        _ = self.answer(exchange, RunsOn::Threads(Arc::clone(&self.threads))).await;
     }
 
     /// As [`serve`](Self::serve), for callers that may block: blocking functions run on the thread that polls this.
     pub async fn serve_here(&self, exchange: Exchange) {
-        _ = self.answer(exchange, None).await;
+        _ = self.answer(exchange, RunsOn::PollingThread).await;
     }
 
     /// Adds a connection that receives change notifications, for use in [`Handler::begin`].
@@ -34,11 +68,7 @@ impl Router {
         self.group.add(handle);
     }
 
-    async fn answer(
-        &self,
-        exchange: Exchange,
-        threads: Option<&Threads>,
-    ) -> Result<(), RespondError> {
+    async fn answer(&self, exchange: Exchange, runs_on: RunsOn) -> Result<(), RespondError> {
         let (code, missing) = (ErrorCode::INVALID_PARAMS, "there is no such");
         match &exchange.request().kind {
             ClientRequest::ListTools(page) => {
@@ -60,20 +90,25 @@ impl Router {
             ClientRequest::CallTool(call) => {
                 let function = self.lock().registry.tools.function(&call.name.to_str());
                 match function {
-                    Some(function) => run(&function, &exchange, threads).await,
+                    Some(function) => self.run(function, &exchange, runs_on).await,
                     None => exchange.reject(code, &format!("{missing} tool: {}", call.name)),
                 }
             }
             ClientRequest::GetPrompt(prompt) => {
                 let function = self.lock().registry.prompts.function(&prompt.name.to_str());
                 match function {
-                    Some(function) => run(&function, &exchange, threads).await,
+                    Some(function) => self.run(function, &exchange, runs_on).await,
                     None => exchange.reject(code, &format!("{missing} prompt: {}", prompt.name)),
                 }
             }
             ClientRequest::ReadResource { uri } => {
-                self.read(&exchange, &uri.to_str(), threads).await
+                self.read(&exchange, &uri.to_str(), runs_on).await
             }
+            ClientRequest::Complete(_) => match self.completion_of(&exchange) {
+                Ok(Some(function)) => self.run(function, &exchange, runs_on).await,
+                Ok(None) => give(&exchange, completed([""; 0])),
+                Err(failed) => give(&exchange, Err(failed)),
+            },
             // The machine stores the subscriptions.
             ClientRequest::Subscribe { .. } | ClientRequest::Unsubscribe { .. } => {
                 exchange.respond(&())
@@ -86,43 +121,60 @@ impl Router {
         &self,
         exchange: &Exchange,
         uri: &str,
-        threads: Option<&Threads>,
+        runs_on: RunsOn,
     ) -> Result<(), RespondError> {
         let (resource, templates) = {
             let registry = &self.lock().registry;
             (registry.resources.function(uri), registry.templates.functions())
         };
         if let Some(resource) = resource {
-            return run(&resource, exchange, threads).await;
+            return self.run(resource, exchange, runs_on).await;
         }
-        for template in templates {
-            match template.run(exchange.clone(), threads).await {
-                Err(Failed { reason: Reason::NotMine }) => {}
-                Err(failed) => return fail(exchange, failed.reason),
-                Ok(result) => return give(exchange, &result),
+        for (pattern, function) in templates {
+            let Some(variables) = pattern.variables(uri) else { continue };
+            exchange.insert_extension(variables);
+            match self.result_of(function, exchange, runs_on.clone()).await {
+                Err(Failed { reason: Reason::NotFound }) => {}
+                result => return give(exchange, result),
             }
         }
         let data = json!({ "uri": uri });
         let (code, message) = (ErrorCode::RESOURCE_NOT_FOUND, "there is no such resource");
         exchange.reject_with(&ErrorObject::with(code, message, &data)?)
     }
-}
 
-async fn run(
-    function: &Function,
-    exchange: &Exchange,
-    threads: Option<&Threads>,
-) -> Result<(), RespondError> {
-    match function.run(exchange.clone(), threads).await {
-        Ok(result) => give(exchange, &result),
-        Err(failed) => fail(exchange, failed.reason),
+    async fn run(
+        &self,
+        function: Function,
+        exchange: &Exchange,
+        runs_on: RunsOn,
+    ) -> Result<(), RespondError> {
+        give(exchange, self.result_of(function, exchange, runs_on).await)
+    }
+
+    /// Runs a function in the middleware.
+    async fn result_of(
+        &self,
+        function: Function,
+        exchange: &Exchange,
+        runs_on: RunsOn,
+    ) -> FunctionResult {
+        let middleware = Arc::clone(&self.lock().middleware);
+        if middleware.is_empty() {
+            return function.run(exchange.clone(), runs_on).await;
+        }
+        Next::new(middleware, function, runs_on).run(exchange.clone()).await
     }
 }
 
 /// Responds with the output of a function. If the revision does not allow the output, the function is at fault, and
 /// the client receives an error.
-fn give(exchange: &Exchange, result: &Raw<'_>) -> Result<(), RespondError> {
-    match exchange.respond(result) {
+fn give(exchange: &Exchange, result: FunctionResult) -> Result<(), RespondError> {
+    let result = match result {
+        Ok(result) => result,
+        Err(failed) => return fail(exchange, failed.reason),
+    };
+    match exchange.respond(&result) {
         Err(RespondError::Encode(error)) => {
             exchange.reject(ErrorCode::INTERNAL_ERROR, &format!("the result does not fit: {error}"))
         }
@@ -146,25 +198,15 @@ fn fail(exchange: &Exchange, reason: Reason) -> Result<(), RespondError> {
     match reason {
         Reason::Arguments(text) if is_tool => exchange.reject_arguments(&text),
         Reason::Arguments(text) => exchange.reject(ErrorCode::INVALID_PARAMS, &text),
-        Reason::Failed(text) if is_tool => {
-            exchange.respond(&mcp_sansio::model::CallToolResult::error(text))
-        }
+        Reason::Failed(text) if is_tool => exchange.respond(&CallToolResult::error(text)),
         Reason::Failed(text) => exchange.reject(ErrorCode::INTERNAL_ERROR, &text),
         Reason::Refused(code, message) => exchange.reject(code, &message),
         Reason::Needs(required) => exchange.require_input(&required),
-        // The dropped exchange responds with an error.
-        Reason::Panicked => Ok(()),
-        Reason::NotMine => {
+        Reason::Panicked if is_tool => exchange.respond(&CallToolResult::error(PANICKED)),
+        Reason::Panicked => exchange.reject(ErrorCode::INTERNAL_ERROR, PANICKED),
+        Reason::NotFound => {
             exchange.reject(ErrorCode::RESOURCE_NOT_FOUND, "there is no such resource")
         }
-    }
-}
-
-/// Returns the URI of the request.
-pub(super) fn uri_of(exchange: &Exchange) -> Option<String> {
-    match &exchange.request().kind {
-        ClientRequest::ReadResource { uri } => Some(uri.to_str().into_owned()),
-        _ => None,
     }
 }
 

@@ -156,7 +156,7 @@ fn a_function_that_takes_something_back_when_it_is_dropped() {
     for is_replaced in [false, true] {
         ends(move || {
             let router = Router::new();
-            router.prompt(Prompt::new("of the plugin"), |_: Value, _| "words");
+            router.prompt_with(Prompt::new("of the plugin"), |_: Value, _| "words");
             let tool = || Tool::new("tool", Raw::EMPTY_OBJECT);
             let plugin = Plugin(router.clone());
             router.tool_with(tool(), move |_: Value, _| {

@@ -4,6 +4,7 @@
 //! sleeps to wait for an event.
 
 mod calling;
+mod composition;
 mod ending;
 mod keeping;
 mod kit;
@@ -85,6 +86,12 @@ suite! {
         router_changes_are_notified_once
         changes_wait_for_room
         a_function_can_ask_first;
+    composition:
+        middleware_runs_around_every_function
+        a_middleware_handles_a_panic
+        a_mounted_router_keeps_its_middleware
+        duplicate_names_are_reported
+        arguments_are_completed;
     processes:
         a_server_that_ends_with_its_input
         a_server_that_ignores_end_of_input_is_killed

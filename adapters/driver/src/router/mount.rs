@@ -1,0 +1,118 @@
+//! Routers in other routers.
+
+use std::sync::Arc;
+
+use mcp_sansio::subscription::ChangedList;
+
+use super::Router;
+use super::completions::{ArgumentCompletion, Owner};
+use super::function::Function;
+use super::middleware::{Middleware, Wrapped};
+use super::registry::{Named, Registrations, Registry};
+
+/// Two routers have entries with the same name or URI. The caller is at fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("both routers have {}", names.join(", "))]
+#[non_exhaustive]
+pub struct DuplicateNames {
+    /// The kinds and names of the entries, for example `tool search`.
+    pub names: Vec<String>,
+}
+
+/// # Composition
+impl Router {
+    /// Adds all entries that another router has now. The names of its tools and prompts get a prefix, for example
+    /// `files_`; its resources and templates keep their URIs. Its functions run in its own middleware, inside the
+    /// middleware of this router. Later changes of the other router have no effect here.
+    ///
+    /// # Errors
+    ///
+    /// [`DuplicateNames`] if this router already has some of the names or URIs. Nothing is added.
+    pub fn mount(&self, prefix: &str, other: &Self) -> Result<&Self, DuplicateNames> {
+        // Copied first: the two may be the same router, with one lock.
+        let (registry, middleware) = {
+            let shared = other.lock();
+            (shared.registry.clone(), Arc::clone(&shared.middleware))
+        };
+        let mounted = mounted(registry, prefix, &middleware);
+        let lists = [
+            (!mounted.tools.is_empty(), ChangedList::Tools),
+            (!mounted.prompts.is_empty(), ChangedList::Prompts),
+            (
+                !mounted.resources.is_empty() || !mounted.templates.is_empty(),
+                ChangedList::Resources,
+            ),
+        ];
+        let mut shared = self.lock();
+        let names = shared.registry.common(&mounted);
+        if !names.is_empty() {
+            return Err(DuplicateNames { names });
+        }
+        shared.registry.append(mounted);
+        drop(shared);
+        let changed = lists.into_iter().filter(|(has_entries, _)| *has_entries);
+        changed.for_each(|(_, list)| self.group.list_changed(list));
+        Ok(self)
+    }
+}
+
+/// Returns the entries with their new names, each function in the middleware of its router.
+fn mounted(mut registry: Registry, prefix: &str, middleware: &Arc<[Middleware]>) -> Registry {
+    let wrapped = |function: Function| match middleware.is_empty() {
+        true => function,
+        false => {
+            Function::Wrapped(Arc::new(Wrapped { middleware: Arc::clone(middleware), function }))
+        }
+    };
+    let name = |name: &str| format!("{prefix}{name}");
+    registry.tools.convert(|(mut tool, function)| {
+        tool.name = name(&tool.name).into();
+        (tool, wrapped(function))
+    });
+    registry.prompts.convert(|(mut prompt, function)| {
+        prompt.name = name(&prompt.name).into();
+        (prompt, wrapped(function))
+    });
+    registry.resources.convert(|(resource, function)| (resource, wrapped(function)));
+    registry
+        .templates
+        .convert(|(template, (pattern, function))| (template, (pattern, wrapped(function))));
+    registry.completions = registry
+        .completions
+        .into_iter()
+        .map(|completion| {
+            let ArgumentCompletion { owner, argument, function } = completion;
+            let owner = match owner {
+                Owner::Prompt(prompt) => Owner::Prompt(name(&prompt)),
+                template => template,
+            };
+            ArgumentCompletion { owner, argument, function: wrapped(function) }
+        })
+        .collect();
+    registry
+}
+
+impl Registry {
+    /// Returns the entries that both have.
+    fn common(&self, other: &Self) -> Vec<String> {
+        let mut names = Vec::new();
+        common(&self.tools, &other.tools, &mut names);
+        common(&self.prompts, &other.prompts, &mut names);
+        common(&self.resources, &other.resources, &mut names);
+        common(&self.templates, &other.templates, &mut names);
+        names
+    }
+
+    fn append(&mut self, other: Self) {
+        self.tools.append(other.tools);
+        self.prompts.append(other.prompts);
+        self.resources.append(other.resources);
+        self.templates.append(other.templates);
+        self.completions.extend(other.completions);
+    }
+}
+
+fn common<T: Named>(ours: &Registrations<T>, theirs: &Registrations<T>, names: &mut Vec<String>) {
+    let both = theirs.keys().filter(|key| ours.has(key));
+    names.extend(both.map(|key| format!("{} {key}", T::KIND)));
+}

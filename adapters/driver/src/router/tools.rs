@@ -1,0 +1,164 @@
+//! The tools of a router.
+
+use std::future::Future;
+
+#[cfg(feature = "schemars")]
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::Tool;
+use mcp_sansio::subscription::ChangedList;
+use serde::de::DeserializeOwned;
+
+use super::Router;
+use super::arguments::arguments_of;
+use super::function::Function;
+use super::output::ToolOutput;
+use crate::exchange::Exchange;
+
+/// # Tools
+impl Router {
+    /// Adds a tool, or replaces the one with this name. The schema of the arguments is derived from their type. So
+    /// is the schema of the output if that is `Typed`.
+    #[cfg(feature = "schemars")]
+    pub fn tool<A, O>(
+        &self,
+        name: &str,
+        description: &str,
+        run: impl Fn(A, &Exchange) -> O + Send + Sync + 'static,
+    ) -> &Self
+    where
+        A: DeserializeOwned + schemars::JsonSchema,
+        O: ToolOutput,
+    {
+        self.tool_with(described::<A, O>(name, description), run)
+    }
+
+    /// As `tool`, with a function that returns a future.
+    #[cfg(feature = "schemars")]
+    pub fn async_tool<A, F>(
+        &self,
+        name: &str,
+        description: &str,
+        run: impl Fn(A, Exchange) -> F + Send + Sync + 'static,
+    ) -> &Self
+    where
+        A: DeserializeOwned + schemars::JsonSchema,
+        F: Future<Output: ToolOutput> + Send + 'static,
+    {
+        self.async_tool_with(described::<A, F::Output>(name, description), run)
+    }
+
+    /// Exists only for a compiler error that names the missing feature instead of a missing method.
+    #[cfg(not(feature = "schemars"))]
+    #[doc(hidden)]
+    pub fn tool<A: super::needs_schemars::Schema>(&self, _: &str, _: &str, _: A) -> &Self {
+        self
+    }
+
+    /// As `tool`.
+    #[cfg(not(feature = "schemars"))]
+    #[doc(hidden)]
+    pub fn async_tool<A: super::needs_schemars::Schema>(&self, _: &str, _: &str, _: A) -> &Self {
+        self
+    }
+
+    /// Adds a tool with a description by hand, or replaces the one with this name.
+    ///
+    /// Arguments that do not match their type are refused with
+    /// [`reject_arguments`](mcp_sansio::Server::reject_arguments) and a text that contains the path of the error.
+    /// They are not validated against the schema.
+    pub fn tool_with<A, O>(
+        &self,
+        tool: Tool<'static>,
+        run: impl Fn(A, &Exchange) -> O + Send + Sync + 'static,
+    ) -> &Self
+    where
+        A: DeserializeOwned,
+        O: ToolOutput,
+    {
+        let run =
+            move |exchange: &Exchange| run(arguments_of(exchange)?, exchange).into_tool_result();
+        self.add(ChangedList::Tools, tool, Function::blocking(run))
+    }
+
+    /// As [`tool_with`](Self::tool_with), with a function that returns a future.
+    pub fn async_tool_with<A, F>(
+        &self,
+        tool: Tool<'static>,
+        run: impl Fn(A, Exchange) -> F + Send + Sync + 'static,
+    ) -> &Self
+    where
+        A: DeserializeOwned,
+        F: Future<Output: ToolOutput> + Send + 'static,
+    {
+        let run = move |exchange: Exchange| {
+            let begun = arguments_of(&exchange).map(|arguments| run(arguments, exchange));
+            async { begun?.await.into_tool_result() }
+        };
+        self.add(ChangedList::Tools, tool, Function::asynchronous(run))
+    }
+}
+
+/// Describes a tool with the schemas of its argument and output types.
+#[cfg(feature = "schemars")]
+fn described<A: schemars::JsonSchema, O: ToolOutput>(
+    name: &str,
+    description: &str,
+) -> Tool<'static> {
+    let schema =
+        Raw::from_serialize(&schemars::SchemaGenerator::default().into_root_schema_for::<A>());
+    // `schemars` returns a JSON object; the fallback accepts any object.
+    let mut tool = Tool::new(name.to_owned(), schema.unwrap_or(Raw::EMPTY_OBJECT));
+    tool.description = Some(description.to_owned().into());
+    tool.output_schema = O::output_schema();
+    tool
+}
+
+#[cfg(all(test, feature = "schemars"))]
+mod tests {
+    use mcp_sansio::schema::Json;
+    use schemars::JsonSchema;
+    use serde::Serialize;
+
+    use super::*;
+    use crate::router::{Failed, Typed};
+
+    #[derive(JsonSchema, Serialize)]
+    struct Sum {
+        /// Of all of them
+        sum: i64,
+    }
+
+    #[derive(JsonSchema, Serialize)]
+    struct Found {
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<String>,
+        #[serde(rename(serialize = "total"))]
+        count: u32,
+    }
+
+    #[test]
+    fn a_tool_output_schema_describes_the_serialized_form() {
+        let schema = Typed::<Found>::output_schema().unwrap();
+        assert_eq!(schema.get("required").unwrap().as_json(), r#"["total"]"#);
+        assert!(schema.pointer("/properties/total").is_some());
+        assert!(schema.pointer("/properties/notes").is_some());
+    }
+
+    #[test]
+    fn only_typed_object_results_have_an_output_schema() {
+        let schema = |tool: Tool<'static>| tool.output_schema.map(|schema| schema.to_string());
+        let typed = schema(described::<Sum, Typed<Sum>>("t", "")).unwrap();
+        assert!(typed.contains(r#""description":"Of all of them""#), "{typed}");
+        assert_eq!(schema(described::<Sum, Result<Typed<Sum>, Failed>>("t", "")), Some(typed));
+        assert_eq!(schema(described::<Sum, Typed<Vec<Sum>>>("t", "")), None);
+        assert_eq!(schema(described::<Sum, Json<Sum>>("t", "")), None);
+        assert_eq!(schema(described::<Sum, Result<String, Failed>>("t", "")), None);
+        assert!(
+            Typed(Sum { sum: 3 })
+                .into_tool_result()
+                .unwrap()
+                .to_string()
+                .contains(r#""structuredContent":{"sum":3}"#)
+        );
+    }
+}

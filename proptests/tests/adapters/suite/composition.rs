@@ -1,0 +1,225 @@
+//! Middleware, mounted routers and completion of a `Router`.
+
+use std::sync::{Arc, Mutex};
+
+use mcp_sansio::model::Reference;
+use mcp_sansio::{ClientRequest, ErrorCode, RevisionSet};
+use mcp_sansio_driver::{CallFailure, Exchange, Failed, Next, Router};
+use serde_json::{Value, json};
+
+use crate::suite::router::{BOTH, OnPipes, router, tool};
+use crate::suite::runtimes::Adapter;
+
+/// The lines of middleware, in order.
+type Log = Arc<Mutex<Vec<String>>>;
+
+/// The user that a middleware has found.
+struct User(&'static str);
+
+fn name_of(exchange: &Exchange) -> String {
+    match &exchange.request().kind {
+        ClientRequest::CallTool(call) => call.name.to_string(),
+        ClientRequest::GetPrompt(prompt) => prompt.name.to_string(),
+        ClientRequest::ReadResource { uri } => uri.to_string(),
+        ClientRequest::Complete(complete) => complete.name.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Logs the beginning and the end of every function.
+fn logged(router: &Router, mark: &'static str) -> Log {
+    let log = Log::default();
+    let lines = Arc::clone(&log);
+    router.wrap(move |exchange: Exchange, next: Next| {
+        let (name, lines) = (name_of(&exchange), Arc::clone(&lines));
+        async move {
+            lines.lock().unwrap().push(format!("{mark} begins {name}"));
+            let result = next.run(exchange).await;
+            let outcome = if result.is_ok() { "ends" } else { "fails" };
+            lines.lock().unwrap().push(format!("{mark} {outcome} {name}"));
+            result
+        }
+    });
+    log
+}
+
+fn taken(log: &Log) -> Vec<String> {
+    std::mem::take(&mut *log.lock().unwrap())
+}
+
+pub(crate) fn middleware_runs_around_every_function<A: Adapter>() {
+    let router = router();
+    let log = logged(&router, "outer");
+    router.wrap(async |exchange: Exchange, next: Next| {
+        if name_of(&exchange) == "add_json" {
+            return Err(Failed::refused(ErrorCode::new(-4), "not you"));
+        }
+        exchange.insert_extension(User("nobody yet"));
+        exchange.insert_extension(User("Alice"));
+        next.run(exchange).await
+    });
+    router.tool_with(tool("who"), |_: Value, exchange| {
+        exchange.extension::<User>().map_or("none", |User(name)| name)
+    });
+    for revisions in BOTH {
+        let served = OnPipes::<A>::new(&router, revisions);
+        let who = served.call("who", &json!({})).unwrap();
+        assert_eq!(who["content"][0]["text"], "Alice");
+        assert_eq!(taken(&log), ["outer begins who", "outer ends who"]);
+        let refused = json!({"name": "add_json", "arguments": {"a": 1, "b": 2}});
+        assert_eq!(served.code("tools/call", &refused), -4);
+        assert_eq!(taken(&log), ["outer begins add_json", "outer fails add_json"]);
+        served.ask("prompts/get", &json!({"name": "plain"})).unwrap();
+        served.ask("resources/read", &json!({"uri": "test://words/a"})).unwrap();
+        served.ask("resources/read", &json!({"uri": "test://blob"})).unwrap();
+        let reads = ["plain", "test://words/a", "test://blob"];
+        let lines =
+            reads.map(|name| [format!("outer begins {name}"), format!("outer ends {name}")]);
+        assert_eq!(taken(&log), lines.as_flattened());
+        // No function runs for these.
+        served.ask("tools/list", &json!({})).unwrap();
+        assert_eq!(served.code("tools/call", &json!({"name": "none"})), -32602);
+        assert_eq!(taken(&log), [""; 0]);
+        served.end();
+    }
+}
+
+pub(crate) fn a_middleware_handles_a_panic<A: Adapter>() {
+    let router = Router::new();
+    router.tool_with(tool("panic"), |_: Value, _| -> &str { panic!("as asked") });
+    router.async_tool_with(tool("panic_later"), async |_: Value, _| -> &str { panic!("as asked") });
+    router.prompt_with(mcp_sansio::model::Prompt::new("panic"), |(), _| -> &str {
+        panic!("as asked")
+    });
+    let served = OnPipes::<A>::new(&router, RevisionSet::MODERN);
+    for name in ["panic", "panic_later"] {
+        assert_eq!(served.call(name, &json!({})).unwrap()["isError"], true);
+    }
+    assert_eq!(served.code("prompts/get", &json!({"name": "panic"})), -32603);
+    router.wrap(async |exchange: Exchange, next: Next| match next.run(exchange).await {
+        Err(failed) if failed.is_panic() => {
+            Err(Failed::refused(ErrorCode::INTERNAL_ERROR, "a defect"))
+        }
+        result => result,
+    });
+    for name in ["panic", "panic_later"] {
+        match served.call(name, &json!({})) {
+            Err(CallFailure::PeerError(error)) => assert_eq!(error.message, "a defect"),
+            other => panic!("{other:?}"),
+        }
+    }
+    // A middleware that panics is answered for like a handler.
+    router.wrap(async |_: Exchange, _: Next| panic!("as asked"));
+    assert_eq!(served.code("tools/call", &json!({"name": "panic"})), -32603);
+    served.end();
+}
+
+pub(crate) fn a_mounted_router_keeps_its_middleware<A: Adapter>() {
+    let (inner, outer) = (router(), Router::new());
+    outer.tool_with(tool("add"), |_: Value, _| "the tool of the outer router");
+    let inner_log = logged(&inner, "inner");
+    outer.mount("math_", &inner).unwrap();
+    let outer_log = logged(&outer, "outer");
+    // Changes of the mounted router have no effect on the other one.
+    inner.remove_tool("add");
+    inner.wrap(async |_: Exchange, _: Next| Err(Failed::new("never")));
+    for revisions in BOTH {
+        let served = OnPipes::<A>::new(&outer, revisions);
+        let text = |name: &str| {
+            let result = served.call(name, &json!({"a": 1, "b": 2})).unwrap();
+            result["content"][0]["text"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(text("add"), "the tool of the outer router");
+        assert_eq!((taken(&inner_log).len(), taken(&outer_log).len()), (0, 2));
+        assert_eq!(text("math_add"), "3");
+        assert_eq!(taken(&inner_log), ["inner begins math_add", "inner ends math_add"]);
+        assert_eq!(taken(&outer_log), ["outer begins math_add", "outer ends math_add"]);
+        assert_eq!(text("math_add_later"), "3");
+        let names: Vec<_> = served.ask("tools/list", &json!({})).unwrap()["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(names[..3], ["add", "math_add", "math_add_json"]);
+        let get = |name| served.ask("prompts/get", &json!({"name": name}));
+        assert!(get("plain").is_err());
+        assert_eq!(get("math_plain").unwrap()["messages"][0]["content"]["text"], "Say something.");
+        let read = served.ask("resources/read", &json!({"uri": "test://numbers/21"})).unwrap();
+        assert_eq!(read["contents"][0]["text"], "42");
+        let complete = json!({"ref": {"type": "ref/prompt", "name": "math_times"}, "argument": {"name": "word", "value": "he"}});
+        let completed = served.ask("completion/complete", &complete).unwrap();
+        assert_eq!(completed["completion"]["values"], json!(["hello", "help"]));
+        // Four of these requests run a function.
+        assert_eq!((taken(&inner_log).len(), taken(&outer_log).len()), (8, 8));
+        served.end();
+    }
+}
+
+pub(crate) fn duplicate_names_are_reported<A: Adapter>() {
+    let (inner, outer) = (router(), Router::new());
+    outer.tool_with(tool("x_add"), |_: Value, _| "mine");
+    outer.resource("test://text", "text", |_| "mine");
+    let duplicates = outer.mount("x_", &inner).unwrap_err();
+    assert_eq!(duplicates.names, ["tool x_add", "resource test://text"]);
+    assert_eq!(duplicates.to_string(), "both routers have tool x_add, resource test://text");
+    // Nothing was added.
+    assert!(!outer.remove_tool("x_fail") && !outer.remove_prompt("x_plain"));
+    assert_eq!(outer.duplicates(), [""; 0]);
+    outer.tool_with(tool("x_add"), |_: Value, _| "other");
+    outer.tool_with(tool("x_add"), |_: Value, _| "once more");
+    outer.remove_resource("test://text");
+    outer.resource("test://text", "text", |_| "again");
+    assert_eq!(outer.duplicates(), ["tool x_add"]);
+    // A router can be mounted in itself.
+    outer.remove_resource("test://text");
+    outer.mount("again_", &outer).unwrap();
+    let served = OnPipes::<A>::new(&outer, RevisionSet::MODERN);
+    for name in ["x_add", "again_x_add"] {
+        let result = served.call(name, &json!({})).unwrap();
+        assert_eq!(result["content"][0]["text"], "once more");
+    }
+    served.end();
+}
+
+pub(crate) fn arguments_are_completed<A: Adapter>() {
+    let router = router();
+    let many =
+        |_: &str, _: &Exchange| (0..150).map(|number| number.to_string()).collect::<Vec<_>>();
+    router.completion(Reference::prompt("times"), "count", many);
+    for revisions in BOTH {
+        let served = OnPipes::<A>::new(&router, revisions);
+        let complete = |kind: &str, owner: &str, argument: &str, value: &str| {
+            let key = if kind == "ref/prompt" { "name" } else { "uri" };
+            json!({
+                "ref": {"type": kind, key: owner},
+                "argument": {"name": argument, "value": value},
+                "context": {"arguments": {"other": "chosen"}},
+            })
+        };
+        let values = |kind: &str, owner: &str, argument: &str, value: &str| {
+            let params = complete(kind, owner, argument, value);
+            served.ask("completion/complete", &params).unwrap()["completion"].take()
+        };
+        let words = values("ref/prompt", "times", "word", "hel");
+        assert_eq!(words, json!({"values": ["hello", "help"]}));
+        let counts = values("ref/prompt", "times", "count", "");
+        assert_eq!(counts["values"].as_array().unwrap().len(), 100);
+        assert_eq!((&counts["total"], &counts["hasMore"]), (&json!(150), &json!(true)));
+        let numbers = values("ref/resource", "test://numbers/{n}", "n", "4");
+        assert_eq!(numbers["values"], json!(["41", r#"{"arguments":{"other":"chosen"}}"#]));
+        // These exist, and nothing completes them.
+        for (kind, owner) in
+            [("ref/prompt", "plain"), ("ref/resource", "test://text"), ("ref/prompt", "times")]
+        {
+            assert_eq!(values(kind, owner, "unknown", "")["values"], json!([]));
+        }
+        for (kind, owner) in [("ref/prompt", "none"), ("ref/resource", "test://none")] {
+            assert_eq!(served.code("completion/complete", &complete(kind, owner, "n", "")), -32602);
+        }
+        served.end();
+    }
+    // Without completions the server does not have the capability.
+    let config = Router::new().config("none", "1");
+    assert_eq!(config.capabilities.completions, None);
+}
