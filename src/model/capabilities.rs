@@ -34,6 +34,12 @@ record! {
     }
 }
 
+setters! {
+    ClientCapabilities {
+        roots[ListChanged] sampling[SamplingCapability] elicitation[ElicitationCapability]
+    }
+}
+
 impl<'a> ClientCapabilities<'a> {
     /// Returns the capabilities with the tasks extension of the modern era.
     ///
@@ -89,6 +95,13 @@ record! {
     }
 }
 
+setters! {
+    ServerCapabilities {
+        tools[ListChanged] resources[ResourcesCapability] prompts[ListChanged]
+        completions[EmptyCapability] logging[EmptyCapability]
+    }
+}
+
 impl<'a> ServerCapabilities<'a> {
     /// Returns the capabilities with tasks for tool calls, in both eras.
     ///
@@ -126,6 +139,8 @@ plain_record! {
     }
 }
 
+plain_setters! { ListChanged { list_changed[bool] } }
+
 impl ListChanged {
     /// Creates the capability with notifications of changes.
     pub const fn notified() -> Self {
@@ -142,6 +157,8 @@ plain_record! {
         pub list_changed: Option<bool> = "listChanged";
     }
 }
+
+plain_setters! { ResourcesCapability { subscribe[bool] list_changed[bool] } }
 
 impl ResourcesCapability {
     /// Creates the capability with subscriptions and notifications of changes.
@@ -174,6 +191,8 @@ plain_record! {
     }
 }
 
+plain_setters! { SamplingCapability { context[EmptyCapability] tools[EmptyCapability] } }
+
 plain_record! {
     /// The elicitation capability of a client. If no mode is named, the client supports forms.
     pub struct ElicitationCapability {
@@ -183,6 +202,8 @@ plain_record! {
         pub url: Option<EmptyCapability> = "url", since V2025_11_25;
     }
 }
+
+plain_setters! { ElicitationCapability { form[EmptyCapability] url[EmptyCapability] } }
 
 impl ElicitationCapability {
     /// Creates the capability with both modes.

@@ -29,6 +29,8 @@ record! {
     }
 }
 
+setters! { CompleteParams { context(CompletionContext<'a>) meta[Raw<'a>] } }
+
 impl<'a> CompleteParams<'a> {
     /// Creates a request for values of an argument that begin like `value`.
     pub fn new(
@@ -199,6 +201,8 @@ record! {
     }
 }
 
+setters! { CompleteResult { meta[Raw<'a>] } }
+
 impl<'a> CompleteResult<'a> {
     /// Creates a result of this completion.
     pub const fn new(completion: Completion<'a>) -> Self {
@@ -224,6 +228,8 @@ record! {
         pub has_more: Option<bool> = "hasMore";
     }
 }
+
+setters! { Completion { total[u64] has_more[bool] } }
 
 impl<'a> Completion<'a> {
     /// The maximum number of values in one result.

@@ -42,6 +42,8 @@ record! {
     }
 }
 
+setters! { Annotations { audience(Vec<Role<'a>>) priority(Number) last_modified(Text<'a>) } }
+
 /// One block of content. Its `type` selects the variant.
 ///
 /// The allowed kinds depend on the place and the revision. A kind that this crate does not know is kept unchanged.
@@ -282,6 +284,8 @@ record! {
     }
 }
 
+setters! { TextContent { annotations[Annotations<'a>] meta[Raw<'a>] } }
+
 impl<'a> TextContent<'a> {
     /// Creates a block with this text.
     pub fn new(text: impl Into<Text<'a>>) -> Self {
@@ -304,6 +308,8 @@ record! {
         pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
     }
 }
+
+setters! { ImageContent { annotations[Annotations<'a>] meta[Raw<'a>] } }
 
 impl<'a> ImageContent<'a> {
     /// Creates an image from base64 and a MIME type. [`from_bytes`](Self::from_bytes) takes bytes.
@@ -360,6 +366,8 @@ record! {
     }
 }
 
+setters! { AudioContent { annotations[Annotations<'a>] meta[Raw<'a>] } }
+
 impl<'a> AudioContent<'a> {
     /// Creates audio from base64 and a MIME type. [`from_bytes`](Self::from_bytes) takes bytes.
     pub fn new(data: impl Into<Text<'a>>, mime_type: impl Into<Text<'a>>) -> Self {
@@ -397,6 +405,8 @@ record! {
     }
 }
 
+setters! { EmbeddedResource { annotations[Annotations<'a>] meta[Raw<'a>] } }
+
 impl<'a> EmbeddedResource<'a> {
     /// Creates a block with these contents.
     pub const fn new(resource: ResourceContents<'a>) -> Self {
@@ -418,6 +428,8 @@ record! {
         pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
     }
 }
+
+setters! { ToolUseContent { meta[Raw<'a>] } }
 
 impl<'a> ToolUseContent<'a> {
     /// Creates a tool call.
@@ -445,6 +457,8 @@ record! {
         pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
     }
 }
+
+setters! { ToolResultContent { structured_content[Raw<'a>] is_error[bool] meta[Raw<'a>] } }
 
 impl<'a> ToolResultContent<'a> {
     /// Creates the result of a tool call.

@@ -36,6 +36,8 @@ record! {
     }
 }
 
+setters! { ElicitParams { elicitation_id(Text<'a>) meta[Raw<'a>] } }
+
 static ELICIT: Record = Record::with(
     ElicitParams::FIELDS,
     Some(Kinds {
@@ -107,6 +109,8 @@ record! {
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }
 }
+
+setters! { ElicitResult { content[Raw<'a>] meta[Raw<'a>] } }
 
 impl<'a> ElicitResult<'a> {
     /// Creates the result of a user who filled in the form.

@@ -119,6 +119,14 @@ record! {
     }
 }
 
+setters! {
+    StringSchema {
+        title(Text<'a>) description(Text<'a>) min_length[u64] max_length[u64] format(Text<'a>)
+        pattern(Text<'a>) choices(Vec<Text<'a>>) choice_names(Vec<Text<'a>>)
+        one_of(Vec<EnumOption<'a>>)
+    }
+}
+
 record! {
     /// One value of a choice, with its title (2025-11-25).
     #[derive(Default)]
@@ -157,6 +165,8 @@ record! {
     }
 }
 
+setters! { NumberSchema { title(Text<'a>) description(Text<'a>) minimum(Number) maximum(Number) } }
+
 impl NumberSchema<'_> {
     /// Creates a field for any number.
     pub fn number() -> Self {
@@ -183,6 +193,8 @@ record! {
     }
 }
 
+setters! { BooleanSchema { title(Text<'a>) description(Text<'a>) } }
+
 record! {
     /// A field for several choices from a list (2025-11-25).
     #[doc(alias("UntitledMultiSelectEnumSchema", "TitledMultiSelectEnumSchema"))]
@@ -203,6 +215,8 @@ record! {
         pub default: Option<Vec<Text<'a>>> = "default" as Beforehand, since V2025_11_25;
     }
 }
+
+setters! { ArraySchema { title(Text<'a>) description(Text<'a>) min_items[u64] max_items[u64] } }
 
 record! {
     /// The values of a multiple choice: plain (`type` and `enum`) or with titles (`anyOf`).

@@ -148,6 +148,8 @@ record! {
     }
 }
 
+setters! { InputRequired { meta[Raw<'a>] } }
+
 impl<'a> InputRequired<'a> {
     /// Creates a result without requests and state.
     pub const fn new() -> Self {

@@ -31,6 +31,12 @@ record! {
     }
 }
 
+setters! {
+    Implementation {
+        title(Text<'a>) description(Text<'a>) icons(Vec<Icon<'a>>) website_url(Text<'a>)
+    }
+}
+
 impl<'a> Implementation<'a> {
     /// Creates the description of a program with a name and a version.
     pub fn new(name: impl Into<Text<'a>>, version: impl Into<Text<'a>>) -> Self {
@@ -55,6 +61,8 @@ record! {
         pub theme: Option<IconTheme<'a>> = "theme";
     }
 }
+
+setters! { Icon { mime_type(Text<'a>) sizes(Vec<Text<'a>>) theme[IconTheme<'a>] } }
 
 impl<'a> Icon<'a> {
     /// Creates an icon with this URI.

@@ -155,6 +155,8 @@ record! {
     }
 }
 
+setters! { SetLevelParams { meta[Raw<'a>] } }
+
 impl SetLevelParams<'_> {
     /// Creates a request for messages of this level and above.
     pub const fn new(level: LoggingLevel) -> Self {

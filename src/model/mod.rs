@@ -29,6 +29,8 @@
 
 #[macro_use]
 mod record;
+#[macro_use]
+mod setters;
 
 mod cache;
 mod capabilities;

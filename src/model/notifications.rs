@@ -58,6 +58,8 @@ record! {
     }
 }
 
+setters! { LogParams { logger(Text<'a>) meta[Raw<'a>] } }
+
 impl<'a> LogParams<'a> {
     /// Creates a log message.
     pub const fn new(level: LoggingLevel, data: Raw<'a>) -> Self {
@@ -77,6 +79,8 @@ record! {
     }
 }
 
+setters! { ResourceUpdatedParams { meta[Raw<'a>] } }
+
 impl<'a> ResourceUpdatedParams<'a> {
     /// Creates the params for a changed resource.
     pub fn new(uri: impl Into<Text<'a>>) -> Self {
@@ -95,6 +99,8 @@ record! {
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }
 }
+
+setters! { ElicitationCompleteParams { meta[Raw<'a>] } }
 
 impl<'a> ElicitationCompleteParams<'a> {
     /// Creates the params for a completed elicitation.

@@ -29,6 +29,13 @@ record! {
     }
 }
 
+setters! {
+    Prompt {
+        title(Text<'a>) description(Text<'a>) arguments(Vec<PromptArgument<'a>>)
+        icons(Vec<Icon<'a>>) meta[Raw<'a>]
+    }
+}
+
 impl<'a> Prompt<'a> {
     /// Creates a prompt with a name.
     pub fn new(name: impl Into<Text<'a>>) -> Self {
@@ -50,6 +57,8 @@ record! {
         pub required: Option<bool> = "required";
     }
 }
+
+setters! { PromptArgument { title(Text<'a>) description(Text<'a>) } }
 
 impl<'a> PromptArgument<'a> {
     /// Creates an optional argument with a name.
@@ -82,6 +91,12 @@ record! {
     }
 }
 
+setters! {
+    ListPromptsResult {
+        next_cursor(Text<'a>) ttl_ms[u64] cache_scope[CacheScope<'a>] meta[Raw<'a>]
+    }
+}
+
 impl<'a> ListPromptsResult<'a> {
     /// Creates a list of one page.
     pub fn new(prompts: impl Into<List<'a, Prompt<'a>>>) -> Self {
@@ -110,6 +125,8 @@ record! {
     }
 }
 
+setters! { GetPromptParams { arguments[Map<'a, Text<'a>>] meta[Raw<'a>] } }
+
 impl<'a> GetPromptParams<'a> {
     /// Creates a request for a prompt without arguments.
     pub fn new(name: impl Into<Text<'a>>) -> Self {
@@ -130,6 +147,8 @@ record! {
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }
 }
+
+setters! { GetPromptResult { description(Text<'a>) meta[Raw<'a>] } }
 
 impl<'a> GetPromptResult<'a> {
     /// Creates a result of these messages.

@@ -42,6 +42,13 @@ record! {
     }
 }
 
+setters! {
+    Resource {
+        title(Text<'a>) description(Text<'a>) mime_type(Text<'a>) size[u64]
+        annotations[Annotations<'a>] icons(Vec<Icon<'a>>) meta[Raw<'a>]
+    }
+}
+
 impl<'a> Resource<'a> {
     /// Creates a resource with a URI and a name.
     pub fn new(uri: impl Into<Text<'a>>, name: impl Into<Text<'a>>) -> Self {
@@ -75,6 +82,13 @@ record! {
     }
 }
 
+setters! {
+    ResourceLink {
+        title(Text<'a>) description(Text<'a>) mime_type(Text<'a>) size[u64]
+        annotations[Annotations<'a>] icons(Vec<Icon<'a>>) meta[Raw<'a>]
+    }
+}
+
 impl<'a> From<Resource<'a>> for ResourceLink<'a> {
     fn from(resource: Resource<'a>) -> Self {
         let Resource { uri, name, title, description, mime_type, size, annotations, icons, meta } =
@@ -103,6 +117,13 @@ record! {
         pub icons: Option<Vec<Icon<'a>>> = "icons", since V2025_11_25;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
+    }
+}
+
+setters! {
+    ResourceTemplate {
+        title(Text<'a>) description(Text<'a>) mime_type(Text<'a>) annotations[Annotations<'a>]
+        icons(Vec<Icon<'a>>) meta[Raw<'a>]
     }
 }
 
@@ -222,6 +243,8 @@ record! {
     }
 }
 
+setters! { TextResourceContents { mime_type(Text<'a>) meta[Raw<'a>] } }
+
 record! {
     /// The contents of a resource as bytes.
     #[derive(Default)]
@@ -236,6 +259,8 @@ record! {
         pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
     }
 }
+
+setters! { BlobResourceContents { mime_type(Text<'a>) meta[Raw<'a>] } }
 
 impl<'a> BlobResourceContents<'a> {
     /// Creates the contents of the resource with this URI. In the message, every three bytes become four.
@@ -276,6 +301,8 @@ record! {
     }
 }
 
+setters! { ReadResourceParams { meta[Raw<'a>] } }
+
 impl<'a> ReadResourceParams<'a> {
     /// Creates a request for the resource with this URI.
     pub fn new(uri: impl Into<Text<'a>>) -> Self {
@@ -295,6 +322,8 @@ record! {
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }
 }
+
+setters! { UriParams { meta[Raw<'a>] } }
 
 impl<'a> UriParams<'a> {
     /// Creates params with this URI.
@@ -319,6 +348,12 @@ record! {
             since V2026_07_28;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
+}
+
+setters! {
+    ListResourcesResult {
+        next_cursor(Text<'a>) ttl_ms[u64] cache_scope[CacheScope<'a>] meta[Raw<'a>]
     }
 }
 
@@ -348,6 +383,12 @@ record! {
     }
 }
 
+setters! {
+    ListResourceTemplatesResult {
+        next_cursor(Text<'a>) ttl_ms[u64] cache_scope[CacheScope<'a>] meta[Raw<'a>]
+    }
+}
+
 impl<'a> ListResourceTemplatesResult<'a> {
     /// Creates a list of one page.
     pub fn new(resource_templates: impl Into<List<'a, ResourceTemplate<'a>>>) -> Self {
@@ -371,6 +412,8 @@ record! {
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }
 }
+
+setters! { ReadResourceResult { ttl_ms[u64] cache_scope[CacheScope<'a>] meta[Raw<'a>] } }
 
 impl<'a> ReadResourceResult<'a> {
     /// Creates a result of these contents: of a resource one, of a directory several.

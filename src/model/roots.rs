@@ -17,6 +17,8 @@ record! {
     }
 }
 
+setters! { Root { name(Text<'a>) meta[Raw<'a>] } }
+
 impl<'a> Root<'a> {
     /// Creates a root at a `file://` URI.
     pub fn new(uri: impl Into<Text<'a>>) -> Self {
@@ -35,6 +37,8 @@ record! {
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }
 }
+
+setters! { ListRootsResult { meta[Raw<'a>] } }
 
 impl<'a> FromIterator<Root<'a>> for ListRootsResult<'a> {
     fn from_iter<I: IntoIterator<Item = Root<'a>>>(roots: I) -> Self {

@@ -47,6 +47,14 @@ record! {
     }
 }
 
+setters! {
+    CreateMessageParams {
+        model_preferences[ModelPreferences<'a>] system_prompt(Text<'a>)
+        include_context[IncludeContext<'a>] temperature(Number) stop_sequences(Vec<Text<'a>>)
+        metadata[Raw<'a>] tools(List<'a, Tool<'a>>) tool_choice[ToolChoice<'a>] meta[Raw<'a>]
+    }
+}
+
 impl<'a> CreateMessageParams<'a> {
     /// Creates a request for a response to these messages.
     pub fn new(messages: impl Into<List<'a, SamplingMessage<'a>>>, max_tokens: i64) -> Self {
@@ -65,6 +73,8 @@ record! {
         pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_11_25;
     }
 }
+
+setters! { SamplingMessage { meta[Raw<'a>] } }
 
 impl<'a> SamplingMessage<'a> {
     /// Creates a message of one block.
@@ -147,6 +157,8 @@ record! {
     }
 }
 
+setters! { CreateMessageResult { stop_reason[StopReason<'a>] meta[Raw<'a>] } }
+
 impl<'a> CreateMessageResult<'a> {
     /// Creates a message of the assistant with one block.
     pub fn new(model: impl Into<Text<'a>>, content: Content<'a>) -> Self {
@@ -198,6 +210,13 @@ record! {
         pub speed_priority: Option<Number> = "speedPriority" as Share;
         /// The importance of intelligence.
         pub intelligence_priority: Option<Number> = "intelligencePriority" as Share;
+    }
+}
+
+setters! {
+    ModelPreferences {
+        hints(Vec<ModelHint<'a>>) cost_priority(Number) speed_priority(Number)
+        intelligence_priority(Number)
     }
 }
 

@@ -95,6 +95,8 @@ record! {
     }
 }
 
+setters! { ListenParams { meta[Raw<'a>] } }
+
 impl<'a> ListenParams<'a> {
     /// Creates a request for these notifications.
     pub const fn new(notifications: SubscriptionFilter<'a>) -> Self {

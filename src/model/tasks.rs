@@ -94,6 +94,8 @@ plain_record! {
     }
 }
 
+plain_setters! { TaskMetadata { ttl[u64] } }
+
 record! {
     /// The response to a request for a task.
     pub struct CreateTaskResult<'a> {
@@ -116,6 +118,8 @@ record! {
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }
 }
+
+setters! { TaskParams { meta[Raw<'a>] } }
 
 impl<'a> TaskParams<'a> {
     /// Creates params about this task.
@@ -187,6 +191,8 @@ record! {
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }
 }
+
+setters! { UpdateTaskParams { meta[Raw<'a>] } }
 
 impl<'a> UpdateTaskParams<'a> {
     /// Creates the responses to the input requests of this task.

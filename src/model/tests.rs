@@ -311,3 +311,22 @@ fn tasks_are_read_and_written() {
     let finals = finals.map(|status| TaskStatus::from(Text::from(status)).is_final());
     assert_eq!(finals, [false, false, true, true, true, false]);
 }
+
+#[test]
+fn optional_members_have_setters() {
+    let tool = Tool::new("delete", Raw::new(r#"{"type":"object"}"#).unwrap())
+        .title("Delete")
+        .annotations(ToolAnnotations::default().destructive_hint(true).idempotent_hint(true))
+        .icons([Icon::new("https://example.com/i.png")
+            .mime_type("image/png")
+            .sizes(["48x48".into()])]);
+    let json = r#"{"name":"delete","title":"Delete","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true,"idempotentHint":true},"icons":[{"src":"https://example.com/i.png","mimeType":"image/png","sizes":["48x48"]}]}"#;
+    assert_eq!(serde_json::to_string(&tool).unwrap(), json);
+    let result = CallToolResult::text("3").structured_content(Raw::new(r#"{"sum":3}"#).unwrap());
+    let json = r#"{"content":[{"type":"text","text":"3"}],"structuredContent":{"sum":3}}"#;
+    assert_eq!(serde_json::to_string(&result).unwrap(), json);
+    let resource =
+        Resource::new("file:///a", "a").size(5).annotations(Annotations::default().priority(1));
+    let json = r#"{"uri":"file:///a","name":"a","size":5,"annotations":{"priority":1}}"#;
+    assert_eq!(serde_json::to_string(&resource).unwrap(), json);
+}

@@ -43,6 +43,13 @@ record! {
     }
 }
 
+setters! {
+    Tool {
+        title(Text<'a>) description(Text<'a>) annotations[ToolAnnotations<'a>] icons(Vec<Icon<'a>>)
+        meta[Raw<'a>]
+    }
+}
+
 impl<'a> Tool<'a> {
     /// Creates a tool with a name and the schema of its arguments.
     pub fn new(name: impl Into<Text<'a>>, input_schema: Raw<'a>) -> Self {
@@ -57,20 +64,6 @@ impl<'a> Tool<'a> {
             icons: None,
             meta: None,
         }
-    }
-
-    /// Sets the title for people.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<Text<'a>>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets the description for the model.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<Text<'a>>) -> Self {
-        self.description = Some(description.into());
-        self
     }
 
     /// Sets the schema of structured results.
@@ -115,6 +108,13 @@ record! {
         pub idempotent_hint: Option<bool> = "idempotentHint";
         /// Whether the tool interacts with the outside world. Absent means true.
         pub open_world_hint: Option<bool> = "openWorldHint";
+    }
+}
+
+setters! {
+    ToolAnnotations {
+        title(Text<'a>) read_only_hint[bool] destructive_hint[bool] idempotent_hint[bool]
+        open_world_hint[bool]
     }
 }
 
@@ -174,6 +174,8 @@ record! {
     }
 }
 
+setters! { PageParams { cursor(Text<'a>) meta[Raw<'a>] } }
+
 impl<'a> PageParams<'a> {
     /// Creates a request for the page at a cursor.
     pub fn at(cursor: impl Into<Text<'a>>) -> Self {
@@ -199,6 +201,10 @@ record! {
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }
+}
+
+setters! {
+    ListToolsResult { next_cursor(Text<'a>) ttl_ms[u64] cache_scope[CacheScope<'a>] meta[Raw<'a>] }
 }
 
 impl<'a> ListToolsResult<'a> {
@@ -229,6 +235,8 @@ record! {
         row "task" as Any, since V2025_11_25, before V2026_07_28;
     }
 }
+
+setters! { CallToolParams { arguments[Raw<'a>] meta[Raw<'a>] } }
 
 impl<'a> CallToolParams<'a> {
     /// Creates a call of a tool without arguments.
@@ -265,6 +273,8 @@ record! {
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }
 }
+
+setters! { CallToolResult { structured_content[Raw<'a>] is_error[bool] meta[Raw<'a>] } }
 
 /// A result whose `content` may be absent.
 struct Tolerant<'a>(CallToolResult<'a>);

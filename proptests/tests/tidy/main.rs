@@ -8,6 +8,7 @@ mod documents;
 mod fuzzing;
 mod layers;
 mod mutants;
+mod setters;
 mod style;
 mod words;
 
