@@ -47,6 +47,7 @@ mod logging;
 mod map;
 mod notifications;
 mod open;
+mod presentation;
 mod prompts;
 mod resources;
 mod roots;
@@ -94,6 +95,7 @@ pub use notifications::{
     CancelledParams, ElicitationCompleteParams, LogParams, ProgressParams, ResourceUpdatedParams,
 };
 pub use owned::IntoOwned;
+pub use presentation::UnsafeUrl;
 pub use prompts::{
     GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage,
 };

@@ -169,6 +169,14 @@ impl<'a> ResourceContents<'a> {
         Self::Blob(BlobResourceContents::from_bytes(uri, bytes))
     }
 
+    /// Returns the text, or `None` for binary contents.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(contents) => Some(&contents.text),
+            Self::Blob(_) => None,
+        }
+    }
+
     /// Returns the contents with a MIME type.
     #[must_use]
     pub fn mime_type(mut self, mime_type: impl Into<Text<'a>>) -> Self {
