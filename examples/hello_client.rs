@@ -5,10 +5,9 @@
 use std::process::Command;
 use std::time::Duration;
 
-use mcp_sansio::json::Raw;
-use mcp_sansio::model::{CallToolParams, method};
-use mcp_sansio::{CallOptions, ClientConfig};
+use mcp_sansio::ClientConfig;
 use mcp_sansio_std::{RefuseAll, spawn};
+use serde_json::json;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -16,9 +15,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     command.args(arguments);
 
     let connection = spawn(ClientConfig::new("hello", "1.0.0"), command, RefuseAll::new())?;
-    let params = CallToolParams::with("hello", Raw::new(r#"{"name":"you"}"#)?);
-    let call = connection.handle().call::<method::CallTool>(&params, CallOptions::new());
-    for text in call.wait()?.parse()?.texts() {
+    let result = connection.handle().call_tool("hello", &json!({"name": "you"})).wait()?;
+    for text in result.texts() {
         println!("{text}");
     }
     connection.close(Duration::from_secs(5)).wait()?;

@@ -23,6 +23,8 @@
 //! |---|---|---|
 //! | `client` | yes | [`connect`], [`spawn`], and a crate for signals to child processes |
 //! | `server` | yes | [`serve`], [`serve_stdio`], [`Router`] and [`ConnectionGroup`] |
+//! | `in-memory` | no | a client and a server in one process, for tests; turns both roles on |
+//! | `jsonschema` | no | compares arguments and results of tools with their schemas |
 //! | `schemars` | no | JSON Schemas of the arguments of tools, derived from their types; turns `server` on |
 //! | `tracing` | no | `tracing` events for the activity of a connection, without payloads |
 //!
@@ -59,6 +61,8 @@
 mod byte_stream;
 #[cfg(feature = "client")]
 mod connect;
+#[cfg(feature = "in-memory")]
+mod in_memory;
 mod runtime;
 #[cfg(feature = "server")]
 mod serve;
@@ -67,6 +71,8 @@ mod streams;
 pub use byte_stream::{read_into, write_from};
 #[cfg(feature = "client")]
 pub use connect::{connect, connect_with, spawn, spawn_with};
+#[cfg(feature = "in-memory")]
+pub use in_memory::{connect_in_memory, connect_in_memory_with};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll, Work};
 pub use mcp_sansio_driver::{
@@ -74,6 +80,8 @@ pub use mcp_sansio_driver::{
     Notified, Pages, PendingCall, PendingPages, ProgressUpdates, Reply, RoomFuture, SharedTasks,
     TaskHandle, TaskInputs, Waiting, new_task, random_bytes,
 };
+#[cfg(feature = "jsonschema")]
+pub use mcp_sansio_driver::{CompiledSchema, JsonSchemaValidator, ToolSchemas};
 #[cfg(feature = "client")]
 pub use mcp_sansio_driver::{Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
 #[cfg(feature = "server")]

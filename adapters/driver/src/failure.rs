@@ -4,6 +4,8 @@ use mcp_sansio::call::BegunTask;
 use mcp_sansio::error::{ErrorObject, TransportFailure, ViolationKind};
 use mcp_sansio::event::Expiry;
 use mcp_sansio::json::Raw;
+use mcp_sansio::model::CallToolResult;
+use mcp_sansio::pagination::PageStop;
 use mcp_sansio::{CallError, Cause, ErrorCode, Outcome};
 
 /// The reason why a call has no result.
@@ -19,6 +21,16 @@ pub enum CallFailure {
     /// The peer responded with an invalid message, or with a result of the wrong type.
     #[error("the response is invalid: {0}")]
     Malformed(ViolationKind),
+    /// The result does not have the type that the caller wants.
+    #[error("the result does not fit: {0}")]
+    Mismatch(String),
+    /// The tool has failed, and the caller wants its structured result
+    /// ([`Handle::call_tool_as`](crate::Handle::call_tool_as)).
+    #[error("the tool has failed: {}", texts_of(.0))]
+    ToolFailed(Box<CallToolResult<'static>>),
+    /// The list has more pages than the limits allow, and the caller wants all of them.
+    #[error("the list is not complete: {0}")]
+    Truncated(PageStop),
     /// The server requires input before it responds, and the caller has to supply it: an
     /// [`InputRequired`](mcp_sansio::model::InputRequired).
     #[error("the server requires input before it responds")]
@@ -58,6 +70,11 @@ pub enum CallFailure {
     /// The call ended for a reason that this version does not know. The peer may have served it.
     #[error("the call ended in a way that this version does not know")]
     Other,
+}
+
+/// Returns the texts of a result in one line.
+fn texts_of(result: &CallToolResult<'_>) -> String {
+    result.texts().collect::<Vec<_>>().join(" ")
 }
 
 /// Converts an outcome into the result of the call, or the reason why there is none.

@@ -24,6 +24,7 @@
 //! | `client` | yes | [`Connection`] and [`Process`], with crates for signals to child processes |
 //! | `server` | yes | [`Router`] and [`ConnectionGroup`] |
 //! | `http` | no | `Wire::behind_http`, `Connection::open_over_http`, and the feature `http` of the core; turns both roles on |
+//! | `jsonschema` | no | compares arguments and results of tools with their schemas |
 //! | `schemars` | no | JSON Schemas of the arguments of tools, derived from their types; turns `server` on |
 //! | `tracing` | no | `tracing` events for the activity of a connection, without payloads |
 //!
@@ -48,6 +49,7 @@ mod calls;
 mod changes;
 #[cfg(feature = "client")]
 mod client;
+mod client_calls;
 mod clock;
 #[cfg(feature = "server")]
 mod connection_group;
@@ -66,6 +68,8 @@ mod http;
 #[path = "no_http.rs"]
 mod http;
 mod jobs;
+#[cfg(feature = "jsonschema")]
+mod json_schema;
 mod lazy_box;
 mod machine;
 mod options;
@@ -106,6 +110,8 @@ pub use failure::CallFailure;
 pub use handle::{Handle, RoomFuture};
 #[cfg(feature = "http")]
 pub use http::{PostEntry, PostRefused, PostRoom};
+#[cfg(feature = "jsonschema")]
+pub use json_schema::{CompiledSchema, JsonSchemaValidator, ToolSchemas};
 pub use machine::Machine;
 pub use mcp_sansio::schema::Json;
 pub use options::ConnectionOptions;

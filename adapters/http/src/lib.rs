@@ -96,6 +96,8 @@ mod exchange;
 mod http_request;
 mod identify;
 mod idle;
+#[cfg(feature = "in-memory")]
+mod in_memory;
 mod one_request;
 mod one_stream;
 mod open_requests;
@@ -125,6 +127,8 @@ pub use connect::{SendError, Transport, connect, connect_with, plain};
 pub use endpoint::Endpoint;
 pub use http_request::HttpRequest;
 pub use identify::{Identify, PeerAddress};
+#[cfg(feature = "in-memory")]
+pub use in_memory::{InMemory, InMemoryStream, connect_in_memory};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
 pub use mcp_sansio_driver::{
@@ -134,6 +138,8 @@ pub use mcp_sansio_driver::{
     Reply, ResourceOutput, RoomFuture, Router, SharedTasks, TaskHandle, TaskInputs, ToolOutput,
     Waiting, new_task, random_bytes,
 };
+#[cfg(feature = "jsonschema")]
+pub use mcp_sansio_driver::{CompiledSchema, JsonSchemaValidator, ToolSchemas};
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};
 pub use one_stream::OneStreamPaths;

@@ -19,6 +19,8 @@
 //! |---|---|---|
 //! | `client` | yes | [`connect`], [`spawn`], and a crate for signals to child processes |
 //! | `server` | yes | [`serve`], [`serve_stdio`], [`Router`] and [`ConnectionGroup`] |
+//! | `in-memory` | no | a client and a server in one process, for tests; turns both roles on |
+//! | `jsonschema` | no | compares arguments and results of tools with their schemas |
 //! | `schemars` | no | JSON Schemas of the arguments of tools, derived from their types; turns `server` on |
 //! | `tracing` | no | `tracing` events for the activity of a connection, without payloads |
 //!
@@ -54,6 +56,8 @@ mod byte_stream;
 #[cfg(feature = "client")]
 mod connect;
 mod handler;
+#[cfg(feature = "in-memory")]
+mod in_memory;
 #[cfg(feature = "server")]
 mod serve;
 mod socket;
@@ -62,12 +66,16 @@ pub use byte_stream::{read_into, write_from};
 #[cfg(feature = "client")]
 pub use connect::{connect, connect_with, spawn, spawn_with};
 pub use handler::{Handler, RefuseAll, Sleeps};
+#[cfg(feature = "in-memory")]
+pub use in_memory::{connect_in_memory, connect_in_memory_with};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::{
     ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Json, Machine, Notified,
     Pages, PendingCall, PendingPages, ProgressUpdates, Reply, RoomFuture, SharedTasks, Sleep,
     TaskHandle, TaskInputs, Waiting, new_task, random_bytes,
 };
+#[cfg(feature = "jsonschema")]
+pub use mcp_sansio_driver::{CompiledSchema, JsonSchemaValidator, ToolSchemas};
 #[cfg(feature = "client")]
 pub use mcp_sansio_driver::{Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
 #[cfg(feature = "server")]

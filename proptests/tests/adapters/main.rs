@@ -4,6 +4,7 @@
 
 mod blocking;
 mod http;
+mod in_memory;
 mod official_sdk;
 mod on_smol;
 mod on_tokio;

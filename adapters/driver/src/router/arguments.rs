@@ -4,19 +4,24 @@ use mcp_sansio::ClientRequest;
 use mcp_sansio::json::{Kind, Raw};
 use serde::de::DeserializeOwned;
 
+use super::checks::ToolChecks;
 use super::misfit::misfit;
 use super::output::Failed;
 use super::text_values::{TextValue, TextValues};
 use crate::exchange::Exchange;
 
 /// Returns the arguments of a tool; absent ones count as `{}`.
-pub(super) fn arguments_of<A: DeserializeOwned>(exchange: &Exchange) -> Result<A, Failed> {
+pub(super) fn arguments_of<A: DeserializeOwned>(
+    exchange: &Exchange,
+    checks: &ToolChecks,
+) -> Result<A, Failed> {
     let arguments = match &exchange.request().kind {
         ClientRequest::CallTool(call) => call.arguments.as_ref(),
         _ => None,
     };
     let none = Raw::EMPTY_OBJECT;
     let arguments = arguments.unwrap_or(&none);
+    checks.arguments(arguments)?;
     arguments.parse().map_err(|error| Failed::arguments(misfit(arguments.as_json(), &error)))
 }
 

@@ -1,6 +1,11 @@
 //! [`Router`]: the tools, prompts and resources of a server, as functions.
 
 mod arguments;
+#[cfg(feature = "jsonschema")]
+mod checks;
+#[cfg(not(feature = "jsonschema"))]
+#[path = "no_checks.rs"]
+mod checks;
 mod completions;
 mod function;
 mod middleware;

@@ -1,6 +1,7 @@
 //! The tools of a router.
 
 use std::future::Future;
+use std::sync::Arc;
 
 #[cfg(feature = "schemars")]
 use mcp_sansio::json::Raw;
@@ -10,6 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::Router;
 use super::arguments::arguments_of;
+use super::checks::ToolChecks;
 use super::function::Function;
 use super::output::ToolOutput;
 use crate::exchange::Exchange;
@@ -64,8 +66,9 @@ impl Router {
     /// Adds a tool with a description by hand, or replaces the one with this name.
     ///
     /// Arguments that do not match their type are refused with
-    /// [`reject_arguments`](mcp_sansio::Server::reject_arguments) and a text that contains the path of the error.
-    /// They are not validated against the schema.
+    /// [`reject_arguments`](mcp_sansio::Server::reject_arguments) and a text that contains the path of the error. With
+    /// the feature `jsonschema`, arguments and structured results are compared with the schemas of the tool first: a
+    /// result that does not fit is an error `-32603`, and so is every call of a tool whose schema is not valid.
     pub fn tool_with<A, O>(
         &self,
         tool: Tool<'static>,
@@ -75,8 +78,11 @@ impl Router {
         A: DeserializeOwned,
         O: ToolOutput,
     {
-        let run =
-            move |exchange: &Exchange| run(arguments_of(exchange)?, exchange).into_tool_result();
+        let checks = ToolChecks::of(&tool);
+        let run = move |exchange: &Exchange| {
+            let arguments = arguments_of(exchange, &checks)?;
+            checks.result(run(arguments, exchange).into_tool_result())
+        };
         self.add(ChangedList::Tools, tool, Function::blocking(run))
     }
 
@@ -90,9 +96,11 @@ impl Router {
         A: DeserializeOwned,
         F: Future<Output: ToolOutput> + Send + 'static,
     {
+        let checks = Arc::new(ToolChecks::of(&tool));
         let run = move |exchange: Exchange| {
-            let begun = arguments_of(&exchange).map(|arguments| run(arguments, exchange));
-            async { begun?.await.into_tool_result() }
+            let checks = Arc::clone(&checks);
+            let begun = arguments_of(&exchange, &checks).map(|arguments| run(arguments, exchange));
+            async move { checks.result(begun?.await.into_tool_result()) }
         };
         self.add(ChangedList::Tools, tool, Function::asynchronous(run))
     }

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_sansio::model::Reference;
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{Reference, Tool};
 use mcp_sansio::{ClientRequest, ErrorCode, RevisionSet};
-use mcp_sansio_driver::{CallFailure, Exchange, Failed, Next, Router};
+use mcp_sansio_driver::{CallFailure, Exchange, Failed, Json, Next, Router, ToolSchemas};
 use serde_json::{Value, json};
 
 use crate::suite::router::{BOTH, OnPipes, router, tool};
@@ -222,4 +223,121 @@ pub(crate) fn arguments_are_completed<A: Adapter>() {
     // Without completions the server does not have the capability.
     let config = Router::new().config("none", "1");
     assert_eq!(config.capabilities.completions, None);
+}
+
+/// Adds numbers up, at least one of them; the sum is not negative, or the tool is defective.
+fn add_sum(router: &Router) {
+    let input = json!({
+        "type": "object",
+        "properties": {"numbers": {"type": "array", "minItems": 1, "items": {"type": "integer"}}},
+    });
+    let output = json!({"type": "object", "properties": {"sum": {"minimum": 0}}});
+    let raw = |schema: &Value| Raw::from_serialize(schema).unwrap();
+    let tool = |name| Tool::new(name, raw(&input)).output_schema(raw(&output));
+    let sum = |arguments: &Value| {
+        let numbers = arguments["numbers"].as_array().into_iter().flatten();
+        Json(json!({"sum": numbers.map(|number| number.as_i64().unwrap()).sum::<i64>()}))
+    };
+    router.tool_with(tool("sum"), move |arguments: Value, _| sum(&arguments));
+    router.async_tool_with(
+        tool("sum_later"),
+        move |arguments: Value, _| async move { sum(&arguments) },
+    );
+    router.tool_with(tool("no_sum"), |_: Value, _| "no structured content");
+    let invalid = raw(&json!({"type": "object", "minProperties": "many"}));
+    router.tool_with(Tool::new("invalid", invalid), |_: Value, _| "never");
+}
+
+pub(crate) fn arguments_and_results_are_compared_with_schemas<A: Adapter>() {
+    let router = Router::new();
+    add_sum(&router);
+    for revisions in BOTH {
+        let served = OnPipes::<A>::new(&router, revisions);
+        for name in ["sum", "sum_later"] {
+            let call = |numbers: &Value| served.call(name, &json!({"numbers": numbers}));
+            assert_eq!(call(&json!([1, 2])).unwrap()["structuredContent"], json!({"sum": 3}));
+            let misfit = call(&json!([])).unwrap();
+            let text = "the arguments do not fit: numbers: [] has less than 1 item";
+            assert_eq!(misfit["content"][0]["text"], text);
+            assert_eq!(misfit["isError"], true);
+            let misfit = call(&json!([1, "2"])).unwrap();
+            let text = "the arguments do not fit: numbers[1]: \"2\" is not of type \"integer\"";
+            assert_eq!(misfit["content"][0]["text"], text);
+            match call(&json!([-1])) {
+                Err(CallFailure::PeerError(error)) => {
+                    let text =
+                        "the result does not fit its schema: sum: -1 is less than the minimum of 0";
+                    assert_eq!(
+                        (error.code, &*error.message.to_str()),
+                        (ErrorCode::INTERNAL_ERROR, text)
+                    );
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        for name in ["no_sum", "invalid"] {
+            let params = json!({"name": name, "arguments": {}});
+            assert_eq!(served.code("tools/call", &params), -32603, "{name}");
+        }
+        served.end();
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Sum {
+    sum: i64,
+}
+
+pub(crate) fn calls_in_one_line<A: Adapter>() {
+    let router = router();
+    add_sum(&router);
+    router.pages_of(2);
+    for revisions in BOTH {
+        let served = OnPipes::<A>::new(&router, revisions);
+        let server = served.connection.handle();
+        let tools = server.list_all_tools().wait().unwrap();
+        assert_eq!((tools.len(), &*tools[0].name), (10, "add"));
+        assert_eq!(server.list_all_prompts().wait().unwrap().len(), 3);
+        assert_eq!(server.list_all_resources().wait().unwrap().len(), 3);
+        assert_eq!(server.list_all_resource_templates().wait().unwrap().len(), 3);
+        let added = server.call_tool("add", &json!({"a": 1, "b": 2})).wait().unwrap();
+        assert_eq!(added.texts().next(), Some("3"));
+        let sum: Sum = server.call_tool_as("sum", &json!({"numbers": [1, 2]})).wait().unwrap();
+        assert_eq!(sum.sum, 3);
+        // The text of a tool without structured content is JSON as well.
+        let three: i64 = server.call_tool_as("add", &json!({"a": 1, "b": 2})).wait().unwrap();
+        assert_eq!(three, 3);
+        let failure = |tool: &str, arguments: &Value| {
+            let called = server.call_tool_as::<Sum>(tool, arguments).wait();
+            called.map(|sum| sum.sum).unwrap_err().to_string()
+        };
+        let failed = failure("fail", &json!({}));
+        assert_eq!(failed, "the tool has failed: invalid digit found in string");
+        let misfit = failure("add", &json!({"a": 1, "b": 2}));
+        let reason = "the result does not fit: it has no structured content, and the text is no JSON of the type: ";
+        assert!(misfit.starts_with(reason), "{misfit}");
+        let prompt = server.get_prompt("times", &json!({"word": "ha", "count": 2})).wait().unwrap();
+        assert_eq!(prompt.messages.get(0).unwrap().content.as_text(), Some("haha"));
+        server.get_prompt("plain", &()).wait().unwrap();
+        let read = server.read_resource("test://text").wait().unwrap();
+        assert_eq!(read.contents.get(0).unwrap().as_text(), Some("words"));
+        let completed = server.complete(Reference::prompt("times"), "word", "hel").wait().unwrap();
+        assert_eq!(completed.values, ["hello", "help"]);
+        // With the schemas of the tools, what does not fit is not sent.
+        let schemas = ToolSchemas::of(&tools);
+        let checked = |numbers: &Value| {
+            let called = schemas.call(server, "sum", &json!({"numbers": numbers})).wait();
+            called.map(|result| result.structured_content.unwrap().to_string())
+        };
+        assert_eq!(checked(&json!([4])).unwrap(), r#"{"sum":4}"#);
+        let misfit = checked(&json!([])).unwrap_err().to_string();
+        assert_eq!(
+            misfit,
+            "the result does not fit: the arguments: numbers: [] has less than 1 item"
+        );
+        let unencodable = std::collections::BTreeMap::from([((1, 2), 3)]);
+        let not_made = server.call_tool("add", &unencodable).wait().unwrap_err();
+        assert!(matches!(not_made, CallFailure::CallError(_)), "{not_made:?}");
+        served.end();
+    }
 }

@@ -91,7 +91,9 @@ suite! {
         a_middleware_handles_a_panic
         a_mounted_router_keeps_its_middleware
         duplicate_names_are_reported
-        arguments_are_completed;
+        arguments_are_completed
+        arguments_and_results_are_compared_with_schemas
+        calls_in_one_line;
     processes:
         a_server_that_ends_with_its_input
         a_server_that_ignores_end_of_input_is_killed

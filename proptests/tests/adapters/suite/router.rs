@@ -108,7 +108,7 @@ pub(super) fn router() -> Router {
 
 pub(super) struct OnPipes<A> {
     _adapter: A,
-    connection: Connection,
+    pub(super) connection: Connection,
     served: Served,
 }
 
