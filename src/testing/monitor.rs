@@ -10,6 +10,9 @@ use super::wire::Wire;
 use crate::handle::{CallId, IncomingId};
 use crate::time::Instant;
 
+/// The reasons why the monitor does not have a call that the machine has or had.
+const NOT_OPEN: &str = "the monitor does not have it: it had its outcome before, or `Monitor::called` was not called for it";
+
 /// A checker that one machine, together with its application, keeps the promises of this crate.
 ///
 /// Report everything to the monitor: the events, the calls that the application makes and cancels, its responses, the
@@ -126,10 +129,8 @@ impl Monitor {
             }
             Meaning::RequestEnded(id) => self.request_ended(id, event)?,
             Meaning::CallGoesOn(call) if !self.calls.contains(&call) => {
-                return Err(Broken::new(
-                    Promise::OneOutcome,
-                    format!("after its outcome: {event:?}"),
-                ));
+                let text = format!("{call} goes on, and {NOT_OPEN}: {event:?}");
+                return Err(Broken::new(Promise::OneOutcome, text));
             }
             Meaning::CallEnded(call) => self.call_ended(call, event)?,
             Meaning::Closed => self.closed()?,
@@ -166,12 +167,13 @@ impl Monitor {
     /// The states differ, or a request or call that should have ended is open.
     pub fn check<M: Machine>(&self, machine: &M, now: Instant) -> Result<(), Broken> {
         let calls: BTreeSet<CallId> = machine.calls().collect();
-        if calls != self.calls {
-            let difference = calls.symmetric_difference(&self.calls).next();
-            return Err(Broken::new(
-                Promise::OneOutcome,
-                format!("{difference:?}: pending or not?"),
-            ));
+        if let Some(lost) = self.calls.difference(&calls).next() {
+            let text = format!("{lost} has no outcome, and the machine no longer has it");
+            return Err(Broken::new(Promise::OneOutcome, text));
+        }
+        if let Some(more) = calls.difference(&self.calls).next() {
+            let text = format!("the machine has {more}, and {NOT_OPEN}");
+            return Err(Broken::new(Promise::OneOutcome, text));
         }
         // A request for input of a server is open before all of it is reported to the application.
         let mut strange = machine
@@ -223,7 +225,7 @@ impl Monitor {
         if self.calls.remove(&call) {
             return Ok(());
         }
-        Err(Broken::new(Promise::OneOutcome, format!("{call} had ended before: {why:?}")))
+        Err(Broken::new(Promise::OneOutcome, format!("{call} has ended, and {NOT_OPEN}: {why:?}")))
     }
 
     fn closed(&mut self) -> Result<(), Broken> {
@@ -234,5 +236,29 @@ impl Monitor {
         }
         let left = format!("no end for {calls:?} {requests:?} {to_come_again:?}");
         Err(Broken::new(Promise::OneOutcome, left))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+    use crate::{CallOptions, Client, ClientConfig, Framing, Outbox};
+
+    #[test]
+    fn a_call_that_was_not_reported_is_named_with_the_remedy() {
+        let mut client = Client::new(ClientConfig::new("c", "1").into());
+        let mut out = Outbox::new(Framing::Lines, &client.config().connection.limits);
+        let now = Instant::from_nanos(0);
+        client.connect(now, &mut out).unwrap();
+        let mut monitor = Monitor::new();
+        let made = client.call_method("ping", &(), CallOptions::new(), now, &mut out);
+        let call = made.unwrap();
+        let text = monitor.check(&client, now).unwrap_err().to_string();
+        let remedy = "`Monitor::called` was not called for it";
+        assert!(text.contains(&call.to_string()) && text.contains(remedy), "{text}");
+        monitor.called(call).unwrap();
+        monitor.check(&client, now).unwrap();
     }
 }
