@@ -57,7 +57,9 @@ pub fn serve_with(
 
 /// Serves one client on standard input and output, as the stdio transport defines it.
 ///
-/// The program must not write anything else to standard output in the meantime; standard error is free.
+/// The program must not write anything else to standard output in the meantime: the client would read the text of a
+/// `println!` as a message. Use `eprintln!`, and send logs to standard error:
+/// `tracing_subscriber::fmt().with_writer(std::io::stderr).init()`.
 ///
 /// # Errors
 ///

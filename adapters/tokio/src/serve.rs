@@ -59,7 +59,9 @@ pub async fn serve_with(
 
 /// Serves one client on standard input and output, as the stdio transport defines it.
 ///
-/// The program must not write anything else to standard output in the meantime; standard error is free. Separate
+/// The program must not write anything else to standard output in the meantime: the client would read the text of a
+/// `println!` as a message. Use `eprintln!`, and send logs to standard error:
+/// `tracing_subscriber::fmt().with_writer(std::io::stderr).init()`. Separate
 /// threads read and write both streams instead of the runtime, which otherwise could not end before its reads and
 /// writes return. The reading thread ends when its read returns, which may be later than this future.
 ///
