@@ -6,7 +6,7 @@
 //! cargo run --release --example explore -- task
 //! ```
 //!
-//! It prints the number of states of each world. If an invariant fails in one, it prints a shortest path to the
+//! It prints the number of states of each world when that is explored, and the totals. If an invariant fails in one, it prints a shortest path to the
 //! failure, and the exit code is 1.
 
 use std::io::Write;
@@ -33,11 +33,16 @@ fn main() -> ExitCode {
         scenarios.retain(|scenario| !scenario.name.contains(&without));
     }
     let (mut worlds, mut states) = (0, 0);
-    for scenario in scenarios.iter().filter(|scenario| scenario.name.contains(&wanted)) {
+    let chosen: Vec<_> = scenarios.iter().filter(|it| it.name.contains(&wanted)).collect();
+    if !chosen.is_empty() {
+        say(format_args!("Exploring {} worlds.\n", chosen.len()));
+        say(format_args!("{:>9} {:>9} {:>9} {:>6}  world\n", "states", "ways", "ends", "depth"));
+    }
+    for scenario in chosen {
         match scenario.explore() {
             Ok(size) => {
                 say(format_args!(
-                    "{:8} states {:8} ways {:5} ends {:3} deep  {}\n",
+                    "{:>9} {:>9} {:>9} {:>6}  {}\n",
                     size.states, size.transitions, size.ends, size.depth, scenario.name
                 ));
                 (worlds, states) = (worlds + 1, states + size.states);

@@ -7,12 +7,12 @@
 //! cargo run --release --example simulate -- --seed 1 --seeds 1000 --http
 //! ```
 //!
-//! The last line names the run and contains a digest of all messages and events: the same seeds give the same
+//! The first line says what is run; on a terminal, the progress follows. The last line names the run and contains a digest of all messages and events: the same seeds give the same
 //! digest on every machine. A seed that violates a guarantee is printed with the shortest schedule that also
 //! violates it, and a sequence diagram; the exit code is 1.
 
 use std::hash::Hasher;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -42,9 +42,15 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let Arguments { seed: first, seeds, steps, trace, http } = Arguments::parse();
+    let transport = if http { "over HTTP" } else { "on byte streams" };
+    say(format_args!(
+        "Simulating {seeds} seeds from {first} on, {steps} steps each, {transport}.\n"
+    ));
     let (mut digest, mut events) = (Digest::new(), 0);
+    let mut progress = Progress::new(seeds);
     // After the last seed the numbers wrap around to the first.
     for seed in (0..seeds).map(|number| first.wrapping_add(number)) {
+        progress.step();
         if http {
             match HttpTrial::run(&mut Choices::seeded(seed), steps) {
                 Ok(trial) => {
@@ -52,6 +58,7 @@ fn main() -> ExitCode {
                     events += trial.events;
                 }
                 Err(failure) => {
+                    progress.end();
                     say(format_args!("seed {seed}: {failure}\nseed={seed} steps={steps} FAILED\n"));
                     return ExitCode::FAILURE;
                 }
@@ -68,15 +75,46 @@ fn main() -> ExitCode {
                 events += trial.events;
             }
             Err(failure) => {
+                progress.end();
                 say(format_args!("seed {seed}: {failure}\nseed={seed} steps={steps} FAILED\n"));
                 return ExitCode::FAILURE;
             }
         }
     }
+    progress.end();
     say(format_args!(
         "seed={first} seeds={seeds} steps={steps} events={events} digest={digest} ok\n"
     ));
     ExitCode::SUCCESS
+}
+
+/// A line with the progress, on a terminal only.
+struct Progress {
+    done: u64,
+    all: u64,
+    is_shown: bool,
+}
+
+impl Progress {
+    fn new(all: u64) -> Self {
+        Self { done: 0, all, is_shown: std::io::stderr().is_terminal() }
+    }
+
+    /// Shows each percent once.
+    fn step(&mut self) {
+        let percent = |done: u64| u128::from(done) * 100 / u128::from(self.all);
+        if self.is_shown && (self.done == 0 || percent(self.done) != percent(self.done - 1)) {
+            _ = write!(std::io::stderr(), "\r{} % of {} seeds", percent(self.done), self.all);
+        }
+        self.done += 1;
+    }
+
+    fn end(&self) {
+        if self.is_shown {
+            // Back to the beginning of the line, which is cleared.
+            _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
 }
 
 /// Prints a text, and ignores a closed output.
