@@ -57,6 +57,7 @@ mod subscriptions;
 mod tasks;
 mod text;
 mod tools;
+mod trace_context;
 pub(crate) mod wire_types;
 
 pub mod method;
@@ -121,6 +122,7 @@ pub use tools::{
     CallToolParams, CallToolResult, ListToolsResult, PageParams, TaskSupport, Tool,
     ToolAnnotations, ToolExecution,
 };
+pub use trace_context::TraceContext;
 
 #[cfg(test)]
 mod owned_tests;
