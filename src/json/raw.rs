@@ -128,6 +128,7 @@ impl<'a> Raw<'a> {
 
     /// Returns the JSON text; a string has its quotes and escapes. [`as_string`](Self::as_string) gives the decoded
     /// string.
+    #[doc(alias("as_str", "get"))]
     pub fn as_json(&self) -> &str {
         &self.text
     }

@@ -25,10 +25,12 @@ pub enum UnsafeUrl {
     UserInfo,
 }
 
-/// Returns the host of an `https` URL, or of an `http` URL to this machine.
+/// Returns the host of an `https` URL, or of an `http` URL to this machine. What browsers read in another way than
+/// RFC 3986 is refused: a backslash, other characters than ASCII, an encoded host.
 fn host_of(url: &str) -> Result<&str, UnsafeUrl> {
-    // A browser reads a backslash as a slash.
-    let is_odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
+    let is_odd = |c: char| {
+        !c.is_ascii_graphic() || matches!(c, '\\' | '"' | '<' | '>' | '^' | '`' | '{' | '|' | '}')
+    };
     if url.contains(is_odd) {
         return Err(UnsafeUrl::Malformed);
     }
@@ -37,11 +39,14 @@ fn host_of(url: &str) -> Result<&str, UnsafeUrl> {
     if authority.contains('@') {
         return Err(UnsafeUrl::UserInfo);
     }
-    let host = match authority.find(']') {
-        Some(end) => authority.get(..=end),
-        None => authority.split(':').next(),
-    };
-    let host = host.filter(|host| !host.is_empty()).ok_or(UnsafeUrl::Malformed)?;
+    let host_end = authority.find(']').map_or_else(|| authority.find(':'), |end| Some(end + 1));
+    let (host, port) = authority.split_at(host_end.unwrap_or(authority.len()));
+    let is_port = port
+        .strip_prefix(':')
+        .map_or(port.is_empty(), |port| port.bytes().all(|byte| byte.is_ascii_digit()));
+    if !is_port || !is_host(host) {
+        return Err(UnsafeUrl::Malformed);
+    }
     let is_here =
         || matches!(host, "127.0.0.1" | "[::1]") || host.eq_ignore_ascii_case("localhost");
     match () {
@@ -51,10 +56,22 @@ fn host_of(url: &str) -> Result<&str, UnsafeUrl> {
     }
 }
 
+/// Whether a text is a name of labels, or an IPv6 address in brackets.
+fn is_host(host: &str) -> bool {
+    match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        Some(address) => address.parse::<core::net::Ipv6Addr>().is_ok(),
+        None => host.strip_suffix('.').unwrap_or(host).split('.').all(|label| {
+            let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+            !label.is_empty() && label.bytes().all(is_letter)
+        }),
+    }
+}
+
 impl ElicitParams<'_> {
     /// Returns the host of the URL that the user is asked to visit, for the question to the user: a client shows the
     /// whole URL, with the host highlighted, and opens it only after the user has agreed. A label of the host that
-    /// begins with `xn--` is an encoded Unicode name, which can resemble another one: show it encoded.
+    /// begins with `xn--` is an encoded Unicode name, which can resemble another one: show it encoded. A host in Unicode
+    /// is refused.
     ///
     /// ```
     /// use mcp_sansio::model::{ElicitParams, UnsafeUrl};
@@ -74,17 +91,18 @@ impl ElicitParams<'_> {
 }
 
 impl Icon<'_> {
-    /// Whether a client may load the icon: it is an `https` URL, or contains the image (`data:`). Load it without
-    /// credentials, and follow no redirect to another scheme or host.
+    /// Whether the source of the icon is an `https` URL, or contains an image (`data:`) that is no SVG: an SVG can have
+    /// scripts, so show one only where scripts do not run.
+    ///
+    /// A client also checks that the host is that of the server, or another one that it trusts. It loads the icon without
+    /// credentials, and follows no redirect to another scheme or host.
     pub fn has_safe_source(&self) -> bool {
-        let has_image = |start: &str| start.eq_ignore_ascii_case("data:image/");
-        self.src.get(..11).is_some_and(has_image)
-            || (host_of(&self.src).is_ok() && self.src.get(..5).is_some_and(is_https))
+        let begins = |start: &str| {
+            self.src.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
+        };
+        let is_image = begins("data:image/") && !begins("data:image/svg");
+        is_image || (begins("https:") && host_of(&self.src).is_ok())
     }
-}
-
-fn is_https(scheme: &str) -> bool {
-    scheme.eq_ignore_ascii_case("https")
 }
 
 impl ModelPreferences<'_> {
@@ -182,6 +200,15 @@ mod tests {
             ("https://a.example\n", Err(UnsafeUrl::Malformed)),
             ("https://:80", Err(UnsafeUrl::Malformed)),
             ("", Err(UnsafeUrl::Malformed)),
+            ("https://\u{430}pple.com", Err(UnsafeUrl::Malformed)),
+            ("https://a.example/\u{202e}moc", Err(UnsafeUrl::Malformed)),
+            ("https://bank\u{3002}example/", Err(UnsafeUrl::Malformed)),
+            ("https://%65vil.example/", Err(UnsafeUrl::Malformed)),
+            ("http://[::1]evil.example/", Err(UnsafeUrl::Malformed)),
+            ("https://bank.example].evil.example/", Err(UnsafeUrl::Malformed)),
+            ("https://a.example:443:evil.example/", Err(UnsafeUrl::Malformed)),
+            ("https://.../", Err(UnsafeUrl::Malformed)),
+            ("https://xn--80ak6aa92e.com./x%20y", Ok("xn--80ak6aa92e.com.")),
         ];
         for (url, host) in table {
             assert_eq!(ElicitParams::visit("", url).url_host(), host, "{url}");
@@ -194,7 +221,8 @@ mod tests {
         let table = [
             ("https://a.example/i.png", true),
             ("data:image/png;base64,AAAA", true),
-            ("DATA:IMAGE/svg+xml,x", true),
+            ("DATA:IMAGE/WebP;base64,AAAA", true),
+            ("DATA:IMAGE/svg+xml,x", false),
             ("data:text/html,x", false),
             ("http://localhost/i.png", false),
             ("javascript:alert(1)", false),
