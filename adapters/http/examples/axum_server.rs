@@ -47,6 +47,9 @@ struct User {
     name: &'static str,
 }
 
+/// How long open requests may take after Ctrl-C.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// The users and their tokens. Numbers begin at 1, because 0 is the number of every unknown client.
 const USERS: [(&str, User); 2] = [
     ("alice-secret", User { number: 1, name: "Alice" }),
@@ -125,13 +128,23 @@ async fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     // Standard output may be closed.
     _ = writeln!(std::io::stdout(), "http://{}/mcp", listener.local_addr()?);
     let app = app.into_make_service_with_connect_info::<SocketAddr>();
+    let (stopped, when_stopped) = tokio::sync::oneshot::channel();
     let stop = async move {
         _ = tokio::signal::ctrl_c().await;
         // Event streams do not end by themselves.
-        endpoint.shut_down(Duration::from_secs(5));
+        endpoint.shut_down(GRACE);
+        _ = stopped.send(());
     };
-    axum::serve(listener, app).with_graceful_shutdown(stop).await?;
-    Ok(())
+    let serving = async { axum::serve(listener, app).with_graceful_shutdown(stop).await };
+    // A client that does not finish its request must not keep the server running: axum waits for it.
+    let late = async {
+        _ = when_stopped.await;
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        served = serving => Ok(served?),
+        () = late => Ok(()),
+    }
 }
 
 #[tokio::main]

@@ -8,6 +8,23 @@
 //!   from [`serve`].
 //! - [`connect`] opens a [`Connection`] to a server of either era; its [`Handle`] makes calls.
 //!
+//! - [`Router`] serves tools, prompts and resources from functions. It is the shortest way to a server.
+//!
+//! Some pages are shared by all adapters; their examples import from `mcp_sansio_driver` what this crate exports.
+//!
+//! # Features
+//!
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `auth` | yes | OAuth 2.1: a client that logs in, a server that requires access tokens |
+//! | `jwt` | no | servers that verify JSON Web Tokens |
+//! | `tls` | no | TLS by rustls: `https` URLs for [`connect`], certificates for `serve_tls` |
+//! | `tower` | no | an [`Endpoint`] is a `tower` service, for axum and other routers |
+//! | `in-memory` | no | a client and an endpoint in one process, for tests |
+//! | `jsonschema` | no | compares arguments and results of tools with their schemas, also rules such as a minimum |
+//! | `schemars` | no | JSON Schemas of the arguments of tools, derived from their types |
+//! | `tracing` | no | `tracing` events for the activity of a connection, without payloads |
+//!
 //! # The sender of a request
 //!
 //! A function of the application identifies the sender of a request ([`EndpointOptions::identify`]), or the endpoint

@@ -63,7 +63,8 @@ pub async fn serve(
 /// As [`serve`], with TLS: [`server_certificate`](crate::server_certificate) makes a configuration of rustls from a
 /// certificate and its key.
 ///
-/// A client has 30 s for the TLS handshake. A connection whose handshake fails is dropped.
+/// A client has 30 s for the TLS handshake. A connection whose handshake fails is dropped, and so is one that is still
+/// in its handshake at `stop`.
 ///
 /// # Errors
 ///
@@ -78,9 +79,26 @@ pub async fn serve_tls(
     grace: Duration,
 ) -> io::Result<()> {
     let acceptor = tokio_rustls::TlsAcceptor::from(tls);
+    let (stopping, stopped) = tokio::sync::watch::channel(());
+    let stop = async move {
+        stop.await;
+        // Its drop ends the handshakes.
+        drop(stopping);
+    };
     let handshake = move |stream| {
         let accepted = tokio::time::timeout(HEAD, acceptor.accept(stream));
-        async move { accepted.await? }
+        let mut stopped = stopped.clone();
+        async move {
+            let (mut accepted, mut stopped) = (pin!(accepted), pin!(stopped.changed()));
+            poll_fn(|context| match accepted.as_mut().poll(context) {
+                Poll::Ready(accepted) => Poll::Ready(accepted?),
+                Poll::Pending => {
+                    let aborted = || io::ErrorKind::ConnectionAborted.into();
+                    stopped.as_mut().poll(context).map(|_| Err(aborted()))
+                }
+            })
+            .await
+        }
     };
     serve_with(endpoint, path, listener, handshake, stop, grace).await
 }
@@ -144,16 +162,18 @@ where
 ///
 /// ```no_run
 /// # async fn example(endpoint: mcp_sansio_http::Endpoint) -> std::io::Result<()> {
-/// # struct Tls; impl Tls { async fn accept(&self, stream: tokio::net::TcpStream)
+/// # #[derive(Clone, Copy)] struct Tls; impl Tls { async fn accept(&self, stream: tokio::net::TcpStream)
 /// #     -> std::io::Result<tokio::net::TcpStream> { Ok(stream) } }
 /// # let tls = Tls;
 /// let listener = tokio::net::TcpListener::bind("0.0.0.0:443").await?;
 /// loop {
 ///     let (stream, _) = listener.accept().await?;
-///     // A `tokio_rustls::TlsAcceptor`, for example. Name `h2` and `http/1.1` in its ALPN protocols.
-///     let stream = tls.accept(stream).await?;
 ///     let endpoint = endpoint.clone();
-///     tokio::spawn(async move { mcp_sansio_http::serve_stream(endpoint, "/mcp", stream).await });
+///     tokio::spawn(async move {
+///         // An acceptor of any TLS library. Name `h2` and `http/1.1` in its ALPN protocols.
+///         let stream = tls.accept(stream).await?;
+///         mcp_sansio_http::serve_stream(endpoint, "/mcp", stream).await
+///     });
 /// }
 /// # }
 /// ```

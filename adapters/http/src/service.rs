@@ -33,6 +33,29 @@ use crate::endpoint::Endpoint;
 /// # _ = app;
 /// ```
 ///
+/// A layer that authenticates does not tell the endpoint who owns a session. Set
+/// [`EndpointOptions::identify`](crate::EndpointOptions::identify) from the extension of the layer as well; otherwise
+/// every accepted user who knows the id of a session may use it:
+///
+/// ```
+/// use mcp_sansio_http::EndpointOptions;
+/// use mcp_sansio_http::mcp_sansio::Principal;
+/// use mcp_sansio_http::mcp_sansio::http::Reply;
+///
+/// /// An extension that the layer inserts.
+/// #[derive(Clone)]
+/// struct User {
+///     number: u64,
+/// }
+///
+/// let options = EndpointOptions::new().identify(|head| match head.extensions.get::<User>() {
+///     Some(user) => Ok(Principal::new(user.number)),
+///     None => Err(Reply::unauthorized("Bearer")),
+/// });
+/// ```
+///
+/// The limits of [`serve`](crate::serve) on connections and on the time for a head are those of the other server here.
+///
 /// [`EndpointOptions::http`](crate::EndpointOptions::http) allows only the host names and origins of the local machine
 /// until the program sets others. For a router with CORS for browsers see the example `axum_server`. A protected
 /// endpoint answers preflight requests itself, and its metadata needs a route to

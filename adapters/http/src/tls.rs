@@ -34,6 +34,10 @@ pub fn tls() -> io::Result<HttpsClient> {
 
 /// Returns a hyper client with a TLS configuration: with other root certificates, for example, or with a certificate
 /// of the client.
+///
+/// # Panics
+///
+/// The configuration names ALPN protocols: the client sets them itself.
 pub fn tls_with(config: ClientConfig) -> HttpsClient {
     client(config, HttpConnector::new())
 }
