@@ -22,6 +22,9 @@ use crate::waiting::Waiting;
 
 /// # Calls in one line
 ///
+/// A call of a method whose capability the server does not have fails
+/// ([`peer_capabilities`](Self::peer_capabilities) returns them), also `list_all_prompts` of a server without prompts.
+///
 /// These calls have the default options and owned results. For progress, time limits and tasks use
 /// [`call`](Self::call). Dropping a future cancels its call.
 ///

@@ -9,6 +9,9 @@ use mcp_sansio::pagination::PageStop;
 use mcp_sansio::{CallError, Cause, ErrorCode, Outcome};
 
 /// The reason why a call has no result.
+///
+/// Its text is that of `Display`. `Debug` hides the message of an error of the peer, so a test or a `main` that returns a
+/// `Box<dyn Error>` shows only the code: display the failure, or return a type that does (`anyhow::Error`).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallFailure {
@@ -21,6 +24,9 @@ pub enum CallFailure {
     /// The peer responded with an invalid message, or with a result of the wrong type.
     #[error("the response is invalid: {0}")]
     Malformed(ViolationKind),
+    /// The arguments do not fit the schema of the tool, so the call was not made.
+    #[error("the arguments do not fit: {0}")]
+    Arguments(String),
     /// The result does not have the type that the caller wants.
     #[error("the result does not fit: {0}")]
     Mismatch(String),
@@ -72,9 +78,11 @@ pub enum CallFailure {
     Other,
 }
 
-/// Returns the texts of a result in one line.
+/// Returns the first 1,000 characters of the texts of a result.
 fn texts_of(result: &CallToolResult<'_>) -> String {
-    result.texts().collect::<Vec<_>>().join(" ")
+    let texts = result.texts().flat_map(|text| text.chars().chain([' ']));
+    let shown: String = texts.take(1000).collect();
+    shown.trim_end().to_owned()
 }
 
 /// Converts an outcome into the result of the call, or the reason why there is none.

@@ -24,7 +24,7 @@
 //! | `client` | yes | [`Connection`] and [`Process`], with crates for signals to child processes |
 //! | `server` | yes | [`Router`] and [`ConnectionGroup`] |
 //! | `http` | no | `Wire::behind_http`, `Connection::open_over_http`, and the feature `http` of the core; turns both roles on |
-//! | `jsonschema` | no | compares arguments and results of tools with their schemas |
+//! | `jsonschema` | no | compares arguments and results of tools with their schemas, also rules such as a minimum |
 //! | `schemars` | no | JSON Schemas of the arguments of tools, derived from their types; turns `server` on |
 //! | `tracing` | no | `tracing` events for the activity of a connection, without payloads |
 //!
@@ -90,6 +90,8 @@ mod task_handle;
 mod tasks;
 mod threads;
 mod timing;
+#[cfg(feature = "jsonschema")]
+mod tool_schemas;
 mod trace;
 mod waiting;
 mod wakers;
@@ -111,7 +113,7 @@ pub use handle::{Handle, RoomFuture};
 #[cfg(feature = "http")]
 pub use http::{PostEntry, PostRefused, PostRoom};
 #[cfg(feature = "jsonschema")]
-pub use json_schema::{CompiledSchema, JsonSchemaValidator, ToolSchemas};
+pub use json_schema::{CompiledSchema, JsonSchemaValidator};
 pub use machine::Machine;
 pub use mcp_sansio::schema::Json;
 pub use options::ConnectionOptions;
@@ -135,5 +137,7 @@ pub use streams::{Drive, ExternalStream, Incoming, Outgoing, Timer};
 pub use task_handle::{TaskHandle, TaskInputs};
 pub use tasks::{SharedTasks, new_task, random_bytes};
 pub use timing::Timing;
+#[cfg(feature = "jsonschema")]
+pub use tool_schemas::ToolSchemas;
 pub use waiting::Waiting;
 pub use wire::Wire;
