@@ -20,7 +20,7 @@
 //! | `client` | yes | [`connect`], [`spawn`], and a crate for signals to child processes |
 //! | `server` | yes | [`serve`], [`serve_stdio`], [`Router`] and [`ConnectionGroup`] |
 //! | `in-memory` | no | a client and a server in one process, for tests; turns both roles on |
-//! | `jsonschema` | no | compares arguments and results of tools with their schemas |
+//! | `jsonschema` | no | compares arguments and results of tools with their schemas, also rules such as a minimum |
 //! | `schemars` | no | JSON Schemas of the arguments of tools, derived from their types; turns `server` on |
 //! | `tracing` | no | `tracing` events for the activity of a connection, without payloads |
 //!

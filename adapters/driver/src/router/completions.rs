@@ -36,6 +36,13 @@ pub(super) enum Owner {
 }
 
 impl Owner {
+    /// Returns the name of the prompt, or the URI template.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Prompt(name) | Self::Template(name) => name,
+        }
+    }
+
     fn of(reference: &Reference<'_>) -> Option<Self> {
         match reference {
             Reference::Prompt { name, .. } => Some(Self::Prompt(name.to_string())),
@@ -60,6 +67,9 @@ impl Router {
     ///     known.into_iter().filter(move |name| name.starts_with(typed)).collect::<Vec<_>>()
     /// });
     /// ```
+    ///
+    /// The reference of a template has its text: `Reference::resource("book://{book}/pages{?number}")`. Add the prompt or
+    /// the template itself as well: a reference that the router does not have is refused with `-32602`.
     ///
     /// The values of other arguments that the user has chosen already are the
     /// [`context`](mcp_sansio::request::Complete::context) of the request. An argument without a function has no
@@ -110,9 +120,12 @@ impl Router {
         self
     }
 
-    /// Returns the function that completes an argument, an empty completion if there is none, or the refusal of an
-    /// owner that does not exist.
-    pub(super) fn completion_of(&self, exchange: &Exchange) -> Result<Option<Function>, Failed> {
+    /// Returns the function that completes an argument with the name of its owner, `None` if there is none, or the
+    /// refusal of an owner that does not exist.
+    pub(super) fn completion_of(
+        &self,
+        exchange: &Exchange,
+    ) -> Result<Option<(String, Function)>, Failed> {
         let ClientRequest::Complete(complete) = &exchange.request().kind else { return Ok(None) };
         let refused = |text: String| Failed::refused(ErrorCode::INVALID_PARAMS, text);
         let reference = complete.reference.parse::<Reference<'_>>();
@@ -128,7 +141,8 @@ impl Router {
         if !exists {
             return Err(refused(format!("there is no such {what}: {name}")));
         }
-        Ok(registry.completion(&owner, &complete.name.to_str()))
+        let function = registry.completion(&owner, &complete.name.to_str());
+        Ok(function.map(|function| (owner.name().to_owned(), function)))
     }
 }
 

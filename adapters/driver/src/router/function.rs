@@ -50,6 +50,16 @@ impl Function {
         Self::Asynchronous(Arc::new(move |exchange| Box::pin(run(exchange))))
     }
 
+    /// Returns another function in the middleware of this one.
+    pub(super) fn replaced_by(&self, other: Self) -> Self {
+        let Self::Wrapped(wrapped) = self else { return other };
+        Self::Wrapped(Arc::new(Wrapped {
+            middleware: Arc::clone(&wrapped.middleware),
+            name: Arc::clone(&wrapped.name),
+            function: wrapped.function.replaced_by(other),
+        }))
+    }
+
     /// Runs the function. If it panics, the result is the failure [`Failed::is_panic`].
     pub(super) async fn run(&self, exchange: Exchange, runs_on: RunsOn) -> FunctionResult {
         match (self, runs_on) {
@@ -75,17 +85,17 @@ impl Function {
 }
 
 /// Calls a function, unless it panics.
-fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Failed> {
+pub(super) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Failed> {
     // Only state of the application can be inconsistent after the panic, as after a panic of one of its threads.
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic: Box<dyn Any + Send>| {
-        // The drop of the payload may panic as well.
-        std::mem::forget(panic);
+        // The drop of the payload may panic as well; the payload of that panic is given up.
+        _ = catch_unwind(AssertUnwindSafe(|| drop(panic))).map_err(std::mem::forget);
         Failed::panicked()
     })
 }
 
 /// Polls a future until it is ready or panics.
-async fn without_panic(mut future: FunctionFuture) -> FunctionResult {
+pub(super) async fn without_panic(mut future: FunctionFuture) -> FunctionResult {
     poll_fn(|context| match caught(|| future.as_mut().poll(context)) {
         Ok(polled) => polled,
         Err(failed) => Poll::Ready(Err(failed)),

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::Router;
-use super::function::{Function, FunctionFuture, FunctionResult, RunsOn};
+use super::function::{Function, FunctionFuture, FunctionResult, RunsOn, caught, without_panic};
 use crate::exchange::Exchange;
 
 /// A middleware with a uniform signature.
@@ -14,12 +14,15 @@ pub(super) type Middleware = Arc<dyn Fn(Exchange, Next) -> FunctionFuture + Send
 /// A function in the middleware of its own router, for another router.
 pub(super) struct Wrapped {
     pub(super) middleware: Arc<[Middleware]>,
+    /// The name of the entry in its own router.
+    pub(super) name: Arc<str>,
     pub(super) function: Function,
 }
 
 impl Wrapped {
     pub(super) fn next(&self, runs_on: RunsOn) -> Next {
-        Next::new(Arc::clone(&self.middleware), self.function.clone(), runs_on)
+        let (middleware, name) = (Arc::clone(&self.middleware), Arc::clone(&self.name));
+        Next::new(middleware, name, self.function.clone(), runs_on)
     }
 }
 
@@ -29,6 +32,7 @@ pub struct Next {
     middleware: Arc<[Middleware]>,
     /// The index of the middleware that runs next.
     index: usize,
+    name: Arc<str>,
     function: Function,
     runs_on: RunsOn,
 }
@@ -36,14 +40,22 @@ pub struct Next {
 impl Next {
     pub(super) const fn new(
         middleware: Arc<[Middleware]>,
+        name: Arc<str>,
         function: Function,
         runs_on: RunsOn,
     ) -> Self {
-        Self { middleware, index: 0, function, runs_on }
+        Self { middleware, index: 0, name, function, runs_on }
     }
 
-    /// Runs the rest, and returns the result for the client. A panic of the function is a failure here
-    /// ([`Failed::is_panic`](crate::Failed::is_panic)).
+    /// Returns the name of the entry in the router of this middleware: the name of a tool or a prompt, the URI of a
+    /// resource, or the URI template. For a mounted router it has no prefix, unlike the name in the request: decide by
+    /// this name what a request may do.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Runs the rest, and returns the result for the client. A panic of the function, or of a later middleware, is a
+    /// failure here ([`Failed::is_panic`](crate::Failed::is_panic)). A clone of the exchange is the same request.
     ///
     /// # Errors
     ///
@@ -52,7 +64,8 @@ impl Next {
         match self.middleware.get(self.index).cloned() {
             Some(middleware) => {
                 self.index += 1;
-                middleware(exchange, self).await
+                let running = caught(|| middleware(exchange, self))?;
+                without_panic(running).await
             }
             None => self.function.run(exchange, self.runs_on).await,
         }
@@ -69,17 +82,22 @@ impl fmt::Debug for Next {
 /// # Middleware
 impl Router {
     /// Wraps all functions of the router in a middleware: it logs, limits or authorizes requests, for example. The
-    /// middleware that was added first runs first. It runs before the arguments are read, for every request that an
-    /// entry has a function for; lists and refusals of unknown names have none.
+    /// middleware that was added first runs first. It runs before the arguments are read, for every call, prompt, read
+    /// and completion of an entry, and for every subscription to a resource of an entry. Lists and refusals of unknown
+    /// names have no function: a tool that a middleware refuses is listed nevertheless.
     ///
     /// ```
     /// use std::time::Instant;
     ///
-    /// use mcp_sansio::{ClientRequest, ErrorCode};
+    /// use mcp_sansio::ErrorCode;
     /// use mcp_sansio_driver::{Failed, Router};
     ///
-    /// # /// The user of a request.
-    /// # struct User { may_write: bool }
+    /// /// The user of a request: a value that an earlier middleware has inserted, or one of `ConnectionOptions`. Over
+    /// /// HTTP see `HttpRequest`.
+    /// struct User {
+    ///     may_write: bool,
+    /// }
+    ///
     /// let router = Router::new();
     /// router.wrap(async |exchange, next| {
     ///     let begun = Instant::now();
@@ -87,14 +105,16 @@ impl Router {
     ///     eprintln!("{} after {:?}", if result.is_ok() { "done" } else { "failed" }, begun.elapsed());
     ///     result
     /// });
-    /// router.wrap(async |exchange, next| match &exchange.request().kind {
-    ///     ClientRequest::CallTool(call) if call.name == "write" => {
-    ///         match exchange.extension::<User>() {
-    ///             Some(user) if user.may_write => next.run(exchange).await,
-    ///             _ => Err(Failed::refused(ErrorCode::INVALID_REQUEST, "you may not write")),
+    /// router.wrap(async |exchange, next| {
+    ///     let may_write = exchange.extension::<User>().is_some_and(|user| user.may_write);
+    ///     match next.name() {
+    ///         "read" => next.run(exchange).await,
+    ///         "write" if may_write => next.run(exchange).await,
+    ///         name => {
+    ///             let text = format!("you may not use {name}");
+    ///             Err(Failed::refused(ErrorCode::INVALID_REQUEST, text))
     ///         }
     ///     }
-    ///     _ => next.run(exchange).await,
     /// });
     /// ```
     pub fn wrap<F>(&self, middleware: impl Fn(Exchange, Next) -> F + Send + Sync + 'static) -> &Self

@@ -213,10 +213,10 @@ mod needs_schemars {
 
     /// No type implements this trait.
     #[diagnostic::on_unimplemented(
-        message = "the schema of the arguments of a tool needs the feature `schemars`",
-        label = "the type of its first argument has no schema",
-        note = "enable the feature `schemars` of the adapter, or describe the tool by hand, for \
-                `tool_with`"
+        message = "arguments that are described by their type need the feature `schemars`",
+        label = "needs the feature `schemars`",
+        note = "enable the feature `schemars` of the adapter, or describe the tool or prompt by \
+                hand: `tool_with`, `async_tool_with`, `prompt_with`, `async_prompt_with`"
     )]
     pub trait Schema {}
 }

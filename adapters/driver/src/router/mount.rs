@@ -23,7 +23,9 @@ pub struct DuplicateNames {
 impl Router {
     /// Adds all entries that another router has now. The names of its tools and prompts get a prefix, for example
     /// `files_`; its resources and templates keep their URIs. Its functions run in its own middleware, inside the
-    /// middleware of this router. Later changes of the other router have no effect here.
+    /// middleware of this router: there [`Next::name`](crate::Next::name) has no prefix, but the request has. Later
+    /// changes of the other router have no effect here, and neither has its
+    /// [`resource_updated`](Self::resource_updated): call that of this router.
     ///
     /// # Errors
     ///
@@ -58,35 +60,44 @@ impl Router {
 
 /// Returns the entries with their new names, each function in the middleware of its router.
 fn mounted(mut registry: Registry, prefix: &str, middleware: &Arc<[Middleware]>) -> Registry {
-    let wrapped = |function: Function| match middleware.is_empty() {
+    let wrapped = |name: &str, function: Function| match middleware.is_empty() {
         true => function,
-        false => {
-            Function::Wrapped(Arc::new(Wrapped { middleware: Arc::clone(middleware), function }))
-        }
+        false => Function::Wrapped(Arc::new(Wrapped {
+            middleware: Arc::clone(middleware),
+            name: name.into(),
+            function,
+        })),
     };
     let name = |name: &str| format!("{prefix}{name}");
     registry.tools.convert(|(mut tool, function)| {
+        let function = wrapped(&tool.name, function);
         tool.name = name(&tool.name).into();
-        (tool, wrapped(function))
+        (tool, function)
     });
     registry.prompts.convert(|(mut prompt, function)| {
+        let function = wrapped(&prompt.name, function);
         prompt.name = name(&prompt.name).into();
-        (prompt, wrapped(function))
+        (prompt, function)
     });
-    registry.resources.convert(|(resource, function)| (resource, wrapped(function)));
-    registry
-        .templates
-        .convert(|(template, (pattern, function))| (template, (pattern, wrapped(function))));
+    registry.resources.convert(|(resource, function)| {
+        let function = wrapped(&resource.uri, function);
+        (resource, function)
+    });
+    registry.templates.convert(|(template, (pattern, function))| {
+        let function = wrapped(&template.uri_template, function);
+        (template, (pattern, function))
+    });
     registry.completions = registry
         .completions
         .into_iter()
         .map(|completion| {
             let ArgumentCompletion { owner, argument, function } = completion;
+            let function = wrapped(owner.name(), function);
             let owner = match owner {
                 Owner::Prompt(prompt) => Owner::Prompt(name(&prompt)),
                 template => template,
             };
-            ArgumentCompletion { owner, argument, function: wrapped(function) }
+            ArgumentCompletion { owner, argument, function }
         })
         .collect();
     registry

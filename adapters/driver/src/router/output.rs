@@ -125,9 +125,10 @@ pub struct Typed<T>(pub T);
 #[diagnostic::on_unimplemented(
     message = "a tool cannot give `{Self}`",
     label = "the function of a tool gives this",
-    note = "give a `String`, a `&str`, a `CallToolResult`, or `Json` of what can be serialised",
-    note = "if it can fail, give `Result<_, Failed>`: errors become a `Failed` with `?`, and \
-            texts with `Failed::new`"
+    note = "give a `String`, a `&str`, a `CallToolResult`, or `Json` or `Typed` of a value",
+    note = "if it can fail, give `Result<_, Failed>` and no other `Result`: errors, also those of \
+            `anyhow`, and texts become a `Failed` with `?`",
+    note = "a function that returns a future goes to `async_tool` or `async_tool_with`"
 )]
 pub trait ToolOutput {
     /// Returns the schema of the output, for the description of the tool. By default there is none.

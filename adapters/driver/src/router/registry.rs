@@ -36,9 +36,16 @@ pub(super) struct Registrations<T: Named> {
 }
 
 #[derive(Clone)]
-struct Entries<T: Named> {
+pub(super) struct Entries<T: Named> {
     items: Vec<T>,
     functions: Vec<T::Served>,
+}
+
+impl<T: Named> Entries<T> {
+    /// Returns the entries with their functions, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&T, &T::Served)> {
+        self.items.iter().zip(&self.functions)
+    }
 }
 
 /// The entries before a change, to be dropped after the lock is released.
@@ -117,9 +124,9 @@ impl<T: Named> Registrations<T> {
         self.things.functions.get(self.place(name)?).cloned()
     }
 
-    /// Returns all functions, in order.
-    pub(super) fn functions(&self) -> Vec<T::Served> {
-        self.things.functions.clone()
+    /// Returns a snapshot of the entries.
+    pub(super) fn entries(&self) -> Arc<Entries<T>> {
+        Arc::clone(&self.things)
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
@@ -231,5 +238,5 @@ named! {
     Tool, "tool", name, tools, Function;
     Prompt, "prompt", name, prompts, Function;
     Resource, "resource", uri, resources, Function;
-    ResourceTemplate, "resource template", uri_template, templates, (UriTemplate, Function);
+    ResourceTemplate, "resource template", uri_template, templates, (Arc<UriTemplate>, Function);
 }

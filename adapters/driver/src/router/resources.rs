@@ -1,6 +1,7 @@
 //! The resources and resource templates of a router.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use mcp_sansio::model::{Resource, ResourceTemplate};
 use mcp_sansio::subscription::ChangedList;
@@ -69,12 +70,15 @@ impl Router {
     }
 
     /// Adds a resource template ([RFC 6570](https://www.rfc-editor.org/rfc/rfc6570)), or replaces the same one. The
-    /// function reads every URI that matches, unless a resource has that URI. Templates are tried in the order in
-    /// which they were added.
+    /// function reads every URI that matches, unless a resource has that URI or an earlier template matches. A URI of
+    /// more than 8 KiB matches no template.
     ///
     /// The variables of the URI are decoded and read as a type with their names as fields. A field of another type than
     /// a string is read from the string; lists (`{?tag*}`) are read as lists. A URI whose variables do not fit is
     /// refused with `-32602`. A function that returns `None` has no such resource.
+    ///
+    /// A decoded variable can have any character, also a `/` that was encoded, and `..`: check it before it becomes a
+    /// part of a path.
     ///
     /// ```
     /// # use mcp_sansio_driver::{Router, InvalidUriTemplate};
@@ -169,7 +173,7 @@ impl Router {
         template: ResourceTemplate<'static>,
         function: Function,
     ) -> Result<&Self, InvalidUriTemplate> {
-        let pattern = UriTemplate::parse(&template.uri_template)?;
+        let pattern = Arc::new(UriTemplate::parse(&template.uri_template)?);
         Ok(self.add(ChangedList::Resources, template, (pattern, function)))
     }
 }

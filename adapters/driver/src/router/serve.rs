@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_sansio::error::ErrorObject;
-use mcp_sansio::json::Str;
+use mcp_sansio::json::{Raw, Str};
 use mcp_sansio::model::CallToolResult;
 use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
@@ -12,6 +12,7 @@ use mcp_sansio::{ClientRequest, ErrorCode, RespondError, Server};
 use serde_json::json;
 
 use super::Router;
+use super::arguments::uri_of;
 use super::completions::completed;
 use super::function::{Function, FunctionResult, RunsOn};
 use super::middleware::Next;
@@ -90,80 +91,75 @@ impl Router {
             ClientRequest::CallTool(call) => {
                 let function = self.lock().registry.tools.function(&call.name.to_str());
                 match function {
-                    Some(function) => self.run(function, &exchange, runs_on).await,
+                    Some(function) => {
+                        self.run(&call.name.to_str(), function, &exchange, runs_on).await
+                    }
                     None => exchange.reject(code, &format!("{missing} tool: {}", call.name)),
                 }
             }
             ClientRequest::GetPrompt(prompt) => {
                 let function = self.lock().registry.prompts.function(&prompt.name.to_str());
                 match function {
-                    Some(function) => self.run(function, &exchange, runs_on).await,
+                    Some(function) => {
+                        self.run(&prompt.name.to_str(), function, &exchange, runs_on).await
+                    }
                     None => exchange.reject(code, &format!("{missing} prompt: {}", prompt.name)),
                 }
             }
-            ClientRequest::ReadResource { uri } => {
-                self.read(&exchange, &uri.to_str(), runs_on).await
-            }
+            ClientRequest::ReadResource { uri } => match self.reader_of(&exchange, &uri.to_str()) {
+                Some((name, function)) => self.run(&name, function, &exchange, runs_on).await,
+                None => give(&exchange, Err(Failed::not_found())),
+            },
             ClientRequest::Complete(_) => match self.completion_of(&exchange) {
-                Ok(Some(function)) => self.run(function, &exchange, runs_on).await,
+                Ok(Some((name, function))) => self.run(&name, function, &exchange, runs_on).await,
                 Ok(None) => give(&exchange, completed([""; 0])),
                 Err(failed) => give(&exchange, Err(failed)),
             },
-            // The machine stores the subscriptions.
-            ClientRequest::Subscribe { .. } | ClientRequest::Unsubscribe { .. } => {
-                exchange.respond(&())
-            }
+            // The machine stores the subscriptions. The middleware of a resource decides about one to it.
+            ClientRequest::Subscribe { uri } => match self.reader_of(&exchange, &uri.to_str()) {
+                Some((name, function)) => {
+                    let accept = Function::blocking(|_| Ok(Raw::EMPTY_OBJECT));
+                    let accept = function.replaced_by(accept);
+                    self.run(&name, accept, &exchange, RunsOn::PollingThread).await
+                }
+                None => exchange.respond(&()),
+            },
+            ClientRequest::Unsubscribe { .. } => exchange.respond(&()),
             _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
         }
     }
 
-    async fn read(
-        &self,
-        exchange: &Exchange,
-        uri: &str,
-        runs_on: RunsOn,
-    ) -> Result<(), RespondError> {
+    /// Returns the name and the function of the resource with this URI, or of the first template that matches. The
+    /// variables of the URI become an extension of the exchange.
+    fn reader_of(&self, exchange: &Exchange, uri: &str) -> Option<(String, Function)> {
         let (resource, templates) = {
             let registry = &self.lock().registry;
-            (registry.resources.function(uri), registry.templates.functions())
+            (registry.resources.function(uri), registry.templates.entries())
         };
         if let Some(resource) = resource {
-            return self.run(resource, exchange, runs_on).await;
+            return Some((uri.to_owned(), resource));
         }
-        for (pattern, function) in templates {
-            let Some(variables) = pattern.variables(uri) else { continue };
-            exchange.insert_extension(variables);
-            match self.result_of(function, exchange, runs_on.clone()).await {
-                Err(Failed { reason: Reason::NotFound }) => {}
-                result => return give(exchange, result),
-            }
-        }
-        let data = json!({ "uri": uri });
-        let (code, message) = (ErrorCode::RESOURCE_NOT_FOUND, "there is no such resource");
-        exchange.reject_with(&ErrorObject::with(code, message, &data)?)
-    }
-
-    async fn run(
-        &self,
-        function: Function,
-        exchange: &Exchange,
-        runs_on: RunsOn,
-    ) -> Result<(), RespondError> {
-        give(exchange, self.result_of(function, exchange, runs_on).await)
+        templates.iter().find_map(|(template, (pattern, function))| {
+            exchange.insert_extension(pattern.variables(uri)?);
+            Some((template.uri_template.to_string(), function.clone()))
+        })
     }
 
     /// Runs a function in the middleware.
-    async fn result_of(
+    async fn run(
         &self,
+        name: &str,
         function: Function,
         exchange: &Exchange,
         runs_on: RunsOn,
-    ) -> FunctionResult {
+    ) -> Result<(), RespondError> {
         let middleware = Arc::clone(&self.lock().middleware);
-        if middleware.is_empty() {
-            return function.run(exchange.clone(), runs_on).await;
-        }
-        Next::new(middleware, function, runs_on).run(exchange.clone()).await
+        let result = if middleware.is_empty() {
+            function.run(exchange.clone(), runs_on).await
+        } else {
+            Next::new(middleware, name.into(), function, runs_on).run(exchange.clone()).await
+        };
+        give(exchange, result)
     }
 }
 
@@ -205,7 +201,9 @@ fn fail(exchange: &Exchange, reason: Reason) -> Result<(), RespondError> {
         Reason::Panicked if is_tool => exchange.respond(&CallToolResult::error(PANICKED)),
         Reason::Panicked => exchange.reject(ErrorCode::INTERNAL_ERROR, PANICKED),
         Reason::NotFound => {
-            exchange.reject(ErrorCode::RESOURCE_NOT_FOUND, "there is no such resource")
+            let data = json!({ "uri": uri_of(exchange) });
+            let (code, message) = (ErrorCode::RESOURCE_NOT_FOUND, "there is no such resource");
+            exchange.reject_with(&ErrorObject::with(code, message, &data)?)
         }
     }
 }

@@ -104,10 +104,36 @@ impl<'de> MapAccess<'de> for ValuesAccess {
         let named = |error: Error| Error::custom(format_args!("{name}: {error}"));
         match value {
             TextValue::One(text) => seed.deserialize(Text(text)).map_err(named),
-            TextValue::Many(texts) => {
-                seed.deserialize(SeqDeserializer::new(texts.into_iter().map(Text))).map_err(named)
-            }
+            TextValue::Many(texts) => seed.deserialize(Texts(texts)).map_err(named),
         }
+    }
+}
+
+/// Reads texts as a list.
+struct Texts(Vec<String>);
+
+impl<'de> Deserializer<'de> for Texts {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_seq(SeqDeserializer::new(self.0.into_iter().map(Text)))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }
 
@@ -123,11 +149,11 @@ impl IntoDeserializer<'_, Error> for Text {
 }
 
 macro_rules! parsed {
-    ($($deserialize:ident $visit:ident $what:literal;)+) => {$(
+    ($($deserialize:ident $visit:ident $what:literal $is_valid:expr;)+) => {$(
         fn $deserialize<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
             match self.0.parse() {
-                Ok(value) => visitor.$visit(value),
-                Err(_) => {
+                Ok(value) if $is_valid(value) => visitor.$visit(value),
+                _ => {
                     let shown = Shortened(&self.0);
                     Err(Error::custom(format_args!("{shown:?} is not {}", $what)))
                 }
@@ -152,19 +178,19 @@ impl<'de> Deserializer<'de> for Text {
     type Error = Error;
 
     parsed! {
-        deserialize_bool visit_bool "true or false";
-        deserialize_i8 visit_i8 "a whole number from -128 to 127";
-        deserialize_i16 visit_i16 "a whole number from -32768 to 32767";
-        deserialize_i32 visit_i32 "a whole number of 32 bits";
-        deserialize_i64 visit_i64 "a whole number of 64 bits";
-        deserialize_i128 visit_i128 "a whole number";
-        deserialize_u8 visit_u8 "a whole number from 0 to 255";
-        deserialize_u16 visit_u16 "a whole number from 0 to 65535";
-        deserialize_u32 visit_u32 "a natural number of 32 bits";
-        deserialize_u64 visit_u64 "a natural number of 64 bits";
-        deserialize_u128 visit_u128 "a natural number";
-        deserialize_f32 visit_f32 "a number";
-        deserialize_f64 visit_f64 "a number";
+        deserialize_bool visit_bool "true or false" |_| true;
+        deserialize_i8 visit_i8 "a whole number from -128 to 127" |_| true;
+        deserialize_i16 visit_i16 "a whole number from -32768 to 32767" |_| true;
+        deserialize_i32 visit_i32 "a whole number of 32 bits" |_| true;
+        deserialize_i64 visit_i64 "a whole number of 64 bits" |_| true;
+        deserialize_i128 visit_i128 "a whole number" |_| true;
+        deserialize_u8 visit_u8 "a whole number from 0 to 255" |_| true;
+        deserialize_u16 visit_u16 "a whole number from 0 to 65535" |_| true;
+        deserialize_u32 visit_u32 "a natural number of 32 bits" |_| true;
+        deserialize_u64 visit_u64 "a natural number of 64 bits" |_| true;
+        deserialize_u128 visit_u128 "a natural number" |_| true;
+        deserialize_f32 visit_f32 "a number" f32::is_finite;
+        deserialize_f64 visit_f64 "a number" f64::is_finite;
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -231,6 +257,7 @@ mod tests {
         one: Vec<String>,
         absent: Option<String>,
         present: Option<u16>,
+        optional_list: Option<Vec<u8>>,
     }
 
     fn values(pairs: &[(&str, &str)]) -> TextValues {
@@ -256,6 +283,7 @@ mod tests {
             ("list", "|1|2"),
             ("one", "x"),
             ("present", "9"),
+            ("optional_list", "|7"),
             ("unknown", "?"),
         ];
         let all: All = values(&pairs).read().unwrap();
@@ -270,6 +298,7 @@ mod tests {
             one: vec!["x".into()],
             absent: None,
             present: Some(9),
+            optional_list: Some(vec![7]),
         };
         assert_eq!(all, expected);
         let () = values(&pairs).read().unwrap();
@@ -277,6 +306,14 @@ mod tests {
         assert_eq!(map["a"], "b");
         let any: serde_json::Value = values(&[("a", "1"), ("b", "|2")]).read().unwrap();
         assert_eq!(any, serde_json::json!({"a": "1", "b": ["2"]}));
+    }
+
+    #[test]
+    fn a_number_is_finite() {
+        for text in ["NaN", "inf", "-infinity", "1e999"] {
+            let read = values(&[("x", text)]).read::<std::collections::BTreeMap<String, f64>>();
+            assert_eq!(read.unwrap_err().to_string(), format!("x: {text:?} is not a number"));
+        }
     }
 
     #[derive(Debug, Deserialize)]

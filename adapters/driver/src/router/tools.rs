@@ -20,6 +20,10 @@ use crate::exchange::Exchange;
 impl Router {
     /// Adds a tool, or replaces the one with this name. The schema of the arguments is derived from their type. So
     /// is the schema of the output if that is `Typed`.
+    ///
+    /// Rules such as `#[schemars(range(min = 1))]` are only shown to clients, unless the feature `jsonschema` compares
+    /// arguments with them. Import the trait with `use …::schemars::{self, JsonSchema}`: its derive looks for a crate
+    /// with the name `schemars`.
     #[cfg(feature = "schemars")]
     pub fn tool<A, O>(
         &self,

@@ -35,8 +35,10 @@ struct Variable {
     name: String,
     /// The separator of the values of a list, if the variable is one.
     list: Option<char>,
-    /// Whether each value of a list is preceded by the name: `;tag=a;tag=b`.
+    /// Whether each value is preceded by its name: `;tag=a;tag=b`.
     is_named: bool,
+    /// The most characters of the value.
+    most: Option<u16>,
 }
 
 /// A text is not a URI template, or one that cannot be matched. The caller is at fault.
@@ -79,6 +81,9 @@ const SIMPLE: Operator = Operator { first: "", separator: ',', is_named: false, 
 /// The longest template. A regular expression of this length is compiled quickly.
 const MOST_BYTES: usize = 4096;
 
+/// The longest URI that is matched, so that a peer cannot occupy a thread with one.
+const MOST_URI_BYTES: usize = 8 << 10;
+
 impl UriTemplate {
     pub(super) fn parse(template: &str) -> Result<Self, InvalidUriTemplate> {
         let invalid = |position, reason| InvalidUriTemplate {
@@ -86,6 +91,9 @@ impl UriTemplate {
             position,
             reason,
         };
+        if template.is_empty() {
+            return Err(invalid(0, "the template is empty"));
+        }
         if MOST_BYTES < template.len() {
             return Err(invalid(MOST_BYTES, "the template is too long"));
         }
@@ -114,8 +122,12 @@ impl UriTemplate {
         Ok(Self { before_query, variables: pattern.variables, query: pattern.query })
     }
 
-    /// Returns the decoded variables of a URI that matches. Variables that the URI does not have are absent.
+    /// Returns the decoded variables of a URI that matches. Variables that the URI does not have are absent. A URI of
+    /// more than 8 KiB does not match.
     pub(super) fn variables(&self, uri: &str) -> Option<TextValues> {
+        if MOST_URI_BYTES < uri.len() {
+            return None;
+        }
         let (path, query) = match &self.query {
             None => (uri, None),
             Some(query) => match uri.match_indices(query.start).nth(query.before) {
@@ -133,10 +145,12 @@ impl UriTemplate {
         for pair in query.into_iter().flat_map(|query| query.split('&')) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let known = self.query.as_ref()?.variables.iter().find(|known| known.name == name)?;
+            // A fragment is no part of the query, and no template has one behind a query.
+            let value = known.decoded(value).filter(|_| !value.contains('#'))?;
             match known.list {
-                Some(_) => values.append(name, decoded(value)?),
+                Some(_) => values.append(name, value),
                 None if values.has(name) => return None,
-                None => values.push(name, TextValue::One(decoded(value)?)),
+                None => values.push(name, TextValue::One(value)),
             }
         }
         Some(values)
@@ -204,14 +218,12 @@ impl Pattern {
             let (name, is_list, most) = variable_spec(spec)?;
             self.check(name)?;
             let class = format!("(?:[^%{}{excluded}]|%[0-9A-Fa-f]{{2}})", operator.excluded);
-            let most = most.map_or_else(String::new, |most| most.to_string());
-            let one = format!("{class}{{1,{most}}}");
             let literal = regex_lite::escape(name);
             let group = match (operator.is_named, is_list) {
                 (true, true) => format!("((?:;{literal}(?:={class}*)?)+)?"),
-                (true, false) => format!("(?:;{literal}(?:=({class}*))?)?"),
-                (false, true) => format!("({one}(?:[{separator}]{one})*)"),
-                (false, false) => format!("({one})"),
+                (true, false) => format!("(;{literal}(?:={class}*)?)?"),
+                (false, true) => format!("({class}+(?:[{separator}]{class}+)*)"),
+                (false, false) => format!("({class}+)"),
             };
             // The first variable of an expression without a lead is the only one that must be there.
             self.expression += &match (operator.is_named, lead) {
@@ -220,7 +232,7 @@ impl Pattern {
             };
             let list = is_list.then_some(operator.separator);
             let is_named = operator.is_named;
-            self.variables.push(Variable { name: name.to_owned(), list, is_named });
+            self.variables.push(Variable { name: name.to_owned(), list, is_named, most });
         }
         Ok(())
     }
@@ -230,10 +242,10 @@ impl Pattern {
             return Err("a template has one query");
         }
         for spec in specs {
-            let (name, is_list, _) = variable_spec(spec)?;
+            let (name, is_list, most) = variable_spec(spec)?;
             self.check(name)?;
-            let variable =
-                Variable { name: name.to_owned(), list: is_list.then_some('&'), is_named: true };
+            let list = is_list.then_some('&');
+            let variable = Variable { name: name.to_owned(), list, is_named: true, most };
             let before = self.literals.matches(start).count();
             let query = QueryVariables { start, before, variables: Vec::new() };
             self.query.get_or_insert(query).variables.push(variable);
@@ -261,30 +273,38 @@ fn variable_spec(spec: &str) -> Result<(&str, bool, Option<u16>), &'static str> 
         return Ok((name, true, None));
     }
     let Some((name, most)) = spec.split_once(':') else { return Ok((spec, false, None)) };
-    // RFC 6570 allows up to 9999, which would make a very large regular expression.
     match most.parse() {
-        Ok(most @ 1..=999) => Ok((name, false, Some(most))),
-        _ => Err("the length of a prefix is a number from 1 to 999"),
+        Ok(most @ 1..=9999) => Ok((name, false, Some(most))),
+        _ => Err("the length of a prefix is a number from 1 to 9999"),
     }
 }
 
 impl Variable {
     /// Returns the value of a captured text, unless it is no text of UTF-8.
     fn value(&self, captured: &str) -> Option<TextValue> {
-        let Some(separator) = self.list else { return decoded(captured).map(TextValue::One) };
-        let values = captured.split(separator);
-        if !self.is_named {
-            return values.map(decoded).collect::<Option<_>>().map(TextValue::Many);
-        }
+        let value_of = |pair| match self.is_named {
+            true => named_value(pair),
+            false => pair,
+        };
+        let Some(separator) = self.list else {
+            return self.decoded(value_of(captured)).map(TextValue::One);
+        };
         // `;tag=a;tag=b` begins with a separator.
-        let values = values.skip(1).map(|pair| pair.split_once('=').map_or("", |(_, value)| value));
-        values.map(decoded).collect::<Option<_>>().map(TextValue::Many)
+        let values = captured.split(separator).skip(usize::from(self.is_named)).map(value_of);
+        values.map(|value| self.decoded(value)).collect::<Option<_>>().map(TextValue::Many)
+    }
+
+    /// Decodes percent-encoded UTF-8 of at most as many characters as the template allows.
+    fn decoded(&self, text: &str) -> Option<String> {
+        let text = percent_decode_str(text).decode_utf8().ok()?;
+        let fits = self.most.is_none_or(|most| text.chars().count() <= usize::from(most));
+        fits.then(|| text.into())
     }
 }
 
-/// Decodes percent-encoded UTF-8.
-fn decoded(text: &str) -> Option<String> {
-    percent_decode_str(text).decode_utf8().ok().map(Into::into)
+/// Returns the value of `name=value`, which is empty for a name alone.
+fn named_value(pair: &str) -> &str {
+    pair.split_once('=').map_or("", |(_, value)| value)
 }
 
 #[cfg(test)]
@@ -321,7 +341,8 @@ mod tests {
             ("{/var}", "/value", "var=value"),
             ("{/var,x}/here", "/value/1024/here", "var=value x=1024"),
             ("{;x,y}", ";x=1024;y=768", "x=1024 y=768"),
-            ("{;x,y,empty}", ";x=1024;y=768;empty", "x=1024 y=768"),
+            ("{;x,y,empty}", ";x=1024;y=768;empty", "x=1024 y=768 empty="),
+            ("{x:3}", "%C3%A9%C3%A9", "x=éé"),
             ("{?x,y}", "?x=1024&y=768", "x=1024 y=768"),
             ("{?x,y,empty}", "?x=1024&y=768&empty=", "x=1024 y=768 empty="),
             ("?fixed=yes{&x}", "?fixed=yes&x=1024", "x=1024"),
@@ -382,6 +403,9 @@ mod tests {
             ("f://a{?x}", "f://a?x=1&"),
             ("?fixed=yes{&x}", "?fixed=no&x=1"),
             ("{var:3}", "value"),
+            ("{x:1}", "%C3%A9%C3%A9"),
+            ("{?x:3}", "?x=value"),
+            ("q://a{?x}", "q://a?x=1#fragment"),
         ];
         for (template, uri) in table {
             assert_eq!(matched(template, uri), None, "{template} {uri}");
@@ -399,8 +423,9 @@ mod tests {
             ("{a}{?b,a}", 3, "a variable has the name of another one"),
             ("{a-b}", 0, "the name of a variable is not valid"),
             ("{a,}", 0, "the name of a variable is not valid"),
-            ("{a:0}", 0, "the length of a prefix is a number from 1 to 999"),
-            ("{a:x}", 0, "the length of a prefix is a number from 1 to 999"),
+            ("{a:0}", 0, "the length of a prefix is a number from 1 to 9999"),
+            ("{a:x}", 0, "the length of a prefix is a number from 1 to 9999"),
+            ("", 0, "the template is empty"),
             ("{?a}{?b}", 4, "a template has one query"),
             ("{?a}b", 4, "a query expression can only be followed by another one"),
             ("{?a}{#b}", 4, "a query expression can only be followed by another one"),
@@ -415,5 +440,8 @@ mod tests {
             "invalid URI template \"a{b\", at byte 1: a brace is not closed"
         );
         assert_eq!(UriTemplate::parse(&"a".repeat(5000)).unwrap_err().position, 4096);
+        let long = UriTemplate::parse("a{x}").unwrap();
+        assert!(long.variables(&"a".repeat(8 << 10)).is_some());
+        assert!(long.variables(&"a".repeat((8 << 10) + 1)).is_none());
     }
 }

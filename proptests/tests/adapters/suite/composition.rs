@@ -109,9 +109,15 @@ pub(crate) fn a_middleware_handles_a_panic<A: Adapter>() {
             other => panic!("{other:?}"),
         }
     }
-    // A middleware that panics is answered for like a handler.
+    // A panic of a later middleware looks like one of the function.
     router.wrap(async |_: Exchange, _: Next| panic!("as asked"));
     assert_eq!(served.code("tools/call", &json!({"name": "panic"})), -32603);
+    let alone = Router::new();
+    alone.tool_with(tool("fine"), |_: Value, _| "fine");
+    alone.wrap(|_: Exchange, _: Next| -> std::future::Ready<_> { panic!("as asked") });
+    served.end();
+    let served = OnPipes::<A>::new(&alone, RevisionSet::MODERN);
+    assert_eq!(served.call("fine", &json!({})).unwrap()["isError"], true);
     served.end();
 }
 
@@ -155,6 +161,54 @@ pub(crate) fn a_mounted_router_keeps_its_middleware<A: Adapter>() {
         assert_eq!((taken(&inner_log).len(), taken(&outer_log).len()), (8, 8));
         served.end();
     }
+}
+
+/// A middleware decides by the name of the entry in its own router, however that router is mounted.
+pub(crate) fn a_guard_holds_in_a_mounted_router<A: Adapter>() {
+    let guarded = router();
+    guarded.wrap(async |exchange: Exchange, next: Next| match next.name() {
+        "add" | "plain" | "test://numbers/{n}" => next.run(exchange).await,
+        name => Err(Failed::refused(ErrorCode::new(-4), format!("{name} is not for you"))),
+    });
+    let outer = Router::new();
+    outer.mount("b_", Router::new().mount("a_", &guarded).unwrap()).unwrap();
+    let served = OnPipes::<A>::new(&outer, RevisionSet::LEGACY);
+    let sum = json!({"a": 1, "b": 2});
+    assert_eq!(served.call("b_a_add", &sum).unwrap()["content"][0]["text"], "3");
+    served.ask("prompts/get", &json!({"name": "b_a_plain"})).unwrap();
+    served.ask("resources/read", &json!({"uri": "test://numbers/1"})).unwrap();
+    let refused = [
+        ("tools/call", json!({"name": "b_a_add_json", "arguments": sum})),
+        ("prompts/get", json!({"name": "b_a_two"})),
+        ("resources/read", json!({"uri": "test://text"})),
+        ("resources/read", json!({"uri": "test://words/x"})),
+        ("resources/subscribe", json!({"uri": "test://words/x"})),
+        ("resources/subscribe", json!({"uri": "test://text"})),
+        (
+            "completion/complete",
+            json!({"ref": {"type": "ref/prompt", "name": "b_a_times"}, "argument": {"name": "word", "value": ""}}),
+        ),
+    ];
+    for (method, params) in refused {
+        assert_eq!(served.code(method, &params), -4, "{method} {params}");
+    }
+    served.ask("resources/subscribe", &json!({"uri": "test://numbers/1"})).unwrap();
+    served.ask("resources/subscribe", &json!({"uri": "test://of/nothing"})).unwrap();
+    served.end();
+}
+
+/// The first template that matches reads a URI, and middleware runs once.
+pub(crate) fn one_template_reads_a_uri<A: Adapter>() {
+    let router = Router::new();
+    router.template("test://{first}", "first", |(), _| None::<&str>).unwrap();
+    router.template("test://{second}", "second", |(), _| "never").unwrap();
+    let log = logged(&router, "once");
+    let served = OnPipes::<A>::new(&router, RevisionSet::LEGACY);
+    assert_eq!(served.code("resources/read", &json!({"uri": "test://x"})), -32002);
+    assert_eq!(taken(&log), ["once begins test://x", "once fails test://x"]);
+    let long = json!({"uri": format!("test://{}", "x".repeat(9000))});
+    assert_eq!(served.code("resources/read", &long), -32002);
+    served.end();
 }
 
 pub(crate) fn duplicate_names_are_reported<A: Adapter>() {
@@ -331,10 +385,7 @@ pub(crate) fn calls_in_one_line<A: Adapter>() {
         };
         assert_eq!(checked(&json!([4])).unwrap(), r#"{"sum":4}"#);
         let misfit = checked(&json!([])).unwrap_err().to_string();
-        assert_eq!(
-            misfit,
-            "the result does not fit: the arguments: numbers: [] has less than 1 item"
-        );
+        assert_eq!(misfit, "the arguments do not fit: numbers: [] has less than 1 item");
         let unencodable = std::collections::BTreeMap::from([((1, 2), 3)]);
         let not_made = server.call_tool("add", &unencodable).wait().unwrap_err();
         assert!(matches!(not_made, CallFailure::CallError(_)), "{not_made:?}");

@@ -90,6 +90,8 @@ suite! {
         middleware_runs_around_every_function
         a_middleware_handles_a_panic
         a_mounted_router_keeps_its_middleware
+        a_guard_holds_in_a_mounted_router
+        one_template_reads_a_uri
         duplicate_names_are_reported
         arguments_are_completed
         arguments_and_results_are_compared_with_schemas
