@@ -8,8 +8,8 @@ use super::text_values::{TextValue, TextValues};
 /// A URI template, as a regular expression that takes time proportional to the length of a URI.
 ///
 /// RFC 6570 defines the expansion of a template and leaves matching open. A URI matches here if an expansion could
-/// have produced it, with these differences: a variable is not empty, unless it is in a query; the variables of a query
-/// may come in any order; and characters that an expansion would have encoded are accepted where they cannot be
+/// have produced it, with these differences: a variable is not empty, unless its name is in front of it (`;x=`, `?x=`);
+/// the variables of a query may come in any order; and characters that an expansion would have encoded are accepted where they cannot be
 /// separators, because models write URIs by hand.
 #[derive(Clone, Debug)]
 pub(super) struct UriTemplate {
