@@ -25,8 +25,9 @@ use crate::serve::serve_stream;
 const PIPE: usize = 64 << 10;
 
 /// Connects a client to an endpoint in this process, for tests: with the real handler and real HTTP requests, over
-/// pipes in memory. The client has the default configuration, and its handler refuses every request. For another
-/// client pass [`InMemory`] to [`connect_with`].
+/// pipes in memory. The endpoint has to allow the host `localhost`, as it does by default. The client has the default
+/// configuration, and its handler refuses every request. For another client, for example one with an `Authorization` field
+/// ([`HttpClientConfig::header`]), pass a hyper client with the connector [`InMemory`] to [`connect_with`].
 ///
 /// ```
 /// use mcp_sansio::model::Tool;
