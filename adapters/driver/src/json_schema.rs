@@ -347,22 +347,30 @@ mod tests {
         let many_patterns: Value = (0..51).map(|n| (n.to_string(), json!({}))).collect();
         let recursive = json!({"properties": {"a": {"$ref": "#"}}});
         let refused = [
-            doubling(30),
-            json!({"$ref": "#"}),
-            json!({"allOf": [recursive, recursive]}),
-            json!({"$defs": {"a": {"$anchor": "x"}}, "$ref": "#x"}),
-            json!({"$dynamicRef": "#"}),
-            json!({"$defs": {"a": {"$id": "https://example.com/a", "$ref": "#"}}}),
-            json!({"pattern": "(((((a{1,100}){1,100}){1,100}){1,100}){1,100})"}),
-            json!({"pattern": "^(?!a)b"}),
-            json!({"properties": {"a": {"$schema": dialect}}}),
-            json!({"$recursiveRef": "#"}),
-            json!({"unevaluatedProperties": false, "anyOf": [{}]}),
-            json!({"patternProperties": many_patterns}),
-            refers_to_itself,
+            (doubling(30), "it is recursive"),
+            (json!({"$ref": "#"}), "it is recursive"),
+            (json!({"allOf": [recursive, recursive]}), "it is recursive"),
+            (
+                json!({"$defs": {"a": {"$anchor": "x"}}, "$ref": "#x"}),
+                "a reference is no JSON pointer",
+            ),
+            (json!({"$dynamicRef": "#"}), "it has a dynamic reference"),
+            (
+                json!({"$defs": {"a": {"$id": "https://example.com/a"}}}),
+                "a part of it is a document",
+            ),
+            (json!({"pattern": "(((((a{1,100}){1,100}){1,100}){1,100}){1,100})"}), "\"(((((a{1,"),
+            (json!({"pattern": "^(?!a)b"}), "\"^(?!a)b\" is not a"),
+            (json!({"properties": {"a": {"$schema": dialect}}}), "a part of it is a document"),
+            (json!({"$recursiveRef": "#"}), "it has a dynamic reference"),
+            (json!({"unevaluatedProperties": false}), "it has unevaluated properties"),
+            (json!({"patternProperties": many_patterns}), "it has too many regular expressions"),
+            (refers_to_itself, "it is recursive"),
         ];
-        for schema in refused {
-            CompiledSchema::of_peer(&raw(&schema)).unwrap_err();
+        for (schema, reason) in refused {
+            let error = CompiledSchema::of_peer(&raw(&schema)).unwrap_err().to_string();
+            let reason = format!("the schema is not valid: {reason}");
+            assert!(error.starts_with(&reason), "{error}, and not {reason}");
         }
         let with_id =
             json!({"$id": "https://example.com/s", "$defs": {"a": {}}, "$ref": "#/$defs/a"});

@@ -55,7 +55,7 @@ pub(crate) fn middleware_runs_around_every_function<A: Adapter>() {
         if name_of(&exchange) == "add_json" {
             return Err(Failed::refused(ErrorCode::new(-4), "not you"));
         }
-        exchange.insert_extension(User("nobody yet"));
+        exchange.insert_extension(User("Bob"));
         exchange.insert_extension(User("Alice"));
         next.run(exchange).await
     });
