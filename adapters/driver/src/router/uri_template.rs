@@ -53,7 +53,7 @@ pub struct InvalidUriTemplate {
     reason: &'static str,
 }
 
-/// The rules of an operator ([RFC 6570, appendix A](https://www.rfc-editor.org/rfc/rfc6570#appendix-A)).
+/// The rules of an operator that is not one of a query ([RFC 6570, appendix A](https://www.rfc-editor.org/rfc/rfc6570#appendix-A)).
 struct Operator {
     first: &'static str,
     separator: char,
@@ -69,8 +69,6 @@ const fn operator(symbol: u8) -> Option<Operator> {
         b'.' => (".", '.', false, "/?#"),
         b'/' => ("/", '/', false, "/?#"),
         b';' => (";", ';', true, "/?#;"),
-        b'?' => ("?", '&', true, "#&"),
-        b'&' => ("&", '&', true, "#&"),
         _ => return None,
     };
     Some(Operator { first, separator, is_named, excluded })
@@ -196,15 +194,16 @@ impl Pattern {
 
     fn expression(&mut self, text: &str) -> Result<(), &'static str> {
         let symbol = text.bytes().next().ok_or("an expression is empty")?;
+        if matches!(symbol, b'?' | b'&') {
+            let names: Vec<&str> = text.get(1..).unwrap_or_default().split(',').collect();
+            return self.query(symbol.into(), &names);
+        }
         let (operator, names) = match operator(symbol) {
             Some(operator) => (operator, text.get(1..).unwrap_or_default()),
             None if symbol.is_ascii_alphanumeric() || symbol == b'_' => (SIMPLE, text),
             None => return Err("the operator of the expression is reserved"),
         };
         let names: Vec<&str> = names.split(',').collect();
-        if matches!(symbol, b'?' | b'&') {
-            return self.query(symbol.into(), &names);
-        }
         if self.query.is_some() {
             return Err("a query expression can only be followed by another one");
         }
