@@ -52,6 +52,9 @@ pub(crate) enum Transport {
     /// The part of a hostile server, on standard input and output
     #[value(hide = true)]
     Hostile,
+    /// The everything server behind HTTP, on a free port
+    #[value(hide = true)]
+    Everything,
 }
 
 const EXAMPLES: &str = "Examples:

@@ -1,8 +1,8 @@
 //! Attacks local MCP servers and a local client, and measures the cost for them.
 //!
 //! Usage: `cargo run --release --example attack -- CARRIER [--seconds N]`, where CARRIER is `stdio` or `http`; `--list`
-//! names the attacks. Each attack has a fresh victim, one of the other examples or the server on the command line. The
-//! table has a row for each attack:
+//! names the attacks. Each attack has a fresh victim: the everything server, the client `inspect`, or the server on the
+//! command line. The table has a row for each attack:
 //!
 //! - the peak memory of the victim, and its memory a moment after the attack,
 //! - the processor time of the victim, and its slowdown by other load on the processors,
@@ -16,12 +16,16 @@
 mod arguments;
 mod bounds;
 mod collisions;
+#[path = "../everything_server/everything/mod.rs"]
+mod everything;
 mod held;
 mod hostile;
 mod http;
 mod messages;
 mod noise;
 mod programs;
+#[path = "../../adapters/http/examples/everything_http/serving.rs"]
+mod serving;
 mod stdio;
 mod table;
 mod usage;
@@ -50,6 +54,9 @@ fn main() -> ExitCode {
         _ = hostile::serve_stdio();
         return ExitCode::SUCCESS;
     }
+    if arguments.transport == Transport::Everything {
+        return serve_everything();
+    }
     let named = attacks(arguments.transport);
     let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
     let selected = arguments.selected(&names).unwrap_or_else(|error| error.exit());
@@ -68,6 +75,21 @@ fn main() -> ExitCode {
         Err(failure) => {
             // Standard error may be closed.
             _ = writeln!(std::io::stderr(), "attack: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the server that is attacked over HTTP, on every processor, like any server.
+fn serve_everything() -> ExitCode {
+    let served = tokio::runtime::Runtime::new().and_then(|runtime| {
+        runtime.block_on(serving::serve_everything(0, "/mcp", |options, _url| Ok(options)))
+    });
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Standard error may be closed.
+            _ = writeln!(std::io::stderr(), "attack: {error}");
             ExitCode::FAILURE
         }
     }
@@ -97,11 +119,17 @@ async fn run(
         Transport::Http => {
             let server = match running {
                 Some((address, path)) => Server::Running { address, path, pid: arguments.pid },
-                None => Server::Program(command(arguments, "everything_http", &["--port", "0"])?),
+                None if arguments.command.is_empty() => {
+                    Server::Program(programs::own("everything")?)
+                }
+                None => Server::Program(arguments.command.clone()),
             };
             over_http(&server, share, selected).await
         }
-        _ => over_stdio(&command(arguments, "everything_server", &[])?, share, selected).await,
+        _ if arguments.command.is_empty() => {
+            over_stdio(&programs::example("everything_server")?, share, selected).await
+        }
+        _ => over_stdio(&arguments.command, share, selected).await,
     }
 }
 
@@ -139,16 +167,6 @@ async fn over_stdio(
         has_held &= held(&hostile::run_stdio(share).await?, &bounds);
     }
     Ok(has_held)
-}
-
-/// Returns the command that starts the server: that of the command line, or an example with these options.
-fn command(arguments: &Arguments, example: &str, options: &[&str]) -> Result<CommandLine, Failure> {
-    if !arguments.command.is_empty() {
-        return Ok(arguments.command.clone());
-    }
-    let mut command = programs::example(example)?;
-    command.extend(options.iter().map(Into::into));
-    Ok(command)
 }
 
 /// The row of an attack that could not be made.

@@ -8,12 +8,14 @@ use std::process::{Command, Stdio};
 /// A program and its arguments.
 pub(crate) type CommandLine = Vec<OsString>;
 
-/// The attacked examples, with their packages.
-const EXAMPLES: &[(&str, &str)] = &[
-    ("everything_http", "mcp-sansio-http"),
-    ("everything_server", "mcp-sansio"),
-    ("inspect", "mcp-sansio"),
-];
+/// The attacked examples.
+const EXAMPLES: &[&str] = &["everything_server", "inspect"];
+
+/// Returns the command that runs this program with an argument.
+pub(crate) fn own(argument: &str) -> Result<CommandLine, String> {
+    let program = env::current_exe().map_err(|error| format!("where this program is: {error}"))?;
+    Ok(vec![program.into(), argument.into()])
+}
 
 /// Finds an example beside this program.
 ///
@@ -34,18 +36,15 @@ pub(crate) fn example(name: &str) -> Result<CommandLine, String> {
     if program.is_file() {
         return Ok(vec![program.into()]);
     }
-    let package = EXAMPLES.iter().find(|(example, _)| *example == name).map_or("", |(_, it)| it);
     let place = program.display();
-    Err(format!(
-        "{place} is missing; build it with: cargo build --release -p {package} --example {name}"
-    ))
+    Err(format!("{place} is missing; build it with: cargo build --release --example {name}"))
 }
 
 fn build(cargo: &OsString, directory: &Path) -> Result<(), String> {
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--profile", profile(directory)]);
-    for (example, package) in EXAMPLES {
-        command.args(["-p", package, "--example", example]);
+    for example in EXAMPLES {
+        command.args(["--example", example]);
     }
     command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
     match command.status() {

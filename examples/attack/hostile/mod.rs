@@ -4,7 +4,6 @@ mod http;
 mod pages;
 mod stdio;
 
-use std::env;
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -22,9 +21,9 @@ pub(crate) const DOES: &str = "a hostile server whose lists have no end, against
 
 /// Runs a client on pipes that lists the contents of the hostile server.
 pub(crate) async fn run_stdio(share: Duration) -> Result<Measured, Failure> {
-    let own: OsString = env::current_exe()?.into();
-    let arguments = ["--".into(), own, "hostile".into()];
-    measure(arguments.into(), share).await
+    let mut arguments = vec!["--".into()];
+    arguments.extend(programs::own("hostile")?);
+    measure(arguments, share).await
 }
 
 /// Runs such a client over HTTP.

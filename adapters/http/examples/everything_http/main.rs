@@ -10,22 +10,12 @@
 #[path = "../../../../examples/everything_server/everything/mod.rs"]
 mod everything;
 mod protected;
+mod serving;
 
 use std::io::Write;
-use std::net::Ipv4Addr;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Parser;
-use mcp_sansio::Server;
-use mcp_sansio::http::ParamHeaders;
-use mcp_sansio_http::{
-    ConnectionOptions, Endpoint, EndpointOptions, Exchange, Handle, Handler, OneStreamPaths,
-    SharedTasks, serve,
-};
-use mcp_sansio_std::Handler as _;
-use tokio::net::TcpSocket;
 
 /// An MCP server that exercises every feature, on http://127.0.0.1:PORT/mcp.
 #[derive(Parser)]
@@ -49,61 +39,18 @@ fn path(text: &str) -> Result<String, String> {
     if text.starts_with('/') { Ok(text.into()) } else { Err("it begins with a slash".into()) }
 }
 
-/// Runs each handler on a thread of its own, because the tools block.
-struct Blocking(Arc<everything::Everything>);
-
-impl Handler<Server> for Blocking {
-    async fn serve(&self, exchange: Exchange) {
-        let everything = Arc::clone(&self.0);
-        // If a tool panics, the dropped exchange responds to the request.
-        _ = tokio::task::spawn_blocking(move || everything.serve(&exchange)).await;
-    }
-
-    fn begin(&self, handle: &Handle<Server>) {
-        self.0.begin(handle);
-    }
-}
-
-fn options() -> EndpointOptions {
-    let mut options = EndpointOptions::new();
-    options.connection = ConnectionOptions::new().tasks(SharedTasks::default());
-    // For clients of 2024-11-05.
-    options.one_stream = Some(OneStreamPaths::default());
-    for tool in everything::tools() {
-        // A tool with invalid header annotations is treated like a tool without any.
-        if let Ok(headers) = ParamHeaders::of(&tool.input_schema)
-            && !headers.is_empty()
-        {
-            options.tools.insert(tool.name.to_string(), Arc::new(headers));
-        }
-    }
-    options
-}
-
-async fn run(arguments: Arguments) -> std::io::Result<()> {
-    // The backlog of `TcpListener::bind` is only 128 clients, and a further client retries after a second.
-    let socket = TcpSocket::new_v4()?;
-    socket.set_reuseaddr(true)?;
-    socket.bind((Ipv4Addr::LOCALHOST, arguments.port).into())?;
-    let listener = socket.listen(1024)?;
-    let address = listener.local_addr()?;
-    let url = format!("http://{address}{}", arguments.path);
-    let mut options = options();
-    if let Some(issuer) = &arguments.protected {
-        let known_as = arguments.url.as_ref().unwrap_or(&url);
-        options = options.protect(protected::protection(known_as, issuer)?);
-    }
-    // Standard output may be closed.
-    _ = writeln!(std::io::stdout(), "{url}");
-    let everything = Blocking(Arc::new(everything::Everything::default()));
-    let endpoint = Endpoint::with(everything::config(), options, everything);
-    let stop = async { _ = tokio::signal::ctrl_c().await };
-    serve(endpoint, &arguments.path, listener, stop, Duration::from_secs(5)).await
+async fn run(arguments: &Arguments) -> std::io::Result<()> {
+    serving::serve_everything(arguments.port, &arguments.path, |options, url| {
+        let Some(issuer) = &arguments.protected else { return Ok(options) };
+        let known_as = arguments.url.as_deref().unwrap_or(url);
+        Ok(options.protect(protected::protection(known_as, issuer)?))
+    })
+    .await
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(Arguments::parse()).await {
+    match run(&Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             _ = writeln!(std::io::stderr(), "everything_http: {error}");
