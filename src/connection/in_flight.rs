@@ -5,6 +5,7 @@ use core::fmt;
 use super::{Connection, Counts, RequestContext};
 use crate::frame::Frame;
 use crate::handle::{CallId, IncomingId};
+use crate::rpc::Id;
 
 /// A view of the requests and calls of a [`Connection`] that have not ended. It only reads.
 ///
@@ -21,6 +22,7 @@ use crate::handle::{CallId, IncomingId};
 /// let (params, options) = (PageParams::default(), CallOptions::new());
 /// let call = client.call::<method::ListTools>(&params, options, Instant::EPOCH, &mut outbox)?;
 /// assert!(client.in_flight().is_pending(call));
+/// assert_eq!(client.in_flight().own_id(call), Some(1));
 ///
 /// client.cancel(call, None, &mut outbox)?;
 /// assert_eq!(client.in_flight().calls().count(), 0);
@@ -50,6 +52,18 @@ impl<'c> InFlight<'c> {
     /// Returns the context of a request; `None` if the request can no longer be answered.
     pub fn context(self, request: IncomingId) -> Option<RequestContext> {
         self.connection.dispatcher.serving.context(request)
+    }
+
+    /// Returns the id that the peer gave a request; `None` if the request can no longer be answered.
+    pub fn peer_id(self, request: IncomingId) -> Option<Id<'c>> {
+        self.context(request)?;
+        self.connection.dispatcher.messages().incoming.table.id(request.0)
+    }
+
+    /// Returns the id under which a pending call was sent last; `None` if the call has ended. A call that is repeated
+    /// with input, or that requests a further page, gets another id.
+    pub fn own_id(self, call: CallId) -> Option<u64> {
+        self.connection.dispatcher.messages().outgoing.id(call.0)
     }
 
     /// Returns the pending calls of this side, in the order they were made, without subscriptions.

@@ -26,7 +26,7 @@
 //! | `in-memory` | no | a client and a server in one process, for tests; turns both roles on |
 //! | `jsonschema` | no | compares arguments and results of tools with their schemas, also rules such as a minimum |
 //! | `schemars` | no | JSON Schemas of the arguments of tools, derived from their types; turns `server` on |
-//! | `tracing` | no | `tracing` events for the activity of a connection, without payloads |
+//! | `tracing` | no | `tracing` spans of requests and calls, and events of connections, without payloads |
 //!
 //! A program with a single role compiles faster without the other:
 //! `default-features = false, features = ["server"]`. HTTP is in `mcp-sansio-http`; this crate does not enable it.
@@ -89,6 +89,8 @@ pub use mcp_sansio_driver::{
     ConnectionGroup, DuplicateNames, Failed, FunctionResult, InvalidUriTemplate, Next,
     PromptOutput, ResourceOutput, Router, ToolOutput,
 };
+#[cfg(feature = "tracing")]
+pub use mcp_sansio_driver::{TracePropagator, tracing};
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};
 #[cfg(feature = "server")]

@@ -11,6 +11,7 @@ use crate::exchange::Exchange;
 use crate::machine::Machine;
 use crate::pool::Pool;
 use crate::signal::Signal;
+use crate::spans::SpanScope;
 
 /// A handler that runs a blocking function on its own threads, where handlers are tasks of a runtime.
 ///
@@ -46,7 +47,7 @@ impl<M: Machine> Blocking<M> {
         let run = move |exchange: Exchange<M>| {
             // The possible errors are that the response is no longer wanted, or that it does not fit. In the latter
             // case the dropped exchange responds with the reason.
-            _ = serve(&exchange);
+            _ = exchange.in_span(|| serve(&exchange));
         };
         Self { pool: Pool::new("mcp handler", run) }
     }
@@ -83,8 +84,9 @@ impl Threads {
     ) -> impl Future<Output = Option<T>> + Send + use<T, F> {
         let shared = Arc::new(Shared { done: Signal::default(), result: Mutex::new(None) });
         let running = Running(Arc::clone(&shared));
+        let scope = SpanScope::current();
         self.pool.push(Box::new(move || {
-            let result = run();
+            let result = scope.run(run);
             // No code panics while it holds this lock.
             *running.0.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
         }));

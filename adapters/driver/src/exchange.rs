@@ -25,6 +25,7 @@ use crate::out::Out;
 use crate::requests::{Permit, Requests, Started};
 use crate::serialized::with_buffer;
 use crate::signal::{Notified, Signal, Signalled};
+use crate::spans::{RequestSpan, SpanScope};
 use crate::task_handle::TaskHandle;
 use crate::trace;
 use crate::wire::Wire;
@@ -53,6 +54,7 @@ struct Inner<M: Machine> {
     permit: Option<Permit>,
     /// The values that its handlers have added.
     added: AddedValues,
+    span: RequestSpan,
 }
 
 /// The slot of a request among those that are served at the same time. Dropping it frees the slot.
@@ -80,6 +82,7 @@ impl<M: Machine> Exchange<M> {
             exchanges: AtomicUsize::new(1),
             permit,
             added: AddedValues::default(),
+            span: RequestSpan::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -93,6 +96,26 @@ impl<M: Machine> Exchange<M> {
     /// exchange exists. A runner holds it until the handler returns, even if the handler gives the exchange away.
     pub fn place(&self) -> RequestSlot {
         RequestSlot { _inner: Arc::<Inner<M>>::clone(&self.inner) }
+    }
+
+    /// Returns the span of the request, in which its handler runs. It begins with the first call.
+    pub(crate) fn scope(&self) -> SpanScope {
+        #[cfg(feature = "tracing")]
+        return self.inner.span.begin(&M::parts(self.request()), &*self.inner);
+        #[cfg(not(feature = "tracing"))]
+        SpanScope::current()
+    }
+
+    /// For adapters. Runs a handler in the span of the request.
+    pub fn in_span<T>(&self, serve: impl FnOnce() -> T) -> T {
+        self.scope().run(serve)
+    }
+
+    /// Returns the span of the request, in which its handler runs: for code of the handler that runs elsewhere, and for
+    /// further attributes.
+    #[cfg(feature = "tracing")]
+    pub fn span(&self) -> tracing::Span {
+        self.scope().span().clone()
     }
 
     /// Returns the request.
@@ -141,6 +164,7 @@ impl<M: Machine> Exchange<M> {
         let id = self.inner.id;
         with_buffer(|buffer| {
             if let Ok(result) = M::write_result(self.request(), result, buffer) {
+                self.inner.span.result(|| Raw::from_payload(&result).ok());
                 return self.answer(|machine, out| machine.respond(id, &result, out));
             }
             // The write may have failed because the request is no longer open. Only the machine can report that.
@@ -156,6 +180,7 @@ impl<M: Machine> Exchange<M> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn reject(&self, code: ErrorCode, message: &str) -> Result<(), RespondError> {
+        self.inner.span.error(code);
         self.answer(|machine, out| machine.reject(self.inner.id, code, message, out))
     }
 
@@ -166,6 +191,7 @@ impl<M: Machine> Exchange<M> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn reject_with(&self, error: &ErrorObject<'_>) -> Result<(), RespondError> {
+        self.inner.span.error(error.code);
         self.answer(|machine, out| machine.reject_with(self.inner.id, error, out))
     }
 
@@ -297,6 +323,9 @@ impl<M: Machine> Exchange<M> {
         match sent {
             Err(error) if is_open_after(&Err(error)) => Err(self.failed(error)),
             sent => {
+                if sent.is_err() {
+                    self.inner.span.cancelled();
+                }
                 self.is_answered();
                 sent
             }
@@ -408,6 +437,11 @@ impl<M: Machine> Drop for Exchange<M> {
             && !inner.answered.load(Ordering::Relaxed)
         {
             trace::unanswered(inner.id);
+            if inner.signal.is_raised() {
+                inner.span.cancelled();
+            } else {
+                inner.span.error(ErrorCode::INTERNAL_ERROR);
+            }
             // The machine ignores the refusal if the request was cancelled or the connection has ended.
             inner.handle.wire().refuse_unanswered(inner.id, inner.failure.get().cloned());
         }
@@ -418,6 +452,22 @@ impl<M: Machine> Drop for Exchange<M> {
 impl<M: Machine> Drop for Inner<M> {
     fn drop(&mut self) {
         self.handle.wire().finished(self.id);
+    }
+}
+
+#[cfg(feature = "tracing")]
+impl<M: Machine> crate::spans::RequestSource for Inner<M> {
+    fn peer_id(&self) -> Option<mcp_sansio::event::Id<'static>> {
+        let wire = self.handle.wire().lock();
+        wire.machine.in_flight().peer_id(self.id).map(mcp_sansio::event::Id::into_owned)
+    }
+
+    fn session_id(&self) -> Option<&str> {
+        self.permit.as_deref()?.session_id()
+    }
+
+    fn propagation(&self) -> Option<&crate::trace_propagator::Propagation> {
+        self.handle.wire().extension()
     }
 }
 

@@ -12,6 +12,11 @@ pub trait Attachment: Send + Sync {
         _ = kind;
         None
     }
+
+    /// Returns the id of the session over HTTP, if the request belongs to one: an attribute of its span.
+    fn session_id(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// The values of the application for the handlers of a connection, at most one of each type. Clones share the values.

@@ -78,6 +78,34 @@ pub enum CallFailure {
     Other,
 }
 
+impl CallFailure {
+    /// Returns the name of the variant, for the attribute `error.type` of a span.
+    #[cfg(feature = "tracing")]
+    pub(crate) const fn kind(&self) -> &'static str {
+        match self {
+            Self::CallError(_) => "call_error",
+            Self::PeerError(_) => "peer_error",
+            Self::Malformed(_) => "malformed",
+            Self::Arguments(_) => "arguments",
+            Self::Mismatch(_) => "mismatch",
+            Self::ToolFailed(_) => "tool_error",
+            Self::Truncated(_) => "truncated",
+            Self::InputRequired(_) => "input_required",
+            Self::InputRefused(_) => "input_refused",
+            Self::TooManyRounds => "too_many_rounds",
+            Self::Task(_) => "task",
+            Self::TaskCancelled => "task_cancelled",
+            Self::TaskNotFound => "task_not_found",
+            Self::TransportFailed(_) => "transport_failed",
+            Self::TimedOut(_) => "timeout",
+            Self::Cancelled => "cancelled",
+            Self::Closed(_) => "closed",
+            Self::NotSent => "not_sent",
+            Self::Other => "_OTHER",
+        }
+    }
+}
+
 /// Returns the first 1,000 characters of the texts of a result.
 fn texts_of(result: &CallToolResult<'_>) -> String {
     let texts = result.texts().flat_map(|text| text.chars().chain([' ']));

@@ -16,8 +16,8 @@ use mcp_sansio::model::method::{Method, Notification, PagedMethod, SetLevel};
 use mcp_sansio::model::{LoggingLevel, SubscriptionFilter};
 use mcp_sansio::subscription::{ChangedList, Delivery, Log};
 use mcp_sansio::{
-    CallError, CallId, CallOptions, Client, ConnectionNumber, IncomingId, Payload, Phase, Revision,
-    Server,
+    CallError, CallId, CallOptions, Client, ConnectionNumber, IncomingId, Instant, Payload, Phase,
+    Revision, Server,
 };
 use serde::Serialize;
 
@@ -28,6 +28,7 @@ use crate::out::Out;
 use crate::pages::PendingPages;
 use crate::pending::PendingCall;
 use crate::signal::Notified;
+use crate::spans::CallSpan;
 use crate::waiting::Waiting;
 use crate::wakers::WakerSlot;
 use crate::wire::Wire;
@@ -71,7 +72,7 @@ impl<M: Machine> Handle<M> {
         params: &C::Params<'_>,
         options: CallOptions,
     ) -> PendingCall<M, C> {
-        PendingCall::new(self.make(C::NAME, params, options), self)
+        self.make(C::NAME, params, options)
     }
 
     /// Calls a method by name, as [`call`](Self::call) does.
@@ -81,23 +82,50 @@ impl<M: Machine> Handle<M> {
         params: &T,
         options: CallOptions,
     ) -> PendingCall<M> {
-        PendingCall::new(self.make(method, params, options), self)
+        self.make(method, params, options)
     }
 
-    fn make<T: Payload + ?Sized>(
+    fn make<C, T: Payload + ?Sized>(
         &self,
         method: &str,
         params: &T,
         options: CallOptions,
-    ) -> Result<CallId, CallError> {
-        let params = Raw::from_payload(params)?;
-        self.wire.call(|machine, out, now| machine.call_method(method, &params, options, now, out))
+    ) -> PendingCall<M, C> {
+        let params = match Raw::from_payload(params) {
+            Ok(params) => params,
+            Err(error) => return PendingCall::new(Err(error.into()), self),
+        };
+        let span = CallSpan::begin(method, Some(&params));
+        #[cfg(feature = "tracing")]
+        let params = span.propagated(params, self.wire.extension());
+        self.make_in(span, |machine, out, now| {
+            machine.call_method(method, &params, options, now, out)
+        })
+    }
+
+    fn make_in<C>(
+        &self,
+        span: CallSpan,
+        make: impl FnOnce(&mut M, &mut Out, Instant) -> Result<CallId, CallError>,
+    ) -> PendingCall<M, C> {
+        let mut sent = None;
+        let made = self.wire.call(|machine, out, now| {
+            let made = make(machine, out, now);
+            // The response may come as soon as the lock is released.
+            sent = Some(span.sent(machine, made.ok()));
+            made
+        });
+        // Subscribers are not called under the lock.
+        sent.into_iter().for_each(|sent| span.record(&sent));
+        PendingCall::in_span(span, made, self)
     }
 
     /// Requests all pages of a list.
     pub fn list<P: PagedMethod>(&self, paging: Paging, options: CallOptions) -> PendingPages<M, P> {
-        let made = self.wire.call(|machine, out, now| machine.list::<P>(paging, options, now, out));
-        PendingPages::new(PendingCall::new(made, self))
+        let span = CallSpan::begin(P::NAME, None);
+        PendingPages::new(
+            self.make_in(span, |machine, out, now| machine.list::<P>(paging, options, now, out)),
+        )
     }
 
     /// Follows a task that a call on another connection has become: the result is that of the call.

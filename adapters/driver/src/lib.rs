@@ -26,10 +26,34 @@
 //! | `http` | no | `Wire::behind_http`, `Connection::open_over_http`, and the feature `http` of the core; turns both roles on |
 //! | `jsonschema` | no | compares arguments and results of tools with their schemas, also rules such as a minimum |
 //! | `schemars` | no | JSON Schemas of the arguments of tools, derived from their types; turns `server` on |
-//! | `tracing` | no | `tracing` events for the activity of a connection, without payloads |
+//! | `tracing` | no | `tracing` spans of requests and calls, and events of connections, without payloads |
 //!
 //! [`Wire`], [`Handle`] and [`Exchange`] work in either role without `client` and `server`. An adapter should turn
 //! the default features off, offer `client` and `server` as features of its own, and forward them.
+
+//! # Traces
+//!
+//! With the feature `tracing`, a handler runs in the span of its request, and each call has a span. Both are spans of
+//! the target `mcp` and of the level `INFO`:
+//!
+//! | span | name for OpenTelemetry | begins | ends |
+//! |---|---|---|---|
+//! | `mcp.request` | `tools/call search`, of the kind server | when the handler starts | with the last clone of the [`Exchange`] |
+//! | `mcp.call` | `tools/call search`, of the kind client | when the call is made | when its result is taken, or the call is dropped |
+//!
+//! The attributes are those of the [semantic conventions of OpenTelemetry for
+//! MCP](https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/): `mcp.method.name`, `mcp.protocol.version`,
+//! `mcp.session.id` (of a request over HTTP), `mcp.resource.uri`, `jsonrpc.request.id`, `gen_ai.operation.name`,
+//! `gen_ai.tool.name`, `gen_ai.prompt.name`, `rpc.response.status_code` and `error.type`. The fields `otel.name`,
+//! `otel.kind` and `otel.status_code` are for `tracing-opentelemetry`. A span has no arguments and no results, but
+//! names and URIs that the peer chose, up to 256 characters of each.
+//!
+//! `TracePropagator` connects the spans of both sides. Not traced are notifications, subscriptions, tasks that are
+//! followed, and requests that the machine answers without a handler; calls for lists have a span but pass no trace
+//! context on. `Exchange::span` returns the span, for further attributes and for tasks that the handler spawns.
+//!
+//! Further events of the target `mcp`, of the levels `DEBUG` and `WARN`, show when a request has been answered, a
+//! call has ended, or a connection has been disconnected.
 
 #![cfg_attr(
     not(all(feature = "client", feature = "server")),
@@ -85,6 +109,11 @@ mod run;
 mod serialized;
 mod signal;
 mod sleep;
+#[cfg(feature = "tracing")]
+mod spans;
+#[cfg(not(feature = "tracing"))]
+#[path = "no_spans.rs"]
+mod spans;
 mod streams;
 mod task_handle;
 mod tasks;
@@ -93,6 +122,8 @@ mod timing;
 #[cfg(feature = "jsonschema")]
 mod tool_schemas;
 mod trace;
+#[cfg(feature = "tracing")]
+mod trace_propagator;
 mod waiting;
 mod wakers;
 mod wire;
@@ -139,5 +170,9 @@ pub use tasks::{SharedTasks, new_task, random_bytes};
 pub use timing::Timing;
 #[cfg(feature = "jsonschema")]
 pub use tool_schemas::ToolSchemas;
+#[cfg(feature = "tracing")]
+pub use trace_propagator::TracePropagator;
+#[cfg(feature = "tracing")]
+pub use tracing;
 pub use waiting::Waiting;
 pub use wire::Wire;

@@ -5,12 +5,12 @@ use std::ops::DerefMut;
 use std::time::Duration;
 
 use mcp_sansio::event::{CallEnded, ListPage, ListRestarted, TaskAnswer};
-use mcp_sansio::json::Str;
+use mcp_sansio::json::{Raw, Str};
 use mcp_sansio::progress::ProgressUpdate;
 use mcp_sansio::schema::{EncodeError, WrittenResult};
 use mcp_sansio::{
     Client, ClientEvent, Connection, Frame, IncomingId, Instant, Payload, Received, Request,
-    RequestFromServer, Server, ServerEvent,
+    RequestFromServer, Revision, Server, ServerEvent,
 };
 
 use crate::host::Host;
@@ -22,6 +22,22 @@ pub trait Machine: sealed::Role + Host {
     type Request: Debug + Send + Sync + 'static;
     /// Any other event.
     type Event: Debug + Send + 'static;
+}
+
+/// The parts of a request that both roles have.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+#[allow(unnameable_types, reason = "only this crate has machines")]
+#[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "only spans have them all"))]
+pub struct RequestParts<'r> {
+    /// The method.
+    pub(crate) method: &'r Str<'static>,
+    /// The complete params, an object.
+    pub(crate) params: Option<&'r Raw<'static>>,
+    /// The `_meta` of the params.
+    pub(crate) meta: Option<&'r Raw<'static>>,
+    /// The revision of the request.
+    pub(crate) revision: Revision,
 }
 
 pub(crate) mod sealed {
@@ -62,8 +78,8 @@ pub(crate) mod sealed {
         /// the last messages of its client, but slowly.
         const LAST_WRITE: Option<Duration>;
 
-        /// Returns the method of a request.
-        fn method(request: &Self::Request) -> &Str<'static>
+        /// Returns the parts of a request that both roles have.
+        fn parts(request: &Self::Request) -> RequestParts<'_>
         where
             Self: Machine;
         /// Whether the event reports the end of the connection.
@@ -123,8 +139,13 @@ macro_rules! machine {
             const READS_TO_THE_END: bool = $reads_to_the_end;
             const LAST_WRITE: Option<Duration> = $last_write;
 
-            fn method<'r>(request: &'r $Request<'static>) -> &'r Str<'static> {
-                &request.method
+            fn parts<'r>(request: &'r $Request<'static>) -> RequestParts<'r> {
+                RequestParts {
+                    method: &request.method,
+                    params: request.params.as_ref(),
+                    meta: request.meta.as_ref(),
+                    revision: request.context.revision,
+                }
             }
 
             fn is_last_word(event: &$Event<'static>) -> bool {

@@ -81,6 +81,13 @@ impl ConnectionOptions {
         self
     }
 
+    /// Connects the spans of requests and calls with those of the peer.
+    #[cfg(feature = "tracing")]
+    #[must_use]
+    pub fn trace_propagator(self, propagator: impl crate::TracePropagator + 'static) -> Self {
+        self.extension(crate::trace_propagator::Propagation(Arc::new(propagator)))
+    }
+
     /// Applies these options to the configuration of a server. Callers that create the machine themselves do this
     /// first.
     pub fn adjust(&self, config: &mut ServerConfig) {

@@ -20,6 +20,7 @@ use crate::calls::End;
 use crate::failure::{CallFailure, result_of};
 use crate::handle::Handle;
 use crate::machine::Machine;
+use crate::spans::CallSpan;
 
 /// The method marker of a call that was made by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,12 +121,22 @@ pub struct PendingCall<M: Machine = Client, C = ByName> {
     /// The call, until its end has been returned.
     made: Option<Result<CallId, CallError>>,
     handle: Handle<M>,
+    span: CallSpan,
     method: PhantomData<fn() -> C>,
 }
 
 impl<M: Machine, C> PendingCall<M, C> {
     pub(crate) fn new(made: Result<CallId, CallError>, handle: &Handle<M>) -> Self {
-        Self { made: Some(made), handle: handle.clone(), method: PhantomData }
+        Self::in_span(CallSpan::none(), made, handle)
+    }
+
+    /// Creates a call with its span.
+    pub(crate) fn in_span(
+        span: CallSpan,
+        made: Result<CallId, CallError>,
+        handle: &Handle<M>,
+    ) -> Self {
+        Self { made: Some(made), handle: handle.clone(), span, method: PhantomData }
     }
 
     /// Returns the id of this call in events, or an error if the call was not made. `None` once the call has ended.
@@ -212,18 +223,29 @@ impl<M: Machine, C> PendingCall<M, C> {
     }
 
     fn give_up(&mut self, reason: Option<&str>) {
-        if let Some(Ok(call)) = self.made.take() {
+        let made = self.made.take();
+        if let Some(Err(error)) = made {
+            self.span.end(Err(&error.into()));
+        }
+        if let Some(Ok(call)) = made {
             let left = self.handle.wire().act(|state| {
                 // The call may have ended in the meantime, which has the same effect.
                 _ = state.machine.cancel(call, reason, &mut state.out);
                 state.calls.forget(call)
             });
             drop(left);
+            self.span.end(Err(&CallFailure::Cancelled));
         }
     }
 
     /// Returns the result with the pages before it and the state of the list.
     pub(crate) fn poll_end(&mut self, context: &Context<'_>) -> Poll<Result<Ended, CallFailure>> {
+        let ended = ready!(self.poll_outcome(context));
+        self.span.end(ended.as_ref().map(|ended| &ended.result));
+        Poll::Ready(ended)
+    }
+
+    fn poll_outcome(&mut self, context: &Context<'_>) -> Poll<Result<Ended, CallFailure>> {
         let call = match self.made {
             Some(Ok(call)) => call,
             Some(Err(error)) => {

@@ -13,7 +13,7 @@ const TARGET: &str = "mcp";
 pub(crate) fn request<M: Machine>(id: IncomingId, request: &M::Request) {
     #[cfg(feature = "tracing")]
     {
-        let method = M::method(request).to_str();
+        let method = M::parts(request).method.to_str();
         tracing::debug!(target: TARGET, ?id, ?method, "a request is served");
     }
     _ = (id, request);

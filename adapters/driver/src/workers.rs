@@ -116,7 +116,8 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
                 Job::Serve(exchange) => {
                     // The slot is taken until the handler returns, even if the handler gives the exchange away.
                     let place = exchange.place();
-                    contained(async { workers.handler.serve(exchange).await }).await;
+                    let scope = exchange.scope();
+                    contained(scope.around(async { workers.handler.serve(exchange).await })).await;
                     drop(place);
                 }
                 Job::Deliver(mut delivery) => {

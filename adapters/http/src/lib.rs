@@ -23,7 +23,7 @@
 //! | `in-memory` | no | a client and an endpoint in one process, for tests |
 //! | `jsonschema` | no | compares arguments and results of tools with their schemas, also rules such as a minimum |
 //! | `schemars` | no | JSON Schemas of the arguments of tools, derived from their types |
-//! | `tracing` | no | `tracing` events for the activity of a connection, without payloads |
+//! | `tracing` | no | `tracing` spans of requests and calls, and events of connections, without payloads |
 //!
 //! # The sender of a request
 //!
@@ -157,6 +157,8 @@ pub use mcp_sansio_driver::{
 };
 #[cfg(feature = "jsonschema")]
 pub use mcp_sansio_driver::{CompiledSchema, JsonSchemaValidator, ToolSchemas};
+#[cfg(feature = "tracing")]
+pub use mcp_sansio_driver::{TracePropagator, tracing};
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};
 pub use one_stream::OneStreamPaths;

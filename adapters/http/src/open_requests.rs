@@ -120,6 +120,10 @@ impl Attachment for OpenRequest {
         let request = self.http_request().filter(|_| kind == TypeId::of::<HttpRequest>())?;
         Some(request)
     }
+
+    fn session_id(&self) -> Option<&str> {
+        self.http_request()?.headers().get("mcp-session-id")?.to_str().ok()
+    }
 }
 
 impl Drop for OpenRequest {

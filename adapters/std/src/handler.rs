@@ -93,7 +93,7 @@ impl<M: Machine, H: Handler<M>> Threads<M, H> {
         let served = Arc::clone(&handler);
         // A panic drops the job, which responds to its request with an error.
         let run = move |job| match job {
-            Job::Serve(exchange) => served.serve(&exchange),
+            Job::Serve(exchange) => exchange.in_span(|| served.serve(&exchange)),
             Job::Deliver(mut delivery) => {
                 let handle = delivery.handle().clone();
                 (&mut delivery).for_each(|event| served.event(&handle, event));

@@ -11,8 +11,6 @@ mod on_tokio;
 mod runners;
 #[cfg(unix)]
 mod suite;
-#[cfg(feature = "tracing")]
-mod traced;
 
 use mcp_sansio_proptests::allocations::Counting;
 

@@ -1,7 +1,6 @@
 //! The `tracing` output: events without payloads.
-#![cfg(feature = "tracing")]
-use std::io::{self, Write, pipe};
-use std::sync::{Arc, Mutex};
+
+use std::io::pipe;
 use std::thread;
 use std::time::Duration;
 
@@ -10,32 +9,12 @@ use mcp_sansio::{CallOptions, ClientConfig, ErrorCode, RevisionSet, Server, Serv
 use mcp_sansio_std::{Exchange, RefuseAll, connect, serve};
 use serde_json::json;
 
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use crate::records::Records;
 
 /// Pain 94.
 #[test]
 fn traces_contain_events_but_no_payloads() {
-    let lines = Lines::default();
-    let reported = lines.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_ansi(false)
-        .with_writer(move || reported.clone())
-        .finish();
-    tracing::subscriber::set_global_default(subscriber).unwrap();
-
+    let records = Records::of_this_process();
     let ((from_client, to_server), (from_server, to_client)) = (pipe().unwrap(), pipe().unwrap());
     let mut config = ServerConfig::new("server", "1");
     config.revisions = RevisionSet::LEGACY;
@@ -63,7 +42,7 @@ fn traces_contain_events_but_no_payloads() {
     connection.close(Duration::from_secs(60)).wait().unwrap();
     server.join().unwrap().unwrap();
 
-    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let text = records.text();
     assert!(!text.contains("SECRET"), "{text}");
     for event in [
         "a request is served id=IncomingId(#0.0) method=\"tools/call\"",
