@@ -47,6 +47,14 @@ fn build(cargo: &OsString, directory: &Path) -> Result<(), String> {
         command.args(["--example", example]);
     }
     command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
+    // `cargo run` sets them. The build script of a dependency reads them, and would run again each time.
+    for (name, _) in env::vars_os() {
+        let is_of_package =
+            |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        if name.to_str().is_some_and(is_of_package) {
+            command.env_remove(name);
+        }
+    }
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("building the examples to attack ended with {status}")),

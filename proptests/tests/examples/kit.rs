@@ -23,6 +23,14 @@ pub(crate) fn example(name: &str) -> PathBuf {
         } else {
             build.arg("--target-dir").arg(target);
         }
+        // `cargo test` sets them. The build script of a dependency reads them: it would run again, and cargo would build
+        // everything that depends on it once with them and once without.
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_str().unwrap_or_default();
+            if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+                build.env_remove(name);
+            }
+        }
         assert!(build.status().unwrap().success());
         profile.join("examples")
     });
