@@ -21,6 +21,7 @@ use crate::connection::{
 use crate::dialect::declarable;
 use crate::handle::ConnectionNumber;
 use crate::json::Raw;
+use crate::json::member;
 use crate::model::InitializeParams;
 use crate::rpc::{UnmatchedCause, write_notification};
 use crate::schema::EncodeError;
@@ -192,6 +193,8 @@ impl Client {
         } else {
             self.go(revision, Some(capabilities), now, out);
         }
+        let declared = member(result.as_json(), "capabilities").unwrap_or("{}");
+        self.connection.dispatcher.messages_mut().session.declared_by_server(declared);
         if self.config.connection.keep_handshake {
             self.server = Some(Box::new(result.clone().into_owned()));
         }

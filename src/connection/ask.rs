@@ -122,6 +122,7 @@ impl<C: Recycle> Messages<C> {
             // The server of a modern request requires input in its response, even if there is also a session.
             return Err(NotAllowed::Revision.into());
         }
+        self.session.check_extension(options.extension)?;
         let kind = RequestKind::named(method);
         let permit = self.session.clear_request(cx, method, kind)?;
         let kind = kind.filter(|_| !cx.config.relay.covers(method));

@@ -6,6 +6,7 @@ use crate::capability::CapabilitySet;
 use crate::dialect::NotAllowed;
 use crate::handle::IncomingId;
 use crate::model::LoggingLevel;
+use crate::model::method::Method;
 use crate::schema::EncodeError;
 
 /// The options of a call.
@@ -28,6 +29,7 @@ pub struct CallOptions {
     pub(super) capabilities: Option<CapabilitySet>,
     pub(super) by_hand: bool,
     pub(super) task: Option<TaskOptions>,
+    pub(super) extension: Option<&'static str>,
 }
 
 /// A timeout of a call.
@@ -65,6 +67,7 @@ impl CallOptions {
             capabilities: None,
             by_hand: false,
             task: None,
+            extension: None,
         }
     }
 
@@ -117,6 +120,24 @@ impl CallOptions {
     pub const fn task(mut self, options: TaskOptions) -> Self {
         self.task = Some(options);
         self
+    }
+
+    /// Makes the call only if both sides have declared this extension, by its name in the capabilities. A typed call sets
+    /// the [extension](Method::EXTENSION) of its method.
+    ///
+    /// As long as the peer has declared nothing, every extension is assumed: before the session is open, and for a
+    /// client with a [known](crate::ClientConfig::known) revision. The legacy era has no extensions.
+    pub const fn extension(mut self, name: &'static str) -> Self {
+        self.extension = Some(name);
+        self
+    }
+
+    /// Sets the extension of a method, if it has one.
+    pub(super) const fn of_method<M: Method>(self) -> Self {
+        match M::EXTENSION {
+            Some(name) => self.extension(name),
+            None => self,
+        }
     }
 
     /// Sets the request that the call is made because of. The call is sent on the route of that exchange.

@@ -20,7 +20,8 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`CallError`] if the call was not made.
+    /// [`CallError`] if the call was not made; [`CallError::NotAllowed`] if not both sides have the
+    /// [extension](Method::EXTENSION) of the method.
     pub fn call<M: Method>(
         &mut self,
         params: &M::Params<'_>,
@@ -28,7 +29,7 @@ impl Connection {
         now: Instant,
         out: &mut impl Outboxes,
     ) -> Result<CallId, CallError> {
-        self.call_method(M::NAME, params, options, now, out)
+        self.call_method(M::NAME, params, options.of_method::<M>(), now, out)
     }
 
     /// Makes a call of a method by name. The params are a [`Payload`], or `()` for none.
@@ -64,6 +65,7 @@ impl Connection {
         now: Instant,
         out: &mut impl Outboxes,
     ) -> Result<CallId, CallError> {
+        let options = options.of_method::<M>();
         let (dispatcher, cx) = &mut self.enter(Some(now), out);
         let method = (M::NAME, M::ITEMS);
         dispatcher.serving.calls.list(cx, method, paging, options)

@@ -99,7 +99,7 @@ impl<'p> Batch<'p> {
         params: &M::Params<'_>,
         options: CallOptions,
     ) -> Result<CallId, CallError> {
-        self.call_method(M::NAME, params, options)
+        self.call_method(M::NAME, params, options.of_method::<M>())
     }
 
     /// Adds a call of a method by name.

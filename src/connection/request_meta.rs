@@ -101,11 +101,11 @@ fn level(literal: &str) -> Result<LoggingLevel, Misfit> {
 /// Reads the capabilities of a client; `None` if they are malformed.
 fn meaning(text: &str, own: &Identity) -> Option<Meaning> {
     let capabilities = CapabilitySet::read(Owner::Client, text)?;
-    Some(Meaning { capabilities, extensions: extensions(text, own) })
+    Some(Meaning { capabilities, extensions: common_extensions(text, own) })
 }
 
 /// Returns the extensions that both sides have. An extension whose settings are no object is not supported.
-fn extensions(capabilities: &str, own: &Identity) -> ExtensionSet {
+pub(crate) fn common_extensions(capabilities: &str, own: &Identity) -> ExtensionSet {
     let declared = member(capabilities, "extensions").filter(|text| is_object(text));
     MemberTexts::of(declared.unwrap_or("{}"))
         .filter(|(_, settings)| is_object(settings))

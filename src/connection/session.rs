@@ -5,11 +5,11 @@ use alloc::sync::Arc;
 use super::context::Negotiated;
 use super::identity::Identity;
 use super::last_request_meta::LastRequestMeta;
-use super::request_meta::RequestMeta;
+use super::request_meta::{RequestMeta, common_extensions};
 use super::routing::Side;
 use crate::capability::{Capability, CapabilitySet, ExtensionSet, Owner};
-use crate::dialect::EraRules;
 use crate::dialect::methods::Declared;
+use crate::dialect::{EraRules, NotAllowed};
 use crate::json::{KnownMembers, Object};
 use crate::model::LoggingLevel;
 use crate::version::{Revision, RevisionSet};
@@ -25,6 +25,8 @@ pub(crate) struct Session {
     pub(super) spoken: RevisionSet,
     /// The capabilities that this side offers.
     pub(crate) offered: CapabilitySet,
+    /// The extensions that both sides have. `None` if the peer was not asked: it is assumed to have all of them.
+    pub(crate) common_extensions: Option<ExtensionSet>,
     /// The identity that this side declares in the modern era.
     pub(super) identity: Option<Arc<Identity>>,
     /// The cached `_meta` of the last modern request. The cache is valid only for the current identity.
@@ -45,6 +47,7 @@ impl Session {
             negotiated: None,
             spoken,
             offered,
+            common_extensions: None,
             identity: None,
             last_request_meta: LastRequestMeta::NONE,
             request_level: None,
@@ -62,6 +65,7 @@ impl Session {
     pub(crate) fn open(&mut self, revision: Revision, theirs: CapabilitySet) {
         let ours = self.offered.known_to(revision);
         self.negotiated = Some(Negotiated { revision, ours, theirs: theirs.known_to(revision) });
+        self.common_extensions = Some(ExtensionSet::default());
     }
 
     /// Opens the connection in the modern era. Without declared capabilities the server is assumed to have all of
@@ -69,6 +73,24 @@ impl Session {
     pub(crate) fn open_modern(&mut self, revision: Revision, theirs: Option<CapabilitySet>) {
         let all = || Capability::ALL.iter().copied().filter(|one| one.owner() == Owner::Server);
         self.open(revision, theirs.unwrap_or_else(|| all().collect()));
+        self.common_extensions = None;
+    }
+
+    /// Notes the extensions in the capabilities of the server.
+    pub(crate) fn declared_by_server(&mut self, capabilities: &str) {
+        let common = self.identity().map(|own| common_extensions(capabilities, own));
+        self.common_extensions = Some(common.unwrap_or_default());
+    }
+
+    /// Checks whether both sides have the extension of a method. Before the peer has declared its extensions, there is
+    /// nothing to compare.
+    pub(crate) fn check_extension(&self, name: Option<&'static str>) -> Result<(), NotAllowed> {
+        match (name, self.common_extensions) {
+            (Some(name), Some(common)) if !self.has_extension(name, common) => {
+                Err(NotAllowed::Extension(name))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns the capabilities that both sides have declared.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::map::Map;
 use super::tasks::TASKS_EXTENSION;
+use super::text::Text;
 use crate::json::{Kind, Raw};
 use crate::schema::shape::{Presence, Shape};
 use crate::schema::{ModelWriter, Own, Value, Written, write_member};
@@ -49,6 +50,13 @@ impl<'a> ClientCapabilities<'a> {
     #[must_use]
     pub fn with_tasks(mut self) -> Self {
         self.extensions.get_or_insert_default().insert(TASKS_EXTENSION, Raw::EMPTY_OBJECT);
+        self
+    }
+
+    /// Adds an extension with its settings, an object.
+    #[must_use]
+    pub fn with_extension(mut self, name: impl Into<Text<'a>>, settings: Raw<'a>) -> Self {
+        self.extensions.get_or_insert_default().insert(name, settings);
         self
     }
 
@@ -117,6 +125,13 @@ impl<'a> ServerCapabilities<'a> {
     #[must_use]
     pub fn with_logging(mut self) -> Self {
         self.logging = Some(EmptyCapability::default());
+        self
+    }
+
+    /// Adds an extension with its settings, an object.
+    #[must_use]
+    pub fn with_extension(mut self, name: impl Into<Text<'a>>, settings: Raw<'a>) -> Self {
+        self.extensions.get_or_insert_default().insert(name, settings);
         self
     }
 

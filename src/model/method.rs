@@ -16,6 +16,7 @@
 //!
 //! impl Method for Weather {
 //!     const NAME: &'static str = "com.example/weather";
+//!     const EXTENSION: Option<&'static str> = Some("com.example/weather");
 //!     type Params<'a> = Json<BTreeMap<&'a str, &'a str>>;
 //!     type Result<'a> = Json<BTreeMap<&'a str, f64>>;
 //! }
@@ -38,6 +39,12 @@ use crate::schema::Payload;
 pub trait Method {
     /// The name of the method on the wire.
     const NAME: &'static str;
+    /// The extension of the method, by its name in the capabilities
+    /// ([extensions](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#extension-negotiation)).
+    /// A typed call is made only if both sides have declared the extension
+    /// ([`CallOptions::extension`](crate::CallOptions::extension)). `None` for a method of the protocol itself, and for a
+    /// custom method without an extension.
+    const EXTENSION: Option<&'static str> = None;
     /// The params of the request.
     type Params<'a>: Payload + Deserialize<'a>;
     /// The result of the request.
@@ -68,6 +75,13 @@ impl PagedMethod for ListPrompts {
 
 impl PagedMethod for ListTasks {
     const ITEMS: &'static str = "tasks";
+}
+
+/// A method whose results can be cached: they may have `ttlMs` and `cacheScope`. For methods of applications;
+/// [`CacheKey::of_method`](crate::cache::CacheKey::of_method) makes the keys.
+pub trait CacheableMethod: Method {
+    /// The only param that affects the result besides `_meta`: `cursor` of a list, or `uri`. `None` if there is none.
+    const PARAM: Option<&'static str>;
 }
 
 /// A notification.

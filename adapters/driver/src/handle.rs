@@ -72,7 +72,7 @@ impl<M: Machine> Handle<M> {
         params: &C::Params<'_>,
         options: CallOptions,
     ) -> PendingCall<M, C> {
-        self.make(C::NAME, params, options)
+        self.make(C::NAME, params, options_of::<C>(options))
     }
 
     /// Calls a method by name, as [`call`](Self::call) does.
@@ -224,6 +224,14 @@ impl<M: Machine> Handle<M> {
     /// Accepts no new work, and ends the connection once nothing is in flight, at the latest after `grace`.
     pub fn shut_down(&self, grace: Duration) {
         self.wire.with(|machine, _, now| machine.shut_down(grace, now));
+    }
+}
+
+/// Returns the options of a typed call.
+const fn options_of<C: Method>(options: CallOptions) -> CallOptions {
+    match C::EXTENSION {
+        Some(name) => options.extension(name),
+        None => options,
     }
 }
 

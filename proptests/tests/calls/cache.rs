@@ -2,6 +2,7 @@
 
 use mcp_sansio::cache::{Asker, Cache, CacheKey, CacheLimits, Change, Ticket, Verdict};
 use mcp_sansio::json::Raw;
+use mcp_sansio::model::method::{CacheableMethod, Method};
 use mcp_sansio::{Instant, Principal, Revision};
 use mcp_sansio_proptests::allocations::held;
 use proptest::prelude::*;
@@ -10,8 +11,21 @@ fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(500)
 }
 
-const LISTS: [&str; 4] =
-    ["tools/list", "prompts/list", "resources/list", "resources/templates/list"];
+const LISTS: [&str; 5] =
+    ["tools/list", "prompts/list", "resources/list", "resources/templates/list", Custom::NAME];
+
+/// A list of the application.
+enum Custom {}
+
+impl Method for Custom {
+    const NAME: &'static str = "com.example/list";
+    type Params<'a> = Raw<'a>;
+    type Result<'a> = Raw<'a>;
+}
+
+impl CacheableMethod for Custom {
+    const PARAM: Option<&'static str> = Some("cursor");
+}
 
 /// The number of different requests in one run, at most.
 const REQUESTS: usize = 6;
@@ -43,7 +57,9 @@ impl Asked {
         };
         let params = Raw::new(&params).unwrap();
         let asker = Asker::new(Principal::new(self.principal), self.revision);
-        run(CacheKey::of(self.method, Some(&params), asker).unwrap())
+        let known = CacheKey::of(self.method, Some(&params), asker);
+        assert_eq!(known.is_none(), self.method == Custom::NAME);
+        run(known.or_else(|| CacheKey::of_params::<Custom>(Some(&params), asker)).unwrap())
     }
 }
 
@@ -52,6 +68,7 @@ impl Asked {
 enum Happened {
     Lists(usize),
     Resource(&'static str),
+    Custom,
     Everything,
 }
 
@@ -59,6 +76,7 @@ impl Happened {
     fn concerns(&self, asked: &Asked) -> bool {
         match self {
             Self::Everything => true,
+            Self::Custom => asked.method == Custom::NAME,
             Self::Lists(index) => CHANGES[*index].1.contains(&asked.method),
             Self::Resource(changed) => {
                 let below = if changed.ends_with('/') {
@@ -210,6 +228,7 @@ fn happened() -> impl Strategy<Value = Happened> {
     prop_oneof![
         4 => (0..CHANGES.len()).prop_map(Happened::Lists),
         6 => prop::sample::select(&URIS[..]).prop_map(Happened::Resource),
+        2 => Just(Happened::Custom),
         1 => Just(Happened::Everything),
     ]
 }
@@ -257,6 +276,7 @@ impl World {
     fn change(&mut self, step: usize, change: &Happened) {
         match change {
             Happened::Everything => self.cache.changed(&Change::Everything),
+            Happened::Custom => self.cache.changed(&Change::of_method::<Custom>()),
             Happened::Lists(index) => {
                 self.cache.changed(&Change::of(CHANGES[*index].0, None).unwrap());
             }

@@ -6,6 +6,7 @@ mod client_handshake;
 mod closing;
 mod eras;
 mod gating;
+mod gating_extensions;
 mod gating_phases;
 mod gating_policies;
 mod held;

@@ -8,6 +8,7 @@ use super::entry_key::Cacheable;
 use super::key::{CacheKey, text};
 use crate::dialect::methods::NotificationKind;
 use crate::json::{Raw, member};
+use crate::model::method::CacheableMethod;
 
 /// A change on the server, certain or possible.
 ///
@@ -24,11 +25,22 @@ pub enum Change<'a> {
     /// The resource with this URI and all resources below it: their URIs begin with this URI and a `/`, or with this
     /// URI alone if it ends with `/`.
     Resource(Cow<'a, str>),
+    /// All results of a method of the application: [`Change::of_method`].
+    Method(MethodResults),
     /// An unknown change, which affects all results.
     Everything,
 }
 
+/// The results of a method of the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MethodResults(Cacheable);
+
 impl<'a> Change<'a> {
+    /// Returns the change of all results of a method.
+    pub const fn of_method<M: CacheableMethod>() -> Self {
+        Self::Method(MethodResults(Cacheable::Method(M::NAME, M::PARAM)))
+    }
+
     /// Returns the change that a notification reports, by its method and params. `None` if it concerns no cached
     /// result.
     ///
@@ -46,15 +58,16 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// The kinds of results of which every result is stale.
-    pub(super) const fn kinds(&self) -> &'static [Cacheable] {
-        match self {
-            Self::Tools => &[Cacheable::Tools],
-            Self::Prompts => &[Cacheable::Prompts],
-            Self::Resources => &[Cacheable::Resources, Cacheable::ResourceTemplates],
-            Self::Resource(_) => &[],
-            Self::Everything => &Cacheable::ALL,
-        }
+    /// The kinds of results of which every result is stale, unless that is every kind.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = Cacheable> {
+        let kinds = match self {
+            Self::Tools => [Some(Cacheable::Tools), None],
+            Self::Prompts => [Some(Cacheable::Prompts), None],
+            Self::Resources => [Some(Cacheable::Resources), Some(Cacheable::ResourceTemplates)],
+            Self::Method(MethodResults(kind)) => [Some(*kind), None],
+            Self::Resource(_) | Self::Everything => [None, None],
+        };
+        kinds.into_iter().flatten()
     }
 }
 
@@ -65,6 +78,7 @@ impl fmt::Debug for Change<'_> {
             Self::Prompts => formatter.write_str("Prompts"),
             Self::Resources => formatter.write_str("Resources"),
             Self::Resource(uri) => write!(formatter, "Resource({} bytes)", uri.len()),
+            Self::Method(MethodResults(kind)) => write!(formatter, "{kind:?}"),
             Self::Everything => formatter.write_str("Everything"),
         }
     }
@@ -83,6 +97,8 @@ pub(super) const REMEMBERED: usize = 64;
 /// The times of all changes, in ticks of the cache. They alone decide whether a result in flight may be stored.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Changes {
+    /// The last change of every kind.
+    everything: u64,
     /// The last change of each kind as a whole.
     kinds: BTreeMap<Cacheable, u64>,
     /// The latest changes of single resources, oldest first.
@@ -98,7 +114,12 @@ struct ChangedResource {
 
 impl Changes {
     pub(super) const fn new() -> Self {
-        Self { kinds: BTreeMap::new(), resources: VecDeque::new() }
+        Self { everything: 0, kinds: BTreeMap::new(), resources: VecDeque::new() }
+    }
+
+    /// Records a change of every kind. All remembered changes are older, so it covers them.
+    pub(super) fn everything(&mut self, when: u64) {
+        *self = Self { everything: when, ..Self::new() };
     }
 
     /// Records a change of a kind as a whole.
@@ -126,7 +147,8 @@ impl Changes {
 
     /// Whether the result of a request has changed, or may have, since the request was sent.
     pub(super) fn has_changed(&self, key: &CacheKey<'_>, since: u64) -> bool {
-        if self.kinds.get(&key.kind).is_some_and(|when| since < *when) {
+        let of_kind = self.kinds.get(&key.kind).is_some_and(|when| since < *when);
+        if of_kind || since < self.everything {
             return true;
         }
         let recent = || self.resources.iter().filter(|resource| since < resource.when);

@@ -145,7 +145,10 @@ impl Entries {
     /// Marks all results that a change affects as stale.
     pub(super) fn spoil(&mut self, change: &Change<'_>) {
         for kind in change.kinds() {
-            self.spoil_from(EntryKey::first(*kind, None), |_| true, |_| true);
+            self.spoil_from(EntryKey::first(kind, None), |_| true, |_| true);
+        }
+        if *change == Change::Everything {
+            self.by_use.values_mut().for_each(|entry| entry.expires = Instant::EPOCH);
         }
         if let Change::Resource(changed) = change {
             // Places whose URI begins with `changed` are adjacent, and those below `changed` are among them.

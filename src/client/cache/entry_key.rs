@@ -15,18 +15,11 @@ pub(super) enum Cacheable {
     Resources,
     ResourceTemplates,
     Resource,
+    /// A method of the application, with the param that affects its result.
+    Method(&'static str, Option<&'static str>),
 }
 
 impl Cacheable {
-    pub(super) const ALL: [Self; 6] = [
-        Self::Discover,
-        Self::Tools,
-        Self::Prompts,
-        Self::Resources,
-        Self::ResourceTemplates,
-        Self::Resource,
-    ];
-
     pub(super) const fn of(kind: RequestKind) -> Option<Self> {
         match kind {
             RequestKind::Discover => Some(Self::Discover),
@@ -44,6 +37,7 @@ impl Cacheable {
         match self {
             Self::Discover => None,
             Self::Resource => Some("uri"),
+            Self::Method(_, param) => param,
             _ => Some(CURSOR),
         }
     }

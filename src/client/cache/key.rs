@@ -7,6 +7,7 @@ use super::entry_key::{CURSOR, Cacheable, EntryKey, borrowed};
 use crate::dialect::methods::RequestKind;
 use crate::handle::Principal;
 use crate::json::{Kind, MemberTexts, Raw, Str};
+use crate::model::method::CacheableMethod;
 use crate::version::Revision;
 
 /// The principal that sends a request, and the revision of the protocol.
@@ -95,6 +96,45 @@ impl<'a> CacheKey<'a> {
         Self { kind: Cacheable::Resource, param: Some(Cow::Borrowed(uri)), asker }
     }
 
+    /// The key of a method of the application, with the value of its [`PARAM`](CacheableMethod::PARAM).
+    ///
+    /// ```
+    /// use mcp_sansio::cache::{Asker, CacheKey};
+    /// use mcp_sansio::json::Raw;
+    /// use mcp_sansio::model::method::{CacheableMethod, Method};
+    /// use mcp_sansio::{Principal, Revision};
+    ///
+    /// enum Forecast {}
+    ///
+    /// impl Method for Forecast {
+    ///     const NAME: &'static str = "com.example/forecast";
+    ///     type Params<'a> = Raw<'a>;
+    ///     type Result<'a> = Raw<'a>;
+    /// }
+    ///
+    /// impl CacheableMethod for Forecast {
+    ///     const PARAM: Option<&'static str> = Some("uri");
+    /// }
+    ///
+    /// let asker = Asker::new(Principal::new(7), Revision::V2026_07_28);
+    /// let params = Raw::new(r#"{"uri":"city:paris"}"#)?;
+    /// let key = CacheKey::of_params::<Forecast>(Some(&params), asker);
+    /// assert_eq!(key, Some(CacheKey::of_method::<Forecast>(Some("city:paris"), asker)));
+    /// # Ok::<(), mcp_sansio::json::JsonError>(())
+    /// ```
+    pub const fn of_method<M: CacheableMethod>(param: Option<&'a str>, asker: Asker) -> Self {
+        Self { kind: Cacheable::Method(M::NAME, M::PARAM), param: borrowed(param), asker }
+    }
+
+    /// Returns the key of a request of a method of the application, or `None` if its params have further members: see
+    /// [`of`](Self::of).
+    pub fn of_params<M: CacheableMethod>(
+        params: Option<&'a Raw<'_>>,
+        asker: Asker,
+    ) -> Option<Self> {
+        Self::from_params(Cacheable::Method(M::NAME, M::PARAM), params, asker)
+    }
+
     const fn page(kind: Cacheable, cursor: Option<&'a str>, asker: Asker) -> Self {
         Self { kind, param: borrowed(cursor), asker }
     }
@@ -106,6 +146,10 @@ impl<'a> CacheKey<'a> {
     /// ([cache key](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
     pub fn of(method: &str, params: Option<&'a Raw<'_>>, asker: Asker) -> Option<Self> {
         let kind = RequestKind::named(method).and_then(Cacheable::of)?;
+        Self::from_params(kind, params, asker)
+    }
+
+    fn from_params(kind: Cacheable, params: Option<&'a Raw<'_>>, asker: Asker) -> Option<Self> {
         let (mut param, mut is_there) = (None, false);
         if let Some(params) = params {
             if params.kind() != Kind::Object {

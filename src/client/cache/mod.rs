@@ -74,7 +74,7 @@ mod hints;
 mod key;
 mod store;
 
-pub use change::Change;
+pub use change::{Change, MethodResults};
 pub use key::{Asker, CacheKey};
 pub use store::Cache;
 

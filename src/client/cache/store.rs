@@ -142,8 +142,9 @@ impl Cache {
     /// the schema of a tool.
     pub fn changed(&mut self, change: &Change<'_>) {
         let now = self.tick();
-        for kind in change.kinds() {
-            self.changes.kind(*kind, now);
+        change.kinds().for_each(|kind| self.changes.kind(kind, now));
+        if *change == Change::Everything {
+            self.changes.everything(now);
         }
         if let Change::Resource(uri) = change {
             self.changes.resource(uri, now);

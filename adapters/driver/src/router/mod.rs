@@ -8,6 +8,7 @@ mod checks;
 mod checks;
 mod completions;
 mod function;
+mod methods;
 mod middleware;
 mod misfit;
 mod mount;
@@ -53,6 +54,7 @@ pub use uri_template::InvalidUriTemplate;
 /// | resource | `resource` | `async_resource` | `resource_with`, `async_resource_with` |
 /// | resource template | `template` | `async_template` | `template_with`, `async_template_with` |
 /// | completion | `completion` | `async_completion` | |
+/// | method of an extension | `method` | `async_method` | |
 ///
 /// `tool`, `async_tool`, `prompt` and `async_prompt` describe the arguments by their type, which needs the feature
 /// `schemars`.
@@ -121,6 +123,10 @@ impl Router {
         config.capabilities.resources = has_resources.then(ResourcesCapability::notified);
         let has_completions = !registry.completions.is_empty();
         config.capabilities.completions = has_completions.then(EmptyCapability::default);
+        for (name, settings) in &registry.extensions {
+            config.capabilities =
+                config.capabilities.with_extension(name.clone(), settings.clone());
+        }
         config
     }
 

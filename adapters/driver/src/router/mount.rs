@@ -7,6 +7,7 @@ use mcp_sansio::subscription::ChangedList;
 use super::Router;
 use super::completions::{ArgumentCompletion, Owner};
 use super::function::Function;
+use super::methods::CustomMethod;
 use super::middleware::{Middleware, Wrapped};
 use super::registry::{Named, Registrations, Registry};
 
@@ -22,7 +23,8 @@ pub struct DuplicateNames {
 /// # Composition
 impl Router {
     /// Adds all entries that another router has now. The names of its tools and prompts get a prefix, for example
-    /// `files_`; its resources and templates keep their URIs. Its functions run in its own middleware, inside the
+    /// `files_`; its resources and templates keep their URIs, and its methods their
+    /// names. Its functions run in its own middleware, inside the
     /// middleware of this router: there [`Next::name`](crate::Next::name) has no prefix, but the request has. Later
     /// changes of the other router have no effect here, and neither has its
     /// [`resource_updated`](Self::resource_updated): call that of this router.
@@ -100,6 +102,9 @@ fn mounted(mut registry: Registry, prefix: &str, middleware: &Arc<[Middleware]>)
             ArgumentCompletion { owner, argument, function }
         })
         .collect();
+    for method in &mut registry.methods {
+        method.function = wrapped(method.name, method.function.clone());
+    }
     registry
 }
 
@@ -111,6 +116,11 @@ impl Registry {
         common(&self.prompts, &other.prompts, &mut names);
         common(&self.resources, &other.resources, &mut names);
         common(&self.templates, &other.templates, &mut names);
+        let both = other
+            .methods
+            .iter()
+            .filter(|theirs| self.methods.iter().any(|ours| ours.name == theirs.name));
+        names.extend(both.map(|both| format!("{} {}", CustomMethod::KIND, both.name)));
         names
     }
 
@@ -120,6 +130,10 @@ impl Registry {
         self.resources.append(other.resources);
         self.templates.append(other.templates);
         self.completions.extend(other.completions);
+        self.methods.extend(other.methods);
+        for (name, settings) in other.extensions {
+            self.extensions.entry(name).or_insert(settings);
+        }
     }
 }
 

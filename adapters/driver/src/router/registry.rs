@@ -1,16 +1,18 @@
 //! `Registry`: the entries of a router, each with its function.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use mcp_sansio::Payload;
-use mcp_sansio::json::Str;
+use mcp_sansio::json::{Raw, Str};
 use mcp_sansio::model::method::PagedMethod;
 use mcp_sansio::model::{Prompt, Resource, ResourceTemplate, Tool};
 use mcp_sansio::pagination::{InvalidCursor, Pager};
 
 use super::completions::{ArgumentCompletion, Owner};
 use super::function::Function;
+use super::methods::CustomMethod;
 use super::uri_template::UriTemplate;
 use crate::exchange::Exchange;
 
@@ -22,6 +24,9 @@ pub(super) struct Registry {
     pub(super) resources: Registrations<Resource<'static>>,
     pub(super) templates: Registrations<ResourceTemplate<'static>>,
     pub(super) completions: Vec<ArgumentCompletion>,
+    pub(super) methods: Vec<CustomMethod>,
+    /// The settings of each declared extension.
+    pub(super) extensions: BTreeMap<String, Raw<'static>>,
     /// The kinds and names of entries that have replaced another one.
     pub(super) duplicates: Vec<String>,
 }
@@ -187,6 +192,17 @@ impl Registry {
             Some(known) => Some(std::mem::replace(known, new)),
             None => {
                 self.completions.push(new);
+                None
+            }
+        }
+    }
+
+    /// Adds a method. Returns the one that it replaces.
+    pub(super) fn put_method(&mut self, new: CustomMethod) -> Option<CustomMethod> {
+        match self.methods.iter_mut().find(|known| known.name == new.name) {
+            Some(known) => Some(std::mem::replace(known, new)),
+            None => {
+                self.methods.push(new);
                 None
             }
         }

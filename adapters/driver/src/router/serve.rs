@@ -125,7 +125,10 @@ impl Router {
                 None => exchange.respond(&()),
             },
             ClientRequest::Unsubscribe { .. } => exchange.respond(&()),
-            _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
+            _ => match self.method_of(&exchange) {
+                Some((name, function)) => self.run(name, function, &exchange, runs_on).await,
+                None => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
+            },
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, EmptyCapability, ListChanged};
 use mcp_sansio::{CallOptions, ClientConfig, RevisionSet, ServerConfig};
 use mcp_sansio_driver::{CallFailure, Connection, ConnectionOptions, PendingCall, Reply};
@@ -58,6 +59,8 @@ pub(crate) fn client_config() -> ClientConfig {
     let mut config = ClientConfig::new("client", "1");
     config.revisions = RevisionSet::LEGACY;
     config.capabilities.sampling = Some(Default::default());
+    config.capabilities =
+        config.capabilities.with_extension("com.example/weather", Raw::EMPTY_OBJECT);
     config
 }
 

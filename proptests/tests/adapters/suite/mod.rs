@@ -6,6 +6,7 @@
 mod calling;
 mod composition;
 mod ending;
+mod extending;
 mod keeping;
 mod kit;
 mod locks;
@@ -96,6 +97,10 @@ suite! {
         arguments_are_completed
         arguments_and_results_are_compared_with_schemas
         calls_in_one_line;
+    extending:
+        a_router_serves_methods_of_extensions
+        typed_calls_need_the_extension_on_both_sides
+        methods_of_a_mounted_router_keep_their_names;
     processes:
         a_server_that_ends_with_its_input
         a_server_that_ignores_end_of_input_is_killed

@@ -1,0 +1,113 @@
+//! Methods of extensions in a `Router`, and typed calls of them.
+
+use mcp_sansio::error::NotAllowed;
+use mcp_sansio::model::method::Method;
+use mcp_sansio::{CallError, CallOptions, ErrorCode, RevisionSet};
+use mcp_sansio_driver::{CallFailure, Exchange, Failed, Json, Next, Router};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::suite::router::{BOTH, OnPipes};
+use crate::suite::runtimes::Adapter;
+
+const NAME: &str = "com.example/weather";
+
+#[derive(Debug, Deserialize, PartialEq, Serialize)]
+struct City {
+    name: String,
+}
+
+#[derive(Debug, Deserialize, PartialEq, Serialize)]
+struct Weather {
+    degrees: i32,
+}
+
+enum GetWeather {}
+
+impl Method for GetWeather {
+    const NAME: &'static str = "weather/get";
+    const EXTENSION: Option<&'static str> = Some(NAME);
+    type Params<'a> = Json<City>;
+    type Result<'a> = Json<Weather>;
+}
+
+/// A method without an extension.
+enum Echo {}
+
+impl Method for Echo {
+    const NAME: &'static str = "x/echo";
+    type Params<'a> = Json<Value>;
+    type Result<'a> = Json<Value>;
+}
+
+fn router() -> Router {
+    let router = Router::new();
+    router.method::<GetWeather, _, _>(|city: City, _| match city.name.as_str() {
+        "Paris" => Ok(Json(Weather { degrees: 21 })),
+        name => Err(Failed::refused(ErrorCode::INVALID_PARAMS, format!("no city {name}"))),
+    });
+    router.async_method::<Echo, _, _, _>(async |params: Value, _| Ok(Json(params)));
+    router
+}
+
+pub(crate) fn a_router_serves_methods_of_extensions<A: Adapter>() {
+    let router = router();
+    for revisions in BOTH {
+        let served = OnPipes::<A>::new(&router, revisions);
+        let weather = served.ask("weather/get", &json!({"name": "Paris"})).unwrap();
+        assert_eq!(weather["degrees"], 21);
+        assert_eq!(served.ask("x/echo", &json!({"a": [1]})).unwrap()["a"], json!([1]));
+        assert_eq!(served.code("weather/get", &json!({"name": "Atlantis"})), -32602);
+        let misfit = served.ask("weather/get", &json!({"name": 7})).unwrap_err().to_string();
+        assert!(misfit.contains("name"), "{misfit}");
+        assert_eq!(served.code("weather/set", &json!({})), -32601);
+        served.end();
+    }
+}
+
+pub(crate) fn typed_calls_need_the_extension_on_both_sides<A: Adapter>() {
+    let call = |served: &OnPipes<A>| {
+        let paris = Json(City { name: "Paris".into() });
+        let reply = served.connection.handle().call::<GetWeather>(&paris, CallOptions::new());
+        reply.wait().map(|reply| reply.parse().unwrap().0.degrees)
+    };
+    // The client of the suite declares the extension, and a router without its methods does not.
+    let served = OnPipes::<A>::new(&router(), RevisionSet::MODERN);
+    assert_eq!(call(&served), Ok(21));
+    served.end();
+    let refused = CallError::NotAllowed(NotAllowed::Extension(NAME));
+    for (router, revisions) in
+        [(Router::new(), RevisionSet::MODERN), (router(), RevisionSet::LEGACY)]
+    {
+        let served = OnPipes::<A>::new(&router, revisions);
+        assert_eq!(call(&served), Err(CallFailure::CallError(refused)));
+        served.end();
+    }
+    let with_settings = router();
+    let settings = mcp_sansio::json::Raw::new(r#"{"units":"si"}"#).unwrap().into_owned();
+    with_settings.extension(NAME, settings);
+    let capabilities = with_settings.config("s", "1").capabilities;
+    assert_eq!(capabilities.extension(NAME).unwrap().as_json(), r#"{"units":"si"}"#);
+}
+
+pub(crate) fn methods_of_a_mounted_router_keep_their_names<A: Adapter>() {
+    let inner = router();
+    inner.wrap(async |exchange: Exchange, next: Next| match next.name() {
+        "x/echo" => Err(Failed::refused(ErrorCode::new(-4), "not here")),
+        _ => next.run(exchange).await,
+    });
+    let outer = Router::new();
+    outer.mount("inner_", &inner).unwrap();
+    assert_eq!(
+        outer.mount("again_", &inner).unwrap_err().names,
+        ["method weather/get", "method x/echo"]
+    );
+    let served = OnPipes::<A>::new(&outer, RevisionSet::MODERN);
+    let weather = served.ask("weather/get", &json!({"name": "Paris"})).unwrap();
+    assert_eq!(weather["degrees"], 21);
+    assert_eq!(served.code("x/echo", &json!({})), -4);
+    served.end();
+    assert!(outer.config("s", "1").capabilities.extension(NAME).is_some());
+    inner.method::<Echo, Value, Json<Value>>(|_, _| Err(Failed::new("replaced")));
+    assert_eq!(inner.duplicates(), ["method x/echo"]);
+}
