@@ -9,6 +9,7 @@
 //! | estimate the cost | [`limits`], [`performance`] |
 //! | test your own program | [`fuzzing`], [`simulation`] |
 //! | write a gateway | [`gateways`] |
+//! | extend the protocol | [`extensions`] |
 //! | migrate from the official SDK | [`migration`] |
 #![cfg_attr(feature = "auth", doc = "| get access tokens, or ask for them | [`authorization`] |")]
 //!
@@ -61,6 +62,10 @@ pub mod tasks {}
 #[doc = ""]
 #[doc = include_str!("manual/sequence_pages.svg")]
 pub mod pagination {}
+
+/// Extensions: methods that the protocol does not define, with their capability.
+#[doc = include_str!("manual/extensions.md")]
+pub mod extensions {}
 
 /// The legacy era with sessions, and the modern era.
 #[doc = include_str!("manual/eras.md")]
