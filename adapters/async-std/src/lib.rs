@@ -92,7 +92,7 @@ pub use mcp_sansio_driver::{
 #[cfg(feature = "tracing")]
 pub use mcp_sansio_driver::{TracePropagator, tracing};
 #[cfg(feature = "schemars")]
-pub use mcp_sansio_driver::{Typed, schemars};
+pub use mcp_sansio_driver::{Typed, schemars, tool_for};
 #[cfg(feature = "server")]
 pub use serve::{serve, serve_stdio, serve_stdio_with, serve_with};
 

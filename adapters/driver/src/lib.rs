@@ -152,13 +152,13 @@ pub use pages::{Pages, PendingPages};
 pub use pending::{ByName, PendingCall, ProgressUpdates, Reply};
 pub use pool::Pool;
 pub use requests::{Admission, Permit};
-#[cfg(feature = "schemars")]
-pub use router::Typed;
 #[cfg(feature = "server")]
 pub use router::{
     DuplicateNames, Failed, FunctionResult, InvalidUriTemplate, Next, PromptOutput, ResourceOutput,
     Router, ToolOutput,
 };
+#[cfg(feature = "schemars")]
+pub use router::{Typed, tool_for};
 pub use run::{Job, Run};
 #[cfg(feature = "schemars")]
 pub use schemars;

@@ -160,7 +160,7 @@ pub use mcp_sansio_driver::{CompiledSchema, JsonSchemaValidator, ToolSchemas};
 #[cfg(feature = "tracing")]
 pub use mcp_sansio_driver::{TracePropagator, tracing};
 #[cfg(feature = "schemars")]
-pub use mcp_sansio_driver::{Typed, schemars};
+pub use mcp_sansio_driver::{Typed, schemars, tool_for};
 pub use one_stream::OneStreamPaths;
 pub use options::EndpointOptions;
 #[cfg(feature = "jwt")]

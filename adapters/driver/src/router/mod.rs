@@ -39,6 +39,8 @@ pub use mount::DuplicateNames;
 pub use output::Typed;
 pub use output::{Failed, PromptOutput, ResourceOutput, ToolOutput};
 use registry::{Named, Registrations, Registry};
+#[cfg(feature = "schemars")]
+pub use tools::tool_for;
 pub use uri_template::InvalidUriTemplate;
 
 /// Tools, prompts and resources, each with a function. It is the complete handler of a simple server.

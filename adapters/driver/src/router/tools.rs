@@ -35,7 +35,7 @@ impl Router {
         A: DeserializeOwned + schemars::JsonSchema,
         O: ToolOutput,
     {
-        self.tool_with(described::<A, O>(name, description), run)
+        self.tool_with(tool_for::<A, O>(name, description), run)
     }
 
     /// As `tool`, with a function that returns a future.
@@ -50,7 +50,7 @@ impl Router {
         A: DeserializeOwned + schemars::JsonSchema,
         F: Future<Output: ToolOutput> + Send + 'static,
     {
-        self.async_tool_with(described::<A, F::Output>(name, description), run)
+        self.async_tool_with(tool_for::<A, F::Output>(name, description), run)
     }
 
     /// Exists only for a compiler error that names the missing feature instead of a missing method.
@@ -110,9 +110,26 @@ impl Router {
     }
 }
 
-/// Describes a tool with the schemas of its argument and output types.
+/// Describes a tool with the schemas of its argument and output types, as `Router::tool` does. For tools with further
+/// members, such as annotations:
+///
+/// ```
+/// use mcp_sansio::model::ToolAnnotations;
+/// use mcp_sansio_driver::schemars::{self, JsonSchema};
+/// use mcp_sansio_driver::{Router, tool_for};
+///
+/// #[derive(serde::Deserialize, JsonSchema)]
+/// struct Query {
+///     text: String,
+/// }
+///
+/// let annotations = ToolAnnotations::default().read_only_hint(true);
+/// let tool = tool_for::<Query, String>("search", "Searches the index").annotations(annotations);
+/// let router = Router::new();
+/// router.tool_with(tool, |query: Query, _| format!("nothing for {}", query.text));
+/// ```
 #[cfg(feature = "schemars")]
-fn described<A: schemars::JsonSchema, O: ToolOutput>(
+pub fn tool_for<A: schemars::JsonSchema, O: ToolOutput>(
     name: &str,
     description: &str,
 ) -> Tool<'static> {
@@ -159,12 +176,12 @@ mod tests {
     #[test]
     fn only_typed_object_results_have_an_output_schema() {
         let schema = |tool: Tool<'static>| tool.output_schema.map(|schema| schema.to_string());
-        let typed = schema(described::<Sum, Typed<Sum>>("t", "")).unwrap();
+        let typed = schema(tool_for::<Sum, Typed<Sum>>("t", "")).unwrap();
         assert!(typed.contains(r#""description":"Of all of them""#), "{typed}");
-        assert_eq!(schema(described::<Sum, Result<Typed<Sum>, Failed>>("t", "")), Some(typed));
-        assert_eq!(schema(described::<Sum, Typed<Vec<Sum>>>("t", "")), None);
-        assert_eq!(schema(described::<Sum, Json<Sum>>("t", "")), None);
-        assert_eq!(schema(described::<Sum, Result<String, Failed>>("t", "")), None);
+        assert_eq!(schema(tool_for::<Sum, Result<Typed<Sum>, Failed>>("t", "")), Some(typed));
+        assert_eq!(schema(tool_for::<Sum, Typed<Vec<Sum>>>("t", "")), None);
+        assert_eq!(schema(tool_for::<Sum, Json<Sum>>("t", "")), None);
+        assert_eq!(schema(tool_for::<Sum, Result<String, Failed>>("t", "")), None);
         assert!(
             Typed(Sum { sum: 3 })
                 .into_tool_result()
