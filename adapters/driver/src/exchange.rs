@@ -1,5 +1,7 @@
 //! [`Exchange`]: an incoming request in its handler.
 
+mod span;
+
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -25,7 +27,7 @@ use crate::out::Out;
 use crate::requests::{Permit, Requests, Started};
 use crate::serialized::with_buffer;
 use crate::signal::{Notified, Signal, Signalled};
-use crate::spans::{RequestSpan, SpanScope};
+use crate::spans::RequestSpan;
 use crate::task_handle::TaskHandle;
 use crate::trace;
 use crate::wire::Wire;
@@ -98,26 +100,6 @@ impl<M: Machine> Exchange<M> {
         RequestSlot { _inner: Arc::<Inner<M>>::clone(&self.inner) }
     }
 
-    /// Returns the span of the request, in which its handler runs. It begins with the first call.
-    pub(crate) fn scope(&self) -> SpanScope {
-        #[cfg(feature = "tracing")]
-        return self.inner.span.begin(&M::parts(self.request()), &*self.inner);
-        #[cfg(not(feature = "tracing"))]
-        SpanScope::current()
-    }
-
-    /// For adapters. Runs a handler in the span of the request.
-    pub fn in_span<T>(&self, serve: impl FnOnce() -> T) -> T {
-        self.scope().run(serve)
-    }
-
-    /// Returns the span of the request, in which its handler runs: for code of the handler that runs elsewhere, and for
-    /// further attributes.
-    #[cfg(feature = "tracing")]
-    pub fn span(&self) -> tracing::Span {
-        self.scope().span().clone()
-    }
-
     /// Returns the request.
     pub fn request(&self) -> &M::Request {
         &self.inner.request
@@ -164,8 +146,8 @@ impl<M: Machine> Exchange<M> {
         let id = self.inner.id;
         with_buffer(|buffer| {
             if let Ok(result) = M::write_result(self.request(), result, buffer) {
-                self.inner.span.result(|| Raw::from_payload(&result).ok());
-                return self.answer(|machine, out| machine.respond(id, &result, out));
+                let sent = self.answer(|machine, out| machine.respond(id, &result, out));
+                return self.noted(sent, |span| span.result(|| Raw::from_payload(&result).ok()));
             }
             // The write may have failed because the request is no longer open. Only the machine can report that.
             let raw = Raw::from_payload(result);
@@ -180,8 +162,8 @@ impl<M: Machine> Exchange<M> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn reject(&self, code: ErrorCode, message: &str) -> Result<(), RespondError> {
-        self.inner.span.error(code);
-        self.answer(|machine, out| machine.reject(self.inner.id, code, message, out))
+        let sent = self.answer(|machine, out| machine.reject(self.inner.id, code, message, out));
+        self.noted(sent, |span| span.error(self.code_on_the_wire(code)))
     }
 
     /// Responds with an error object: an error of the application with data ([`ErrorObject::with`]), or an error from
@@ -191,8 +173,8 @@ impl<M: Machine> Exchange<M> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn reject_with(&self, error: &ErrorObject<'_>) -> Result<(), RespondError> {
-        self.inner.span.error(error.code);
-        self.answer(|machine, out| machine.reject_with(self.inner.id, error, out))
+        let sent = self.answer(|machine, out| machine.reject_with(self.inner.id, error, out));
+        self.noted(sent, |span| span.error(self.code_on_the_wire(error.code)))
     }
 
     /// Sends a progress notification, if the peer requested progress.
@@ -323,7 +305,7 @@ impl<M: Machine> Exchange<M> {
         match sent {
             Err(error) if is_open_after(&Err(error)) => Err(self.failed(error)),
             sent => {
-                if sent.is_err() {
+                if sent == Err(RespondError::Cancelled) {
                     self.inner.span.cancelled();
                 }
                 self.is_answered();
@@ -365,7 +347,8 @@ impl Exchange<Server> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn reject_arguments(&self, text: &str) -> Result<(), RespondError> {
-        self.answer(|server, out| server.reject_arguments(self.inner.id, text, out))
+        let sent = self.answer(|server, out| server.reject_arguments(self.inner.id, text, out));
+        self.noted(sent, |span| span.failed("invalid_arguments"))
     }
 
     /// Ends this exchange with a request for client input. The handler is invoked again with the input, in another
@@ -394,7 +377,8 @@ impl Exchange<Server> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn reject_missing(&self, needed: CapabilitySet) -> Result<(), RespondError> {
-        self.answer(|server, out| server.reject_missing(self.inner.id, needed, out))
+        let sent = self.answer(|server, out| server.reject_missing(self.inner.id, needed, out));
+        self.noted(sent, |span| span.failed("missing_capability"))
     }
 }
 
@@ -452,22 +436,6 @@ impl<M: Machine> Drop for Exchange<M> {
 impl<M: Machine> Drop for Inner<M> {
     fn drop(&mut self) {
         self.handle.wire().finished(self.id);
-    }
-}
-
-#[cfg(feature = "tracing")]
-impl<M: Machine> crate::spans::RequestSource for Inner<M> {
-    fn peer_id(&self) -> Option<mcp_sansio::event::Id<'static>> {
-        let wire = self.handle.wire().lock();
-        wire.machine.in_flight().peer_id(self.id).map(mcp_sansio::event::Id::into_owned)
-    }
-
-    fn session_id(&self) -> Option<&str> {
-        self.permit.as_deref()?.session_id()
-    }
-
-    fn propagation(&self) -> Option<&crate::trace_propagator::Propagation> {
-        self.handle.wire().extension()
     }
 }
 

@@ -46,7 +46,11 @@
 //! `mcp.session.id` (of a request over HTTP), `mcp.resource.uri`, `jsonrpc.request.id`, `gen_ai.operation.name`,
 //! `gen_ai.tool.name`, `gen_ai.prompt.name`, `rpc.response.status_code` and `error.type`. The fields `otel.name`,
 //! `otel.kind` and `otel.status_code` are for `tracing-opentelemetry`. A span has no arguments and no results, but
-//! names and URIs that the peer chose, up to 256 characters of each.
+//! methods, names, ids and URIs that the peer chose, up to 256 characters of each. So the peer chooses the names of spans:
+//! a sampler or a view of the subscriber bounds their number.
+//!
+//! `error.type` is the code of the error (`-32602`), `tool_error` for a tool that has failed, or the reason: `cancelled`,
+//! `invalid_arguments`, `missing_capability`, `timeout`, and others on a client.
 //!
 //! `TracePropagator` connects the spans of both sides. Not traced are notifications, subscriptions, tasks that are
 //! followed, and requests that the machine answers without a handler; calls for lists have a span but pass no trace

@@ -19,6 +19,9 @@ impl RequestSpan {
 
     #[inline(always)]
     pub(crate) fn cancelled(&self) {}
+
+    #[inline(always)]
+    pub(crate) fn failed(&self, _: &str) {}
 }
 
 #[derive(Clone)]

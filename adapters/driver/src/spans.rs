@@ -17,6 +17,8 @@ use crate::failure::CallFailure;
 use crate::machine::RequestParts;
 use crate::trace_propagator::Propagation;
 
+const CALL_TOOL: &str = "tools/call";
+
 /// The most characters of an attribute that a peer chooses.
 const MOST_CHARACTERS: usize = 256;
 
@@ -47,6 +49,8 @@ macro_rules! span {
 #[derive(Default)]
 pub(crate) struct RequestSpan {
     span: OnceLock<Span>,
+    /// Whether the response of a tool can be an error.
+    is_tool: OnceLock<bool>,
 }
 
 /// The connection of a request. Its functions are called only if a subscriber wants the span.
@@ -68,9 +72,10 @@ impl RequestSpan {
                 return span;
             }
             describe(&span, &parts.method.to_str(), parts.params);
+            _ = self.is_tool.set(*parts.method == *CALL_TOOL);
             span.record("mcp.protocol.version", parts.revision.name());
             if let Some(id) = source.session_id() {
-                span.record("mcp.session.id", id);
+                span.record("mcp.session.id", &*short(id));
             }
             if let Some(id) = source.peer_id() {
                 let text = id.as_string();
@@ -90,13 +95,21 @@ impl RequestSpan {
     /// Notes the result: that of a tool can be an error.
     pub(crate) fn result(&self, result: impl FnOnce() -> Option<Raw<'static>>) {
         if let Some(span) = self.wanted()
+            && self.is_tool.get() == Some(&true)
             && result().is_some_and(|result| is_tool_error(&result))
         {
             fail(span, "tool_error");
         }
     }
 
-    /// Notes the error that the request gets.
+    /// Notes that the request was refused for a reason whose code depends on the revision.
+    pub(crate) fn failed(&self, kind: &str) {
+        if let Some(span) = self.wanted() {
+            fail(span, kind);
+        }
+    }
+
+    /// Notes the error that the request got.
     pub(crate) fn error(&self, code: ErrorCode) {
         if let Some(span) = self.wanted() {
             fail_with(span, code);
@@ -150,7 +163,12 @@ pub(crate) struct SentCall {
 /// The span of a call, if a subscriber wants it. It ends when the caller has taken the result, or has dropped the call.
 ///
 /// It is in a box to keep futures small: few calls have one.
-pub(crate) struct CallSpan(Option<Box<Span>>);
+pub(crate) struct CallSpan(Option<Box<OpenCall>>);
+
+struct OpenCall {
+    span: Span,
+    is_tool: bool,
+}
 
 impl CallSpan {
     /// Begins the span of a call.
@@ -160,7 +178,7 @@ impl CallSpan {
             return Self::none();
         }
         describe(&span, method, params);
-        Self(Some(Box::new(span)))
+        Self(Some(Box::new(OpenCall { span, is_tool: method == CALL_TOOL })))
     }
 
     /// Returns no span, for a call that is not traced by itself.
@@ -180,7 +198,7 @@ impl CallSpan {
             return params;
         }
         let context = match &self.0 {
-            Some(span) => propagator.inject(span),
+            Some(call) => propagator.inject(&call.span),
             // The caller may have a span all the same.
             None => propagator.inject(&Span::current()),
         };
@@ -201,7 +219,7 @@ impl CallSpan {
 
     /// Records how the call was sent.
     pub(crate) fn record(&self, sent: &SentCall) {
-        let Some(span) = &self.0 else { return };
+        let Some(OpenCall { span, .. }) = self.0.as_deref() else { return };
         if let Some(id) = sent.id {
             span.record("jsonrpc.request.id", display(id));
         }
@@ -212,9 +230,10 @@ impl CallSpan {
 
     /// Ends the span with the outcome of the call.
     pub(crate) fn end(&mut self, outcome: Result<&Raw<'_>, &CallFailure>) {
-        let Some(span) = self.0.take() else { return };
+        let Some(call) = self.0.take() else { return };
+        let OpenCall { span, is_tool } = *call;
         match outcome {
-            Ok(result) if is_tool_error(result) => fail(&span, "tool_error"),
+            Ok(result) if is_tool && is_tool_error(result) => fail(&span, "tool_error"),
             Ok(_) => {}
             Err(CallFailure::PeerError(error)) => fail_with(&span, error.code),
             Err(failure) => fail(&span, failure.kind()),
@@ -228,14 +247,14 @@ fn describe(span: &Span, method: &str, params: Option<&Raw<'_>>) {
     let member = |name| Some(params?.get(name)?.into_str()?.to_str().into_owned());
     span.record("mcp.method.name", &*method);
     let (member_name, attribute) = match &*method {
-        "tools/call" => ("name", "gen_ai.tool.name"),
+        CALL_TOOL => ("name", "gen_ai.tool.name"),
         "prompts/get" => ("name", "gen_ai.prompt.name"),
         "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
             ("uri", "mcp.resource.uri")
         }
         _ => ("", ""),
     };
-    if method == "tools/call" {
+    if method == CALL_TOOL {
         span.record("gen_ai.operation.name", "execute_tool");
     }
     let target = if member_name.is_empty() { None } else { member(member_name) };

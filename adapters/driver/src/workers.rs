@@ -116,8 +116,12 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
                 Job::Serve(exchange) => {
                     // The slot is taken until the handler returns, even if the handler gives the exchange away.
                     let place = exchange.place();
-                    let scope = exchange.scope();
-                    contained(scope.around(async { workers.handler.serve(exchange).await })).await;
+                    let serving = async {
+                        // Within the containment: a subscriber can panic, too.
+                        let scope = exchange.scope();
+                        scope.around(async { workers.handler.serve(exchange).await }).await;
+                    };
+                    contained(serving).await;
                     drop(place);
                 }
                 Job::Deliver(mut delivery) => {

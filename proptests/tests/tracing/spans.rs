@@ -4,10 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyper_util::rt::TokioExecutor;
+use mcp_sansio::capability::{Capability, CapabilitySet};
 use mcp_sansio::http::HttpClientConfig;
 use mcp_sansio::model::{CallToolResult, ListChanged, Prompt, TraceContext};
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientRequest, ErrorCode, RevisionSet, Server, ServerConfig,
+    CallOptions, ClientConfig, ClientRequest, ErrorCode, RespondError, RevisionSet, Server,
+    ServerConfig,
 };
 use mcp_sansio_http::{Endpoint, InMemory};
 use mcp_sansio_std::tracing::{self, Span as TracingSpan};
@@ -141,6 +143,84 @@ fn spans_tell_how_a_request_has_failed() {
     let long = "x".repeat(100_000);
     handle.call_tool(&long, &json!({})).wait().unwrap_err();
     assert_eq!(taken("server", "gen_ai.tool.name", &long[..256])["error.type"], "-32601");
+}
+
+/// The span has the outcome on the wire, and not that of an attempt.
+#[test]
+fn spans_have_the_outcome_of_the_response_that_was_sent() {
+    let handler = |exchange: &Exchange<Server>| match &*exchange.request().method.to_str() {
+        // The modern era reserves the code, so nothing is sent.
+        "x/second" => {
+            let reserved = exchange.reject(ErrorCode::new(-32022), "no");
+            assert!(matches!(reserved, Err(RespondError::NotAllowed(_))), "{reserved:?}");
+            exchange.respond(&())
+        }
+        "x/twice" => {
+            exchange.respond(&())?;
+            assert!(exchange.reject(ErrorCode::INVALID_PARAMS, "no").is_err());
+            Ok(())
+        }
+        "x/flag" => exchange.respond(&json!({"isError": true})),
+        "x/missing" => exchange.reject_missing(CapabilitySet::from_iter([Capability::Roots])),
+        "tools/call" => exchange.reject_arguments("not these"),
+        _ => exchange.reject(ErrorCode::RESOURCE_NOT_FOUND, "not there"),
+    };
+    let mut config = ServerConfig::new("server", "1");
+    config.capabilities.tools = Some(ListChanged::default());
+    let client = connect_in_memory(config, handler).unwrap();
+    let call = |method: &str, params: &Value| {
+        _ = client.handle().call_method(method, params, CallOptions::new()).wait();
+    };
+    for (method, error) in [
+        ("x/second", None),
+        ("x/twice", None),
+        ("x/flag", None),
+        ("x/missing", Some("missing_capability")),
+        ("x/none", Some("-32602")),
+    ] {
+        call(method, &json!({}));
+        let span = taken("server", "mcp.method.name", method);
+        assert_eq!(span.get("error.type").map(String::as_str), error, "{method}");
+        assert_eq!(span.contains_key("otel.status_code"), error.is_some(), "{method}");
+    }
+    call("tools/call", &json!({"name": "misfit"}));
+    assert_eq!(taken("server", "gen_ai.tool.name", "misfit")["error.type"], "invalid_arguments");
+}
+
+/// A propagator that panics.
+struct Panics;
+
+impl TracePropagator for Panics {
+    fn extract(&self, _: &TracingSpan, context: &TraceContext<'_>) {
+        panic!("{context:?}");
+    }
+
+    fn inject(&self, _: &TracingSpan) -> Option<TraceContext<'static>> {
+        None
+    }
+}
+
+/// The request gets an error, as for a handler that panics, and the next one is served.
+#[tokio::test]
+async fn a_propagator_that_panics_ends_nothing_else() {
+    Records::of_this_process();
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(theirs);
+    let options = ConnectionOptions::new().trace_propagator(Panics);
+    let handler = async |exchange: Exchange<Server>| exchange.respond(&());
+    tokio::spawn(async move {
+        let config = ServerConfig::new("server", "1");
+        mcp_sansio_tokio::serve_with(config, &options, reader, writer, handler).await
+    });
+    let (reader, writer) = tokio::io::split(ours);
+    let refuse = mcp_sansio_tokio::RefuseAll::new();
+    let config = ClientConfig::new("client", "1");
+    let client = mcp_sansio_tokio::connect(config, reader, writer, refuse).await.unwrap();
+    let meta: Value = serde_json::from_str(context('4').added_to(None).as_json()).unwrap();
+    for (params, fails) in [(json!({"_meta": meta}), true), (json!({}), false)] {
+        let call = client.handle().call_method("x/y", &params, CallOptions::new()).await;
+        assert_eq!(call.is_err(), fails, "{call:?}");
+    }
 }
 
 /// Records the contexts of the peer, and passes one of its own on.

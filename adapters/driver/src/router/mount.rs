@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mcp_sansio::json::Raw;
 use mcp_sansio::subscription::ChangedList;
 
 use super::Router;
@@ -132,7 +133,11 @@ impl Registry {
         self.completions.extend(other.completions);
         self.methods.extend(other.methods);
         for (name, settings) in other.extensions {
-            self.extensions.entry(name).or_insert(settings);
+            // A method declares its extension with empty settings.
+            let known = self.extensions.entry(name).or_insert(Raw::EMPTY_OBJECT);
+            if *known == Raw::EMPTY_OBJECT {
+                *known = settings;
+            }
         }
     }
 }

@@ -108,6 +108,13 @@ pub(crate) fn methods_of_a_mounted_router_keep_their_names<A: Adapter>() {
     assert_eq!(served.code("x/echo", &json!({})), -4);
     served.end();
     assert!(outer.config("s", "1").capabilities.extension(NAME).is_some());
+    // Settings win over those that a method declares, whichever router has them.
+    let settings = || mcp_sansio::json::Raw::new(r#"{"units":"si"}"#).unwrap().into_owned();
+    let (with_method, with_settings) = (router(), Router::new());
+    with_settings.extension(NAME, settings());
+    with_method.mount("", &with_settings).unwrap();
+    let capabilities = with_method.config("s", "1").capabilities;
+    assert_eq!(capabilities.extension(NAME), Some(&settings()));
     inner.method::<Echo, Value, Json<Value>>(|_, _| Err(Failed::new("replaced")));
     assert_eq!(inner.duplicates(), ["method x/echo"]);
 }
