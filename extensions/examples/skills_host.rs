@@ -25,15 +25,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut stdout = std::io::stdout();
     let (listed, errors) = list_skills(server).wait()?;
     for skill in &listed {
-        writeln!(stdout, "{} ({}): {}", skill.name(), skill.uri, skill.description())?;
+        let line = format!("{} ({}): {}", skill.name(), skill.uri, skill.description());
+        writeln!(stdout, "{}", shown(&line))?;
         match read_instructions(server, skill).wait() {
-            Ok(text) => writeln!(stdout, "{text}")?,
+            Ok(text) => writeln!(stdout, "{}", shown(&text))?,
             Err(error) => writeln!(stdout, "  not usable: {error}\n")?,
         }
     }
     for error in errors {
-        writeln!(stdout, "left out: {error}")?;
+        writeln!(stdout, "left out: {}", shown(&error.to_string()))?;
     }
     connection.close(Duration::from_secs(5)).wait()?;
     Ok(())
+}
+
+/// Replaces control characters, with which a server could change the terminal.
+fn shown(text: &str) -> String {
+    text.replace(|one: char| one.is_control() && one != '\n', "\u{fffd}")
 }

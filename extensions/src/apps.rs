@@ -80,8 +80,7 @@ impl ToolUi {
         self
     }
 
-    /// Returns the user interface of a tool. Also reads the member that servers before the extension was stable use.
-    /// `None` without one, and if it is not valid.
+    /// Returns the user interface of a tool, `None` without a valid one. Also reads the member that older servers use.
     pub fn of(tool: &Tool<'_>) -> Option<Self> {
         let meta = tool.meta.as_ref()?;
         let current: Option<Self> = meta.get(MEMBER).and_then(|ui| ui.parse().ok());
@@ -263,7 +262,9 @@ fn is_origin(text: &str) -> bool {
     let is_label = |label: &str| {
         !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     };
-    is_scheme && host.split('.').all(is_label) && port.parse::<u16>().is_ok_and(|port| port != 0)
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit())
+        && port.parse::<u16>().is_ok_and(|port| port != 0);
+    is_scheme && host.split('.').all(is_label) && is_port
 }
 
 /// Features of the browser.
@@ -311,7 +312,8 @@ pub fn declared_by(host: ClientCapabilities<'_>) -> ClientCapabilities<'_> {
     host.with_extension(EXTENSION, settings)
 }
 
-/// Whether a host shows user interfaces of the type [`MIME_TYPE`]. A tool answers other hosts with text alone.
+/// Whether a host shows user interfaces of the type [`MIME_TYPE`]. Every tool with a user interface has to answer with a
+/// text as well: other hosts show that.
 pub fn is_supported_by(host: &ClientCapabilities<'_>) -> bool {
     let types = host.extension(EXTENSION).and_then(|settings| settings.get("mimeTypes"));
     let is_ours =
@@ -389,6 +391,7 @@ mod tests {
             "https://a.example/path",
             "https://a.example:0",
             "https://a.example:x",
+            "https://a.example:+80",
             "javascript://a",
             "https://a..example",
             "https://ä.example",

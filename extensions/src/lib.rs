@@ -11,7 +11,7 @@
 //! [`Router::method`](mcp_sansio_driver::Router::method). Both sides declare an extension in their capabilities
 //! (`with_extension`); the legacy era has none.
 //!
-//! Server cards are not part of this crate: their proposal is not accepted.
+//! Server cards are missing here, because their proposal has not been accepted yet.
 
 pub mod apps;
 pub mod skills;

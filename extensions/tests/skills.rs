@@ -10,12 +10,12 @@ use std::fs;
 
 use mcp_sansio::config::CacheHint;
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::Resource;
+use mcp_sansio::model::{Resource, ServerCapabilities};
 use mcp_sansio::{CallOptions, ClientConfig, ErrorCode, RevisionSet};
 use mcp_sansio_extensions::skills::{
     self, DIRECTORY, EXTENSION, InvalidSkill, ListSkills, LoadError, SkillError, SkillFiles,
-    SkillOptions, get_skill, list_skills, read_directory, read_file, read_instructions,
-    serve_skills,
+    SkillOptions, get_skill, has_directories, list_skills, read_directory, read_file,
+    read_instructions, serve_skills,
 };
 use mcp_sansio_std::{
     CallFailure, Connection, Exchange, Failed, Json, RefuseAll, Router, connect_in_memory_with,
@@ -144,6 +144,10 @@ fn directories_are_read_level_by_level() {
             discovered["capabilities"]["extensions"][EXTENSION],
             json!({"directoryRead": true})
         );
+        let settings = Raw::new(r#"{"directoryRead":true}"#).unwrap();
+        let capabilities = ServerCapabilities::default().with_extension(EXTENSION, settings);
+        assert!(has_directories(&capabilities));
+        assert!(!has_directories(&ServerCapabilities::default()));
         let names = |uri: &str| {
             let found = read_directory(server, uri).wait().unwrap();
             let name = |entry: &Resource<'_>| {
@@ -155,10 +159,11 @@ fn directories_are_read_level_by_level() {
         assert_eq!(names("skill://acme"), ["refunds/"]);
         assert_eq!(names("skill://acme/refunds"), ["SKILL.md"]);
         assert_eq!(names("skill://pdf"), ["SKILL.md", "scripts/"]);
+        assert_eq!(names("skill://pdf/"), ["SKILL.md", "scripts/"]);
         assert_eq!(names("skill://pdf/scripts"), ["deep/", "run%20it.sh"]);
         assert_eq!(names("skill://pdf/scripts/deep"), ["a.png"]);
         for uri in
-            ["skill://", "skill:", "skill://pdf/", "skill://pdf/SKILL.md", "skill://none", ""]
+            ["skill://", "skill:", "skill://pdf//", "skill://pdf/SKILL.md", "skill://none", ""]
         {
             let refused = code(read_directory(server, uri).wait());
             assert_eq!(refused, ErrorCode::INVALID_PARAMS, "{uri}");
@@ -171,7 +176,7 @@ fn hostile(entry: Value, skill_md: &'static str) -> Connection {
     let router = Router::new();
     let listed = entry.clone();
     router.method::<ListSkills, Value, _>(move |_, _| {
-        Ok(Json(json!({"skills": [listed, 7, {"uri": "skill://x/SKILL.md"}]})))
+        Ok(Json(json!({"skills": [listed, 7, {"uri": "skill://x/SKILL.md"}, listed]})))
     });
     router.method::<skills::GetSkill, Value, _>(move |_, _| Ok(Json(json!({"skill": entry}))));
     router.resource("skill://refunds/SKILL.md", "refunds", move |_: &Exchange| skill_md);
@@ -201,7 +206,9 @@ fn contents_that_are_not_those_of_the_manifest_are_refused() {
     let server = connection.handle();
     // One invalid entry loses no other.
     let (skills, errors) = list_skills(server).wait().unwrap();
-    assert_eq!((skills.len(), errors.len()), (1, 2), "{errors:?}");
+    assert_eq!((skills.len(), errors.len()), (1, 3), "{errors:?}");
+    let twice = InvalidSkill::Duplicate { uri: URI.into() };
+    assert_eq!(errors.last(), Some(&SkillError::Invalid(twice)));
     let changed = SkillError::Changed { uri: URI.into() };
     assert_eq!(read_instructions(server, &skills[0]).wait(), Err(changed.clone()));
     assert_eq!(read_file(server, &skills[0], URI).wait(), Err(changed));
@@ -223,7 +230,7 @@ fn contents_that_are_not_those_of_the_manifest_are_refused() {
     }
     // Another skill than the one that was asked for.
     let refused = get_skill(connection.handle(), "skill://other/SKILL.md").wait();
-    assert!(matches!(refused, Err(SkillError::Invalid(InvalidSkill::Uri { .. }))), "{refused:?}");
+    assert_eq!(refused, Err(SkillError::OtherSkill { uri: URI.into() }));
 }
 
 #[test]
@@ -312,6 +319,13 @@ fn a_directory_becomes_a_skill() {
     assert!(refused.contains("SKILL.md") && refused.contains("missing"), "{refused}");
     assert!(matches!(SkillFiles::from_directory("", root.join("none")), Err(LoadError::Io { .. })));
     fs::remove_dir_all(root).unwrap();
+    let names = ["notes-c#.md", "FAQ?.md", "a%2Fb.txt", "ü [1].md"];
+    let files = names.into_iter().chain(["SKILL.md"]).map(|name| (name, REFUNDS));
+    let odd = SkillFiles::new("refunds", files).unwrap();
+    assert!(odd.entry().file("skill://refunds/a%252Fb.txt").is_some());
+    assert!(odd.entry().file("skill://refunds/FAQ%3F.md").is_some());
+    let both = [("SKILL.md", REFUNDS), ("a", "x"), ("a/b", "y")];
+    assert!(SkillFiles::new("refunds", both).unwrap_err().to_string().contains("directory"));
     for (path, name) in
         [("refunds", "../x"), ("refunds", ""), ("refunds", "a//b"), ("Refunds", "x"), ("", "x")]
     {
@@ -326,6 +340,18 @@ fn skills_have_different_uris_and_no_place_in_the_legacy_era() {
     let twice = [skill_files(), skill_files()].concat();
     let refused = serve_skills(&router, twice, &SkillOptions::new());
     assert!(matches!(refused, Err(InvalidSkill::Duplicate { .. })), "{refused:?}");
+    // A skill in a directory of another one is fine, unless their files differ.
+    let inner = "---\nname: inner\ndescription: d\n---\n";
+    let outer = "---\nname: outer\ndescription: d\n---\n";
+    let other = "---\nname: inner\ndescription: other\n---\n";
+    for (bytes, fits) in [(inner, true), (other, false)] {
+        let skills = vec![
+            SkillFiles::new("outer", [("SKILL.md", outer), ("inner/SKILL.md", bytes)]).unwrap(),
+            SkillFiles::new("outer/inner", [("SKILL.md", inner)]).unwrap(),
+        ];
+        let served = serve_skills(&Router::new(), skills, &SkillOptions::new());
+        assert_eq!(served.is_ok(), fits, "{served:?}");
+    }
     assert_eq!(router.config("s", "1").capabilities.extension(EXTENSION), None);
     serve_skills(&router, skill_files(), &SkillOptions::new()).unwrap();
     let connection = connected(&router, RevisionSet::LEGACY);

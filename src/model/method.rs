@@ -80,7 +80,8 @@ impl PagedMethod for ListTasks {
 /// A method whose results can be cached: they may have `ttlMs` and `cacheScope`. For methods of applications;
 /// [`CacheKey::of_method`](crate::cache::CacheKey::of_method) makes the keys.
 pub trait CacheableMethod: Method {
-    /// The only param that affects the result besides `_meta`: `cursor` of a list, or `uri`. `None` if there is none.
+    /// The name of the param that selects the result, for example `cursor` or `uri`; `None` for a method without params.
+    /// No other param but `_meta` may affect the result.
     const PARAM: Option<&'static str>;
 }
 

@@ -1,16 +1,18 @@
 //! Skills of a server, for a host.
 
+use std::collections::BTreeSet;
+
 use mcp_sansio::call::Paging;
-use mcp_sansio::json::Raw;
-use mcp_sansio::model::{Resource, ResourceContents};
+use mcp_sansio::json::{Kind, ParseError, Raw};
+use mcp_sansio::model::{Resource, ResourceContents, ServerCapabilities};
 use mcp_sansio::pagination::{NextPage, PageGuard, PageLimits};
 use mcp_sansio::{CallOptions, Client};
 use mcp_sansio_driver::{CallFailure, Handle, Json, Waiting};
 
-use super::SKILL_FILE;
 use super::entry::{InvalidSkill, Manifest, Skill, SkillFile};
-use super::front_matter::front_matter;
+use super::front_matter::{front_matter, is_same};
 use super::methods::{GetSkill, ListSkills, ReadDirectory, UriParams};
+use super::{EXTENSION, SKILL_FILE};
 
 /// A skill could not be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -22,8 +24,8 @@ pub enum SkillError {
     /// The entry of the skill is not valid. The server is at fault.
     #[error(transparent)]
     Invalid(#[from] InvalidSkill),
-    /// The contents of the file are not those of the manifest. The file has changed since the entry was read, or
-    /// somebody has changed it: get the entry again, and ask the user again.
+    /// The contents of the file are not those of the manifest: the skill has changed since its entry was read. A host gets
+    /// the new entry ([`get_skill`]) and asks its user for consent again.
     #[error("the contents of {uri:?} are not those of the manifest")]
     Changed {
         /// The URI of the file.
@@ -41,6 +43,12 @@ pub enum SkillError {
         /// The URI of the file.
         uri: String,
     },
+    /// The server has answered with the entry of another skill. The server is at fault.
+    #[error("the server has answered with the skill {uri:?}")]
+    OtherSkill {
+        /// The URI of that skill.
+        uri: String,
+    },
     /// The front matter of `SKILL.md` is not that of the entry. The server is at fault.
     #[error("the front matter of {uri:?} is not that of its entry")]
     OtherFrontMatter {
@@ -49,13 +57,14 @@ pub enum SkillError {
     },
 }
 
-/// Lists all skills that a server enumerates, up to the default limits of a list, and checks each entry. A skill that is
-/// not valid is left out and returned as an error beside the others. An empty list does not mean that the server has no
+/// Lists all skills that a server enumerates, and checks each entry. A skill that is not valid, or whose URI was listed
+/// before, is left out and returned as an error beside the others. An empty list does not mean that the server has no
 /// skills.
 ///
 /// # Errors
 ///
-/// [`CallFailure`] if there is no list.
+/// [`CallFailure`] if there is no list; [`Truncated`](CallFailure::Truncated) if it exceeds the default
+/// [`PageLimits`].
 #[allow(clippy::type_complexity, reason = "the parts have no better names")]
 pub fn list_skills(
     server: &Handle<Client>,
@@ -66,24 +75,26 @@ pub fn list_skills(
         if let Some(stop) = read.cut {
             return Err(CallFailure::Truncated(stop));
         }
-        let (mut skills, mut errors) = (Vec::new(), Vec::new());
+        let (mut skills, mut errors, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
         for page in &read.pages {
             // Decoded one by one, so that one invalid entry loses no other.
-            for entry in elements(page.raw(), "skills") {
-                match entry.parse::<Skill>() {
-                    Ok(skill) => match skill.check() {
-                        Ok(()) => skills.push(skill),
-                        Err(error) => errors.push(error.into()),
-                    },
-                    Err(error) => {
-                        let reason = error.to_string();
-                        errors.push(SkillError::Call(CallFailure::Mismatch(reason)));
-                    }
+            for entry in elements(page.raw(), "skills")? {
+                match checked(&entry) {
+                    Ok(skill) if known.insert(skill.uri.clone()) => skills.push(skill),
+                    Ok(skill) => errors.push(InvalidSkill::Duplicate { uri: skill.uri }.into()),
+                    Err(error) => errors.push(error),
                 }
             }
         }
         Ok((skills, errors))
     })
+}
+
+fn checked(entry: &Raw<'_>) -> Result<Skill, SkillError> {
+    let mismatch = |error: ParseError| CallFailure::Mismatch(format!("a skill: {error}"));
+    let skill = entry.parse::<Skill>().map_err(mismatch)?;
+    skill.check()?;
+    Ok(skill)
 }
 
 /// Gets the entry of a skill by the URI of its `SKILL.md`, also if the server does not list it, and checks it.
@@ -100,13 +111,12 @@ pub fn get_skill(
     let asked = uri.to_owned();
     Waiting::new(async move {
         let reply = getting.await?;
-        let mismatch = |error| CallFailure::Mismatch(format!("skill: {error}"));
-        let Json(result) = reply.parse().map_err(mismatch)?;
-        result.skill.check()?;
-        if result.skill.uri != asked {
-            return Err(InvalidSkill::Uri { uri: result.skill.uri }.into());
+        let missing = || CallFailure::Mismatch("`skill` is missing".into());
+        let skill = checked(&reply.raw().get("skill").ok_or_else(missing)?)?;
+        if skill.uri != asked {
+            return Err(SkillError::OtherSkill { uri: skill.uri });
         }
-        Ok(result.skill)
+        Ok(skill)
     })
 }
 
@@ -148,18 +158,28 @@ pub fn read_instructions(
         };
         let reason = || format!("{SKILL_FILE} is not UTF-8");
         let text = String::from_utf8(bytes).map_err(|_| CallFailure::Mismatch(reason()))?;
-        if front_matter(&uri, &text)? != skill.front_matter {
+        if !is_same(&front_matter(&uri, &text)?, &skill.front_matter) {
             return Err(SkillError::OtherFrontMatter { uri });
         }
         Ok(text)
     })
 }
 
-/// Reads a directory of a server that declares `directoryRead`: all pages, up to the default limits of a list.
+/// Whether a server lets clients read directories. The capabilities are those of `connection.connected()`.
+pub fn has_directories(server: &ServerCapabilities<'_>) -> bool {
+    let settings = server.extension(EXTENSION);
+    settings
+        .and_then(|settings| settings.get("directoryRead"))
+        .is_some_and(|it| it.as_json() == "true")
+}
+
+/// Reads all pages of a directory. Call it only if the server [has directories](has_directories). Directories have the
+/// MIME type [`DIRECTORY`](super::DIRECTORY).
 ///
 /// # Errors
 ///
-/// [`CallFailure`] if the server has no such directory (`-32602`) or no such method (`-32601`).
+/// [`CallFailure`] if the server has no such directory (`-32602`) or no such method (`-32601`), or if the directory exceeds
+/// the default [`PageLimits`].
 pub fn read_directory(
     server: &Handle<Client>,
     uri: &str,
@@ -173,7 +193,7 @@ pub fn read_directory(
             let asking = Json(params.clone());
             let reply = server.call::<ReadDirectory>(&asking, CallOptions::new()).await?;
             let before = found.len();
-            for resource in elements(reply.raw(), "resources") {
+            for resource in elements(reply.raw(), "resources")? {
                 let parsed = resource.parse::<Resource<'_>>();
                 let mismatch = |error| CallFailure::Mismatch(format!("resources: {error}"));
                 found.push(parsed.map_err(mismatch)?.into_owned());
@@ -213,8 +233,9 @@ async fn read(server: &Handle<Client>, uri: &str) -> Result<Vec<u8>, SkillError>
     }
 }
 
-/// Returns the elements of a member that is a list.
-fn elements(result: &Raw<'_>, member: &str) -> Vec<Raw<'static>> {
-    let list = result.get(member);
-    list.iter().flat_map(Raw::elements).map(Raw::into_owned).collect()
+/// Returns the elements of a member that has to be a list.
+fn elements(result: &Raw<'_>, member: &str) -> Result<Vec<Raw<'static>>, CallFailure> {
+    let list = result.get(member).filter(|list| list.kind() == Kind::Array);
+    let list = list.ok_or_else(|| CallFailure::Mismatch(format!("`{member}` is no list")))?;
+    Ok(list.elements().map(Raw::into_owned).collect())
 }

@@ -37,7 +37,7 @@ pub struct Skill {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Manifest {
-    /// Every file, with `SKILL.md`. A file that is missing here does not belong to the skill.
+    /// Every file, with `SKILL.md`. No other file belongs to the skill.
     Files(Vec<SkillFile>),
     /// The files are generated, so nothing can be compared. A host may refuse such a skill.
     Dynamic,
@@ -101,10 +101,10 @@ pub enum InvalidSkill {
         /// The bytes of all files together.
         bytes: u64,
     },
-    /// Two skills have the same URI.
-    #[error("there are two skills {uri:?}")]
+    /// Two skills, or two different files, have the same URI.
+    #[error("{uri:?} is there twice")]
     Duplicate {
-        /// The URI of `SKILL.md`.
+        /// The URI.
         uri: String,
     },
 }

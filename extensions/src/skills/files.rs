@@ -9,7 +9,7 @@ use mcp_sansio::model::{Resource, ResourceContents};
 
 use super::entry::{InvalidSkill, Manifest, Skill, SkillFile};
 use super::front_matter::front_matter;
-use super::uri::{is_path, uri_of};
+use super::uri::{is_segment, uri_of};
 use super::{MOST_BYTES, MOST_FILES, SKILL_FILE};
 
 /// The most directories that are inside one another.
@@ -71,12 +71,19 @@ impl SkillFiles {
         for (name, bytes) in files {
             let name: String = name.into();
             let uri = format!("{directory}/{}", uri_of(&name).trim_start_matches("skill://"));
-            if !is_path(&name) {
+            if !name.split('/').all(is_segment) {
                 return Err(InvalidSkill::File { uri, reason: "its path is not valid" });
             }
             loaded.push(Loaded { uri, name, bytes: bytes.into() });
         }
         loaded.sort_by(|one, other| one.uri.cmp(&other.uri));
+        for file in &loaded {
+            let below = format!("{}/", file.uri);
+            if loaded.iter().any(|other| other.uri.starts_with(&below)) {
+                let reason = "a file and a directory have this path";
+                return Err(InvalidSkill::File { uri: file.uri.clone(), reason });
+            }
+        }
         let uri = format!("{directory}/{SKILL_FILE}");
         let skill_md = loaded.iter().find(|file| file.uri == uri);
         let missing = || InvalidSkill::File { uri: uri.clone(), reason: "it is missing" };
@@ -96,7 +103,9 @@ impl SkillFiles {
     /// # Errors
     ///
     /// [`LoadError`] if a file cannot be read, if there is a link or another special file, or if the files are no skill.
-    /// At most 512 files with 16 MiB are read.
+    /// A skill has at most 512 files with 16 MiB, in directories of at most 16 levels. A binary file of more than about
+    /// 12 MiB is valid, but does not fit into a message with the default
+    /// [`Limits::frame_bytes`](mcp_sansio::Limits::frame_bytes).
     pub fn from_directory(prefix: &str, directory: impl AsRef<Path>) -> Result<Self, LoadError> {
         let directory = directory.as_ref();
         let io_error = |error| LoadError::Io { path: directory.into(), error };

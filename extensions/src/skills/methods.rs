@@ -63,7 +63,8 @@ pub struct ListSkillsResult {
     /// The cursor of the next page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    #[serde(flatten)]
+    // A client reads them from the raw result, if at all.
+    #[serde(flatten, skip_deserializing)]
     pub(super) caching: Caching,
 }
 
@@ -73,7 +74,8 @@ pub struct ListSkillsResult {
 pub struct GetSkillResult {
     /// The skill.
     pub skill: Skill,
-    #[serde(flatten)]
+    // A client reads them from the raw result, if at all.
+    #[serde(flatten, skip_deserializing)]
     pub(super) caching: Caching,
 }
 

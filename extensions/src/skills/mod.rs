@@ -33,7 +33,8 @@ mod serve;
 mod uri;
 
 pub use client::{
-    SkillError, get_skill, list_skills, read_directory, read_file, read_instructions,
+    SkillError, get_skill, has_directories, list_skills, read_directory, read_file,
+    read_instructions,
 };
 pub use entry::{InvalidSkill, Manifest, Skill, SkillFile};
 pub use files::{LoadError, SkillFiles};

@@ -11,12 +11,13 @@ use mcp_sansio::{ErrorCode, Revision};
 use mcp_sansio_driver::{Exchange, Failed, Json, Router};
 use serde_json::Value;
 
-use super::entry::{InvalidSkill, Skill};
+use super::entry::{InvalidSkill, Manifest, Skill};
 use super::files::SkillFiles;
 use super::methods::{
     Caching, GetSkill, GetSkillResult, ListSkills, ListSkillsResult, ReadDirectory,
     ReadDirectoryResult, UriParams,
 };
+use super::uri::last_of;
 use super::{DIRECTORY, EXTENSION};
 
 /// How skills are served.
@@ -60,11 +61,12 @@ impl SkillOptions {
 }
 
 /// Adds skills to a router: their files as resources, and the methods of the extension. The router declares the
-/// extension. Call it once for each router, with all skills.
+/// extension. Call it once for each router, with all skills: a second call replaces the methods.
 ///
 /// # Errors
 ///
-/// [`InvalidSkill::Duplicate`] if two skills have the same URI. Nothing is added.
+/// [`InvalidSkill::Duplicate`] if two skills have the same URI, or if two have different files with the same URI, because
+/// one is in a directory of the other. Nothing is added.
 pub fn serve_skills(
     router: &Router,
     skills: Vec<SkillFiles>,
@@ -74,6 +76,15 @@ pub fn serve_skills(
     for skill in &skills {
         if !known.insert(skill.entry().uri.as_str()) {
             return Err(InvalidSkill::Duplicate { uri: skill.entry().uri.clone() });
+        }
+    }
+    let mut files = BTreeMap::new();
+    for skill in &skills {
+        let Manifest::Files(listed) = &skill.entry().manifest else { continue };
+        for file in listed {
+            if *files.entry(&file.uri).or_insert(&file.digest) != &file.digest {
+                return Err(InvalidSkill::Duplicate { uri: file.uri.clone() });
+            }
         }
     }
     let entries: Arc<[Skill]> = skills.iter().map(|skill| skill.entry().clone()).collect();
@@ -165,8 +176,8 @@ impl Directories {
             if known.insert(name, entry).is_some() {
                 return;
             }
-            let name = directory.rsplit('/').next().unwrap_or_default().to_owned();
-            let resource = Resource::new(directory.clone(), name).mime_type(DIRECTORY);
+            let resource =
+                Resource::new(directory.clone(), last_of(&directory)).mime_type(DIRECTORY);
             entry = serde_json::to_value(&resource).unwrap_or_default();
             uri = directory;
         }
@@ -178,7 +189,8 @@ impl Directories {
         options: SkillOptions,
     ) -> Result<Json<ReadDirectoryResult>, Failed> {
         let missing = || refused(format!("there is no directory {:?}", params.uri));
-        let entries = self.entries.get(&params.uri).ok_or_else(missing)?;
+        let uri = params.uri.strip_suffix('/').unwrap_or(&params.uri);
+        let entries = self.entries.get(uri).ok_or_else(missing)?;
         let entries: Vec<Value> = entries.values().cloned().collect();
         let (resources, next_cursor) = page(&entries, params.cursor.as_deref(), options)?;
         Ok(Json(ReadDirectoryResult { resources, next_cursor }))

@@ -36,7 +36,7 @@ pub(super) fn directory_of(uri: &str) -> Option<&str> {
     let directory = uri.strip_suffix(SKILL_FILE)?.strip_suffix('/')?;
     let (scheme, path) = directory.split_once("://")?;
     let path = path.strip_prefix('/').unwrap_or(path);
-    (!scheme.is_empty() && is_path(path)).then_some(directory)
+    (is_scheme(scheme) && is_path(path)).then_some(directory)
 }
 
 /// Returns the last segment of the directory of a `SKILL.md`, decoded.
@@ -45,15 +45,32 @@ pub(super) fn name_in(uri: &str) -> Option<String> {
     Some(percent_decode_str(last).decode_utf8().ok()?.into_owned())
 }
 
-/// Whether a path has only segments that name a file or a directory: no empty one, no `.` and `..`, and no encoded
-/// separator, query or fragment.
+/// Whether the path of a URI has only segments that name a file or a directory: no empty one, no `.` and `..`, no encoded
+/// separator or control character, and no query or fragment.
 pub(super) fn is_path(path: &str) -> bool {
     path.split('/').all(|segment| {
-        let Ok(decoded) = percent_decode_str(segment).decode_utf8() else { return false };
-        !matches!(&*decoded, "" | "." | "..")
-            && !decoded.contains(['/', '\\', '\0'])
-            && !segment.contains(['?', '#'])
+        let decoded = percent_decode_str(segment).decode_utf8();
+        decoded.is_ok_and(|name| is_segment(&name)) && !segment.contains(['?', '#'])
     })
+}
+
+/// Whether a decoded name can be a segment of a path.
+pub(super) fn is_segment(name: &str) -> bool {
+    !matches!(name, "" | "." | "..")
+        && !name.contains(['/', '\\'])
+        && !name.chars().any(char::is_control)
+}
+
+/// Whether a URI has a scheme of RFC 3986.
+fn is_scheme(scheme: &str) -> bool {
+    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+}
+
+/// Returns the last segment of a URI, decoded.
+pub(super) fn last_of(uri: &str) -> String {
+    let last = uri.rsplit('/').next().unwrap_or_default();
+    percent_decode_str(last).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -78,6 +95,9 @@ mod tests {
             ("skill://a//SKILL.md", None),
             ("skill://a?b/SKILL.md", None),
             ("://a/SKILL.md", None),
+            ("x?y#z://refunds/SKILL.md", None),
+            ("skill://a\u{1b}/SKILL.md", None),
+            ("skill://a%1b/SKILL.md", None),
             ("refunds/SKILL.md", None),
             ("", None),
         ] {
