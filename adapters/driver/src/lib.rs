@@ -158,8 +158,8 @@ pub use pool::Pool;
 pub use requests::{Admission, Permit};
 #[cfg(feature = "server")]
 pub use router::{
-    DuplicateNames, Failed, FunctionResult, InvalidUriTemplate, Next, PromptOutput, ResourceOutput,
-    Router, ToolOutput,
+    DuplicateNames, Entry, Failed, FunctionResult, InvalidUriTemplate, Next, PromptOutput,
+    ResourceOutput, Router, ToolOutput,
 };
 #[cfg(feature = "schemars")]
 pub use router::{Typed, tool_for};

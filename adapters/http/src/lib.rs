@@ -150,10 +150,10 @@ pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
 pub use mcp_sansio_driver::{
     Blocking, ByName, CallFailure, Clock, Connection, ConnectionGroup, ConnectionOptions,
-    DuplicateNames, Exchange, Failed, FunctionResult, Handle, InvalidUriTemplate, Json, Machine,
-    Next, Notified, OpenError, Pages, PendingCall, PendingPages, ProgressUpdates, PromptOutput,
-    Reply, ResourceOutput, RoomFuture, Router, SharedTasks, TaskHandle, TaskInputs, ToolOutput,
-    Waiting, new_task, random_bytes,
+    DuplicateNames, Entry, Exchange, Failed, FunctionResult, Handle, InvalidUriTemplate, Json,
+    Machine, Next, Notified, OpenError, Pages, PendingCall, PendingPages, ProgressUpdates,
+    PromptOutput, Reply, ResourceOutput, RoomFuture, Router, SharedTasks, TaskHandle, TaskInputs,
+    ToolOutput, Waiting, new_task, random_bytes,
 };
 #[cfg(feature = "jsonschema")]
 pub use mcp_sansio_driver::{CompiledSchema, JsonSchemaValidator, ToolSchemas};

@@ -80,7 +80,7 @@ pub use mcp_sansio_driver::{CompiledSchema, JsonSchemaValidator, ToolSchemas};
 pub use mcp_sansio_driver::{Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
 #[cfg(feature = "server")]
 pub use mcp_sansio_driver::{
-    ConnectionGroup, DuplicateNames, Failed, FunctionResult, InvalidUriTemplate, Next,
+    ConnectionGroup, DuplicateNames, Entry, Failed, FunctionResult, InvalidUriTemplate, Next,
     PromptOutput, ResourceOutput, Router, ToolOutput,
 };
 #[cfg(feature = "tracing")]

@@ -4,12 +4,15 @@ use std::fmt;
 use std::future::Future;
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::{CompleteResult, Completion, Reference};
+use mcp_sansio::model::{
+    CompleteResult, Completion, Prompt, Reference, Resource, ResourceTemplate,
+};
 use mcp_sansio::{ClientRequest, ErrorCode};
 
 use super::Router;
 use super::function::{Function, FunctionResult};
 use super::output::Failed;
+use super::registry::Registry;
 use crate::exchange::Exchange;
 
 /// The completion of one argument.
@@ -131,17 +134,23 @@ impl Router {
         let reference = complete.reference.parse::<Reference<'_>>();
         let owner = reference.ok().as_ref().and_then(Owner::of);
         let owner = owner.ok_or_else(|| refused("the type of the reference is unknown".into()))?;
-        let registry = &self.lock().registry;
         let (exists, what, name) = match &owner {
-            Owner::Prompt(name) => (registry.prompts.has(name), "prompt", name),
+            Owner::Prompt(name) => {
+                let find = |registry: &Registry| registry.prompts.function(name);
+                (self.shown::<Prompt<'_>>(exchange, name, find).is_some(), "prompt", name)
+            }
             Owner::Template(uri) => {
-                (registry.templates.has(uri) || registry.resources.has(uri), "resource", uri)
+                let find = |registry: &Registry| registry.templates.function(uri);
+                let template = self.shown::<ResourceTemplate<'_>>(exchange, uri, find);
+                let find = |registry: &Registry| registry.resources.function(uri);
+                let resource = self.shown::<Resource<'_>>(exchange, uri, find);
+                (template.is_some() || resource.is_some(), "resource", uri)
             }
         };
         if !exists {
             return Err(refused(format!("there is no such {what}: {name}")));
         }
-        let function = registry.completion(&owner, &complete.name.to_str());
+        let function = self.lock().registry.completion(&owner, &complete.name.to_str());
         Ok(function.map(|function| (owner.name().to_owned(), function)))
     }
 }

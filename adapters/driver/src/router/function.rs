@@ -57,6 +57,7 @@ impl Function {
             middleware: Arc::clone(&wrapped.middleware),
             name: Arc::clone(&wrapped.name),
             function: wrapped.function.replaced_by(other),
+            filters: wrapped.filters.clone(),
         }))
     }
 

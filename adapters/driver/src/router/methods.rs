@@ -12,6 +12,7 @@ use super::Router;
 use super::function::{Function, FunctionResult};
 use super::misfit::misfit;
 use super::output::Failed;
+use super::visibility::EntryKind;
 use crate::exchange::Exchange;
 use crate::trace;
 
@@ -131,9 +132,13 @@ impl Router {
     /// Returns the function of a method, by its name on the wire.
     pub(super) fn method_of(&self, exchange: &Exchange) -> Option<(&'static str, Function)> {
         let method = &exchange.request().method;
-        let registry = &self.lock().registry;
-        let found = registry.methods.iter().find(|known| *method == *known.name)?;
-        Some((found.name, found.function.clone()))
+        let (name, function) = {
+            let registry = &self.lock().registry;
+            let found = registry.methods.iter().find(|known| *method == *known.name)?;
+            (found.name, found.function.clone())
+        };
+        let is_shown = self.filters(EntryKind::Method).show(exchange, name);
+        (is_shown && function.is_shown(exchange)).then_some((name, function))
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::Router;
 use super::function::{Function, FunctionFuture, FunctionResult, RunsOn, caught, without_panic};
+use super::visibility::OwnFilters;
 use crate::exchange::Exchange;
 
 /// A middleware with a uniform signature.
@@ -17,6 +18,7 @@ pub(super) struct Wrapped {
     /// The name of the entry in its own router.
     pub(super) name: Arc<str>,
     pub(super) function: Function,
+    pub(super) filters: OwnFilters,
 }
 
 impl Wrapped {
@@ -85,7 +87,8 @@ impl Router {
     /// middleware that was added first runs first. It runs before the arguments are read, for every call, prompt, read
     /// and completion of an entry, and for `resources/subscribe` of a resource of an entry.
     ///
-    /// Lists and refusals of unknown names have no function: a tool that a middleware refuses is listed nevertheless.
+    /// Lists and refusals of unknown names have no function: a tool that a middleware refuses is listed nevertheless, unless
+    /// [`show_if`](Self::show_if) hides it.
     /// Neither has `subscriptions/listen` of 2026-07-28, which is no request for a handler:
     /// [`ServerConfig::listening`](mcp_sansio::ServerConfig::listening) decides about it.
     ///

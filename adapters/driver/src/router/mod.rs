@@ -20,6 +20,7 @@ mod serve;
 mod text_values;
 mod tools;
 mod uri_template;
+mod visibility;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -42,6 +43,8 @@ use registry::{Named, Registrations, Registry};
 #[cfg(feature = "schemars")]
 pub use tools::tool_for;
 pub use uri_template::InvalidUriTemplate;
+pub use visibility::Entry;
+use visibility::Filter;
 
 /// Tools, prompts and resources, each with a function. It is the complete handler of a simple server.
 ///
@@ -60,7 +63,8 @@ pub use uri_template::InvalidUriTemplate;
 ///
 /// `tool`, `async_tool`, `prompt` and `async_prompt` describe the arguments by their type, which needs the feature
 /// `schemars`.
-/// [`wrap`](Self::wrap) adds middleware, and [`mount`](Self::mount) adds the entries of another router.
+/// [`wrap`](Self::wrap) adds middleware, [`show_if`](Self::show_if) hides entries from some clients, and
+/// [`mount`](Self::mount) adds the entries of another router.
 ///
 /// Clones share everything. Entries that are added or removed while clients are connected are announced to them. A
 /// function that captures a clone keeps the router alive as long as the function is registered.
@@ -105,6 +109,8 @@ struct Shared {
     registry: Registry,
     /// In the order in which they run.
     middleware: Arc<[Middleware]>,
+    /// An entry is shown if all of them show it.
+    filters: Arc<[Filter]>,
 }
 
 impl Router {

@@ -11,6 +11,7 @@ use super::function::Function;
 use super::methods::CustomMethod;
 use super::middleware::{Middleware, Wrapped};
 use super::registry::{Named, Registrations, Registry};
+use super::visibility::{EntryKind, Filter, OwnFilters};
 
 /// Two routers have entries with the same name or URI. The caller is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,10 +25,11 @@ pub struct DuplicateNames {
 /// # Composition
 impl Router {
     /// Adds all entries that another router has now. The names of its tools and prompts get a prefix, for example
-    /// `files_`; its resources and templates keep their URIs, and its methods their
-    /// names. Its functions run in its own middleware, inside the
-    /// middleware of this router: there [`Next::name`](crate::Next::name) has no prefix, but the request has. Later
-    /// changes of the other router have no effect here, and neither has its
+    /// `files_`; its resources and templates keep their URIs, and its methods their names.
+    ///
+    /// Its functions run in its own middleware, inside the middleware of this router: there
+    /// [`Next::name`](crate::Next::name) has no prefix, but the request has. Its [filters](Self::show_if) hide its entries
+    /// here, too. Later changes of the other router have no effect here, and neither has its
     /// [`resource_updated`](Self::resource_updated): call that of this router.
     ///
     /// # Errors
@@ -35,11 +37,13 @@ impl Router {
     /// [`DuplicateNames`] if this router already has some of the names or URIs. Nothing is added.
     pub fn mount(&self, prefix: &str, other: &Self) -> Result<&Self, DuplicateNames> {
         // Copied first: the two may be the same router, with one lock.
-        let (registry, middleware) = {
+        let (registry, around) = {
             let shared = other.lock();
-            (shared.registry.clone(), Arc::clone(&shared.middleware))
+            let (middleware, filters) =
+                (Arc::clone(&shared.middleware), Arc::clone(&shared.filters));
+            (shared.registry.clone(), Around { middleware, filters })
         };
-        let mounted = mounted(registry, prefix, &middleware);
+        let mounted = mounted(registry, prefix, &around);
         let lists = [
             (!mounted.tools.is_empty(), ChangedList::Tools),
             (!mounted.prompts.is_empty(), ChangedList::Prompts),
@@ -61,33 +65,46 @@ impl Router {
     }
 }
 
-/// Returns the entries with their new names, each function in the middleware of its router.
-fn mounted(mut registry: Registry, prefix: &str, middleware: &Arc<[Middleware]>) -> Registry {
-    let wrapped = |name: &str, function: Function| match middleware.is_empty() {
-        true => function,
-        false => Function::Wrapped(Arc::new(Wrapped {
-            middleware: Arc::clone(middleware),
+/// The middleware and the filters of a mounted router.
+struct Around {
+    middleware: Arc<[Middleware]>,
+    filters: Arc<[Filter]>,
+}
+
+impl Around {
+    /// Returns the function of an entry in them.
+    fn wrapped(&self, kind: EntryKind, name: &str, function: Function) -> Function {
+        if self.middleware.is_empty() && self.filters.is_empty() {
+            return function;
+        }
+        Function::Wrapped(Arc::new(Wrapped {
+            middleware: Arc::clone(&self.middleware),
             name: name.into(),
             function,
-        })),
-    };
+            filters: OwnFilters { filters: Arc::clone(&self.filters), kind },
+        }))
+    }
+}
+
+/// Returns the entries with their new names, each function in the middleware and the filters of its router.
+fn mounted(mut registry: Registry, prefix: &str, around: &Around) -> Registry {
     let name = |name: &str| format!("{prefix}{name}");
     registry.tools.convert(|(mut tool, function)| {
-        let function = wrapped(&tool.name, function);
+        let function = around.wrapped(EntryKind::Tool, &tool.name, function);
         tool.name = name(&tool.name).into();
         (tool, function)
     });
     registry.prompts.convert(|(mut prompt, function)| {
-        let function = wrapped(&prompt.name, function);
+        let function = around.wrapped(EntryKind::Prompt, &prompt.name, function);
         prompt.name = name(&prompt.name).into();
         (prompt, function)
     });
     registry.resources.convert(|(resource, function)| {
-        let function = wrapped(&resource.uri, function);
+        let function = around.wrapped(EntryKind::Resource, &resource.uri, function);
         (resource, function)
     });
     registry.templates.convert(|(template, (pattern, function))| {
-        let function = wrapped(&template.uri_template, function);
+        let function = around.wrapped(EntryKind::Template, &template.uri_template, function);
         (template, (pattern, function))
     });
     registry.completions = registry
@@ -95,7 +112,11 @@ fn mounted(mut registry: Registry, prefix: &str, middleware: &Arc<[Middleware]>)
         .into_iter()
         .map(|completion| {
             let ArgumentCompletion { owner, argument, function } = completion;
-            let function = wrapped(owner.name(), function);
+            let kind = match owner {
+                Owner::Prompt(_) => EntryKind::Prompt,
+                Owner::Template(_) => EntryKind::Template,
+            };
+            let function = around.wrapped(kind, owner.name(), function);
             let owner = match owner {
                 Owner::Prompt(prompt) => Owner::Prompt(name(&prompt)),
                 template => template,
@@ -104,7 +125,7 @@ fn mounted(mut registry: Registry, prefix: &str, middleware: &Arc<[Middleware]>)
         })
         .collect();
     for method in &mut registry.methods {
-        method.function = wrapped(method.name, method.function.clone());
+        method.function = around.wrapped(EntryKind::Method, method.name, method.function.clone());
     }
     registry
 }

@@ -14,6 +14,7 @@ use super::completions::{ArgumentCompletion, Owner};
 use super::function::Function;
 use super::methods::CustomMethod;
 use super::uri_template::UriTemplate;
+use super::visibility::{EntryKind, OwnFilters, is_shown};
 use crate::exchange::Exchange;
 
 /// The entries of a router.
@@ -65,10 +66,16 @@ pub(super) trait Named: Clone + Payload {
     /// The kind of entry, for messages.
     const KIND: &'static str;
 
+    /// The kind of entry, for filters.
+    const ENTRY: EntryKind;
+
     /// The function of the entry, with what finds it if the key alone does not.
     type Served: Clone;
 
     fn key(&self) -> &str;
+
+    /// Returns the function of the entry.
+    fn function(served: &Self::Served) -> &Function;
 }
 
 impl<T: Named> Registrations<T> {
@@ -159,13 +166,23 @@ pub(super) struct Listing<T: Named> {
 }
 
 impl<T: Named> Listing<T> {
-    /// Responds with a page of the list.
+    /// Responds with a page of the entries that the client may see.
     pub(super) fn answer<M: PagedMethod>(
         &self,
+        filters: &OwnFilters,
         exchange: &Exchange,
         cursor: Option<&Str<'_>>,
     ) -> Result<Result<(), mcp_sansio::RespondError>, InvalidCursor> {
-        let page = self.pager.page(&self.things.items, cursor)?;
+        let is_shown = |(item, served): &(&T, &T::Served)| {
+            is_shown::<T>(filters, exchange, item.key(), served)
+        };
+        if self.things.iter().all(|entry| is_shown(&entry)) {
+            let page = self.pager.page(&self.things.items, cursor)?;
+            return Ok(exchange.respond(&page.result::<M>()));
+        }
+        let shown: Vec<T> =
+            self.things.iter().filter(is_shown).map(|(item, _)| item.clone()).collect();
+        let page = self.pager.page(&shown, cursor)?;
         Ok(exchange.respond(&page.result::<M>()))
     }
 }
@@ -230,15 +247,27 @@ impl<T: Named> fmt::Debug for Registrations<T> {
     }
 }
 
+fn second<A, B>((_, second): &(A, B)) -> &B {
+    second
+}
+
 macro_rules! named {
-    ($($Thing:ident, $kind:literal, $key:ident, $registrations:ident, $Served:ty;)+) => {$(
+    ($(
+        $Thing:ident, $Kind:ident, $kind:literal, $key:ident, $registrations:ident,
+        $Served:ty, $function:expr;
+    )+) => {$(
         impl Named for $Thing<'static> {
             const KIND: &'static str = $kind;
+            const ENTRY: EntryKind = EntryKind::$Kind;
 
             type Served = $Served;
 
             fn key(&self) -> &str {
                 &self.$key
+            }
+
+            fn function(served: &$Served) -> &Function {
+                $function(served)
             }
         }
 
@@ -251,8 +280,9 @@ macro_rules! named {
 }
 
 named! {
-    Tool, "tool", name, tools, Function;
-    Prompt, "prompt", name, prompts, Function;
-    Resource, "resource", uri, resources, Function;
-    ResourceTemplate, "resource template", uri_template, templates, (Arc<UriTemplate>, Function);
+    Tool, Tool, "tool", name, tools, Function, std::convert::identity;
+    Prompt, Prompt, "prompt", name, prompts, Function, std::convert::identity;
+    Resource, Resource, "resource", uri, resources, Function, std::convert::identity;
+    ResourceTemplate, Template, "resource template", uri_template, templates,
+        (Arc<UriTemplate>, Function), second;
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use mcp_sansio::error::ErrorObject;
 use mcp_sansio::json::{Raw, Str};
-use mcp_sansio::model::CallToolResult;
 use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
 };
+use mcp_sansio::model::{CallToolResult, Prompt, Resource, ResourceTemplate, Tool};
 use mcp_sansio::{ClientRequest, ErrorCode, RespondError, Server};
 use serde_json::json;
 
@@ -17,7 +17,8 @@ use super::completions::completed;
 use super::function::{Function, FunctionResult, RunsOn};
 use super::middleware::Next;
 use super::output::{Failed, Reason};
-use super::registry::{Listing, Named};
+use super::registry::{Listing, Named, Registry};
+use super::visibility::{EntryKind, is_shown};
 use crate::asynchronous::Handler;
 use crate::exchange::Exchange;
 use crate::handle::Handle;
@@ -74,35 +75,33 @@ impl Router {
         match &exchange.request().kind {
             ClientRequest::ListTools(page) => {
                 let list = self.lock().registry.tools.list();
-                respond::<ListTools, _>(&list, &exchange, page.cursor.as_ref())
+                self.list::<ListTools, _>(&list, &exchange, page.cursor.as_ref())
             }
             ClientRequest::ListPrompts(page) => {
                 let list = self.lock().registry.prompts.list();
-                respond::<ListPrompts, _>(&list, &exchange, page.cursor.as_ref())
+                self.list::<ListPrompts, _>(&list, &exchange, page.cursor.as_ref())
             }
             ClientRequest::ListResources(page) => {
                 let list = self.lock().registry.resources.list();
-                respond::<ListResources, _>(&list, &exchange, page.cursor.as_ref())
+                self.list::<ListResources, _>(&list, &exchange, page.cursor.as_ref())
             }
             ClientRequest::ListResourceTemplates(page) => {
                 let list = self.lock().registry.templates.list();
-                respond::<ListResourceTemplates, _>(&list, &exchange, page.cursor.as_ref())
+                self.list::<ListResourceTemplates, _>(&list, &exchange, page.cursor.as_ref())
             }
             ClientRequest::CallTool(call) => {
-                let function = self.lock().registry.tools.function(&call.name.to_str());
-                match function {
-                    Some(function) => {
-                        self.run(&call.name.to_str(), function, &exchange, runs_on).await
-                    }
+                let name = call.name.to_str();
+                let find = |registry: &Registry| registry.tools.function(&name);
+                match self.shown::<Tool<'_>>(&exchange, &name, find) {
+                    Some(function) => self.run(&name, function, &exchange, runs_on).await,
                     None => exchange.reject(code, &format!("{missing} tool: {}", call.name)),
                 }
             }
             ClientRequest::GetPrompt(prompt) => {
-                let function = self.lock().registry.prompts.function(&prompt.name.to_str());
-                match function {
-                    Some(function) => {
-                        self.run(&prompt.name.to_str(), function, &exchange, runs_on).await
-                    }
+                let name = prompt.name.to_str();
+                let find = |registry: &Registry| registry.prompts.function(&name);
+                match self.shown::<Prompt<'_>>(&exchange, &name, find) {
+                    Some(function) => self.run(&name, function, &exchange, runs_on).await,
                     None => exchange.reject(code, &format!("{missing} prompt: {}", prompt.name)),
                 }
             }
@@ -122,6 +121,9 @@ impl Router {
                     let accept = function.replaced_by(accept);
                     self.run(&name, accept, &exchange, RunsOn::PollingThread).await
                 }
+                None if self.is_hidden(&exchange, &uri.to_str()) => {
+                    give(&exchange, Err(Failed::not_found()))
+                }
                 None => exchange.respond(&()),
             },
             ClientRequest::Unsubscribe { .. } => exchange.respond(&()),
@@ -132,20 +134,52 @@ impl Router {
         }
     }
 
-    /// Returns the name and the function of the resource with this URI, or of the first template that matches. The
-    /// variables of the URI become an extension of the exchange.
+    /// Returns the name and the function of the resource with this URI, or of the first template that matches, among
+    /// those that the client may see. The variables of the URI become an extension of the exchange.
     fn reader_of(&self, exchange: &Exchange, uri: &str) -> Option<(String, Function)> {
         let (resource, templates) = {
             let registry = &self.lock().registry;
             (registry.resources.function(uri), registry.templates.entries())
         };
-        if let Some(resource) = resource {
-            return Some((uri.to_owned(), resource));
+        if resource.is_some() {
+            let function = self.shown::<Resource<'_>>(exchange, uri, |_| resource)?;
+            return Some((uri.to_owned(), function));
         }
-        templates.iter().find_map(|(template, (pattern, function))| {
-            exchange.insert_extension(pattern.variables(uri)?);
-            Some((template.uri_template.to_string(), function.clone()))
+        let filters = self.filters(EntryKind::Template);
+        templates.iter().find_map(|(template, served)| {
+            let (pattern, function) = served;
+            let variables = pattern.variables(uri)?;
+            let name = &template.uri_template;
+            if !is_shown::<ResourceTemplate<'_>>(&filters, exchange, name, served) {
+                return None;
+            }
+            exchange.insert_extension(variables);
+            Some((name.to_string(), function.clone()))
         })
+    }
+
+    /// Whether an entry has this URI that the client may not see.
+    fn is_hidden(&self, exchange: &Exchange, uri: &str) -> bool {
+        let (resource, templates) = {
+            let registry = &self.lock().registry;
+            (registry.resources.has(uri), registry.templates.entries())
+        };
+        let has_template =
+            || templates.iter().any(|(_, (pattern, _))| pattern.variables(uri).is_some());
+        (resource || has_template()) && self.reader_of(exchange, uri).is_none()
+    }
+
+    /// Responds with a page of the entries that the client may see.
+    fn list<M: PagedMethod, T: Named>(
+        &self,
+        list: &Listing<T>,
+        exchange: &Exchange,
+        cursor: Option<&Str<'_>>,
+    ) -> Result<(), RespondError> {
+        match list.answer::<M>(&self.filters(T::ENTRY), exchange, cursor) {
+            Ok(answered) => answered,
+            Err(error) => exchange.reject(ErrorCode::INVALID_PARAMS, &error.to_string()),
+        }
     }
 
     /// Runs a function in the middleware.
@@ -178,17 +212,6 @@ fn give(exchange: &Exchange, result: FunctionResult) -> Result<(), RespondError>
             exchange.reject(ErrorCode::INTERNAL_ERROR, &format!("the result does not fit: {error}"))
         }
         answered => answered,
-    }
-}
-
-fn respond<M: PagedMethod, T: Named>(
-    list: &Listing<T>,
-    exchange: &Exchange,
-    cursor: Option<&Str<'_>>,
-) -> Result<(), RespondError> {
-    match list.answer::<M>(exchange, cursor) {
-        Ok(answered) => answered,
-        Err(error) => exchange.reject(ErrorCode::INVALID_PARAMS, &error.to_string()),
     }
 }
 

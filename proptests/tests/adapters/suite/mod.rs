@@ -7,6 +7,7 @@ mod calling;
 mod composition;
 mod ending;
 mod extending;
+mod hiding;
 mod keeping;
 mod kit;
 mod locks;
@@ -101,6 +102,10 @@ suite! {
         a_router_serves_methods_of_extensions
         typed_calls_need_the_extension_on_both_sides
         methods_of_a_mounted_router_keep_their_names;
+    hiding:
+        hidden_entries_do_not_exist
+        pages_have_the_entries_that_a_client_sees
+        filters_hold_in_a_mounted_router;
     processes:
         a_server_that_ends_with_its_input
         a_server_that_ignores_end_of_input_is_killed
