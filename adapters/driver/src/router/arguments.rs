@@ -22,7 +22,14 @@ pub(super) fn arguments_of<A: DeserializeOwned>(
     let none = Raw::EMPTY_OBJECT;
     let arguments = arguments.unwrap_or(&none);
     checks.arguments(arguments)?;
-    arguments.parse().map_err(|error| Failed::arguments(misfit(arguments.as_json(), &error)))
+    match arguments.parse() {
+        Ok(parsed) => Ok(parsed),
+        // A function without arguments takes `()`.
+        Err(error) => match Raw::NULL.parse() {
+            Ok(parsed) if arguments.members().next().is_none() => Ok(parsed),
+            _ => Err(Failed::arguments(misfit(arguments.as_json(), &error))),
+        },
+    }
 }
 
 /// Returns the arguments of a prompt, which are strings on the wire.

@@ -19,7 +19,7 @@ use crate::exchange::Exchange;
 /// # Tools
 impl Router {
     /// Adds a tool, or replaces the one with this name. The schema of the arguments is derived from their type. So
-    /// is the schema of the output if that is `Typed`.
+    /// is the schema of the output if that is `Typed`. A function without arguments takes `()`.
     ///
     /// Rules such as `#[schemars(range(min = 1))]` are only shown to clients, unless the feature `jsonschema` compares
     /// arguments with them. Import the trait with `use …::schemars::{self, JsonSchema}`: its derive looks for a crate
@@ -133,13 +133,27 @@ pub fn tool_for<A: schemars::JsonSchema, O: ToolOutput>(
     name: &str,
     description: &str,
 ) -> Tool<'static> {
-    let schema =
-        Raw::from_serialize(&schemars::SchemaGenerator::default().into_root_schema_for::<A>());
-    // `schemars` returns a JSON object; the fallback accepts any object.
-    let mut tool = Tool::new(name.to_owned(), schema.unwrap_or(Raw::EMPTY_OBJECT));
+    let mut tool = Tool::new(name.to_owned(), arguments_schema::<A>());
     tool.description = Some(description.to_owned().into());
     tool.output_schema = O::output_schema();
     tool
+}
+
+/// Returns the schema of arguments, which are an object in every revision. A type such as `()` or `serde_json::Value` has
+/// another schema or none: then any object is described. One tool must not make the list of all tools invalid.
+#[cfg(feature = "schemars")]
+fn arguments_schema<A: schemars::JsonSchema>() -> Raw<'static> {
+    let mut schema = schemars::SchemaGenerator::default().into_root_schema_for::<A>();
+    match schema.get("type") {
+        Some(kind) if *kind == "object" => {}
+        // An enum, for example: its variants are alternatives.
+        None if schema.as_object().is_some_and(|members| !members.is_empty()) => {
+            schema.insert("type".into(), "object".into());
+        }
+        _ => schema = schemars::json_schema!({ "type": "object" }),
+    }
+    // `schemars` returns a JSON object.
+    Raw::from_serialize(&schema).unwrap_or(Raw::EMPTY_OBJECT)
 }
 
 #[cfg(all(test, feature = "schemars"))]
@@ -171,6 +185,27 @@ mod tests {
         assert_eq!(schema.get("required").unwrap().as_json(), r#"["total"]"#);
         assert!(schema.pointer("/properties/total").is_some());
         assert!(schema.pointer("/properties/notes").is_some());
+    }
+
+    #[derive(JsonSchema)]
+    #[serde(tag = "kind")]
+    #[allow(dead_code, reason = "only its schema matters")]
+    enum Either {
+        One { a: u8 },
+        Other,
+    }
+
+    #[test]
+    fn the_schema_of_arguments_is_that_of_an_object() {
+        let schema = |tool: Tool<'static>| tool.input_schema.to_string();
+        let any = r#"{"type":"object"}"#;
+        assert_eq!(schema(tool_for::<(), String>("t", "")), any);
+        let of_value = schema(tool_for::<serde_json::Value, String>("t", ""));
+        assert!(of_value.contains(r#""type":"object""#), "{of_value}");
+        assert_eq!(schema(tool_for::<String, String>("t", "")), any);
+        assert_eq!(schema(tool_for::<Vec<u8>, String>("t", "")), any);
+        let either = schema(tool_for::<Either, String>("t", ""));
+        assert!(either.contains("oneOf") && either.contains(r#""type":"object""#), "{either}");
     }
 
     #[test]

@@ -121,6 +121,18 @@ pub(crate) fn a_middleware_handles_a_panic<A: Adapter>() {
     served.end();
 }
 
+pub(crate) fn a_function_without_arguments_takes_nothing<A: Adapter>() {
+    let router = Router::new();
+    router.tool_with(tool("none"), |(), _| "done");
+    let served = OnPipes::<A>::new(&router, RevisionSet::MODERN);
+    for params in [json!({"name": "none"}), json!({"name": "none", "arguments": {}})] {
+        let result = served.ask("tools/call", &params).unwrap();
+        assert_eq!(result["content"][0]["text"], "done");
+    }
+    assert_eq!(served.call("none", &json!({"a": 1})).unwrap()["isError"], true);
+    served.end();
+}
+
 pub(crate) fn a_mounted_router_keeps_its_middleware<A: Adapter>() {
     let (inner, outer) = (router(), Router::new());
     outer.tool_with(tool("add"), |_: Value, _| "the tool of the outer router");

@@ -91,6 +91,7 @@ suite! {
     composition:
         middleware_runs_around_every_function
         a_middleware_handles_a_panic
+        a_function_without_arguments_takes_nothing
         a_mounted_router_keeps_its_middleware
         a_guard_holds_in_a_mounted_router
         one_template_reads_a_uri
