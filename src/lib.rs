@@ -227,7 +227,7 @@
 //! | 7 | the same calls, bytes and times give the same machine and the same output | `promise_7_the_same_again_is_the_same`, `promise_7_a_recording_is_replayed_to_the_byte`, `the_core_is_deterministic` |
 //! | 8 | a warm connection allocates nothing | `promise_8_a_warm_connection_allocates_nothing`, `a_server_allocates_nothing_with_many_in_flight`, `a_client_allocates_nothing_with_many_in_flight` |
 //! | 9 | what the library does not know reaches the application as it came | `promise_9_unknown_members_are_passed_on_unchanged`, `one_bad_element_does_not_lose_the_list`, `odd_content_is_answered_or_passed_on` |
-//! | 10 | `Debug` shows kinds, ids, methods and lengths, and no payload | `promise_10_debug_shows_no_payload`, `events_debug_without_payload` |
+//! | 10 | `Debug` of events, frames and machines shows kinds, ids, methods and lengths, and no payload | `promise_10_debug_shows_no_payload`, `events_debug_without_payload` |
 //!
 //! Each of these is broken on purpose by `each_broken_promise_is_noticed_by_its_oracle`. How to run all of it,
 //! and for how long, is in the `CONTRIBUTING.md` of the repository.

@@ -83,7 +83,9 @@ impl CallOptions {
         self
     }
 
-    /// Sets the longest time to wait for the response, regardless of progress.
+    /// Sets the longest time to wait for the response, regardless of progress. The time stands still while this side
+    /// gives input that the peer has asked for, such as sampling: [`Timeouts::person`](crate::config::Timeouts::person)
+    /// bounds that.
     ///
     /// A duration that is set here also bounds a [task](Self::task) that the call becomes; the task is cancelled when
     /// the time is up. The timeout of the configuration stops when the call becomes a task.

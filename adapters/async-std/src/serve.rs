@@ -65,8 +65,10 @@ pub async fn serve_with(
 ///
 /// The program must not write anything else to standard output in the meantime: the client would read the text of a
 /// `println!` as a message. Use `eprintln!`, and send logs to standard error:
-/// `tracing_subscriber::fmt().with_writer(std::io::stderr).init()`. Separate
-/// threads read and write both streams. The reading thread ends when its read returns, which may be later than this
+/// `tracing_subscriber::fmt().with_writer(std::io::stderr).init()`. With the feature `tracing` and
+/// `.with_span_events(FmtSpan::CLOSE)`, it prints a line for each request: `mcp_sansio_driver` describes the spans.
+///
+/// Separate threads read and write both streams. The reading thread ends when its read returns, which may be later than this
 /// future.
 ///
 /// # Errors

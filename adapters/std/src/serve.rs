@@ -59,7 +59,8 @@ pub fn serve_with(
 ///
 /// The program must not write anything else to standard output in the meantime: the client would read the text of a
 /// `println!` as a message. Use `eprintln!`, and send logs to standard error:
-/// `tracing_subscriber::fmt().with_writer(std::io::stderr).init()`.
+/// `tracing_subscriber::fmt().with_writer(std::io::stderr).init()`. With the feature `tracing` and
+/// `.with_span_events(FmtSpan::CLOSE)`, it prints a line for each request: `mcp_sansio_driver` describes the spans.
 ///
 /// # Errors
 ///

@@ -39,8 +39,11 @@ impl Router {
     /// Adds a method that the protocol does not define, or replaces the one with this name. The params are read as the
     /// type `A`; the result is a [`Payload`], an application type in [`Json`](crate::Json) for example.
     ///
-    /// [`config`](Self::config) declares the [extension](Method::EXTENSION) of the method. Methods of the protocol
-    /// itself never reach the function.
+    /// [`config`](Self::config) declares the [extension](Method::EXTENSION) of the method. A client that has not declared it
+    /// is served as well, because many extensions have no declaration of clients; to require one, hide the method
+    /// ([`show_if`](Self::show_if)) unless `exchange.request().context.extensions` contains the extension
+    /// ([`ServerConfig::extension`](mcp_sansio::ServerConfig::extension)). Methods of the protocol itself never reach the
+    /// function.
     ///
     /// ```
     /// use mcp_sansio::ErrorCode;
