@@ -66,8 +66,9 @@ impl OwnFilters {
 /// # Visibility
 impl Router {
     /// Hides entries from some clients: those for which `show` returns false. A hidden entry is in no list, and a request
-    /// for it is refused as for an entry that does not exist. With several filters, an entry is shown if all of them show
-    /// it. A filter does not block: it runs for every entry of a list, before the middleware.
+    /// for it is refused as for an entry that does not exist. One request tells the difference: `resources/subscribe` for a
+    /// hidden resource is refused, and for an unknown one accepted. With several filters, an entry is shown if all of them
+    /// show it. A filter does not block: it runs for every entry of a list, before the middleware.
     ///
     /// The filters of a mounted router hide its entries in the other router as well, by the names that they have in their
     /// own. Only `subscriptions/listen` of 2026-07-28 does not pass the filters: see [`wrap`](Self::wrap). If the answer
