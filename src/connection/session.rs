@@ -87,7 +87,7 @@ impl Session {
     pub(crate) fn check_extension(&self, name: Option<&'static str>) -> Result<(), NotAllowed> {
         match (name, self.common_extensions) {
             (Some(name), Some(common)) if !self.has_extension(name, common) => {
-                Err(NotAllowed::Extension(name))
+                Err(NotAllowed::Extension)
             }
             _ => Ok(()),
         }

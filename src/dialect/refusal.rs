@@ -16,9 +16,10 @@ pub enum NotAllowed {
     /// The message needs a capability that has not been declared.
     #[error("the {owner} has not declared the capability {0}", owner = .0.owner().name())]
     Capability(Capability),
-    /// The message belongs to an extension that not both sides have declared.
-    #[error("not both sides have declared the extension {0}")]
-    Extension(&'static str),
+    /// The method belongs to an extension that not both sides have declared.
+    // Without the name: this type is one byte, and every call and every response returns it.
+    #[error("not both sides have declared the extension of the method")]
+    Extension,
     /// The revision reserves the error code.
     #[error("the revision reserves this code")]
     Code,

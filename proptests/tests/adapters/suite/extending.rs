@@ -75,7 +75,7 @@ pub(crate) fn typed_calls_need_the_extension_on_both_sides<A: Adapter>() {
     let served = OnPipes::<A>::new(&router(), RevisionSet::MODERN);
     assert_eq!(call(&served), Ok(21));
     served.end();
-    let refused = CallError::NotAllowed(NotAllowed::Extension(NAME));
+    let refused = CallError::NotAllowed(NotAllowed::Extension);
     for (router, revisions) in
         [(Router::new(), RevisionSet::MODERN), (router(), RevisionSet::LEGACY)]
     {
