@@ -1,6 +1,7 @@
 //! `Endpoint`: receives HTTP requests and returns responses.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -29,6 +30,7 @@ use crate::open_requests::{OpenRequests, Posted};
 use crate::options::EndpointOptions;
 use crate::protect::{identify, permit};
 use crate::timekeeper::Timekeeper;
+use crate::unread::refused;
 
 /// The assumed memory of a request besides its body, until its response ends: its connection, its handler, its
 /// streams.
@@ -134,8 +136,12 @@ impl Endpoint {
         };
         // A large value, which is moved only once: to the handler.
         let mut request = Some(HttpRequest::new(parts));
-        let answered = self.inner.answer(sender, &mut request, body).await;
-        let mut response = answered.unwrap_or_else(reply);
+        let mut body = pin!(body);
+        let answered = self.inner.answer(sender, &mut request, body.as_mut()).await;
+        let mut response = match answered {
+            Ok(response) => response,
+            Err(refusal) => refused(refusal, request.as_ref(), body).await,
+        };
         if let Some(exposed) = exposed {
             exposed.expose(response.headers_mut());
         }

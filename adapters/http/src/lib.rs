@@ -133,6 +133,7 @@ mod timekeeper;
 #[cfg(feature = "tls")]
 mod tls;
 mod transport_error;
+mod unread;
 
 #[cfg(feature = "auth")]
 pub use authorize::{

@@ -2,6 +2,7 @@
 //! ([HTTP with SSE](https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse)).
 
 use std::error::Error;
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Buf;
@@ -19,6 +20,7 @@ use crate::exchange::{Carried, reply};
 use crate::http_request::HttpRequest;
 use crate::identify::Sender;
 use crate::protect::{identify, permit};
+use crate::unread::refused;
 
 /// The paths for clients that support only 2024-11-05.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -101,8 +103,12 @@ impl Endpoint {
             Err(response) => return *response,
         };
         let mut request = Some(HttpRequest::new(parts));
-        let answered = self.inner.message(sender, &mut request, body).await;
-        let mut response = answered.unwrap_or_else(reply);
+        let mut body = pin!(body);
+        let answered = self.inner.message(sender, &mut request, body.as_mut()).await;
+        let mut response = match answered {
+            Ok(response) => response,
+            Err(refusal) => refused(refusal, request.as_ref(), body).await,
+        };
         if let Some(exposed) = exposed {
             exposed.expose(response.headers_mut());
         }

@@ -25,6 +25,7 @@ use crate::exchange::reply;
 use crate::identify::{PeerAddress, Sender};
 use crate::idle::Activity;
 use crate::prompt::Prompt;
+use crate::unread::discard_all;
 
 /// The pause after a failed accept: most likely the process has too many open files.
 const BREATH: Duration = Duration::from_millis(50);
@@ -289,7 +290,12 @@ fn service(
                 PathTarget::EventStream => endpoint.event_stream(sender, request).await,
                 PathTarget::Messages => endpoint.message(sender, request).await,
                 PathTarget::Metadata => endpoint.handle_metadata(&request),
-                PathTarget::Nowhere => reply(Reply::empty(404)),
+                PathTarget::Nowhere => {
+                    let (parts, body) = request.into_parts();
+                    let mut response = reply(Reply::empty(404));
+                    discard_all(body, &parts, &mut response).await;
+                    response
+                }
             };
             Ok(response.map(|body| body.during(busy)))
         }

@@ -19,3 +19,4 @@ mod sessions;
 mod stopping;
 mod tls;
 mod transport_errors;
+mod unread;
