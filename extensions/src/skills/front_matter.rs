@@ -8,8 +8,8 @@ use super::entry::InvalidSkill;
 /// Returns the front matter of a `SKILL.md` as JSON: the YAML mapping between the first line `---` and the next.
 ///
 /// The YAML is that of the core schema of YAML 1.2, without aliases: `yes` is a text, and `<<` an ordinary key. A host
-/// compares it with the entry of the skill ([`read_instructions`](super::read_instructions) does), so that nobody
-/// approves another description than the one that the file has.
+/// compares it with the entry of the skill, as [`read_instructions`](super::read_instructions) does: its user has to
+/// approve the description that the file has.
 ///
 /// # Errors
 ///
