@@ -16,9 +16,13 @@ pub const TOLERANCE: u64 = 5;
 
 /// The tolerated excess for servers that are called through pipes. Their threads occasionally wait for each other,
 /// and the scheduler decides how often. With 64 calls in flight, a dozen runs lay between 22,400 and 25,000
-/// instructions, 11 % apart, and any of them may be the record. Over HTTP, one thread does everything; runs were
-/// within 1 %, and [`TOLERANCE`] holds.
+/// instructions, 11 % apart, and any of them may be the record.
 pub const TOLERANCE_OF_THREADS: u64 = 15;
+
+/// The tolerated excess for servers that are called over HTTP. One thread does everything, so runs on a quiet machine
+/// were within 1 %. On a busy one a call takes longer, and the runtime advances its timers more often: runs were up to
+/// 5 % above the record.
+pub const TOLERANCE_OVER_HTTP: u64 = 8;
 
 /// The tolerated excess of allocations per call through an adapter. With threads, runs were within 0.2 of each other;
 /// one more allocation per call is detected. Without an adapter, no excess is tolerated.
@@ -28,7 +32,8 @@ pub const ALLOCATIONS_TOLERATED: f64 = 0.5;
 pub const fn tolerance(case: Case) -> u64 {
     match case.served() {
         Some(Served { transport: Transport::Stdio, .. }) => TOLERANCE_OF_THREADS,
-        _ => TOLERANCE,
+        Some(_) => TOLERANCE_OVER_HTTP,
+        None => TOLERANCE,
     }
 }
 
@@ -130,7 +135,7 @@ impl Record {
              instructions than\n\
              # here, or any allocation more. Through an adapter it may take \
              {ALLOCATIONS_TOLERATED} allocations more, and on pipes\n\
-             # {TOLERANCE_OF_THREADS} % more instructions.\n\
+             # {TOLERANCE_OF_THREADS} % more instructions, over HTTP {TOLERANCE_OVER_HTTP} %.\n\
              #\n\
              # Whoever has made something cheaper, or has a reason for which it costs more, moves \
              the numbers\n\

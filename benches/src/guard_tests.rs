@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::callgrind::Profile;
 use crate::guard::{
-    ALLOCATIONS_TOLERATED, HOW_TO_WRITE, Record, TOLERANCE, TOLERANCE_OF_THREADS, Verdict, judge,
-    tolerance,
+    ALLOCATIONS_TOLERATED, HOW_TO_WRITE, Record, TOLERANCE, TOLERANCE_OF_THREADS,
+    TOLERANCE_OVER_HTTP, Verdict, judge, tolerance,
 };
 use crate::measure::{Cost, Costs};
 use crate::{Case, Contender};
@@ -94,7 +94,7 @@ fn threads_are_given_more_room() {
         ["std, 64 in flight: 16 allocations, where 15 are recorded; 0.5 more are tolerated"]
     );
     for case in [Case::HttpStateless, Case::HttpSession] {
-        let most = 1_000 * (100 + TOLERANCE) / 100;
+        let most = 1_000 * (100 + TOLERANCE_OVER_HTTP) / 100;
         assert_eq!(verdict_of_call(case, most, 15.0), Verdict::default());
         assert_eq!(verdict_of_call(case, most + 1, 15.0).failures.len(), 1);
         assert_eq!(verdict_of_call(case, 1_000, 15.6).failures.len(), 1);
