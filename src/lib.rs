@@ -335,7 +335,7 @@ pub use version::{Era, Revision, RevisionSet};
 /// [`Connection`].
 pub mod drive {
     pub use crate::byte_stream::Step;
-    pub use crate::connection::{ConnectionTasks, InFlight};
+    pub use crate::connection::{ConnectionTasks, InFlight, SavedSession};
     pub use crate::role::Role;
 }
 
@@ -362,8 +362,8 @@ pub mod error {
     pub use crate::codes::ViolationKind;
     pub use crate::config::BadArguments;
     pub use crate::connection::{
-        BatchError, CancelError, NotifyError, TransportError, TransportErrorKind, TransportFailure,
-        TransportFailureKind,
+        BatchError, CancelError, NotifyError, RestoreSessionError, TransportError,
+        TransportErrorKind, TransportFailure, TransportFailureKind,
     };
     pub use crate::dialect::{InvalidMetaKey, NotAllowed};
     pub use crate::rpc::ErrorObject;

@@ -23,6 +23,11 @@ impl Elicitations {
         self.ids.iter().any(|known| *id == **known)
     }
 
+    /// Returns the ids, oldest first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.ids.iter().map(String::as_str)
+    }
+
     /// Remembers an elicitation, and forgets the oldest if there are more than
     /// [`Limits::elicitations`](crate::Limits::elicitations). An id that is longer than
     /// [`Limits::uri_bytes`](crate::Limits::uri_bytes) is not remembered.

@@ -68,6 +68,18 @@ impl Session {
         self.common_extensions = Some(ExtensionSet::default());
     }
 
+    /// Whether this side speaks a revision, and the revision has sessions.
+    pub(super) fn speaks_legacy(&self, revision: Revision) -> bool {
+        self.spoken.and(RevisionSet::LEGACY).contains(revision)
+    }
+
+    /// Limits the negotiated capabilities of this side to these, which an earlier process has declared.
+    pub(super) fn limit_offered(&mut self, declared: CapabilitySet) {
+        if let Some(negotiated) = &mut self.negotiated {
+            negotiated.ours = negotiated.ours.and(declared);
+        }
+    }
+
     /// Opens the connection in the modern era. Without declared capabilities the server is assumed to have all of
     /// them.
     pub(crate) fn open_modern(&mut self, revision: Revision, theirs: Option<CapabilitySet>) {

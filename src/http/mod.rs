@@ -70,7 +70,7 @@ pub use param_headers::{
 pub use server::{
     Accepted, Content, Destination, EventStore, HttpExchange, HttpServer, HttpServerConfig,
     MemoryEvents, Reply, RequestHead, RequestSource, RequestValidator, ResponseHead, ResponseId,
-    ResponseMode, ResponsePart, SessionId, SessionMode, Sessions, Streams,
+    ResponseMode, ResponsePart, SavedHttpSession, SessionId, SessionMode, Sessions, Streams,
 };
 pub use sse::{SseDecoder, SseError, SseEvent, write_comment, write_event};
 pub use value::{InvalidSentinel, decode_value, encode_value};

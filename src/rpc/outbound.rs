@@ -102,6 +102,11 @@ impl<E: Recycle> Outbound<E> {
         self.next_id
     }
 
+    /// Sets the id of the next call. The ids from the first one to this one count as used.
+    pub(crate) const fn continue_at(&mut self, id: u64) {
+        self.next_id = id;
+    }
+
     /// Returns the slot of the next call.
     pub(crate) fn next_place(&self) -> SlotKey {
         self.table.next_place()

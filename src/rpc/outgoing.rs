@@ -185,6 +185,16 @@ impl<O: Recycle> Outgoing<O> {
         place
     }
 
+    /// Returns the id of the next request.
+    pub(crate) const fn next_id(&self) -> u64 {
+        self.requests.next_id()
+    }
+
+    /// Continues the ids of an earlier process: the next request gets this id, and each earlier one counts as used.
+    pub(crate) const fn continue_at(&mut self, id: u64) {
+        self.requests.continue_at(id);
+    }
+
     /// Returns the owner of a request.
     pub(crate) fn get(&self, place: SlotKey) -> Option<&O> {
         self.requests.get(place).map(|request| &request.owner)

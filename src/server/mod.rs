@@ -9,6 +9,7 @@ mod input;
 mod listen;
 mod notify;
 pub mod request_state;
+mod saved;
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -12,4 +12,5 @@ mod gating_policies;
 mod held;
 mod keep_alive;
 mod pains;
+mod restoring;
 mod server_handshake;

@@ -1,16 +1,58 @@
 //! The connections of a server over HTTP: creation, look-up and removal.
 
+use alloc::vec::Vec;
+
 use super::connection::Connection;
 use super::http_server::HttpServer;
 use super::reply::Reply;
 use super::request_validator::RequestValidator;
+use super::saved::SavedHttpSession;
 use super::session_id::SessionId;
 use super::source::RequestSource;
 use super::streams::Streams;
+use crate::connection::RestoreSessionError;
 use crate::handle::{ConnectionNumber, Principal};
 use crate::server::Server;
 use crate::session::Phase;
 use crate::time::Instant;
+
+/// # Restarts
+impl HttpServer {
+    /// Returns the state of every session, for another process: see [`SavedHttpSession`]. Only reads.
+    pub fn save_sessions(&self) -> Vec<SavedHttpSession> {
+        let connections =
+            self.sessions.iter().filter_map(|(_, number)| self.connections.get(number));
+        let saved = connections.filter_map(|Connection { server, streams, source, .. }| {
+            SavedHttpSession::of(server, streams, *source)
+        });
+        saved.collect()
+    }
+
+    /// Continues a session of an earlier process, and returns its connection.
+    ///
+    /// # Errors
+    ///
+    /// [`RestoreSessionError`]: the server is unchanged.
+    pub fn restore_session(
+        &mut self,
+        saved: &SavedHttpSession,
+        now: Instant,
+    ) -> Result<ConnectionNumber, RestoreSessionError> {
+        let id = saved.id().ok_or(RestoreSessionError::Malformed)?;
+        let number = self.next_number();
+        let restored = self.validator.restore(number, saved, now)?;
+        let source = saved.source();
+        self.sessions
+            .restore(id, source, number.get(), now)
+            .map_err(|_| RestoreSessionError::Full)?;
+        let connection = self.connect(restored, source);
+        if let Some(connection) = self.connections.get_mut(&connection) {
+            connection.session = Some(id);
+        }
+        self.settle(connection, now);
+        Ok(number)
+    }
+}
 
 impl HttpServer {
     pub(super) fn enter(&mut self, id: SessionId, number: u32, now: Instant) {

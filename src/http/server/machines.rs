@@ -7,9 +7,11 @@ use alloc::sync::Arc;
 use super::events::{EventStore, MemoryEvents};
 use super::request_validator::RequestValidator;
 use super::response_id::ResponseId;
+use super::saved::SavedHttpSession;
 use super::session_id::SessionId;
 use super::source::RequestSource;
 use super::streams::{ConnectionKind, Streams};
+use crate::connection::RestoreSessionError;
 use crate::frame::{Framing, Outbox};
 use crate::handle::ConnectionNumber;
 use crate::limits::Limits;
@@ -51,6 +53,41 @@ impl RequestValidator {
     ) -> (Server, Streams<E>) {
         let streams = Streams::session(Arc::clone(&self.config), self.limits(), id, events);
         (Server::from_template(&self.session, number), streams)
+    }
+
+    /// Creates the machine of a saved session, with its streams. Enter it into
+    /// [`Sessions`](super::Sessions::restore) under its [id](SavedHttpSession::id).
+    ///
+    /// # Errors
+    ///
+    /// See [`RestoreSessionError`]: the host is at fault.
+    pub fn restore(
+        &self,
+        number: ConnectionNumber,
+        saved: &SavedHttpSession,
+        now: Instant,
+    ) -> Result<(Server, Streams), RestoreSessionError> {
+        self.restore_with(number, saved, MemoryEvents::default(), now)
+    }
+
+    /// As [`restore`](Self::restore), with a store for events. The saved events are stored there, unless the store
+    /// has them already.
+    ///
+    /// # Errors
+    ///
+    /// As for [`restore`](Self::restore).
+    pub fn restore_with<E: EventStore>(
+        &self,
+        number: ConnectionNumber,
+        saved: &SavedHttpSession,
+        events: E,
+        now: Instant,
+    ) -> Result<(Server, Streams<E>), RestoreSessionError> {
+        let id = saved.id().ok_or(RestoreSessionError::Malformed)?;
+        let (mut server, mut streams) = self.session_with(number, id, events);
+        saved.session().restore_on(&mut server)?;
+        saved.restore_streams(&mut streams, now)?;
+        Ok((server, streams))
     }
 
     /// Creates the machine of one message in an assumed session

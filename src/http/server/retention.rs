@@ -70,6 +70,18 @@ impl<E: EventStore> Streams<E> {
         true
     }
 
+    /// Ends the response that carries the standalone stream, if there is one. The client opens it again, possibly in
+    /// another process; until then the messages that belong to no request wait.
+    pub fn close_standalone(&mut self) {
+        if matches!(self.kind, ConnectionKind::Session(_))
+            && let Some(stream) = self.table.streams.get_mut(&STANDALONE)
+            && let Some(response) = &mut stream.response
+        {
+            response.is_closing = true;
+            self.table.wake(STANDALONE);
+        }
+    }
+
     /// Opens an event stream of a session: the standalone stream, or, with the id of the last received event, the
     /// rest of a stream that broke off.
     ///
@@ -83,34 +95,27 @@ impl<E: EventStore> Streams<E> {
         if !matches!(self.kind, ConnectionKind::Session(_)) {
             return Err(Reply::not_allowed("POST"));
         }
-        let number = match last_event {
+        let (number, replays_after) = match last_event {
             None => {
                 let standalone = self.table.streams.get(&STANDALONE);
                 if standalone.is_some_and(|stream| stream.response.is_some()) {
                     let text = "the session has an event stream already";
                     return Err(Reply::refusal(409, ErrorCode::INVALID_REQUEST, text));
                 }
-                STANDALONE
+                (STANDALONE, None)
             }
-            Some(last_event) => return self.resume(last_event, now),
+            Some(last_event) => {
+                let known = EventId::parse(last_event)
+                    .filter(|id| self.table.can_resume_after(*id, &self.events));
+                let Some(id) = known else {
+                    let text = "there is no such event any more";
+                    return Err(Reply::refusal(400, ErrorCode::INVALID_REQUEST, text));
+                };
+                (id.stream, Some(id.event))
+            }
         };
-        self.attach(number, Response::new(now)).ok_or(Reply::empty(404))
-    }
-
-    fn resume(&mut self, last_event: &str, now: Instant) -> Result<ResponseId, Reply> {
-        let known = EventId::parse(last_event).filter(|id| {
-            let latest = self.table.streams.get(&id.stream).and_then(|stream| stream.latest);
-            latest.is_some_and(|latest| {
-                let next = self.events.after(id.stream, id.event).map(|(event, _)| event);
-                id.event == latest || (id.event < latest && next == Some(id.event + 1))
-            })
-        });
-        let Some(id) = known else {
-            let text = "there is no such event any more";
-            return Err(Reply::refusal(400, ErrorCode::INVALID_REQUEST, text));
-        };
-        let response = Response { replays_after: Some(id.event), ..Response::new(now) };
-        self.attach(id.stream, response).ok_or(Reply::empty(404))
+        let response = Response { replays_after, ..Response::new(now) };
+        self.attach(number, response).ok_or(Reply::empty(404))
     }
 
     /// Ends every response and drops all unsent messages: the session is over.

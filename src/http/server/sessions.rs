@@ -43,9 +43,8 @@ pub struct Sessions<T> {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Entry<T> {
-    principal: Principal,
-    /// The client, for limits per client.
-    client: Option<Requestor>,
+    /// The client that opened the session: its owner, and the client for limits per client.
+    source: RequestSource,
     /// The key in `opening`, if the session is not ready.
     opening: Option<u64>,
     /// The known time of the last use, or of the opening if the session is not ready.
@@ -180,10 +179,38 @@ impl<T> Sessions<T> {
             self.opening_of.insert((client, serial));
             *self.of_client.entry(client).or_default() += 1;
         }
-        let principal = source.principal;
-        let entry = Entry { principal, client, opening: Some(serial), since: now, value };
+        let entry = Entry { source, opening: Some(serial), since: now, value };
         self.sessions.insert(id, entry);
         Ok(old)
+    }
+
+    /// Adds a session that an earlier process has opened. It is ready, and its idle time starts now.
+    ///
+    /// # Errors
+    ///
+    /// Returns the value if there is no room, or if there is a session with this id. No session is displaced.
+    pub fn restore(
+        &mut self,
+        id: SessionId,
+        source: impl Into<RequestSource>,
+        value: T,
+        now: Instant,
+    ) -> Result<(), T> {
+        let source = source.into();
+        let client = source.client();
+        let count = client.and_then(|client| self.of_client.get(&client)).copied();
+        if self.most_of_client <= count.unwrap_or_default()
+            || self.most <= self.sessions.len()
+            || self.sessions.contains_key(&id)
+        {
+            return Err(value);
+        }
+        if let Some(client) = client {
+            *self.of_client.entry(client).or_default() += 1;
+        }
+        self.used.insert((now, id));
+        self.sessions.insert(id, Entry { source, opening: None, since: now, value });
+        Ok(())
     }
 
     /// Returns the session with this id, if it belongs to the principal. Makes it ready and restarts its idle time.
@@ -191,7 +218,7 @@ impl<T> Sessions<T> {
         let entry = self.sessions.get_mut(&id).filter(|entry| entry.is_of(principal))?;
         if let Some(serial) = entry.opening.take() {
             self.opening.remove(&serial);
-            if let Some(client) = entry.client {
+            if let Some(client) = entry.source.client() {
                 self.opening_of.remove(&(client, serial));
             }
         }
@@ -213,12 +240,12 @@ impl<T> Sessions<T> {
     }
 
     fn take(&mut self, id: SessionId) -> Option<T> {
-        let Entry { client, opening, since, value, .. } = self.sessions.remove(&id)?;
+        let Entry { source, opening, since, value } = self.sessions.remove(&id)?;
         self.used.remove(&(since, id));
         if let Some(serial) = opening {
             self.opening.remove(&serial);
         }
-        if let Some(client) = client {
+        if let Some(client) = source.client() {
             if let Some(serial) = opening {
                 self.opening_of.remove(&(client, serial));
             }
@@ -235,6 +262,11 @@ impl<T> Sessions<T> {
     /// Returns all sessions, in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (SessionId, &T)> {
         self.sessions.iter().map(|(id, entry)| (*id, &entry.value))
+    }
+
+    /// Returns the client that opened a session.
+    pub fn source(&self, id: SessionId) -> Option<RequestSource> {
+        self.sessions.get(&id).map(|entry| entry.source)
     }
 
     /// Returns all sessions mutably, in the order of their ids.
@@ -274,7 +306,7 @@ impl<T> Sessions<T> {
 
 impl<T> Entry<T> {
     fn is_of(&self, principal: Principal) -> bool {
-        self.principal == principal || mutant!("a_session_is_anybodys")
+        self.source.principal == principal || mutant!("a_session_is_anybodys")
     }
 
     /// Records a use of the ready session at this time.

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use super::events::{EventId, EventStore};
 use super::response_id::ResponseId;
 use super::spare_stream::SpareStream;
 use super::stream::{Purpose, Response, Stream};
@@ -127,6 +128,15 @@ impl StreamTable {
         };
         let others = self.streams.iter().filter(|(other, _)| **other != number);
         others.filter(|(_, stream)| is_waiting(stream)).count()
+    }
+
+    /// Whether a client can resume a stream after this event: it was sent, and the store still has the next one.
+    pub(super) fn can_resume_after(&self, id: EventId, store: &impl EventStore) -> bool {
+        let latest = self.streams.get(&id.stream).and_then(|stream| stream.latest);
+        latest.is_some_and(|latest| {
+            let next = store.after(id.stream, id.event).map(|(event, _)| event);
+            id.event == latest || (id.event < latest && next == Some(id.event + 1))
+        })
     }
 
     /// Returns the response, if it still carries its stream.

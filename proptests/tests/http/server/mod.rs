@@ -9,6 +9,8 @@ mod listening;
 mod message;
 mod one_stream;
 mod own_store;
+mod restarting;
+mod restarts;
 mod resuming;
 mod scanned;
 mod sessions;

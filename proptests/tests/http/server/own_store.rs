@@ -5,7 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mcp_sansio::http::{
-    EventStore, HttpServerConfig, RequestValidator, ResponseId, ResponsePart, SessionId, Streams,
+    EventStore, HttpServerConfig, RequestValidator, ResponseId, ResponsePart, SavedHttpSession,
+    SessionId, Streams,
 };
 use mcp_sansio::json::Raw;
 use mcp_sansio::progress::Progress;
@@ -46,6 +47,13 @@ impl EventStore for Shelf {
     }
 }
 
+fn validator() -> RequestValidator {
+    RequestValidator::new(
+        Arc::new(HttpServerConfig::default()),
+        Arc::new(config::server_of_both_eras()),
+    )
+}
+
 /// A server behind a validator, with the host's own store.
 struct Host {
     server: Server,
@@ -57,10 +65,7 @@ struct Host {
 impl Host {
     /// Opens a session, whose messages did not need to be kept.
     fn open() -> Self {
-        let validator = RequestValidator::new(
-            Arc::new(HttpServerConfig::default()),
-            Arc::new(config::server_of_both_eras()),
-        );
+        let validator = validator();
         let (calls, lost) = <(Rc<RefCell<_>>, Rc<Cell<_>>)>::default();
         let shelf = Shelf { kept: Vec::new(), calls: Rc::clone(&calls), lost: Rc::clone(&lost) };
         let id = SessionId::from_random([7; 16]);
@@ -191,5 +196,31 @@ fn resumption_does_not_skip_an_event_lost_by_the_host() {
             let expected = (last + 1 != lost).then_some((there, ResponsePart::End));
             assert_eq!(received, expected, "{lost} is lost, {last} was the last");
         }
+    }
+}
+
+/// A store that outlives the process has the events already; another one gets them again.
+#[test]
+fn a_store_gets_the_saved_events_that_it_lacks() {
+    let mut host = Host::open();
+    let (response, request) = host.calling();
+    host.answer(request);
+    assert_eq!(host.read_response(response).0.len(), 4);
+    let saved = SavedHttpSession::of(&host.server, &host.streams, Principal::default()).unwrap();
+    let kept: Vec<(u32, u64, Vec<u8>)> = host
+        .take_store_calls()
+        .iter()
+        .zip(1..)
+        .map(|(call, event)| (3, event, call.split_once(' ').unwrap().1[4..].into()))
+        .collect();
+    assert_eq!(kept.len(), 3);
+    for missing in 0..=3 {
+        let calls = Rc::default();
+        let shelf =
+            Shelf { kept: kept[missing..].to_vec(), calls: Rc::clone(&calls), lost: Rc::default() };
+        let number = ConnectionNumber::new(2);
+        let restored = validator().restore_with(number, &saved, shelf, NOW).unwrap();
+        assert_eq!(restored.0.connection_number(), number);
+        assert_eq!(calls.borrow().len(), missing, "{calls:?}");
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcp_sansio::http::{
     Accepted, Headers, HttpExchange, HttpServer, HttpServerConfig, ParamHeaders, Reply,
-    RequestHead, RequestSource, ResponsePart, SessionId,
+    RequestHead, RequestSource, ResponsePart, SavedHttpSession, SessionId,
 };
 use mcp_sansio::json::Raw;
 use mcp_sansio::progress::{Progress, ProgressReport};
@@ -44,6 +44,7 @@ pub(crate) struct Site {
     received: Vec<ResponseParts>,
     events: Vec<ServerEvent<'static>>,
     random: u32,
+    config: (Arc<HttpServerConfig>, Arc<ServerConfig>),
 }
 
 impl Site {
@@ -56,8 +57,9 @@ impl Site {
     pub(crate) fn with(change: impl FnOnce(&mut HttpServerConfig, &mut ServerConfig)) -> Self {
         let (mut http, mut server) = (HttpServerConfig::default(), config::server_of_both_eras());
         change(&mut http, &mut server);
+        let config = (Arc::new(http), Arc::new(server));
         Self {
-            http: HttpServer::new(Arc::new(http), Arc::new(server)),
+            http: HttpServer::new(Arc::clone(&config.0), Arc::clone(&config.1)),
             now: Instant::from_millis(1_000_000),
             principal: Principal::default(),
             address: None,
@@ -66,6 +68,20 @@ impl Site {
             received: Vec::new(),
             events: Vec::new(),
             random: 0xa0,
+            config,
+        }
+    }
+
+    /// Replaces the server by a new one, which continues the saved sessions. All responses break off.
+    #[track_caller]
+    pub(crate) fn restart(&mut self) {
+        let saved = serde_json::to_string(&self.http.save_sessions()).unwrap();
+        let saved: Vec<SavedHttpSession> = serde_json::from_str(&saved).unwrap();
+        let (http, server) = &self.config;
+        self.http = HttpServer::new(Arc::clone(http), Arc::clone(server));
+        self.exchanges.fill(None);
+        for session in &saved {
+            self.http.restore_session(session, self.now).unwrap();
         }
     }
 

@@ -1,0 +1,139 @@
+//! Sessions of a server that continue on another connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_sansio::drive::SavedSession;
+use mcp_sansio::error::NotifyError;
+use mcp_sansio::model::{ElicitParams, method};
+use mcp_sansio::subscription::{ChangedList, Delivery};
+use mcp_sansio::{
+    CallOptions, Cause, ConnectionNumber, Phase, Revision, Server, ServerConfig, ServerEvent,
+};
+use mcp_sansio_proptests::{ServerSide, config};
+
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
+const PONG: &str = r#"{"jsonrpc":"2.0","id":9,"result":{}}"#;
+
+fn initialize(revision: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"elicitation":{{"url":{{}}}}}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+    )
+}
+
+fn opened(revision: &str, config: ServerConfig) -> ServerSide {
+    let mut side = ServerSide::with(config);
+    assert!(matches!(side.receive(&initialize(revision)), Some(ServerEvent::Opened(_))));
+    side.sent();
+    side
+}
+
+/// Replaces the server by one that continues its session.
+#[track_caller]
+fn restore(side: &mut ServerSide, config: ServerConfig) {
+    let saved = SavedSession::of(&side.server).expect("an open session");
+    let text = serde_json::to_string(&saved).unwrap();
+    let saved: SavedSession = serde_json::from_str(&text).unwrap();
+    let number = ConnectionNumber::new(7);
+    side.server = saved.restore(Arc::new(config), number).unwrap();
+    assert_eq!(side.server.connection_number(), number);
+    assert_eq!(SavedSession::of(&side.server), Some(saved));
+}
+
+#[test]
+fn a_session_continues_in_every_legacy_revision() {
+    for revision in Revision::LEGACY {
+        let mut side = opened(revision.name(), config::server_of_both_eras());
+        assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
+        let capabilities = side.server.peer_capabilities();
+        restore(&mut side, config::server_of_both_eras());
+        let server = &side.server;
+        assert_eq!((server.phase(), server.revision()), (Phase::Ready, Some(revision)));
+        assert_eq!(server.peer_capabilities(), capabilities);
+        assert_eq!(side.receive(PING), None);
+        assert_eq!(side.sent(), [PONG]);
+        // The session is open, so another `initialize` is refused as before.
+        side.receive(&initialize(revision.name()));
+        assert!(side.sent()[0].contains(r#""id":1,"error""#));
+    }
+}
+
+#[test]
+fn a_handshake_is_completed_on_the_restored_server() {
+    let mut side = opened("2025-11-25", config::server_of_both_eras());
+    restore(&mut side, config::server_of_both_eras());
+    assert_eq!(side.server.phase(), Phase::Handshake);
+    let held = side.server.notifications().list_changed(ChangedList::Tools, &mut side.out);
+    assert_eq!(held, Ok(Delivery::Held));
+    assert!(side.sent().is_empty());
+    assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
+    let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    assert_eq!(side.sent(), [changed]);
+}
+
+#[test]
+fn the_completion_of_a_visit_is_reported_after_the_restore() {
+    let mut side = opened("2025-11-25", config::server_of_both_eras());
+    side.receive(INITIALIZED);
+    let params = ElicitParams::url("m", "https://x/", "visit");
+    let (now, options) = (side.now, CallOptions::new());
+    side.server.call::<method::Elicit>(&params, options, now, &mut side.out).unwrap();
+    assert!(side.sent()[0].contains(r#""id":1,"method":"elicitation/create""#));
+    restore(&mut side, config::server_of_both_eras());
+    let mut complete = |id| side.server.notifications().elicitation_complete(id, &mut side.out);
+    assert!(matches!(complete("other"), Err(NotifyError::UnknownElicitation)));
+    assert_eq!(complete("visit"), Ok(Delivery::Sent));
+    // The ids of the server continue.
+    side.sent();
+    side.server.call::<method::Elicit>(&params, CallOptions::new(), now, &mut side.out).unwrap();
+    assert!(side.sent()[0].contains(r#""id":2,"method":"elicitation/create""#));
+}
+
+#[test]
+fn the_handshake_is_kept_if_both_configurations_keep_it() {
+    for (before, after) in [(false, true), (true, false), (true, true)] {
+        let keeping = |keeps| {
+            let mut config = config::server_of_both_eras();
+            config.connection.keep_handshake = keeps;
+            config
+        };
+        let mut side = opened("2025-11-25", keeping(before));
+        let handshake = side.server.handshake().cloned();
+        assert_eq!(handshake.is_some(), before);
+        let saved = SavedSession::of(&side.server).unwrap();
+        side.server = saved.restore(Arc::new(keeping(after)), Default::default()).unwrap();
+        assert_eq!(side.server.handshake(), handshake.as_ref().filter(|_| after));
+    }
+}
+
+#[test]
+fn only_an_open_session_is_saved() {
+    let config = config::server_of_both_eras;
+    assert_eq!(SavedSession::of(&Server::new(Arc::new(config()))), None);
+    let mut draining = ServerSide::ready(Revision::V2025_11_25);
+    assert!(SavedSession::of(&draining.server).is_some());
+    draining.server.shut_down(Duration::from_secs(1), draining.now);
+    assert_eq!(SavedSession::of(&draining.server), None);
+    let mut closed = ServerSide::ready(Revision::V2025_11_25);
+    closed.server.disconnected(Cause::EndOfInput, closed.now);
+    assert_eq!(SavedSession::of(&closed.server), None);
+    let mut modern = ServerSide::with(config());
+    let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    assert!(matches!(modern.receive(list), Some(ServerEvent::Request(_))));
+    assert_eq!(SavedSession::of(&modern.server), None);
+}
+
+/// Proves promise 10 for saved sessions.
+#[test]
+fn debug_shows_no_text_of_the_client() {
+    let mut side = opened("2025-11-25", config::server_of_both_eras());
+    side.receive(INITIALIZED);
+    let subscribe = r#"{"jsonrpc":"2.0","id":3,"method":"resources/subscribe","params":{"uri":"file:///secret"}}"#;
+    let Some(ServerEvent::Request(request)) = side.receive(subscribe) else { panic!("a request") };
+    side.server.respond(request.id, &(), &mut side.out).unwrap();
+    let saved = SavedSession::of(&side.server).unwrap();
+    assert!(serde_json::to_string(&saved).unwrap().contains("file:///secret"));
+    let shown = format!("{saved:?}");
+    assert_eq!(shown, r#"SavedSession { revision: "2025-11-25", ready: true, resources: 1, .. }"#);
+}
