@@ -9,6 +9,7 @@
 //! | estimate the cost | [`limits`], [`performance`] |
 //! | test your own program | [`fuzzing`], [`simulation`] |
 //! | write a gateway | [`gateways`] |
+//! | restart a server and keep its sessions | [`restarts`] |
 //! | extend the protocol | [`extensions`] |
 //! | migrate from the official SDK | [`migration`] |
 #![cfg_attr(feature = "auth", doc = "| get access tokens, or ask for them | [`authorization`] |")]
@@ -98,6 +99,10 @@ pub mod simulation {}
 #[doc = ""]
 #[doc = include_str!("manual/sequence_gateway.svg")]
 pub mod gateways {}
+
+/// Sessions that continue in another process.
+#[doc = include_str!("manual/restarts.md")]
+pub mod restarts {}
 
 /// How to migrate from rmcp.
 #[doc = include_str!("manual/migration.md")]

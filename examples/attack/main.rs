@@ -83,7 +83,7 @@ fn main() -> ExitCode {
 /// Runs the server that is attacked over HTTP, on every processor, like any server.
 fn serve_everything() -> ExitCode {
     let served = tokio::runtime::Runtime::new().and_then(|runtime| {
-        runtime.block_on(serving::serve_everything(0, "/mcp", |options, _url| Ok(options)))
+        runtime.block_on(serving::serve_everything(0, "/mcp", None, |options, _url| Ok(options)))
     });
     match served {
         Ok(()) => ExitCode::SUCCESS,

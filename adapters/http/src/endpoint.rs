@@ -62,7 +62,7 @@ pub(crate) struct Inner {
     is_closing: AtomicBool,
     /// The bytes kept for all clients.
     budget: Budget,
-    timekeeper: Arc<Timekeeper>,
+    pub(crate) timekeeper: Arc<Timekeeper>,
 }
 
 impl Endpoint {
@@ -174,10 +174,16 @@ impl Endpoint {
     }
 
     /// Accepts no new requests, ends subscriptions, and ends every connection when its responses are complete, at
-    /// the latest after `grace`.
+    /// the latest after `grace`. With [`EndpointOptions::keep_sessions`] sessions do not end: call
+    /// [`suspend_sessions`](Self::suspend_sessions) afterwards.
     pub fn shut_down(&self, grace: Duration) {
         self.inner.is_closing.store(true, Ordering::SeqCst);
-        let mut wires = self.inner.session_wires();
+        let mut wires = if self.inner.keeps_sessions() {
+            self.inner.close_event_streams();
+            self.inner.one_stream_wires()
+        } else {
+            self.inner.session_wires()
+        };
         wires.extend(lock(&self.inner.one_request).wires());
         wires.iter().for_each(|wire| wire.handle().shut_down(grace));
     }
@@ -275,7 +281,10 @@ impl Inner {
         let (body, _, source, _) = &posted;
         let (source, bytes) = (*source, body.len());
         // During a shutdown a session may still have messages to send; its connection accepts no new requests.
-        if self.is_closing() && !matches!(destination, Destination::Session(_)) {
+        let is_session = matches!(destination, Destination::Session(_));
+        if self.is_closing() && !is_session
+            || self.keeps_sessions() && self.validator.is_request(body)
+        {
             return Err(RequestValidator::closing());
         }
         let carried = match destination {
@@ -371,11 +380,10 @@ impl Inner {
     fn find(&self, id: SessionId, principal: Principal) -> Result<Arc<Wire<Server>>, Reply> {
         let now = self.clock.now();
         let mut sessions = self.sessions();
-        let wire =
-            sessions.get(id, principal, now).cloned().ok_or_else(RequestValidator::no_session)?;
+        let wire = sessions.get(id, principal, now).cloned().ok_or_else(|| self.no_session())?;
         if wire.phase() == Phase::Closed {
             sessions.remove(id, principal);
-            return Err(RequestValidator::no_session());
+            return Err(self.no_session());
         }
         Ok(wire)
     }
@@ -416,11 +424,16 @@ impl Inner {
     /// Returns the connections of all sessions.
     pub(crate) fn session_wires(&self) -> Vec<Arc<Wire<Server>>> {
         let mut wires: Vec<_> = self.sessions().iter().map(|(_, wire)| Arc::clone(wire)).collect();
-        wires.extend(lock(&self.one_streams).iter().map(|(_, wire)| Arc::clone(wire)));
+        wires.extend(self.one_stream_wires());
         wires
     }
 
-    fn sessions(&self) -> MutexGuard<'_, Sessions<Arc<Wire<Server>>>> {
+    /// Returns the connections of the sessions of 2024-11-05.
+    fn one_stream_wires(&self) -> Vec<Arc<Wire<Server>>> {
+        lock(&self.one_streams).iter().map(|(_, wire)| Arc::clone(wire)).collect()
+    }
+
+    pub(crate) fn sessions(&self) -> MutexGuard<'_, Sessions<Arc<Wire<Server>>>> {
         lock(&self.sessions)
     }
 }

@@ -126,6 +126,7 @@ mod protect;
 #[path = "no_protection.rs"]
 mod protect;
 mod request_body;
+mod restart;
 mod serve;
 #[cfg(feature = "tower")]
 mod service;

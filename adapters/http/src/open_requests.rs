@@ -2,7 +2,8 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_sansio::Server;
@@ -10,6 +11,7 @@ use mcp_sansio::http::{Reply, RequestSource, RequestValidator, ResponseId};
 use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::request::Requestor;
 use mcp_sansio_driver::{Attachment, Permit, PostEntry, PostRefused, Wire};
+use tokio::sync::Notify;
 
 use crate::endpoint::{Inner, lock};
 use crate::http_request::HttpRequest;
@@ -33,6 +35,9 @@ struct Shared {
     /// The counts of the identifiable clients with open requests. A hash map keeps its memory when it becomes empty,
     /// which happens after each request of a quiet endpoint.
     of_client: Mutex<HashMap<Requestor, usize>>,
+    /// Notified when the last request ends, if `is_awaited`.
+    ended: Notify,
+    is_awaited: AtomicBool,
 }
 
 impl OpenRequests {
@@ -43,6 +48,8 @@ impl OpenRequests {
             most_of_client: options.open_of_client,
             total: AtomicUsize::new(0),
             of_client: Mutex::default(),
+            ended: Notify::new(),
+            is_awaited: AtomicBool::new(false),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -50,6 +57,21 @@ impl OpenRequests {
     /// Returns the number of open requests.
     pub(crate) fn len(&self) -> usize {
         self.shared.total.load(Ordering::Relaxed)
+    }
+
+    /// Waits until no request is open.
+    pub(crate) async fn ended(&self) {
+        let Shared { total, ended, is_awaited, .. } = &*self.shared;
+        // Sequentially consistent, like the end of a request: either that end finds the flag, or the count is zero here.
+        is_awaited.store(true, Ordering::SeqCst);
+        loop {
+            let mut notified = pin!(ended.notified());
+            notified.as_mut().enable();
+            if total.load(Ordering::SeqCst) == 0 {
+                return;
+            }
+            notified.await;
+        }
     }
 
     /// Counts one more request of this client. `carrier` returns the HTTP request that carries it, once it is counted.
@@ -62,7 +84,7 @@ impl OpenRequests {
         source: RequestSource,
         carrier: impl FnOnce() -> Option<Carrier>,
     ) -> Result<Arc<OpenRequest>, &'static str> {
-        let Shared { most, most_of_client, total, of_client } = &*self.shared;
+        let Shared { most, most_of_client, total, of_client, .. } = &*self.shared;
         let more = |count: usize| (count < *most).then_some(count + 1);
         total.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| FULL)?;
         // Dropping this value on the error path reverts the count.
@@ -137,7 +159,10 @@ impl Drop for OpenRequest {
                 }
             }
         }
-        self.shared.total.fetch_sub(1, Ordering::Relaxed);
+        let before = self.shared.total.fetch_sub(1, Ordering::SeqCst);
+        if before == 1 && self.shared.is_awaited.load(Ordering::SeqCst) {
+            self.shared.ended.notify_waiters();
+        }
     }
 }
 

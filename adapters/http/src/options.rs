@@ -54,6 +54,12 @@ pub struct EndpointOptions {
     /// The maximum number of open connections of [`serve`](crate::serve). Default 10,000. A further connection waits
     /// until another one has ended, and a connection without a request ends after 30 s, or after 60 s over HTTP/2.
     pub most_connections: usize,
+    /// Whether sessions outlive a shutdown, because the next process continues them. Default false.
+    ///
+    /// [`Endpoint::shut_down`](crate::Endpoint::shut_down) then ends the event streams of sessions, refuses their new
+    /// requests with 503, and leaves the sessions for
+    /// [`Endpoint::suspend_sessions`](crate::Endpoint::suspend_sessions).
+    pub keep_sessions: bool,
     /// The paths for clients that support only 2024-11-05: one for the event stream and one for messages. Default
     /// none.
     pub one_stream: Option<OneStreamPaths>,
@@ -75,6 +81,7 @@ impl Default for EndpointOptions {
             body_within: Duration::from_secs(120),
             bytes: 512 << 20,
             most_connections: 10_000,
+            keep_sessions: false,
             one_stream: None,
             identify: None,
             #[cfg(feature = "auth")]

@@ -154,7 +154,14 @@ where
     drop(listener);
     endpoint.shut_down(grace);
     // After `grace`, the remaining connections are aborted.
-    _ = tokio::time::timeout(grace, graceful.shutdown()).await;
+    let ended = async {
+        graceful.shutdown().await;
+        if endpoint.inner.keeps_sessions() {
+            // A request of a session may go on without a response, for which its client comes back later.
+            endpoint.inner.open_requests.ended().await;
+        }
+    };
+    _ = tokio::time::timeout(grace, ended).await;
     connections.shutdown().await;
     Ok(())
 }

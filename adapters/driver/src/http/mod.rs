@@ -7,6 +7,7 @@
 mod client;
 mod kept_bytes;
 mod post_queue;
+mod restart;
 mod reuse;
 mod server;
 

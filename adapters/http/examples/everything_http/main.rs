@@ -4,6 +4,9 @@
 //! `http://127.0.0.1:3000/mcp`. The server has the features of `everything_server`, which uses standard input and
 //! output, for clients with and without a session.
 //!
+//! `--sessions FILE` continues the sessions in the file, and saves the sessions there when the server ends by Ctrl-C or
+//! by the signal TERM. So the server can be replaced while clients keep their sessions.
+//!
 //! `--protected ISSUER` requires an access token of that authorization server. The example `authorization_server`
 //! can serve as one.
 
@@ -13,6 +16,7 @@ mod protected;
 mod serving;
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -27,6 +31,9 @@ struct Arguments {
     /// The path of the endpoint
     #[arg(long, default_value = "/mcp", value_parser = path)]
     path: String,
+    /// Continue the sessions in this file, and save them there at the end
+    #[arg(long, value_name = "FILE")]
+    sessions: Option<PathBuf>,
     /// Require an access token of this authorization server, with the scope mcp:use, and mcp:tools to call a tool
     #[arg(long, value_name = "ISSUER")]
     protected: Option<String>,
@@ -40,7 +47,8 @@ fn path(text: &str) -> Result<String, String> {
 }
 
 async fn run(arguments: &Arguments) -> std::io::Result<()> {
-    serving::serve_everything(arguments.port, &arguments.path, |options, url| {
+    let sessions = arguments.sessions.as_deref();
+    serving::serve_everything(arguments.port, &arguments.path, sessions, |options, url| {
         let Some(issuer) = &arguments.protected else { return Ok(options) };
         let known_as = arguments.url.as_deref().unwrap_or(url);
         Ok(options.protect(protected::protection(known_as, issuer)?))

@@ -14,6 +14,7 @@ mod open_requests;
 mod owners;
 mod protected;
 mod raw;
+mod restarting;
 mod senders;
 mod sessions;
 mod stopping;

@@ -169,13 +169,18 @@ pub(crate) fn http2() -> Client<HttpConnector, Full<Bytes>> {
 
 /// Converts the text of a request to one for hyper.
 pub(crate) fn request(served: &Served, text: String) -> Request<Full<Bytes>> {
+    request_to(&served.url(), text)
+}
+
+/// Converts the text of a request to this URL to one for hyper.
+pub(crate) fn request_to(url: &str, text: String) -> Request<Full<Bytes>> {
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
     let mut request = Request::builder().method(head.split(' ').next().unwrap());
     for line in head.lines().skip(1).filter(|line| !line.starts_with("Host")) {
         let (name, value) = line.split_once(": ").unwrap();
         request = request.header(name, value);
     }
-    request.uri(served.url()).body(Full::new(Bytes::from(body.to_owned()))).unwrap()
+    request.uri(url).body(Full::new(Bytes::from(body.to_owned()))).unwrap()
 }
 
 /// Returns a POST with these header fields in addition to the usual ones.

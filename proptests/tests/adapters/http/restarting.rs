@@ -1,0 +1,231 @@
+//! Servers that restart while their clients keep their sessions.
+
+use std::time::Duration;
+
+use mcp_sansio::error::RestoreSessionError;
+use mcp_sansio::http::SavedHttpSession;
+use mcp_sansio_http::EndpointOptions;
+use serde_json::{Value, json};
+
+use super::kit::{A_LONG_TIME, Served, server_config, soon};
+use super::raw::{Raw, legacy, listen, modern, post, request, request_to, text_of};
+
+fn options() -> EndpointOptions {
+    let mut options = EndpointOptions::new();
+    options.keep_sessions = true;
+    options
+}
+
+async fn serve(grace: Duration) -> Served {
+    Served::with(server_config(), options(), grace).await
+}
+
+/// Waits for the end of a stopped server, and starts the next one with its sessions.
+async fn next_of(served: Served) -> Served {
+    soon(served.task).await.unwrap().unwrap();
+    let saved = serde_json::to_string(&served.endpoint.suspend_sessions()).unwrap();
+    let saved: Vec<SavedHttpSession> = serde_json::from_str(&saved).unwrap();
+    let next = serve(A_LONG_TIME).await;
+    for session in &saved {
+        next.endpoint.restore_session(session).unwrap();
+    }
+    next
+}
+
+/// Returns the data of the next event that has any.
+async fn message(raw: &mut Raw) -> Value {
+    loop {
+        let chunk = raw.chunk().await;
+        let data = chunk.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
+        if !data.is_empty() {
+            return serde_json::from_str(data).unwrap();
+        }
+    }
+}
+
+/// Returns the id of an event.
+fn event_id(event: &str) -> String {
+    event.lines().next().unwrap().strip_prefix("id: ").unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_session_continues_in_the_next_process() {
+    for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut served = serve(A_LONG_TIME).await;
+        let mut idle = Raw::connect(served.address).await;
+        let session = idle.initialize(revision).await;
+        let mut events = Raw::connect(served.address).await;
+        events.send(listen(&session, "")).await;
+        assert!(events.head().await.contains("text/event-stream"));
+        let mut open = Raw::connect(served.address).await;
+        open.send(legacy(&session, 1, "gate", "open")).await;
+        assert_eq!(served.log.next().await, "at the gate open");
+        served.stop();
+
+        // The event stream ends at once, so that the client opens it again.
+        while !events.chunk().await.is_empty() {}
+        let late = request(&served, legacy(&session, 2, "note", "late"));
+        assert_eq!(served.endpoint.handle(late).await.status(), 503);
+        let late = request(&served, listen(&session, ""));
+        assert_eq!(served.endpoint.handle(late).await.status(), 503);
+        // The open request gets its response.
+        served.script.gate.add_permits(1);
+        assert_eq!(text_of(&open.answer().await.json()), "through open");
+
+        let next = next_of(served).await;
+        assert_eq!(next.endpoint.sessions(), 1);
+        let mut raw = Raw::connect(next.address).await;
+        raw.send(legacy(&session, 3, "echo", "again")).await;
+        assert_eq!(text_of(&raw.answer().await.json()), "again", "{revision}");
+        let mut events = Raw::connect(next.address).await;
+        events.send(listen(&session, "")).await;
+        assert!(events.head().await.contains("text/event-stream"));
+        raw.send(legacy(&session, 4, "change", "")).await;
+        assert_eq!(message(&mut events).await["method"], "notifications/tools/list_changed");
+    }
+}
+
+/// A response that was complete but not received, and an error for a request that had no response.
+#[tokio::test]
+async fn streams_are_resumed_in_the_next_process() {
+    let mut served = serve(Duration::ZERO).await;
+    let session = Raw::connect(served.address).await.initialize("2025-11-25").await;
+    let mut done = Raw::connect(served.address).await;
+    done.send(legacy(&session, 1, "later", "")).await;
+    done.head().await;
+    let first = done.chunk().await;
+    assert_eq!(served.log.next().await, "closed true");
+    served.script.gate.add_permits(1);
+    let mut open = Raw::connect(served.address).await;
+    open.send(legacy(&session, 2, "later", "")).await;
+    open.head().await;
+    let second = open.chunk().await;
+    assert_eq!(served.log.next().await, "closed true");
+    let answered = async {
+        while served.endpoint.open_requests() != 1 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    soon(answered).await;
+    served.stop();
+    let next = next_of(served).await;
+    let mut raw = Raw::connect(next.address).await;
+    raw.send(listen(&session, &format!("Last-Event-ID: {}\r\n", event_id(&first)))).await;
+    raw.head().await;
+    assert_eq!(text_of(&message(&mut raw).await), "later");
+    let mut raw = Raw::connect(next.address).await;
+    raw.send(listen(&session, &format!("Last-Event-ID: {}\r\n", event_id(&second)))).await;
+    raw.head().await;
+    let error = json!({"code": -32603, "message": "the connection is shutting down"});
+    assert_eq!(message(&mut raw).await, json!({"jsonrpc": "2.0", "id": 2, "error": error}));
+    assert_eq!(raw.chunk().await, "", "the stream is complete");
+}
+
+/// A request whose response is to be resumed has no HTTP connection, and is finished nevertheless.
+#[tokio::test]
+async fn a_request_without_a_response_has_its_grace_period() {
+    let mut served = serve(A_LONG_TIME).await;
+    let session = Raw::connect(served.address).await.initialize("2025-11-25").await;
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(legacy(&session, 1, "later", "")).await;
+    raw.head().await;
+    let id = event_id(&raw.chunk().await);
+    assert_eq!(raw.chunk().await, "", "the client has to come back");
+    assert_eq!(served.log.next().await, "closed true");
+    served.stop();
+    assert!(raw.is_over().await);
+    assert!(!served.task.is_finished());
+    served.script.gate.add_permits(1);
+    let next = next_of(served).await;
+    let mut raw = Raw::connect(next.address).await;
+    raw.send(listen(&session, &format!("Last-Event-ID: {id}\r\n"))).await;
+    raw.head().await;
+    assert_eq!(text_of(&message(&mut raw).await), "later");
+}
+
+/// A client must not believe that its session has ended.
+#[tokio::test]
+async fn a_suspended_session_is_unavailable_and_not_unknown() {
+    let mut served = serve(Duration::ZERO).await;
+    let session = Raw::connect(served.address).await.initialize("2025-11-25").await;
+    let url = served.url();
+    served.stop();
+    soon(served.task).await.unwrap().unwrap();
+    assert_eq!(served.endpoint.suspend_sessions().len(), 1);
+    assert_eq!((served.endpoint.sessions(), served.endpoint.suspend_sessions().len()), (0, 0));
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let in_session = format!("Mcp-Session-Id: {session}\r\n");
+    for text in [post(&in_session, ping), listen(&session, "")] {
+        let request = request_to(&url, text);
+        assert_eq!(served.endpoint.handle(request).await.status(), 503);
+    }
+}
+
+#[tokio::test]
+async fn saving_changes_nothing() {
+    let served = serve(Duration::ZERO).await;
+    let mut raw = Raw::connect(served.address).await;
+    let session = raw.initialize("2025-11-25").await;
+    let saved = served.endpoint.save_sessions();
+    assert_eq!(saved.len(), 1);
+    assert_eq!(saved[0].id().unwrap().to_string(), session);
+    raw.send(legacy(&session, 1, "echo", "still here")).await;
+    assert_eq!(text_of(&raw.answer().await.json()), "still here");
+    // The session exists, so it cannot be restored beside itself.
+    assert_eq!(served.endpoint.restore_session(&saved[0]), Err(RestoreSessionError::Full));
+    raw.send(legacy(&session, 2, "echo", "and here")).await;
+    assert_eq!(text_of(&raw.answer().await.json()), "and here");
+}
+
+/// Without the option, sessions end at a shutdown, as modern requests always do.
+#[tokio::test]
+async fn sessions_end_unless_they_are_kept() {
+    let mut served = Served::with(server_config(), EndpointOptions::new(), Duration::ZERO).await;
+    Raw::connect(served.address).await.initialize("2025-11-25").await;
+    served.stop();
+    soon(served.task).await.unwrap().unwrap();
+    assert!(served.endpoint.suspend_sessions().is_empty());
+
+    let mut served = serve(Duration::ZERO).await;
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(modern(1, "wait", "1")).await;
+    assert_eq!(served.log.next().await, "waiting 1");
+    served.stop();
+    assert_eq!(served.log.next().await, "cancelled 1");
+    soon(served.task).await.unwrap().unwrap();
+    assert!(served.endpoint.suspend_sessions().is_empty());
+}
+
+/// The handler of a request learns that its process ends.
+#[tokio::test]
+async fn handlers_are_cancelled_when_their_session_is_suspended() {
+    let mut served = serve(Duration::ZERO).await;
+    let session = Raw::connect(served.address).await.initialize("2025-06-18").await;
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(legacy(&session, 1, "wait", "1")).await;
+    assert_eq!(served.log.next().await, "waiting 1");
+    served.stop();
+    soon(served.task).await.unwrap().unwrap();
+    assert_eq!(served.endpoint.suspend_sessions().len(), 1);
+    assert_eq!(served.log.next().await, "cancelled 1");
+}
+
+/// The client answers the question of a process that is gone, and its request has an error.
+#[tokio::test]
+async fn a_request_that_waits_for_input_ends_with_an_error() {
+    let mut served = serve(Duration::ZERO).await;
+    let session = Raw::connect(served.address).await.initialize("2025-11-25").await;
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(legacy(&session, 1, "need", "")).await;
+    raw.head().await;
+    let first = raw.chunk().await;
+    assert_eq!(message(&mut raw).await["method"], "elicitation/create");
+    served.stop();
+    let next = next_of(served).await;
+    let id = event_id(&first);
+    let mut raw = Raw::connect(next.address).await;
+    raw.send(listen(&session, &format!("Last-Event-ID: {id}\r\n"))).await;
+    raw.head().await;
+    assert_eq!(message(&mut raw).await["method"], "elicitation/create", "it is sent again");
+    assert_eq!(message(&mut raw).await["error"]["code"], -32603);
+}
