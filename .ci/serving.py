@@ -41,11 +41,7 @@ def serving(command, port, log, patience=30):
     with log.open("w") as output:
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:
-        deadline = time.monotonic() + patience
-        while not listens(port):
-            if server.poll() is not None or time.monotonic() > deadline:
-                raise SystemExit(f"{log.read_text()}\n{name}: nothing listens on port {port}")
-            time.sleep(0.05)
+        wait_for(server, port, log, patience)
         yield
         said = log.read_text(errors="replace")
         if server.poll() is not None:
@@ -71,6 +67,16 @@ def everything(log, url=None):
     port = free_port()
     with serving([EXAMPLES / "everything_http", "--port", str(port)], port, log):
         yield url_of(port)
+
+
+def wait_for(server, port, log, patience=30):
+    """Waits until the process listens on the port."""
+    deadline = time.monotonic() + patience
+    while not listens(port):
+        if server.poll() is not None or time.monotonic() > deadline:
+            name = " ".join(map(str, server.args))
+            raise SystemExit(f"{log.read_text()}\n{name}: nothing listens on port {port}")
+        time.sleep(0.05)
 
 
 def listens(port):
