@@ -37,7 +37,7 @@ mod parking;
 mod pipes;
 mod resources;
 mod routing;
-#[path = "../inspect/say.rs"]
+#[path = "../../cli/src/say.rs"]
 mod say;
 mod side_table;
 mod upstream;

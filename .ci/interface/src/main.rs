@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-const PACKAGES: [&str; 7] = [
+const PACKAGES: [&str; 8] = [
     "mcp-sansio",
     "mcp-sansio-driver",
     "mcp-sansio-std",
@@ -21,6 +21,7 @@ const PACKAGES: [&str; 7] = [
     "mcp-sansio-async-std",
     "mcp-sansio-http",
     "mcp-sansio-extensions",
+    "mcp-sansio-cli",
 ];
 
 fn main() -> ExitCode {

@@ -89,8 +89,12 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// If arguments of tools and prompts are no objects, or if options of a login have no effect.
-    pub(crate) fn actions(&self) -> Result<Vec<Action>, clap::Error> {
+    /// If no server is named, if arguments of tools and prompts are no objects, or if options of a login have no effect.
+    pub(crate) fn actions(&self, has_built_in: bool) -> Result<Vec<Action>, clap::Error> {
+        if self.url.is_none() && self.server.is_empty() && !has_built_in {
+            let text = "no server: give its URL, or its program and arguments after `--`\n";
+            return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, text));
+        }
         self.login.check(self.url.as_deref(), &self.headers)?;
         let json = |option: &str, name: &str, text: &str| {
             let wrong = |error| {

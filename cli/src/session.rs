@@ -16,16 +16,15 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::{CallOptions, ClientConfig, Era, ErrorCode, Phase, Revision, RevisionSet};
 use mcp_sansio_std::{
-    CallFailure, Connection, ConnectionOptions, OpenError, ProcessOptions, Reply, SharedTasks,
-    connect, serve_with, spawn_with,
+    CallFailure, Connection, ConnectionOptions, OpenError, ProcessOptions, Reply, connect, spawn_with,
 };
 
 use tokio::runtime::Runtime;
 
+use crate::BuiltInServer;
 use crate::answers::{Answers, ServerOutput};
 use crate::arguments::Arguments;
 use crate::ending::Ending;
-use crate::everything;
 use crate::http;
 use crate::login;
 use crate::patience::Patience;
@@ -43,7 +42,11 @@ pub(crate) struct Session {
 
 impl Session {
     /// Starts the server, or the built-in one, and connects to it.
-    pub(crate) fn open(arguments: &Arguments, ending: Arc<Ending>) -> Result<Self, String> {
+    pub(crate) fn open(
+        arguments: &Arguments,
+        built_in: Option<BuiltInServer>,
+        ending: Arc<Ending>,
+    ) -> Result<Self, String> {
         let config = config(arguments);
         let server_output = Arc::new(ServerOutput::default());
         let answers = Answers::new(arguments, Arc::clone(&server_output), Arc::clone(&ending));
@@ -53,7 +56,11 @@ impl Session {
             return Ok(Self::with(connection, arguments, ending, Some(runtime)));
         }
         let connection = match arguments.server.split_first() {
-            None => built_in(config, answers).map_err(|error| error.to_string())?,
+            None => {
+                // The command line was checked for this.
+                let built_in = built_in.ok_or("there is no server to inspect")?;
+                connect_to(built_in, config, answers).map_err(|error| error.to_string())?
+            }
             Some((program, rest)) => {
                 let mut command = Command::new(program);
                 command.args(rest);
@@ -250,14 +257,14 @@ fn opening(revision: Option<Revision>) -> &'static str {
 }
 
 /// Serves the built-in server on a thread, and connects to it by pipes.
-fn built_in(config: ClientConfig, answers: Answers) -> Result<Connection, OpenError> {
+fn connect_to(
+    server: BuiltInServer,
+    config: ClientConfig,
+    answers: Answers,
+) -> Result<Connection, OpenError> {
     let pipes = || Ok::<_, io::Error>((io::pipe()?, io::pipe()?));
     let ((from_client, to_server), (from_server, to_client)) = pipes().map_err(OpenError::Spawn)?;
-    thread::spawn(move || {
-        let handler = everything::Everything::default();
-        let options = ConnectionOptions::new().tasks(SharedTasks::default());
-        serve_with(everything::config(), &options, from_client, to_client, handler)
-    });
+    thread::spawn(move || server(from_client, to_client));
     connect(config, from_server, to_server, answers)
 }
 

@@ -1,0 +1,134 @@
+//! The command-line client `mcp-inspect`: it starts a server or connects to one, lists its contents, makes requests,
+//! and watches it for changes. `mcp-inspect --help` describes its options.
+//!
+//! The package is a program. This library exists for a program that adds a server of its own, as the example `inspect` of
+//! `mcp-sansio` does: see [`run`].
+
+mod actions;
+mod answers;
+mod arguments;
+mod browser;
+mod contents;
+mod ending;
+mod http;
+mod login;
+mod patience;
+mod remembered;
+mod report;
+mod say;
+mod schema;
+mod session;
+mod watch;
+
+use std::io::{ErrorKind, IsTerminal, PipeReader, PipeWriter, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Parser;
+
+use crate::actions::{Action, Output};
+use crate::arguments::Arguments;
+use crate::contents::Contents;
+use crate::ending::Ending;
+use crate::say::say;
+use crate::session::Session;
+
+/// A server in this process, which serves its input until it ends.
+pub type BuiltInServer = fn(PipeReader, PipeWriter);
+
+/// Runs the program with the arguments of the process, until it ends. Returns success if every request succeeded.
+///
+/// `built_in` is inspected if the command line names no server; without it, such a command line is an error. An invalid
+/// command line, `--help` and `--version` exit the process.
+pub fn run(built_in: Option<BuiltInServer>) -> ExitCode {
+    let arguments = Arguments::parse();
+    // Checked first, because an invalid command line should not start a server.
+    let actions = arguments.actions(built_in.is_some()).unwrap_or_else(|error| error.exit());
+    if let (true, Some(url)) = (arguments.login.logout, &arguments.url) {
+        return match arguments.login.log_out(url) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                say!("inspect: {error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
+    let ending = Ending::on_signals();
+    match inspect(&arguments, &actions, built_in, &ending) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        // A user who has interrupted the program needs no details.
+        Err(_) if ending.was_interrupted() => {
+            say!("inspect: interrupted");
+            ExitCode::from(130)
+        }
+        Err(error) => {
+            say!("inspect: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Performs all requests. Returns whether all of them succeeded.
+fn inspect(
+    arguments: &Arguments,
+    actions: &[Action],
+    built_in: Option<BuiltInServer>,
+    ending: &Arc<Ending>,
+) -> Result<bool, String> {
+    let mut session = Session::open(arguments, built_in, Arc::clone(ending))?;
+    let done = perform(&session, arguments, actions);
+    let done = done.map_err(|error| error + &session.fate());
+    session.close(Duration::from_secs(1));
+    done
+}
+
+fn perform(session: &Session, arguments: &Arguments, actions: &[Action]) -> Result<bool, String> {
+    if let Some(level) = arguments.log {
+        session.set_level(level)?;
+    }
+    let mut succeeded = true;
+    if arguments.watch {
+        watch::subscribe(session)?;
+    } else if actions.is_empty() && arguments.log.is_none() {
+        let contents = Contents::read(session);
+        print(&report::contents(session.connected(), &contents, arguments.json))?;
+        if session.is_over() && !contents.failures.is_empty() {
+            return Err(contents.failures.join("\n"));
+        }
+        for failure in &contents.failures {
+            say!("inspect: {failure}");
+            succeeded = false;
+        }
+    }
+    for action in actions {
+        match action.run(session, arguments.json) {
+            Ok(Output { text, succeeded: worked }) => {
+                print(&text)?;
+                succeeded &= worked;
+            }
+            Err(error) if session.is_over() => return Err(error),
+            Err(error) => {
+                say!("inspect: {error}");
+                succeeded = false;
+            }
+        }
+    }
+    if arguments.watch {
+        session.wait(arguments.watch_time);
+    }
+    Ok(succeeded)
+}
+
+/// Prints a text, and ignores a reader that closes the pipe early.
+fn print(text: &str) -> Result<(), String> {
+    let mut stdout = std::io::stdout().lock();
+    let text = say::shown(text, stdout.is_terminal());
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(format!("cannot print: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
