@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
@@ -10,7 +11,10 @@ use mcp_sansio::json::{Kind, Raw};
 use mcp_sansio::model::LoggingLevel;
 
 use crate::actions::Action;
+use crate::configured::{self, Variables};
 use crate::login::LoginOptions;
+use crate::say::say;
+use crate::target::{Program, Target};
 
 /// Starts an MCP server, or goes to one, and shows what it has: tools, prompts, resources and templates.
 ///
@@ -69,19 +73,91 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) foreground: bool,
     /// Send a header field with every request to a URL, for example "Authorization: Bearer …"
-    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header, requires = "url")]
-    pub(crate) headers: Vec<(String, String)>,
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    headers: Vec<(String, String)>,
+    /// Set an environment variable of the server to start, and of variables in a configuration file
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
+    environment: Vec<(String, String)>,
+    /// Inspect a server of this configuration file, such as mcp.json, .vscode/mcp.json, or that of a desktop host
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "server"])]
+    config: Option<PathBuf>,
+    /// Inspect the server with this name in the configuration file, or in the first usual file that has it
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "server"])]
+    name: Option<String>,
+    /// List the servers of the configuration file, or of the usual files, and end
+    #[arg(long, conflicts_with_all = ["url", "server", "name"])]
+    pub(crate) list_servers: bool,
     #[command(flatten)]
     pub(crate) login: LoginOptions,
     /// The URL of a server that is running, http://…
     #[arg(value_name = "URL", value_parser = url, conflicts_with = "server")]
-    pub(crate) url: Option<String>,
+    url: Option<String>,
     /// Or a server to start and its arguments, after `--`; a built-in one if none is given
     #[arg(last = true, value_name = "SERVER")]
-    pub(crate) server: Vec<OsString>,
+    server: Vec<OsString>,
 }
 
 impl Arguments {
+    /// The server to inspect.
+    ///
+    /// # Errors
+    ///
+    /// If no server is named and there is none in this process, if a configuration file does not have it, or if options
+    /// have no effect on it.
+    pub(crate) fn target(&self, has_built_in: bool) -> Result<Target, clap::Error> {
+        let conflict =
+            |text: &str| Err(clap::Error::raw(ErrorKind::ArgumentConflict, text.to_owned() + "\n"));
+        let mut target = if self.config.is_some() || self.name.is_some() {
+            let variables = Variables { given: &self.environment };
+            let (file, name) = (self.config.as_deref(), self.name.as_deref());
+            configured::find(file, name, variables, &mut |error| say!("inspect: {error}"))
+                .map_err(|error| clap::Error::raw(ErrorKind::ValueValidation, error + "\n"))?
+        } else if let Some(url) = &self.url {
+            Target::Url { url: url.clone(), headers: Vec::new() }
+        } else if let Some((program, arguments)) = self.server.split_first() {
+            let (program, arguments) = (program.clone(), arguments.to_vec());
+            Target::Program(Program { program, arguments, ..Program::default() })
+        } else if has_built_in {
+            Target::BuiltIn
+        } else {
+            let text = "no server: give its URL, its program and arguments after `--`, or --config and --name\n";
+            return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, text));
+        };
+        match &mut target {
+            Target::Url { headers, .. } => headers.extend(self.headers.iter().cloned()),
+            _ if !self.headers.is_empty() => {
+                return conflict(
+                    "--header needs the URL of a server: a program has no header fields",
+                );
+            }
+            _ => {}
+        }
+        match &mut target {
+            Target::Program(program) => {
+                program.environment.extend(self.environment.iter().cloned());
+            }
+            // The variables may have been used in the configuration file.
+            _ if self.config.is_some() || self.name.is_some() => {}
+            _ if !self.environment.is_empty() => {
+                return conflict(
+                    "--env needs a server to start: a running one has its environment",
+                );
+            }
+            _ => {}
+        }
+        let (url, headers) = match &target {
+            Target::Url { url, headers } => (Some(url.as_str()), headers.as_slice()),
+            _ => (None, [].as_slice()),
+        };
+        self.login.check(url, headers)?;
+        Ok(target)
+    }
+
+    /// Lists the servers of configuration files.
+    pub(crate) fn configured(&self) -> Result<String, String> {
+        configured::list(self.config.as_deref(), &mut |error| say!("inspect: {error}"))
+    }
+
     /// What to ask the server for; nothing for a list of what it has.
     ///
     /// Resources are read first, then come prompts, completions and calls, each in the order they were
@@ -89,13 +165,8 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// If no server is named, if arguments of tools and prompts are no objects, or if options of a login have no effect.
-    pub(crate) fn actions(&self, has_built_in: bool) -> Result<Vec<Action>, clap::Error> {
-        if self.url.is_none() && self.server.is_empty() && !has_built_in {
-            let text = "no server: give its URL, or its program and arguments after `--`\n";
-            return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, text));
-        }
-        self.login.check(self.url.as_deref(), &self.headers)?;
+    /// If arguments of tools and prompts are no objects.
+    pub(crate) fn actions(&self) -> Result<Vec<Action>, clap::Error> {
         let json = |option: &str, name: &str, text: &str| {
             let wrong = |error| {
                 let message = format!("the arguments of {option} {name} cannot be used: {error}\n");
@@ -129,6 +200,8 @@ const EXAMPLES: &str = "Examples:
   inspect http://127.0.0.1:3000/mcp
   inspect --scope 'read write' http://127.0.0.1:3000/mcp
   inspect --logout http://127.0.0.1:3000/mcp
+  inspect --list-servers
+  inspect --config .vscode/mcp.json --name files
   inspect -- npx -y @modelcontextprotocol/server-everything
   inspect --call echo '{\"message\":\"hi\"}' -- npx -y @modelcontextprotocol/server-everything
   inspect --task --call slow_compute '{\"seconds\":2}'
@@ -171,6 +244,13 @@ fn url(url: &str) -> Result<String, String> {
 fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once(':').ok_or("not of the form NAME: VALUE")?;
     Ok((name.trim().into(), value.trim().into()))
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => Err("not of the form NAME=VALUE".into()),
+    }
 }
 
 fn object(text: &str) -> Result<Raw<'static>, String> {

@@ -40,18 +40,18 @@ impl Handler<Client> for OnThreads {
 /// runtime.
 pub(crate) fn connect(
     config: ClientConfig,
-    url: &str,
+    (url, headers): (&str, &[(String, String)]),
     arguments: &Arguments,
     ending: &Ending,
     answers: Answers,
 ) -> Result<(Connection, Runtime), String> {
     let mut http = HttpClientConfig::new(url);
-    for (name, value) in &arguments.headers {
+    for (name, value) in headers {
         http.header(name, value).map_err(|error| format!("{name}: {error}"))?;
     }
     let runtime = Runtime::new().map_err(|error| error.to_string())?;
     let answers = OnThreads(Arc::new(answers));
-    let authorization = arguments.login.authorization(url, &arguments.headers)?;
+    let authorization = arguments.login.authorization(url, headers)?;
     // Loaded before the first request: a login may lead to `https` servers from any URL.
     let tls = match tls() {
         Err(error) if url.starts_with("https://") => {
@@ -106,7 +106,7 @@ fn explain(url: &str, error: &OpenError) -> String {
 }
 
 /// Removes the parts of a URL that may contain passwords and tokens: the user name before the host, and the query.
-fn without_secrets(url: &str) -> String {
+pub(crate) fn without_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return url.into() };
     let (authority, path) = rest.find('/').map_or((rest, ""), |path| rest.split_at(path));

@@ -8,6 +8,7 @@ mod actions;
 mod answers;
 mod arguments;
 mod browser;
+mod configured;
 mod contents;
 mod ending;
 mod http;
@@ -18,6 +19,7 @@ mod report;
 mod say;
 mod schema;
 mod session;
+mod target;
 mod watch;
 
 use std::io::{ErrorKind, IsTerminal, PipeReader, PipeWriter, Write};
@@ -33,6 +35,7 @@ use crate::contents::Contents;
 use crate::ending::Ending;
 use crate::say::say;
 use crate::session::Session;
+use crate::target::Target;
 
 /// A server in this process, which serves its input until it ends.
 pub type BuiltInServer = fn(PipeReader, PipeWriter);
@@ -44,18 +47,16 @@ pub type BuiltInServer = fn(PipeReader, PipeWriter);
 pub fn run(built_in: Option<BuiltInServer>) -> ExitCode {
     let arguments = Arguments::parse();
     // Checked first, because an invalid command line should not start a server.
-    let actions = arguments.actions(built_in.is_some()).unwrap_or_else(|error| error.exit());
-    if let (true, Some(url)) = (arguments.login.logout, &arguments.url) {
-        return match arguments.login.log_out(url) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                say!("inspect: {error}");
-                ExitCode::FAILURE
-            }
-        };
+    let actions = arguments.actions().unwrap_or_else(|error| error.exit());
+    if arguments.list_servers {
+        return ended(arguments.configured().and_then(|text| print(&text)));
+    }
+    let target = arguments.target(built_in.is_some()).unwrap_or_else(|error| error.exit());
+    if let (true, Target::Url { url, .. }) = (arguments.login.logout, &target) {
+        return ended(arguments.login.log_out(url));
     }
     let ending = Ending::on_signals();
-    match inspect(&arguments, &actions, built_in, &ending) {
+    match inspect(&arguments, (&target, built_in), &actions, &ending) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         // A user who has interrupted the program needs no details.
@@ -70,14 +71,25 @@ pub fn run(built_in: Option<BuiltInServer>) -> ExitCode {
     }
 }
 
+/// Prints the error, if there is one.
+fn ended(done: Result<(), String>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say!("inspect: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 /// Performs all requests. Returns whether all of them succeeded.
 fn inspect(
     arguments: &Arguments,
+    server: (&Target, Option<BuiltInServer>),
     actions: &[Action],
-    built_in: Option<BuiltInServer>,
     ending: &Arc<Ending>,
 ) -> Result<bool, String> {
-    let mut session = Session::open(arguments, built_in, Arc::clone(ending))?;
+    let mut session = Session::open(arguments, server, Arc::clone(ending))?;
     let done = perform(&session, arguments, actions);
     let done = done.map_err(|error| error + &session.fate());
     session.close(Duration::from_secs(1));

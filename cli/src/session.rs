@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::io;
-use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -16,7 +15,8 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::{CallOptions, ClientConfig, Era, ErrorCode, Phase, Revision, RevisionSet};
 use mcp_sansio_std::{
-    CallFailure, Connection, ConnectionOptions, OpenError, ProcessOptions, Reply, connect, spawn_with,
+    CallFailure, Connection, ConnectionOptions, OpenError, ProcessOptions, Reply, connect,
+    spawn_with,
 };
 
 use tokio::runtime::Runtime;
@@ -29,6 +29,7 @@ use crate::http;
 use crate::login;
 use crate::patience::Patience;
 use crate::say::say;
+use crate::target::Target;
 
 pub(crate) struct Session {
     connection: Connection,
@@ -44,32 +45,32 @@ impl Session {
     /// Starts the server, or the built-in one, and connects to it.
     pub(crate) fn open(
         arguments: &Arguments,
-        built_in: Option<BuiltInServer>,
+        (target, built_in): (&Target, Option<BuiltInServer>),
         ending: Arc<Ending>,
     ) -> Result<Self, String> {
         let config = config(arguments);
         let server_output = Arc::new(ServerOutput::default());
         let answers = Answers::new(arguments, Arc::clone(&server_output), Arc::clone(&ending));
         let _patience = Patience::with(opening(arguments.revision));
-        if let Some(url) = &arguments.url {
-            let (connection, runtime) = http::connect(config, url, arguments, &ending, answers)?;
-            return Ok(Self::with(connection, arguments, ending, Some(runtime)));
-        }
-        let connection = match arguments.server.split_first() {
-            None => {
+        let connection = match target {
+            Target::Url { url, headers } => {
+                let (connection, runtime) =
+                    http::connect(config, (url, headers), arguments, &ending, answers)?;
+                return Ok(Self::with(connection, arguments, ending, Some(runtime)));
+            }
+            Target::BuiltIn => {
                 // The command line was checked for this.
                 let built_in = built_in.ok_or("there is no server to inspect")?;
                 connect_to(built_in, config, answers).map_err(|error| error.to_string())?
             }
-            Some((program, rest)) => {
-                let mut command = Command::new(program);
-                command.args(rest);
+            Target::Program(program) => {
                 let mut options = ProcessOptions::default();
                 options.own_group = !arguments.foreground;
                 let options =
                     ConnectionOptions::new().process(options).kill_switch(ending.kill_switch());
-                spawn_with(config, &options, command, answers)
-                    .map_err(|error| explain(&error, &program.to_string_lossy(), &server_output))?
+                let name = program.program.to_string_lossy();
+                spawn_with(config, &options, program.command(), answers)
+                    .map_err(|error| explain(&error, &name, &server_output))?
             }
         };
         Ok(Self::with(connection, arguments, ending, None))
