@@ -51,6 +51,9 @@ pub(crate) struct Arguments {
     /// Ask for log messages of this level and above: debug, info, notice, warning, error, …
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub(crate) log: Option<LoggingLevel>,
+    /// Read commands from the terminal or from standard input, with completion and history
+    #[arg(short, long, conflicts_with = "watch")]
+    pub(crate) interactive: bool,
     /// Subscribe to all resources first and print what changes, until the server ends or Ctrl-C
     #[arg(long)]
     pub(crate) watch: bool,

@@ -31,6 +31,8 @@ struct State {
     /// The number of interrupts.
     interrupts: u32,
     over: bool,
+    /// Whether an interrupt ends only the request that is waited for.
+    is_interactive: bool,
 }
 
 impl State {
@@ -114,10 +116,17 @@ impl Ending {
         drop(asked);
         let mut state = self.lock();
         state.asking = None;
-        if 0 < state.interrupts {
+        if state.is_interactive {
+            state.interrupts = 0;
+        } else if 0 < state.interrupts {
             state.shut_down();
         }
         outcome
+    }
+
+    /// From now on an interrupt cancels the request that is waited for, and the session continues.
+    pub(crate) fn cancel_requests_only(&self) {
+        self.lock().is_interactive = true;
     }
 
     /// Whether the program was interrupted.

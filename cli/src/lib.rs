@@ -12,6 +12,7 @@ mod configured;
 mod contents;
 mod ending;
 mod http;
+mod interactive;
 mod login;
 mod patience;
 mod remembered;
@@ -90,20 +91,25 @@ fn inspect(
     ending: &Arc<Ending>,
 ) -> Result<bool, String> {
     let mut session = Session::open(arguments, server, Arc::clone(ending))?;
-    let done = perform(&session, arguments, actions);
+    let done = perform(&session, arguments, actions, ending);
     let done = done.map_err(|error| error + &session.fate());
     session.close(Duration::from_secs(1));
     done
 }
 
-fn perform(session: &Session, arguments: &Arguments, actions: &[Action]) -> Result<bool, String> {
+fn perform(
+    session: &Session,
+    arguments: &Arguments,
+    actions: &[Action],
+    ending: &Ending,
+) -> Result<bool, String> {
     if let Some(level) = arguments.log {
         session.set_level(level)?;
     }
     let mut succeeded = true;
     if arguments.watch {
         watch::subscribe(session)?;
-    } else if actions.is_empty() && arguments.log.is_none() {
+    } else if actions.is_empty() && arguments.log.is_none() && !arguments.interactive {
         let contents = Contents::read(session);
         print(&report::contents(session.connected(), &contents, arguments.json))?;
         if session.is_over() && !contents.failures.is_empty() {
@@ -126,6 +132,10 @@ fn perform(session: &Session, arguments: &Arguments, actions: &[Action]) -> Resu
                 succeeded = false;
             }
         }
+    }
+    if arguments.interactive {
+        ending.cancel_requests_only();
+        succeeded &= interactive::run(session, arguments.json)?;
     }
     if arguments.watch {
         session.wait(arguments.watch_time);

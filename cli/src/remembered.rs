@@ -87,6 +87,13 @@ fn folder() -> Option<PathBuf> {
     Some(state?.join("mcp-sansio").join("inspect"))
 }
 
+/// Returns a file in the folder of the program, after creating the folder; `None` if no folder is configured.
+pub(crate) fn state_file(name: &str) -> io::Result<Option<PathBuf>> {
+    let Some(folder) = folder() else { return Ok(None) };
+    make(&folder)?;
+    Ok(Some(folder.join(name)))
+}
+
 fn file_name(server: &WebUrl) -> String {
     let query = server.query().map(|query| format!("?{query}")).unwrap_or_default();
     let digest = Sha256::digest(server.canonical() + &query);

@@ -112,6 +112,14 @@ fn write_contents(
     Ok(())
 }
 
+/// Formats the entries of one list.
+pub(crate) fn entries(entries: &[Entry]) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    _ = entries.iter().try_for_each(|entry| write_entry(&mut text, entry));
+    text.trim_end().to_string()
+}
+
 fn write_entry(text: &mut String, entry: &Entry) -> std::fmt::Result {
     let Entry { name, description, arguments } = entry;
     match description.as_deref().and_then(|text| text.lines().next()) {

@@ -2,19 +2,39 @@
 //! executed.
 
 use std::borrow::Cow;
+use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
 /// Prints a line to standard error, and ignores errors.
 macro_rules! say {
     ($($argument:tt)*) => {{
-        use std::io::{IsTerminal, Write};
-        let mut stderr = std::io::stderr();
-        let line = format!($($argument)*);
-        let line = $crate::say::shown(&line, stderr.is_terminal());
-        _ = writeln!(stderr, "{line}");
+        $crate::say::line(&format!($($argument)*));
     }};
 }
 
 pub(crate) use say;
+
+/// A function that prints a line.
+type Print = Box<dyn FnMut(String) + Send>;
+
+/// The function that prints lines instead of standard error, while a line of the user is being read.
+static PRINT: Mutex<Option<Print>> = Mutex::new(None);
+
+/// Prints a line to standard error, or with the function of [`redirect`].
+pub(crate) fn line(text: &str) {
+    let mut stderr = std::io::stderr();
+    let line = shown(text, stderr.is_terminal());
+    match &mut *PRINT.lock().unwrap_or_else(PoisonError::into_inner) {
+        Some(print) => print(line.into_owned()),
+        None => _ = writeln!(stderr, "{line}"),
+    }
+}
+
+/// Prints lines with this function from now on, or to standard error again.
+#[allow(dead_code, reason = "only the interactive mode reads lines")]
+pub(crate) fn redirect(print: Option<Print>) {
+    *PRINT.lock().unwrap_or_else(PoisonError::into_inner) = print;
+}
 
 /// Returns the text for a terminal: it escapes characters that move the cursor, set the title, ring the bell or
 /// change the direction of writing. For any other output, the text is unchanged.

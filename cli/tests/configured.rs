@@ -135,10 +135,8 @@ fn the_usual_files_are_searched() {
 #[test]
 fn mistakes_are_named_with_their_place() {
     let directory = Directory::new("mistakes");
-    let two = format!(
-        r#"{{"mcpServers":{{"a":{{"command":"sh","args":["-c","${{MISSING}}"]}},"b":{{"args":[]}},"c":{{"url":"http://${{input:host}}/"}}}}}}"#
-    );
-    directory.write("two.json", &two);
+    let two = r#"{"mcpServers":{"a":{"command":"sh","args":["-c","${MISSING}"]},"b":{"args":[]},"c":{"url":"http://${input:host}/"}}}"#;
+    directory.write("two.json", two);
     directory.write("empty.json", "{}");
     directory.write("broken.json", "{\"mcpServers\": {\"a\": 7}}");
     for (arguments, expected) in [

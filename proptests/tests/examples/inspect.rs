@@ -371,3 +371,40 @@ fn inspect_says_why_there_is_no_server_at_a_url() {
     let text = "the host name could not be resolved (nonexistent.invalid:80)\n  caused by: ";
     assert!(stderr.contains(text), "{stderr}");
 }
+
+/// Runs the interactive mode with these lines on standard input.
+fn interactive(arguments: &[&str], lines: &str) -> Output {
+    let mut inspect = Command::new(example("inspect"));
+    inspect.arg("--interactive").args(arguments);
+    inspect.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut inspect = inspect.spawn().unwrap();
+    inspect.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    inspect.wait_with_output().unwrap()
+}
+
+/// `.ci/terminal` tries the same in a terminal.
+#[test]
+fn inspect_reads_commands() {
+    for arguments in [&OLD[..], &[]] {
+        let lines = "\n  call echo text=\"a  b\"\ncall add_numbers a=2 b=3.5\n\
+                     prompt test_prompt_with_arguments arg1=1 arg2='2 3'\nread test://static-text\n\
+                     complete test_prompt_with_arguments arg1 par\nquit\nfly\n";
+        let (stdout, stderr) = texts(&interactive(arguments, lines), 0);
+        let expected = "a  b\n5.5\nuser: Prompt with arguments: arg1='1', arg2='2 3'\n\
+                        This is the content of the static text resource.\nparis\npark\nparty\n";
+        assert_eq!((stdout.as_str(), stderr.as_str()), (expected, ""));
+        // Without a terminal, one failure is a failure of the program.
+        let (stdout, stderr) = texts(&interactive(arguments, "fly\ncall echo text=on"), 1);
+        assert_eq!(stdout, "on\n", "the last line needs no end");
+        assert_eq!(stderr, "there is no command \"fly\"; see help\n");
+    }
+    let (stdout, _) = texts(&interactive(&["--json"], "templates\ncall echo text=7\n"), 0);
+    let mut lines =
+        stdout.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    assert_eq!(lines.next().unwrap()[0]["uriTemplate"], "test://template/{id}/data");
+    assert_eq!(lines.next().unwrap()["content"][0]["text"], "7");
+    let (stdout, _) = texts(&interactive(&[], "help"), 0);
+    assert!(stdout.contains("\n  call TOOL [NAME=VALUE… or JSON]"), "{stdout}");
+    let (_, stderr) = texts(&interactive(&[], "log info"), 1);
+    assert_eq!(stderr, "in this era each request names the level: start again with --log\n");
+}
