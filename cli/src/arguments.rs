@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{Args, Parser};
 use mcp_sansio::Revision;
 use mcp_sansio::json::{Kind, Raw};
 use mcp_sansio::model::LoggingLevel;
@@ -91,6 +91,8 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["url", "server", "name"])]
     pub(crate) list_servers: bool,
     #[command(flatten)]
+    pub(crate) conversation: ConversationOptions,
+    #[command(flatten)]
     pub(crate) login: LoginOptions,
     /// The URL of a server that is running, http://…
     #[arg(value_name = "URL", value_parser = url, conflicts_with = "server")]
@@ -98,6 +100,27 @@ pub(crate) struct Arguments {
     /// Or a server to start and its arguments, after `--`; a built-in one if none is given
     #[arg(last = true, value_name = "SERVER")]
     server: Vec<OsString>,
+}
+
+/// The options of recorded conversations.
+#[derive(Args, Debug)]
+pub(crate) struct ConversationOptions {
+    /// Be the server of a host: start the server, pass everything on, and record it in this file
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "read", "prompt", "complete", "call", "log", "watch", "interactive", "json",
+    ])]
+    pub(crate) record: Option<PathBuf>,
+    /// Send what the client sent in this recording to the server, and show how its answers differ
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "record", "read", "prompt", "complete", "call", "log", "watch", "interactive", "json",
+    ])]
+    pub(crate) replay: Option<PathBuf>,
+    /// Draw this recording as a sequence diagram, and end
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "replay", "url", "server", "name", "config"])]
+    pub(crate) diagram: Option<PathBuf>,
+    /// Draw the diagram into this file, as an SVG
+    #[arg(long, value_name = "FILE", requires = "diagram")]
+    pub(crate) svg: Option<PathBuf>,
 }
 
 impl Arguments {
@@ -207,6 +230,8 @@ const EXAMPLES: &str = "Examples:
   inspect --config .vscode/mcp.json --name files
   inspect -- npx -y @modelcontextprotocol/server-everything
   inspect --call echo '{\"message\":\"hi\"}' -- npx -y @modelcontextprotocol/server-everything
+  inspect --record talk.jsonl -- npx -y @modelcontextprotocol/server-everything
+  inspect --diagram talk.jsonl
   inspect --task --call slow_compute '{\"seconds\":2}'
   inspect --watch --log debug -- npx -y @modelcontextprotocol/server-everything";
 

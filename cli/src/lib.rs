@@ -10,12 +10,16 @@ mod arguments;
 mod browser;
 mod configured;
 mod contents;
+mod conversation;
 mod ending;
 mod http;
 mod interactive;
 mod login;
 mod patience;
+mod record;
+mod recording;
 mod remembered;
+mod replay;
 mod report;
 mod say;
 mod schema;
@@ -49,12 +53,18 @@ pub fn run(built_in: Option<BuiltInServer>) -> ExitCode {
     let arguments = Arguments::parse();
     // Checked first, because an invalid command line should not start a server.
     let actions = arguments.actions().unwrap_or_else(|error| error.exit());
+    if let Some(file) = &arguments.conversation.diagram {
+        return ended(conversation::draw(file, arguments.conversation.svg.as_deref()));
+    }
     if arguments.list_servers {
         return ended(arguments.configured().and_then(|text| print(&text)));
     }
     let target = arguments.target(built_in.is_some()).unwrap_or_else(|error| error.exit());
     if let (true, Target::Url { url, .. }) = (arguments.login.logout, &target) {
         return ended(arguments.login.log_out(url));
+    }
+    if arguments.conversation.record.is_some() || arguments.conversation.replay.is_some() {
+        return conversation::run(&arguments.conversation, &target, arguments.timeout);
     }
     let ending = Ending::on_signals();
     match inspect(&arguments, (&target, built_in), &actions, &ending) {

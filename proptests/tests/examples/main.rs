@@ -9,6 +9,8 @@ mod authorization_server;
 mod gateway;
 mod inspect;
 mod inspect_login;
+#[cfg(unix)]
+mod inspect_recorded;
 mod kit;
 mod replay;
 #[cfg(unix)]

@@ -1,0 +1,139 @@
+//! `inspect` between a host and its server, and the recordings that it writes.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::inspect::{OLD, inspect, texts};
+use crate::kit::example;
+
+/// A file in the directory of the tests, which is removed at the end of its test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let name = format!("{name}-{}", std::process::id());
+        Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Calls a tool of the everything server, with another `inspect` in between that records.
+fn record(file: &Scratch, revision: &[&str]) {
+    let (recorder, server) = (example("inspect"), example("everything_server"));
+    let arguments = [
+        "--call",
+        "test_sampling",
+        r#"{"prompt":"what"}"#,
+        "--call",
+        "echo",
+        r#"{"text":"here"}"#,
+        "--sample",
+        "that",
+        "--",
+        recorder.to_str().unwrap(),
+        "--record",
+        file.path(),
+        "--",
+        server.to_str().unwrap(),
+    ];
+    let (stdout, _) = texts(&inspect(&[revision, &arguments].concat()), 0);
+    assert_eq!(stdout, "LLM response: that\nhere\n");
+}
+
+#[test]
+fn a_recorded_conversation_is_drawn_and_replayed() {
+    let server = example("everything_server");
+    let server = server.to_str().unwrap();
+    for (number, revision) in [&OLD[..], &[]].into_iter().enumerate() {
+        let file = Scratch::new(&format!("recorded-{number}"));
+        record(&file, revision);
+        let mode = fs::metadata(&file.0).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "only its owner can read it");
+        let (drawn, _) = texts(&inspect(&["--diagram", file.path()]), 0);
+        assert!(drawn.trim_start().starts_with("client  "), "{drawn}");
+        let is_new = number == 1;
+        let expected = if is_new {
+            ["--- server/discover #1 ---", "--- tools/call #3 ---"]
+        } else {
+            ["--- initialize #1 ---", "--- sampling/createMessage #1 ---"]
+        };
+        for line in expected {
+            assert!(drawn.contains(line), "{drawn}");
+        }
+        assert!(!drawn.contains("here"), "a diagram shows no contents");
+        let svg = Scratch::new(&format!("drawn-{number}"));
+        texts(&inspect(&["--diagram", file.path(), "--svg", svg.path()]), 0);
+        assert!(fs::read_to_string(&svg.0).unwrap().starts_with("<svg "));
+
+        // In the modern era the state of a request is sealed by a key of the process.
+        if is_new {
+            continue;
+        }
+        let replay = ["--replay", file.path(), "--", server];
+        let (stdout, _) = texts(&inspect(&replay), 0);
+        assert_eq!(stdout, "The server sends the same.\n");
+        let recorded = fs::read_to_string(&file.0).unwrap();
+        fs::write(&file.0, recorded.replace(r#"[{"type":"text","text":"here"}]"#, "[]")).unwrap();
+        let (stdout, _) = texts(&inspect(&replay), 1);
+        let expected = "response #3: /result/content/0 was missing, is {\"text\":\"here\",\"type\":\"text\"}\n";
+        assert_eq!(stdout, expected);
+    }
+}
+
+#[test]
+fn the_server_in_between_ends_as_it_does_alone() {
+    let file = Scratch::new("ended");
+    let ended = |script: &str| inspect(&["--record", file.path(), "--", "sh", "-c", script]);
+    let (stdout, _) = texts(&ended("echo no JSON; echo half; exit 7"), 7);
+    assert_eq!(stdout, "no JSON\nhalf\n");
+    let recorded = fs::read_to_string(&file.0).unwrap();
+    assert_eq!(recorded.lines().count(), 2);
+    assert!(recorded.contains(r#""from":"server","text":"no JSON""#), "{recorded}");
+    let (drawn, _) = texts(&inspect(&["--diagram", file.path()]), 0);
+    assert!(drawn.contains("not JSON"), "{drawn}");
+
+    fs::write(&file.0, "{\"at\":1,\"from\":\"client\",\"message\":{}}\n{\"at\":2}\n").unwrap();
+    let (_, stderr) = texts(&inspect(&["--diagram", file.path()]), 1);
+    assert!(stderr.contains(": line 2: missing field `from`"), "{stderr}");
+    let (_, stderr) = texts(&inspect(&["--record", file.path(), "http://127.0.0.1:9/mcp"]), 2);
+    assert_eq!(stderr, "inspect: --record and --replay need a server to start\n");
+    let nowhere = format!("{}/nowhere", file.path());
+    let (_, stderr) = texts(&inspect(&["--record", &nowhere, "--", "true"]), 1);
+    assert!(stderr.starts_with(&format!("inspect: {nowhere}: ")), "{stderr}");
+    let (_, stderr) = texts(&inspect(&["--record", file.path(), "--", "/no/such/program"]), 1);
+    assert!(stderr.starts_with("inspect: /no/such/program: "), "{stderr}");
+}
+
+/// Hosts end a server by the signal TERM if it does not end with its input.
+#[test]
+fn a_signal_ends_the_server_as_well() {
+    let file = Scratch::new("signal");
+    let script = "echo $$; trap '' TERM; while :; do sleep 0.1; done";
+    let mut recorder = Command::new(example("inspect"));
+    recorder.args(["--record", file.path(), "--", "sh", "-c", script]);
+    recorder.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut recorder = recorder.spawn().unwrap();
+    let mut lines =
+        std::io::BufRead::lines(std::io::BufReader::new(recorder.stdout.take().unwrap()));
+    let server = lines.next().unwrap().unwrap();
+    let is_running = || Path::new("/proc").join(&server).exists();
+    assert!(is_running() || cfg!(not(target_os = "linux")));
+    let told = Instant::now();
+    let status = Command::new("kill").args(["-TERM", &recorder.id().to_string()]).status().unwrap();
+    assert!(status.success());
+    recorder.wait().unwrap();
+    assert!(Duration::from_secs(1) < told.elapsed(), "the server has time to end by itself");
+    assert!(!is_running());
+}
