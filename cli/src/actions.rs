@@ -6,16 +6,35 @@ use mcp_sansio::model::{
 };
 use mcp_sansio_std::Reply;
 
+use crate::bench::{self, Load};
 use crate::report;
 use crate::session::Session;
 
 /// One request.
 #[derive(Debug)]
 pub(crate) enum Action {
-    Read { uri: String },
-    Prompt { name: String, arguments: Raw<'static> },
-    Complete { reference: String, argument: String, value: String },
-    Call { name: String, arguments: Raw<'static> },
+    Read {
+        uri: String,
+    },
+    Prompt {
+        name: String,
+        arguments: Raw<'static>,
+    },
+    Complete {
+        reference: String,
+        argument: String,
+        value: String,
+    },
+    Call {
+        name: String,
+        arguments: Raw<'static>,
+    },
+    /// Many calls of a tool.
+    Bench {
+        name: String,
+        arguments: Raw<'static>,
+        load: Load,
+    },
 }
 
 /// The text for standard output, and whether the request succeeded.
@@ -27,7 +46,12 @@ pub(crate) struct Output {
 impl Action {
     /// Makes the request, and returns its output.
     pub(crate) fn run(&self, session: &Session, json: bool) -> Result<Output, String> {
-        let (reply, render) = self.ask(session)?;
+        let (reply, render) = match self {
+            Self::Bench { name, arguments, load } => {
+                return bench::run(session, name, arguments, *load, json);
+            }
+            request => request.ask(session)?,
+        };
         let mut output = render(&reply)?;
         if json {
             // On one line, regardless of its original format.
@@ -60,7 +84,7 @@ impl Action {
                 let params = CompleteParams::new(reference, argument.as_str(), value.as_str());
                 Ok((session.ask::<method::Complete>(&params)?, report::completion))
             }
-            Self::Call { name, arguments } => {
+            Self::Call { name, arguments } | Self::Bench { name, arguments, .. } => {
                 let params = CallToolParams::with(name.as_str(), arguments.clone());
                 let options = session.tool_options(name)?;
                 Ok((session.ask_with::<method::CallTool>(&params, options)?, report::call))

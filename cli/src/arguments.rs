@@ -1,16 +1,17 @@
 //! The command line.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
-use clap::{Args, Parser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use mcp_sansio::Revision;
 use mcp_sansio::json::{Kind, Raw};
 use mcp_sansio::model::LoggingLevel;
 
 use crate::actions::Action;
+use crate::bench::Load;
 use crate::configured::{self, Variables};
 use crate::login::LoginOptions;
 use crate::say::say;
@@ -25,7 +26,7 @@ use crate::target::{Program, Target};
 /// a file that only you can read: in mcp-sansio/inspect of $XDG_STATE_HOME, of ~/.local/state, or of
 /// %LOCALAPPDATA% on Windows.
 #[derive(Parser, Debug)]
-#[command(version, name = "inspect", after_help = EXAMPLES)]
+#[command(version, name = "inspect")]
 pub(crate) struct Arguments {
     /// Speak this revision only, for example 2025-06-18; by default what the server speaks is found out
     #[arg(long, value_name = "REVISION", value_parser = revision)]
@@ -48,6 +49,13 @@ pub(crate) struct Arguments {
     /// Call tools as tasks where the server can, and show how far they are
     #[arg(long, requires = "call")]
     pub(crate) task: bool,
+    /// Call each tool this often, and show the rate and the latencies
+    #[arg(long, value_name = "CALLS", requires = "call", value_parser = clap::value_parser!(u32).range(1..))]
+    bench: Option<u32>,
+    /// How many calls to make at the same time
+    #[arg(long, value_name = "CALLS", requires = "bench", default_value = "1",
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    parallel: u32,
     /// Ask for log messages of this level and above: debug, info, notice, warning, error, …
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub(crate) log: Option<LoggingLevel>,
@@ -100,6 +108,15 @@ pub(crate) struct Arguments {
     /// Or a server to start and its arguments, after `--`; a built-in one if none is given
     #[arg(last = true, value_name = "SERVER")]
     server: Vec<OsString>,
+}
+
+/// Parses the arguments of the process. An invalid command line, `--help` and `--version` exit the process.
+pub(crate) fn parse() -> Arguments {
+    let program = std::env::args_os().next().map(PathBuf::from);
+    let program = program.as_ref().and_then(|path| path.file_stem()).and_then(OsStr::to_str);
+    let examples = EXAMPLES.replace("inspect", program.unwrap_or("inspect"));
+    let matches = Arguments::command().after_help(examples).get_matches();
+    Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
 /// The options of recorded conversations.
@@ -215,25 +232,32 @@ impl Arguments {
         for pair in self.call.chunks_exact(2) {
             let [name, arguments] = pair else { continue };
             let arguments = json("--call", name, arguments)?;
-            actions.push(Action::Call { name: name.clone(), arguments });
+            let name = name.clone();
+            actions.push(match self.bench {
+                None => Action::Call { name, arguments },
+                Some(calls) => {
+                    let load = Load { calls: calls as usize, at_once: self.parallel as usize };
+                    Action::Bench { name, arguments, load }
+                }
+            });
         }
         Ok(actions)
     }
 }
 
 const EXAMPLES: &str = "Examples:
-  inspect
   inspect http://127.0.0.1:3000/mcp
   inspect --scope 'read write' http://127.0.0.1:3000/mcp
   inspect --logout http://127.0.0.1:3000/mcp
   inspect --list-servers
   inspect --config .vscode/mcp.json --name files
   inspect -- npx -y @modelcontextprotocol/server-everything
+  inspect --interactive -- npx -y @modelcontextprotocol/server-everything
   inspect --call echo '{\"message\":\"hi\"}' -- npx -y @modelcontextprotocol/server-everything
+  inspect --bench 100 --call echo '{\"message\":\"hi\"}' -- npx -y @modelcontextprotocol/server-everything
+  inspect --watch --log debug -- npx -y @modelcontextprotocol/server-everything
   inspect --record talk.jsonl -- npx -y @modelcontextprotocol/server-everything
-  inspect --diagram talk.jsonl
-  inspect --task --call slow_compute '{\"seconds\":2}'
-  inspect --watch --log debug -- npx -y @modelcontextprotocol/server-everything";
+  inspect --diagram talk.jsonl";
 
 fn revision(name: &str) -> Result<Revision, String> {
     let known = || Revision::ALL.map(Revision::name).join(", ");

@@ -7,7 +7,9 @@
 mod actions;
 mod answers;
 mod arguments;
+mod bench;
 mod browser;
+mod colour;
 mod configured;
 mod contents;
 mod conversation;
@@ -32,8 +34,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Parser;
-
 use crate::actions::{Action, Output};
 use crate::arguments::Arguments;
 use crate::contents::Contents;
@@ -50,7 +50,10 @@ pub type BuiltInServer = fn(PipeReader, PipeWriter);
 /// `built_in` is inspected if the command line names no server; without it, such a command line is an error. An invalid
 /// command line, `--help` and `--version` exit the process.
 pub fn run(built_in: Option<BuiltInServer>) -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = arguments::parse();
+    if colour::is_wanted() {
+        say::set_style(colour::error);
+    }
     // Checked first, because an invalid command line should not start a server.
     let actions = arguments.actions().unwrap_or_else(|error| error.exit());
     if let Some(file) = &arguments.conversation.diagram {
@@ -121,7 +124,8 @@ fn perform(
         watch::subscribe(session)?;
     } else if actions.is_empty() && arguments.log.is_none() && !arguments.interactive {
         let contents = Contents::read(session);
-        print(&report::contents(session.connected(), &contents, arguments.json))?;
+        let text = report::contents(session.connected(), &contents, arguments.json);
+        if arguments.json { print(&text) } else { print_list(&text) }?;
         if session.is_over() && !contents.failures.is_empty() {
             return Err(contents.failures.join("\n"));
         }
@@ -153,10 +157,23 @@ fn perform(
     Ok(succeeded)
 }
 
+/// Prints a list, in colours on a terminal.
+fn print_list(text: &str) -> Result<(), String> {
+    let colours = colour::is_wanted();
+    print_with(text, &|text| if colours { colour::listing(text) } else { text.to_owned() })
+}
+
 /// Prints a text, and ignores a reader that closes the pipe early.
 fn print(text: &str) -> Result<(), String> {
+    print_with(text, &str::to_owned)
+}
+
+/// Prints a text, which `style` changes on a terminal.
+fn print_with(text: &str, style: &dyn Fn(&str) -> String) -> Result<(), String> {
     let mut stdout = std::io::stdout().lock();
-    let text = say::shown(text, stdout.is_terminal());
+    let is_terminal = stdout.is_terminal();
+    let text = say::shown(text, is_terminal);
+    let text = if is_terminal { style(&text) } else { text.into_owned() };
     match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(format!("cannot print: {error}"))

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Prints a line to standard error, and ignores errors.
 macro_rules! say {
@@ -14,26 +14,90 @@ macro_rules! say {
 
 pub(crate) use say;
 
+/// Shows progress: on a terminal in one line, which the next line replaces; elsewhere in a line of its own.
+#[allow(unused_macros, reason = "the gateway shows no progress")]
+macro_rules! show_progress {
+    ($($argument:tt)*) => {{
+        $crate::say::progress(&format!($($argument)*));
+    }};
+}
+
+#[allow(unused_imports, reason = "the gateway shows no progress")]
+pub(crate) use show_progress;
+
 /// A function that prints a line.
 type Print = Box<dyn FnMut(String) + Send>;
 
-/// The function that prints lines instead of standard error, while a line of the user is being read.
-static PRINT: Mutex<Option<Print>> = Mutex::new(None);
+/// The output of lines.
+struct Lines {
+    /// Prints lines instead of standard error, while a line of the user is being read.
+    print: Option<Print>,
+    /// Changes an escaped line for a terminal.
+    style: fn(&str) -> String,
+    /// Whether the last line on the terminal shows progress.
+    has_progress: bool,
+}
+
+static LINES: Mutex<Lines> =
+    Mutex::new(Lines { print: None, style: |line| line.to_owned(), has_progress: false });
+
+/// The control sequence that clears the line of the cursor.
+const CLEARED: &str = "\r\u{1b}[K";
+
+/// The most characters of progress, so that it fits on a line of any terminal.
+const MOST: usize = 78;
 
 /// Prints a line to standard error, or with the function of [`redirect`].
 pub(crate) fn line(text: &str) {
     let mut stderr = std::io::stderr();
+    let mut lines = lines();
+    let clear = if std::mem::take(&mut lines.has_progress) { CLEARED } else { "" };
     let line = shown(text, stderr.is_terminal());
-    match &mut *PRINT.lock().unwrap_or_else(PoisonError::into_inner) {
-        Some(print) => print(line.into_owned()),
-        None => _ = writeln!(stderr, "{line}"),
+    let line = if stderr.is_terminal() { (lines.style)(&line) } else { line.into_owned() };
+    match &mut lines.print {
+        Some(print) => print(format!("{clear}{line}")),
+        None => _ = writeln!(stderr, "{clear}{line}"),
+    }
+}
+
+/// Shows progress: see `show_progress`.
+#[allow(dead_code, reason = "the gateway shows no progress")]
+pub(crate) fn progress(text: &str) {
+    let mut stderr = std::io::stderr();
+    if !stderr.is_terminal() {
+        return line(text);
+    }
+    let mut lines = lines();
+    let line = shown(text, true).replace('\n', " ");
+    let line: String = line.chars().take(MOST).collect();
+    lines.has_progress = true;
+    _ = write!(stderr, "{CLEARED}{line}").and_then(|()| stderr.flush());
+}
+
+/// Removes the line of progress, if there is one.
+#[allow(dead_code, reason = "the gateway shows no progress")]
+pub(crate) fn end_progress() {
+    let mut lines = lines();
+    if std::mem::take(&mut lines.has_progress) {
+        let mut stderr = std::io::stderr();
+        _ = write!(stderr, "{CLEARED}").and_then(|()| stderr.flush());
     }
 }
 
 /// Prints lines with this function from now on, or to standard error again.
 #[allow(dead_code, reason = "only the interactive mode reads lines")]
 pub(crate) fn redirect(print: Option<Print>) {
-    *PRINT.lock().unwrap_or_else(PoisonError::into_inner) = print;
+    lines().print = print;
+}
+
+/// Sets the style of lines on a terminal.
+#[allow(dead_code, reason = "the gateway has no colours")]
+pub(crate) fn set_style(style: fn(&str) -> String) {
+    lines().style = style;
+}
+
+fn lines() -> MutexGuard<'static, Lines> {
+    LINES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the text for a terminal: it escapes characters that move the cursor, set the title, ring the bell or

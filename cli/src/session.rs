@@ -10,12 +10,12 @@ use mcp_sansio::call::{Paging, TaskOptions, Timeout, ToolTasks};
 use mcp_sansio::event::Connected;
 use mcp_sansio::model::method::{Method, PagedMethod};
 use mcp_sansio::model::{
-    ElicitationCapability, ElicitationRequired, ListChanged, LoggingLevel, SamplingCapability,
-    SetLevelParams, SubscriptionFilter, method,
+    CallToolParams, CallToolResult, ElicitationCapability, ElicitationRequired, ListChanged,
+    LoggingLevel, SamplingCapability, SetLevelParams, SubscriptionFilter, method,
 };
 use mcp_sansio::{CallOptions, ClientConfig, Era, ErrorCode, Phase, Revision, RevisionSet};
 use mcp_sansio_std::{
-    CallFailure, Connection, ConnectionOptions, OpenError, ProcessOptions, Reply, connect,
+    CallFailure, Connection, ConnectionOptions, OpenError, ProcessOptions, Reply, Waiting, connect,
     spawn_with,
 };
 
@@ -28,7 +28,7 @@ use crate::ending::Ending;
 use crate::http;
 use crate::login;
 use crate::patience::Patience;
-use crate::say::say;
+use crate::say::{self, say, show_progress};
 use crate::target::Target;
 
 pub(crate) struct Session {
@@ -108,9 +108,11 @@ impl Session {
                     let total = update.total.map(|total| format!(" of {total}"));
                     let message = update.message.map(|text| format!(": {text}"));
                     let [total, message] = [total, message].map(Option::unwrap_or_default);
-                    say!("{method}: {}{total}{message}", update.progress);
+                    show_progress!("{method}: {}{total}{message}", update.progress);
                 }
-                pending.await
+                let outcome = pending.await;
+                say::end_progress();
+                outcome
             }
         })
     }
@@ -135,6 +137,21 @@ impl Session {
         options: CallOptions,
     ) -> Result<Reply, String> {
         self.call_with::<M>(params, options).map_err(|failure| failed(M::NAME, &failure))
+    }
+
+    /// Calls a tool from any thread, and prints nothing. A result that reports an error is a failure.
+    pub(crate) fn call_tool_quietly(
+        &self,
+        params: &CallToolParams<'_>,
+        options: CallOptions,
+    ) -> Result<(), String> {
+        let call = self.connection.handle().call_method(method::CallTool::NAME, params, options);
+        let reply = Waiting::new(call).wait().map_err(|failure| failure.to_string())?;
+        match reply.parse_as::<CallToolResult<'_>>() {
+            Ok(result) if result.failed() => Err("the tool failed".into()),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     /// Returns the options for the call of a tool: as a task if the user wants that and the tool supports it, or if

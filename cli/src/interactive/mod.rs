@@ -116,7 +116,8 @@ fn perform(
             for failure in &read.failures {
                 say!("{failure}");
             }
-            crate::print(&list(session, &read, listed, json))?;
+            let text = list(session, &read, listed, json);
+            if json { crate::print(&text) } else { crate::print_list(&text) }?;
             let worked = read.failures.is_empty();
             contents.replace(read);
             return Ok(worked);

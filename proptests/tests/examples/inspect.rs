@@ -408,3 +408,23 @@ fn inspect_reads_commands() {
     let (_, stderr) = texts(&interactive(&[], "log info"), 1);
     assert_eq!(stderr, "in this era each request names the level: start again with --log\n");
 }
+
+#[test]
+fn inspect_measures_a_tool() {
+    let echo = ["--call", "echo", r#"{"text":"x"}"#];
+    let (stdout, stderr) =
+        texts(&inspect(&[&["--bench", "50", "--parallel", "4"], &echo[..]].concat()), 0);
+    assert_eq!(stderr, "");
+    let mut lines = stdout.lines();
+    assert!(lines.next().unwrap().starts_with("echo: 50 calls in "), "{stdout}");
+    assert!(lines.next().unwrap().starts_with("latency: 50 % within "), "{stdout}");
+    let bars = lines.map(|line| line.rsplit(' ').next().unwrap().parse::<usize>().unwrap());
+    assert_eq!(bars.sum::<usize>(), 50, "{stdout}");
+    let failing = ["--json", "--bench", "3", "--call", "test_error_handling", "{}"];
+    let (stdout, stderr) = texts(&inspect(&[&OLD[..], &failing].concat()), 1);
+    let summary: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((&summary["calls"], &summary["failures"]), (&0.into(), &3.into()));
+    assert_eq!(stderr, "test_error_handling: 3 of 3 calls failed: the tool failed\n");
+    let (_, stderr) = texts(&inspect(&[&["--bench", "0"], &echo[..]].concat()), 2);
+    assert!(stderr.contains("'0'"), "{stderr}");
+}

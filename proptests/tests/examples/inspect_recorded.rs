@@ -130,10 +130,10 @@ fn a_signal_ends_the_server_as_well() {
     let server = lines.next().unwrap().unwrap();
     let is_running = || Path::new("/proc").join(&server).exists();
     assert!(is_running() || cfg!(not(target_os = "linux")));
-    let told = Instant::now();
+    let signalled = Instant::now();
     let status = Command::new("kill").args(["-TERM", &recorder.id().to_string()]).status().unwrap();
     assert!(status.success());
     recorder.wait().unwrap();
-    assert!(Duration::from_secs(1) < told.elapsed(), "the server has time to end by itself");
+    assert!(Duration::from_secs(1) < signalled.elapsed(), "the server has time to end by itself");
     assert!(!is_running());
 }
