@@ -184,6 +184,31 @@ mod tests {
         }
     }
 
+    /// Every text of up to six symbols, some of them at an edge of the alphabets, and all lengths of bytes up to 300.
+    #[test]
+    fn the_crate_base64_agrees() {
+        use ::base64::Engine;
+        use ::base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+        for (ours, theirs) in [(Base64::Padded, STANDARD), (Base64::Url, URL_SAFE_NO_PAD)] {
+            let mut texts = alloc::vec![String::new()];
+            for _ in 0..6 {
+                let longer = texts.iter().filter(|text| !text.contains('\n'));
+                let symbols = ["A", "Q", "z", "+", "-", "=", "\n"];
+                let longer = longer.flat_map(|text| symbols.map(|symbol| text.clone() + symbol));
+                texts = longer.collect();
+                for text in &texts {
+                    assert_eq!(ours.decode(text), theirs.decode(text).ok(), "{ours:?} {text:?}");
+                }
+            }
+            let bytes: Vec<u8> = (0..300_u32).map(|at| (at * at * 7 + at) as u8).collect();
+            for length in 0..=bytes.len() {
+                let bytes = bytes.get(..length).unwrap_or_default();
+                assert_eq!(ours.text(bytes), theirs.encode(bytes));
+                assert_eq!(ours.decode(&theirs.encode(bytes)).as_deref(), Some(bytes));
+            }
+        }
+    }
+
     #[test]
     fn the_alphabets_differ_in_two_symbols() {
         let bytes = [0xfb, 0xff, 0xbf];
