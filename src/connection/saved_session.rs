@@ -99,6 +99,9 @@ pub enum RestoreSessionError {
     /// The saved value was altered: a member has no valid value.
     #[error("the saved session is malformed")]
     Malformed,
+    /// A session with this id exists.
+    #[error("the session is there already")]
+    Present,
     /// The endpoint has no room for another session.
     #[error("there is no room for another session")]
     Full,

@@ -69,7 +69,7 @@ struct TimesRecord {
 enum OwnerKind {
     #[default]
     Principal,
-    /// The session has ended with its process, so its requestor cannot return to the task.
+    /// The requestor returns to the task if its session is restored as well.
     Session,
     Unknown,
 }

@@ -59,8 +59,10 @@ impl<M: Machine> Wire<M> {
         let connection = state.machine.connection_number();
         if state.machine.phase() == Phase::Closed {
             shared.unlink(connection);
-            // The session has ended, so these tasks are no longer reachable.
-            shared.forget_tasks_of(state.out.session_requestor());
+            // The session has ended, so these tasks are no longer reachable, unless it continues in another process.
+            if !state.http.is_suspended() {
+                shared.forget_tasks_of(state.out.session_requestor());
+            }
         }
         let more = state.after.more();
         more.links.extend(shared.links_with_news(Some(connection)));

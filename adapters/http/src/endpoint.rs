@@ -179,7 +179,7 @@ impl Endpoint {
     pub fn shut_down(&self, grace: Duration) {
         self.inner.is_closing.store(true, Ordering::SeqCst);
         let mut wires = if self.inner.keeps_sessions() {
-            self.inner.close_event_streams();
+            self.inner.close_event_streams_after(grace);
             self.inner.one_stream_wires()
         } else {
             self.inner.session_wires()
@@ -238,7 +238,13 @@ impl Inner {
                     return Err(RequestValidator::closing());
                 }
                 let share = self.share()?;
-                let response = wire.listen(last_event)?;
+                let response = wire.listen(last_event).map_err(|refusal| {
+                    if wire.is_suspended() { RequestValidator::closing() } else { refusal }
+                })?;
+                if self.keeps_sessions() {
+                    // The shutdown has begun meanwhile, and may have missed this stream.
+                    wire.close_standalone();
+                }
                 Ok(until(Carried::new(wire, response, share).respond().await))
             }
             Accepted::End { session } => {

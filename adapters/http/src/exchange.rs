@@ -148,12 +148,12 @@ impl Carried {
             tokio::task::yield_now().await;
         }
         let Some(head) = poll_fn(|context| self.poll_head(context)).await else {
-            // The connection has ended meanwhile. For a session the response is that it does not exist.
-            let is_session = matches!(self.time, Time::OfSession);
-            return reply(if is_session {
-                RequestValidator::no_session()
-            } else {
-                Reply::empty(503)
+            // The connection has ended meanwhile. For a session the response is that it does not exist, unless it
+            // continues elsewhere.
+            return reply(match self.time {
+                Time::OfSession if self.wire.is_suspended() => RequestValidator::closing(),
+                Time::OfSession => RequestValidator::no_session(),
+                Time::NotKept | Time::Kept(_) => Reply::empty(503),
             });
         };
         let body = match head.content {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_sansio::Server;
-use mcp_sansio::http::{Reply, RequestSource, RequestValidator, ResponseId};
+use mcp_sansio::http::{Reply, RequestSource, ResponseId};
 use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::request::Requestor;
 use mcp_sansio_driver::{Attachment, Permit, PostEntry, PostRefused, Wire};
@@ -218,6 +218,9 @@ impl Inner {
     ) -> Result<Begun, PostRefused> {
         let (mut first, mut held, mut earlier) = (admitted, None, None::<Arc<OpenRequest>>);
         let response = wire.post(body, scanned, source, entry, &mut || {
+            if self.keeps_sessions() {
+                return Err(CLOSING);
+            }
             let open = match first.take() {
                 Some(open) => Arc::clone(held.insert(open)),
                 // Another request of a batch.
@@ -258,10 +261,12 @@ impl Inner {
                 begun = begin(PostEntry::Always);
             }
         }
-        begun.map_err(|_| RequestValidator::no_session())
+        begun.map_err(|_| self.no_session())
     }
 }
 
+/// The reason of a refused request of a batch, which is not refused as a whole.
+const CLOSING: &str = "the server restarts";
 const FULL: &str = "too many requests are being answered (EndpointOptions::most_open)";
 const FULL_FOR_CLIENT: &str =
     "too many requests of this client are being answered (EndpointOptions::open_of_client)";

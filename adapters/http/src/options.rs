@@ -56,8 +56,8 @@ pub struct EndpointOptions {
     pub most_connections: usize,
     /// Whether sessions outlive a shutdown, because the next process continues them. Default false.
     ///
-    /// [`Endpoint::shut_down`](crate::Endpoint::shut_down) then ends the event streams of sessions, refuses their new
-    /// requests with 503, and leaves the sessions for
+    /// [`Endpoint::shut_down`](crate::Endpoint::shut_down) then refuses new requests of sessions with 503, ends their event
+    /// streams when no request is open or the grace period is over, and leaves the sessions for
     /// [`Endpoint::suspend_sessions`](crate::Endpoint::suspend_sessions).
     pub keep_sessions: bool,
     /// The paths for clients that support only 2024-11-05: one for the event stream and one for messages. Default
@@ -110,16 +110,14 @@ impl EndpointOptions {
     /// with the result instead.
     ///
     /// ```
-    /// use mcp_sansio_http::EndpointOptions;
+    /// use mcp_sansio_http::{EndpointOptions, bearer_token};
     /// use mcp_sansio_http::mcp_sansio::Principal;
     /// use mcp_sansio_http::mcp_sansio::http::Reply;
     ///
     /// # fn user_of(_: &str) -> Option<u64> { None }
     /// let options = EndpointOptions::new().identify(|head| {
-    ///     let field = head.headers.get("authorization").and_then(|value| value.to_str().ok());
-    ///     let token = field.and_then(|field| field.strip_prefix("Bearer "));
     ///     // Users are numbered from 1 on; 0 stands for every unknown user.
-    ///     let user = token.and_then(user_of).ok_or_else(|| Reply::unauthorized("Bearer"))?;
+    ///     let user = bearer_token(&head.headers).and_then(user_of).ok_or_else(|| Reply::unauthorized("Bearer"))?;
     ///     Ok(Principal::new(user))
     /// });
     /// ```

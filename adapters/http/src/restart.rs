@@ -1,11 +1,15 @@
 //! Sessions that outlive the process of their endpoint.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_sansio::Server;
 use mcp_sansio::error::RestoreSessionError;
-use mcp_sansio::http::{Reply, RequestSource, RequestValidator, SavedHttpSession, SessionId};
+use mcp_sansio::http::{
+    Reply, RequestSource, RequestValidator, SavedHttpSession, SessionId, Sessions,
+};
 use mcp_sansio_driver::Wire;
+use tokio::runtime::Handle;
 
 use crate::endpoint::{Endpoint, Inner};
 
@@ -25,16 +29,19 @@ use crate::endpoint::{Endpoint, Inner};
 /// let mut options = EndpointOptions::new();
 /// options.keep_sessions = true;
 /// let endpoint = Endpoint::with(ServerConfig::new("server", "1.0"), options, router);
-/// // Only this process may read the file: it holds the ids of the sessions.
-/// if let Ok(text) = std::fs::read_to_string("sessions.json") {
+/// // A directory of this user alone: the file holds the ids of the sessions, which grant access to them.
+/// let file = "/var/lib/server/sessions.json";
+/// if let Ok(text) = std::fs::read_to_string(file) {
 ///     for session in serde_json::from_str::<Vec<SavedHttpSession>>(&text)? {
 ///         if let Err(error) = endpoint.restore_session(&session) {
 ///             eprintln!("a session is lost, and its client opens another: {error}");
 ///         }
 ///     }
+///     // After a crash, the sessions of an earlier time must not come back.
+///     std::fs::remove_file(file)?;
 /// }
 /// serve(endpoint.clone(), "/mcp", listener, stop, Duration::from_secs(10)).await?;
-/// std::fs::write("sessions.json", serde_json::to_string(&endpoint.suspend_sessions())?)?;
+/// std::fs::write(file, serde_json::to_string(&endpoint.suspend_sessions())?)?;
 /// # Ok(())
 /// # }
 /// ```
@@ -76,14 +83,13 @@ impl Endpoint {
         let inner = &self.inner;
         let id = saved.id().ok_or(RestoreSessionError::Malformed)?;
         let now = inner.clock.now();
-        let (server, streams) = inner.validator.restore(inner.next_number(), saved, now)?;
-        let wire = inner.connect(server, streams);
-        let restored = inner.sessions().restore(id, saved.source(), Arc::clone(&wire), now);
-        if restored.is_err() {
-            // Outside the lock, because it runs wakers.
-            wire.end_now();
-            return Err(RestoreSessionError::Full);
-        }
+        let mut restored = None;
+        inner.sessions().restore(id, saved.source(), now, || {
+            let (server, streams) = inner.validator.restore(inner.next_number(), saved, now)?;
+            Ok(Arc::clone(restored.insert(inner.connect(server, streams))))
+        })?;
+        // The session was added, so it has a connection.
+        let wire = restored.ok_or(RestoreSessionError::Malformed)?;
         inner.timekeeper.add(&wire, inner);
         Ok(())
     }
@@ -101,13 +107,18 @@ impl Inner {
         with_source.collect()
     }
 
+    /// Takes all sessions out of the map. A session that its client ends at the same time is not among them.
     fn take_sessions(&self) -> Vec<(RequestSource, Arc<Wire<Server>>)> {
-        let taken = self.sessions_with_sources();
         let mut sessions = self.sessions();
-        for (id, source, _) in &taken {
-            sessions.remove(*id, source.principal);
+        let mut taken = Vec::new();
+        let first = |sessions: &Sessions<_>| sessions.iter().next().map(|(id, _)| id);
+        while let Some(id) = first(&sessions)
+            && let Some(source) = sessions.source(id)
+            && let Some(wire) = sessions.remove(id, source.principal)
+        {
+            taken.push((source, wire));
         }
-        taken.into_iter().map(|(_, source, wire)| (source, wire)).collect()
+        taken
     }
 
     /// Whether the endpoint is being shut down, and its sessions continue elsewhere.
@@ -125,8 +136,24 @@ impl Inner {
         }
     }
 
-    /// Ends the event streams of all sessions, so that their clients open them again in the next process.
-    pub(crate) fn close_event_streams(&self) {
+    /// Ends the event streams of all sessions when no request is open, at the latest after `grace`. Their clients open
+    /// them again in the next process, and some try that only twice.
+    pub(crate) fn close_event_streams_after(self: &Arc<Self>, grace: Duration) {
+        let (requests, inner) = (self.open_requests.clone(), Arc::downgrade(self));
+        let closing = async move {
+            _ = tokio::time::timeout(grace, requests.ended()).await;
+            if let Some(inner) = inner.upgrade() {
+                inner.close_event_streams();
+            }
+        };
+        match Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(closing)),
+            // Without a runtime nothing is being served.
+            Err(_) => self.close_event_streams(),
+        }
+    }
+
+    fn close_event_streams(&self) {
         let sessions = self.sessions_with_sources();
         sessions.into_iter().for_each(|(_, _, wire)| wire.close_standalone());
     }

@@ -39,12 +39,14 @@ impl HttpServer {
         now: Instant,
     ) -> Result<ConnectionNumber, RestoreSessionError> {
         let id = saved.id().ok_or(RestoreSessionError::Malformed)?;
-        let number = self.next_number();
-        let restored = self.validator.restore(number, saved, now)?;
-        let source = saved.source();
-        self.sessions
-            .restore(id, source, number.get(), now)
-            .map_err(|_| RestoreSessionError::Full)?;
+        let (number, source) = (self.next_number(), saved.source());
+        let (validator, mut restored) = (&self.validator, None);
+        self.sessions.restore(id, source, now, || {
+            restored = Some(validator.restore(number, saved, now)?);
+            Ok(number.get())
+        })?;
+        // The session was added, so the machine was restored.
+        let restored = restored.ok_or(RestoreSessionError::Malformed)?;
         let connection = self.connect(restored, source);
         if let Some(connection) = self.connections.get_mut(&connection) {
             connection.session = Some(id);

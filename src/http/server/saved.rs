@@ -36,8 +36,7 @@ pub struct SavedHttpSession {
     // First, because it begins with the version of the format.
     session: SavedSession,
     id: String,
-    /// The owner, or 0.
-    #[serde(default)]
+    /// The owner, or 0. Always written: without it, a session would belong to every unknown client.
     principal: u64,
     /// The address that counts for limits per client.
     #[serde(default)]
@@ -113,10 +112,16 @@ impl SavedHttpSession {
     ) -> Result<(), RestoreSessionError> {
         _ = streams.revision.insert(self.session.revision().ok_or(RestoreSessionError::Revision)?);
         streams.table.next_number = self.next_stream.max(STANDALONE + 1);
+        if STREAMS_END <= self.next_stream {
+            return Err(RestoreSessionError::Malformed);
+        }
+        let mut least = STANDALONE;
         for saved in &self.streams {
-            if streams.table.next_number <= saved.number || saved.has_wrong_number() {
+            let is_in_order = (least..streams.table.next_number).contains(&saved.number);
+            if !is_in_order || saved.has_wrong_number() {
                 return Err(RestoreSessionError::Malformed);
             }
+            least = saved.number + 1;
             saved.restore_on(streams, now);
         }
         Ok(())
@@ -133,8 +138,16 @@ impl Stream {
 /// The first number that an event cannot have. Events are counted one by one, so no session reaches it.
 const EVENTS_END: u64 = 1 << 53;
 
+/// The first number that the next stream of a saved session cannot have. Streams are counted one by one as well, and their
+/// numbers must not wrap around to those of restored streams.
+const STREAMS_END: u32 = 1 << 31;
+
 impl SavedStream {
+    /// Whether the number of an event is impossible, or missing: a stream of requests is kept for its events.
     fn has_wrong_number(&self) -> bool {
+        if self.latest.is_none() && self.number != STANDALONE {
+            return true;
+        }
         let events = self.events.iter().map(|(event, _)| *event);
         self.latest.into_iter().chain(events).any(|event| EVENTS_END <= event)
     }

@@ -6,6 +6,7 @@ use core::time::Duration;
 use super::config::HttpServerConfig;
 use super::session_id::SessionId;
 use super::source::RequestSource;
+use crate::connection::RestoreSessionError;
 use crate::handle::{Principal, Requestor};
 use crate::time::Instant;
 
@@ -184,27 +185,30 @@ impl<T> Sessions<T> {
         Ok(old)
     }
 
-    /// Adds a session that an earlier process has opened. It is ready, and its idle time starts now.
+    /// Adds a session that an earlier process has opened. It is ready, and its idle time starts now. `value` is called if
+    /// the session can be added. No session is displaced.
     ///
     /// # Errors
     ///
-    /// Returns the value if there is no room, or if there is a session with this id. No session is displaced.
+    /// [`RestoreSessionError::Present`] or [`Full`](RestoreSessionError::Full), or the error of `value`. Nothing has
+    /// changed.
     pub fn restore(
         &mut self,
         id: SessionId,
         source: impl Into<RequestSource>,
-        value: T,
         now: Instant,
-    ) -> Result<(), T> {
+        value: impl FnOnce() -> Result<T, RestoreSessionError>,
+    ) -> Result<(), RestoreSessionError> {
         let source = source.into();
         let client = source.client();
         let count = client.and_then(|client| self.of_client.get(&client)).copied();
-        if self.most_of_client <= count.unwrap_or_default()
-            || self.most <= self.sessions.len()
-            || self.sessions.contains_key(&id)
-        {
-            return Err(value);
+        if self.sessions.contains_key(&id) {
+            return Err(RestoreSessionError::Present);
         }
+        if self.most_of_client <= count.unwrap_or_default() || self.most <= self.sessions.len() {
+            return Err(RestoreSessionError::Full);
+        }
+        let value = value()?;
         if let Some(client) = client {
             *self.of_client.entry(client).or_default() += 1;
         }

@@ -375,6 +375,8 @@ impl<E: EventStore> Streams<E> {
         while let Some((deadline, number)) = self.table.deadlines.first().copied()
             && deadline <= now
         {
+            // Also if there is no such stream.
+            self.table.deadlines.remove(&(deadline, number));
             self.table.set_deadline(number, None);
             let has_response =
                 self.table.streams.get(&number).is_some_and(|stream| stream.response.is_some());

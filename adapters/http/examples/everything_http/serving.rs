@@ -95,7 +95,8 @@ fn restore(endpoint: &Endpoint, file: &Path) -> io::Result<()> {
             _ = writeln!(io::stderr(), "a session is lost: {error}");
         }
     }
-    Ok(())
+    // After a crash, the sessions of an earlier time must not come back.
+    fs::remove_file(file)
 }
 
 /// Saves the sessions. The file grants access to them, so only its owner may read it.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::error::RestoreSessionError;
 use mcp_sansio::http::SavedHttpSession;
-use mcp_sansio_http::EndpointOptions;
+use mcp_sansio_http::{ConnectionOptions, EndpointOptions, SharedTasks};
 use serde_json::{Value, json};
 
 use super::kit::{A_LONG_TIME, Served, server_config, soon};
@@ -61,9 +61,7 @@ async fn a_session_continues_in_the_next_process() {
         open.send(legacy(&session, 1, "gate", "open")).await;
         assert_eq!(served.log.next().await, "at the gate open");
         served.stop();
-
-        // The event stream ends at once, so that the client opens it again.
-        while !events.chunk().await.is_empty() {}
+        assert!(idle.is_over().await);
         let late = request(&served, legacy(&session, 2, "note", "late"));
         assert_eq!(served.endpoint.handle(late).await.status(), 503);
         let late = request(&served, listen(&session, ""));
@@ -71,6 +69,8 @@ async fn a_session_continues_in_the_next_process() {
         // The open request gets its response.
         served.script.gate.add_permits(1);
         assert_eq!(text_of(&open.answer().await.json()), "through open");
+        // The event stream ends, so that the client opens it again.
+        while !events.chunk().await.is_empty() {}
 
         let next = next_of(served).await;
         assert_eq!(next.endpoint.sessions(), 1);
@@ -172,7 +172,7 @@ async fn saving_changes_nothing() {
     raw.send(legacy(&session, 1, "echo", "still here")).await;
     assert_eq!(text_of(&raw.answer().await.json()), "still here");
     // The session exists, so it cannot be restored beside itself.
-    assert_eq!(served.endpoint.restore_session(&saved[0]), Err(RestoreSessionError::Full));
+    assert_eq!(served.endpoint.restore_session(&saved[0]), Err(RestoreSessionError::Present));
     raw.send(legacy(&session, 2, "echo", "and here")).await;
     assert_eq!(text_of(&raw.answer().await.json()), "and here");
 }
@@ -228,4 +228,72 @@ async fn a_request_that_waits_for_input_ends_with_an_error() {
     raw.head().await;
     assert_eq!(message(&mut raw).await["method"], "elicitation/create", "it is sent again");
     assert_eq!(message(&mut raw).await["error"]["code"], -32603);
+}
+
+/// A request whose response is open while its session is suspended.
+#[tokio::test]
+async fn an_open_response_does_not_say_that_the_session_has_ended() {
+    let mut served = serve(A_LONG_TIME).await;
+    let session = Raw::connect(served.address).await.initialize("2025-06-18").await;
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(legacy(&session, 1, "gate", "open")).await;
+    assert_eq!(served.log.next().await, "at the gate open");
+    served.endpoint.shut_down(A_LONG_TIME);
+    assert_eq!(served.endpoint.suspend_sessions().len(), 1);
+    assert_eq!(raw.answer().await.status(), "503");
+}
+
+/// The requests of a batch are refused one by one.
+#[tokio::test]
+async fn a_batch_is_not_served_during_the_shutdown() {
+    let mut served = serve(A_LONG_TIME).await;
+    let session = Raw::connect(served.address).await.initialize("2025-03-26").await;
+    served.endpoint.shut_down(A_LONG_TIME);
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "note", "arguments": {"text": "x"}}});
+    let body = json!([call, {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}]);
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(post(&format!("Mcp-Session-Id: {session}\r\n"), &body.to_string())).await;
+    let answer = raw.answer().await.json();
+    assert_eq!(answer[0]["error"], json!({"code": -32603, "message": "the server restarts"}));
+    assert_eq!(served.log.next().await, "violation: unknown progress token");
+    assert!(served.log.is_silent());
+}
+
+/// Tasks of a session without a principal can be saved after the session, and are reached again.
+#[tokio::test]
+async fn tasks_of_a_session_outlive_its_process() {
+    let with_tasks = |tasks: &SharedTasks| {
+        let mut options = options();
+        options.connection = ConnectionOptions::new().tasks(tasks.clone());
+        let mut config = server_config();
+        config.capabilities = config.capabilities.with_tasks();
+        (config, options)
+    };
+    let tasks = SharedTasks::default();
+    let (config, options) = with_tasks(&tasks);
+    let mut served = Served::with(config, options, Duration::ZERO).await;
+    let mut raw = Raw::connect(served.address).await;
+    let session = raw.initialize("2025-11-25").await;
+    let call =
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"task","task":{}}}"#;
+    raw.send(post(&format!("Mcp-Session-Id: {session}\r\n"), call)).await;
+    let answer = raw.answer().await.json();
+    let task = answer["result"]["task"]["taskId"].as_str().unwrap().to_owned();
+    served.stop();
+    soon(served.task).await.unwrap().unwrap();
+    let saved = served.endpoint.suspend_sessions();
+    let records: Vec<_> = tasks.with(|tasks, _| tasks.save_all().collect());
+    assert_eq!((saved.len(), records.len()), (1, 1));
+
+    let tasks = SharedTasks::default();
+    let (config, options) = with_tasks(&tasks);
+    let next = Served::with(config, options, Duration::ZERO).await;
+    for record in records {
+        tasks.with(|tasks, _| tasks.restore(record)).unwrap();
+    }
+    next.endpoint.restore_session(&saved[0]).unwrap();
+    let mut raw = Raw::connect(next.address).await;
+    let get = json!({"jsonrpc": "2.0", "id": 2, "method": "tasks/get", "params": {"taskId": task}});
+    raw.send(post(&format!("Mcp-Session-Id: {session}\r\n"), &get.to_string())).await;
+    assert_eq!(raw.answer().await.json()["result"]["taskId"], *task);
 }

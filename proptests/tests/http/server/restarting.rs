@@ -283,12 +283,24 @@ fn a_session_that_cannot_be_continued_is_refused() {
     assert_eq!(other("/session/nextId", json!(1_u64 << 53)), Err(RestoreSessionError::Malformed));
     let stream = json!([{"number": 9, "latest": 1}]);
     assert_eq!(other("/streams", stream), Err(RestoreSessionError::Malformed));
-    for stream in [
-        json!({"number": 2, "latest": u64::MAX}),
-        json!({"number": 2, "latest": 1, "events": [[u64::MAX, "{}"]]}),
+    for streams in [
+        json!([{"number": 2, "latest": u64::MAX}]),
+        json!([{"number": 2, "latest": 1, "events": [[u64::MAX, "{}"]]}]),
+        json!([{"number": 2, "latest": null}]),
+        json!([{"number": 2, "latest": 0}, {"number": 2, "latest": 0}]),
+        json!([{"number": 2, "latest": 0}, {"number": 1, "latest": 0}]),
     ] {
-        assert_eq!(other("/streams", json!([stream])), Err(RestoreSessionError::Malformed));
+        assert_eq!(
+            other("/streams", streams.clone()),
+            Err(RestoreSessionError::Malformed),
+            "{streams}"
+        );
     }
+    assert_eq!(
+        other("/streams", json!([{"number": 0, "latest": null}, {"number": 2, "latest": 0}])),
+        Ok(())
+    );
+    assert_eq!(other("/nextStream", json!(1_u32 << 31)), Err(RestoreSessionError::Malformed));
     for revision in ["2026-07-28", "2031-01-01"] {
         assert_eq!(other("/session/revision", json!(revision)), Err(RestoreSessionError::Revision));
     }
@@ -313,7 +325,7 @@ fn a_session_that_cannot_be_continued_is_refused() {
     // A second session with the same id would take over the first.
     let mut site = site;
     let again: SavedHttpSession = serde_json::from_value(saved.clone()).unwrap();
-    assert_eq!(site.http.restore_session(&again, site.now), Err(RestoreSessionError::Full));
+    assert_eq!(site.http.restore_session(&again, site.now), Err(RestoreSessionError::Present));
     assert_eq!(site.http.sessions(), 1);
 
     let mut newer = saved;
