@@ -110,6 +110,20 @@ pub(crate) struct Arguments {
     server: Vec<OsString>,
 }
 
+/// The reason why there is no server to inspect.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    CommandLine(clap::Error),
+    /// The text quotes a configuration file.
+    Configuration(String),
+}
+
+impl From<clap::Error> for Refused {
+    fn from(error: clap::Error) -> Self {
+        Self::CommandLine(error)
+    }
+}
+
 /// Parses the arguments of the process. An invalid command line, `--help` and `--version` exit the process.
 pub(crate) fn parse() -> Arguments {
     let program = std::env::args_os().next().map(PathBuf::from);
@@ -147,14 +161,18 @@ impl Arguments {
     ///
     /// If no server is named and there is none in this process, if a configuration file does not have it, or if options
     /// have no effect on it.
-    pub(crate) fn target(&self, has_built_in: bool) -> Result<Target, clap::Error> {
-        let conflict =
-            |text: &str| Err(clap::Error::raw(ErrorKind::ArgumentConflict, text.to_owned() + "\n"));
+    pub(crate) fn target(&self, has_built_in: bool) -> Result<Target, Refused> {
+        let conflict = |text: &str| {
+            Err(Refused::CommandLine(clap::Error::raw(
+                ErrorKind::ArgumentConflict,
+                text.to_owned() + "\n",
+            )))
+        };
         let mut target = if self.config.is_some() || self.name.is_some() {
             let variables = Variables { given: &self.environment };
             let (file, name) = (self.config.as_deref(), self.name.as_deref());
             configured::find(file, name, variables, &mut |error| say!("inspect: {error}"))
-                .map_err(|error| clap::Error::raw(ErrorKind::ValueValidation, error + "\n"))?
+                .map_err(Refused::Configuration)?
         } else if let Some(url) = &self.url {
             Target::Url { url: url.clone(), headers: Vec::new() }
         } else if let Some((program, arguments)) = self.server.split_first() {
@@ -164,7 +182,7 @@ impl Arguments {
             Target::BuiltIn
         } else {
             let text = "no server: give its URL, its program and arguments after `--`, or --config and --name\n";
-            return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, text));
+            return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, text).into());
         };
         match &mut target {
             Target::Url { headers, .. } => headers.extend(self.headers.iter().cloned()),

@@ -12,36 +12,88 @@ use serde_json::Value;
 use crate::http::without_secrets;
 use crate::target::{Program, Target};
 
-/// A configuration file. Members that only its host understands are ignored.
+/// A configuration file. Members that only its host understands are ignored, and each server is read when it is used, so
+/// that one mistake does not lose the others.
 #[derive(Deserialize)]
 struct File {
     #[serde(default, rename = "mcpServers")]
-    mcp_servers: BTreeMap<String, Entry>,
+    mcp_servers: BTreeMap<String, Value>,
     /// The name of the member in VS Code.
     #[serde(default)]
-    servers: BTreeMap<String, Entry>,
+    servers: BTreeMap<String, Value>,
 }
 
 /// A server of a configuration file: a program or a URL.
-#[derive(Deserialize)]
+#[derive(Debug, Default)]
 struct Entry {
     command: Option<String>,
-    #[serde(default)]
     args: Vec<String>,
-    /// A value may also be a number, or `null` for a variable that is not set.
-    #[serde(default)]
-    env: BTreeMap<String, Value>,
+    env: BTreeMap<String, String>,
     cwd: Option<String>,
-    #[serde(alias = "serverUrl")]
     url: Option<String>,
-    #[serde(default)]
     headers: BTreeMap<String, String>,
+}
+
+impl Entry {
+    /// Reads a server. An error names the member, and not its value, which may be a secret.
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = |name: &str| match value.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(format!("{name}: not a text")),
+        };
+        let url = match text("url")? {
+            Some(url) => Some(url),
+            None => text("serverUrl")?,
+        };
+        let args = match value.get("args") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(all)) => all
+                .iter()
+                .enumerate()
+                .map(|(at, one)| as_text(one).ok_or_else(|| format!("args[{at}]: not a text")))
+                .collect::<Result<_, _>>()?,
+            Some(_) => return Err("args: not a list".into()),
+        };
+        Ok(Self {
+            command: text("command")?,
+            args,
+            env: texts(value, "env")?,
+            cwd: text("cwd")?,
+            url,
+            headers: texts(value, "headers")?,
+        })
+    }
+}
+
+/// Returns a text; a number or a boolean counts as its text.
+fn as_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(value) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// Reads an object of texts; `null` is a text that is not set.
+fn texts(value: &Value, name: &str) -> Result<BTreeMap<String, String>, String> {
+    let members = match value.get(name) {
+        None | Some(Value::Null) => return Ok(BTreeMap::new()),
+        Some(Value::Object(members)) => members.iter().filter(|(_, value)| !value.is_null()),
+        Some(_) => return Err(format!("{name}: not an object")),
+    };
+    let members = members.map(|(key, value)| match as_text(value) {
+        Some(text) => Ok((key.clone(), text)),
+        None => Err(format!("{name}.{key}: not a text")),
+    });
+    members.collect()
 }
 
 /// The servers of one file.
 pub(crate) struct Configured {
     path: PathBuf,
-    servers: BTreeMap<String, Entry>,
+    servers: BTreeMap<String, Value>,
 }
 
 impl Configured {
@@ -79,21 +131,12 @@ impl Configured {
                 }
             });
         };
-        entry.target(variables).map_err(|error| format!("{path}: {name}.{error}"))
+        let target = Entry::read(entry).and_then(|entry| entry.target(variables));
+        target.map_err(|error| format!("{path}: {name}.{error}"))
     }
 }
 
 impl Entry {
-    fn environment(&self) -> BTreeMap<String, String> {
-        let text = |value: &Value| match value {
-            Value::Null => None,
-            Value::String(text) => Some(text.clone()),
-            other => Some(other.to_string()),
-        };
-        let set = self.env.iter().filter_map(|(name, value)| Some((name.clone(), text(value)?)));
-        set.collect()
-    }
-
     fn target(&self, variables: Variables<'_>) -> Result<Target, String> {
         let expand = |place: &str, text: &str| {
             variables.expand(text).map_err(|error| format!("{place}: {error}"))
@@ -112,7 +155,7 @@ impl Entry {
             return Ok(Target::Program(Program {
                 program: expand("command", command)?.into(),
                 arguments: arguments.collect::<Result<_, String>>()?,
-                environment: pairs("env", &self.environment())?,
+                environment: pairs("env", &self.env)?,
                 directory: directory.map(PathBuf::from),
             }));
         }
@@ -246,8 +289,11 @@ pub(crate) fn list(file: Option<&Path>, report: &mut dyn FnMut(String)) -> Resul
         _ = writeln!(text, "{}: {}", path.display(), servers.len());
         for (name, entry) in servers {
             // Arguments and environment may hold secrets, and URLs may as well.
-            let kind = entry.command.or_else(|| entry.url.as_deref().map(without_secrets));
-            _ = writeln!(text, "  {name}: {}", kind.as_deref().unwrap_or("?"));
+            let kind = Entry::read(&entry).map(|entry| {
+                let kind = entry.command.or_else(|| entry.url.as_deref().map(without_secrets));
+                kind.unwrap_or_else(|| "neither a command nor a url".into())
+            });
+            _ = writeln!(text, "  {name}: {}", kind.unwrap_or_else(|error| error));
         }
     }
     Ok(if text.is_empty() {

@@ -9,10 +9,13 @@ use std::time::Duration;
 use mcp_sansio::Client;
 use mcp_sansio_std::{Handle, KillSwitch, Waiting};
 
-use crate::say::say;
+use crate::say::{self, say};
 
 /// How long the end may take after the second interrupt.
 const MOMENT: Duration = Duration::from_secs(3);
+
+/// How long the server may take to end when another program ends this one.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The state of the session's end, and the means to end it.
 #[derive(Default)]
@@ -89,7 +92,23 @@ impl Ending {
         }
         match state.asking.take() {
             Some(asking) => asking.wake(),
-            None => state.shut_down(),
+            None if state.is_interactive && !say::is_redirected() => {
+                // A Ctrl-C while a result is printed. There is no request to cancel.
+                state.interrupts = 0;
+            }
+            None => {
+                state.shut_down();
+                if state.is_interactive {
+                    // While a line is read, the terminal sends no signal for Ctrl-C: another program ends this one.
+                    let end = thread::Builder::new().spawn(|| {
+                        thread::sleep(LAST_WORDS);
+                        std::process::exit(130)
+                    });
+                    if end.is_err() {
+                        std::process::exit(130);
+                    }
+                }
+            }
         }
     }
 

@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::actions::{Action, Output};
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Refused};
 use crate::contents::Contents;
 use crate::ending::Ending;
 use crate::say::say;
@@ -62,7 +62,14 @@ pub fn run(built_in: Option<BuiltInServer>) -> ExitCode {
     if arguments.list_servers {
         return ended(arguments.configured().and_then(|text| print(&text)));
     }
-    let target = arguments.target(built_in.is_some()).unwrap_or_else(|error| error.exit());
+    let target = match arguments.target(built_in.is_some()) {
+        Ok(target) => target,
+        Err(Refused::CommandLine(error)) => error.exit(),
+        Err(Refused::Configuration(error)) => {
+            say!("inspect: {error}");
+            return ExitCode::from(2);
+        }
+    };
     if let (true, Target::Url { url, .. }) = (arguments.login.logout, &target) {
         return ended(arguments.login.log_out(url));
     }

@@ -1,32 +1,41 @@
 //! `--record`: a man in the middle, between a host and the server that it would start.
 
 use std::io::{self, Read, Write};
-use std::process::{Child, ChildStdin, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::mem;
+use std::process::{ChildStdin, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+
+use mcp_sansio_std::{Process, ProcessOptions, Sleeps, Waiting};
 
 use crate::recording::{Recorder, Sender};
 use crate::say::say;
 use crate::target::Program;
 
-/// How long a server may take to end after its input has ended, when this program is told to end.
-const GRACE: Duration = Duration::from_secs(2);
+/// The longest line that is recorded. A longer one is passed on, and recorded as its length.
+const LONGEST: usize = 64 << 20;
+
+/// The server, until it is ended.
+enum Server {
+    Running(Box<Process>),
+    Ended(io::Result<ExitStatus>),
+}
 
 /// Starts the server, and passes everything between it and the host on until the server ends. Returns its exit status.
 ///
-/// Bytes are passed on as they arrive, before they are recorded: the recording delays no message, and a failure to
-/// write it is reported once.
+/// Bytes are passed on before they are recorded. A failure to write the recording is reported once. At a signal, the
+/// server ends as a host ends it: its input is closed, then it is asked to terminate, then it is killed, each time with
+/// the processes that it has started.
 pub(crate) fn relay(program: &Program, recorder: Recorder) -> Result<ExitStatus, String> {
     let name = program.program.to_string_lossy();
-    let mut command = program.command();
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut server = command.spawn().map_err(|error| format!("{name}: {error}"))?;
-    let (input, output) = (server.stdin.take(), server.stdout.take());
+    let (process, input, output) =
+        Process::spawn(&mut program.command(), ProcessOptions::default())
+            .map_err(|error| format!("{name}: {error}"))?;
     let recorder = Arc::new(recorder);
     // Shared, because a signal ends the input of the server, too.
-    let input = Arc::new(Mutex::new(input));
-    let server = Arc::new(Mutex::new(server));
+    let input = Arc::new(Mutex::new(Some(input)));
+    let server = Arc::new(Mutex::new(Server::Running(Box::new(process))));
     end_on_signals(&input, &server);
     let from_host = {
         let (recorder, input) = (Arc::clone(&recorder), Arc::clone(&input));
@@ -40,14 +49,27 @@ pub(crate) fn relay(program: &Program, recorder: Recorder) -> Result<ExitStatus,
     };
     // The thread ends with the process: nothing interrupts a read of standard input.
     thread::spawn(from_host);
-    if let Some(output) = output {
-        pass_on(output, &recorder, Sender::Server, |bytes| {
-            let mut stdout = io::stdout();
-            stdout.write_all(bytes).and_then(|()| stdout.flush())
-        });
-    }
+    pass_on(output, &recorder, Sender::Server, |bytes| {
+        let mut stdout = io::stdout();
+        stdout.write_all(bytes).and_then(|()| stdout.flush())
+    });
     lock(&input).take();
-    wait(&server, None).map_err(|error| format!("{name}: {error}"))
+    end(&server).map_err(|error| format!("{name}: {error}"))
+}
+
+/// Ends the server, or waits until another thread has done so.
+fn end(server: &Mutex<Server>) -> io::Result<ExitStatus> {
+    let mut server = lock(server);
+    let ended = Server::Ended(Err(io::ErrorKind::Other.into()));
+    let status = match mem::replace(&mut *server, ended) {
+        Server::Running(mut process) => {
+            Waiting::new(async { process.end(&Sleeps::default()).await }).wait()
+        }
+        Server::Ended(status) => status,
+    };
+    let copy = status.as_ref().map_or_else(|error| Err(error.kind().into()), |status| Ok(*status));
+    *server = Server::Ended(copy);
+    status
 }
 
 /// Passes bytes on until their end, and records their lines.
@@ -57,14 +79,8 @@ fn pass_on(
     sender: Sender,
     mut to: impl FnMut(&[u8]) -> io::Result<()>,
 ) {
-    let (mut buffer, mut partial, mut has_failed) = ([0; 16 << 10], Vec::new(), false);
-    let mut record = |line: &[u8]| {
-        if let Err(error) = recorder.line(sender, line)
-            && !std::mem::replace(&mut has_failed, true)
-        {
-            say!("inspect: the recording is not whole: {error}");
-        }
-    };
+    let mut lines = Lines { recorder, sender, partial: Vec::new(), skipped: 0, has_failed: false };
+    let mut buffer = [0; 16 << 10];
     loop {
         let count = match from.read(&mut buffer) {
             Ok(0) => break,
@@ -73,53 +89,83 @@ fn pass_on(
             Err(_) => break,
         };
         let bytes = buffer.get(..count).unwrap_or_default();
-        // Whoever no longer reads has ended, which the other direction shows.
+        // A reader that has ended shows in the other direction.
         let passed = to(bytes);
-        partial.extend_from_slice(bytes);
-        while let Some(end) = partial.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = partial.drain(..=end).collect();
-            record(line.strip_suffix(b"\n").unwrap_or(&line));
-        }
+        lines.add(bytes);
         if passed.is_err() {
             break;
         }
     }
-    record(&partial);
+    lines.end();
 }
 
-/// At a signal, the input of the server ends; a server that goes on for too long is killed.
-fn end_on_signals(input: &Arc<Mutex<Option<ChildStdin>>>, server: &Arc<Mutex<Child>>) {
+/// The lines of one direction.
+struct Lines<'r> {
+    recorder: &'r Recorder,
+    sender: Sender,
+    /// The line that is not complete.
+    partial: Vec<u8>,
+    /// The bytes of that line that are not kept.
+    skipped: usize,
+    has_failed: bool,
+}
+
+impl Lines<'_> {
+    fn add(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let (line, after) = rest.split_at(end);
+            self.keep(line);
+            self.end();
+            rest = after.strip_prefix(b"\n").unwrap_or(after);
+        }
+        self.keep(rest);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = LONGEST.saturating_sub(self.partial.len());
+        let kept = bytes.get(..room.min(bytes.len())).unwrap_or_default();
+        self.partial.extend_from_slice(kept);
+        self.skipped += bytes.len() - kept.len();
+    }
+
+    /// Records the line.
+    fn end(&mut self) {
+        let line = mem::take(&mut self.partial);
+        let recorded = match mem::take(&mut self.skipped) {
+            0 => self.recorder.line(self.sender, &line),
+            skipped => {
+                let text = format!("a line of {} bytes", line.len() + skipped);
+                self.recorder.line(self.sender, text.as_bytes())
+            }
+        };
+        if let Err(error) = recorded
+            && !mem::replace(&mut self.has_failed, true)
+        {
+            say!("inspect: the recording is not whole: {error}");
+        }
+    }
+}
+
+/// At the first signal the server is ended, at the second one this process.
+fn end_on_signals(input: &Arc<Mutex<Option<ChildStdin>>>, server: &Arc<Mutex<Server>>) {
     let (input, server) = (Arc::clone(input), Arc::clone(server));
+    let is_ending = AtomicBool::new(false);
     let installed = ctrlc::set_handler(move || {
+        if is_ending.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
         // In threads of their own: a server that does not read holds up the end of its input.
         let input = Arc::clone(&input);
         thread::spawn(move || drop(lock(&input).take()));
         let server = Arc::clone(&server);
-        thread::spawn(move || {
-            if wait(&server, Some(GRACE)).is_err() {
-                _ = lock(&server).kill();
-            }
-        });
+        thread::spawn(move || end(&server));
     });
     if let Err(error) = installed {
         say!("inspect: a signal may leave the server running: {error}");
     }
 }
 
-/// Waits for the end of the server, without holding its lock.
-fn wait(server: &Mutex<Child>, most: Option<Duration>) -> io::Result<ExitStatus> {
-    let start = Instant::now();
-    loop {
-        if let Some(status) = lock(server).try_wait()? {
-            return Ok(status);
-        }
-        if most.is_some_and(|most| most <= start.elapsed()) {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

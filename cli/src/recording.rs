@@ -39,12 +39,23 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     /// Creates the file, which only its owner can read: messages may hold secrets.
+    ///
+    /// A recording is never overwritten, because hosts start a server again, or several times at once. If there is a file
+    /// with this name, the name gets a number: `talk.jsonl.2`.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
+        options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        Ok(Self { file: Mutex::new(options.open(path)?), start: Instant::now() })
+        let mut opened = options.open(path);
+        let mut number = 2_u32;
+        while opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
+            let mut name = path.as_os_str().to_owned();
+            name.push(format!(".{number}"));
+            number += 1;
+            opened = options.open(name);
+        }
+        Ok(Self { file: Mutex::new(opened?), start: Instant::now() })
     }
 
     /// Adds a line of a byte stream, without its end.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use mcp_sansio::json::Raw;
+use mcp_sansio_std::{Process, ProcessOptions};
 use serde_json::Value;
 
 use crate::recording::{Line, Sender, identity};
@@ -27,21 +27,21 @@ pub(crate) fn replay(
 ) -> Result<Vec<String>, String> {
     let name = program.program.to_string_lossy();
     let failed = |error: std::io::Error| format!("{name}: {error}");
-    let mut command = program.command();
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut server = command.spawn().map_err(failed)?;
-    let (Some(mut input), Some(output)) = (server.stdin.take(), server.stdout.take()) else {
-        return Err(format!("{name}: no pipes"));
-    };
+    // Dropping it kills the server with the processes that it has started.
+    let (_server, mut input, output) =
+        Process::spawn(&mut program.command(), ProcessOptions::default()).map_err(failed)?;
     let (sender, received) = channel();
     thread::spawn(move || {
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
+        // Text that is no JSON was not recorded as a message either.
+        let lines = BufReader::new(output).lines().map_while(Result::ok);
+        for line in lines.filter(|line| Raw::new(line).is_ok()) {
             if sender.send(line).is_err() {
                 return;
             }
         }
     });
-    let mut is_late = false;
+    // The messages that were waited for and did not arrive in time. They are not waited for again.
+    let mut missing = 0;
     let (mut expected, mut actual) = (Vec::new(), Vec::new());
     for line in lines {
         let Some(message) = &line.message else { continue };
@@ -49,49 +49,52 @@ pub(crate) fn replay(
             expected.push(message.get().to_owned());
             continue;
         }
-        is_late |= !collect(&received, &mut actual, expected.len(), patience);
+        missing +=
+            collect(&received, &mut actual, expected.len().saturating_sub(missing), patience);
         let sent = writeln!(input, "{}", message.get()).and_then(|()| input.flush());
         if sent.is_err() {
             // The server has ended; the comparison shows when.
             break;
         }
     }
-    is_late |= !collect(&received, &mut actual, expected.len(), patience);
+    missing += collect(&received, &mut actual, expected.len().saturating_sub(missing), patience);
     drop(input);
-    // Whatever it sends until its end counts as well.
-    collect(&received, &mut actual, usize::MAX, Duration::from_secs(1));
-    _ = server.kill();
-    _ = server.wait();
+    // Messages until its end count as well, for a second.
+    let end = Instant::now() + Duration::from_secs(1);
+    while let Ok(line) = received.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        actual.push(line);
+    }
     let mut differences = differences(&by_identity(&expected), &by_identity(&actual));
-    if is_late && differences.is_empty() {
+    if 0 < missing && differences.is_empty() {
         differences.push("the server was slower than the time limit".into());
     }
     Ok(differences)
 }
 
-/// Receives messages until there are this many. Returns whether there are.
+/// Receives messages until there are this many, or none arrives for `patience`. Returns how many are missing.
 fn collect(
     received: &Receiver<String>,
     messages: &mut Vec<String>,
     count: usize,
     patience: Duration,
-) -> bool {
-    let mut last = Instant::now();
+) -> usize {
     while messages.len() < count {
-        match received.recv_timeout(patience.saturating_sub(last.elapsed())) {
+        match received.recv_timeout(patience) {
             Ok(line) => messages.push(line),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return false,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                return count - messages.len();
+            }
         }
-        last = Instant::now();
     }
-    true
+    0
 }
 
 fn by_identity(messages: &[String]) -> Messages {
     let mut all = Messages::new();
     for message in messages {
         let Ok(raw) = Raw::new(message) else { continue };
-        let value = serde_json::from_str(message).unwrap_or_default();
+        // A message that is nested too deeply to be decoded is compared as text.
+        let value = serde_json::from_str(message).unwrap_or_else(|_| message.as_str().into());
         all.entry(identity(&raw)).or_default().push(value);
     }
     all

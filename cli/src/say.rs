@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
+use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Prints a line to standard error, and ignores errors.
@@ -25,13 +26,10 @@ macro_rules! show_progress {
 #[allow(unused_imports, reason = "the gateway shows no progress")]
 pub(crate) use show_progress;
 
-/// A function that prints a line.
-type Print = Box<dyn FnMut(String) + Send>;
-
 /// The output of lines.
 struct Lines {
-    /// Prints lines instead of standard error, while a line of the user is being read.
-    print: Option<Print>,
+    /// Receives lines instead of standard error, while a line of the user is being read. Sending never blocks.
+    reader: Option<Sender<String>>,
     /// Changes an escaped line for a terminal.
     style: fn(&str) -> String,
     /// Whether the last line on the terminal shows progress.
@@ -39,7 +37,7 @@ struct Lines {
 }
 
 static LINES: Mutex<Lines> =
-    Mutex::new(Lines { print: None, style: |line| line.to_owned(), has_progress: false });
+    Mutex::new(Lines { reader: None, style: |line| line.to_owned(), has_progress: false });
 
 /// The control sequence that clears the line of the cursor.
 const CLEARED: &str = "\r\u{1b}[K";
@@ -47,24 +45,27 @@ const CLEARED: &str = "\r\u{1b}[K";
 /// The most characters of progress, so that it fits on a line of any terminal.
 const MOST: usize = 78;
 
-/// Prints a line to standard error, or with the function of [`redirect`].
+/// Prints a line to standard error, or passes it to the receiver of [`redirect`].
 pub(crate) fn line(text: &str) {
     let mut stderr = std::io::stderr();
     let mut lines = lines();
+    if let Some(reader) = &lines.reader {
+        // It is printed on the terminal, wherever standard error goes.
+        let line = (lines.style)(&shown(text, true));
+        _ = reader.send(line);
+        return;
+    }
     let clear = if std::mem::take(&mut lines.has_progress) { CLEARED } else { "" };
     let line = shown(text, stderr.is_terminal());
     let line = if stderr.is_terminal() { (lines.style)(&line) } else { line.into_owned() };
-    match &mut lines.print {
-        Some(print) => print(format!("{clear}{line}")),
-        None => _ = writeln!(stderr, "{clear}{line}"),
-    }
+    _ = writeln!(stderr, "{clear}{line}");
 }
 
 /// Shows progress: see `show_progress`.
 #[allow(dead_code, reason = "the gateway shows no progress")]
 pub(crate) fn progress(text: &str) {
     let mut stderr = std::io::stderr();
-    if !stderr.is_terminal() {
+    if !stderr.is_terminal() || is_redirected() {
         return line(text);
     }
     let mut lines = lines();
@@ -84,10 +85,16 @@ pub(crate) fn end_progress() {
     }
 }
 
-/// Prints lines with this function from now on, or to standard error again.
+/// Passes lines to this receiver from now on, or prints them to standard error again.
 #[allow(dead_code, reason = "only the interactive mode reads lines")]
-pub(crate) fn redirect(print: Option<Print>) {
-    lines().print = print;
+pub(crate) fn redirect(reader: Option<Sender<String>>) {
+    lines().reader = reader;
+}
+
+/// Whether a line of the user is being read.
+#[allow(dead_code, reason = "only the interactive mode reads lines")]
+pub(crate) fn is_redirected() -> bool {
+    lines().reader.is_some()
 }
 
 /// Sets the style of lines on a terminal.
@@ -103,17 +110,18 @@ fn lines() -> MutexGuard<'static, Lines> {
 /// Returns the text for a terminal: it escapes characters that move the cursor, set the title, ring the bell or
 /// change the direction of writing. For any other output, the text is unchanged.
 pub(crate) fn shown(text: &str, on_terminal: bool) -> Cow<'_, str> {
-    if !on_terminal || !text.contains(is_order) {
+    if !on_terminal || !text.contains(is_control) {
         return Cow::Borrowed(text);
     }
-    let shown = text.chars().map(|character| match is_order(character) {
+    let shown = text.chars().map(|character| match is_control(character) {
         true => character.escape_unicode().to_string(),
         false => character.to_string(),
     });
     Cow::Owned(shown.collect())
 }
 
-fn is_order(character: char) -> bool {
+/// Whether a terminal would execute the character instead of showing it.
+pub(crate) fn is_control(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
         '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,

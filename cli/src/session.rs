@@ -139,6 +139,16 @@ impl Session {
         self.call_with::<M>(params, options).map_err(|failure| failed(M::NAME, &failure))
     }
 
+    /// Calls a method and prints nothing. The call is cancelled after `patience`.
+    pub(crate) fn ask_quietly<M: Method>(
+        &self,
+        params: &M::Params<'_>,
+        patience: Duration,
+    ) -> Result<Reply, CallFailure> {
+        let options = CallOptions::new().total(Timeout::After(patience));
+        Waiting::new(self.connection.handle().call_method(M::NAME, params, options)).wait()
+    }
+
     /// Calls a tool from any thread, and prints nothing. A result that reports an error is a failure.
     pub(crate) fn call_tool_quietly(
         &self,

@@ -138,6 +138,8 @@ fn mistakes_are_named_with_their_place() {
     let two = r#"{"mcpServers":{"a":{"command":"sh","args":["-c","${MISSING}"]},"b":{"args":[]},"c":{"url":"http://${input:host}/"}}}"#;
     directory.write("two.json", two);
     directory.write("empty.json", "{}");
+    let types = r#"{"mcpServers":{"a":{"command":"sh","args":"--token=secret"},"b":{"command":"sh","env":{"KEY":["secret"]}}}}"#;
+    directory.write("types.json", types);
     directory.write("broken.json", "{\"mcpServers\": {\"a\": 7}}");
     for (arguments, expected) in [
         (&["--config", "two.json"][..], "two.json: name one of its servers with --name: a, b, c"),
@@ -159,7 +161,13 @@ fn mistakes_are_named_with_their_place() {
         ),
         (&["--config", "empty.json"], "empty.json: there is no server"),
         (&["--config", "none.json"], "none.json: No such file or directory (os error 2)"),
-        (&["--config", "broken.json"], "broken.json: invalid type: integer `7`"),
+        (&["--config", "broken.json"], "broken.json: a.command: a server needs a command or a url"),
+        (&["--config", "types.json", "--name", "a"], "types.json: a.args: not a list"),
+        (&["--config", "types.json", "--name", "b"], "types.json: b.env.KEY: not a text"),
+        (
+            &["--config", "types.json", "--name", "c"],
+            "types.json: there is no server c; there are: a, b",
+        ),
         (
             &[],
             "no server: give its URL, its program and arguments after `--`, or --config and --name",
@@ -176,5 +184,6 @@ fn mistakes_are_named_with_their_place() {
         let (code, stdout, stderr) = directory.run(arguments);
         assert_eq!((code, stdout.as_str()), (2, ""), "{arguments:?}: {stderr}");
         assert!(stderr.contains(expected), "{arguments:?}: {stderr}");
+        assert!(!stderr.contains("secret"), "{stderr}");
     }
 }

@@ -202,11 +202,18 @@ fn later(duration: Duration) -> String {
 
 /// Returns a short description of a message.
 pub(crate) fn summary(message: &[u8]) -> String {
-    if let Ok(batch) = serde_json::from_slice::<Vec<&RawValue>>(message) {
-        let messages: Vec<String> =
-            batch.iter().map(|message| summary(message.get().as_bytes())).collect();
-        return format!("[{}]", messages.join(", "));
+    match serde_json::from_slice::<Vec<&RawValue>>(message) {
+        Ok(batch) => {
+            // A batch in a batch is no message, and may be nested without end.
+            let messages: Vec<String> =
+                batch.iter().map(|message| summary_of_one(message.get().as_bytes())).collect();
+            format!("[{}]", messages.join(", "))
+        }
+        Err(_) => summary_of_one(message),
     }
+}
+
+fn summary_of_one(message: &[u8]) -> String {
     #[derive(Deserialize)]
     struct Envelope<'a> {
         #[serde(borrow)]

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use mcp_sansio::model::{CompleteParams, CompleteResult, Map, Reference, Text, method};
 use rustyline::completion::{Completer, Pair};
@@ -13,6 +14,7 @@ use rustyline::{Context, Helper};
 use super::command::{COMMANDS, levels};
 use super::words::{quoted, words_before};
 use crate::contents::{Contents, Entry, Listing};
+use crate::say;
 use crate::session::Session;
 
 /// The completion of a line, from the lists of the server; for values of prompts the server is asked.
@@ -20,6 +22,9 @@ pub(super) struct Completion<'s> {
     pub(super) session: &'s Session,
     pub(super) contents: Rc<RefCell<Contents>>,
 }
+
+/// How long the server may take to complete a value. No key is read meanwhile.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Completer for Completion<'_> {
     type Candidate = Pair;
@@ -48,15 +53,36 @@ impl Completer for Completion<'_> {
                 let entry = list.as_ref().and_then(|list| find(list, name));
                 let Some(entry) = entry else { return Ok((word.start, Vec::new())) };
                 if let Some((argument, value)) = written.split_once('=') {
-                    let start = word.start + argument.len() + 1;
-                    return Ok((start, self.values((entry, is_prompt), argument, value, given)));
+                    // The line may have quotes before the value, which a completed value would not fit behind.
+                    let name = format!("{argument}=");
+                    let raw = line.get(word.start..place).unwrap_or_default();
+                    if !raw.starts_with(&name) {
+                        return Ok((word.start, Vec::new()));
+                    }
+                    let start = word.start + name.len();
+                    let values = self.values((entry, is_prompt), argument, value, given);
+                    return Ok((start, safe(values)));
                 }
                 arguments(entry, given, written)
             }
             _ => Vec::new(),
         };
-        Ok((word.start, candidates))
+        Ok((word.start, safe(candidates)))
     }
+}
+
+/// The most candidates that are offered, and the most characters that are shown of each: the line editor counts both in 16
+/// bits.
+const MOST: (usize, usize) = (1000, 100);
+
+/// Leaves out candidates with control characters, because the line editor would write them to the terminal, and candidates
+/// beyond the limit.
+fn safe(mut candidates: Vec<Pair>) -> Vec<Pair> {
+    candidates.retain(|pair| {
+        !pair.replacement.contains(|character| character == '\n' || say::is_control(character))
+    });
+    candidates.truncate(MOST.0);
+    candidates
 }
 
 impl Completion<'_> {
@@ -75,7 +101,7 @@ impl Completion<'_> {
             let given: Map<'_, Text<'_>> =
                 given.map(|(name, value)| (name.into(), value.into())).collect();
             params.context = (!given.is_empty()).then(|| given.into());
-            let Ok(reply) = self.session.ask::<method::Complete>(&params) else {
+            let Ok(reply) = self.session.ask_quietly::<method::Complete>(&params, PATIENCE) else {
                 return Vec::new();
             };
             let Ok(result) = reply.parse_as::<CompleteResult<'_>>() else {
@@ -133,7 +159,7 @@ fn starting<'n>(names: impl Iterator<Item = &'n str>, written: &str, end: &str) 
 
 fn pair(shown: &str, replacement: &str, end: &str) -> Pair {
     // Names come from the server.
-    let display = crate::say::shown(shown, true).into_owned();
+    let display = say::shown(shown, true).replace('\n', " ").chars().take(MOST.1).collect();
     Pair { display, replacement: format!("{replacement}{end}") }
 }
 
@@ -146,3 +172,16 @@ impl Hinter for Completion<'_> {
 impl Highlighter for Completion<'_> {}
 
 impl Validator for Completion<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_control_characters_is_not_offered() {
+        let names = ["plain", "\u{1b}[2Jclear", "two words"];
+        let offered = safe(starting(names.into_iter(), "", " "));
+        let offered: Vec<&str> = offered.iter().map(|pair| pair.replacement.as_str()).collect();
+        assert_eq!(offered, ["plain ", "\"two words\" "]);
+    }
+}

@@ -9,6 +9,8 @@ use std::fmt::Write;
 use std::io::{ErrorKind, IsTerminal};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::mpsc::{self, Sender};
+use std::thread;
 
 use mcp_sansio::json::Raw;
 use rustyline::config::{BellStyle, CompletionType};
@@ -34,10 +36,17 @@ pub(crate) fn run(session: &Session, json: bool) -> Result<bool, String> {
     let contents = Rc::new(RefCell::new(Contents::read(session)));
     let is_terminal = std::io::stdin().is_terminal();
     let mut lines = editor(session, &contents)?;
-    if let Ok(mut printer) = lines.create_external_printer() {
-        // Messages of the server appear above the line that is being written.
-        say::redirect(Some(Box::new(move |line| _ = printer.print(line + "\n"))));
-    }
+    // Messages of the server appear above the line that is being written. A thread passes them on, because the line editor
+    // takes them only while it waits for a key.
+    let printer = lines.create_external_printer().ok().map(|mut printer| {
+        let (sender, waiting) = mpsc::channel::<String>();
+        thread::spawn(move || {
+            for line in waiting {
+                _ = printer.print(line + "\n");
+            }
+        });
+        sender
+    });
     let history = history_file();
     if let Some(file) = &history {
         // A missing file is no error.
@@ -46,8 +55,7 @@ pub(crate) fn run(session: &Session, json: bool) -> Result<bool, String> {
     if is_terminal {
         say!("Commands: help lists them, Tab completes, Ctrl-D ends.");
     }
-    let done = read_commands(session, &contents, &mut lines, json);
-    say::redirect(None);
+    let done = read_commands(session, &contents, (&mut lines, printer.as_ref()), json);
     if let Some(file) = &history
         && let Err(error) = lines.save_history(file)
     {
@@ -70,12 +78,15 @@ fn editor<'s>(session: &'s Session, contents: &Rc<RefCell<Contents>>) -> Result<
 fn read_commands(
     session: &Session,
     contents: &Rc<RefCell<Contents>>,
-    lines: &mut Lines<'_>,
+    (lines, printer): (&mut Lines<'_>, Option<&Sender<String>>),
     json: bool,
 ) -> Result<bool, String> {
     let mut succeeded = true;
     loop {
-        let line = match lines.readline(PROMPT) {
+        say::redirect(printer.cloned());
+        let line = lines.readline(PROMPT);
+        say::redirect(None);
+        let line = match line {
             Ok(line) => line,
             // Ctrl-C drops the line, as in a shell.
             Err(ReadlineError::Interrupted) => continue,

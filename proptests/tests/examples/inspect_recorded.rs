@@ -137,3 +137,48 @@ fn a_signal_ends_the_server_as_well() {
     assert!(Duration::from_secs(1) < signalled.elapsed(), "the server has time to end by itself");
     assert!(!is_running());
 }
+
+/// Hosts start a server again, and several at once.
+#[test]
+fn a_recording_is_never_overwritten() {
+    let file = Scratch::new("again");
+    let others = [2, 3].map(|number| Scratch(PathBuf::from(format!("{}.{number}", file.path()))));
+    for _ in 0..3 {
+        texts(&inspect(&["--record", file.path(), "--", "echo", "no JSON"]), 0);
+    }
+    for file in [&file, &others[0], &others[1]] {
+        assert_eq!(fs::read_to_string(&file.0).unwrap().lines().count(), 1);
+    }
+}
+
+/// A process that the server has started holds its output, and ends with it.
+#[test]
+fn the_processes_of_a_server_end_with_it() {
+    let file = Scratch::new("group");
+    let script = "sleep 1000 & echo $!; trap '' TERM; wait; wait";
+    let mut recorder = Command::new(example("inspect"));
+    recorder.args(["--record", file.path(), "--", "sh", "-c", script]);
+    recorder.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut recorder = recorder.spawn().unwrap();
+    let mut lines =
+        std::io::BufRead::lines(std::io::BufReader::new(recorder.stdout.take().unwrap()));
+    let sleep = lines.next().unwrap().unwrap();
+    let signalled =
+        Command::new("kill").args(["-TERM", &recorder.id().to_string()]).status().unwrap();
+    assert!(signalled.success());
+    recorder.wait().unwrap();
+    let is_running =
+        Command::new("kill").args(["-0", &sleep]).stderr(Stdio::null()).status().unwrap();
+    assert!(!is_running.success());
+}
+
+/// A recording is text of a stranger.
+#[test]
+fn a_diagram_of_nested_batches_is_drawn() {
+    let file = Scratch::new("nested");
+    let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let line = format!(r#"{{"at":1,"from":"server","message":{nested}}}"#);
+    fs::write(&file.0, line).unwrap();
+    let (drawn, _) = texts(&inspect(&["--diagram", file.path()]), 0);
+    assert!(drawn.contains("bytes of noise"), "{drawn}");
+}
