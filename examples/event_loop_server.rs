@@ -16,8 +16,8 @@ use std::time::Duration;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
 use mcp_sansio::{
-    ByteStream, Cause, ClientRequest, ErrorCode, IncomingId, Instant, Outbox, Payload,
-    RespondError, Server, ServerConfig, ServerEvent,
+    ByteStream, Cause, ClientRequest, ConnectionNumber, ErrorCode, IncomingId, Instant, Outbox,
+    Payload, RespondError, Server, ServerConfig, ServerEvent,
 };
 use mcp_sansio_std::Clock;
 use mio::net::{TcpListener, TcpStream};
@@ -45,8 +45,10 @@ struct Client {
 }
 
 impl Client {
-    fn new(socket: TcpStream, config: &Arc<ServerConfig>) -> Self {
-        let stream = ByteStream::lines(Server::new(Arc::clone(config)));
+    /// `number` is that of no other connection, so a handle of one client never names a request of another.
+    fn new(socket: TcpStream, config: &Arc<ServerConfig>, number: ConnectionNumber) -> Self {
+        let server = Server::with_connection_number(Arc::clone(config), number);
+        let stream = ByteStream::lines(server);
         Self { socket, stream, later: BTreeMap::new(), patience: None }
     }
 
@@ -219,7 +221,9 @@ fn accept(
                 *next += 1;
                 let interest = Interest::READABLE | Interest::WRITABLE;
                 poll.registry().register(&mut socket, token, interest)?;
-                clients.insert(token, Client::new(socket, config));
+                // After four billion connections the numbers begin again.
+                let number = ConnectionNumber::new(token.0 as u32);
+                clients.insert(token, Client::new(socket, config, number));
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
             Err(error) => return Err(error),

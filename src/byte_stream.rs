@@ -11,6 +11,10 @@ use crate::time::Instant;
 /// A [`Server`](crate::Server) or a [`Client`](crate::Client) with the [`Inbox`] and the [`Outbox`] of one byte stream:
 /// stdio, a socket, a pipe.
 ///
+/// A process with several connections gives each machine its own [number](crate::ConnectionNumber)
+/// ([`Server::with_connection_number`](crate::Server::with_connection_number)). Otherwise a handle of one connection can name
+/// a request of another, and a response reaches the wrong client.
+///
 /// It is the short way: bytes go in with [`feed`](Self::feed), events come out of [`next_step`](Self::next_step), bytes
 /// to send are in [`unsent`](Self::unsent). It adds nothing to the three values but their order of calls, and
 /// [`into_parts`](Self::into_parts) gives them back. It performs no IO and reads no clock.

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use axum::extract::{ConnectInfo, Request};
-use axum::http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
@@ -23,7 +23,9 @@ use clap::Parser;
 use mcp_sansio::Principal;
 use mcp_sansio::http::{OriginPolicy, Reply};
 use mcp_sansio_http::schemars::{self, JsonSchema};
-use mcp_sansio_http::{Endpoint, EndpointOptions, Exchange, HttpRequest, PeerAddress, Router};
+use mcp_sansio_http::{
+    Endpoint, EndpointOptions, Exchange, HttpRequest, PeerAddress, Router, bearer_token,
+};
 use serde::Deserialize;
 use tokio::net::TcpListener;
 use tower_http::cors::{AllowHeaders, CorsLayer};
@@ -57,7 +59,7 @@ const USERS: [(&str, User); 2] = [
 ];
 
 fn user_of(headers: &HeaderMap) -> Option<User> {
-    let token = headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
+    let token = bearer_token(headers)?;
     USERS.iter().find(|(known, _)| *known == token).map(|(_, user)| *user)
 }
 

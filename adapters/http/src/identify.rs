@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use hyper::header::{AUTHORIZATION, HeaderMap};
 use hyper::http::request::Parts;
 use mcp_sansio::http::{Reply, RequestSource};
 
@@ -24,6 +25,31 @@ impl PeerAddress {
     pub const fn get(self) -> SocketAddr {
         self.0
     }
+}
+
+/// Returns the bearer token in the `Authorization` field of a request, for
+/// [`EndpointOptions::identify`](crate::EndpointOptions::identify) and for middleware.
+///
+/// `None` if the field is absent or repeated, is not text, or has another scheme. The name of the scheme ignores case
+/// ([RFC 9110, section 11.1](https://www.rfc-editor.org/rfc/rfc9110#section-11.1)).
+///
+/// ```
+/// use mcp_sansio_http::bearer_token;
+/// use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+///
+/// let mut headers = HeaderMap::new();
+/// assert_eq!(bearer_token(&headers), None);
+/// headers.insert(AUTHORIZATION, HeaderValue::from_static("bearer secret"));
+/// assert_eq!(bearer_token(&headers), Some("secret"));
+/// headers.append(AUTHORIZATION, HeaderValue::from_static("Bearer other"));
+/// assert_eq!(bearer_token(&headers), None);
+/// ```
+pub fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let mut fields = headers.get_all(AUTHORIZATION).iter();
+    let (Some(field), None) = (fields.next(), fields.next()) else { return None };
+    let (scheme, token) = field.to_str().ok()?.trim().split_once(' ')?;
+    let token = token.trim_start();
+    (scheme.eq_ignore_ascii_case("Bearer") && !token.is_empty()).then_some(token)
 }
 
 /// A function that identifies the sender of a request by the head of the request: see

@@ -43,7 +43,8 @@
 //! use mcp_sansio_http::mcp_sansio::request::TaskMode;
 //! use mcp_sansio_http::mcp_sansio::{Principal, RespondError, ServerConfig};
 //! use mcp_sansio_http::{
-//!     ConnectionOptions, Endpoint, EndpointOptions, Exchange, HttpRequest, SharedTasks, new_task,
+//!     ConnectionOptions, Endpoint, EndpointOptions, Exchange, HttpRequest, SharedTasks, bearer_token,
+//!     new_task,
 //! };
 //!
 //! /// The number of a user. 0 stands for every unknown user.
@@ -64,9 +65,8 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
 //! let mut options = EndpointOptions::new().identify(|head| {
-//!     let field = head.headers.get("authorization").and_then(|value| value.to_str().ok());
-//!     let token = field.and_then(|field| field.strip_prefix("Bearer "));
-//!     token.and_then(user_of).map(Principal::new).ok_or_else(|| Reply::unauthorized("Bearer"))
+//!     let user = bearer_token(&head.headers).and_then(user_of);
+//!     user.map(Principal::new).ok_or_else(|| Reply::unauthorized("Bearer"))
 //! });
 //! options.connection = ConnectionOptions::new().tasks(SharedTasks::default());
 //! let mut config = ServerConfig::new("worker", "1.0");
@@ -145,7 +145,7 @@ pub use body::ResponseBody;
 pub use connect::{SendError, Transport, connect, connect_with, plain};
 pub use endpoint::Endpoint;
 pub use http_request::HttpRequest;
-pub use identify::{Identify, PeerAddress};
+pub use identify::{Identify, PeerAddress, bearer_token};
 #[cfg(feature = "in-memory")]
 pub use in_memory::{InMemory, InMemoryStream, connect_in_memory};
 pub use mcp_sansio;
