@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::ffi::{OsStr, OsString};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -136,11 +137,14 @@ pub(crate) fn parse() -> Arguments {
 /// The options of recorded conversations.
 #[derive(Args, Debug)]
 pub(crate) struct ConversationOptions {
-    /// Be the server of a host: start the server, pass everything on, and record it in this file
+    /// Be the server of a host: start the server or go to its URL, pass everything on, and record it in this file
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "read", "prompt", "complete", "call", "log", "watch", "interactive", "json",
     ])]
     pub(crate) record: Option<PathBuf>,
+    /// The address for the host, when a server at a URL is recorded; by default any free port of this machine
+    #[arg(long, value_name = "ADDRESS", requires = "record", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
     /// Send what the client sent in this recording to the server, and show how its answers differ
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "record", "read", "prompt", "complete", "call", "log", "watch", "interactive", "json",

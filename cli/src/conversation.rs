@@ -9,18 +9,21 @@ use crate::arguments::ConversationOptions;
 use crate::recording::{self, Recorder};
 use crate::say::say;
 use crate::target::{Program, Target};
-use crate::{print, record, replay};
+use crate::{print, record, record_http, replay};
 
 /// Records a conversation with a server, or replays one.
 pub(crate) fn run(options: &ConversationOptions, target: &Target, patience: Duration) -> ExitCode {
-    let Target::Program(program) = target else {
-        say!("inspect: --record and --replay need a server to start");
-        return ExitCode::from(2);
-    };
-    let done = match (&options.record, &options.replay) {
-        (Some(file), _) => record_in(file, program),
-        (None, Some(file)) => replay_from(file, program, patience),
-        (None, None) => Ok(ExitCode::SUCCESS),
+    let done = match (&options.record, &options.replay, target) {
+        (Some(file), _, Target::Program(program)) => record_in(file, program),
+        (Some(file), _, Target::Url { url, headers }) => recorder(file).and_then(|recorder| {
+            record_http::proxy(url, headers, options.listen, recorder)?;
+            Ok(ExitCode::SUCCESS)
+        }),
+        (None, Some(file), Target::Program(program)) => replay_from(file, program, patience),
+        _ => {
+            say!("inspect: --record needs a server, and --replay a server to start");
+            return ExitCode::from(2);
+        }
     };
     done.unwrap_or_else(|error| {
         say!("inspect: {error}");
@@ -28,11 +31,13 @@ pub(crate) fn run(options: &ConversationOptions, target: &Target, patience: Dura
     })
 }
 
+fn recorder(file: &Path) -> Result<Recorder, String> {
+    Recorder::create(file).map_err(|error| format!("{}: {error}", file.display()))
+}
+
 /// Returns the exit code of the server, which its host expects.
 fn record_in(file: &Path, program: &Program) -> Result<ExitCode, String> {
-    let recorder =
-        Recorder::create(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let status = record::relay(program, recorder)?;
+    let status = record::relay(program, recorder(file)?)?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }

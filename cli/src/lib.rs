@@ -19,6 +19,7 @@ mod interactive;
 mod login;
 mod patience;
 mod record;
+mod record_http;
 mod recording;
 mod remembered;
 mod replay;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use mcp_sansio::json::Raw;
 use mcp_sansio::testing::Diagram;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The sender of a message.
@@ -58,13 +59,19 @@ impl Recorder {
         Ok(Self { file: Mutex::new(opened?), start: Instant::now() })
     }
 
-    /// Adds a line of a byte stream, without its end.
+    /// Adds a message: a line of a byte stream without its end, or the body of an HTTP message.
     pub(crate) fn line(&self, from: Sender, line: &[u8]) -> io::Result<()> {
         let text = String::from_utf8_lossy(line);
         if text.trim().is_empty() {
             return Ok(());
         }
         let message = serde_json::from_str::<Box<RawValue>>(&text).ok();
+        // A recorded message is one line. A body may have more.
+        let message =
+            message.filter(|message| !message.get().contains(['\n', '\r'])).or_else(|| {
+                let value: Value = serde_json::from_str(&text).ok()?;
+                serde_json::value::to_raw_value(&value).ok()
+            });
         let text = message.is_none().then(|| text.into_owned());
         let at = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
         let mut json = serde_json::to_string(&Line { at, from, message, text })?;

@@ -107,8 +107,8 @@ fn the_server_in_between_ends_as_it_does_alone() {
     fs::write(&file.0, "{\"at\":1,\"from\":\"client\",\"message\":{}}\n{\"at\":2}\n").unwrap();
     let (_, stderr) = texts(&inspect(&["--diagram", file.path()]), 1);
     assert!(stderr.contains(": line 2: missing field `from`"), "{stderr}");
-    let (_, stderr) = texts(&inspect(&["--record", file.path(), "http://127.0.0.1:9/mcp"]), 2);
-    assert_eq!(stderr, "inspect: --record and --replay need a server to start\n");
+    let (_, stderr) = texts(&inspect(&["--replay", file.path(), "http://127.0.0.1:9/mcp"]), 2);
+    assert_eq!(stderr, "inspect: --record needs a server, and --replay a server to start\n");
     let nowhere = format!("{}/nowhere", file.path());
     let (_, stderr) = texts(&inspect(&["--record", &nowhere, "--", "true"]), 1);
     assert!(stderr.starts_with(&format!("inspect: {nowhere}: ")), "{stderr}");
@@ -181,4 +181,49 @@ fn a_diagram_of_nested_batches_is_drawn() {
     fs::write(&file.0, line).unwrap();
     let (drawn, _) = texts(&inspect(&["--diagram", file.path()]), 0);
     assert!(drawn.contains("bytes of noise"), "{drawn}");
+}
+
+/// A host goes to the server by the proxy, in both eras, and one recording has it all.
+#[test]
+fn a_server_at_a_url_is_recorded() {
+    let served = |mut command: Command| {
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let output = process.stdout.take().unwrap();
+        let mut lines = std::io::BufRead::lines(std::io::BufReader::new(output));
+        (Running(process), lines.next().unwrap().unwrap())
+    };
+    let mut everything = Command::new(example("everything_http"));
+    everything.args(["--port", "0"]);
+    let (_everything, url) = served(everything);
+    for (number, revision) in [&OLD[..], &[]].into_iter().enumerate() {
+        let file = Scratch::new(&format!("proxied-{number}"));
+        let mut proxy = Command::new(example("inspect"));
+        proxy.args(["--record", file.path(), &url]);
+        let (_proxy, url) = served(proxy);
+        let calls = ["--call", "test_sampling", r#"{"prompt":"what"}"#, "--sample", "that", &url];
+        let (stdout, _) = texts(&inspect(&[revision, &calls].concat()), 0);
+        assert_eq!(stdout, "LLM response: that\n");
+        let (drawn, _) = texts(&inspect(&["--diagram", file.path()]), 0);
+        let asked = if number == 0 { "sampling/createMessage #1" } else { "input_required" };
+        for line in ["tools/call #", asked] {
+            assert!(drawn.contains(line), "{drawn}");
+        }
+    }
+    let file = Scratch::new("unreachable");
+    let mut proxy = Command::new(example("inspect"));
+    proxy.args(["--record", file.path(), "http://127.0.0.1:9/mcp"]);
+    let (_proxy, url) = served(proxy);
+    let (_, stderr) = texts(&inspect(&[&OLD[..], &[&url]].concat()), 1);
+    assert!(stderr.contains("502"), "{stderr}");
+}
+
+/// A process that is killed at the end of the test.
+struct Running(std::process::Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
 }

@@ -1,0 +1,283 @@
+//! `--record` for a server at a URL: a proxy on this machine, between a host and the server.
+
+use std::convert::Infallible;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Body, Frame, Incoming};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::uri::{Authority, PathAndQuery, Scheme};
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode, Uri};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use mcp_sansio::http::SseDecoder;
+use mcp_sansio_http::{Transport, plain, tls};
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+
+use crate::recording::{Recorder, Sender};
+use crate::say::say;
+
+/// The longest body of a request, and the longest event, in bytes.
+const LONGEST: usize = 64 << 20;
+
+/// The server behind the proxy.
+struct Upstream<T> {
+    transport: T,
+    scheme: Scheme,
+    authority: Authority,
+    /// The fields of the command line, for every request.
+    fields: HeaderMap,
+    recorder: Recorder,
+}
+
+/// Passes requests on to the server and responses back, until Ctrl-C, and records their messages. Prints the URL for the
+/// host, which is that of the server with the address of this proxy.
+///
+/// Requests and responses keep their header fields, so a session, a login and a resumed event stream of the host work.
+pub(crate) fn proxy(
+    url: &str,
+    headers: &[(String, String)],
+    listen: SocketAddr,
+    recorder: Recorder,
+) -> Result<(), String> {
+    let uri: Uri = url.parse().map_err(|error| format!("{url}: {error}"))?;
+    let (Some(scheme), Some(authority)) = (uri.scheme().cloned(), uri.authority().cloned()) else {
+        return Err(format!("{url}: not a URL with a host"));
+    };
+    let mut fields = HeaderMap::new();
+    for (name, value) in headers {
+        let name = HeaderName::try_from(name).map_err(|error| format!("{name}: {error}"))?;
+        let value = HeaderValue::try_from(value).map_err(|error| format!("{name}: {error}"))?;
+        fields.append(name, value);
+    }
+    let stopped = Arc::new(Notify::new());
+    let stop = Arc::clone(&stopped);
+    ctrlc::set_handler(move || stop.notify_one()).map_err(|error| error.to_string())?;
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
+    let path = uri.path().to_owned();
+    let is_plain = scheme == Scheme::HTTP;
+    let serve = async {
+        let listener = TcpListener::bind(listen).await?;
+        let address = listener.local_addr()?;
+        // Standard output may be closed.
+        _ = writeln!(io::stdout(), "http://{address}{path}");
+        if is_plain {
+            let transport = plain();
+            let upstream = Upstream { transport, scheme, authority, fields, recorder };
+            accept(&listener, Arc::new(upstream), &stopped).await;
+        } else {
+            let transport = tls()?;
+            let upstream = Upstream { transport, scheme, authority, fields, recorder };
+            accept(&listener, Arc::new(upstream), &stopped).await;
+        }
+        io::Result::Ok(())
+    };
+    runtime.block_on(serve).map_err(|error| format!("{listen}: {error}"))
+}
+
+/// Serves connections until it is stopped. Open connections end with the runtime.
+async fn accept<T: Transport>(listener: &TcpListener, upstream: Arc<Upstream<T>>, stop: &Notify) {
+    loop {
+        let stream = tokio::select! {
+            () = stop.notified() => return,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    say!("inspect: {error}");
+                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                    continue;
+                }
+            },
+        };
+        let upstream = Arc::clone(&upstream);
+        tokio::spawn(async move {
+            let service = service_fn(move |request| {
+                let upstream = Arc::clone(&upstream);
+                async move { Ok::<_, Infallible>(forward(&upstream, request).await) }
+            });
+            // A connection that breaks off does not concern the others.
+            _ = Builder::new(TokioExecutor::new())
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+        });
+    }
+}
+
+async fn forward<T: Transport>(
+    upstream: &Arc<Upstream<T>>,
+    request: Request<Incoming>,
+) -> Response<Answer<T>> {
+    let (parts, body) = request.into_parts();
+    let Ok(body) = Limited::new(body, LONGEST).collect().await else {
+        return refusal(StatusCode::PAYLOAD_TOO_LARGE);
+    };
+    let body = body.to_bytes();
+    upstream.record(Sender::Client, &body);
+    let path = parts.uri.path_and_query().cloned();
+    let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
+    let (scheme, authority) = (upstream.scheme.clone(), upstream.authority.clone());
+    let uri = Uri::builder().scheme(scheme).authority(authority).path_and_query(path).build();
+    let Ok(uri) = uri else { return refusal(StatusCode::BAD_REQUEST) };
+    let mut outgoing = Request::new(Full::new(body));
+    *outgoing.method_mut() = parts.method;
+    *outgoing.uri_mut() = uri;
+    *outgoing.headers_mut() = passed_on(parts.headers);
+    for (name, value) in &upstream.fields {
+        outgoing.headers_mut().insert(name, value.clone());
+    }
+    match upstream.transport.send(outgoing).await {
+        Ok(response) => answer(upstream, response).await,
+        Err(error) => {
+            say!("inspect: {error}");
+            refusal(StatusCode::BAD_GATEWAY)
+        }
+    }
+}
+
+/// Passes a response on: an event stream as it arrives, anything else as a whole.
+async fn answer<T: Transport>(
+    upstream: &Arc<Upstream<T>>,
+    response: Response<Incoming>,
+) -> Response<Answer<T>> {
+    let (mut parts, body) = response.into_parts();
+    let kind = parts.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let is_stream = kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"));
+    parts.headers = passed_on(parts.headers);
+    if is_stream {
+        let decoder = SseDecoder::new(LONGEST);
+        let answer = Answer::Events { body, decoder, upstream: Arc::clone(upstream) };
+        return Response::from_parts(parts, answer);
+    }
+    match Limited::new(body, LONGEST).collect().await {
+        Ok(body) => {
+            let body = body.to_bytes();
+            upstream.record(Sender::Server, &body);
+            Response::from_parts(parts, Answer::Whole(Full::new(body)))
+        }
+        Err(error) => {
+            say!("inspect: {error}");
+            refusal(StatusCode::BAD_GATEWAY)
+        }
+    }
+}
+
+impl<T> Upstream<T> {
+    /// Records a message. An empty body is none.
+    fn record(&self, from: Sender, message: &[u8]) {
+        if let Err(error) = self.recorder.line(from, message) {
+            say!("inspect: the recording is not whole: {error}");
+        }
+    }
+}
+
+/// Returns the header fields of a message without those of one connection
+/// ([RFC 9110, section 7.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1)), and without those that the other
+/// connection sets itself.
+fn passed_on(mut headers: HeaderMap) -> HeaderMap {
+    let named: Vec<HeaderName> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    let of_connection = [
+        header::CONNECTION,
+        header::HOST,
+        header::CONTENT_LENGTH,
+        header::TRANSFER_ENCODING,
+        header::TE,
+        header::TRAILER,
+        header::UPGRADE,
+        HeaderName::from_static("keep-alive"),
+        // The recording needs plain bytes.
+        header::ACCEPT_ENCODING,
+    ];
+    for name in named.into_iter().chain(of_connection) {
+        headers.remove(name);
+    }
+    headers
+}
+
+fn refusal<T>(status: StatusCode) -> Response<Answer<T>> {
+    let mut response = Response::new(Answer::Whole(Full::default()));
+    *response.status_mut() = status;
+    response
+}
+
+/// The body of a response.
+enum Answer<T> {
+    Whole(Full<Bytes>),
+    /// Its messages are recorded as they pass.
+    Events {
+        body: Incoming,
+        decoder: SseDecoder,
+        upstream: Arc<Upstream<T>>,
+    },
+}
+
+impl<T> Unpin for Answer<T> {}
+
+impl<T> Body for Answer<T> {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match self.get_mut() {
+            Self::Whole(body) => {
+                Pin::new(body).poll_frame(context).map_err(|never: Infallible| match never {})
+            }
+            Self::Events { body, decoder, upstream } => {
+                let polled = Pin::new(body).poll_frame(context);
+                if let Poll::Ready(Some(Ok(frame))) = &polled
+                    && let Some(data) = frame.data_ref()
+                {
+                    let mut chunk = &**data;
+                    while let Some(event) = decoder.next(&mut chunk) {
+                        // An event that is too long is passed on, and not recorded.
+                        let message = event.as_ref().ok().and_then(|event| event.message());
+                        message.into_iter().for_each(|message| {
+                            upstream.record(Sender::Server, message);
+                        });
+                    }
+                }
+                polled
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_a_connection_are_not_passed_on() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("connection", "keep-alive, X-Own"),
+            ("x-own", "1"),
+            ("host", "localhost"),
+            ("content-length", "7"),
+            ("accept-encoding", "gzip"),
+            ("mcp-session-id", "id"),
+            ("authorization", "Bearer token"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        let passed = passed_on(headers);
+        let mut names: Vec<&str> = passed.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["authorization", "mcp-session-id"]);
+    }
+}
