@@ -83,13 +83,17 @@ impl Endpoint {
         let inner = &self.inner;
         let id = saved.id().ok_or(RestoreSessionError::Malformed)?;
         let now = inner.clock.now();
-        let mut restored = None;
-        inner.sessions().restore(id, saved.source(), now, || {
-            let (server, streams) = inner.validator.restore(inner.next_number(), saved, now)?;
-            Ok(Arc::clone(restored.insert(inner.connect(server, streams))))
-        })?;
-        // The session was added, so it has a connection.
-        let wire = restored.ok_or(RestoreSessionError::Malformed)?;
+        let source = saved.source();
+        inner.sessions().check_restore(id, source)?;
+        let (server, streams) = inner.validator.restore(inner.next_number(), saved, now)?;
+        // Outside the lock, because it calls the handler.
+        let wire = inner.connect(server, streams);
+        let restored = inner.sessions().restore(id, source, Arc::clone(&wire), now);
+        if let Err(error) = restored {
+            // Another session has taken the place meanwhile.
+            wire.end_now();
+            return Err(error);
+        }
         inner.timekeeper.add(&wire, inner);
         Ok(())
     }

@@ -40,13 +40,9 @@ impl HttpServer {
     ) -> Result<ConnectionNumber, RestoreSessionError> {
         let id = saved.id().ok_or(RestoreSessionError::Malformed)?;
         let (number, source) = (self.next_number(), saved.source());
-        let (validator, mut restored) = (&self.validator, None);
-        self.sessions.restore(id, source, now, || {
-            restored = Some(validator.restore(number, saved, now)?);
-            Ok(number.get())
-        })?;
-        // The session was added, so the machine was restored.
-        let restored = restored.ok_or(RestoreSessionError::Malformed)?;
+        self.sessions.check_restore(id, source)?;
+        let restored = self.validator.restore(number, saved, now)?;
+        self.sessions.restore(id, source, number.get(), now)?;
         let connection = self.connect(restored, source);
         if let Some(connection) = self.connections.get_mut(&connection) {
             connection.session = Some(id);

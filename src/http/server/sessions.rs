@@ -185,31 +185,43 @@ impl<T> Sessions<T> {
         Ok(old)
     }
 
-    /// Adds a session that an earlier process has opened. It is ready, and its idle time starts now. `value` is called if
-    /// the session can be added. No session is displaced.
+    /// Checks whether a session of an earlier process can be [added](Self::restore).
     ///
     /// # Errors
     ///
-    /// [`RestoreSessionError::Present`] or [`Full`](RestoreSessionError::Full), or the error of `value`. Nothing has
-    /// changed.
+    /// [`RestoreSessionError::Present`] or [`RestoreSessionError::Full`].
+    pub fn check_restore(
+        &self,
+        id: SessionId,
+        source: impl Into<RequestSource>,
+    ) -> Result<(), RestoreSessionError> {
+        if self.sessions.contains_key(&id) {
+            return Err(RestoreSessionError::Present);
+        }
+        let client = source.into().client();
+        let count = client.and_then(|client| self.of_client.get(&client)).copied();
+        if self.most_of_client <= count.unwrap_or_default() || self.most <= self.sessions.len() {
+            return Err(RestoreSessionError::Full);
+        }
+        Ok(())
+    }
+
+    /// Adds a session that an earlier process has opened. It is ready, and its idle time starts now. No session is
+    /// displaced.
+    ///
+    /// # Errors
+    ///
+    /// As for [`check_restore`](Self::check_restore). Nothing has changed.
     pub fn restore(
         &mut self,
         id: SessionId,
         source: impl Into<RequestSource>,
+        value: T,
         now: Instant,
-        value: impl FnOnce() -> Result<T, RestoreSessionError>,
     ) -> Result<(), RestoreSessionError> {
         let source = source.into();
-        let client = source.client();
-        let count = client.and_then(|client| self.of_client.get(&client)).copied();
-        if self.sessions.contains_key(&id) {
-            return Err(RestoreSessionError::Present);
-        }
-        if self.most_of_client <= count.unwrap_or_default() || self.most <= self.sessions.len() {
-            return Err(RestoreSessionError::Full);
-        }
-        let value = value()?;
-        if let Some(client) = client {
+        self.check_restore(id, source)?;
+        if let Some(client) = source.client() {
             *self.of_client.entry(client).or_default() += 1;
         }
         self.used.insert((now, id));
