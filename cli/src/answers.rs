@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::arguments::Arguments;
 use crate::ending::Ending;
-use crate::say::{say, shown};
+use crate::say::{self, say, shown};
 use crate::watch;
 
 /// The notice of a restart: the first process ended without a response, as legacy servers may.
@@ -173,7 +173,13 @@ impl Handler<Client> for Answers {
                 let message = update.message.map(|text| format!(": {text}")).unwrap_or_default();
                 say!("task: {}{message}", update.status.as_str());
             }
-            ClientEvent::Closed { .. } => self.ending.over(),
+            ClientEvent::Closed { .. } => {
+                // While a request is made, its failure says so.
+                if say::is_redirected() {
+                    say!("The server has ended.");
+                }
+                self.ending.over();
+            }
             ClientEvent::UnsolicitedError(error) => {
                 say!("the server could not read a message: {}", error.message);
             }

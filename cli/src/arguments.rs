@@ -106,7 +106,7 @@ pub(crate) struct Arguments {
     /// The URL of a server that is running, http://…
     #[arg(value_name = "URL", value_parser = url, conflicts_with = "server")]
     url: Option<String>,
-    /// Or a server to start and its arguments, after `--`; a built-in one if none is given
+    /// Or a server to start and its arguments, after `--`
     #[arg(last = true, value_name = "SERVER")]
     server: Vec<OsString>,
 }

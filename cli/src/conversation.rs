@@ -58,6 +58,13 @@ pub(crate) fn draw(file: &Path, svg: Option<&Path>) -> Result<(), String> {
     let diagram = recording::diagram(&recording::read(file)?);
     match svg {
         None => print(diagram.to_string().trim_end()),
+        Some(svg)
+            if svg
+                .canonicalize()
+                .is_ok_and(|svg| file.canonicalize().is_ok_and(|file| file == svg)) =>
+        {
+            Err(format!("{}: this is the recording", svg.display()))
+        }
         Some(svg) => {
             let title = file.file_name().unwrap_or_default().to_string_lossy();
             fs::write(svg, diagram.svg(&title))

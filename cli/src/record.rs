@@ -3,9 +3,9 @@
 use std::io::{self, Read, Write};
 use std::mem;
 use std::process::{ChildStdin, ExitStatus};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use mcp_sansio_std::{Process, ProcessOptions, Sleeps, Waiting};
 
@@ -15,6 +15,9 @@ use crate::target::Program;
 
 /// The longest line that is recorded. A longer one is passed on, and recorded as its length.
 const LONGEST: usize = 64 << 20;
+
+/// The time in which signals count as one.
+const ONE_SIGNAL: Duration = Duration::from_secs(1);
 
 /// The server, until it is ended.
 enum Server {
@@ -150,10 +153,13 @@ impl Lines<'_> {
 /// At the first signal the server is ended, at the second one this process.
 fn end_on_signals(input: &Arc<Mutex<Option<ChildStdin>>>, server: &Arc<Mutex<Server>>) {
     let (input, server) = (Arc::clone(input), Arc::clone(server));
-    let is_ending = AtomicBool::new(false);
+    let first = Mutex::new(None::<Instant>);
     let installed = ctrlc::set_handler(move || {
-        if is_ending.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+        match lock(&first).replace(Instant::now()) {
+            None => {}
+            // Some programs send a signal to the process and to its group.
+            Some(last) if last.elapsed() < ONE_SIGNAL => return,
+            Some(_) => std::process::exit(130),
         }
         // In threads of their own: a server that does not read holds up the end of its input.
         let input = Arc::clone(&input);

@@ -11,12 +11,13 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Frame, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::http::uri::{Authority, PathAndQuery, Scheme};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
-use mcp_sansio::http::SseDecoder;
+use mcp_sansio::http::{Headers, HostPolicy, OriginPolicy, SseDecoder};
 use mcp_sansio_http::{Transport, plain, tls};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
@@ -34,6 +35,8 @@ struct Upstream<T> {
     authority: Authority,
     /// The fields of the command line, for every request.
     fields: HeaderMap,
+    /// The names under which this proxy is reached. A web page must not use it with the fields of the user.
+    hosts: HostPolicy,
     recorder: Recorder,
 }
 
@@ -66,15 +69,16 @@ pub(crate) fn proxy(
     let serve = async {
         let listener = TcpListener::bind(listen).await?;
         let address = listener.local_addr()?;
+        let hosts = HostPolicy::local().allow(&address.to_string()).map_err(io::Error::other)?;
         // Standard output may be closed.
         _ = writeln!(io::stdout(), "http://{address}{path}");
         if is_plain {
             let transport = plain();
-            let upstream = Upstream { transport, scheme, authority, fields, recorder };
+            let upstream = Upstream { transport, scheme, authority, fields, hosts, recorder };
             accept(&listener, Arc::new(upstream), &stopped).await;
         } else {
             let transport = tls()?;
-            let upstream = Upstream { transport, scheme, authority, fields, recorder };
+            let upstream = Upstream { transport, scheme, authority, fields, hosts, recorder };
             accept(&listener, Arc::new(upstream), &stopped).await;
         }
         io::Result::Ok(())
@@ -115,6 +119,10 @@ async fn forward<T: Transport>(
     request: Request<Incoming>,
 ) -> Response<Answer<T>> {
     let (parts, body) = request.into_parts();
+    if !upstream.is_allowed(&parts) {
+        say!("inspect: a request for another host, or from a web page, was refused");
+        return refusal(StatusCode::FORBIDDEN);
+    }
     let Ok(body) = Limited::new(body, LONGEST).collect().await else {
         return refusal(StatusCode::PAYLOAD_TOO_LARGE);
     };
@@ -169,6 +177,15 @@ async fn answer<T: Transport>(
 }
 
 impl<T> Upstream<T> {
+    /// Whether a request names this proxy as its host, and comes from no web page of another machine.
+    fn is_allowed(&self, parts: &Parts) -> bool {
+        let fields: Vec<(&str, &[u8])> =
+            parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        let headers = Headers::from(&fields[..]);
+        let authority = parts.uri.authority().map(Authority::as_str);
+        self.hosts.allows(headers, authority) && OriginPolicy::local().allows(headers)
+    }
+
     /// Records a message. An empty body is none.
     fn record(&self, from: Sender, message: &[u8]) {
         if let Err(error) = self.recorder.line(from, message) {

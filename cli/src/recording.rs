@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::say::say;
+
 /// The sender of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -48,15 +50,21 @@ impl Recorder {
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut opened = options.open(path);
-        let mut number = 2_u32;
-        while opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
-            let mut name = path.as_os_str().to_owned();
-            name.push(format!(".{number}"));
-            number += 1;
-            opened = options.open(name);
+        let (mut name, mut number) = (path.to_owned(), 2_u32);
+        let file = loop {
+            match options.open(&name) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_file() => {
+                    let mut numbered = path.as_os_str().to_owned();
+                    numbered.push(format!(".{number}"));
+                    (name, number) = (numbered.into(), number + 1);
+                }
+                opened => break opened?,
+            }
+        };
+        if name != path {
+            say!("inspect: recording in {}", name.display());
         }
-        Ok(Self { file: Mutex::new(opened?), start: Instant::now() })
+        Ok(Self { file: Mutex::new(file), start: Instant::now() })
     }
 
     /// Adds a message: a line of a byte stream without its end, or the body of an HTTP message.

@@ -127,6 +127,9 @@ fn perform(
             for failure in &read.failures {
                 say!("{failure}");
             }
+            if session.is_over() {
+                return Err("the session has ended".into());
+            }
             let text = list(session, &read, listed, json);
             if json { crate::print(&text) } else { crate::print_list(&text) }?;
             let worked = read.failures.is_empty();

@@ -112,6 +112,7 @@ fn the_server_in_between_ends_as_it_does_alone() {
     let nowhere = format!("{}/nowhere", file.path());
     let (_, stderr) = texts(&inspect(&["--record", &nowhere, "--", "true"]), 1);
     assert!(stderr.starts_with(&format!("inspect: {nowhere}: ")), "{stderr}");
+    let file = Scratch::new("no-program");
     let (_, stderr) = texts(&inspect(&["--record", file.path(), "--", "/no/such/program"]), 1);
     assert!(stderr.starts_with("inspect: /no/such/program: "), "{stderr}");
 }
@@ -143,9 +144,16 @@ fn a_signal_ends_the_server_as_well() {
 fn a_recording_is_never_overwritten() {
     let file = Scratch::new("again");
     let others = [2, 3].map(|number| Scratch(PathBuf::from(format!("{}.{number}", file.path()))));
-    for _ in 0..3 {
-        texts(&inspect(&["--record", file.path(), "--", "echo", "no JSON"]), 0);
+    for number in 1..=3 {
+        let (_, stderr) = texts(&inspect(&["--record", file.path(), "--", "echo", "no JSON"]), 0);
+        let numbered = format!("inspect: recording in {}.{number}\n", file.path());
+        assert_eq!(stderr, if number == 1 { String::new() } else { numbered });
     }
+    let directory = env!("CARGO_TARGET_TMPDIR");
+    let (_, stderr) = texts(&inspect(&["--record", directory, "--", "echo"]), 1);
+    assert!(stderr.starts_with(&format!("inspect: {directory}: ")), "{stderr}");
+    let (_, stderr) = texts(&inspect(&["--diagram", file.path(), "--svg", file.path()]), 1);
+    assert_eq!(stderr, format!("inspect: {}: this is the recording\n", file.path()));
     for file in [&file, &others[0], &others[1]] {
         assert_eq!(fs::read_to_string(&file.0).unwrap().lines().count(), 1);
     }
@@ -201,6 +209,13 @@ fn a_server_at_a_url_is_recorded() {
         let mut proxy = Command::new(example("inspect"));
         proxy.args(["--record", file.path(), &url]);
         let (_proxy, url) = served(proxy);
+        assert_eq!(status_of(&url, "evil.example.com", None), "403");
+        assert_eq!(status_of(&url, "localhost", Some("http://evil.example.com")), "403");
+        assert_eq!(
+            status_of(&url, "localhost", None),
+            "400",
+            "the server refuses an empty request"
+        );
         let calls = ["--call", "test_sampling", r#"{"prompt":"what"}"#, "--sample", "that", &url];
         let (stdout, _) = texts(&inspect(&[revision, &calls].concat()), 0);
         assert_eq!(stdout, "LLM response: that\n");
@@ -226,4 +241,18 @@ impl Drop for Running {
         _ = self.0.kill();
         _ = self.0.wait();
     }
+}
+
+/// Sends an empty POST by hand, and returns the status of its response.
+fn status_of(url: &str, host: &str, origin: Option<&str>) -> String {
+    let (address, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let origin = origin.map(|origin| format!("Origin: {origin}\r\n")).unwrap_or_default();
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let request = format!(
+        "POST /{path} HTTP/1.1\r\nHost: {host}\r\n{origin}Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    );
+    std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
+    let mut response = String::new();
+    std::io::Read::read_to_string(&mut stream, &mut response).unwrap();
+    response.split(' ').nth(1).unwrap().to_owned()
 }
