@@ -60,7 +60,7 @@ impl<M: Machine> Wire<M> {
         if state.machine.phase() == Phase::Closed {
             shared.unlink(connection);
             // The session has ended, so these tasks are no longer reachable, unless it continues in another process.
-            if !state.http.is_suspended() {
+            if !state.output.is_suspended {
                 shared.forget_tasks_of(state.out.session_requestor());
             }
         }

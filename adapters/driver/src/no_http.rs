@@ -71,10 +71,6 @@ impl Outboxes for HttpOutboxes {
 pub(crate) struct HttpState {}
 
 impl HttpState {
-    pub(crate) const fn is_suspended(&self) -> bool {
-        false
-    }
-
     pub(crate) const fn waits_for_room(&self) -> bool {
         false
     }

@@ -27,6 +27,8 @@ pub(crate) struct Output {
     pub(crate) is_attached: bool,
     /// Whether reading stops at the end of the connection, because later messages of the peer are of no interest.
     pub(crate) has_stopped_reading: bool,
+    /// Whether the connection is a session that continues in another process.
+    pub(crate) is_suspended: bool,
     /// The waker of the reader that waits for `has_stopped_reading`.
     pub(crate) reader: Option<Waker>,
 }

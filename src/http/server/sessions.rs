@@ -44,8 +44,9 @@ pub struct Sessions<T> {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Entry<T> {
-    /// The client that opened the session: its owner, and the client for limits per client.
-    source: RequestSource,
+    principal: Principal,
+    /// The client, for limits per client.
+    client: Option<Requestor>,
     /// The key in `opening`, if the session is not ready.
     opening: Option<u64>,
     /// The known time of the last use, or of the opening if the session is not ready.
@@ -180,7 +181,8 @@ impl<T> Sessions<T> {
             self.opening_of.insert((client, serial));
             *self.of_client.entry(client).or_default() += 1;
         }
-        let entry = Entry { source, opening: Some(serial), since: now, value };
+        let principal = source.principal;
+        let entry = Entry { principal, client, opening: Some(serial), since: now, value };
         self.sessions.insert(id, entry);
         Ok(old)
     }
@@ -221,11 +223,13 @@ impl<T> Sessions<T> {
     ) -> Result<(), RestoreSessionError> {
         let source = source.into();
         self.check_restore(id, source)?;
-        if let Some(client) = source.client() {
+        let (principal, client) = (source.principal, source.client());
+        if let Some(client) = client {
             *self.of_client.entry(client).or_default() += 1;
         }
         self.used.insert((now, id));
-        self.sessions.insert(id, Entry { source, opening: None, since: now, value });
+        let entry = Entry { principal, client, opening: None, since: now, value };
+        self.sessions.insert(id, entry);
         Ok(())
     }
 
@@ -234,7 +238,7 @@ impl<T> Sessions<T> {
         let entry = self.sessions.get_mut(&id).filter(|entry| entry.is_of(principal))?;
         if let Some(serial) = entry.opening.take() {
             self.opening.remove(&serial);
-            if let Some(client) = entry.source.client() {
+            if let Some(client) = entry.client {
                 self.opening_of.remove(&(client, serial));
             }
         }
@@ -256,12 +260,12 @@ impl<T> Sessions<T> {
     }
 
     fn take(&mut self, id: SessionId) -> Option<T> {
-        let Entry { source, opening, since, value } = self.sessions.remove(&id)?;
+        let Entry { client, opening, since, value, .. } = self.sessions.remove(&id)?;
         self.used.remove(&(since, id));
         if let Some(serial) = opening {
             self.opening.remove(&serial);
         }
-        if let Some(client) = source.client() {
+        if let Some(client) = client {
             if let Some(serial) = opening {
                 self.opening_of.remove(&(client, serial));
             }
@@ -280,9 +284,12 @@ impl<T> Sessions<T> {
         self.sessions.iter().map(|(id, entry)| (*id, &entry.value))
     }
 
-    /// Returns the client that opened a session.
+    /// Returns the client that opened a session. Its address is one of its network, and known only without a principal:
+    /// that is enough for the limits per client.
     pub fn source(&self, id: SessionId) -> Option<RequestSource> {
-        self.sessions.get(&id).map(|entry| entry.source)
+        let Entry { principal, client, .. } = self.sessions.get(&id)?;
+        let address = client.as_ref().and_then(RequestSource::address_of);
+        Some(RequestSource { principal: *principal, address })
     }
 
     /// Returns all sessions mutably, in the order of their ids.
@@ -322,7 +329,7 @@ impl<T> Sessions<T> {
 
 impl<T> Entry<T> {
     fn is_of(&self, principal: Principal) -> bool {
-        self.source.principal == principal || mutant!("a_session_is_anybodys")
+        self.principal == principal || mutant!("a_session_is_anybodys")
     }
 
     /// Records a use of the ready session at this time.

@@ -1,6 +1,6 @@
 //! [`RequestSource`], the sender of an HTTP request.
 
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::session_id::SessionId;
 use crate::handle::{Principal, Requestor};
@@ -65,6 +65,15 @@ impl RequestSource {
         }
     }
 
+    /// Returns an address of the network of a client, if the client is one.
+    pub(super) fn address_of(client: &Requestor) -> Option<IpAddr> {
+        let Requestor::Unknown(network) = client else { return None };
+        Some(match u32::try_from(*network) {
+            Ok(bits) => Ipv4Addr::from_bits(bits).into(),
+            Err(_) => Ipv6Addr::from_bits(u128::from(*network) << 64).into(),
+        })
+    }
+
     /// Returns a number of the network, or 0. IPv4 addresses have numbers of IPv6 networks that no client has.
     fn network(&self) -> u64 {
         match self.address.map(|address| address.to_canonical()) {
@@ -101,6 +110,19 @@ mod tests {
         }
         let known = RequestSource::from(Principal::new(7));
         assert_eq!(known.client(), known.address([192, 0, 2, 1]).client());
+    }
+
+    #[test]
+    fn an_address_of_a_network_is_the_same_client() {
+        for address in ["192.0.2.1", "2001:db8:1:2::1", "::ffff:192.0.2.1"] {
+            let client = client(address).unwrap();
+            let again = RequestSource {
+                address: RequestSource::address_of(&client),
+                ..RequestSource::default()
+            };
+            assert_eq!(again.client(), Some(client), "{address}");
+        }
+        assert_eq!(RequestSource::address_of(&Requestor::Principal(Principal::new(7))), None);
     }
 
     #[test]

@@ -34,8 +34,6 @@ pub(crate) struct HttpState {
     kept: KeptBytes,
     /// The time at which an idle session releases memory.
     release_at: Option<Instant>,
-    /// Whether the session continues in another process.
-    is_suspended: bool,
 }
 
 impl HttpState {
@@ -47,11 +45,6 @@ impl HttpState {
     /// Whether POSTs wait for room.
     pub(crate) fn waits_for_room(&self) -> bool {
         self.transport.as_ref().is_some_and(|transport| !transport.is_empty())
-    }
-
-    /// Whether the session continues in another process.
-    pub(crate) const fn is_suspended(&self) -> bool {
-        self.is_suspended
     }
 
     pub(crate) const fn deadline(&self) -> Option<Instant> {

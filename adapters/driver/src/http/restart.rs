@@ -35,7 +35,7 @@ impl Wire<Server> {
         now: Instant,
     ) -> Option<SavedHttpSession> {
         // The session continues from this state. The machine itself ends, which answers its open requests.
-        state.http.is_suspended = true;
+        state.output.is_suspended = true;
         let before = state.machine.clone();
         state.machine.shut_down(Duration::ZERO, now);
         while let Some(event) = Role::handle_timeout(&mut state.machine, now, &mut state.out) {
@@ -46,7 +46,7 @@ impl Wire<Server> {
 
     /// Whether the session was suspended. A client must not be answered that its session has ended then.
     pub fn is_suspended(&self) -> bool {
-        self.lock().http.is_suspended
+        self.lock().output.is_suspended
     }
 
     /// Ends the response that carries the messages of a session that belong to no request: see
