@@ -87,7 +87,7 @@ fn a_server_is_started_as_its_host_would_start_it() {
     let found = name_of(directory.run(&[&OLD[..], &config, &given].concat()));
     assert_eq!(found, "first outside and given sub 1");
     // A variable of the command line takes precedence.
-    let given = ["--env", "WHO=nobody", "--env", "WHO=somebody"];
+    let given = ["--env", "WHO=other", "--env", "WHO=somebody"];
     let found = name_of(directory.run(&[&OLD[..], &config, &given].concat()));
     assert_eq!(found, "first somebody sub 1");
     let program = ["--env", "WHO=me", "--", "sh", "-c", SERVER, "sh", "direct"];

@@ -18,7 +18,8 @@ use crate::version::Revision;
 
 /// The state of a server's session (2024-11-05 to 2025-11-25) that outlives its process.
 ///
-/// The host saves the session, stores the value by any format of serde, and restores the session in another process.
+/// The host saves the session, stores the value in any self-describing format of serde (JSON, CBOR), and restores the
+/// session in another process.
 /// The client keeps its session and does not notice. A modern request carries its own context, so it needs no saved
 /// state.
 ///

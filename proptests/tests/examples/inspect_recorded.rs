@@ -1,9 +1,10 @@
 //! `inspect` between a host and its server, and the recordings that it writes.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::inspect::{OLD, inspect, texts};
@@ -117,24 +118,35 @@ fn the_server_in_between_ends_as_it_does_alone() {
     assert!(stderr.starts_with("inspect: /no/such/program: "), "{stderr}");
 }
 
+/// Records a server of this shell script; the output stays open, and its first line is read.
+fn recording(file: &Scratch, script: &str) -> (Child, BufReader<ChildStdout>, String) {
+    let mut recorder = Command::new(example("inspect"));
+    recorder.args(["--record", file.path(), "--", "sh", "-c", script]);
+    recorder.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut recorder = recorder.spawn().unwrap();
+    let mut output = BufReader::new(recorder.stdout.take().unwrap());
+    let mut first = String::new();
+    output.read_line(&mut first).unwrap();
+    (recorder, output, first.trim_end().to_owned())
+}
+
+/// Sends the signal TERM, and waits for the end of the process.
+fn terminate(process: &mut Child) {
+    let id = process.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    process.wait().unwrap();
+}
+
 /// Hosts end a server by the signal TERM if it does not end with its input.
 #[test]
 fn a_signal_ends_the_server_as_well() {
     let file = Scratch::new("signal");
     let script = "echo $$; trap '' TERM; while :; do sleep 0.1; done";
-    let mut recorder = Command::new(example("inspect"));
-    recorder.args(["--record", file.path(), "--", "sh", "-c", script]);
-    recorder.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut recorder = recorder.spawn().unwrap();
-    let mut lines =
-        std::io::BufRead::lines(std::io::BufReader::new(recorder.stdout.take().unwrap()));
-    let server = lines.next().unwrap().unwrap();
+    let (mut recorder, _output, server) = recording(&file, script);
     let is_running = || Path::new("/proc").join(&server).exists();
     assert!(is_running() || cfg!(not(target_os = "linux")));
     let signalled = Instant::now();
-    let status = Command::new("kill").args(["-TERM", &recorder.id().to_string()]).status().unwrap();
-    assert!(status.success());
-    recorder.wait().unwrap();
+    terminate(&mut recorder);
     assert!(Duration::from_secs(1) < signalled.elapsed(), "the server has time to end by itself");
     assert!(!is_running());
 }
@@ -164,17 +176,8 @@ fn a_recording_is_never_overwritten() {
 fn the_processes_of_a_server_end_with_it() {
     let file = Scratch::new("group");
     let script = "sleep 1000 & echo $!; trap '' TERM; wait; wait";
-    let mut recorder = Command::new(example("inspect"));
-    recorder.args(["--record", file.path(), "--", "sh", "-c", script]);
-    recorder.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut recorder = recorder.spawn().unwrap();
-    let mut lines =
-        std::io::BufRead::lines(std::io::BufReader::new(recorder.stdout.take().unwrap()));
-    let sleep = lines.next().unwrap().unwrap();
-    let signalled =
-        Command::new("kill").args(["-TERM", &recorder.id().to_string()]).status().unwrap();
-    assert!(signalled.success());
-    recorder.wait().unwrap();
+    let (mut recorder, _output, sleep) = recording(&file, script);
+    terminate(&mut recorder);
     let is_running =
         Command::new("kill").args(["-0", &sleep]).stderr(Stdio::null()).status().unwrap();
     assert!(!is_running.success());
@@ -198,7 +201,7 @@ fn a_server_at_a_url_is_recorded() {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut process = command.spawn().unwrap();
         let output = process.stdout.take().unwrap();
-        let mut lines = std::io::BufRead::lines(std::io::BufReader::new(output));
+        let mut lines = BufReader::new(output).lines();
         (Running(process), lines.next().unwrap().unwrap())
     };
     let mut everything = Command::new(example("everything_http"));
@@ -234,7 +237,7 @@ fn a_server_at_a_url_is_recorded() {
 }
 
 /// A process that is killed at the end of the test.
-struct Running(std::process::Child);
+struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
