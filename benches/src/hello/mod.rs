@@ -7,6 +7,7 @@ mod hyper_floor;
 mod ours;
 pub mod pairs;
 mod rmcp_http;
+mod tokio_floor;
 // Measured as it is built for its own binary.
 #[path = "../../rmcp_hello/src/main.rs"]
 mod rmcp_hello;
@@ -34,6 +35,8 @@ named! {
         RmcpHttp = "rmcp-http",
         /// Hyper and serde_json without MCP: a single-threaded runtime, on a socket.
         Hyper = "hyper",
+        /// Tokio and serde_json without MCP: the threads of the adapter, on standard input and output.
+        TokioFloor = "tokio-floor",
     }
 }
 
@@ -51,6 +54,7 @@ impl HelloServer {
             Self::Rmcp => rmcp_hello::main(),
             Self::RmcpHttp => Ok(rmcp_http::serve()?),
             Self::Hyper => Ok(hyper_floor::serve()?),
+            Self::TokioFloor => Ok(tokio_floor::serve()?),
         }
     }
 }

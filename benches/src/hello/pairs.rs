@@ -33,7 +33,8 @@ pub struct Comparison {
 impl Comparison {
     /// Returns all comparisons.
     pub fn all() -> impl Iterator<Item = Self> {
-        const STDIO: &[HelloServer] = &[HelloServer::Std, HelloServer::Tokio, HelloServer::Rmcp];
+        const STDIO: &[HelloServer] =
+            &[HelloServer::Std, HelloServer::Tokio, HelloServer::TokioFloor, HelloServer::Rmcp];
         const HTTP: &[HelloServer] =
             &[HelloServer::Http, HelloServer::Hyper, HelloServer::RmcpHttp];
         let of = |transport, servers| move |in_flight| Self { transport, in_flight, servers };
