@@ -40,6 +40,16 @@ impl Instant {
         Self { nanoseconds: milliseconds.saturating_mul(1_000_000) }
     }
 
+    /// Returns the earlier of two times that may be absent.
+    #[inline]
+    pub(crate) fn earlier(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, None) => one,
+            (None, other) => other,
+        }
+    }
+
     /// Returns the nanoseconds since the epoch.
     pub(crate) const fn as_nanos(self) -> u64 {
         self.nanoseconds

@@ -54,10 +54,11 @@ impl Dispatcher {
 
     /// Whether `handle_timeout` already has an event to hand out.
     pub(super) fn has_outcomes(&self) -> bool {
-        let Serving { calls, listens, bridges } = &self.serving;
+        let Serving { calls, bridges, .. } = &self.serving;
         let Calls { messages, index, .. } = calls;
         let lifecycle = &messages.lifecycle;
-        let draining = lifecycle.phase == Phase::Draining;
+        let is_ending =
+            lifecycle.input_ended || matches!(lifecycle.phase, Phase::Draining | Phase::Closed);
         messages.incoming.has_news()
             || messages.violations.has_noted()
             || messages.queue.has_refused()
@@ -65,12 +66,27 @@ impl Dispatcher {
             || self.has_news
             || messages.outgoing.has_undated()
             || index.has_news()
-            || (draining && (!lifecycle.draining_reported || self.is_quiet()))
-            || (draining && !messages.queue.is_empty())
-            || (draining && !listens.is_empty())
-            || (draining && !index.subscriptions.is_empty())
-            || (lifecycle.input_ended && !messages.outgoing.is_empty())
-            || (lifecycle.phase == Phase::Closed && !lifecycle.closed_reported)
+            || (is_ending && self.has_outcomes_of_end())
+    }
+
+    /// Whether `handle_timeout` has an event of a connection that ends.
+    #[inline(never)]
+    fn has_outcomes_of_end(&self) -> bool {
+        let Serving { calls, listens, .. } = &self.serving;
+        let Calls { messages, index, .. } = calls;
+        let lifecycle = &messages.lifecycle;
+        match lifecycle.phase {
+            _ if lifecycle.input_ended && !messages.outgoing.is_empty() => true,
+            Phase::Draining => {
+                !lifecycle.draining_reported
+                    || self.is_quiet()
+                    || !messages.queue.is_empty()
+                    || !listens.is_empty()
+                    || !index.subscriptions.is_empty()
+            }
+            Phase::Closed => !lifecycle.closed_reported,
+            _ => false,
+        }
     }
 
     /// Returns the next event of the end of the connection. The order: draining, calls that could not continue

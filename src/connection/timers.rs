@@ -42,15 +42,17 @@ impl Dispatcher {
         if self.has_outcomes() || outgoing.clock().waits_for_tick() {
             return Some(Instant::EPOCH);
         }
-        let deadlines = [
-            outgoing.next_due(),
-            outgoing.next_pause_end().map(|(at, _)| at),
-            self.serving.calls.messages.incoming.progress_deadlines.first().map(|(at, _)| at),
-            outgoing.next_poll(),
-            self.silence_deadline(),
-            self.messages().lifecycle.drain_deadline(),
-        ];
-        deadlines.into_iter().flatten().min()
+        // A server usually has no request of its own, and each of these timers belongs to a request.
+        let of_requests = if outgoing.is_empty() {
+            None
+        } else {
+            let pause_end = outgoing.next_pause_end().map(|(at, _)| at);
+            Instant::earlier(outgoing.next_due(), Instant::earlier(pause_end, outgoing.next_poll()))
+        };
+        let progress = self.messages().incoming.progress_deadlines.first().map(|(at, _)| at);
+        let of_end = self.messages().lifecycle.drain_deadline();
+        let of_connection = Instant::earlier(self.silence_deadline(), of_end);
+        Instant::earlier(of_connection, Instant::earlier(of_requests, progress))
     }
 
     /// Handles the next timer that is due, if any.

@@ -51,8 +51,8 @@ impl<M: Machine> Wire<M> {
     ) -> Poll<()> {
         let principal = self.tasks.as_ref().map(SharedTasks::principal).unwrap_or_default();
         while inbox.has_next() {
-            let received = Received::from(self.clock.now()).principal(principal);
-            let has_room = self.act(|state| {
+            let has_room = self.act_at(|state, now| {
+                let received = Received::from(now).principal(principal);
                 for _ in 0..MOST_AT_ONCE {
                     let Some(frame) = inbox.peek() else { break };
                     if !state.has_room_for(&frame) {
@@ -69,7 +69,9 @@ impl<M: Machine> Wire<M> {
                 return Poll::Pending;
             }
             // If there is still no room, the machine refuses the request.
-            self.act(|state| self.take_one(state, inbox, received));
+            self.act_at(|state, now| {
+                self.take_one(state, inbox, Received::from(now).principal(principal));
+            });
         }
         Poll::Ready(())
     }

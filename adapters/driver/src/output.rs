@@ -103,8 +103,7 @@ impl<M: Machine> Wire<M> {
     /// Settles the connection after output was sent. Returns `true` if nothing waited for room; then at most new
     /// output of the machine has resulted.
     pub(crate) fn settle_room(self: &Arc<Self>, state: &mut State<M>, now: Instant) -> bool {
-        let is_due = state.machine.poll_timeout().is_some_and(|due| due <= now);
-        if state.is_open() && !is_due && self.tasks.is_none() && !state.waits_for_room() {
+        if state.is_open() && self.tasks.is_none() && !state.waits_for_room() {
             self.set_limit(state);
             // The machine sends the output that it held back for lack of room. Nothing else waits for room.
             match state.machine.handle_timeout(now, &mut state.out) {

@@ -33,6 +33,16 @@ pub enum Timing {
     Over,
 }
 
+/// Returns the earlier of two times that may be absent.
+#[inline]
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, None) => one,
+        (None, other) => other,
+    }
+}
+
 impl<M: Machine> Wire<M> {
     /// Handles the due timeouts, and returns when to poll again. The waker is called if that time moves forward.
     ///
@@ -101,13 +111,12 @@ impl<M: Machine> Wire<M> {
     }
 
     pub(crate) fn next_deadline(&self, state: &State<M>) -> Option<Instant> {
-        let machine = state.machine.poll_timeout();
         let closing =
             state.closing.as_ref().and_then(|closing| self.closing_deadline(state, closing));
-        let deadlines = machine.into_iter().chain(self.next_expiry()).chain(closing);
-        let deadlines = deadlines.chain(state.out.poll_timeout()).chain(state.reader_deadline());
-        let deadlines = deadlines.chain(state.http.deadline());
-        deadlines.min()
+        let streams = earlier(state.out.poll_timeout(), state.http.deadline());
+        let waiting = earlier(state.reader_deadline(), closing);
+        let tasks = earlier(state.machine.poll_timeout(), self.next_expiry());
+        earlier(tasks, earlier(streams, waiting))
     }
 
     /// Returns the deadline of the current step of closing.
