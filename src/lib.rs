@@ -266,12 +266,10 @@
 #![warn(clippy::alloc_instead_of_core, clippy::std_instead_of_alloc, clippy::std_instead_of_core)]
 
 extern crate alloc;
-#[cfg(any(feature = "std", test, mutants))]
+#[cfg(any(feature = "std", test))]
 extern crate std;
 
-// First, because their macros are used in all others.
-#[macro_use]
-mod mutant;
+// First, because its macro is used in all others.
 #[macro_use]
 mod work;
 

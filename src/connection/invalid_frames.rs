@@ -54,7 +54,7 @@ pub(super) fn defective<'a, C: Recycle>(
     let kind = violations.refine(kind, bytes, origin);
     let violation = Violation::of(kind, id, bytes);
     let is_answered = !matches!(intent, Intent::Notification | Intent::Response);
-    if !is_answered && !mutant!("broken_responses_are_answered") {
+    if !is_answered {
         return violations.report(cx, violation);
     }
     report_and_answer(messages, cx, violation, None, reception)

@@ -94,7 +94,6 @@ impl<C: Recycle> Messages<C> {
     /// Whether `bytes` more may be kept.
     pub(super) fn may_keep(&self, limits: &Limits, bytes: usize) -> bool {
         self.kept_bytes().saturating_add(bytes) <= limits.connection_bytes
-            || mutant!("kept_bytes_are_not_bounded")
     }
 
     /// Whether a request in this frame would be admitted now.

@@ -78,9 +78,6 @@ impl Dispatcher {
     ) -> Option<ForRole<'e, 'a>> {
         let config = cx.config;
         let bytes = frame.bytes();
-        if mutant!("receiving_allocates") {
-            drop(alloc::boxed::Box::new(0_u8));
-        }
         let known = self.messages().session.known_members();
         let envelope: &'e _ = scanned.read(bytes, config.limits.depth, known);
         let classified = classify(envelope, &config.limits, config.versions());

@@ -327,8 +327,7 @@ pub(super) fn admit<C: Recycle>(
     request: &IncomingRequest<'_, '_>,
 ) -> Result<(IncomingId, RequestContext), ViolationKind> {
     let (limits, received) = (&cx.config.limits, request.received);
-    let is_full = limits.inbound_requests <= messages.incoming.table.len();
-    if is_full && !mutant!("requests_are_not_bounded") {
+    if limits.inbound_requests <= messages.incoming.table.len() {
         return Err(ViolationKind::TooManyRequests);
     }
     if received.batch.is_some_and(|batch| messages.incoming.batches.is_full(batch, limits.batches))

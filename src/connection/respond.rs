@@ -74,9 +74,6 @@ impl Serving {
     /// Removes a request that gets no response, and withdraws its unsent messages.
     pub(super) fn withdraw_request(&mut self, cx: &mut Cx<'_, '_>, id: IncomingId) {
         self.calls.messages.incoming.withdraw_about(id, cx.out);
-        if mutant!("a_cancelled_request_stays_open") {
-            return;
-        }
         if let Some(taken) = self.calls.messages.take(id, Ending::Cancelled) {
             self.finish(cx, taken);
         }

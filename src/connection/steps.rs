@@ -341,9 +341,6 @@ impl Calls {
         expiry: Expiry,
     ) -> Option<CommonEvent<'static>> {
         let outcome = Outcome::TimedOut(expiry);
-        if mutant!("an_expired_call_goes_on") {
-            return Some(CommonEvent::CallEnded(CallEnded::new(call, outcome)));
-        }
         let may_become_task = self.may_become_task(cx, call);
         let left = self.leave(call)?;
         if may_become_task {

@@ -190,7 +190,6 @@ fn open_brackets(line: &[u8], open: u32) -> Option<u32> {
             b'"' => in_string = !in_string,
             _ if in_string => {}
             b'{' | b'[' => open = open.saturating_add(1),
-            b'}' | b']' if mutant!("more_brackets_close_than_open") => open -= 1,
             b'}' | b']' => open = open.checked_sub(1)?,
             _ => {}
         }

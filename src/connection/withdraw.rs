@@ -51,9 +51,7 @@ impl<C: Recycle> Messages<C> {
             return Cancellation::Withdrawn;
         }
         self.outgoing.give_up(call.0, cause);
-        if !mutant!("no_cancellation_is_sent") {
-            self.send_cancelled(cx, route, id, reason);
-        }
+        self.send_cancelled(cx, route, id, reason);
         Cancellation::Notified
     }
 
@@ -89,7 +87,6 @@ impl<C: Recycle> Messages<C> {
         let Some(asked) = self.outgoing.get(call.0) else { return false };
         match asked.sent {
             Sent::Queued(serial) => self.queue.withdraw(serial, asked.route, call),
-            Sent::Outbox(_) if mutant!("no_call_is_withdrawn") => false,
             Sent::Outbox(serial) => out.outbox(asked.route).withdraw(serial, call),
             // An element of a batch is no message of its own.
             Sent::InBatch(_) => false,

@@ -158,9 +158,7 @@ impl<T: PartialEq> Queue<T> {
             self.buffer.copy_within(self.head..start, self.head + length);
             self.head += length;
         } else {
-            if !mutant!("withdrawing_leaves_bytes_behind") {
-                self.buffer.copy_within(end.., start);
-            }
+            self.buffer.copy_within(end.., start);
             self.buffer.truncate(self.buffer.len() - length);
         }
         self.entries.remove(index);

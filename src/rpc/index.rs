@@ -102,11 +102,7 @@ impl Index {
             steps += 1;
             at = link.next;
         }
-        if steps < LONGEST_CHAIN || mutant!("ids_may_collide") {
-            Lookup::Free
-        } else {
-            Lookup::Crowded
-        }
+        if steps < LONGEST_CHAIN { Lookup::Free } else { Lookup::Crowded }
     }
 
     /// Removes an entry.

@@ -11,8 +11,6 @@ mod machines;
 mod memory;
 mod memory_crowded;
 mod memory_tables;
-#[cfg(mutants)]
-mod mutants;
 mod operations;
 mod oracles;
 mod promises;

@@ -1,5 +1,4 @@
-//! The promises of the crate, one test each: its oracle. `mutants.rs` shows that each oracle notices when its promise
-//! is broken.
+//! The promises of the crate, one test each: its oracle. `proptests/mutants` has the defects that each of them detects.
 //!
 //! | invariant worth fuzzing | promise |
 //! |---|---|

@@ -7,7 +7,6 @@ mod conformance;
 mod documents;
 mod fuzzing;
 mod layers;
-mod mutants;
 mod setters;
 mod style;
 mod words;

@@ -147,7 +147,7 @@ pub(super) fn agreed(
         Some(issuer) => *issuer == server.issuer,
         None => !server.sends_issuer,
     };
-    if !is_of_issuer && !mutant!("the_issuer_of_a_response_is_not_compared") {
+    if !is_of_issuer {
         let (place, expected) = (IssuerPlace::Response, server.issuer.clone());
         return Err(AuthorizationFailure::IssuerMismatch { place, expected });
     }

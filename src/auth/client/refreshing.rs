@@ -24,7 +24,6 @@ pub(super) fn refresh(
     stored: Option<Saved>,
     now: Instant,
 ) -> Step {
-    let stored = stored.filter(|_| !mutant!("what_others_have_stored_is_overlooked"));
     let has_newer = stored.is_some_and(|stored| inner.adopt(stored));
     let is_due = inner.saved.grant.as_ref().is_some_and(|grant| {
         let before = inner.config.refresh_before;

@@ -302,13 +302,8 @@ impl<E: EventStore> Streams<E> {
         source: impl Into<RequestSource>,
         now: Instant,
     ) -> Received {
-        let source = match source.into() {
-            _ if mutant!("the_principal_of_a_post_is_lost") => RequestSource::default(),
-            source => source,
-        };
-        let session = self.kind.owner().filter(|_| !mutant!("sessions_share_their_tasks"));
-        let route = Route::Stream(response.stream);
-        Received::from(now).route(route).requestor(source.requestor(session))
+        let requestor = source.into().requestor(self.kind.owner());
+        Received::from(now).route(Route::Stream(response.stream)).requestor(requestor)
     }
 
     /// Reports that all messages of the POST have been passed to the machine.
