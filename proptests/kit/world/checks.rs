@@ -65,9 +65,21 @@ impl World {
         is_honest(server, (&self.server_out, &of_server.limits), *now)
     }
 
+    /// Checks that every change has reached its subscribers, if nothing is on its way or waits to be handed out.
+    pub(super) fn have_changes_arrived(&self) -> Result<(), Broken> {
+        let Self { client, server, upstream, downstream, now, .. } = self;
+        let is_due = |due: Option<Instant>| due.is_some_and(|due| due <= *now);
+        let waits = is_due(client.poll_timeout())
+            || is_due(server.poll_timeout())
+            || !(upstream.is_empty() && downstream.is_empty())
+            || !(self.client_out.is_empty() && self.server_out.is_empty());
+        if waits { Ok(()) } else { self.changes.arrived() }
+    }
+
     /// Checks that time alone ends every call with a timeout, although neither side reads.
     fn calm_down(&mut self) -> Result<(), Broken> {
         self.client.set_paused(false, self.now);
+        self.ours.time.paused(false, self.now);
         // Messages sent from here on are not observed.
         self.is_deceived = true;
         for _ in 0..20_000 {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::call::{Cancellation, Paging, TaskOptions, Timeout};
+use mcp_sansio::config::Timeouts;
 use mcp_sansio::event::CallEnded;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method;
@@ -38,15 +39,18 @@ impl World {
                     now,
                     out,
                 );
-                if let Err(error) = &made {
-                    unchanged(before, (client, out), error)?;
+                match &made {
+                    Ok(call) => ours.time.made(*call, &self.setup.client.connection.timeouts, now),
+                    Err(error) => unchanged(before, (client, out), error)?,
                 }
                 ours.made(made)?;
             }
             Step::Subscribe(which) => {
+                let is_quiet = self.downstream.is_empty() && self.server_out.is_empty();
                 let made = client.subscribe(&filter(which), now, out);
-                if let Err(error) = &made {
-                    unchanged(before, (client, out), error)?;
+                match &made {
+                    Ok(call) => self.changes.began(*call, is_quiet),
+                    Err(error) => unchanged(before, (client, out), error)?,
                 }
                 ours.made(made)?;
             }
@@ -59,6 +63,8 @@ impl World {
                     Ok(cancellation) => {
                         let taken_back = unsent - copies(out, mark.as_deref());
                         ours.monitor.cancelled(call)?;
+                        ours.time.given_up(call);
+                        self.changes.given_up(call);
                         self.check_cancellation_notified(call, cancellation)?;
                         self.check_withdrawn(call, cancellation, (unsent, taken_back))?;
                     }
@@ -66,13 +72,16 @@ impl World {
             }
             Step::CancelTask { which } => {
                 let Some(call) = ours.a_call(which) else { return Ok(()) };
-                if let Err(error) = client.cancel_task(call, now, out) {
-                    unchanged(before, (client, out), error)?;
+                match client.cancel_task(call, now, out) {
+                    Ok(_) => ours.time.changed(call),
+                    Err(error) => unchanged(before, (client, out), error)?,
                 }
             }
             Step::Give { which, answer } => self.give(which, answer)?,
-            Step::Pause(true) => client.set_paused(true, now),
-            Step::Pause(false) => client.set_paused(false, now),
+            Step::Pause(paused) => {
+                client.set_paused(paused, now);
+                ours.time.paused(paused, now);
+            }
             _ => {}
         }
         Ok(())
@@ -82,6 +91,7 @@ impl World {
         let Self { client, client_out: out, ours, now, made: number, .. } = self;
         let before = (client.in_flight().counts(), out.len());
         let mut options = CallOptions::new();
+        let Timeouts { mut idle, total, .. } = self.setup.client.connection.timeouts;
         if bits & 1 != 0 {
             options = options.progress();
         }
@@ -89,6 +99,7 @@ impl World {
             options = options.input_by_hand();
         }
         if bits & 8 != 0 {
+            idle = Some(Duration::from_secs(2));
             options = options.idle(Timeout::After(Duration::from_secs(2)));
         }
         if bits & 0x30 == 0x30 {
@@ -99,7 +110,11 @@ impl World {
         let params = json!({"name": "t", "arguments": {"serial": *number, "text": text}});
         let made = client.call_method(method, &params, options, *now, out);
         match &made {
-            Ok(call) => _ = self.serials.insert(*call, *number),
+            Ok(call) => {
+                self.serials.insert(*call, *number);
+                self.progress.made(*call, bits & 1 != 0);
+                ours.time.made_with(*call, (idle, total), *now);
+            }
             Err(error) => unchanged(before, (client, out), error)?,
         }
         ours.made(made)
@@ -172,6 +187,7 @@ impl World {
     pub(super) fn at_client(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
         let bytes = frame.bytes();
         self.ours.monitor.delivered(bytes);
+        self.note_wait(bytes);
         let answered = self.answered_by(bytes);
         let meter = WorkMeter::start();
         let event = self.client.receive(frame, self.now, &mut self.client_out);
@@ -191,6 +207,29 @@ impl World {
             return Err(Broken::new(Promise::OneOutcome, what));
         }
         self.adopt()
+    }
+
+    /// Notes that a message may make a call wait for something else than its response.
+    fn note_wait(&mut self, message: &[u8]) {
+        let text = String::from_utf8_lossy(message);
+        let asking = ["elicitation/create", "sampling/createMessage", "input_required"];
+        if asking.iter().any(|asks| text.contains(asks)) {
+            self.ours.time.asks_a_person();
+        }
+        if text.contains(&ErrorCode::UNSUPPORTED_PROTOCOL_VERSION.get().to_string()) {
+            // Calls may be sent again in another revision, whichever they are.
+            self.ours.time.all_change();
+        }
+        let Ok(message) = Raw::new(&text) else { return };
+        let id = message.get("id").and_then(|id| id.parse::<u64>().ok());
+        let Some(call) = id.and_then(|id| self.asked.get(&id)) else { return };
+        let is_final = message.get("result").is_some_and(|result| {
+            let kind = result.get("resultType");
+            result.get("task").is_none() && kind.is_none_or(|kind| kind.as_json() == "\"complete\"")
+        });
+        if !is_final {
+            self.ours.time.changed(*call);
+        }
     }
 
     /// Returns the pending call that a message must end: the first response to its id, with an error of the server.
@@ -222,10 +261,27 @@ impl World {
         {
             // The machine made this subscription by itself, and it ended before `adopt` could register it.
             self.ours.made::<()>(Ok(update.call))?;
+            self.changes.began(update.call, false);
         }
         self.note(true, event)?;
-        if let ClientEvent::CallEnded(ended) = event {
-            self.check_outcome(ended)?;
+        match event {
+            ClientEvent::CallEnded(ended) => {
+                self.check_outcome(ended)?;
+                self.ours.time.ended(ended.call, &ended.outcome, self.now)?;
+            }
+            ClientEvent::Progress(update) => {
+                let serial = self.serials.get(&update.call).copied();
+                let value = update.progress.as_f64();
+                self.progress.updated(update.call, value, serial, self.is_deceived)?;
+                self.ours.time.renewed(update.call, self.now);
+            }
+            ClientEvent::Subscription(update) => self.changes.event(update.call, &update.news)?,
+            ClientEvent::Page(page) => self.ours.time.renewed(page.call, self.now),
+            ClientEvent::ListRestarted(list) => self.ours.time.renewed(list.call, self.now),
+            ClientEvent::Task(update) => self.ours.time.changed(update.call),
+            // The message is not read, for example because it is too long.
+            ClientEvent::Violation(_) => self.changes.is_unreliable = true,
+            _ => {}
         }
         self.ours.event::<mcp_sansio::Client>(event)
     }
@@ -254,9 +310,12 @@ impl World {
 
     /// Registers the subscriptions that the machine has made by itself.
     fn adopt(&mut self) -> Result<(), Broken> {
-        let Self { client, ours, .. } = self;
+        let Self { client, ours, changes, .. } = self;
         let new = client.in_flight().subscriptions().filter(|call| !ours.known.contains(call));
-        new.collect::<Vec<_>>().into_iter().try_for_each(|call| ours.made::<()>(Ok(call)))
+        new.collect::<Vec<_>>().into_iter().try_for_each(|call| {
+            changes.began(call, false);
+            ours.made::<()>(Ok(call))
+        })
     }
 }
 

@@ -5,12 +5,15 @@
 //! [`Choices`](mcp_sansio::testing::Choices): the simulation derives them from a seed, the fuzzer from bytes, and
 //! proptest from shrinkable values.
 
+mod change_model;
 mod checks;
 mod client_side;
 pub mod hostile;
+mod progress_model;
 mod server_side;
 mod setup;
 mod step;
+mod time_model;
 mod transport;
 mod trial;
 
@@ -27,9 +30,12 @@ use mcp_sansio::{
     Outbox, Request, Server,
 };
 
+use change_model::ChangeModel;
 use checks::unchanged;
+use progress_model::ProgressModel;
 pub use setup::Setup;
 pub use step::{Step, Way};
+use time_model::TimeModel;
 use transport::Transport;
 pub use trial::{Failure, Trial, draw, schedule};
 
@@ -68,6 +74,8 @@ pub struct World {
     latest: u32,
     /// Whether a forged message was sent to the client.
     is_deceived: bool,
+    progress: ProgressModel,
+    changes: ChangeModel,
     digest: Digest,
     events: u64,
     diagram: Option<Diagram>,
@@ -83,6 +91,7 @@ struct Side {
     ids: Vec<IncomingId>,
     /// All calls so far.
     known: BTreeSet<CallId>,
+    time: TimeModel,
 }
 
 impl Side {
@@ -104,6 +113,13 @@ impl Side {
             remember(&mut self.ids, id);
         }
         self.monitor.event::<M>(event)
+    }
+
+    /// Checks that nothing is due any more.
+    fn settled<M: Machine>(&mut self, machine: &M, now: Instant) -> Result<(), Broken> {
+        self.monitor.settled(machine, now)?;
+        let has_requests = machine.in_flight().requests().next().is_some();
+        self.time.settled(now, self.monitor.is_closed(), has_requests)
     }
 
     fn a_call(&self, which: u16) -> Option<CallId> {
@@ -164,6 +180,8 @@ impl World {
             left: BTreeSet::new(),
             latest: 0,
             is_deceived: false,
+            progress: ProgressModel::default(),
+            changes: ChangeModel::default(),
             digest: Digest::new(),
             events: 0,
             diagram: None,
@@ -203,6 +221,7 @@ impl World {
     ///
     /// Returns the broken promise.
     pub fn step(&mut self, step: &Step) -> Result<(), Broken> {
+        self.changes.is_unreliable |= step.is_fault();
         let was_over = (self.ours.monitor.is_closed(), self.theirs.monitor.is_closed());
         let lengths = (self.client_out.len(), self.server_out.len());
         self.by_client(step)?;
@@ -317,6 +336,14 @@ impl World {
         if way {
             self.check_order(message)?;
         }
+        // If several requests may share an id, a response does not say which of them is over.
+        let is_unique = self.setup.server.connection.duplicate_ids == DuplicateIds::Refuse;
+        if !way
+            && is_unique
+            && let Ok(message) = serde_json::from_slice(message)
+        {
+            self.progress.sent(&message, !self.changes.is_unreliable)?;
+        }
         let side = if way { &mut self.ours } else { &mut self.theirs };
         side.monitor.sent(message)
     }
@@ -352,7 +379,7 @@ impl World {
                 moves |= self.read(way, usize::MAX)?;
             }
             if !moves {
-                return Ok(());
+                return self.have_changes_arrived();
             }
         }
         Err(Broken::new(Promise::Bounded, "both talk without end"))
@@ -370,13 +397,18 @@ impl World {
             self.client.disconnected(Cause::EndOfInput, self.now);
         } else {
             self.server.disconnected(Cause::EndOfInput, self.now);
+            self.theirs.time.drains(self.setup.server.connection.timeouts.drain, self.now);
         }
         Ok(())
     }
 
     fn end(&mut self, way: Way, how: u8) {
-        let Self { client, server, now, .. } = self;
+        let Self { client, server, ours, theirs, now, .. } = self;
         let grace = Duration::from_secs(5);
+        if 2 < how {
+            let side = if way { ours } else { theirs };
+            side.time.drains(grace, *now);
+        }
         match (how, way) {
             (1, true) => client.disconnected(Cause::WriteFailed, *now),
             (1, false) => server.disconnected(Cause::WriteFailed, *now),
@@ -411,8 +443,10 @@ impl World {
     fn settle(&mut self) -> Result<(), Broken> {
         for _ in 0..1_000 {
             if !self.client_is_due()? && !self.server_is_due()? {
-                self.ours.monitor.settled(&self.client, self.now)?;
-                return self.theirs.monitor.settled(&self.server, self.now);
+                let interval = self.setup.server.connection.progress_interval;
+                self.progress.settled(interval, self.now);
+                self.ours.settled(&self.client, self.now)?;
+                return self.theirs.settled(&self.server, self.now);
             }
         }
         Err(Broken::new(Promise::Total, "there is always something due"))

@@ -13,7 +13,9 @@ use mcp_sansio::{
 };
 use serde_json::json;
 
+use super::change_model::change;
 use super::client_side::is_cancellation;
+use super::progress_model::Report;
 use super::setup::filter;
 use super::{SECRET, Step, World, unchanged};
 
@@ -26,6 +28,9 @@ impl World {
             Step::CallByServer { method } => {
                 let made = server.call_method(method, &(), CallOptions::new(), now, out);
                 let failed = made.as_ref().err().map(|error| format!("{error:?}"));
+                if let Ok(call) = made {
+                    theirs.time.made(call, &self.setup.server.connection.timeouts, now);
+                }
                 theirs.made(made)?;
                 failed
             }
@@ -34,6 +39,7 @@ impl World {
                 match server.cancel(call, None, out) {
                     Ok(_) => {
                         theirs.monitor.cancelled(call)?;
+                        theirs.time.given_up(call);
                         None
                     }
                     Err(error) => Some(format!("{error:?}")),
@@ -50,6 +56,23 @@ impl World {
             Step::Report { which, progress } => {
                 let Some(id) = theirs.a_request(which) else { return Ok(()) };
                 let reported = server.progress(id, Progress::new(progress), now, out);
+                if let Ok(result) = reported {
+                    let params = |request: &Request<'_>| {
+                        let params: Option<serde_json::Value> =
+                            request.params.as_ref()?.parse().ok();
+                        params
+                    };
+                    let params = self.requests.get(&id).and_then(params);
+                    let of = |params: &serde_json::Value| params["arguments"]["serial"].as_u64();
+                    let report = Report {
+                        id,
+                        value: progress,
+                        serial: params.as_ref().and_then(of).map(|serial| serial as u32),
+                        is_wanted: params.map(|params| !params["_meta"]["progressToken"].is_null()),
+                        interval: self.setup.server.connection.progress_interval,
+                    };
+                    self.progress.reported(report, result, now)?;
+                }
                 reported.err().map(|error| format!("{error:?}"))
             }
             Step::Tell { what, about } => {
@@ -66,6 +89,9 @@ impl World {
                 let params =
                     json!({"uri": format!("a:/{}", what % 3), "level": "error", "data": SECRET});
                 let delivered = server.notify_method(&name, &params, about, out);
+                if let (Ok(delivery), Some(change)) = (delivered, change(&name, Some(&params))) {
+                    self.changes.announced(change, about.is_none(), delivery);
+                }
                 delivered.err().map(|error| format!("{error:?}"))
             }
             _ => None,
@@ -191,6 +217,9 @@ impl World {
     pub(super) fn at_server(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
         let bytes = frame.bytes();
         self.theirs.monitor.delivered(bytes);
+        if let Ok(message) = serde_json::from_slice(bytes) {
+            self.progress.delivered(&message);
+        }
         let meter = WorkMeter::start();
         let event = self.server.receive(frame, self.now, &mut self.server_out);
         meter.check(bytes.len())?;
@@ -226,6 +255,17 @@ impl World {
             }
             ServerEvent::Cancelled(cancelled) => {
                 self.lent.remove(&cancelled.id);
+                Ok(())
+            }
+            ServerEvent::CallEnded(ended) => {
+                self.theirs.time.ended(ended.call, &ended.outcome, self.now)
+            }
+            ServerEvent::Violation(_) => {
+                self.changes.is_unreliable = true;
+                Ok(())
+            }
+            ServerEvent::Progress(update) => {
+                self.theirs.time.renewed(update.call, self.now);
                 Ok(())
             }
             ServerEvent::Closed { .. } => {

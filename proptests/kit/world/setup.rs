@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_sansio::config::{DuplicateIds, KeepAlive, Listening, RepliesWithoutId};
+use mcp_sansio::config::{DuplicateIds, KeepAlive, Listening, RepliesWithoutId, Timeouts};
 use mcp_sansio::model::{SubscriptionFilter, TaskSupport};
 use mcp_sansio::testing::Choices;
 use mcp_sansio::{ClientConfig, ConnectionConfig, Revision, RevisionSet, ServerConfig};
@@ -89,7 +89,28 @@ fn connection(choices: &mut Choices) -> ConnectionConfig {
     if choices.one_in(4) {
         connection.keep_alive = Some(KeepAlive::every(Duration::from_secs(5)));
     }
+    if choices.one_in(2) {
+        connection.timeouts = timeouts(choices);
+    }
+    if choices.one_in(2) {
+        let interval = choices.pick(&[50, 700, 3_000]).unwrap_or(50);
+        connection.progress_interval = Some(Duration::from_millis(interval));
+    }
     connection
+}
+
+/// Returns timeouts short enough to be reached. Every call has one, so that time alone ends it.
+fn timeouts(choices: &mut Choices) -> Timeouts {
+    let mut seconds = |of: &[u64]| Duration::from_secs(choices.pick(of).unwrap_or(1));
+    let mut timeouts = Timeouts::default();
+    timeouts.idle = Some(seconds(&[0, 1, 5])).filter(|idle| !idle.is_zero());
+    timeouts.total = Some(seconds(&[2, 4, 30]));
+    timeouts.person = Some(seconds(&[3, 900]));
+    timeouts.acknowledgement = Some(seconds(&[1, 10]));
+    timeouts.probe = Some(seconds(&[1, 10]));
+    timeouts.handshake = Some(seconds(&[2, 60]));
+    timeouts.drain = seconds(&[0, 1, 2]);
+    timeouts
 }
 
 /// Returns one of a few subscription filters.

@@ -79,6 +79,19 @@ pub enum Step {
 }
 
 impl Step {
+    /// Whether messages may be lost, forged, repeated or reordered by the step.
+    pub(super) const fn is_fault(&self) -> bool {
+        matches!(
+            self,
+            Self::Lose { .. }
+                | Self::Repeat { .. }
+                | Self::Hurry { .. }
+                | Self::Forge { .. }
+                | Self::End { .. }
+                | Self::Break
+        )
+    }
+
     /// Returns a random step, weighted by frequency.
     pub fn choose(choices: &mut Choices) -> Self {
         const METHODS: [&str; 7] =
@@ -112,8 +125,8 @@ impl Step {
             43 => Self::CancelByServer { which: which(choices) },
             44..49 => Self::Answer { which: which(choices), answer: byte(choices) },
             49..53 => Self::Require { which: which(choices), what: byte(choices) },
-            53..55 => Self::Grant { which: which(choices), filter: byte(choices) },
-            55 => Self::Report { which: which(choices), progress: choices.below(5) as u8 },
+            53 => Self::Grant { which: which(choices), filter: byte(choices) },
+            54 | 55 => Self::Report { which: which(choices), progress: choices.below(5) as u8 },
             56..59 => Self::Tell {
                 what: choices.below(6) as u8,
                 about: choices.one_in(3).then(|| which(choices)),
@@ -135,7 +148,7 @@ impl Step {
             87 | 88 => Self::Forge { way: true, text: hostile::to_server(choices) },
             89..91 => Self::Forge { way: false, text: hostile::to_client(choices) },
             91..94 => Self::Wait {
-                milliseconds: choices.pick(&[1, 60, 700, 11_000, 61_000]).unwrap_or(1),
+                milliseconds: choices.pick(&[1, 60, 700, 2_000, 11_000, 61_000]).unwrap_or(1),
             },
             94..96 => Self::WaitUntilDue,
             96 => Self::End { way: way(choices), how: choices.below(6) as u8 },

@@ -129,6 +129,14 @@ impl Transport {
         }
     }
 
+    /// Whether nothing is on its way.
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::Bytes { link, inbox, .. } => link.poll_timeout().is_none() && inbox.is_empty(),
+            Self::Messages { link, next } => link.is_empty() && next.is_none(),
+        }
+    }
+
     /// Returns the time of the next arrival.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         match self {

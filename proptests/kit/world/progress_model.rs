@@ -1,0 +1,147 @@
+//! A model of progress: which reports of the server are sent, delayed or dropped, and which of them reach the caller.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use mcp_sansio::progress::ProgressReport;
+use mcp_sansio::testing::{Broken, Promise};
+use mcp_sansio::{CallId, IncomingId, Instant};
+use serde_json::Value;
+
+/// The reports of the server, and the updates of the client.
+#[derive(Debug, Default)]
+pub(super) struct ProgressModel {
+    reports: BTreeMap<IncomingId, Reports>,
+    /// The values that were reported for the call with this serial number.
+    of_serial: BTreeMap<u32, BTreeSet<u8>>,
+    /// The calls that ask for progress, and the last value that each has received.
+    calls: BTreeMap<CallId, Option<f64>>,
+    /// The progress tokens of the requests that the server has received and not answered, by the id of the request.
+    tokens: BTreeMap<String, String>,
+}
+
+/// The accepted reports for one request.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reports {
+    last: Option<u8>,
+    is_delayed: bool,
+    /// The time before which no report is sent.
+    next: Option<Instant>,
+}
+
+/// A report of the application.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Report {
+    pub(super) id: IncomingId,
+    pub(super) value: u8,
+    /// The serial number in the call, if it has one.
+    pub(super) serial: Option<u32>,
+    /// Whether the request asks for progress; `None` if that is not known any more.
+    pub(super) is_wanted: Option<bool>,
+    pub(super) interval: Option<Duration>,
+}
+
+impl ProgressModel {
+    /// Records a call, which may ask for progress.
+    pub(super) fn made(&mut self, call: CallId, asks_for_progress: bool) {
+        if asks_for_progress {
+            self.calls.insert(call, None);
+        }
+    }
+
+    /// Compares the result of a report with the expected one.
+    pub(super) fn reported(
+        &mut self,
+        report: Report,
+        result: ProgressReport,
+        now: Instant,
+    ) -> Result<(), Broken> {
+        let Report { id, value, serial, is_wanted, interval } = report;
+        let known = self.reports.entry(id).or_default();
+        let expected = if is_wanted == Some(false)
+            || is_wanted.is_none() && result == ProgressReport::NotWanted
+        {
+            ProgressReport::NotWanted
+        } else if known.last.is_some_and(|last| value <= last) {
+            ProgressReport::NotIncreasing
+        } else if known.next.is_some_and(|next| now < next) {
+            (known.last, known.is_delayed) = (Some(value), true);
+            ProgressReport::Delayed
+        } else {
+            let next = interval.map(|interval| now + interval);
+            *known = Reports { last: Some(value), is_delayed: false, next };
+            ProgressReport::Sent
+        };
+        if let Some(serial) = serial {
+            self.of_serial.entry(serial).or_default().insert(value);
+        }
+        if result == expected {
+            return Ok(());
+        }
+        let what = format!("{report:?} is {result:?} and should be {expected:?}: {known:?}");
+        Err(Broken::new(Promise::Order, what))
+    }
+
+    /// Records that the server has handled everything that was due.
+    pub(super) fn settled(&mut self, interval: Option<Duration>, now: Instant) {
+        for reports in self.reports.values_mut() {
+            if reports.next.is_some_and(|next| next <= now) {
+                let next = interval.filter(|_| reports.is_delayed).map(|interval| now + interval);
+                (reports.is_delayed, reports.next) = (false, next);
+            }
+        }
+    }
+
+    /// Records a message that the server receives.
+    pub(super) fn delivered(&mut self, message: &Value) {
+        let token = &message["params"]["_meta"]["progressToken"];
+        if !token.is_null() && message.get("id").is_some() {
+            self.tokens.insert(message["id"].to_string(), token.to_string());
+        }
+    }
+
+    /// Checks a message that the server has sent: no progress follows the response. An error may be about a forged
+    /// message with the same id.
+    pub(super) fn sent(&mut self, message: &Value, is_reliable: bool) -> Result<(), Broken> {
+        if message.get("method").is_none() {
+            let id = message.get("id").filter(|_| is_reliable || message.get("result").is_some());
+            if let Some(id) = id {
+                self.tokens.remove(&id.to_string());
+            }
+            return Ok(());
+        }
+        let token = message["params"]["progressToken"].to_string();
+        if message["method"] != "notifications/progress"
+            || self.tokens.values().any(|known| *known == token)
+        {
+            return Ok(());
+        }
+        Err(Broken::new(Promise::Order, format!("progress of a request that is over: {message}")))
+    }
+
+    /// Checks an update of a call: it grows, was asked for, and is a report on this very call. After a forged message,
+    /// anything can have been reported.
+    pub(super) fn updated(
+        &mut self,
+        call: CallId,
+        value: f64,
+        serial: Option<u32>,
+        is_deceived: bool,
+    ) -> Result<(), Broken> {
+        let fault = |what: &str| {
+            Err(Broken::new(Promise::Order, format!("{call}: progress {value} {what}")))
+        };
+        match self.calls.get_mut(&call) {
+            None => return fault("was not asked for"),
+            Some(Some(last)) if value <= *last => return fault("does not grow"),
+            Some(last) => *last = Some(value),
+        }
+        let reports = serial.and_then(|serial| self.of_serial.get(&serial));
+        let is_own =
+            reports.is_some_and(|values| values.iter().any(|own| f64::from(*own) == value));
+        if serial.is_some() && !is_own && !is_deceived {
+            return fault("was not reported");
+        }
+        Ok(())
+    }
+}
