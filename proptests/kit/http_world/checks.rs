@@ -111,6 +111,18 @@ impl HttpWorld {
         if claims && !(is_modern && has("MCP-Protocol-Version")) {
             return Err(format!("headers: they are missing: {request:?}"));
         }
+        // The fields repeat what the body says, for those who route by them.
+        let field = |name: &str| {
+            let mut fields = request.headers.iter();
+            fields.find(|(one, _)| one.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
+        };
+        let named = ["name", "uri"].iter().find_map(|member| body["params"][member].as_str());
+        let named = named.filter(|_| body["method"] == "tools/call");
+        if is_modern
+            && (field("Mcp-Method") != body["method"].as_str() || field("Mcp-Name") != named)
+        {
+            return Err(format!("headers: they do not fit the body: {request:?}"));
+        }
         if is_modern && (has("Mcp-Session-Id") || request.method != "POST") {
             return Err(format!("headers: a session where there is none: {request:?}"));
         }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use mcp_sansio::call::{Cancellation, Paging, TaskOptions, Timeout};
-use mcp_sansio::config::Timeouts;
 use mcp_sansio::event::CallEnded;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method;
@@ -91,7 +90,7 @@ impl World {
         let Self { client, client_out: out, ours, now, made: number, .. } = self;
         let before = (client.in_flight().counts(), out.len());
         let mut options = CallOptions::new();
-        let Timeouts { mut idle, total, .. } = self.setup.client.connection.timeouts;
+        let mut timeouts = self.setup.client.connection.timeouts.clone();
         if bits & 1 != 0 {
             options = options.progress();
         }
@@ -99,7 +98,7 @@ impl World {
             options = options.input_by_hand();
         }
         if bits & 8 != 0 {
-            idle = Some(Duration::from_secs(2));
+            timeouts.idle = Some(Duration::from_secs(2));
             options = options.idle(Timeout::After(Duration::from_secs(2)));
         }
         if bits & 0x30 == 0x30 {
@@ -113,7 +112,7 @@ impl World {
             Ok(call) => {
                 self.serials.insert(*call, *number);
                 self.progress.made(*call, bits & 1 != 0);
-                ours.time.made_with(*call, (idle, total), *now);
+                ours.time.made(*call, &timeouts, *now);
             }
             Err(error) => unchanged(before, (client, out), error)?,
         }

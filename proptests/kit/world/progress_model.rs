@@ -16,8 +16,9 @@ pub(super) struct ProgressModel {
     of_serial: BTreeMap<u32, BTreeSet<u8>>,
     /// The calls that ask for progress, and the last value that each has received.
     calls: BTreeMap<CallId, Option<f64>>,
-    /// The progress tokens of the requests that the server has received and not answered, by the id of the request.
-    tokens: BTreeMap<String, String>,
+    /// The progress tokens of the requests that the server has received and not answered, by the id of the request,
+    /// each with the last value that was sent.
+    tokens: BTreeMap<String, (String, Option<f64>)>,
 }
 
 /// The accepted reports for one request.
@@ -96,7 +97,7 @@ impl ProgressModel {
     pub(super) fn delivered(&mut self, message: &Value) {
         let token = &message["params"]["_meta"]["progressToken"];
         if !token.is_null() && message.get("id").is_some() {
-            self.tokens.insert(message["id"].to_string(), token.to_string());
+            self.tokens.insert(message["id"].to_string(), (token.to_string(), None));
         }
     }
 
@@ -110,13 +111,21 @@ impl ProgressModel {
             }
             return Ok(());
         }
-        let token = message["params"]["progressToken"].to_string();
-        if message["method"] != "notifications/progress"
-            || self.tokens.values().any(|known| *known == token)
-        {
+        if message["method"] != "notifications/progress" {
             return Ok(());
         }
-        Err(Broken::new(Promise::Order, format!("progress of a request that is over: {message}")))
+        let token = message["params"]["progressToken"].to_string();
+        let value = message["params"]["progress"].as_f64();
+        let mut known = self.tokens.values_mut().filter(|(known, _)| *known == token);
+        let fault = match (known.next(), known.next()) {
+            (None, _) => "of a request that is over",
+            (Some((_, last)), None) if *last >= value => "that does not grow",
+            (Some((_, last)), _) => {
+                *last = value;
+                return Ok(());
+            }
+        };
+        Err(Broken::new(Promise::Order, format!("progress {fault}: {message}")))
     }
 
     /// Checks an update of a call: it grows, was asked for, and is a report on this very call. After a forged message,

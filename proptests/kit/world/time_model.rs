@@ -26,6 +26,9 @@ pub(super) struct TimeModel {
 struct Timed {
     idle: Option<Duration>,
     total: Option<Duration>,
+    /// The longest time for which the timers may stand still, and the time for which they had before.
+    person: Option<Duration>,
+    paused_before: Duration,
     /// The beginning.
     made: Instant,
     /// The last sign of life of the peer, or the beginning.
@@ -36,27 +39,31 @@ struct Timed {
     has_changed: bool,
 }
 
+impl Timed {
+    fn idle_at(&self) -> Option<Instant> {
+        self.idle.map(|idle| self.renewed + idle)
+    }
+
+    fn total_at(&self) -> Option<Instant> {
+        self.total.map(|total| self.made + total)
+    }
+}
+
 impl TimeModel {
     /// Returns the time of the clock that the application can stop.
     fn at(&self, now: Instant) -> Instant {
         self.paused_at.unwrap_or(now) - self.paused
     }
 
-    /// Records a call with the timeouts of the configuration.
+    /// Records a call with these timeouts.
     pub(super) fn made(&mut self, call: CallId, timeouts: &Timeouts, now: Instant) {
-        self.made_with(call, (timeouts.idle, timeouts.total), now);
-    }
-
-    /// Records a call with its own idle and total timeout.
-    pub(super) fn made_with(
-        &mut self,
-        call: CallId,
-        (idle, total): (Option<Duration>, Option<Duration>),
-        now: Instant,
-    ) {
-        let made = self.at(now);
-        let has_asked = self.has_asked;
-        let timed = Timed { idle, total, made, renewed: made, has_asked, has_changed: false };
+        let Timeouts { idle, total, person, .. } = *timeouts;
+        let (made, has_asked) = (self.at(now), self.has_asked);
+        let paused_before =
+            self.paused + self.paused_at.map(|since| now - since).unwrap_or_default();
+        let (renewed, has_changed) = (made, false);
+        let timed =
+            Timed { idle, total, person, paused_before, made, renewed, has_asked, has_changed };
         self.calls.insert(call, timed);
     }
 
@@ -114,18 +121,31 @@ impl TimeModel {
         let at = self.at(now);
         let Some(timed) = self.calls.remove(&call) else { return Ok(()) };
         let Outcome::TimedOut(expiry) = outcome else { return Ok(()) };
-        let is_early = match expiry {
-            Expiry::Total => timed.total.is_none_or(|total| at < timed.made + total),
-            Expiry::Idle if timed.has_changed => false,
-            Expiry::Idle => timed.idle.is_none_or(|idle| at < timed.renewed + idle),
-            Expiry::Paused => !timed.has_asked && self.paused_at.is_none(),
+        let (idle, total) = (timed.idle_at(), timed.total_at());
+        let is_wrong = match expiry {
+            Expiry::Total => total.is_none_or(|total| at < total),
+            // Of two timers that expire at the same time, the total one is named.
+            Expiry::Idle => {
+                let is_total = total.is_some_and(|total| idle.is_some_and(|idle| total <= idle));
+                let is_known = !timed.has_asked;
+                !timed.has_changed && (idle.is_none_or(|idle| at < idle) || is_known && is_total)
+            }
+            Expiry::Paused => !timed.has_asked && !self.is_paused_too_long(&timed, now),
             _ => false,
         };
-        if is_early {
+        if is_wrong {
             let what = format!("{call} expires too early, {expiry} at {at:?}: {timed:?}");
             return Err(Broken::new(Promise::NothingWaits, what));
         }
         Ok(())
+    }
+
+    /// Whether the application stops the timers, and for so long that a call expires.
+    fn is_paused_too_long(&self, timed: &Timed, now: Instant) -> bool {
+        let Some(since) = self.paused_at else { return false };
+        let paused = self.paused + (now - since) - timed.paused_before;
+        let has_timer = timed.idle.is_some() || timed.total.is_some();
+        has_timer && timed.person.is_some_and(|person| person <= paused)
     }
 
     /// Removes a call that the application has given up.
@@ -143,11 +163,10 @@ impl TimeModel {
     ) -> Result<(), Broken> {
         let at = self.at(now);
         let is_late = |timed: &Timed| {
-            let idle = timed.idle.filter(|_| !timed.has_changed);
-            let idle = idle.is_some_and(|idle| timed.renewed + idle <= at);
-            let total = timed.total.filter(|_| !timed.has_changed);
-            let total = total.is_some_and(|total| timed.made + total <= at);
-            !timed.has_asked && (idle || total)
+            let timers = [timed.idle_at(), timed.total_at()];
+            let is_over = timers.into_iter().flatten().any(|end| end <= at);
+            let is_exact = !timed.has_asked && !timed.has_changed;
+            is_exact && (is_over || self.is_paused_too_long(timed, now))
         };
         if let Some((call, timed)) = self.calls.iter().find(|(_, timed)| is_late(timed)) {
             let what = format!("{call} should have expired before {at:?}: {timed:?}");
