@@ -143,7 +143,9 @@ impl InSessions<'_> {
             _ => None,
         };
         let params = notification.params.as_ref().map(|params| String::from(params.as_json()));
-        let uri = params.as_deref().and_then(|params| member(params, "uri"));
+        // Only an update is about a resource. In other notifications a URI means nothing.
+        let is_update = kind == NotificationKind::ResourceUpdated;
+        let uri = params.as_deref().filter(|_| is_update).and_then(|params| member(params, "uri"));
         let uri = uri.and_then(Str::from_literal).map(|uri| uri.to_str().into_owned());
         let wanting: Vec<CallId> = self
             .all()

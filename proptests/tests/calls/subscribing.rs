@@ -175,6 +175,25 @@ fn subscriptions_are_the_same_in_both_eras() {
     }
 }
 
+/// In a session, notifications do not name their subscription. A URI in one that is not about a resource means nothing.
+///
+/// Proves M-ERA-28.
+#[test]
+fn a_changed_list_with_a_uri_is_no_update_of_a_resource() {
+    let mut both = Both::of(RevisionSet::LEGACY, config::client_of_both_eras());
+    let call = both.subscribe(&SubscriptionFilter::new().with_resource("a:1"));
+    both.take_updates();
+    let ServerSide { server, out, .. } = &mut both.server;
+    let params = serde_json::json!({"uri": "a:1"});
+    for method in ["tools/list_changed", "resources/updated"] {
+        let method = format!("notifications/{method}");
+        let sent = server.notify_method(&method, &params, None, out);
+        assert_eq!(sent, Ok(Delivery::Sent), "{method}");
+    }
+    both.settle();
+    assert_eq!(both.take_updates(), [(call, r#"notifications/resources/updated "a:1""#.into())]);
+}
+
 /// Proves M-ERA-26, M-ERA-27: the messages on the wire are those of the era.
 #[test]
 fn each_era_has_its_own_words_for_a_subscription() {
