@@ -105,7 +105,7 @@ impl Cancelled<'_> {
 pub struct ProgressUpdate<'a> {
     /// The call.
     pub call: CallId,
-    /// The progress; greater than in the previous update.
+    /// The progress; greater than in the previous update, unless the call was sent again with required input since.
     pub progress: Number,
     /// The progress at the end, if known.
     pub total: Option<Number>,

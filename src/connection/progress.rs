@@ -10,12 +10,13 @@ use super::exchange::Exchange;
 use super::identity::key;
 use super::incoming::Incoming;
 use super::messages::Messages;
-use super::outboxes::Outboxes;
+use super::outboxes::{Outboxes, Route};
 use super::progress_report::{Delayed, Progress, ProgressReport};
 use super::send::send_about;
 use crate::dialect::RespondError;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
+use crate::frame::Serial;
 use crate::handle::IncomingId;
 use crate::json::Raw;
 use crate::rpc::{Recycle, write_notification_with};
@@ -44,6 +45,13 @@ impl Serialize for ProgressParams<'_> {
         }
         params.end()
     }
+}
+
+/// A delayed report that was sent ahead of a response.
+pub(super) struct SentAhead {
+    report: Box<Delayed>,
+    /// The latest message about the request before the report.
+    before: Option<Serial>,
 }
 
 /// Reports progress on a request, if its sender asked for progress.
@@ -78,12 +86,36 @@ pub(super) fn report<C: Recycle>(
 }
 
 impl Incoming {
-    /// Sends a delayed report, because the response is about to be sent.
-    pub(super) fn send_delayed_progress(&mut self, id: IncomingId, out: &mut dyn Outboxes) {
-        let Some(exchange) = self.table.get_mut(id.0) else { return };
-        if let Some(delayed) = exchange.delayed.take() {
-            // Without room the report is lost; progress notifications are optional.
-            _ = send_progress(exchange, id, delayed.report(), out);
+    /// Sends a delayed report, because the response is about to be sent. Returns the report, if it was sent.
+    pub(super) fn send_delayed_progress(
+        &mut self,
+        id: IncomingId,
+        out: &mut dyn Outboxes,
+    ) -> Option<SentAhead> {
+        let exchange = self.table.get_mut(id.0)?;
+        let report = exchange.delayed.take()?;
+        let before = exchange.last_output;
+        // Without room the report is lost; progress notifications are optional.
+        send_progress(exchange, id, report.report(), out).ok()?;
+        Some(SentAhead { report, before })
+    }
+
+    /// Delays a report again, because the response behind it could not be sent.
+    pub(super) fn take_back_progress(
+        &mut self,
+        id: IncomingId,
+        ahead: Option<SentAhead>,
+        out: &mut dyn Outboxes,
+    ) {
+        let (Some(SentAhead { report, before }), Some(exchange)) =
+            (ahead, self.table.get_mut(id.0))
+        else {
+            return;
+        };
+        let serial = exchange.last_output;
+        let outbox = out.outbox(Route::Exchange(id));
+        if serial.is_some_and(|serial| outbox.withdraw_about(serial, id)) {
+            (exchange.delayed, exchange.last_output) = (Some(report), before);
         }
     }
 
@@ -94,7 +126,7 @@ impl Incoming {
             self.progress_deadlines.clear(index);
             let Some(place) = self.table.place_of(index) else { continue };
             if self.table.get(place).is_some_and(|exchange| exchange.delayed.is_some()) {
-                self.send_delayed_progress(IncomingId(place), cx.out);
+                _ = self.send_delayed_progress(IncomingId(place), cx.out);
                 if let Some(interval) = cx.config.progress_interval {
                     self.progress_deadlines.set(index, index.into(), now + interval);
                 }

@@ -47,7 +47,24 @@ impl<C: Recycle> Messages<C> {
         kind: ReplyKind,
         result: &dyn Payload,
     ) -> Result<Taken, RespondError> {
-        self.incoming.send_delayed_progress(id, cx.out);
+        let ahead = self.incoming.send_delayed_progress(id, cx.out);
+        if let Err(error) = self.write_reply(cx, id, kind, result) {
+            self.incoming.take_back_progress(id, ahead, cx.out);
+            return Err(error);
+        }
+        if kind == ReplyKind::Result {
+            self.grant(id);
+        }
+        self.take(id, Ending::Answered).ok_or(RespondError::Stale)
+    }
+
+    fn write_reply(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: IncomingId,
+        kind: ReplyKind,
+        result: &dyn Payload,
+    ) -> Result<(), RespondError> {
         let Incoming { table, batches, .. } = &mut self.incoming;
         let (Some(exchange), Some(wire)) = (table.get(id.0), table.id(id.0)) else {
             return Err(RespondError::Stale);
@@ -72,10 +89,7 @@ impl<C: Recycle> Messages<C> {
             Some(batch) => batches.append(batch, cx.config.limits.outbox_bytes, write)?,
             None => send(cx.out, Route::Exchange(id), SentMessage::Result, write)?,
         }
-        if kind == ReplyKind::Result {
-            self.grant(id);
-        }
-        self.take(id, Ending::Answered).ok_or(RespondError::Stale)
+        Ok(())
     }
 
     /// Responds to a request with an error whose code has been checked. The request leaves the table.
@@ -86,7 +100,21 @@ impl<C: Recycle> Messages<C> {
         fault: Fault<'_>,
         form: Option<Form>,
     ) -> Result<Taken, RespondError> {
-        self.incoming.send_delayed_progress(id, cx.out);
+        let ahead = self.incoming.send_delayed_progress(id, cx.out);
+        if let Err(error) = self.write_error_reply(cx, id, fault, form) {
+            self.incoming.take_back_progress(id, ahead, cx.out);
+            return Err(error);
+        }
+        self.take(id, Ending::Answered).ok_or(RespondError::Stale)
+    }
+
+    fn write_error_reply(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: IncomingId,
+        fault: Fault<'_>,
+        form: Option<Form>,
+    ) -> Result<(), RespondError> {
         let Incoming { table, batches, .. } = &mut self.incoming;
         let (Some(exchange), Some(wire)) = (table.get(id.0), table.id(id.0)) else {
             return Err(RespondError::Stale);
@@ -115,7 +143,7 @@ impl<C: Recycle> Messages<C> {
         for elicitation in &elicitations {
             self.elicitations.add(elicitation, &cx.config.limits);
         }
-        self.take(id, Ending::Answered).ok_or(RespondError::Stale)
+        Ok(())
     }
 
     /// Responds to a request with a short result, from the reserve of the outbox if needed.

@@ -79,7 +79,7 @@ impl<'h> TaskHost<'h> {
         immediate_response: Option<&str>,
     ) -> Result<(), TaskError> {
         self.messages().answerable(id)?;
-        self.serving.calls.messages.incoming.send_delayed_progress(id, cx.out);
+        _ = self.serving.calls.messages.incoming.send_delayed_progress(id, cx.out);
         let task = self.tasks.record(key).ok_or(TaskError::Unknown)?;
         let Some(exchange) = self.messages().incoming.table.get(id.0) else {
             return Err(RespondError::Stale.into());
@@ -207,7 +207,7 @@ impl TaskHost<'_> {
         match &task.state {
             State::Completed(result) => {
                 // The response belongs to the task; progress on the request for the result does not.
-                self.serving.calls.messages.incoming.send_delayed_progress(id, cx.out);
+                _ = self.serving.calls.messages.incoming.send_delayed_progress(id, cx.out);
                 if let Some(exchange) = self.serving.calls.messages.incoming.table.get_mut(id.0) {
                     exchange.related.0 = related(&task.id);
                 }

@@ -216,6 +216,11 @@ impl Outbox {
         self.queue.withdraw_where(|tag| matches!(tag, Tag::Call(call) if is_it(*call)));
     }
 
+    /// Withdraws an unsent message that concerns a request of the peer. Returns whether it did.
+    pub(crate) fn withdraw_about(&mut self, serial: Serial, exchange: IncomingId) -> bool {
+        self.queue.withdraw(serial, &Tag::Exchange(exchange))
+    }
+
     /// Whether no byte of a message that concerns a request of the peer has been sent.
     pub(crate) fn is_unsent(&self, serial: Serial, exchange: IncomingId) -> bool {
         self.queue.is_untouched(serial, &Tag::Exchange(exchange))

@@ -5,6 +5,7 @@ use std::time::Duration;
 use mcp_sansio::call::Timeout;
 use mcp_sansio::event::{CancelCause, Expiry, UnmatchedCause};
 use mcp_sansio::progress::{Progress, ProgressReport};
+use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{
     CallId, CallOptions, ClientEvent, ErrorCode, IncomingId, Instant, Outcome, RespondError,
     Revision, ServerEvent,
@@ -430,6 +431,29 @@ fn progress_comes_no_faster_than_it_may_and_the_newest_of_it_comes() {
         assert_eq!(report(&mut side, one, far), Ok(ProgressReport::Sent));
     }
     assert_eq!(side.sent(), [progress(1, 1), progress(1, 2), progress(1, 3)]);
+}
+
+/// A response that does not fit changes nothing, so the delayed report in front of it stays delayed.
+///
+/// Proves L-PROG-13.
+#[test]
+fn a_response_that_does_not_fit_sends_no_delayed_progress() {
+    let mut config = config::server();
+    config.connection.progress_interval = Some(Duration::from_secs(1));
+    config.connection.limits.outbox_bytes = 400;
+    let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+    let one = watched(&mut side, 1);
+    for far in 1..=2 {
+        side.server.progress(one, Progress::new(far), side.now, &mut side.out).unwrap();
+    }
+    assert_eq!(side.sent(), [progress(1, 1)]);
+    let full = Err(RespondError::Encode(EncodeError::Full));
+    let large = serde_json::json!({"content": [], "large": "x".repeat(400)});
+    assert_eq!(side.server.respond(one, &large, &mut side.out), full);
+    let text = "x".repeat(400);
+    assert_eq!(side.server.reject(one, ErrorCode::INTERNAL_ERROR, &text, &mut side.out), full);
+    assert_eq!((side.elapse(999), side.sent()), (vec![], vec![]));
+    assert_eq!((side.elapse(1), side.sent()), (vec![], vec![progress(1, 2)]));
 }
 
 /// A request takes the slot of one that has ended, whose interval must not delay its progress.
