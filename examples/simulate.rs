@@ -38,10 +38,13 @@ struct Arguments {
     /// With HTTP between them.
     #[arg(long)]
     http: bool,
+    /// Print a failure as it is. It takes time to look for the shortest schedule.
+    #[arg(long)]
+    unreduced: bool,
 }
 
 fn main() -> ExitCode {
-    let Arguments { seed: first, seeds, steps, trace, http } = Arguments::parse();
+    let Arguments { seed: first, seeds, steps, trace, http, unreduced } = Arguments::parse();
     let transport = if http { "over HTTP" } else { "on byte streams" };
     say(format_args!(
         "Simulating {seeds} seeds from {first} on, {steps} steps each, {transport}.\n"
@@ -51,28 +54,29 @@ fn main() -> ExitCode {
     // After the last seed the numbers wrap around to the first.
     for seed in (0..seeds).map(|number| first.wrapping_add(number)) {
         progress.step();
-        if http {
-            match HttpTrial::run(&mut Choices::seeded(seed), steps) {
-                Ok(trial) => {
-                    digest.write_u64(trial.digest.finish());
-                    events += trial.events;
-                }
-                Err(failure) => {
-                    progress.end();
-                    say(format_args!("seed {seed}: {failure}\nseed={seed} steps={steps} FAILED\n"));
-                    return ExitCode::FAILURE;
-                }
-            }
-            continue;
-        }
         let (setup, schedule) = schedule(&mut Choices::seeded(seed), steps);
         if trace {
             say(format_args!("{}", draw(&setup, &schedule).0));
         }
-        match Trial::run(&setup, &schedule) {
-            Ok(trial) => {
-                digest.write_u64(trial.digest.finish());
-                events += trial.events;
+        let choices = &mut Choices::seeded(seed);
+        let trial = match (http, unreduced) {
+            (true, false) => HttpTrial::run(choices, steps)
+                .map(|trial| (trial.events, trial.digest))
+                .map_err(|failure| failure.to_string()),
+            (true, true) => {
+                HttpTrial::once(choices, steps).map(|trial| (trial.events, trial.digest))
+            }
+            (false, false) => Trial::run(&setup, &schedule)
+                .map(|trial| (trial.events, trial.digest))
+                .map_err(|failure| failure.to_string()),
+            (false, true) => Trial::once(&setup, &schedule)
+                .map(|trial| (trial.events, trial.digest))
+                .map_err(|broken| broken.to_string()),
+        };
+        match trial {
+            Ok((trial_events, trial_digest)) => {
+                digest.write_u64(trial_digest.finish());
+                events += trial_events;
             }
             Err(failure) => {
                 progress.end();

@@ -192,15 +192,27 @@ impl HttpTrial {
     ///
     /// Returns the broken invariant with a minimized schedule.
     pub fn run(choices: &mut Choices, steps: usize) -> Result<Self, Box<HttpFailure>> {
+        let (setup, schedule) = Self::schedule(choices, steps);
+        once(&setup, &schedule).1.map_err(|broken| shrink(&setup, schedule, broken))
+    }
+
+    /// Runs a random schedule without minimization.
+    ///
+    /// # Errors
+    ///
+    /// Returns the broken invariant.
+    pub fn once(choices: &mut Choices, steps: usize) -> Result<Self, String> {
+        let (setup, schedule) = Self::schedule(choices, steps);
+        once(&setup, &schedule).1
+    }
+
+    fn schedule(choices: &mut Choices, steps: usize) -> (Setup, Vec<Step>) {
         let setup = Setup::choose(choices);
         let mut schedule = Vec::new();
         while schedule.len() < steps && !choices.is_exhausted() {
             schedule.push(Step::choose(choices));
         }
-        match once(&setup, &schedule).1 {
-            Ok(trial) => Ok(trial),
-            Err(broken) => Err(shrink(&setup, schedule, broken)),
-        }
+        (setup, schedule)
     }
 }
 

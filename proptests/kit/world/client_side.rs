@@ -228,6 +228,7 @@ impl World {
         });
         if !is_final {
             self.ours.time.changed(*call);
+            self.progress.begins_again(*call);
         }
     }
 

@@ -27,7 +27,7 @@ use mcp_sansio::task::{Tasks, TasksConfig};
 use mcp_sansio::testing::{Broken, Diagram, Digest, Machine, Monitor, Promise};
 use mcp_sansio::{
     CallId, Cause, Client, ConnectionConfig, ConnectionNumber, Frame, Frames, IncomingId, Instant,
-    Outbox, Request, Server,
+    Limits, Outbox, Request, Server, ServerConfig,
 };
 
 use change_model::ChangeModel;
@@ -443,8 +443,12 @@ impl World {
     fn settle(&mut self) -> Result<(), Broken> {
         for _ in 0..1_000 {
             if !self.client_is_due()? && !self.server_is_due()? {
-                let interval = self.setup.server.connection.progress_interval;
-                self.progress.settled(interval, self.now);
+                let ServerConfig { connection, .. } = &self.setup.server;
+                let has_room = connection.limits.outbox_bytes == Limits::default().outbox_bytes;
+                let open: BTreeSet<_> = self.server.in_flight().requests().collect();
+                self.progress.keep_open(&open);
+                let out = Some(&self.server_out).filter(|_| has_room);
+                self.progress.settled(connection.progress_interval, self.now, out)?;
                 self.ours.settled(&self.client, self.now)?;
                 return self.theirs.settled(&self.server, self.now);
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_sansio::progress::ProgressReport;
 use mcp_sansio::testing::{Broken, Promise};
-use mcp_sansio::{CallId, IncomingId, Instant};
+use mcp_sansio::{CallId, IncomingId, Instant, Outbox};
 use serde_json::Value;
 
 /// The reports of the server, and the updates of the client.
@@ -50,6 +50,13 @@ impl ProgressModel {
         }
     }
 
+    /// Records that a call may be sent again, with a progress of its own.
+    pub(super) fn begins_again(&mut self, call: CallId) {
+        if let Some(last) = self.calls.get_mut(&call) {
+            *last = None;
+        }
+    }
+
     /// Compares the result of a report with the expected one.
     pub(super) fn reported(
         &mut self,
@@ -83,14 +90,36 @@ impl ProgressModel {
         Err(Broken::new(Promise::Order, what))
     }
 
-    /// Records that the server has handled everything that was due.
-    pub(super) fn settled(&mut self, interval: Option<Duration>, now: Instant) {
-        for reports in self.reports.values_mut() {
-            if reports.next.is_some_and(|next| next <= now) {
-                let next = interval.filter(|_| reports.is_delayed).map(|interval| now + interval);
-                (reports.is_delayed, reports.next) = (false, next);
+    /// Records that the server has handled everything that was due. If the outbox has room, the delayed reports that
+    /// were due are in it.
+    pub(super) fn settled(
+        &mut self,
+        interval: Option<Duration>,
+        now: Instant,
+        with_room: Option<&Outbox>,
+    ) -> Result<(), Broken> {
+        let unsent = with_room.map(|outbox| String::from_utf8_lossy(outbox.unsent()));
+        for (id, reports) in &mut self.reports {
+            if reports.next.is_none_or(|next| now < next) {
+                continue;
+            }
+            let report = reports.last.filter(|_| reports.is_delayed);
+            let next = report.and(interval).map(|interval| now + interval);
+            (reports.is_delayed, reports.next) = (false, next);
+            let report = report.map(|value| format!("\"progress\":{value}"));
+            if let (Some(report), Some(unsent)) = (report, &unsent)
+                && !unsent.contains(&report)
+            {
+                let what = format!("the delayed report {report} of {id} is not sent");
+                return Err(Broken::new(Promise::NothingWaits, what));
             }
         }
+        Ok(())
+    }
+
+    /// Forgets the reports of all requests but the open ones.
+    pub(super) fn keep_open(&mut self, open: &BTreeSet<IncomingId>) {
+        self.reports.retain(|id, _| open.contains(id));
     }
 
     /// Records a message that the server receives.

@@ -8,10 +8,10 @@ use mcp_sansio::request::TaskMode;
 use mcp_sansio::task::{NewTask, TaskEvent, TaskKey};
 use mcp_sansio::testing::{Broken, Promise, WorkMeter};
 use mcp_sansio::{
-    CallOptions, ClientRequest, Era, ErrorCode, Frame, IncomingId, Outbox, Request, RespondError,
-    ServerEvent,
+    CallOptions, ClientRequest, Era, ErrorCode, Frame, IncomingId, Outbox, Phase, Request,
+    RespondError, ServerEvent,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::change_model::change;
 use super::client_side::is_cancellation;
@@ -53,28 +53,7 @@ impl World {
                 let granted = server.grant(id, (what & 4 == 0).then_some(&some), out);
                 granted.err().map(|error| format!("{error:?}"))
             }
-            Step::Report { which, progress } => {
-                let Some(id) = theirs.a_request(which) else { return Ok(()) };
-                let reported = server.progress(id, Progress::new(progress), now, out);
-                if let Ok(result) = reported {
-                    let params = |request: &Request<'_>| {
-                        let params: Option<serde_json::Value> =
-                            request.params.as_ref()?.parse().ok();
-                        params
-                    };
-                    let params = self.requests.get(&id).and_then(params);
-                    let of = |params: &serde_json::Value| params["arguments"]["serial"].as_u64();
-                    let report = Report {
-                        id,
-                        value: progress,
-                        serial: params.as_ref().and_then(of).map(|serial| serial as u32),
-                        is_wanted: params.map(|params| !params["_meta"]["progressToken"].is_null()),
-                        interval: self.setup.server.connection.progress_interval,
-                    };
-                    self.progress.reported(report, result, now)?;
-                }
-                reported.err().map(|error| format!("{error:?}"))
-            }
+            Step::Report { which, progress } => return self.report(which, progress),
             Step::Tell { what, about } => {
                 let about = about.and_then(|which| theirs.a_request(which));
                 let names = [
@@ -97,6 +76,27 @@ impl World {
             _ => None,
         };
         failed.map_or(Ok(()), |error| unchanged(before, (server, out), error))
+    }
+
+    fn report(&mut self, which: u16, value: u8) -> Result<(), Broken> {
+        let Self { server, server_out: out, theirs, now, .. } = self;
+        let Some(id) = theirs.a_request(which) else { return Ok(()) };
+        let before = (server.in_flight().counts(), out.len());
+        let result = match server.progress(id, Progress::new(value), *now, out) {
+            Ok(result) => result,
+            Err(error) => return unchanged(before, (server, out), error),
+        };
+        let params = |request: &Request<'_>| request.params.as_ref()?.parse::<Value>().ok();
+        let params = self.requests.get(&id).and_then(params);
+        let serial = params.as_ref().and_then(|params| params["arguments"]["serial"].as_u64());
+        let report = Report {
+            id,
+            value,
+            serial: serial.map(|serial| serial as u32),
+            is_wanted: params.map(|params| !params["_meta"]["progressToken"].is_null()),
+            interval: self.setup.server.connection.progress_interval,
+        };
+        self.progress.reported(report, result, *now)
     }
 
     fn answer(&mut self, which: u16, answer: u8) -> Result<(), Broken> {
@@ -220,9 +220,17 @@ impl World {
         if let Ok(message) = serde_json::from_slice(bytes) {
             self.progress.delivered(&message);
         }
+        let is_draining = self.server.phase() == Phase::Draining;
         let meter = WorkMeter::start();
         let event = self.server.receive(frame, self.now, &mut self.server_out);
         meter.check(bytes.len())?;
+        if let Some(ServerEvent::Request(request)) = &event
+            && is_draining
+            && !self.theirs.monitor.to_come_again().any(|id| id == request.id)
+        {
+            let what = format!("a request while the connection drains: {request:?}");
+            return Err(Broken::new(Promise::OneAnswer, what));
+        }
         if let Some(event) = event {
             let is_cancelled = matches!(event, ServerEvent::Cancelled(_));
             self.server_event(event)?;

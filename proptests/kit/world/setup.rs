@@ -19,6 +19,9 @@ pub struct Setup {
     pub server: ServerConfig,
     /// The capacity of the byte stream between the sides; `None` for a message transport.
     pub stream: Option<usize>,
+    /// Whether messages can be lost, forged, repeated or reordered, and connections can break. Without faults, every
+    /// message counts.
+    pub faults: bool,
     /// The server's task support for tool calls.
     pub tasks: TaskSupport<'static>,
 }
@@ -44,7 +47,8 @@ impl Setup {
         let capacity = choices.pick(&[1, 16, 64, 1000, usize::MAX]).unwrap_or(usize::MAX);
         let stream = choices.one_in(2).then_some(capacity);
         let tasks = if choices.one_in(2) { TaskSupport::Optional } else { TaskSupport::Forbidden };
-        Self { client, server, stream, tasks }
+        let faults = !choices.one_in(3);
+        Self { client, server, stream, faults, tasks }
     }
 }
 
@@ -73,7 +77,8 @@ fn connection(choices: &mut Choices) -> ConnectionConfig {
         limits.held_bytes = choices.below(2000) as usize;
     }
     if choices.one_in(3) {
-        limits.kept_bytes = choices.below(400) as usize;
+        // A URI that is longer is not kept, and its subscription has no effect.
+        limits.kept_bytes = 16 + choices.below(400) as usize;
     }
     if choices.one_in(4) {
         limits.frame_bytes = 150 + choices.below(600) as usize;

@@ -72,7 +72,7 @@ impl TimeModel {
         match self.paused_at {
             None if paused => self.paused_at = Some(now),
             Some(since) if !paused => {
-                self.paused = self.paused + (now - since);
+                self.paused += now - since;
                 self.paused_at = None;
             }
             _ => {}

@@ -36,7 +36,10 @@ pub fn schedule(choices: &mut Choices, steps: usize) -> (Setup, Vec<Step>) {
     let setup = Setup::choose(choices);
     let mut schedule = vec![Step::Connect];
     while schedule.len() < steps.max(1) && !choices.is_exhausted() {
-        schedule.push(Step::choose(choices));
+        let step = Step::choose(choices);
+        if setup.faults || !step.is_fault() {
+            schedule.push(step);
+        }
     }
     (setup, schedule)
 }
