@@ -10,5 +10,6 @@ pub mod owners;
 pub mod repeated;
 pub mod replay;
 pub mod scanned;
+pub mod sessions;
 pub mod sse;
 pub mod tasks;

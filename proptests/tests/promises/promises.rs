@@ -29,6 +29,7 @@ use mcp_sansio_proptests::authorization_world::World as AuthorizationWorld;
 use mcp_sansio_proptests::http_world::HttpTrial;
 use mcp_sansio_proptests::oracles::owners::check_owners;
 use mcp_sansio_proptests::oracles::replay::check_replay;
+use mcp_sansio_proptests::oracles::sessions::check_sessions;
 use mcp_sansio_proptests::single::{Act, Single, connection};
 use mcp_sansio_proptests::world::{Failure, Trial, hostile, schedule};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
@@ -332,6 +333,13 @@ fn owners_reach_the_machine_over_http() {
 #[test]
 fn owners_reach_their_tasks_only() {
     seeds().for_each(|seed| check_owners(&mut Choices::seeded(seed), 40));
+}
+
+/// Proves H-HTTP-174: for any operations of several clients on sessions, no client reaches or ends a session of another principal, and
+/// sessions are displaced and expire in the documented order.
+#[test]
+fn owners_reach_their_sessions_only() {
+    seeds().for_each(|seed| check_sessions(&mut Choices::seeded(seed), 120));
 }
 
 /// The tokens of a client reach only their server and outlive the process, for any behaviour of servers and other
