@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use mcp_sansio::{RespondError, Server};
 
@@ -12,6 +12,7 @@ use crate::machine::Machine;
 use crate::pool::Pool;
 use crate::signal::Signal;
 use crate::spans::SpanScope;
+use crate::sync::Mutex;
 
 /// A handler that runs a blocking function on its own threads, where handlers are tasks of a runtime.
 ///

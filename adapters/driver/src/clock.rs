@@ -1,9 +1,11 @@
 //! [`Clock`]: the time source of a machine.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant as Monotonic, SystemTime};
 
 use mcp_sansio::Instant;
+
+use crate::sync::Mutex;
 
 /// A monotonic clock that counts from the Unix epoch.
 ///

@@ -1,12 +1,13 @@
 //! [`ConnectionGroup`]: all connections of a server, for broadcasting changes.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use mcp_sansio::Server;
 use mcp_sansio::subscription::ChangedList;
 
 use crate::handle::{Handle, WeakHandle};
+use crate::sync::{Mutex, MutexGuard};
 
 /// The connections of a server: sessions, subscriptions, sockets. A change is announced to all of them, to each as
 /// soon as its outbox has room.

@@ -4,7 +4,6 @@ mod span;
 
 use std::any::{Any, TypeId};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -28,6 +27,7 @@ use crate::requests::{Permit, Requests, Started};
 use crate::serialized::with_buffer;
 use crate::signal::{Notified, Signal, Signalled};
 use crate::spans::RequestSpan;
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::task_handle::TaskHandle;
 use crate::trace;
 use crate::wire::Wire;

@@ -1,10 +1,11 @@
 //! The queue of jobs for handlers, and their dispatch to the runner.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use crate::machine::Machine;
 use crate::run::{Job, Run};
+use crate::sync::MutexGuard;
 use crate::wire::{State, Wire};
 
 /// Jobs that wait for the runner.

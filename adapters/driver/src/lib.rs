@@ -95,6 +95,8 @@ mod http;
 #[cfg(not(feature = "http"))]
 #[path = "no_http.rs"]
 mod http;
+#[cfg(all(test, shuttle))]
+mod interleavings;
 mod jobs;
 #[cfg(feature = "jsonschema")]
 mod json_schema;
@@ -119,6 +121,7 @@ mod spans;
 #[path = "no_spans.rs"]
 mod spans;
 mod streams;
+mod sync;
 mod task_handle;
 mod tasks;
 mod threads;

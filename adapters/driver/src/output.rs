@@ -1,13 +1,14 @@
 //! Writes the output of a connection to its stream.
 
 use std::io::{self, ErrorKind};
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
 use mcp_sansio::{Cause, Instant, Phase};
 
 use crate::machine::Machine;
 use crate::streams::Outgoing;
+use crate::sync::MutexGuard;
 use crate::wire::{State, Wire};
 
 /// The most bytes of one write to the stream. A call whose bytes are in that write counts as sent.

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
+
+use crate::sync::{Condvar, Mutex, MutexGuard, thread, wait_timeout};
 
 /// The running time after which a job counts as blocked, so that a job behind it gets another thread.
 ///
@@ -32,8 +33,6 @@ struct Shared<J> {
     state: Mutex<State<J>>,
     /// Wakes a parked thread.
     parked: Condvar,
-    /// Wakes the watching thread.
-    watcher: Condvar,
 }
 
 /// Invariant: while jobs wait, a thread woken for them has yet to look, or a thread watches, or every running job
@@ -83,13 +82,8 @@ impl<J: Send + 'static> Pool<J> {
             watch: Watch::Off,
             is_over: false,
         };
-        let shared = Shared {
-            name,
-            run: Box::new(run),
-            state: Mutex::new(state),
-            parked: Condvar::new(),
-            watcher: Condvar::new(),
-        };
+        let shared =
+            Shared { name, run: Box::new(run), state: Mutex::new(state), parked: Condvar::new() };
         Self { shared: Arc::new(shared) }
     }
 
@@ -195,11 +189,10 @@ impl<J: Send + 'static> Shared<J> {
     /// Parks the thread until it is woken. Returns `true` if it was idle for [`KEPT`] and should end.
     fn park<'s>(&'s self, mut state: MutexGuard<'s, State<J>>) -> (MutexGuard<'s, State<J>>, bool) {
         state.parked += 1;
-        let waited = self.parked.wait_timeout(state, KEPT);
-        let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        let (mut state, is_late) = wait_timeout(&self.parked, &self.state, state, KEPT);
         state.parked -= 1;
         // If this thread times out while another is being woken, it does the work of that one.
-        let is_over = timeout.timed_out() && state.woken == 0;
+        let is_over = is_late && state.woken == 0;
         state.woken = state.woken.saturating_sub(1);
         (state, is_over)
     }
@@ -241,8 +234,9 @@ impl<J: Send + 'static> Shared<J> {
     ) -> MutexGuard<'s, State<J>> {
         state.watch = Watch::Watching;
         let begun = state.begun;
-        let waited = self.watcher.wait_timeout(state, PATIENCE);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        drop(state);
+        thread::sleep(PATIENCE);
+        let mut state = self.lock();
         if state.waiting.is_empty() {
             return state;
         }
@@ -273,9 +267,9 @@ impl<J> fmt::Debug for Pool<J> {
 mod tests {
     use std::sync::mpsc::{Sender, channel};
     use std::sync::{Arc, Barrier};
-    use std::thread::ThreadId;
 
     use super::*;
+    use crate::sync::thread::ThreadId;
 
     /// However many jobs wait for one another, each gets a thread.
     #[test]

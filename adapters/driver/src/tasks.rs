@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::task::{Context, Waker};
 
 use mcp_sansio::progress::{Progress, ProgressReport};
@@ -15,6 +15,7 @@ use mcp_sansio::task::{NewTask, TaskError, TaskEvent, TaskKey, TaskNews, Tasks, 
 use mcp_sansio::{ConnectionNumber, Instant, Principal};
 
 use crate::clock::Clock;
+use crate::sync::{Mutex, MutexGuard};
 use crate::wakers::{WakerSlot, Wakers};
 
 /// Tasks that outlive the connections on which they began. Clones share the tasks.

@@ -4,13 +4,13 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Poll;
-use std::thread;
 use std::time::Duration;
 
 use mcp_sansio::{Cause, Inbox, Phase};
 
 use crate::block::Parker;
 use crate::machine::Machine;
+use crate::sync::thread;
 use crate::timing::Timing;
 use crate::wire::Wire;
 

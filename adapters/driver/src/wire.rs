@@ -7,7 +7,7 @@
 use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -35,6 +35,7 @@ use crate::output::Output;
 use crate::requests::Requests;
 use crate::run::{Job, Run};
 use crate::signal::Signal;
+use crate::sync::{Mutex, MutexGuard};
 use crate::tasks::SharedTasks;
 use crate::timing::Closing;
 use crate::trace;

@@ -4,12 +4,13 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use crate::asynchronous::{Handler, Spawn, contained};
 use crate::machine::Machine;
 use crate::run::Job;
+use crate::sync::{Mutex, MutexGuard};
 
 /// The number of jobs that a worker runs before it yields to other tasks of the runtime.
 const MOST_IN_A_ROW: u32 = 16;

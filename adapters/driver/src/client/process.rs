@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Read};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::kill_switch::KillSwitch;
 use super::process_group::ProcessGroup;
 use crate::sleep::Sleep;
+use crate::sync::{Mutex, thread};
 
 /// The interval at which to check whether a process has ended.
 const LOOK: Duration = Duration::from_millis(5);

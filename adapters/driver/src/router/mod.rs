@@ -23,7 +23,7 @@ mod uri_template;
 mod visibility;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use mcp_sansio::ServerConfig;
 use mcp_sansio::model::{EmptyCapability, ListChanged, ResourcesCapability};
@@ -31,6 +31,7 @@ use mcp_sansio::subscription::ChangedList;
 
 use crate::blocking::Threads;
 use crate::connection_group::ConnectionGroup;
+use crate::sync::{Mutex, MutexGuard};
 use crate::trace;
 pub use function::FunctionResult;
 use middleware::Middleware;
