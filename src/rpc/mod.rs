@@ -33,4 +33,6 @@ pub(crate) use slot_queue::SlotQueue;
 pub(crate) use table::{Ending, Recycle, Table};
 
 #[cfg(test)]
+mod exhaustive_tests;
+#[cfg(test)]
 mod tests;
