@@ -96,13 +96,13 @@ impl Connection {
 }
 
 /// Returns the value of a header line if it contains the named field.
-fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let (field, value) = line.split_once(':')?;
     field.eq_ignore_ascii_case(name).then(|| value.trim())
 }
 
 /// Whether the response is complete: its body has the declared length, or its last chunk has arrived.
-pub(super) fn is_whole(response: &[u8]) -> bool {
+pub(crate) fn is_whole(response: &[u8]) -> bool {
     let Some(head) = response.windows(4).position(|end| end == b"\r\n\r\n") else { return false };
     let (head, body) = response.split_at(head + 4);
     let head = std::str::from_utf8(head).unwrap_or_default();

@@ -15,6 +15,7 @@ mod until_closed;
 
 use std::error::Error;
 
+pub(crate) use self::http_client::{field, is_whole};
 use crate::case::named;
 
 #[cfg(test)]

@@ -1,0 +1,72 @@
+//! Sends millions of messages to a server, faults among them, and watches its memory and its open files.
+//!
+//! ```text
+//! cargo build --release --package mcp-sansio-benches --bins
+//! cargo run --release --package mcp-sansio-benches --bin soak -- pipes target/release/hello std
+//! ```
+//!
+//! The carrier is `pipes` or `http`. The server has the tool `hello` of README, and over HTTP prints its address. If
+//! its memory or its number of open files grows in the second half of the run, the exit code is 1. It requires the
+//! `/proc` of Linux.
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::{fs, io};
+
+use clap::{Parser, ValueEnum};
+use mcp_sansio_benches::soak;
+
+/// Watches a server over millions of messages.
+#[derive(Parser)]
+struct Arguments {
+    /// How the server is reached
+    carrier: Carrier,
+    /// The server and its arguments
+    #[arg(required = true, trailing_var_arg = true)]
+    server: Vec<String>,
+    /// The number of messages, or of sessions over HTTP: by default 10,000,000, or 100,000
+    #[arg(long)]
+    count: Option<u64>,
+    /// Draws the memory into this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Carrier {
+    /// Standard input and output
+    Pipes,
+    /// A socket
+    Http,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("soak: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Returns whether nothing has grown.
+fn run(arguments: &Arguments) -> io::Result<bool> {
+    let Some((program, rest)) = arguments.server.split_first() else { return Ok(false) };
+    let mut command = Command::new(program);
+    command.args(rest);
+    let samples = match arguments.carrier {
+        Carrier::Pipes => soak::pipes(&mut command, arguments.count.unwrap_or(10_000_000))?,
+        Carrier::Http => soak::http(&mut command, arguments.count.unwrap_or(100_000))?,
+    };
+    print!("{samples}");
+    if let Some(file) = &arguments.svg {
+        fs::write(file, samples.plot())?;
+    }
+    match samples.growth() {
+        Some(growth) => println!("{growth}"),
+        None => println!("nothing grows"),
+    }
+    Ok(samples.growth().is_none())
+}
