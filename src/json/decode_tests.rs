@@ -71,6 +71,45 @@ struct Flat {
     rest: BTreeMap<String, serde_json::Value>,
 }
 
+#[derive(Debug, Deserialize)]
+#[allow(dead_code, reason = "it is shown")]
+struct Pair(u8, u8);
+
+/// Keys of other types than strings.
+#[derive(Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+enum Name {
+    A,
+    New,
+}
+
+#[derive(Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+struct Renamed(String);
+
+/// The first member of an object, by a visitor that leaves the others.
+#[derive(Debug)]
+#[allow(dead_code, reason = "it is shown")]
+struct First(Option<(String, u8)>);
+
+impl<'de> Deserialize<'de> for First {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visit;
+
+        impl<'de> Visitor<'de> for Visit {
+            type Value = First;
+
+            fn expecting(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<First, A::Error> {
+                map.next_entry().map(First)
+            }
+        }
+        deserializer.deserialize_map(Visit)
+    }
+}
+
 /// Decodes each text as each type.
 #[test]
 fn decoding_agrees_with_serde_json() {
@@ -104,6 +143,7 @@ fn decoding_agrees_with_serde_json() {
         r#"{"new":3}"#,
         r#"{"struct":{"a":1}}"#,
         r#"{"a":1,"b":2}"#,
+        r#"{"a":1,"new":2}"#,
         r#"{"1":"x","2":"y"}"#,
         r#"{"true":"x"}"#,
         r#"{"\ud800":1}"#,
@@ -126,6 +166,14 @@ fn decoding_agrees_with_serde_json() {
         compare::<Vec<u8>>(text);
         compare::<(u8, u8)>(text);
         compare::<New>(text);
+        compare::<Pair>(text);
+        compare_values::<First>(text);
+        // The name of a variant is compared with the key as it is written.
+        if !text.contains('\\') {
+            compare::<BTreeMap<Name, u8>>(text);
+        }
+        compare::<BTreeMap<Renamed, u8>>(text);
+        compare::<BTreeMap<Option<String>, u8>>(text);
         compare::<Plain<'_>>(text);
         compare::<Kind>(text);
         compare::<Vec<Kind>>(text);

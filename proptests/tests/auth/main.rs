@@ -14,4 +14,5 @@ mod registration;
 mod resource_server;
 mod step_up;
 mod tokens;
+mod unusable;
 mod worlds;

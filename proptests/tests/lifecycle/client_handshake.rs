@@ -7,8 +7,8 @@ use mcp_sansio::error::{CancelError, ConnectError, ViolationKind};
 use mcp_sansio::event::ConnectFailure;
 use mcp_sansio::model::Implementation;
 use mcp_sansio::{
-    CallError, CallId, CallOptions, Cause, ClientConfig, ClientEvent, ErrorCode, Outbox, Outboxes,
-    Outcome, Phase, Revision, RevisionSet, Route,
+    CallError, CallId, CallOptions, Cause, ClientConfig, ClientEvent, ErrorCode, Framing, Outbox,
+    Outboxes, Outcome, Phase, Revision, RevisionSet, Route,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
@@ -341,4 +341,23 @@ fn shutting_down_during_the_handshake_waits_for_it_and_no_longer() {
     let failure = failure(side.receive(&result("\"2025-06-18\"")));
     assert_eq!(failure, ConnectFailure::Closed(Cause::ShutDown));
     assert_eq!(side.sent(), [""; 0]);
+}
+
+/// Without room for `notifications/initialized` the handshake fails, because the server would wait for the notification.
+#[test]
+fn a_handshake_that_cannot_be_completed_fails() {
+    for is_crowded in [false, true] {
+        let mut side = connecting(config::client());
+        let mut limits = side.client.config().connection.limits.clone();
+        (limits.outbox_bytes, limits.reserve_bytes) = (48, 0);
+        side.out = Outbox::new(Framing::Messages, &limits);
+        if is_crowded {
+            assert_eq!(side.receive(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#), None);
+        }
+        let failure = failure(side.receive(&result("\"2025-06-18\"")));
+        assert_eq!(failure, ConnectFailure::Closed(Cause::OutboxOverflow));
+        assert_eq!(side.sent().len(), usize::from(is_crowded));
+        let cause = if is_crowded { Cause::OutboxOverflow } else { Cause::HandshakeFailed };
+        assert_eq!(side.outcomes(), [ClientEvent::Closed { cause }]);
+    }
 }

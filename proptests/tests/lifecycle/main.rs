@@ -7,6 +7,7 @@ mod closing;
 mod eras;
 mod gating;
 mod gating_extensions;
+mod gating_notifications;
 mod gating_phases;
 mod gating_policies;
 mod held;

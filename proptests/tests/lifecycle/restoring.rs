@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::drive::SavedSession;
-use mcp_sansio::error::NotifyError;
+use mcp_sansio::error::{NotifyError, RestoreSessionError};
 use mcp_sansio::model::{ElicitParams, method};
 use mcp_sansio::subscription::{ChangedList, Delivery};
 use mcp_sansio::{
-    CallOptions, Cause, ConnectionNumber, Phase, Revision, Server, ServerConfig, ServerEvent,
+    CallOptions, Cause, ConnectionNumber, Limits, Phase, Revision, RevisionSet, Server,
+    ServerConfig, ServerEvent,
 };
 use mcp_sansio_proptests::{ServerSide, config};
+use serde_json::{Value, json};
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
@@ -122,6 +124,60 @@ fn only_an_open_session_is_saved() {
     let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     assert!(matches!(modern.receive(list), Some(ServerEvent::Request(_))));
     assert_eq!(SavedSession::of(&modern.server), None);
+}
+
+/// Restores a session with another value in its saved form.
+fn restore_altered(member: &str, value: Value, config: ServerConfig) -> Option<RestoreSessionError> {
+    let mut side = opened("2025-11-25", config::server_of_both_eras());
+    side.receive(INITIALIZED);
+    let mut saved = serde_json::to_value(SavedSession::of(&side.server).unwrap()).unwrap();
+    assert!(saved.get(member).is_some(), "{member} is saved");
+    saved[member] = value;
+    let saved: SavedSession = serde_json::from_value(saved).unwrap();
+    saved.restore(Arc::new(config), ConnectionNumber::default()).err()
+}
+
+#[test]
+fn a_session_that_was_altered_is_not_restored() {
+    let config = config::server_of_both_eras;
+    let mut keeping = config();
+    keeping.connection.keep_handshake = true;
+    let mut modern = config();
+    modern.revisions = RevisionSet::MODERN;
+    let cases = [
+        ("revision", json!("2025-11-25"), config(), None),
+        ("revision", json!("2025-11-26"), config(), Some(RestoreSessionError::Revision)),
+        ("revision", json!("2026-07-28"), config(), Some(RestoreSessionError::Revision)),
+        ("revision", json!("2025-11-25"), modern, Some(RestoreSessionError::Revision)),
+        ("initialize", json!("{}"), keeping.clone(), None),
+        ("initialize", json!("{"), config(), None),
+        ("initialize", json!("{"), keeping, Some(RestoreSessionError::Malformed)),
+        ("nextId", json!(1_u64 << 52), config(), None),
+        ("nextId", json!(u64::MAX), config(), Some(RestoreSessionError::Malformed)),
+    ];
+    for (member, value, config, expected) in cases {
+        let name = format!("{member}: {value}");
+        assert_eq!(restore_altered(member, value, config), expected, "{name}");
+    }
+}
+
+/// The limits of the new configuration apply to what the session holds.
+#[test]
+fn a_session_beyond_the_limits_is_not_restored() {
+    let too_large = Some(RestoreSessionError::TooLarge);
+    let restore = |change: fn(&mut Limits)| {
+        let mut config = config::server_of_both_eras();
+        change(&mut config.connection.limits);
+        let resources = json!(["file:///a", format!("file:///{}", "b".repeat(992))]);
+        restore_altered("resources", resources, config)
+    };
+    assert_eq!(restore(|_| {}), None);
+    assert_eq!(restore(|limits| limits.subscriptions = 2), None);
+    assert_eq!(restore(|limits| limits.subscriptions = 1), too_large);
+    assert_eq!(restore(|limits| limits.uri_bytes = 1000), None);
+    assert_eq!(restore(|limits| limits.uri_bytes = 999), too_large);
+    assert_eq!(restore(|limits| limits.connection_bytes = 4096), None);
+    assert_eq!(restore(|limits| limits.connection_bytes = 1000), too_large);
 }
 
 /// Proves promise 10 for saved sessions.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod batch_refusals;
 mod batches;
 mod broken;
 mod byte_stream;

@@ -169,13 +169,18 @@ impl Side {
     /// Returns the pending actions of the client.
     pub(super) fn acts(&mut self) -> Vec<Act> {
         let mut acts = Vec::new();
-        while let Some(action) = self.http.poll_action(self.now) {
+        loop {
+            let is_announced = self.http.transport().has_actions()
+                || self.http.poll_timeout().is_some_and(|due| due <= self.now);
+            let Some(action) = self.http.poll_action(self.now) else { break };
+            assert!(is_announced, "no action was announced: {action:?}");
             acts.push(match action {
                 Action::Send { exchange, request } => Act::Send(Sent { exchange, request }),
                 Action::Abort { exchange } => Act::Abort(exchange),
                 other => panic!("{other:?}"),
             });
         }
+        assert!(!self.http.transport().has_actions(), "an action is announced, but there is none");
         acts
     }
 
@@ -210,6 +215,8 @@ impl Side {
         let acts = self.acts();
         assert!(acts.is_empty(), "{acts:?}");
         assert_eq!(self.due(), []);
+        let due = self.http.poll_timeout();
+        assert!(due.is_none_or(|due| self.now < due), "everything that was due is done");
     }
 
     /// Receives the head of a response, as in [`HttpClient::head`].
@@ -293,7 +300,13 @@ impl Side {
 
     /// Handles the due timeouts.
     pub(super) fn due(&mut self) -> Vec<ClientEvent<'static>> {
-        std::iter::from_fn(|| self.http.handle_timeout(self.now)).collect()
+        let events = std::iter::from_fn(|| {
+            let is_due = self.http.poll_timeout().is_some_and(|due| due <= self.now);
+            let event = self.http.handle_timeout(self.now);
+            assert!(is_due || event.is_none(), "no timeout was due: {event:?}");
+            event
+        });
+        events.collect()
     }
 
     pub(super) fn elapse(&mut self, milliseconds: u64) {

@@ -6,6 +6,7 @@ mod flood;
 mod headers;
 mod ladder;
 mod listening;
+mod machines;
 mod message;
 mod one_stream;
 mod own_store;

@@ -287,8 +287,17 @@ fn params_that_do_not_fit_are_refused() {
         assert_eq!(side.sent(), [error("1", -32602, &text)]);
         lives(&mut side);
     }
-    let frame = with_more("1", "tools/list", r#""io.modelcontextprotocol/logLevel":"loud""#, "");
-    let text = "malformed _meta: io.modelcontextprotocol/logLevel has a value that is not allowed";
-    let sent = error("1", -32602, text);
-    refused(&mut side, &frame, ViolationKind::MalformedRequestMeta, &sent);
+    let has_wrong_type = "has the wrong type";
+    for (level, problem) in [
+        (r#""loud""#, "has a value that is not allowed"),
+        ("7", has_wrong_type),
+        (r#"["debug"]"#, has_wrong_type),
+        ("true", has_wrong_type),
+    ] {
+        let more = format!(r#""io.modelcontextprotocol/logLevel":{level}"#);
+        let frame = with_more("1", "tools/list", &more, "");
+        let text = format!("malformed _meta: io.modelcontextprotocol/logLevel {problem}");
+        let sent = error("1", -32602, &text);
+        refused(&mut side, &frame, ViolationKind::MalformedRequestMeta, &sent);
+    }
 }

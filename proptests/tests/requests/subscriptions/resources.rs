@@ -383,3 +383,25 @@ fn pending_subscriptions_count_towards_the_limit() {
     }
     assert_eq!(subscriptions(&mut side), ["x:a"]);
 }
+
+/// The limit counts the bytes of the URI as received.
+#[test]
+fn a_subscription_with_a_long_uri_is_refused() {
+    let mut config = config::server();
+    config.connection.limits.uri_bytes = 8;
+    let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+    for (uri, is_refused) in [("x:345678", false), ("x:3456789", true), (r"x:\u0061b", true)] {
+        let event = side.receive(&request("subscribe", uri));
+        if !is_refused {
+            let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
+            side.server.respond(request.id, &(), &mut side.out).unwrap();
+            assert_eq!(side.sent(), [ANSWERED]);
+            continue;
+        }
+        let Some(ServerEvent::Violation(violation)) = event else { panic!("{event:?}") };
+        assert_eq!((violation.kind, violation.answered), (ViolationKind::LongUri, true), "{uri}");
+        let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"the URI is too long"}}"#;
+        assert_eq!(side.sent(), [error]);
+    }
+    assert_eq!(subscriptions(&mut side), ["x:345678"]);
+}

@@ -1,0 +1,78 @@
+//! Notifications that this side may not send, before a session and without any.
+
+use mcp_sansio::capability::Capability;
+use mcp_sansio::config::CapabilityPolicy;
+use mcp_sansio::error::{NotAllowed, NotifyError};
+use mcp_sansio::subscription::Delivery;
+use mcp_sansio::{Cause, RevisionSet, ServerConfig};
+use mcp_sansio_proptests::{ServerSide, config};
+
+const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
+const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
+
+fn refused(reason: NotAllowed) -> Result<Delivery, NotifyError> {
+    Err(NotifyError::NotAllowed(reason))
+}
+
+/// Sends each notification from a server without a session, and expects these results. Nothing is written.
+#[track_caller]
+fn assert_deliveries(config: ServerConfig, expected: &[(&str, Result<Delivery, NotifyError>)]) {
+    let mut side = ServerSide::with(config);
+    for (method, delivery) in expected {
+        let notified = side.server.notify_method(method, &(), None, &mut side.out);
+        assert_eq!(&notified, delivery, "{method}");
+    }
+    assert_eq!(side.sent(), [""; 0]);
+}
+
+/// A server that has only the modern era checks a notification although nobody can receive it.
+#[test]
+fn a_notification_that_nobody_receives_must_be_allowed() {
+    let of = |mut config: ServerConfig| {
+        config.revisions = RevisionSet::MODERN;
+        config
+    };
+    let undeclared = NotAllowed::Capability(Capability::ToolsListChanged);
+    assert_deliveries(
+        of(config::bare_server()),
+        &[
+            (TOOLS_CHANGED, refused(undeclared)),
+            (ROOTS_CHANGED, refused(NotAllowed::Direction)),
+            ("x/own", Ok(Delivery::NotWanted)),
+        ],
+    );
+    assert_deliveries(
+        of(config::server()),
+        &[
+            (TOOLS_CHANGED, Ok(Delivery::NotWanted)),
+            (ROOTS_CHANGED, refused(NotAllowed::Direction)),
+        ],
+    );
+    let mut side = ServerSide::with(of(config::server()));
+    side.server.disconnected(Cause::WriteFailed, side.now);
+    let notified = side.server.notify_method(TOOLS_CHANGED, &(), None, &mut side.out);
+    assert_eq!(notified, Err(NotifyError::Closed));
+}
+
+/// A notification before the session is held only if this side may ever send it.
+#[test]
+fn a_notification_before_the_session_must_be_allowed() {
+    let of = |policy| {
+        let mut config = config::bare_server();
+        config.connection.capability_policy = policy;
+        config
+    };
+    let undeclared = NotAllowed::Capability(Capability::ToolsListChanged);
+    let direction = (ROOTS_CHANGED, refused(NotAllowed::Direction));
+    let strict = [(TOOLS_CHANGED, refused(undeclared)), direction];
+    assert_deliveries(of(CapabilityPolicy::Strict), &strict);
+    for policy in [CapabilityPolicy::Warn, CapabilityPolicy::Off] {
+        assert_deliveries(of(policy), &[(TOOLS_CHANGED, Ok(Delivery::Held)), direction]);
+    }
+    assert_deliveries(config::server(), &[(TOOLS_CHANGED, Ok(Delivery::Held)), direction]);
+    // The revision that has the notification is not among those of the server.
+    let mut old = config::server();
+    old.revisions = RevisionSet::only(mcp_sansio::Revision::V2025_03_26);
+    let complete = "notifications/elicitation/complete";
+    assert_deliveries(old, &[(complete, refused(NotAllowed::Revision))]);
+}

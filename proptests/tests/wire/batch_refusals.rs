@@ -1,0 +1,148 @@
+//! Batches that are refused, and messages that are refused inside a batch.
+
+use mcp_sansio::error::{BatchError, NotAllowed, ViolationKind};
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::method::{Empty, Ping, ResourceUpdated, ResourcesChanged};
+use mcp_sansio::model::ResourceUpdatedParams;
+use mcp_sansio::schema::EncodeError;
+use mcp_sansio::subscription::Delivery;
+use mcp_sansio::{
+    CallError, CallOptions, Cause, Frames, Framing, Outbox, Revision, ServerEvent,
+};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config};
+
+const BATCHED: Revision = Revision::V2025_03_26;
+
+fn ping(id: usize) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)
+}
+
+fn pong(id: usize) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
+}
+
+/// An array with more elements than the limit is one violation: no element is read.
+#[test]
+fn a_batch_with_too_many_elements_is_refused_as_a_whole() {
+    let mut config = config::server();
+    config.connection.limits.batch_elements = 2;
+    let limits = config.connection.limits.clone();
+    let mut side = ServerSide::ready_with(config, BATCHED);
+    for (count, expected) in [(2, None), (3, Some(ViolationKind::LongBatch))] {
+        let batch = format!("[{}]", (0..count).map(ping).collect::<Vec<_>>().join(","));
+        let events: Vec<_> = Frames::of(batch.as_bytes(), &limits)
+            .filter_map(|frame| side.server.receive(frame, side.now, &mut side.out))
+            .map(ServerEvent::into_owned)
+            .collect();
+        let kinds: Vec<_> = events
+            .iter()
+            .map(|event| match event {
+                ServerEvent::Violation(violation) => (violation.kind, violation.answered),
+                other => panic!("no violation: {other:?}"),
+            })
+            .collect();
+        assert_eq!(kinds, expected.map(|kind| (kind, false)).as_slice(), "{count}");
+        let pongs = if count == 2 { vec![format!("[{},{}]", pong(0), pong(1))] } else { Vec::new() };
+        assert_eq!(side.sent(), pongs, "{count}");
+    }
+    assert_eq!(side.receive(&ping(7)), None);
+    assert_eq!(side.sent(), [pong(7)]);
+}
+
+/// A batch needs an open session of the revision that has batches.
+#[test]
+fn a_batch_is_made_only_in_an_open_session() {
+    let make = |side: &mut ClientSide| {
+        side.client.batch(side.now, &mut side.out, |batch| {
+            batch.call_method("x/a", &(), CallOptions::new())?;
+            Ok::<_, BatchError>(())
+        })
+    };
+    let mut side = ClientSide::fresh();
+    assert_eq!(make(&mut side), Err(BatchError::NotReady));
+    side.client.connect(side.now, &mut side.out).unwrap();
+    assert_eq!(make(&mut side), Err(BatchError::NotReady));
+    let mut side = ClientSide::ready(BATCHED);
+    side.client.disconnected(Cause::EndOfInput, side.now);
+    assert_eq!(make(&mut side), Err(BatchError::NotReady));
+    for revision in Revision::LEGACY.into_iter().filter(|revision| *revision != BATCHED) {
+        let mut side = ClientSide::ready(revision);
+        assert_eq!(make(&mut side), Err(BatchError::NotInRevision), "{revision}");
+        assert_eq!(side.sent(), [""; 0]);
+    }
+}
+
+/// A batch that its outbox cannot hold is not sent, and its calls were never made.
+#[test]
+fn a_batch_without_room_is_not_sent() {
+    let mut side = ClientSide::ready(BATCHED);
+    let mut limits = side.client.config().connection.limits.clone();
+    limits.outbox_bytes = 60;
+    let roomy = std::mem::replace(&mut side.out, Outbox::new(Framing::Messages, &limits));
+    let made = side.client.batch(side.now, &mut side.out, |batch| {
+        batch.call_method("x/a", &(), CallOptions::new())?;
+        batch.call_method("x/b", &(), CallOptions::new())?;
+        Ok::<_, BatchError>(())
+    });
+    assert_eq!(made, Err(BatchError::Encode(EncodeError::Full)));
+    assert_eq!(side.sent(), [""; 0]);
+    assert_eq!(side.client.in_flight().counts().outbound, 0);
+    side.out = roomy;
+    assert_eq!(side.outcomes(), []);
+}
+
+/// The typed methods of a batch add the same messages as the methods by name.
+#[test]
+fn typed_messages_of_a_batch_are_checked_and_written() {
+    let mut side = ServerSide::ready(BATCHED);
+    let updated = ResourceUpdatedParams::new("file:///a");
+    let deliveries = side.server.batch(side.now, &mut side.out, |batch| {
+        batch.call::<Ping>(&Empty::default(), CallOptions::new())?;
+        // The client is not subscribed to the resource, so this notification stays out.
+        let updated = batch.notify::<ResourceUpdated>(&updated)?;
+        let changed = batch.notify::<ResourcesChanged>(&Empty::default())?;
+        Ok::<_, BatchError>([updated, changed])
+    });
+    assert_eq!(deliveries, Ok([Delivery::NotWanted, Delivery::Sent]));
+    assert_eq!(
+        side.sent(),
+        [
+            r#"[{"jsonrpc":"2.0","id":1,"method":"ping","params":{}},{"jsonrpc":"2.0","method":"notifications/resources/list_changed","params":{}}]"#
+        ]
+    );
+    let subscribe = r#"{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"file:///a"}}"#;
+    let id = side.request(subscribe);
+    side.respond(id, "{}");
+    _ = side.sent();
+    let delivery = side.server.batch(side.now, &mut side.out, |batch| {
+        Ok::<_, BatchError>(batch.notify::<ResourceUpdated>(&updated)?)
+    });
+    assert_eq!(delivery, Ok(Delivery::Sent));
+    assert_eq!(
+        side.sent(),
+        [
+            r#"[{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}]"#
+        ]
+    );
+}
+
+/// A message that is not allowed outside a batch is not allowed inside one. The batch is not sent.
+#[test]
+fn messages_of_a_batch_need_the_same_permission() {
+    let mut side = ClientSide::ready_with(config::bare_client(), BATCHED);
+    let params = Raw::new("{}").unwrap();
+    let made = side.client.batch(side.now, &mut side.out, |batch| {
+        batch.call_method("x/a", &(), CallOptions::new())?;
+        batch.call_method("sampling/createMessage", &params, CallOptions::new())?;
+        Ok::<_, BatchError>(())
+    });
+    assert_eq!(made, Err(BatchError::Call(CallError::NotAllowed(NotAllowed::Direction))));
+    let made = side.client.batch(side.now, &mut side.out, |batch| {
+        batch.call_method("x/a", &(), CallOptions::new())?;
+        batch.notify_method("notifications/resources/updated", &params)?;
+        Ok::<_, BatchError>(())
+    });
+    assert_eq!(made, Err(BatchError::Notify(NotAllowed::Direction.into())));
+    assert_eq!(side.sent(), [""; 0]);
+    assert_eq!(side.client.in_flight().counts().outbound, 0);
+}
