@@ -34,7 +34,11 @@ fn a_document_with_a_repeated_member_is_refused() {
     lab.refused(401, "Bearer");
     let fetch = lab.fetch();
     let document = resource_metadata().to_string();
-    lab.answer_text(&fetch, 200, &document.replacen('{', &format!(r#"{{"resource":"{SERVER}","#), 1));
+    lab.answer_text(
+        &fetch,
+        200,
+        &document.replacen('{', &format!(r#"{{"resource":"{SERVER}","#), 1),
+    );
     let next = lab.fetch();
     assert_eq!(next.purpose, FetchPurpose::ResourceMetadata);
     assert_eq!(next.url, "https://mcp.example/.well-known/oauth-protected-resource");
@@ -53,7 +57,9 @@ fn an_issuer_that_is_no_url_is_refused() {
         };
         assert_eq!(*place, "the metadata of the authorization server", "{issuer}");
         let reason = failure.to_string();
-        assert!(reason.starts_with("the metadata of the authorization server must not be fetched: "));
+        assert!(
+            reason.starts_with("the metadata of the authorization server must not be fetched: ")
+        );
     }
 }
 

@@ -8,6 +8,7 @@ mod crossing_session;
 mod mishaps;
 mod modern;
 mod outcomes;
+mod owned;
 mod pages;
 mod races;
 mod subscribing;

@@ -25,9 +25,9 @@ fn assert_deliveries(config: ServerConfig, expected: &[(&str, Result<Delivery, N
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// A server that has only the modern era checks a notification although nobody can receive it.
+/// A server that has only the modern era checks a notification although it has no receiver.
 #[test]
-fn a_notification_that_nobody_receives_must_be_allowed() {
+fn a_notification_without_a_receiver_must_be_allowed() {
     let of = |mut config: ServerConfig| {
         config.revisions = RevisionSet::MODERN;
         config

@@ -127,7 +127,11 @@ fn only_an_open_session_is_saved() {
 }
 
 /// Restores a session with another value in its saved form.
-fn restore_altered(member: &str, value: Value, config: ServerConfig) -> Option<RestoreSessionError> {
+fn restore_altered(
+    member: &str,
+    value: Value,
+    config: ServerConfig,
+) -> Option<RestoreSessionError> {
     let mut side = opened("2025-11-25", config::server_of_both_eras());
     side.receive(INITIALIZED);
     let mut saved = serde_json::to_value(SavedSession::of(&side.server).unwrap()).unwrap();

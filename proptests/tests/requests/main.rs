@@ -9,6 +9,8 @@ mod modern;
 mod request_state;
 mod sampling;
 mod subscriptions;
+mod substituted;
+mod written;
 
 use mcp_sansio_proptests::allocations::Counting;
 

@@ -2,13 +2,11 @@
 
 use mcp_sansio::error::{BatchError, NotAllowed, ViolationKind};
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::method::{Empty, Ping, ResourceUpdated, ResourcesChanged};
 use mcp_sansio::model::ResourceUpdatedParams;
+use mcp_sansio::model::method::{Empty, Ping, ResourceUpdated, ResourcesChanged};
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::subscription::Delivery;
-use mcp_sansio::{
-    CallError, CallOptions, Cause, Frames, Framing, Outbox, Revision, ServerEvent,
-};
+use mcp_sansio::{CallError, CallOptions, Cause, Frames, Framing, Outbox, Revision, ServerEvent};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 const BATCHED: Revision = Revision::V2025_03_26;
@@ -42,7 +40,8 @@ fn a_batch_with_too_many_elements_is_refused_as_a_whole() {
             })
             .collect();
         assert_eq!(kinds, expected.map(|kind| (kind, false)).as_slice(), "{count}");
-        let pongs = if count == 2 { vec![format!("[{},{}]", pong(0), pong(1))] } else { Vec::new() };
+        let pongs =
+            if count == 2 { vec![format!("[{},{}]", pong(0), pong(1))] } else { Vec::new() };
         assert_eq!(side.sent(), pongs, "{count}");
     }
     assert_eq!(side.receive(&ping(7)), None);
@@ -110,7 +109,8 @@ fn typed_messages_of_a_batch_are_checked_and_written() {
             r#"[{"jsonrpc":"2.0","id":1,"method":"ping","params":{}},{"jsonrpc":"2.0","method":"notifications/resources/list_changed","params":{}}]"#
         ]
     );
-    let subscribe = r#"{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"file:///a"}}"#;
+    let subscribe =
+        r#"{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"file:///a"}}"#;
     let id = side.request(subscribe);
     side.respond(id, "{}");
     _ = side.sent();

@@ -8,10 +8,12 @@ use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
 };
 use mcp_sansio::pagination::PageStop;
-use mcp_sansio::{CallOptions, ClientEvent, Outcome, Revision, ServerEvent};
+use mcp_sansio::{
+    CallOptions, ClientEvent, ErrorCode, Framing, Outbox, Outcome, Revision, ServerEvent,
+};
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 
-use super::walk::{Walk, Walked, asked, list, over, page};
+use super::walk::{Walk, Walked, asked, list, over, page, restarts};
 
 /// Proves L-PAGE-03, L-PAGE-04, L-AMB-26: each of the four lists is paged, in every revision.
 #[test]
@@ -300,4 +302,32 @@ fn each_page_has_its_own_progress() {
     );
     assert_eq!(side.receive(&progress(2)), None, "late");
     assert!(delivered(side.receive(&progress(3))));
+}
+
+/// A walk whose next request finds no room ends with the last page, or with the error that restarted it.
+#[test]
+fn a_walk_without_room_for_its_next_request_ends() {
+    let full = |side: &mut ClientSide| {
+        let mut limits = side.client.config().connection.limits.clone();
+        limits.outbox_bytes = 1;
+        side.out = Outbox::new(Framing::Messages, &limits);
+    };
+    let first = r#"{"tools":[1],"nextCursor":"two"}"#;
+    let stop = PageStop::NotSent;
+    let cut = |last: &str, stale| Walked::Truncated { stop, last: last.into(), stale };
+    let mut walk = Walk::of_tools(Paging::default());
+    full(&mut walk.side);
+    assert_eq!(walk.answer(2, first), cut(first, false));
+
+    let mut walk = Walk::of_tools(Paging::default());
+    assert_eq!(walk.answer(2, first), page(first));
+    full(&mut walk.side);
+    let code = ErrorCode::INVALID_PARAMS;
+    assert_eq!(walk.refuse(3), Walked::Refused { code, stale: false });
+
+    let mut walk = Walk::of_tools(restarts(1));
+    walk.change(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    full(&mut walk.side);
+    assert_eq!(walk.answer(2, first), cut(first, true));
+    assert_eq!(walk.side.client.in_flight().counts().outbound, 0);
 }

@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use mcp_sansio::error::RestoreSessionError;
 use mcp_sansio::http::{
-    HttpServerConfig, RequestSource, RequestValidator, Reply, ResponseId, ResponsePart,
+    HttpServerConfig, Reply, RequestSource, RequestValidator, ResponseId, ResponsePart,
     SavedHttpSession, SessionId, Sessions, Streams,
 };
 use mcp_sansio::json::Raw;
 use mcp_sansio::subscription::{ChangedList, Delivery};
-use mcp_sansio::{
-    ConnectionNumber, Frame, Instant, Principal, RespondError, Server, ServerEvent,
-};
+use mcp_sansio::{ConnectionNumber, Frame, Instant, Principal, RespondError, Server, ServerEvent};
 use mcp_sansio_proptests::config;
 
 use super::message::{fault, initialize, notification, other_version, plain, result};
@@ -60,10 +58,7 @@ fn read(streams: &mut Streams, response: ResponseId) -> (Vec<String>, ResponsePa
 /// Opens a session.
 fn opened() -> (Server, Streams) {
     let mut session = validator().session(NUMBER, SessionId::from_random([7; 16]));
-    for message in [
-        initialize("0", "2025-11-25"),
-        notification("notifications/initialized", ""),
-    ] {
+    for message in [initialize("0", "2025-11-25"), notification("notifications/initialized", "")] {
         let (response, _) = post(&mut session, &message);
         assert_eq!(read(&mut session.1, response).1, ResponsePart::End);
     }
@@ -130,7 +125,7 @@ fn a_body_that_is_work_is_recognised() {
     for (body, expected) in [
         (call.clone(), true),
         (plain("1", "x/own", ""), true),
-        (ping.clone(), false),
+        (ping, false),
         (format!("[{call}]"), false),
         (notification("notifications/initialized", ""), false),
         (result("1", ""), false),

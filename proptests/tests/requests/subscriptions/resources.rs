@@ -400,7 +400,8 @@ fn a_subscription_with_a_long_uri_is_refused() {
         }
         let Some(ServerEvent::Violation(violation)) = event else { panic!("{event:?}") };
         assert_eq!((violation.kind, violation.answered), (ViolationKind::LongUri, true), "{uri}");
-        let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"the URI is too long"}}"#;
+        let error =
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"the URI is too long"}}"#;
         assert_eq!(side.sent(), [error]);
     }
     assert_eq!(subscriptions(&mut side), ["x:345678"]);

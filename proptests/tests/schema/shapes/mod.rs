@@ -1,9 +1,11 @@
 //! Shared helpers of the shape tests: one side sends a payload, and the test checks the sent text.
 
 mod asked;
+mod built;
 mod content;
 mod kept;
 mod paths;
+mod payloads;
 mod prepared;
 mod received;
 mod sent;

@@ -1,8 +1,8 @@
 //! Tasks on a connection without room for more messages or calls.
 
-use mcp_sansio::call::Cancellation;
+use mcp_sansio::call::{Cancellation, TaskOptions, TaskTicket};
 use mcp_sansio::json::Raw;
-use mcp_sansio::{CallError, CallOptions, Framing, Outbox};
+use mcp_sansio::{CallError, CallOptions, Framing, Outbox, Revision};
 use mcp_sansio_proptests::ClientSide;
 
 use super::kit::*;
@@ -163,7 +163,7 @@ fn inputs_beyond_the_request_limit_are_requested_later() {
 fn questions_about_tasks_take_no_room_from_calls() {
     let mut config = of_sessions();
     config.connection.limits.outbound_calls = 3;
-    let mut side = in_session_with(config, mcp_sansio::Revision::V2025_11_25, TASKS);
+    let mut side = in_session_with(config, Revision::V2025_11_25, TASKS);
     for (id, name) in [(2, "t-1"), (4, "t-2")] {
         _ = call(&mut side);
         drop(side.receive(&created(id, "input_required").replace("t-1", name)));
@@ -187,7 +187,7 @@ fn the_end_of_many_questions_takes_no_stack() {
     let work = || {
         let mut config = of_sessions();
         config.connection.limits.outbound_calls = 4_000;
-        let mut side = in_session_with(config, mcp_sansio::Revision::V2025_11_25, TASKS);
+        let mut side = in_session_with(config, Revision::V2025_11_25, TASKS);
         for number in 0..4_000 {
             _ = call(&mut side);
             let id = side.sent().pop().unwrap();
@@ -201,4 +201,46 @@ fn the_end_of_many_questions_takes_no_stack() {
     };
     let small = std::thread::Builder::new().stack_size(256 << 10);
     small.spawn(work).unwrap().join().unwrap();
+}
+
+/// A task that is resumed counts as a call.
+#[test]
+fn a_task_is_not_resumed_at_the_limit_of_calls() {
+    let mut config = of_sessions();
+    config.connection.limits.outbound_calls = 1;
+    let mut side = in_session_with(config, Revision::V2025_11_25, TASKS);
+    let ticket: TaskTicket =
+        serde_json::from_str(r#"{"task_id":"t-1","method":"tools/call"}"#).unwrap();
+    let resume = |side: &mut ClientSide| {
+        side.client.resume_task(&ticket, TaskOptions::new(), side.now, &mut side.out)
+    };
+    let ping = side.call("ping");
+    _ = side.sent();
+    assert_eq!(resume(&mut side), Err(CallError::TooManyCalls));
+    assert_eq!(side.sent(), [""; 0]);
+    assert_eq!(ended(side.receive(&result(2, "{}"))).0, ping);
+    let resumed = resume(&mut side).unwrap();
+    // The resumed call has the id 3, which no request carries.
+    assert_eq!(side.sent(), [about(4, "get")]);
+    assert!(side.client.in_flight().is_pending(resumed));
+}
+
+/// Requests about tasks have a limit of their own: four for each call.
+#[test]
+fn requests_about_a_task_are_limited() {
+    let mut config = of_no_sessions();
+    config.connection.limits.outbound_calls = 1;
+    let (mut side, call) = modern_task_in(without_session_with(config));
+    for id in 3..6 {
+        assert_eq!(side.client.cancel_task(call, side.now, &mut side.out), Ok(()));
+        assert_eq!(side.sent(), [modern_task_request(id, "cancel")]);
+    }
+    let refused = side.client.cancel_task(call, side.now, &mut side.out);
+    assert_eq!(refused, Err(CallError::TooManyCalls));
+    assert_eq!(side.sent(), [""; 0]);
+    assert_eq!(task_event_text(side.receive(&understood(3))), "");
+    assert_eq!(side.sent(), [modern_task_request(6, "get")]);
+    assert_eq!(task_event_text(side.receive(&understood(4))), "");
+    assert_eq!(side.client.cancel_task(call, side.now, &mut side.out), Ok(()));
+    assert_eq!(side.sent(), [modern_task_request(7, "cancel")]);
 }

@@ -410,6 +410,11 @@ fn a_task_is_restored_once() {
     tasks.remove(first);
     tasks.restore(record(2)).unwrap();
     assert_eq!(tasks.len(), 2);
+    let mut config = TasksConfig::default();
+    config.bytes = 1;
+    let mut tasks = Tasks::new(config);
+    assert_eq!(tasks.restore(record(0)), Err(RestoreError::TooManyBytes));
+    assert_eq!(tasks.len(), 0);
 }
 
 /// A record with any content is refused or becomes an ordinary task, without a panic.
