@@ -110,46 +110,48 @@ impl<'de> Deserialize<'de> for First {
     }
 }
 
+/// Texts of values of every kind.
+const TEXTS: &[&str] = &[
+    "null",
+    "true",
+    "0",
+    "-7",
+    "-0",
+    "0.5",
+    "300",
+    "1.0",
+    "1e400",
+    "18446744073709551616",
+    r#""""#,
+    r#""unit""#,
+    r#""a\u0041\n""#,
+    r#""\ud800""#,
+    r#""ä""#,
+    "[]",
+    "[1,2,3]",
+    "[ 1 , null , -5 ]",
+    r#"[["a","b"],[]]"#,
+    "{}",
+    r#"{"name":"n","raw":{"x":[1, 2]},"count":3}"#,
+    r#"{ "count" : 300 , "name" : "n" }"#,
+    r#"{"name":"n","name":"m"}"#,
+    r#"{"na\u006de":"n","other":[{}]}"#,
+    r#"{"name":"a\tb","raw":null}"#,
+    r#"{"raw":1}"#,
+    r#"{"new":3}"#,
+    r#"{"struct":{"a":1}}"#,
+    r#"{"a":1,"b":2}"#,
+    r#"{"a":1,"new":2}"#,
+    r#"{"1":"x","2":"y"}"#,
+    r#"{"true":"x"}"#,
+    r#"{"\ud800":1}"#,
+    r#"["n",1,2]"#,
+];
+
 /// Decodes each text as each type.
 #[test]
 fn decoding_agrees_with_serde_json() {
-    let texts = [
-        "null",
-        "true",
-        "0",
-        "-7",
-        "-0",
-        "0.5",
-        "300",
-        "1.0",
-        "1e400",
-        "18446744073709551616",
-        r#""""#,
-        r#""unit""#,
-        r#""a\u0041\n""#,
-        r#""\ud800""#,
-        r#""ä""#,
-        "[]",
-        "[1,2,3]",
-        "[ 1 , null , -5 ]",
-        r#"[["a","b"],[]]"#,
-        "{}",
-        r#"{"name":"n","raw":{"x":[1, 2]},"count":3}"#,
-        r#"{ "count" : 300 , "name" : "n" }"#,
-        r#"{"name":"n","name":"m"}"#,
-        r#"{"na\u006de":"n","other":[{}]}"#,
-        r#"{"name":"a\tb","raw":null}"#,
-        r#"{"raw":1}"#,
-        r#"{"new":3}"#,
-        r#"{"struct":{"a":1}}"#,
-        r#"{"a":1,"b":2}"#,
-        r#"{"a":1,"new":2}"#,
-        r#"{"1":"x","2":"y"}"#,
-        r#"{"true":"x"}"#,
-        r#"{"\ud800":1}"#,
-        r#"["n",1,2]"#,
-    ];
-    for text in texts {
+    for text in TEXTS {
         compare::<bool>(text);
         compare::<u8>(text);
         compare::<i64>(text);

@@ -275,3 +275,36 @@ fn lone_surrogates_can_be_read_lossily() {
     assert_eq!(value["t"], "cut \u{fffd}");
     assert_eq!(value["u"], "\\ud83d 😀 \u{fffd}\u{fffd}");
 }
+
+#[test]
+fn defects_and_values_are_named() {
+    let named = |text: &[u8]| Envelope::scan(text, 2).defect().map(|error| error.to_string());
+    for (text, expected) in [
+        (&b"{"[..], "the JSON text ends too early"),
+        (b"{?", "unexpected character in JSON"),
+        (b"{\"a\":\"\n\"}", "raw control character in a JSON string"),
+        (b"{\"a\":\"\\x\"}", "invalid escape in a JSON string"),
+        (b"{} 1", "trailing characters after the JSON value"),
+        (b"[]", "the JSON value is not an object"),
+        (b"{\"a\":[[1]]}", "the JSON value nests too deep"),
+        (b"{\"a\":\"\xff\"}", "invalid UTF-8"),
+    ] {
+        let shown = named(text).unwrap_or_default();
+        assert!(shown.starts_with(expected), "{shown:?}, not {expected:?}");
+    }
+    for (text, shown) in [
+        ("null", "Raw(null, 4 bytes)"),
+        ("true", "Raw(boolean, 4 bytes)"),
+        ("-1", "Raw(number, 2 bytes)"),
+        (r#""a""#, "Raw(string, 3 bytes)"),
+        ("[]", "Raw(array, 2 bytes)"),
+        ("{}", "Raw(object, 2 bytes)"),
+    ] {
+        assert_eq!(alloc::format!("{:?}", Raw::new(text).unwrap()), shown);
+    }
+    for (literal, text) in [(r#""a""#, "a"), (r#""\u0061\n""#, "a\n"), (r#""""#, "")] {
+        let read = || Str::from_literal(literal).unwrap();
+        assert_eq!(alloc::borrow::Cow::from(read()), text);
+        assert_eq!(String::from(read()), text);
+    }
+}
