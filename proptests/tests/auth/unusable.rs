@@ -1,8 +1,8 @@
 //! Documents, saved states and results that the authorizer cannot use.
 
 use mcp_sansio::auth::{
-    AuthorizationFailure, AuthorizerConfig, ConfiguredClient, Effect, FetchPurpose,
-    FetchedResponse, Flow, IdentityProvider, LoginMaterial, Saved, Secret, Stage,
+    AuthorizationFailure, AuthorizerConfig, Challenges, ConfiguredClient, Effect, FetchError,
+    FetchPurpose, FetchedResponse, Flow, IdentityProvider, LoginMaterial, Saved, Secret, Stage,
 };
 use serde_json::{Value, json};
 
@@ -206,4 +206,70 @@ fn a_result_of_another_kind_changes_nothing() {
     lab.authorizer.login_prepared(job, &material, lab.now);
     assert_eq!(lab.fetch().purpose, FetchPurpose::Registration);
     lab.authorizer.forget(key);
+}
+
+/// The host could not lock its storage, so the token is not refreshed.
+#[test]
+fn a_storage_that_cannot_be_locked_is_reported() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    lab.wait(3600);
+    let key = lab.key();
+    lab.authorizer.permit(key, SERVER, lab.now);
+    let Some(Effect::Claim { job }) = lab.effect() else { panic!("no claim") };
+    lab.authorizer.job_failed(job, lab.now);
+    assert_eq!(lab.failure(), AuthorizationFailure::Host("lock the storage"));
+}
+
+/// A forgotten request is not released, although its release waits to be polled.
+#[test]
+fn a_forgotten_request_is_not_released() {
+    let mut lab = Lab::new(config());
+    let first = lab.refused(401, "Bearer");
+    let second = lab.refused(401, "Bearer");
+    let fetch = lab.fetch();
+    lab.fail(&fetch, FetchError::TooLarge);
+    lab.authorizer.forget(first);
+    let released: Vec<_> = lab.released().into_iter().map(|(request, _)| request).collect();
+    assert_eq!(released, [second]);
+}
+
+/// The secret of a registered client is stored, and used after a restart.
+#[test]
+fn a_registered_secret_survives_a_restart() {
+    let mut lab = Lab::new(config());
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server_metadata());
+    lab.prepared();
+    let body = json!({ "client_id": "c", "client_secret": "s", "token_endpoint_auth_method": "client_secret_basic" });
+    lab.serve(201, &body);
+    let opened = lab.opened();
+    let fetch = lab.agree(&opened);
+    assert_eq!(fetch.authorization.as_ref().map(Secret::expose), Some("Basic Yzpz"));
+    lab.answer(&fetch, 200, &tokens());
+    while lab.effect().is_some() {}
+    let saved = lab.saved.unwrap();
+    let text = saved.to_text().expose().to_owned();
+    let mut lab = Lab::new(config());
+    lab.authorizer.restore(Saved::from_text(&text).unwrap());
+    assert_eq!(Saved::from_text(&text), Ok(saved));
+    lab.wait(3600);
+    let key = lab.key();
+    lab.authorizer.permit(key, SERVER, lab.now);
+    lab.claim(None);
+    let fetch = lab.fetch();
+    assert_eq!(fetch.authorization.as_ref().map(Secret::expose), Some("Basic Yzpz"));
+}
+
+/// Promise 10: `Debug` shows no secret of a login and no body of a response.
+#[test]
+fn debug_shows_no_secret() {
+    let material = LoginMaterial::new([0x5e; 64], REDIRECT);
+    let shown = format!("{material:?}");
+    assert_eq!(shown, format!(r#"LoginMaterial {{ redirect_uri: "{REDIRECT}", .. }}"#));
+    let response = format!("{:?}", FetchedResponse::new(200, b"s3cr3t"));
+    assert!(response.contains("200") && !response.contains("s3cr3t"), "{response}");
+    let challenges = Challenges::parse(r#"Bearer error="invalid_token", error_description="old""#);
+    assert_eq!(challenges.bearer().unwrap().error_description(), Some("old"));
+    assert_eq!((&challenges).into_iter().count(), 1);
 }

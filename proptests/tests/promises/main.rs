@@ -14,6 +14,7 @@ mod memory_tables;
 mod operations;
 mod oracles;
 mod promises;
+mod quiet;
 mod room;
 mod scale;
 mod work;

@@ -1,7 +1,7 @@
 //! Results that are written before the response: they are sent like the result itself.
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::{CallToolResult, Content, ListToolsResult, Tool};
+use mcp_sansio::model::{CallToolResult, Content, InputRequired, ListToolsResult, Tool};
 use mcp_sansio::schema::{EncodeError, Payload};
 use mcp_sansio::{ClientEvent, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
@@ -121,4 +121,21 @@ fn a_written_result_of_a_client_is_sent_like_the_result() {
         let expected = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{}}}"#, result.as_json());
         assert_eq!(side.sent(), [expected]);
     }
+}
+
+/// The metadata of required input is sent with what the connection adds.
+#[test]
+fn required_input_carries_its_metadata() {
+    let (mut side, frame) = requests("tools/call", r#""name":"t""#).remove(4);
+    let Some(ServerEvent::Request(request)) = side.receive(&frame) else { panic!("{frame}") };
+    let mut need = InputRequired::new().state("s");
+    need.meta = Some(Raw::new(r#"{"k":1}"#).unwrap());
+    side.server.require_input(&request, &need, side.now, &mut side.out).unwrap();
+    let server = r#""io.modelcontextprotocol/serverInfo":{"name":"server","version":"1"}"#;
+    assert_eq!(
+        side.sent(),
+        [format!(
+            r#"{{"jsonrpc":"2.0","id":7,"result":{{"resultType":"input_required","requestState":"s","_meta":{{{server},"k":1}}}}}}"#
+        )]
+    );
 }

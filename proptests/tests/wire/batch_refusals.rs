@@ -1,12 +1,16 @@
 //! Batches that are refused, and messages that are refused inside a batch.
 
+use std::time::Duration;
+
 use mcp_sansio::error::{BatchError, NotAllowed, ViolationKind};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::ResourceUpdatedParams;
 use mcp_sansio::model::method::{Empty, Ping, ResourceUpdated, ResourcesChanged};
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::subscription::Delivery;
-use mcp_sansio::{CallError, CallOptions, Cause, Frames, Framing, Outbox, Revision, ServerEvent};
+use mcp_sansio::{
+    CallError, CallOptions, Cause, Frames, Framing, Limits, Outbox, Revision, ServerEvent,
+};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 const BATCHED: Revision = Revision::V2025_03_26;
@@ -145,4 +149,19 @@ fn messages_of_a_batch_need_the_same_permission() {
     assert_eq!(made, Err(BatchError::Notify(NotAllowed::Direction.into())));
     assert_eq!(side.sent(), [""; 0]);
     assert_eq!(side.client.in_flight().counts().outbound, 0);
+}
+
+/// A server that shuts down in the middle of a batch sends the responses that wait for the rest of the batch.
+#[test]
+fn responses_of_an_unfinished_batch_are_sent_at_the_end() {
+    let mut side = ServerSide::ready(BATCHED);
+    let batch = format!("[{},{}]", ping(7), ping(8));
+    let first = Frames::of(batch.as_bytes(), &Limits::default()).next().unwrap();
+    assert_eq!(side.server.receive(first, side.now, &mut side.out), None);
+    assert_eq!(side.sent(), [""; 0]);
+    side.server.shut_down(Duration::from_secs(1), side.now);
+    let events = side.outcomes();
+    let closed = ServerEvent::Closed { cause: Cause::ShutDown };
+    assert_eq!(events.last(), Some(&closed), "{events:?}");
+    assert_eq!(side.sent(), [format!("[{}]", pong(7))]);
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mcp_sansio::error::RestoreSessionError;
 use mcp_sansio::http::{
-    HttpServerConfig, Reply, RequestSource, RequestValidator, ResponseId, ResponsePart,
-    SavedHttpSession, SessionId, Sessions, Streams,
+    HttpServerConfig, Reply, RequestHead, RequestSource, RequestValidator, ResponseId,
+    ResponsePart, SavedHttpSession, SessionId, Sessions, Streams,
 };
 use mcp_sansio::json::Raw;
 use mcp_sansio::subscription::{ChangedList, Delivery};
@@ -215,4 +215,43 @@ fn a_host_finds_the_client_of_a_session() {
     }
     let found: Vec<_> = sessions.iter().map(|(id, value)| (id, *value)).collect();
     assert_eq!(found, [(ids[1], 'B'), (ids[0], 'A')]);
+}
+
+/// The authority of HTTP/2 is checked like the field `Host`, which may be absent then.
+#[test]
+fn an_authority_that_is_not_allowed_is_refused() {
+    let fields = |host: Option<&'static str>| -> Vec<(&str, &[u8])> {
+        let json: (&str, &[u8]) = ("Content-Type", b"application/json");
+        let accept: (&str, &[u8]) = ("Accept", b"application/json, text/event-stream");
+        let host = host.map(|host| ("Host", host.as_bytes()));
+        host.into_iter().chain([json, accept]).collect()
+    };
+    let validator = validator();
+    for (host, authority, is_allowed) in [
+        (None, Some("localhost:3000"), true),
+        (None, Some("evil.example.com"), false),
+        (None, None, false),
+        (Some("localhost"), None, true),
+        (Some("evil.example.com"), None, false),
+        (Some("evil.example.com"), Some("localhost"), false),
+        (Some("localhost"), Some("evil.example.com"), false),
+    ] {
+        let fields = fields(host);
+        let head = RequestHead::new("POST", &fields[..]).authority(authority);
+        let admitted = validator.admit(&head);
+        assert_eq!(admitted.is_ok(), is_allowed, "{host:?} {authority:?}: {admitted:?}");
+        if let Err(reply) = admitted {
+            let text = "the Host is not allowed (HttpServerConfig::hosts)";
+            is_refused(reply, 403, None, text);
+        }
+    }
+}
+
+/// The challenge of a host is a field of the response.
+#[test]
+fn a_client_without_a_token_gets_a_challenge() {
+    let reply = Reply::unauthorized("Bearer");
+    let fields: Vec<_> = reply.headers().collect();
+    assert_eq!((reply.status, fields), (401, vec![("WWW-Authenticate", "Bearer")]));
+    assert!(reply.body.is_empty());
 }

@@ -190,3 +190,18 @@ fn a_client_takes_messages_below_its_level() {
         assert_eq!(side.sent(), [""; 0]);
     }
 }
+
+/// A message about a task names the task in its metadata, in the revision that has tasks.
+#[test]
+fn a_message_about_a_task_names_the_task() {
+    let log = Log::new(LoggingLevel::Error, "x").logger("l").of_task("t-1");
+    assert_eq!((log.level(), log.data()), (LoggingLevel::Error, "x"));
+    let mut side = ServerSide::ready(Revision::V2025_11_25);
+    assert_eq!(side.server.notifications().log(&log, &mut side.out), Ok(Delivery::Sent));
+    assert_eq!(
+        side.sent(),
+        [
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","logger":"l","data":"x","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t-1"}}}}"#
+        ]
+    );
+}
