@@ -117,6 +117,24 @@ impl ProgressModel {
         Ok(())
     }
 
+    /// Records that the server has responded to a request. If the outbox has room, a delayed report is in it, too.
+    pub(super) fn answered(
+        &mut self,
+        id: IncomingId,
+        with_room: Option<&Outbox>,
+    ) -> Result<(), Broken> {
+        let known = self.reports.remove(&id).filter(|known| known.is_delayed);
+        let (Some(value), Some(outbox)) = (known.and_then(|known| known.last), with_room) else {
+            return Ok(());
+        };
+        let report = format!("\"progress\":{value}");
+        if String::from_utf8_lossy(outbox.unsent()).contains(&report) {
+            return Ok(());
+        }
+        let what = format!("the delayed report {report} of {id} is lost with its response");
+        Err(Broken::new(Promise::NothingWaits, what))
+    }
+
     /// Forgets the reports of all requests but the open ones.
     pub(super) fn keep_open(&mut self, open: &BTreeSet<IncomingId>) {
         self.reports.retain(|id, _| open.contains(id));

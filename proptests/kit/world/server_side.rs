@@ -8,7 +8,7 @@ use mcp_sansio::request::TaskMode;
 use mcp_sansio::task::{NewTask, TaskEvent, TaskKey};
 use mcp_sansio::testing::{Broken, Promise, WorkMeter};
 use mcp_sansio::{
-    CallOptions, ClientRequest, Era, ErrorCode, Frame, IncomingId, Outbox, Phase, Request,
+    CallOptions, ClientRequest, Era, ErrorCode, Frame, IncomingId, Limits, Outbox, Phase, Request,
     RespondError, ServerEvent,
 };
 use serde_json::{Value, json};
@@ -128,7 +128,12 @@ impl World {
             answered
         };
         match answered {
-            Ok(()) => theirs.monitor.answered(id),
+            Ok(()) => {
+                theirs.monitor.answered(id)?;
+                let limits = &self.setup.server.connection.limits;
+                let has_room = limits.outbox_bytes == Limits::default().outbox_bytes;
+                self.progress.answered(id, Some(&*out).filter(|_| has_room))
+            }
             Err(error) => unchanged(before, (server, out), error),
         }
     }
