@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcp_sansio::Instant;
 use mcp_sansio::auth::{Effect, Fetch, FetchPurpose};
 
 use super::World;
@@ -10,6 +11,8 @@ use super::World;
 #[derive(Default)]
 pub(super) struct Secrets {
     access: Vec<String>,
+    /// The expiry of each access token that has one.
+    expires_at: BTreeMap<String, Instant>,
     /// Refresh tokens, each with the endpoint that issued it.
     refresh: BTreeMap<String, String>,
     /// Refresh tokens that a process has replaced with newer ones.
@@ -23,8 +26,17 @@ pub(super) struct Secrets {
 const MOST_REQUESTS: u32 = 14;
 
 impl Secrets {
-    pub(super) fn access(&mut self, token: &str) {
+    pub(super) fn access(&mut self, token: &str, expires_at: Option<Instant>) {
         self.access.push(token.into());
+        self.expires_at.extend(expires_at.map(|at| (token.into(), at)));
+    }
+
+    /// Checks that an `Authorization` field for the MCP server contains a token that was issued and has not expired.
+    pub(super) fn check_field(&self, field: &str, now: Instant) {
+        let token = field.strip_prefix("Bearer ").expect("a bearer token");
+        assert!(self.access.iter().any(|known| known == token), "the token was not issued");
+        let expires_at = self.expires_at.get(token);
+        assert!(expires_at.is_none_or(|at| now < *at), "an expired token is sent");
     }
 
     pub(super) fn refresh(&mut self, token: &str, endpoint: &str) {
@@ -54,6 +66,7 @@ impl World<'_> {
         assert!(!shown.contains("SECRET"), "{shown}");
         match effect {
             Effect::Fetch(fetch) => {
+                self.logins.check(fetch);
                 let field = fetch.authorization.as_ref().map(|field| field.expose().to_owned());
                 let request_text = format!("{} {} {field:?}", fetch.url, fetch.body.expose());
                 for token in &self.secrets.access {

@@ -122,6 +122,7 @@ impl World<'_> {
             }
             Effect::PrepareLogin { job, .. } => process.jobs.push(Job::Prepare(job)),
             Effect::OpenUrl(url) => {
+                self.logins.opened(url.as_str());
                 let state = url.as_str().split("state=").nth(1).unwrap_or_default();
                 let state = state.split('&').next().unwrap_or_default().to_owned();
                 self.secrets.hide(&state);
@@ -158,10 +159,17 @@ impl World<'_> {
     pub(super) fn ask(&mut self, at: usize) {
         let key = RequestKey(self.number());
         self.processes[at].waiting.insert(key);
-        let sent = self.act(at, |authorizer, now| {
-            matches!(authorizer.permit(key, SERVER, now), Permit::Send(_))
+        let mut other = self.processes[at].authorizer.clone();
+        let permit = other.permit(key, "https://mcp.example.evil/mcp", self.now);
+        assert_eq!(permit, Permit::Send(None), "the token goes to another origin");
+        let sent = self.act(at, |authorizer, now| match authorizer.permit(key, SERVER, now) {
+            Permit::Send(token) => Some(token.map(|token| token.field().expose().to_owned())),
+            Permit::Wait => None,
         });
-        if sent {
+        if let Some(field) = sent {
+            if let Some(field) = field {
+                self.secrets.check_field(&field, self.now);
+            }
             self.processes[at].waiting.remove(&key);
             if self.choices.one_in(2) {
                 let revision = self.choices.pick(&[None, Some(Revision::V2026_07_28)]).flatten();
@@ -242,6 +250,7 @@ impl World<'_> {
         self.act(at, |authorizer, now| match job {
             Job::Prepare(job) if is_willing => {
                 let mut entropy = [7; 64];
+                entropy[32..].fill(8);
                 entropy[..8].copy_from_slice(&number.to_be_bytes());
                 entropy[32..40].copy_from_slice(&number.to_be_bytes());
                 let material = LoginMaterial::new(entropy, "http://127.0.0.1:9/callback");
@@ -283,6 +292,10 @@ impl World<'_> {
         let redirected = self.act(at, |authorizer, now| authorizer.redirected(&query, now));
         let is_evil = query.contains("evil");
         assert!(!is_evil || redirected != Redirected::Accepted, "another issuer is believed");
+        let is_ambiguous = query.contains("code=other");
+        assert!(!is_ambiguous || redirected != Redirected::Accepted, "one of two codes is used");
+        let is_guess = state == "guessed";
+        assert!(!is_guess || redirected == Redirected::Unknown, "another login is answered");
     }
 
     /// A request to a server fails.

@@ -1,5 +1,7 @@
 //! The responses of the servers, most of them correct.
 
+use std::time::Duration;
+
 use mcp_sansio::auth::{Fetch, FetchPurpose};
 use serde_json::{Value, json};
 
@@ -68,14 +70,17 @@ impl World<'_> {
     fn tokens(&mut self, fetch: &Fetch) -> Value {
         let number = self.number();
         let access = format!("SECRET-access-{number}");
-        self.secrets.access(&access);
         let mut tokens = json!({ "access_token": access, "token_type": "Bearer" });
+        let mut expires_at = None;
         if !self.choices.one_in(4) {
             tokens["expires_in"] = json!(3600);
+            expires_at = Some(self.now + Duration::from_secs(3600));
         }
+        self.secrets.access(&access, expires_at);
         if !self.choices.one_in(4) {
             let refresh = format!("SECRET-refresh-{number}");
             self.secrets.refresh(&refresh, &fetch.url);
+            self.logins.issued(&refresh, fetch);
             tokens["refresh_token"] = json!(refresh);
         }
         tokens

@@ -4,6 +4,7 @@
 mod checks;
 mod client;
 mod documents;
+mod logins;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use mcp_sansio::testing::Choices;
 
 use checks::Secrets;
 use client::Process;
+use logins::Logins;
 
 /// The transitions between stages that occurred in worlds.
 pub type Moves = BTreeSet<(Stage, Stage)>;
@@ -27,6 +29,7 @@ pub struct World<'c> {
     /// The process that holds the storage lock, and the state that it has read there.
     holder: Option<(usize, Option<Saved>)>,
     secrets: Secrets,
+    logins: Logins,
     numbers: u64,
     moves: Moves,
 }
@@ -47,6 +50,7 @@ impl<'c> World<'c> {
             storage: None,
             holder: None,
             secrets: Secrets::default(),
+            logins: Logins::default(),
             numbers: 0,
             moves: Moves::new(),
         };
