@@ -74,13 +74,15 @@ fn discovery_carries_the_version_and_no_credentials() {
 /// Proves A-PRM-10, A-TOK-12 for documents: a server that is temporarily unavailable is not one without metadata.
 #[test]
 fn unavailable_metadata_is_a_transient_failure() {
-    for (status, after) in [(503, Some("7")), (429, None), (500, None)] {
+    for (status, after, seconds) in
+        [(503, Some("7"), 7), (503, Some("86400"), 3_600), (429, None, 0), (500, None, 0)]
+    {
         let mut lab = Lab::new(config());
         lab.refused(401, "Bearer");
         let fetch = lab.fetch();
         let response = FetchedResponse::new(status, b"").retry_after(after);
         lab.authorizer.fetched(fetch.job, response, lab.now);
-        let retry_after = after.map(|_| std::time::Duration::from_secs(7));
+        let retry_after = after.map(|_| std::time::Duration::from_secs(seconds));
         let place = "the metadata of the server";
         let failure = AuthorizationFailure::Transient { place, status: Some(status), retry_after };
         assert_eq!(lab.failure(), failure);
@@ -88,7 +90,7 @@ fn unavailable_metadata_is_a_transient_failure() {
         lab.refused(401, "Bearer");
         if after.is_some() {
             assert_eq!(lab.failure(), failure);
-            lab.wait(7);
+            lab.wait(seconds);
             lab.refused(401, "Bearer");
         }
         assert_eq!(lab.fetch().purpose, FetchPurpose::ResourceMetadata);
@@ -160,6 +162,21 @@ fn the_issuer_that_knows_the_client_is_chosen() {
     let mut config = config();
     config.clients.push(ConfiguredClient::new("c2").issuer("https://two.example"));
     let mut lab = Lab::new(config);
+    lab.refused(401, "Bearer");
+    lab.serve(200, &two);
+    assert_eq!(lab.fetch().url, second);
+    // The same if the client is registered there.
+    let mut lab = Lab::new(crate::kit::config());
+    lab.refused(401, "Bearer");
+    let one = json!({ "resource": SERVER, "authorization_servers": ["https://two.example"] });
+    let mut server = server_metadata();
+    server["issuer"] = json!("https://two.example");
+    lab.discover(&one, &server);
+    lab.prepared();
+    lab.serve(201, &json!({ "client_id": "c1" }));
+    lab.opened();
+    lab.authorizer.abandoned(lab.now);
+    assert_eq!(lab.failure(), AuthorizationFailure::Abandoned);
     lab.refused(401, "Bearer");
     lab.serve(200, &two);
     assert_eq!(lab.fetch().url, second);

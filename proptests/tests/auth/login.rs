@@ -181,6 +181,30 @@ fn a_user_has_a_bounded_time() {
     lab.until_browser("Bearer");
     lab.authorizer.abandoned(lab.now);
     assert_eq!(lab.failure(), AuthorizationFailure::Abandoned);
+    // The same time applies to a user who is asked for a client id.
+    let mut config = config();
+    (config.registration, config.can_name_client) = (None, true);
+    let mut lab = Lab::new(config);
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server_metadata());
+    assert!(matches!(lab.effect(), Some(Effect::NeedClient { .. })));
+    let deadline = lab.authorizer.poll_timeout().expect("there is a bound");
+    assert_eq!((deadline - lab.now).as_secs(), 600);
+}
+
+/// A repeated result of the step before gives the user no more time.
+#[test]
+fn a_late_result_changes_no_login() {
+    let mut lab = Lab::new(config());
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server_metadata());
+    lab.prepared();
+    let registration = lab.serve(201, &json!({ "client_id": "c1" }));
+    lab.opened();
+    let before = lab.authorizer.clone();
+    lab.wait(300);
+    lab.answer(&registration, 201, &json!({ "client_id": "c1" }));
+    assert_eq!(lab.authorizer, before);
 }
 
 /// Runs a login with these response parameters; without a failure the code is sent.

@@ -4,6 +4,7 @@
 
 mod authorization_server;
 mod challenges;
+mod claims;
 mod discovery;
 mod extensions;
 mod hostile;

@@ -67,6 +67,39 @@ fn a_refresh_token_that_is_not_replaced_is_kept() {
     assert_eq!(field(&lab.fetch(), "refresh_token").as_deref(), Some("r1"));
 }
 
+/// Proves A-REF-05, A-TOK-09: scopes that a refresh response omits stay those that were granted before, and a lifetime
+/// that it omits is unknown.
+#[test]
+fn a_refresh_response_need_not_repeat_everything() {
+    let mut lab = Lab::new(config());
+    let opened = lab.until_browser(r#"Bearer scope="a b""#);
+    let fetch = lab.agree(&opened);
+    let mut fewer = tokens();
+    fewer["scope"] = json!("a");
+    lab.answer(&fetch, 200, &fewer);
+    lab.released();
+    lab.authorizer.accepted(Some(1), None);
+    lab.wait(3540);
+    lab.claim(None);
+    lab.serve(200, &json!({ "access_token": "t2", "token_type": "Bearer" }));
+    lab.released();
+    assert_eq!(lab.authorizer.granted().map(ToString::to_string).as_deref(), Some("a"));
+    assert_eq!(lab.authorizer.poll_timeout(), None);
+    lab.wait(1_000_000);
+    assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
+}
+
+/// Proves A-REF-01: a token whose whole life is short is refreshed after half of it.
+#[test]
+fn a_short_token_is_used_for_half_of_its_life() {
+    let mut lab = Lab::new(config());
+    let mut short = tokens();
+    short["expires_in"] = json!(60);
+    lab.log_in(&short);
+    let deadline = lab.authorizer.poll_timeout().expect("a refresh is planned");
+    assert_eq!((deadline - lab.now).as_secs(), 30);
+}
+
 /// Proves A-REF-04, A-REF-07, A-CHAL-17, A-PRM-15: after a 401 the client repeats discovery, then refreshes the token
 /// once for all waiting requests.
 #[test]
@@ -314,6 +347,46 @@ fn a_refresh_that_goes_wrong_for_now_forgets_nothing() {
     let place = "the token endpoint";
     let failure = AuthorizationFailure::Transient { place, status: None, retry_after: None };
     assert_eq!(lab.released(), [(key, Verdict::Fail(failure))]);
+}
+
+/// Proves A-TOK-12: during the pause that a server has asked for, no request causes a refresh.
+#[test]
+fn no_refresh_begins_during_a_pause() {
+    let mut lab = due();
+    lab.claim(None);
+    let fetch = lab.fetch();
+    // The token expires meanwhile.
+    lab.now = lab.now + Duration::from_secs(60);
+    let response = FetchedResponse::new(503, b"").retry_after(Some("20"));
+    lab.authorizer.fetched(fetch.job, response, lab.now);
+    assert_eq!(lab.released(), []);
+    let (place, retry_after) = ("the token endpoint", Some(Duration::from_secs(20)));
+    let failure = AuthorizationFailure::Transient { place, status: Some(503), retry_after };
+    for _ in 0..2 {
+        let key = lab.key();
+        assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Wait);
+        assert_eq!(lab.released(), [(key, Verdict::Fail(failure.clone()))]);
+        lab.now = lab.now + Duration::from_nanos(9_999_999_999);
+    }
+    lab.now = lab.now + Duration::from_nanos(2);
+    let key = lab.key();
+    assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Wait);
+    lab.claim(None);
+}
+
+/// A client of the configuration is not registered again: its refresh token stays.
+#[test]
+fn a_refused_refresh_keeps_a_configured_client() {
+    let mut config = config();
+    config.clients.push(ConfiguredClient::new("c1"));
+    let mut lab = Lab::new(config);
+    lab.log_in(&tokens());
+    lab.wait(3540);
+    lab.claim(None);
+    lab.serve(401, &json!({ "error": "invalid_client" }));
+    assert_eq!(lab.released(), []);
+    assert_eq!(lab.authorizer.stage(), Stage::Idle);
+    assert!(lab.authorizer.saved().to_text().expose().contains(r#""refresh_token":"r1""#));
 }
 
 /// Proves A-REG-19 for a refresh.

@@ -322,6 +322,10 @@ fn a_body_is_a_list_of_operations() {
         all(&format!("[{call},{subscribe}]")),
         [one("tools/call", "delete"), one("resources/subscribe", "a:b"),]
     );
+    let unsubscribe = subscribe.replace("subscribe", "unsubscribe");
+    assert_eq!(all(&unsubscribe), [one("resources/unsubscribe", "a:b")]);
+    let task = r#"{"jsonrpc":"2.0","id":1,"method":"tasks/result","params":{"taskId":"t"}}"#;
+    assert_eq!(all(task), [one("tasks/result", "t")]);
     let noted = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     assert_eq!(all(noted), [(String::from("notifications/initialized"), None)]);
     let unnamed = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":1}}"#;

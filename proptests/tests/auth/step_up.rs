@@ -78,6 +78,20 @@ fn step_up_does_not_request_already_granted_scopes() {
     assert_eq!(lab.authorizer.stage(), Stage::Idle);
 }
 
+/// Proves A-STEP-04: a scope that was requested and not granted can be requested again.
+#[test]
+fn step_up_requests_scopes_that_were_not_granted() {
+    let mut lab = Lab::new(config());
+    let opened = lab.until_browser(r#"Bearer scope="read write""#);
+    let fetch = lab.agree(&opened);
+    let mut fewer = tokens();
+    fewer["scope"] = json!("read");
+    lab.answer(&fetch, 200, &fewer);
+    lab.released();
+    lab.authorizer.accepted(Some(1), None);
+    assert_eq!(stepped(&mut lab, MORE, "x").get("scope"), "read write");
+}
+
 /// Proves A-STEP-06.
 #[test]
 fn a_challenge_without_scopes_means_those_of_the_resource() {

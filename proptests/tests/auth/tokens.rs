@@ -204,6 +204,32 @@ fn a_fresh_token_that_is_refused_ends_the_request() {
     assert_eq!(lab.authorizer.stage(), Stage::FindingResource);
 }
 
+/// Proves A-USE-08: a token that was accepted once is not fresh, whatever responses to other requests arrive later.
+#[test]
+fn a_token_that_was_accepted_is_not_fresh() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    lab.authorizer.accepted(None, None);
+    lab.authorizer.accepted(Some(0), None);
+    lab.refused(401, "Bearer");
+    assert_eq!(lab.authorizer.stage(), Stage::FindingResource);
+}
+
+/// A request that is forgotten is not released, even if its release was decided before.
+#[test]
+fn a_forgotten_request_is_not_released() {
+    let mut lab = Lab::new(config());
+    let key = lab.refused(401, "Bearer");
+    let other = lab.refused_with(401, "Bearer", "", None);
+    lab.discover(&resource_metadata(), &server_metadata());
+    lab.prepared();
+    lab.serve(201, &json!({ "client_id": "c1" }));
+    lab.opened();
+    lab.authorizer.abandoned(lab.now);
+    lab.authorizer.forget(key);
+    assert_eq!(lab.released(), [(other, Verdict::Fail(AuthorizationFailure::Abandoned))]);
+}
+
 /// Proves A-CHAL-15.
 #[test]
 fn a_forbidden_request_is_final() {
