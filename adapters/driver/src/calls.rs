@@ -145,3 +145,76 @@ impl Calls {
 fn length(update: &ProgressUpdate<'_>) -> usize {
     update.message.as_ref().map_or(0, |message| message.to_str().len())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::sync::Arc;
+
+    use mcp_sansio::{
+        CallOptions, Client, ClientConfig, ClientEvent, Framing, Instant, Limits, Outbox,
+        RevisionSet,
+    };
+
+    use super::*;
+
+    /// A modern client with a call, and this number of updates for the call.
+    fn updates(count: usize) -> (CallId, Vec<ProgressUpdate<'static>>) {
+        let mut config = ClientConfig::new("client", "1");
+        (config.revisions, config.probe) = (RevisionSet::MODERN, false);
+        let mut client = Client::new(Arc::new(config));
+        let (now, mut out) = (Instant::EPOCH, Outbox::new(Framing::Lines, &Limits::default()));
+        client.connect(now, &mut out).unwrap();
+        let options = CallOptions::new().progress();
+        let call = client.call_method("x/y", &(), options, now, &mut out).unwrap();
+        let sent = String::from_utf8(out.unsent().to_vec()).unwrap();
+        let token = sent.split(r#""progressToken":"#).nth(1).unwrap();
+        let token = token.split([',', '}']).next().unwrap();
+        let updates = (1..=count).map(|progress| {
+            let message = format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{progress}}}}}"#
+            );
+            match client.receive(message.as_str(), now, &mut out) {
+                Some(ClientEvent::Progress(update)) => update.into_owned(),
+                other => panic!("{other:?}"),
+            }
+        });
+        (call, updates.collect())
+    }
+
+    /// The latest updates are kept, and the newest replaces the one before it.
+    #[test]
+    fn updates_that_are_not_read_have_a_bound() {
+        let (call, updates) = updates(KEPT_STEPS + 10);
+        let mut calls = Calls::default();
+        calls.insert(call);
+        for update in updates {
+            assert!(calls.step(update).is_none());
+        }
+        let steps = std::iter::from_fn(|| match calls.poll_step(call, &mut None) {
+            Poll::Ready(step) => step,
+            Poll::Pending => None,
+        });
+        let steps: Vec<_> = steps.map(|step| step.progress.as_f64()).collect();
+        assert_eq!(steps.len(), KEPT_STEPS);
+        assert_eq!(steps.last(), Some(&((KEPT_STEPS + 10) as f64)));
+    }
+
+    #[test]
+    fn a_list_that_begins_again_has_only_its_own_pages() {
+        let (call, _) = updates(0);
+        let page = |text: &str| Raw::new(text).unwrap().into_owned();
+        let mut calls = Calls::default();
+        calls.insert(call);
+        calls.page(call, page("1"));
+        calls.restart(call);
+        calls.page(call, page("2"));
+        calls.page(call, page("3"));
+        assert!(calls.end(call, Outcome::NotSent, true).is_none());
+        let Poll::Ready(Some(End::Outcome { pages, stale, .. })) = calls.poll_end(call, &mut None)
+        else {
+            panic!("the call has ended")
+        };
+        assert_eq!((pages, stale), (vec![page("2"), page("3")], true));
+    }
+}

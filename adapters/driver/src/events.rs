@@ -121,3 +121,25 @@ impl<M: Machine> fmt::Debug for EventDelivery<M> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mcp_sansio::{Cause, Server, ServerEvent};
+
+    use super::*;
+
+    /// The bytes of waiting events are bounded. The end of the connection is reported in any case.
+    #[test]
+    fn waiting_events_have_a_bound_in_bytes() {
+        let mut events = Events::<Server>::new(100);
+        for _ in 0..3 {
+            for bytes in [60, 40, 1] {
+                events.push(ServerEvent::Ready, bytes);
+            }
+            events.push(ServerEvent::Closed { cause: Cause::ShutDown }, 1);
+            let delivered: Vec<_> = std::iter::from_fn(|| events.next()).collect();
+            let end = ServerEvent::Closed { cause: Cause::ShutDown };
+            assert_eq!(delivered, [ServerEvent::Ready, ServerEvent::Ready, end]);
+        }
+    }
+}

@@ -134,6 +134,8 @@ mod trace_propagator;
 mod waiting;
 mod wakers;
 mod wire;
+#[cfg(test)]
+mod wire_tests;
 mod workers;
 
 pub use blocking::Blocking;

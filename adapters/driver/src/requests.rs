@@ -274,6 +274,8 @@ mod tests {
     use mcp_sansio::{Framing, Inbox, Outbox, Request, Server, ServerConfig, ServerEvent};
 
     use super::*;
+    use crate::host::HostRequest;
+    use crate::host_requests::PendingHostRequests;
     use crate::signal::Signal;
 
     impl Signalled for Signal {
@@ -368,6 +370,67 @@ mod tests {
         assert!(requests.cancel(ids[1]).is_none());
         requests.finished(first);
         assert_eq!(start(&mut requests), Some(ids[2]));
+    }
+
+    /// Any order of operations: the table agrees with lists of the waiting and the running requests.
+    #[test]
+    fn random_operations_agree_with_lists() {
+        let mut state = 1_u64;
+        let mut below = |most: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 33) as usize % most
+        };
+        let all = requests(60);
+        for most in [0, 1, 2, 3].repeat(20) {
+            let mut table = Requests::<Server>::new(most);
+            let (mut waiting, mut running, mut lent) = (Vec::new(), Vec::new(), Vec::new());
+            for request in &all {
+                for _ in 0..below(4) {
+                    match below(5) {
+                        0 if !waiting.is_empty() => {
+                            let id = waiting.remove(below(waiting.len()));
+                            assert!(table.cancel(id).is_none());
+                            assert!(table.cancelled <= table.waiting.len() / 2);
+                        }
+                        1 if !running.is_empty() => {
+                            let id = running.remove(below(running.len()));
+                            table.lend(id);
+                            lent.push(id);
+                        }
+                        2 if !lent.is_empty() => table.finished(lent.remove(below(lent.len()))),
+                        3 if !running.is_empty() => {
+                            table.finished(running.remove(below(running.len())));
+                        }
+                        _ => {
+                            let may = running.len() < most.max(1) && !waiting.is_empty();
+                            let next = may.then(|| waiting.remove(0));
+                            assert_eq!(start(&mut table), next);
+                            running.extend(next);
+                        }
+                    }
+                    assert_eq!(table.has_waiting(), !waiting.is_empty());
+                }
+                table.push(request.id, request.clone(), None);
+                waiting.push(request.id);
+            }
+        }
+    }
+
+    /// A request about a task whose response did not fit is the next one again.
+    #[test]
+    fn a_request_that_is_put_back_keeps_its_turn() {
+        let mut pending = PendingHostRequests::default();
+        let ids: Vec<_> = requests(3).iter().map(|request| request.id).collect();
+        for id in &ids {
+            pending.push(*id, HostRequest::Listen);
+        }
+        let (first, request) = pending.pop().unwrap();
+        pending.push_back(first, request);
+        let order = std::iter::from_fn(|| pending.pop()).map(|(id, _)| id);
+        assert_eq!(order.collect::<Vec<_>>(), ids);
+        assert!(pending.is_empty());
     }
 
     /// A request that has become a task lets another one run beside it and gives its slot back when its handler

@@ -81,3 +81,36 @@ impl Wakers {
         wakers.into_iter().flatten().map(|(_, waker)| waker)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Counter(AtomicUsize);
+
+    impl Wake for Counter {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A future can move to another task while it waits.
+    #[test]
+    fn a_wait_wakes_the_task_that_polled_it_last() {
+        let counters = [Arc::new(Counter::default()), Arc::new(Counter::default())];
+        let (mut wakers, mut place) = (Wakers::new(), WakerSlot::NONE);
+        for counter in [&counters[0], &counters[1], &counters[1]] {
+            let waker = Waker::from(Arc::clone(counter));
+            drop(wakers.register(&mut place, &Context::from_waker(&waker)));
+        }
+        wakers.take().for_each(Waker::wake);
+        let woken = counters.map(|counter| counter.0.load(Ordering::Relaxed));
+        assert_eq!(woken, [0, 1]);
+        assert!(wakers.is_empty() && wakers.remove(&place).is_none());
+    }
+}

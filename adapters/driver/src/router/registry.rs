@@ -286,3 +286,61 @@ named! {
     ResourceTemplate, Template, "resource template", uri_template, templates,
         (Arc<UriTemplate>, Function), second;
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use crate::router::function::FunctionResult;
+
+    fn function() -> Function {
+        Function::blocking(|_| -> FunctionResult { Ok(Raw::EMPTY_OBJECT) })
+    }
+
+    /// Any change of a list invalidates its cursors.
+    #[test]
+    fn a_cursor_belongs_to_one_version_of_a_list() {
+        type Change = fn(&mut Registrations<Tool<'static>>);
+        let changes: [Change; 3] = [
+            |tools| drop(tools.remove("a")),
+            |tools| drop(tools.put(Tool::new("d", Raw::EMPTY_OBJECT), function())),
+            |tools| drop(tools.put(Tool::new("a", Raw::EMPTY_OBJECT), function())),
+        ];
+        for change in changes {
+            let mut registry = Registry::default();
+            registry.set_page(1);
+            for name in ["a", "b", "c"] {
+                drop(registry.tools.put(Tool::new(name, Raw::EMPTY_OBJECT), function()));
+            }
+            let page = |registry: &Registry, cursor: Option<&str>| {
+                let list = registry.tools.list();
+                let cursor = cursor.map(Str::from);
+                let page = list.pager.page(&list.things.items, cursor.as_ref())?;
+                Ok::<_, InvalidCursor>(page.next_cursor)
+            };
+            let cursor = page(&registry, None).unwrap().unwrap();
+            assert!(page(&registry, Some(&cursor)).is_ok());
+            change(&mut registry.tools);
+            assert!(page(&registry, Some(&cursor)).is_err());
+        }
+    }
+
+    /// The completion of an argument belongs to one prompt or template.
+    #[test]
+    fn a_completion_belongs_to_its_owner() {
+        let mut registry = Registry::default();
+        let owner = Owner::Prompt("p".into());
+        let completion = |owner: &Owner| ArgumentCompletion {
+            owner: owner.clone(),
+            argument: "a".into(),
+            function: function(),
+        };
+        assert!(registry.put_completion(completion(&owner)).is_none());
+        assert!(registry.completion(&owner, "a").is_some());
+        for other in [Owner::Prompt("q".into()), Owner::Template("p".into())] {
+            assert!(registry.completion(&other, "a").is_none());
+        }
+        assert!(registry.completion(&owner, "b").is_none());
+        assert!(registry.put_completion(completion(&owner)).is_some());
+    }
+}

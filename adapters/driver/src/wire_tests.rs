@@ -1,0 +1,85 @@
+//! Tests of the limits of a connection's output.
+
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+use mcp_sansio::error::NotifyError;
+use mcp_sansio::schema::EncodeError;
+use mcp_sansio::subscription::Delivery;
+use mcp_sansio::{Cause, RevisionSet, Server, ServerConfig};
+
+use crate::clock::Clock;
+use crate::handle::Handle;
+use crate::machine::Machine;
+use crate::options::ConnectionOptions;
+use crate::run::{Job, Run};
+use crate::wakers::WakerSlot;
+use crate::wire::Wire;
+
+/// A runner that drops its jobs.
+struct Nothing;
+
+impl<M: Machine> Run<M> for Nothing {
+    fn begin(&self, _: &Handle<M>) {}
+
+    fn run(&self, _: Job<M>) {}
+}
+
+/// A server in a session, whose outbox has room for this number of bytes and is congested at 100 bytes.
+fn in_session(outbox_bytes: usize) -> Arc<Wire<Server>> {
+    let mut config = ServerConfig::new("server", "1");
+    config.revisions = RevisionSet::LEGACY;
+    let limits = &mut config.connection.limits;
+    (limits.outbox_bytes, limits.congestion_bytes) = (outbox_bytes, 100);
+    let wire = Wire::server(config, &ConnectionOptions::new(), Clock::new(), Nothing);
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    for message in [initialize, initialized] {
+        wire.with(|server, out, now| drop(server.receive(message, now, out)));
+        sent(&wire);
+    }
+    wire
+}
+
+/// Writes everything, and releases the room of it.
+fn sent(wire: &Arc<Wire<Server>>) {
+    wire.act(|state| state.out.sent(usize::MAX));
+}
+
+/// Notifies the client with a text of this number of bytes.
+fn notify(wire: &Arc<Wire<Server>>, bytes: usize) -> Result<Delivery, NotifyError> {
+    let text = "x".repeat(bytes);
+    let params = serde_json::json!({"text": text});
+    wire.with(|server, out, _| server.notify_method("x/y", &params, None, out))
+}
+
+/// A response beyond the limit of the outbox raises that limit only while the response is in the outbox.
+#[test]
+fn a_long_response_raises_the_limit_for_a_while() {
+    let wire = in_session(1_000);
+    let full = Err(NotifyError::Encode(EncodeError::Full));
+    assert_eq!(notify(&wire, 2_000), full);
+    let params = serde_json::json!({"text": "x".repeat(5_000)});
+    let answered = wire.answer(|server, _, out| server.notify_method("x/y", &params, None, out));
+    assert_eq!(answered, Ok(Delivery::Sent));
+    sent(&wire);
+    assert_eq!(notify(&wire, 2_000), full);
+    assert_eq!(notify(&wire, 500), Ok(Delivery::Sent));
+}
+
+/// A wait for room ends when the peer has read, and at the end of the connection.
+#[test]
+fn a_wait_for_room_ends_with_the_connection() {
+    let wire = in_session(10_000);
+    let context = Context::from_waker(Waker::noop());
+    let has_room = || wire.poll_room(&mut WakerSlot::default(), &context).is_ready();
+    assert!(has_room());
+    assert_eq!(notify(&wire, 500), Ok(Delivery::Sent));
+    assert!(!has_room());
+    sent(&wire);
+    assert!(has_room());
+    assert_eq!(notify(&wire, 500), Ok(Delivery::Sent));
+    assert!(!has_room());
+    wire.disconnected(Cause::WriteFailed);
+    assert!(has_room());
+}
