@@ -123,6 +123,19 @@ fn a_stream_that_was_open_survives_a_503() {
     side.elapse(1_500);
     let again = side.sent_one();
     assert_eq!(again.header("Last-Event-ID"), Some("e1"));
+    // A server that stays busy is not asked for ever.
+    let mut again = Some(again);
+    let mut refusals = 0;
+    while let Some(busy) = again.take() {
+        refusals += 1;
+        assert!(refusals < 20);
+        assert_eq!(side.answer(&busy, 503, &[], "busy"), []);
+        if let Some(milliseconds) = side.waits() {
+            side.elapse(1 + u64::try_from(milliseconds).unwrap());
+            again = Some(side.sent_one());
+        }
+    }
+    assert_eq!((side.waits(), side.http.transport().exchanges()), (None, 0));
     // If no stream was ever open, a 503 means that the server has none.
     let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
     assert_eq!(side.answer(&listening, 503, &[], ""), []);

@@ -319,4 +319,30 @@ fn the_next_connection_has_a_stream_of_its_own() {
     let opening = side.sent_one();
     assert_eq!(opening.request.url, "http://h/other");
     assert!(opening.body().contains("\"initialize\""));
+    // It ends like the first one.
+    side.http.with(|client, _| client.close());
+    side.due();
+    let aborted: Vec<_> = side.acts().into_iter().collect();
+    assert!(
+        aborted.iter().any(|act| matches!(act, Act::Abort(one) if *one == listening.exchange)),
+        "{aborted:?}"
+    );
+    assert!(side.http.is_over());
+}
+
+/// An event that is too long may have been the response to any call, so the connection ends.
+///
+/// Proves H-HTTP-241.
+#[test]
+fn an_oversized_event_ends_the_connection() {
+    let (mut side, _, mut stream) = connected();
+    let (call, posted) = side.asks("tools/list", "{}");
+    assert_eq!(side.answer(&posted, 202, &[], ""), []);
+    let long = "x".repeat(side.http.client().config().connection.limits.frame_bytes + 1);
+    let mut events = side.says(&mut stream, &long);
+    events.extend(side.due());
+    let [ClientEvent::CallEnded(ended), ClientEvent::Closed { cause }] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!((ended.call, *cause), (call, Cause::EndOfInput));
 }

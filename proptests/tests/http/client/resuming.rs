@@ -219,6 +219,29 @@ fn the_stream_of_a_session_is_asked_for_again() {
     side.asks("tools/list", "{}");
 }
 
+/// The delay that the server asks for counts as long as its streams deliver messages.
+#[test]
+fn streams_with_messages_keep_their_delay() {
+    let delivered = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    for (event, has_message) in
+        [(format!("retry: 20\ndata: {delivered}\n\n"), true), ("retry: 20\n\n".into(), false)]
+    {
+        let (mut side, mut listening) = Side::listening(D, HttpClientConfig::new(URL));
+        let mut delays = Vec::new();
+        for _ in 0..12 {
+            let mut stream = side.stream(&listening);
+            let events = side.chunk(&mut stream, event.as_bytes());
+            assert_eq!(events.len(), usize::from(has_message));
+            assert_eq!(side.end(&mut stream), []);
+            let delay = side.waits().unwrap();
+            delays.push(delay);
+            side.elapse(1 + u64::try_from(delay).unwrap());
+            listening = side.sent_one();
+        }
+        assert_eq!(delays.iter().all(|delay| *delay == 20), has_message, "{delays:?}");
+    }
+}
+
 /// Proves H-HTTP-144, H-HR-12.
 #[test]
 fn a_cancelled_call_is_not_resumed() {

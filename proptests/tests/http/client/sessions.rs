@@ -211,6 +211,23 @@ fn a_session_that_is_lost_is_followed_by_another() {
     }
 }
 
+/// A client that shuts down needs no other session.
+#[test]
+fn a_session_that_is_lost_at_the_end_is_not_followed_by_another() {
+    let mut side = Side::session(D);
+    let (call, sent) = side.asks("tools/list", "{}");
+    let now = side.now;
+    side.http.with(|client, _| client.shut_down(std::time::Duration::from_secs(10), now));
+    assert!(matches!(&side.due()[..], [ClientEvent::Draining { .. }]));
+    lost(&mut side, &sent);
+    let events = side.due();
+    let [ClientEvent::CallEnded(ended), ClientEvent::Closed { .. }] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(ended.call, call);
+    assert!(side.sent().is_empty() && side.http.is_over());
+}
+
 /// Proves H-HTTP-170.
 #[test]
 fn a_session_that_cannot_be_opened_again_is_the_end() {

@@ -15,6 +15,25 @@ fn ask(site: &mut Site, lines: &str, body: &str) -> (Turn, Vec<Request<'static>>
     (turn, requests.collect())
 }
 
+/// If several messages of a POST are refused without a response, the reply is about the first of them.
+#[test]
+fn a_reply_is_about_the_first_fault() {
+    let mut site = Site::new();
+    let session = site.open("2025-03-26");
+    let list = |id| plain(id, "tools/list", "");
+    let (turn, requests) =
+        ask(&mut site, &in_session(&session), &format!("[{},{}]", list("1"), list("2")));
+    for ids in [["1", "2"], ["2", "1"]] {
+        let body = format!("[{},{}]", list(ids[0]), list(ids[1]));
+        let refused = json(400, error(ids[0], -32600, "the id is in flight already"));
+        assert_eq!(site.post(&in_session(&session), &body), refused);
+    }
+    for request in requests {
+        site.respond(request.id, r#"{"tools":[]}"#);
+    }
+    assert_eq!(site.read_response(turn).status, 200);
+}
+
 /// Proves H-HTTP-135, H-HTTP-138, H-HTTP-139, H-HTTP-142.
 #[test]
 fn a_batch_is_answered_together() {

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use mcp_sansio::error::RestoreSessionError;
 use mcp_sansio::http::{HttpServerConfig, RequestSource, SessionId, Sessions};
 use mcp_sansio::{Cause, Instant, Principal, ServerEvent};
 
@@ -121,6 +122,48 @@ fn a_client_has_its_share_of_the_sessions() {
         site.open("2025-11-25");
         site.events();
     }
+}
+
+/// A client at its limit displaces its oldest session that is not ready, also behind one that is.
+#[test]
+fn a_ready_session_hides_no_other() {
+    let mut site = Site::with(|http, _| http.sessions_of_client = 2);
+    from(&mut site, 7, None);
+    let ready = site.open("2025-11-25");
+    let lost = initialize_only(&mut site);
+    let newest = initialize_only(&mut site);
+    assert_eq!([&ready, &lost, &newest].map(|id| ping(&mut site, id)), [200, 404, 200]);
+}
+
+/// The deadline of a session that is not ready counts beside the idle times of the others.
+#[test]
+fn the_earliest_deadline_of_all_sessions_counts() {
+    let mut sessions = Sessions::new(&HttpServerConfig::default());
+    let id = |number: u8| SessionId::from_random([number; 16]);
+    let source = || RequestSource::from(Principal::new(1));
+    assert_eq!(sessions.insert(id(1), source(), 1, NOW, |_| None), Ok(None));
+    assert!(sessions.get(id(1), Principal::new(1), NOW).is_some());
+    assert_eq!(sessions.poll_timeout(), Some(NOW + Duration::from_secs(1_800)));
+    let later = NOW + Duration::from_secs(60);
+    assert_eq!(sessions.insert(id(2), source(), 2, later, |_| None), Ok(None));
+    assert_eq!(sessions.poll_timeout(), Some(later + Duration::from_secs(10)));
+}
+
+/// No more sessions of a client are restored than it may have, and each keeps the address of its client.
+#[test]
+fn restored_sessions_count_for_their_client() {
+    let mut config = HttpServerConfig::default();
+    config.sessions_of_client = 1;
+    let mut sessions = Sessions::new(&config);
+    let id = |number: u8| SessionId::from_random([number; 16]);
+    let address = IpAddr::from([192, 0, 2, 1]);
+    let source = RequestSource::from(Principal::default()).address(address);
+    sessions.restore(id(1), source, 1, NOW).unwrap();
+    assert_eq!(sessions.source(id(1)), Some(source));
+    assert_eq!(sessions.restore(id(2), source, 2, NOW), Err(RestoreSessionError::Full));
+    let other = RequestSource::from(Principal::new(7));
+    sessions.restore(id(2), other, 2, NOW).unwrap();
+    assert_eq!(sessions.source(id(2)), Some(other));
 }
 
 /// Requests from a loopback address may come from a proxy, so they do not identify a client.

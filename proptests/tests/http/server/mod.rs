@@ -14,6 +14,7 @@ mod restarting;
 mod restarts;
 mod resuming;
 mod scanned;
+mod session_table;
 mod sessions;
 mod site;
 mod standalone;

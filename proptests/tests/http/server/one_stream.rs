@@ -178,6 +178,13 @@ fn both_sse_endpoints_refuse_invalid_requests() {
         assert_eq!(site.read_response(turn), expected, "{method} {body}");
     }
     site.events();
+    let mut small = Site::with(|http, _| http.body_bytes = 400);
+    let (_, small_id) = open(&mut small);
+    for (length, expected) in [(400, 202), (401, 413)] {
+        let body = format!("{ping:length$}");
+        let turn = message(&mut small, "POST", POST, Some(&small_id), body.as_bytes());
+        assert_eq!(small.read_response(turn).status, expected, "{length}");
+    }
     // The `Accept` field has no meaning for a response without a body.
     let lines = replaced(POST, "Accept", "text/html");
     let posted = message(&mut site, "POST", &lines, Some(&id), ping.as_bytes());
@@ -225,6 +232,37 @@ fn the_session_lasts_as_long_as_its_stream() {
     full.settle();
     let turn = connect(&mut full, "GET", GET);
     assert_eq!(full.read_response(turn).status, 503);
+}
+
+/// A client that disconnects before the response to a POST is complete keeps its session.
+///
+/// Proves H-HTTP-210.
+#[test]
+fn a_lost_confirmation_ends_no_session() {
+    let mut site = Site::new();
+    let (turn, id) = open(&mut site);
+    let posted = message(&mut site, "POST", POST, Some(&id), plain("1", "ping", "").as_bytes());
+    site.disconnect(posted);
+    assert!(site.settle().is_empty());
+    accepted(&mut site, &id, &plain("2", "ping", ""));
+    assert_eq!(site.news(turn), [named(result("1", "")), named(result("2", ""))]);
+}
+
+/// A client that does not read its stream is congested, so that the application starts no new work for it.
+#[test]
+fn a_client_that_does_not_read_is_congested() {
+    let mut site = Site::with(|_, server| server.connection.limits.congestion_bytes = 100);
+    let (turn, id) = open(&mut site);
+    let connection = site.http.connections().next().unwrap();
+    let is_congested =
+        |site: &mut Site| site.http.with(connection, site.now, |_, out| out.is_congested());
+    assert_eq!(is_congested(&mut site), Some(false));
+    for number in 1..=4 {
+        accepted(&mut site, &id, &plain(&number.to_string(), "ping", ""));
+    }
+    assert_eq!(is_congested(&mut site), Some(true));
+    assert_eq!(site.news(turn).len(), 4);
+    assert_eq!(is_congested(&mut site), Some(false));
 }
 
 /// Proves H-HTTP-211.

@@ -200,6 +200,15 @@ fn subscriptions_and_the_log_level_continue() {
     assert!(received[3].contains("notifications/message"), "{received:?}");
 }
 
+/// Until a client sets a level, that of the configuration applies.
+#[test]
+fn a_new_session_has_the_configured_log_level() {
+    let mut site = Site::with(|_, server| server.log_level = LoggingLevel::Error);
+    site.open("2025-11-25");
+    assert_eq!(log(&mut site, LoggingLevel::Warning), Some(Delivery::NotWanted));
+    assert_eq!(log(&mut site, LoggingLevel::Error), Some(Delivery::Sent));
+}
+
 /// Returns a site with one session, and the saved session as a value.
 fn saved() -> (Site, String, Value) {
     let mut site = Site::new();
@@ -346,6 +355,40 @@ fn a_session_of_one_client_counts_for_its_limit() {
     assert_eq!(site.read_response(refused).status, 503);
     assert_eq!(end(&mut site, &session), status(200));
     site.open("2025-11-25");
+}
+
+/// A session that the application closes in the next process is removed.
+#[test]
+fn a_restored_session_can_be_closed() {
+    let mut site = Site::new();
+    site.open("2025-11-25");
+    site.restart();
+    let connection = site.http.connections().next().unwrap();
+    site.http.with(connection, site.now, |server, _| server.close());
+    site.settle();
+    assert_eq!(site.http.sessions(), 0);
+    site.assert_forgotten();
+}
+
+/// A stream is restored only if its client can resume it in the next process.
+#[test]
+fn a_stream_is_not_restored_without_resumption() {
+    let mut site = Site::new();
+    let session = site.open("2025-11-25");
+    let (turn, request) = site.ask(&in_session(&session), &call("7"));
+    site.progress(request.id, 1);
+    site.respond(request.id, CONTENT);
+    site.read_response(turn);
+    let saved = serde_json::to_string(&site.http.save_sessions()).unwrap();
+    let saved: Vec<SavedHttpSession> = serde_json::from_str(&saved).unwrap();
+    for (resumable, status) in [(true, 200), (false, 400)] {
+        let mut next = Site::with(|http, _| http.resumable = resumable);
+        for session in &saved {
+            next.http.restore_session(session, next.now).unwrap();
+        }
+        let turn = resume(&mut next, &session, "3-0");
+        assert_eq!(next.read_response(turn).status, status, "{resumable}");
+    }
 }
 
 /// The client does not know a capability that the next process newly has.

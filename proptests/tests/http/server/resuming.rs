@@ -284,6 +284,50 @@ fn kept_streams_are_bounded_in_time_and_number() {
     }
 }
 
+/// Of several unfinished streams that broke off, the latest are kept, and one that was resumed does not count.
+///
+/// Proves H-HTTP-199.
+#[test]
+fn unfinished_streams_are_bounded_in_number() {
+    let (mut site, session, turn, first) = calling(|http| http.kept_streams = 2);
+    let lines = in_session(&session);
+    site.disconnect(turn);
+    let resumed = resume(&mut site, &session, "3-1");
+    assert_eq!(site.read_response(resumed), stream::<&str>(&[], false));
+    let mut others = Vec::new();
+    for id in ["8", "9"] {
+        let (turn, request) = site.ask(&lines, &call(id));
+        site.progress(request.id, 1);
+        site.read_response(turn);
+        site.disconnect(turn);
+        others.push(request.id);
+    }
+    // The first stream has a response, and the other two are kept.
+    site.progress(first, 2);
+    assert_eq!(site.news(resumed), [numbered("3-2", progress("7", 2))]);
+    site.disconnect(resumed);
+    for (last, is_known) in [("4-1", false), ("5-1", true), ("3-2", true)] {
+        let turn = resume(&mut site, &session, last);
+        assert_eq!(site.read_response(turn) == no_event(), !is_known, "{last}");
+    }
+    for request in [first, others[0], others[1]] {
+        site.respond(request, CONTENT);
+    }
+}
+
+/// Messages for a client that is gone for good are dropped, so that any number of them has room.
+#[test]
+fn messages_on_a_lost_stream_take_no_room() {
+    let mut site = Site::with(|_, server| server.connection.limits.outbox_bytes = 1_000);
+    let session = site.open("2025-06-18");
+    let (turn, request) = site.ask(&in_session(&session), &call("7"));
+    site.disconnect(turn);
+    for number in 1..100 {
+        site.progress(request.id, number);
+    }
+    site.respond(request.id, CONTENT);
+}
+
 /// The bytes of unsent events are limited: the oldest stream is dropped first.
 ///
 /// Proves H-HTTP-199.

@@ -397,6 +397,20 @@ fn a_cancelled_request_of_a_session_ends_without_an_answer() {
         site.with_machine(request.id, |server, out| server.respond(request.id, &(), out).is_err());
     assert!(late);
 
+    // The cancellation of a request to the client, whose parent was cancelled, belongs to no other POST.
+    let call = plain("3", "tools/call", r#""name":"t""#);
+    let (turn, request) = site.ask(&in_session(&session), &call);
+    let now = site.now;
+    site.with_machine(request.id, |server, out| {
+        let need = mcp_sansio::model::InputRequired::new().roots("r");
+        server.require_input(&request, &need, now, out).unwrap();
+    });
+    assert!(site.news(turn).concat().contains("roots/list"));
+    let cancelled = notification("notifications/cancelled", r#""requestId":3"#);
+    assert_eq!(site.post(&in_session(&session), cancelled), status(202));
+    assert!(site.settle().is_empty());
+    assert!(site.read_response(turn).is_over);
+
     // A disconnect is no cancellation.
     let (turn, request) = site.ask(&in_session(&session), &plain("2", "tools/list", ""));
     site.disconnect(turn);

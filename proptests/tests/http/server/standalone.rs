@@ -130,8 +130,12 @@ fn json_mode_sends_server_requests_on_the_standalone_stream() {
     let (turn, request) = site.ask(&lines, &plain("1", "tools/call", r#""name":"t""#));
     assert!(elicit(&mut site, request.id).is_err(), "there is no way");
     let standalone = listen(&mut site, &session);
+    _ = site.http.woken().count();
     elicit(&mut site, request.id).unwrap();
     assert_eq!(site.read_response(turn).status, 0);
+    site.settle();
+    let woken: Vec<u32> = site.http.woken().map(|(_, number)| number).collect();
+    assert!(woken.contains(&site.exchange(standalone).response().stream()), "{woken:?}");
     assert_eq!(site.read_response(standalone), stream(&[event(ASKED)], false));
     let answered = site.send("POST", &lines, accept("1"));
     assert_eq!(site.read_response(answered), status(202));

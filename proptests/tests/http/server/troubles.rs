@@ -201,6 +201,23 @@ fn no_more_responses_are_closed_than_streams_are_kept() {
     }
 }
 
+/// The same for responses that are closed before any of them has ended.
+///
+/// Proves H-HTTP-186.
+#[test]
+fn responses_that_are_about_to_close_count() {
+    let mut site = Site::with(|http, _| http.kept_streams = 2);
+    let session = site.open("2025-11-25");
+    let calls = ["1", "2", "3"].map(|id| site.ask(&in_session(&session), &call(id)));
+    let closed = calls.map(|(turn, request)| {
+        let is_closed = site.with_machine(request.id, |_, out| out.close_response(request.id));
+        (turn, is_closed)
+    });
+    for ((turn, is_closed), expected) in closed.into_iter().zip([true, true, false]) {
+        assert_eq!((is_closed, site.read_response(turn).is_over), (expected, expected));
+    }
+}
+
 /// A request of the server is refused if the client of its parent request has disconnected for good. Pain 43.
 #[test]
 fn a_server_request_for_a_disconnected_client_is_refused() {

@@ -3,6 +3,7 @@
 use mcp_sansio::http::{EventStore, MemoryEvents};
 use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{NewTask, Tasks, TasksConfig};
+use mcp_sansio::testing::Choices;
 use mcp_sansio::{Instant, ServerEvent};
 use std::time::Duration;
 
@@ -102,6 +103,54 @@ fn a_task_goes_on_without_the_client_that_wanted_it() {
     }
 }
 
+/// Any events: the store agrees with a list of all of them.
+///
+/// Proves H-HTTP-199.
+#[test]
+fn kept_events_agree_with_a_list() {
+    for seed in 0..200 {
+        let mut choices = Choices::seeded(seed);
+        let (most, most_bytes) = (1 + choices.below(6) as usize, 1 + choices.below(60) as usize);
+        let age = Duration::from_secs(10);
+        let mut events = MemoryEvents::new(most, most_bytes, age);
+        let mut list: Vec<(u32, u64, usize, Instant)> = Vec::new();
+        let mut now = Instant::from_millis(0);
+        for event in 1..60 {
+            let stream = choices.below(3) as u32;
+            match choices.below(6) {
+                0 => {
+                    events.forget(stream);
+                    list.retain(|known| known.0 != stream);
+                }
+                1 => now = now + Duration::from_secs(choices.below(6)),
+                _ => {
+                    let length = choices.below(30) as usize;
+                    events.keep(stream, event, &vec![b'x'; length], now);
+                    if length <= most_bytes {
+                        list.push((stream, event, length, now));
+                        let bytes = |list: &[(u32, u64, usize, Instant)]| {
+                            list.iter().map(|known| known.2).sum::<usize>()
+                        };
+                        while most < list.len()
+                            || most_bytes < bytes(&list)
+                            || list.first().is_some_and(|oldest| age < now - oldest.3)
+                        {
+                            list.remove(0);
+                        }
+                    }
+                }
+            }
+            for stream in 0..3 {
+                for after in 0..60 {
+                    let known = list.iter().find(|known| known.0 == stream && after < known.1);
+                    let kept = events.after(stream, after).map(|(event, text)| (event, text.len()));
+                    assert_eq!(kept, known.map(|known| (known.1, known.2)), "seed {seed}");
+                }
+            }
+        }
+    }
+}
+
 /// Proves H-HTTP-199.
 #[test]
 fn the_latest_events_are_kept_within_bounds() {
@@ -122,6 +171,15 @@ fn the_latest_events_are_kept_within_bounds() {
     events.forget(1);
     assert_eq!((kept(&events, 1), kept(&events, 2)), (vec![], vec![1]));
     assert_eq!(events.after(2, 0), Some((1, &b"12345"[..])));
+    // Forgotten events leave their room to others.
+    let mut events = MemoryEvents::new(100, 10, Duration::from_secs(60));
+    for stream in [1, 2] {
+        for event in [1, 2] {
+            events.keep(stream, event, b"12345", at(0));
+        }
+        assert_eq!(kept(&events, stream), [1, 2]);
+        events.forget(stream);
+    }
     // Their total size is limited. An event that exceeds the limit is not kept, and displaces no other event.
     let mut events = MemoryEvents::new(100, 10, Duration::from_secs(60));
     for event in 1..5 {
