@@ -226,6 +226,21 @@ fn messages_are_taken_one_by_one() {
     assert_eq!(outbox.messages().collect::<Vec<_>>(), vec![b"one"]);
 }
 
+/// A withdrawn message leaves its bytes in front of the others.
+#[cfg(feature = "http")]
+#[test]
+fn the_only_message_is_taken_without_withdrawn_bytes() {
+    let mut outbox = Outbox::new(Framing::Messages, &Limits::default());
+    let serial = append(&mut outbox, "one", Some(call(1)));
+    append(&mut outbox, "longer", None);
+    assert!(outbox.withdraw(serial, call(1)));
+    assert_eq!(outbox.pop_only(), None, "its bytes do not begin the buffer");
+    assert_eq!(outbox.messages().next(), Some(b"longer".as_slice()));
+    append(&mut outbox, "two", None);
+    assert_eq!(outbox.pop_only(), Some(b"two".to_vec()));
+    assert!(outbox.is_empty());
+}
+
 /// A partly sent message was written before the repeated event, so the repetition is kept.
 #[test]
 fn a_message_is_repeated_only_while_nothing_of_the_first_one_has_left() {

@@ -98,6 +98,9 @@ fn a_byte_order_mark_counts_at_the_start_only() {
     let exact = "x".repeat(32);
     let marked = alloc::format!("\u{feff}{exact}\r\n");
     assert_eq!(in_every_chunking(marked.as_bytes()), [frame(&exact)], "it takes no room");
+    let behind_long = alloc::format!("{}\n\u{feff}{{}}\n", "y".repeat(100));
+    let expected = [Seen::TooLong(100), frame("\u{feff}{}")];
+    assert_eq!(in_every_chunking(behind_long.as_bytes()), expected);
 }
 
 /// Proves L-STDIO-07: the limit is exact, applies to each line, and affects only that line.
@@ -115,12 +118,29 @@ fn a_line_that_is_too_long_is_skipped_to_its_end() {
         frame(&exact),
     ];
     assert_eq!(in_every_chunking(text.as_bytes()), expected, "all in front of the newline counts");
+    let spaces = " ".repeat(31);
+    let text = alloc::format!("{{}}{spaces}\n{spaces}{{}}\n");
+    let expected = [Seen::TooLong(33), Seen::TooLong(33)];
+    assert_eq!(in_every_chunking(text.as_bytes()), expected, "also white space");
 
     let mut text = b"{\"a\":1}\n".to_vec();
     text.extend(core::iter::repeat_n(b'z', 3072));
     text.extend(b"\n{\"b\":2}\n");
     let chunks: Vec<&[u8]> = text.chunks(7).collect();
     assert_eq!(frames(&chunks), [frame("{\"a\":1}"), Seen::TooLong(3072), frame("{\"b\":2}")]);
+}
+
+#[test]
+fn an_inbox_is_finished_once_its_last_long_line_is_reported() {
+    let mut inbox = Inbox::new(&limits());
+    for byte in [b'y'; 100] {
+        assert_eq!(inbox.feed(&[byte]), 1);
+        assert_eq!(inbox.next().map(seen), None);
+    }
+    inbox.finish();
+    assert!(inbox.is_empty() && !inbox.is_finished());
+    assert_eq!(inbox.next().map(seen), Some(Seen::TooLong(100)));
+    assert!(inbox.is_finished());
 }
 
 #[test]

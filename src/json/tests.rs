@@ -105,6 +105,19 @@ fn depth_is_counted_exactly_and_the_rest_is_still_found() {
     let envelope = Envelope::scan(br#"{"params":{"a":1},"id":4}"#, 1);
     assert_eq!(envelope.defect().map(JsonError::kind), Some(JsonErrorKind::TooDeep));
     assert_eq!(envelope.get(Member::Id), Some("4"));
+    // Brackets in a string do not end the skipped value.
+    for deep in [r#"["]"]"#, r#"["[","\"]}"]"#, r#"{"}":"{"}"#] {
+        let text = alloc::format!(r#"{{"params":[{deep}],"id":4}}"#);
+        let envelope = Envelope::scan(text.as_bytes(), 2);
+        assert_eq!(envelope.defect().map(JsonError::kind), Some(JsonErrorKind::TooDeep), "{text}");
+        assert_eq!(envelope.get(Member::Id), Some("4"), "{text}");
+    }
+    // The members of arguments are level 4.
+    let text = br#"{"params":{"arguments":{"a":[]}},"id":4}"#;
+    for (depth, defect) in [(4, None), (3, Some(JsonErrorKind::TooDeep))] {
+        let envelope = Envelope::scan(text, depth);
+        assert_eq!(envelope.defect().map(JsonError::kind), defect, "{depth}");
+    }
 }
 
 #[test]
@@ -122,6 +135,8 @@ fn strings_decode_escapes_and_surrogates() {
         (r#"\"\\\/\b\f\n\r\t"#, "\"\\/\u{8}\u{c}\n\r\t"),
         (r"\u00e9\u20AC", "é€"),
         (r"\ud83d\ude00", "😀"),
+        (r"\ud800\udc00", "\u{10000}"),
+        (r"\udbff\udfff", "\u{10ffff}"),
         (r"\ud83d", "\u{fffd}"),
         (r"\ude00", "\u{fffd}"),
         (r"\ud83d\ud83d\ude00", "\u{fffd}😀"),
@@ -140,6 +155,9 @@ fn strings_decode_escapes_and_surrogates() {
     let escaped = Str::from("a\"\\\u{1}\n");
     assert_eq!(escaped.to_str(), "a\"\\\u{1}\n");
     assert_eq!(escaped.as_wire(), r#"a\"\\\u0001\u000a"#);
+    assert_eq!(Str::from("\u{0}\u{1f} \u{7f}").as_wire(), "\\u0000\\u001f \u{7f}");
+    // An escape does not equal its own letters.
+    assert!(Str::trusted(r"\n") != *r"\n" && Str::trusted(r"\\n") == *r"\n");
     assert!(Str::trusted(r"\u0061") < Str::trusted("b") && Str::trusted("a") < Str::trusted("b"));
 }
 
@@ -211,6 +229,9 @@ fn raw_values_give_access_to_members_and_elements() {
     let at = |pointer| nested.pointer(pointer).map(|value| value.to_string());
     assert_eq!(at("/a~1b/0/~0"), Some("\"x\"".to_string()));
     assert_eq!(at("/"), Some("1".to_string()));
+    let tilde = Raw::new(r#"{"~1":1,"/":2}"#).expect("valid");
+    assert_eq!(tilde.pointer("/~01"), Some(Raw::trusted("1")));
+    assert_eq!(tilde.pointer("/~1"), Some(Raw::trusted("2")));
     assert_eq!(at(""), Some(nested.to_string()));
     assert_eq!((at("/a~1b/1"), at("/x"), at("x"), at("/a~1b/x")), (None, None, None, None));
     assert_eq!(raw.get("a").and_then(|truth| truth.as_bool()), Some(true));

@@ -97,6 +97,26 @@ fn a_hint_that_cannot_be_read_does_not_cost_the_result() {
     unchanged::<Resource<'_>>(r#"{"uri":"a:b","name":"n","size":9007199254740991}"#);
 }
 
+/// `null` is no element of a list of strings or objects.
+#[test]
+fn an_element_of_a_list_is_not_null() {
+    let (tools, prompt) =
+        (result_record(RequestKind::ListTools), result_record(RequestKind::Complete));
+    let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+    let write = |text: &str, record| {
+        let by_serde = sent(&read(text), record, Revision::V2026_07_28);
+        let by_text = sent(&Raw::new(text).expect("JSON"), record, Revision::V2026_07_28);
+        assert_eq!(by_serde.is_ok(), by_text.is_ok(), "{text}");
+        by_text.is_ok()
+    };
+    assert!(write(r#"{"completion":{"values":["a"]}}"#, prompt));
+    for values in [r#"["a",null]"#, r#"[null,"a"]"#, r#"["a",null,"b"]"#] {
+        assert!(!write(&alloc::format!(r#"{{"completion":{{"values":{values}}}}}"#), prompt));
+    }
+    assert!(write(r#"{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}"#, tools));
+    assert!(!write(r#"{"tools":[null]}"#, tools));
+}
+
 /// An unknown scope is kept, so that it is not mistaken for a known one.
 #[test]
 fn a_scope_is_a_string_or_nothing() {

@@ -248,7 +248,7 @@ fn absent_tool_members_have_the_specified_defaults() {
     let mut hints = ToolAnnotations::default();
     hints.read_only_hint = Some(true);
     hints.destructive_hint = Some(true);
-    assert!(!hints.is_destructive());
+    assert!(!hints.is_destructive() && hints.is_idempotent());
     assert!(!CallToolResult::text("x").failed());
     assert!(CallToolResult::error("x").failed());
 

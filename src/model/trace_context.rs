@@ -175,7 +175,10 @@ mod tests {
         let all: alloc::vec::Vec<_> = received.iter().collect();
         assert_eq!(all, [("traceparent", PARENT), ("baggage", "user=\"x\"")]);
         assert_eq!(received.parent_id(), Some("b7ad6b7169203331"));
-        assert!(received.is_sampled());
+        for (flags, is_sampled) in [("00", false), ("01", true), ("02", false), ("03", true)] {
+            let parent = alloc::format!("{}{flags}", PARENT.trim_end_matches("01"));
+            assert_eq!(TraceContext::new(&*parent).unwrap().is_sampled(), is_sampled, "{flags}");
+        }
         assert_eq!(TraceContext::of(None), None);
         assert_eq!(TraceContext::of(Some(&meta)), None);
         let alone = Raw::new(r#"{"baggage":"k=v"}"#).unwrap();

@@ -120,6 +120,16 @@ fn a_value_writes_itself_as_it_is_serialized() {
     assert!(300 < refused, "values that a revision refuses are among them: {refused}");
 }
 
+/// The first natural number that not every parser reads exactly is refused, where a revision has the member.
+#[test]
+fn natural_numbers_end_where_readers_do() {
+    let mut result = ListToolsResult::default();
+    for (number, is_refused) in [((1 << 53) - 1, false), (1 << 53, true)] {
+        result.ttl_ms = Some(number);
+        assert_eq!(compare("ListToolsResult", &result) != 0, is_refused, "{number}");
+    }
+}
+
 /// A vetted schema is sent like one that is not vetted, in every revision.
 #[test]
 fn a_vetted_schema_is_written_as_any_other() {

@@ -99,3 +99,58 @@ fn a_list_ends_at_its_bytes() {
     guard.restart();
     assert_eq!(guard.page(cursor("1").as_ref(), 0, 999), NextPage::Follows);
 }
+
+/// Any pages: the guard agrees with a record of all pages since the last restart.
+#[test]
+fn the_page_guard_agrees_with_a_record() {
+    let mut state = 1_u64;
+    let mut below = |most: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 33) % most
+    };
+    for _ in 0..300 {
+        let limits = PageLimits { pages: 8, items: 1 + below(40), bytes: 1 + below(400) as usize };
+        let (mut guard, mut pages) = (PageGuard::new(limits), alloc::vec::Vec::new());
+        for _ in 0..20 {
+            if below(8) == 0 {
+                guard.restart();
+                pages.clear();
+                continue;
+            }
+            let (name, items, bytes) = (below(12), below(8), below(80) as usize);
+            let is_repeated = pages.iter().any(|(known, _, _)| *known == name);
+            pages.push((name, items, bytes));
+            let cursor = Str::from(alloc::format!("{name}").as_str());
+            let next = guard.page(Some(&cursor), items as usize, bytes);
+            let stop = if is_repeated {
+                Some(PageStop::RepeatedCursor)
+            } else if limits.pages as usize <= pages.len() {
+                Some(PageStop::TooManyPages)
+            } else if limits.items <= pages.iter().map(|(_, items, _)| items).sum() {
+                Some(PageStop::TooManyItems)
+            } else if limits.bytes <= pages.iter().map(|(_, _, bytes)| bytes).sum() {
+                Some(PageStop::TooManyBytes)
+            } else {
+                None
+            };
+            assert_eq!(next, stop.map_or(NextPage::Follows, NextPage::Stop));
+            if stop.is_some() {
+                break;
+            }
+        }
+    }
+}
+
+/// Each limit applies to the pages since the last restart.
+#[test]
+fn a_list_that_begins_again_has_all_its_limits() {
+    let cursor = |text: &str| Some(Str::from(text));
+    let mut guard = PageGuard::new(PageLimits { pages: 3, items: 10, bytes: 1_000 });
+    for _ in 0..3 {
+        assert_eq!(guard.page(cursor("1").as_ref(), 4, 400), NextPage::Follows);
+        assert_eq!(guard.page(cursor("2").as_ref(), 4, 400), NextPage::Follows);
+        guard.restart();
+    }
+}

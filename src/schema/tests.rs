@@ -90,6 +90,10 @@ fn raw_json_with_newlines_becomes_one_line() {
     let raw = Raw::new(pretty).expect("valid");
     let written = Raw::from_serialize(&[&raw]).expect("writable");
     assert_eq!(written.as_json(), r#"[{"a b":[1,"x \" , y"],"c":"\n"}]"#);
+    // A string directly behind another token keeps its white space, too.
+    let dense = Raw::new("{\"a b\":\"c d\",\n\"e f\":[\"g h\"]}").expect("valid");
+    let written = Raw::from_serialize(&dense).expect("writable");
+    assert_eq!(written.as_json(), r#"{"a b":"c d","e f":["g h"]}"#);
     let one_line = Raw::new("{ \"a\" : 1 }").expect("valid");
     assert_eq!(Raw::from_serialize(&one_line).expect("writable").as_json(), "{ \"a\" : 1 }");
 }

@@ -133,6 +133,7 @@ mod tests {
         ];
         assert!(order.map(|text| read(text).expect("a time")).is_sorted());
         assert_eq!(read("2025-11-25T10:30:00,5Z"), read("2025-11-25 10:30:00.500+00"));
+        assert_eq!(read("2025-11-25t10:30:00z"), read("2025-11-25T10:30:00Z"));
         for text in [
             "",
             "now",

@@ -525,6 +525,26 @@ fn progress_finds_its_call_and_only_increases() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
+/// A report that does not increase is a violation, and no sign of life.
+#[test]
+fn progress_that_does_not_increase_renews_no_timeout() {
+    let mut side = ready();
+    let idle = Timeout::After(Duration::from_secs(10));
+    let options = CallOptions::new().progress().idle(idle);
+    let call = side.client.call_method("a", &(), options, side.now, &mut side.out).unwrap();
+    assert_eq!(side.elapse(4_000), []);
+    assert!(matches!(side.receive(&progress("2", "1")), Some(ClientEvent::Progress(_))));
+    for value in ["1", "0.5"] {
+        assert_eq!(side.elapse(4_000), []);
+        let event = side.receive(&progress("2", value));
+        assert!(matches!(event, Some(ClientEvent::Violation(_))), "{event:?}");
+    }
+    assert_eq!(side.elapse(1_999), []);
+    let events = side.elapse(1);
+    let [ClientEvent::CallEnded(ended)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((ended.call, &ended.outcome), (call, &Outcome::TimedOut(Expiry::Idle)));
+}
+
 /// Proves L-PROG-09, L-RACE-08, L-RACE-09, L-JSONRPC-27. Pain 57.
 #[test]
 fn progress_after_the_end_is_ignored() {

@@ -433,6 +433,44 @@ fn progress_comes_no_faster_than_it_may_and_the_newest_of_it_comes() {
     assert_eq!(side.sent(), [progress(1, 1), progress(1, 2), progress(1, 3)]);
 }
 
+/// A report that is sent replaces a delayed one whose time has passed unnoticed.
+///
+/// Proves L-PROG-13.
+#[test]
+fn a_sent_report_replaces_the_delayed_one() {
+    let mut config = config::server();
+    config.connection.progress_interval = Some(Duration::from_secs(1));
+    let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+    let one = watched(&mut side, 1);
+    let report = |side: &mut ServerSide, far: u32| {
+        side.server.progress(one, Progress::new(far), side.now, &mut side.out)
+    };
+    assert_eq!(report(&mut side, 1), Ok(ProgressReport::Sent));
+    assert_eq!(report(&mut side, 2), Ok(ProgressReport::Delayed));
+    // The application reports before it handles the timeout.
+    side.now = side.now + Duration::from_secs(1);
+    assert_eq!(report(&mut side, 3), Ok(ProgressReport::Sent));
+    assert_eq!(side.elapse(10_000), []);
+    assert_eq!(side.sent(), [progress(1, 1), progress(1, 3)]);
+}
+
+/// A delayed report precedes the response, also if this is an error.
+///
+/// Proves L-PROG-13.
+#[test]
+fn a_delayed_report_precedes_an_error() {
+    let mut config = config::server();
+    config.connection.progress_interval = Some(Duration::from_secs(1));
+    let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+    let one = watched(&mut side, 1);
+    for far in 1..=2 {
+        side.server.progress(one, Progress::new(far), side.now, &mut side.out).unwrap();
+    }
+    side.server.reject(one, ErrorCode::INTERNAL_ERROR, "no", &mut side.out).unwrap();
+    let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}"#;
+    assert_eq!(side.sent(), [progress(1, 1), progress(1, 2), error.into()]);
+}
+
 /// A response that does not fit changes nothing, so the delayed report in front of it stays delayed.
 ///
 /// Proves L-PROG-13.

@@ -172,6 +172,26 @@ fn a_server_without_a_required_capability_is_rejected() {
     assert_eq!(side.client.phase(), Phase::Closed);
 }
 
+/// A capability that the negotiated revision does not have is missing, even if the server names it.
+///
+/// Proves L-LIFE-05.
+#[test]
+fn a_required_capability_must_be_known_to_the_revision() {
+    for (version, is_known) in [("2025-06-18", true), ("2024-11-05", false)] {
+        let mut config = config::client();
+        config.required = CapabilitySet::NONE.with(Capability::Completions);
+        let mut side = connecting(config);
+        let answer = result(&format!("\"{version}\"")).replace("tools", "completions");
+        let event = side.receive(&answer);
+        if is_known {
+            assert!(matches!(event, Some(ClientEvent::Connected(_))), "{event:?}");
+        } else {
+            let missing = CapabilitySet::NONE.with(Capability::Completions);
+            assert_eq!(failure(event), ConnectFailure::MissingCapabilities(missing));
+        }
+    }
+}
+
 /// Proves L-LIFE-19, L-LIFE-05.
 #[test]
 fn an_error_ends_the_attempt() {

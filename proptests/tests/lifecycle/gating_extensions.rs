@@ -78,6 +78,30 @@ fn the_server_has_to_declare_the_extension() {
     }
 }
 
+/// As many extensions are distinguished as a set has room for: the last of 32 can be common, and a further one cannot.
+#[test]
+fn the_last_extension_of_many_is_compared() {
+    let refused = Err(CallError::NotAllowed(NotAllowed::Extension));
+    let declared = r#""extensions":{"com.example/weather":{}}"#;
+    for (others, theirs, expected) in
+        [(31, declared, Ok(())), (31, "", refused), (32, declared, refused)]
+    {
+        let (mut client, mut out) = client(&[], |config| {
+            let names = (0..others).map(|number| format!("com.example/{number}"));
+            for name in names.chain([NAME.to_owned()]) {
+                let capabilities = config.capabilities.clone();
+                config.capabilities = capabilities.with_extension(name, Raw::EMPTY_OBJECT);
+            }
+        });
+        client.connect(NOW, &mut out).unwrap();
+        let result = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{{{theirs}}},"serverInfo":{{"name":"s","version":"1"}},"ttlMs":0,"cacheScope":"private"}}}}"#
+        );
+        assert!(client.receive(result.as_bytes(), NOW, &mut out).is_some());
+        assert_eq!(call(&mut client, &mut out), expected, "{others} {theirs}");
+    }
+}
+
 /// A server that was not asked is assumed to have every extension, as it is assumed to have every capability.
 #[test]
 fn nothing_is_refused_before_the_server_has_declared_its_extensions() {

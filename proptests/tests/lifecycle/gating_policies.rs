@@ -222,6 +222,41 @@ fn a_policy_decides_on_calls_that_were_held() {
     }
 }
 
+/// The params of a held call are compared with the capabilities of the peer once these are known.
+#[test]
+fn a_policy_decides_on_the_params_of_held_calls() {
+    for ((policy, is_sent, is_reported), (params, missing)) in
+        POLICIES.into_iter().flat_map(|case| {
+            [(TOOLS, Capability::SamplingTools), (CONTEXT, Capability::SamplingContext)]
+                .map(|params| (case, params))
+        })
+    {
+        let mut config = config::bare_server();
+        config.connection.capability_policy = policy;
+        let mut side = ServerSide::with(config);
+        let params = Raw::new(params).unwrap();
+        let options = CallOptions::new();
+        let made = side.server.call_method(SAMPLING, &params, options, side.now, &mut side.out);
+        let call = made.unwrap();
+        let opened = side.receive(&initialize(r#"{"sampling":{}}"#, LATEST));
+        assert!(matches!(opened, Some(ServerEvent::Opened(_))));
+        _ = side.sent();
+        let mut out = Watched::new(&mut side.out);
+        assert_eq!(side.server.receive(READY, side.now, &mut out), Some(ServerEvent::Ready));
+        let delivered = out.undeclared;
+        let expected = vec![(SAMPLING.to_string(), missing)];
+        assert_eq!(delivered, if is_reported { expected } else { vec![] }, "{policy:?}");
+        assert_eq!(side.sent().len(), usize::from(is_sent), "{policy:?}");
+        let ends = side.outcomes().into_iter().filter_map(|event| match event {
+            ServerEvent::CallEnded(ended) => Some((ended.call, ended.outcome)),
+            _ => None,
+        });
+        let refused = CallError::NotAllowed(NotAllowed::Capability(missing));
+        let expected = if is_sent { vec![] } else { vec![(call, Outcome::CallError(refused))] };
+        assert_eq!(ends.collect::<Vec<_>>(), expected, "{policy:?}");
+    }
+}
+
 /// A batch is subject to the same policy, and the observer is notified in the same way.
 #[test]
 fn a_policy_decides_on_batches() {

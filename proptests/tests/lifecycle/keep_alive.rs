@@ -139,6 +139,20 @@ fn a_peer_that_never_answers_is_given_up() {
     }
 }
 
+/// Any error is a response to a ping. Only an unknown method ends the pings.
+#[test]
+fn an_error_is_a_response_to_a_ping() {
+    let mut side = attentive(Some(1));
+    for (id, code) in [(2, -32603), (3, -32600), (4, 1)] {
+        assert_eq!((side.elapse(10_000), side.sent()), (vec![], vec![ping(id)]));
+        let error =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"m"}}}}"#);
+        assert_eq!(side.receive(&error), None);
+    }
+    assert_eq!((side.elapse(10_000), side.sent()), (vec![], vec![ping(5)]));
+    assert_eq!(side.client.phase(), Phase::Ready);
+}
+
 /// Users may take any time, but programs respond: pings continue while a user is asked.
 #[test]
 fn pings_go_on_while_a_person_is_asked() {

@@ -228,4 +228,8 @@ fn a_connection_can_be_of_one_era_only() {
             r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"this connection has a session"}}"#
         ]
     );
+    // A probe is answered also beside the session.
+    assert_eq!(side.receive(&modern_request_with_members(4, "server/discover", "", "")), None);
+    let answer = side.sent();
+    assert!(answer[0].starts_with(r#"{"jsonrpc":"2.0","id":4,"result":{"#), "{answer:?}");
 }

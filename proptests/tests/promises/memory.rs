@@ -388,6 +388,20 @@ fn answers_and_subscriptions_count_as_kept() {
     assert_eq!(side.server.in_flight().counts().kept_bytes, 0);
 }
 
+/// The end of a session releases its subscriptions.
+#[test]
+fn subscriptions_of_an_ended_session_do_not_count() {
+    let mut side = ServerSide::ready_with(config::server(), Revision::V2025_06_18);
+    let subscribe =
+        r#"{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"file:///a"}}"#;
+    let id = side.request(subscribe);
+    side.respond(id, "{}");
+    assert_eq!(side.server.in_flight().counts().kept_bytes, 9 + 64);
+    side.server.close();
+    _ = side.outcomes();
+    assert_eq!(side.server.in_flight().counts().kept_bytes, 0);
+}
+
 /// Responses that wait for the last one of their batch count, and so do batches.
 #[test]
 fn batches_that_wait_are_bounded() {

@@ -177,11 +177,30 @@ fn without_a_mode_it_is_a_form() {
     let (kind, _) =
         refused(&mut side, &elicit_as(8, r#"{"message":"m","url":"x:y","elicitationId":"e"}"#));
     assert_eq!(kind, ViolationKind::InvalidParams);
-    // The content of the answer is compared with the form.
+    // The content of the answer is compared with the form, also if the form has an id.
+    let params = r#"{"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{"f":{"type":"string"}},"required":["f"]},"url":"x:y","elicitationId":"e"}"#;
+    let id = side.request(&elicit_as(10, params));
+    let answered = side.client.respond(id, &ElicitResult::accept_url(), &mut side.out);
+    assert!(matches!(answered, Err(RespondError::Encode(EncodeError::Misfit(_)))), "{answered:?}");
     let params = r#"{"message":"m","requestedSchema":{"type":"object","properties":{"f":{"type":"string"}},"required":["f"]}}"#;
     let id = side.request(&elicit_as(9, params));
     let answered = side.client.respond(id, &ElicitResult::accept_url(), &mut side.out);
     assert!(matches!(answered, Err(RespondError::Encode(EncodeError::Misfit(_)))), "{answered:?}");
+}
+
+/// A form is kept, so that the answer is compared with it, up to the limit.
+#[test]
+fn a_form_as_long_as_the_limit_is_compared() {
+    let schema = r#"{"type":"object","properties":{"f":{"type":"string"}},"required":["f"]}"#;
+    for (most, is_compared) in [(schema.len(), true), (schema.len() - 1, false)] {
+        let mut config = config::client();
+        config.connection.limits.kept_bytes = most;
+        let mut side = ClientSide::ready_with(config, WITH_URLS);
+        let params = format!(r#"{{"message":"m","requestedSchema":{schema}}}"#);
+        let id = side.request(&elicit(&params));
+        let answered = side.client.respond(id, &ElicitResult::accept_url(), &mut side.out);
+        assert_eq!(answered.is_err(), is_compared, "{most}: {answered:?}");
+    }
 }
 
 /// Proves L-ELIC-13: a revision with modes permits a form without `mode`, and an earlier revision never sends it.

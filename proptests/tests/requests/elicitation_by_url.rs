@@ -133,6 +133,22 @@ fn a_server_completes_only_elicitations_it_has_requested() {
     assert_eq!(early.sent(), [""; 0]);
 }
 
+/// As many elicitations are remembered as the limit says, and the oldest is forgotten first.
+#[test]
+fn the_latest_elicitations_are_remembered() {
+    let mut config = config::client();
+    config.connection.limits.elicitations = 2;
+    for (count, known) in [(2, [true, true, false]), (3, [false, true, true])] {
+        let mut side = ClientSide::ready_with(config.clone(), REVISION);
+        let ids = ["e", "f", "g"];
+        for (request, id) in (1..).zip(ids).take(count) {
+            side.request(&asked(request, id));
+        }
+        let is_known = ids.map(|id| side.receive(&completed(id)).is_some());
+        assert_eq!(is_known, known, "{count}");
+    }
+}
+
 /// Proves L-ELIC-20.
 #[test]
 fn a_client_ignores_completions_of_unknown_elicitations() {

@@ -10,7 +10,7 @@ use mcp_sansio::{
     CallError, CallId, CallOptions, Cause, ClientEvent, Frames, IncomingId, Limits, Outcome,
     Revision, ServerEvent,
 };
-use mcp_sansio_proptests::{ClientSide, ServerSide};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 const BATCHED: Revision = Revision::V2025_03_26;
 const PING: &str = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
@@ -226,6 +226,21 @@ fn a_cancelled_element_is_left_out() {
     assert!(matches!(event, Some(ServerEvent::Cancelled(over)) if over.id == first));
     assert_eq!(side.sent(), [array(&[&result(2)])]);
     assert_eq!(side.server.in_flight().counts().inbound, 0);
+}
+
+/// The responses to one batch may together take as many bytes as the outbox.
+#[test]
+fn the_responses_of_a_batch_may_fill_the_outbox() {
+    let mut config = config::server();
+    config.connection.limits.outbox_bytes = 1_000;
+    let mut side = ServerSide::ready_with(config, BATCHED);
+    let requests = requests(&mut side, [1, 2]);
+    let answer = format!(r#"{{"text":"{}"}}"#, "x".repeat(300));
+    for request in requests {
+        side.respond(request, &answer);
+    }
+    let expected = [1, 2].map(|id| result(id).replace("{}", &answer));
+    assert_eq!(side.sent(), [array(&[&expected[0], &expected[1]])]);
 }
 
 /// Proves L-BATCH-10, L-RACE-33: an empty array is not sent.

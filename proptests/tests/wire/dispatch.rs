@@ -137,6 +137,19 @@ fn odd_content_is_answered_or_passed_on() {
         refused(&mut side, &request("4", "tools/call", &format!(r#"{{"a":{deep}}}"#)));
     assert_eq!(kind, ViolationKind::TooDeep);
     assert!(sent.starts_with(r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32600,"#), "{sent}");
+    // By default the message and its params are two of 128 levels.
+    for levels in [126, 127] {
+        let deep = "[".repeat(levels) + &"]".repeat(levels);
+        let event = side.receive(&request("4", "x/deep", &format!(r#"{{"a":{deep}}}"#)));
+        match event {
+            Some(ServerEvent::Request(request)) if levels == 126 => side.respond(request.id, "{}"),
+            Some(ServerEvent::Violation(violation)) if levels == 127 => {
+                assert_eq!(violation.kind, ViolationKind::TooDeep);
+            }
+            other => panic!("{levels}: {other:?}"),
+        }
+        assert_eq!(side.sent().len(), 1);
+    }
 
     let bytes =
         b"{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"a\":\"\xff\"}}";

@@ -234,6 +234,13 @@ fn answers_without_an_id_are_a_policy_with_a_rate() {
         }
         assert!(side.receive("42").is_some());
         assert_eq!(side.sent(), [error(id, -32600, "not a JSON-RPC message")]);
+        // The period begins with the first response, and the second does not lengthen it.
+        side.elapse(600);
+        assert!(side.receive("42").is_some());
+        assert_eq!(side.sent().len(), 1);
+        side.elapse(400);
+        assert!(side.receive("42").is_some());
+        assert_eq!(side.sent().len(), 1);
     }
     let mut config = config::client();
     config.connection.replies_without_id = Some(RepliesWithoutId::at_most(2, period));
@@ -334,12 +341,19 @@ fn every_message_is_one_line() {
     let pretty =
         mcp_sansio::json::Raw::new("{\r\n \"a\": \"b\\n\u{2028}\",\n \"c\": [ 1 ]\n}").unwrap();
     side.server.respond(id, &pretty, &mut side.out).unwrap();
+    // Carriage returns alone are line breaks, too, also in a part of a result that is copied.
+    let call = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t"}}"#;
+    let id = side.request(call);
+    let returns = "{\"content\":[],\"structuredContent\":{\"a\":\r1}}";
+    let returns = mcp_sansio::json::Raw::new(returns).unwrap();
+    side.server.respond(id, &returns, &mut side.out).unwrap();
     let id = side.request(r#"{"jsonrpc":"2.0","id":2,"method":"x/work"}"#);
     let nested = serde_json::json!({"text": "x\ny\r\u{85}\u{0}"});
     side.server.respond(id, &nested, &mut side.out).unwrap();
     assert_eq!(
         std::str::from_utf8(side.out.unsent()).unwrap(),
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"b\\n\u{2028}\",\"c\":[1]}}\n\
+         {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[],\"structuredContent\":{\"a\":1}}}\n\
          {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"text\":\"x\\ny\\r\u{85}\\u0000\"}}\n"
     );
 }

@@ -58,6 +58,28 @@ fn a_repeated_input_request_is_sent_once_and_withdrawn() {
     assert_eq!(side.sent(), [answer, withdrawn]);
 }
 
+/// Input that replaces other input brings its own state, or none.
+#[test]
+fn replaced_input_takes_its_state_with_it() {
+    for (state, comes) in [(None, None), (Some("t"), Some("t"))] {
+        let mut side = session(|_| {});
+        let tool = request(&mut side, "1");
+        let first = InputRequired::new().elicit("a", form()).state("s");
+        side.server.require_input(&tool, &first, side.now, &mut side.out).unwrap();
+        let second = InputRequired::new().elicit("a", form());
+        let second = match state {
+            Some(state) => second.state(state),
+            None => second,
+        };
+        side.server.require_input(&tool, &second, side.now, &mut side.out).unwrap();
+        assert_eq!(side.sent().len(), 1);
+        let answer = r#"{"jsonrpc":"2.0","id":2,"result":{"action":"decline"}}"#;
+        let Some(ServerEvent::Request(again)) = side.receive(answer) else { panic!() };
+        let state = again.state.as_ref().map(|state| state.to_str().into_owned());
+        assert_eq!(state.as_deref(), comes);
+    }
+}
+
 #[test]
 fn a_withdrawn_request_does_not_hide_a_later_timeout() {
     let mut side = session(|_| {});

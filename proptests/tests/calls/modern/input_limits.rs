@@ -85,13 +85,20 @@ fn without_room_input_is_seen_to_by_hand() {
     side.sent();
     by_hand(side.receive(&asked), call);
     is_alive(&mut side);
+    // There is room for exactly as many.
+    let mut config = modern();
+    config.connection.limits.inbound_requests = 2;
+    let mut side = connected_with(config);
+    let call = side.call("tools/call");
+    side.sent();
+    assert_eq!(needed(side.receive(&asked)).needed_for, Some(call));
     // There is no room for the params, to the byte: they are kept with `_meta`.
     let sent = again(2, "");
     let length = sent.len() - r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":}"#.len();
     for (most, fits) in [(length, true), (length - 1, false)] {
         let mut config = modern();
         config.connection.limits.kept_bytes = most;
-        side = connected_with(config);
+        let mut side = connected_with(config);
         let call = side.call("tools/call");
         assert_eq!(side.sent(), std::slice::from_ref(&sent));
         let event = side.receive(&asked);

@@ -98,6 +98,19 @@ fn a_server_can_have_lost_its_modern_era() {
     }
 }
 
+/// The event for the assumed era is not returned any more if the server refutes it first.
+#[test]
+fn a_refuted_assumption_is_not_reported() {
+    let mut side = begun(knowing(Revision::V2026_07_28));
+    assert_eq!(side.sent(), [asked(1, "server/discover", "")]);
+    assert_eq!(side.receive(&error(1, -32601, "")), None);
+    assert_eq!(side.sent(), [initialize(2, "2025-11-25")]);
+    let event = side.receive(&result(2, SESSION));
+    let Some(ClientEvent::Connected(connected)) = event else { panic!("{event:?}") };
+    assert_eq!(connected.revision, Revision::V2025_11_25);
+    assert_eq!(side.outcomes(), []);
+}
+
 /// Row 25 with row 14: the probe beside the first calls is not answered in time.
 #[test]
 fn a_probe_timeout_of_a_known_server_falls_back_to_legacy() {

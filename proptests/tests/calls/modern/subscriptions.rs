@@ -283,6 +283,26 @@ fn only_so_much_is_kept_before_the_grant() {
     assert_eq!(change(side.receive(&tagged("tools/list_changed", "2", ""))).0, call);
 }
 
+/// A notification that arrives before the loss of earlier ones was reported follows that report.
+#[test]
+fn a_notification_follows_the_report_of_lost_ones() {
+    let mut config = modern();
+    config.connection.limits.early_notifications = 0;
+    let mut side = connected_with(config);
+    let filter = SubscriptionFilter::new().with_tools();
+    side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
+    side.sent();
+    let changed = tagged("tools/list_changed", "2", "");
+    assert_eq!(side.receive(&changed), None);
+    _ = side.outcomes();
+    news(side.receive(&granting("2", "{}")));
+    // The report of the first one is due. Nothing is kept, so the second one adds to it.
+    assert_eq!(side.receive(&changed), None);
+    let events: Vec<_> = side.outcomes().into_iter().map(|event| news(Some(event)).1).collect();
+    assert_eq!(events, [SubscriptionNews::Lagged { lost: 2 }]);
+    assert_eq!(change(side.receive(&changed)).1, "notifications/tools/list_changed");
+}
+
 /// Proves M-SUB-34, M-ERA-28: the configured filter is subscribed to as soon as possible, after earlier
 /// subscriptions.
 #[test]

@@ -21,7 +21,10 @@ fn visit() -> ElicitParams<'static> {
 }
 
 fn call(side: &mut ServerSide) -> Request<'static> {
-    request(side, &of_session("1", "tools/call", r#""name":"t","arguments":{"a":1}"#))
+    let params = r#""name":"t","arguments":{"a":1},"_meta":{"mine":1}"#;
+    let request = request(side, &of_session("1", "tools/call", params));
+    assert_eq!(request.meta.as_ref().map(Raw::as_json), Some(r#"{"mine":1}"#));
+    request
 }
 
 /// A request of the server with these params.
@@ -110,6 +113,7 @@ fn a_session_is_asked_and_the_request_comes_again() {
     let again = resumed(last);
     assert_eq!((again.id, again.context), (first.id, first.context));
     assert_eq!((&again.kind, &again.params), (&first.kind, &first.params));
+    assert_eq!(again.meta, first.meta);
     assert_eq!(again.method, "tools/call");
     assert_eq!(again.state.as_ref().unwrap().to_str(), "step 2");
     let inputs = r#"{"who":{"action":"accept","content":{}},"what":{"role":"assistant","content":{"type":"text","text":"a"},"model":"m"},"where":{"roots":[]}}"#;

@@ -209,6 +209,8 @@ fn a_missing_capability_error_names_only_missing_ones() {
         ),
         ("{}", vec![Elicitation, ElicitationForm], r#"{"elicitation":{"form":{}}}"#),
         (r#"{"roots":{}}"#, vec![Roots, SamplingContext], r#"{"sampling":{"context":{}}}"#),
+        // No client can declare a capability of servers, or one that its revision lacks.
+        ("{}", vec![Sampling, Tools, RootsListChanged], r#"{"sampling":{}}"#),
     ] {
         let mut side = server();
         let id = side.request(&of_client("1", "tools/call", declared, r#""name":"t""#));

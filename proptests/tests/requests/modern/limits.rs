@@ -110,6 +110,29 @@ fn a_notification_without_room_is_sent_later() {
     }
 }
 
+/// Of several delayed notifications of a subscription, a short one does not wait for the room of a long one.
+#[test]
+fn a_short_delayed_notification_is_sent_before_a_long_one() {
+    let mut side = server_with(|config| config.connection.limits.outbox_bytes = 1_000);
+    let uri = format!("x:{}", "a".repeat(600));
+    let filter = format!(r#"{TOOLS},"resourceSubscriptions":["{uri}"]"#);
+    subscribe(&mut side, "1", &filter, &filter);
+    let requests = ["2", "3"].map(|id| side.request(&modern_request(id, "x/own", "")));
+    let text = "n".repeat(400);
+    for request in requests {
+        let code = mcp_sansio::ErrorCode::new(1);
+        side.server.reject(request, code, &text, &mut side.out).unwrap();
+    }
+    assert_eq!(changed(&mut side), Delivery::Lagged);
+    assert_eq!(update(&mut side, &uri), Delivery::Lagged);
+    let first = error("2", 1, &text).len();
+    side.out.sent(first);
+    assert_eq!(side.receive(&cancel("77")), None);
+    assert_eq!(side.sent(), [error("3", 1, &text), tagged("1", TOOLS_CHANGED, "")]);
+    assert_eq!(side.receive(&cancel("77")), None);
+    assert_eq!(side.sent(), [updated("1", &uri)]);
+}
+
 /// Proves M-SUB-18, M-R-07: a notification without room is sent before the end of the subscription, if there is
 /// room by then.
 #[test]

@@ -305,6 +305,11 @@ fn a_uri_names_itself_and_no_other() {
     assert_eq!(below(&mut side, "file:///d/x"), Delivery::Sent);
     assert_eq!(below(&mut side, "file:///d/y"), Delivery::Sent);
     assert_eq!(side.sent(), [updated("1", "file:///d/x"), updated("1", "file:///d/y")]);
+    // A notification about a part does not report a change of the whole.
+    assert_eq!(below(&mut side, "file:///d/x"), Delivery::Sent);
+    assert_eq!(update(&mut side, "file:///d"), Delivery::Sent);
+    assert_eq!(update(&mut side, "file:///d"), Delivery::Repeated);
+    assert_eq!(side.sent(), [updated("1", "file:///d/x"), updated("1", "file:///d")]);
     assert_eq!(
         side.server.notifications().resource_updated_below(
             "file:///e",

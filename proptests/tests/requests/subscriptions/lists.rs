@@ -118,3 +118,19 @@ fn list_changes_before_initialized_are_sent_once() {
     assert_eq!(ready, Some(ServerEvent::Ready));
     assert_eq!(side.sent(), [changed("tools"), changed("prompts")]);
 }
+
+/// Other equal notifications are all sent: each log message counts.
+#[test]
+fn other_notifications_before_initialized_are_all_sent() {
+    let mut side = ServerSide::with(server(Some(true)));
+    for _ in 0..2 {
+        let held = side.server.notify_method("notifications/x", &(), None, &mut side.out);
+        assert_eq!(held, Ok(Delivery::Held));
+    }
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    assert!(matches!(side.receive(initialize), Some(ServerEvent::Opened(_))));
+    assert_eq!(side.sent().len(), 1);
+    let ready = side.receive(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    assert_eq!(ready, Some(ServerEvent::Ready));
+    assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","method":"notifications/x"}"#; 2]);
+}

@@ -2,6 +2,7 @@
 
 use mcp_sansio::capability::Capability;
 use mcp_sansio::error::{NotAllowed, NotifyError, ViolationKind};
+use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::ResourceUpdated;
 use mcp_sansio::model::{ResourceUpdatedParams, ResourcesCapability};
 use mcp_sansio::subscription::{ChangedList, Delivery};
@@ -176,6 +177,12 @@ fn resource_updates_are_sent_only_to_subscribed_sessions() {
         assert_eq!(notify(&mut side, "x:y"), Delivery::Sent);
         assert_eq!(by_name(&mut side, "x:y"), Delivery::Sent);
         assert_eq!(side.sent(), [updated("x:y"), updated("x:y")]);
+        // The application sends it with an escape, too.
+        let params = Raw::new(r#"{"uri":"x\u003ay"}"#).unwrap();
+        let method = "notifications/resources/updated";
+        let escaped = side.server.notify_method(method, &params, None, &mut side.out);
+        assert_eq!(escaped, Ok(Delivery::Sent));
+        assert_eq!(side.sent(), [updated(r"x\u003ay")]);
         // URIs are compared as strings.
         for other in ["x:y/", "X:y", "x:y#", "x:", "x:%79"] {
             assert_eq!(notify(&mut side, other), Delivery::NotWanted, "{other}");

@@ -285,6 +285,22 @@ fn a_cancelled_call_does_not_count_against_the_limit() {
     assert_eq!(ended(side.receive(&result(3, DONE))).0, second);
 }
 
+/// A call that fits the limit displaces no cancelled call.
+#[test]
+fn a_call_within_the_limit_forgets_no_cancelled_call() {
+    let mut config = of_sessions();
+    config.connection.limits.outbound_calls = 2;
+    let mut side = in_session_with(config, Revision::V2025_11_25, TASKS);
+    let first = call(&mut side);
+    assert_eq!(side.sent().len(), 1);
+    assert_eq!(side.client.cancel(first, None, &mut side.out), Ok(Cancellation::Deferred));
+    let second = call(&mut side);
+    assert_eq!(side.sent().len(), 1);
+    assert_eq!(task_event_text(side.receive(&created(2, "working"))), "orphan t-1");
+    assert_eq!(side.sent(), [about(4, "cancel")]);
+    assert_eq!(ended(side.receive(&result(3, DONE))).0, second);
+}
+
 /// A call that cannot be made does not displace a cancelled call: the state is unchanged.
 #[test]
 fn a_call_that_cannot_be_made_forgets_nothing() {

@@ -73,6 +73,21 @@ fn the_newer_news_wins() {
     }
 }
 
+/// A status without a time replaces the known status, but not the time: an older status is still recognized.
+#[test]
+fn news_without_a_time_keeps_the_known_time() {
+    let (mut side, _) = asking();
+    let timeless = r#"{"taskId":"t-1","status":"input_required","ttl":null}"#;
+    for (message, says) in [
+        (status(&task_with("working", "05", "")), "task t-1 working"),
+        (result(3, timeless), "task t-1 input_required"),
+        (status(&task_with("working", "04", "")), ""),
+        (status(&task_with("working", "06", "")), "task t-1 working"),
+    ] {
+        assert_eq!(task_event_text(side.receive(&message)), says, "{message}");
+    }
+}
+
 /// Proves L-TASK-37, L-RACE-47, M-TASKX-48: at most one `tasks/get` is in flight, however many notifications
 /// arrive.
 #[test]

@@ -73,6 +73,20 @@ fn without_an_interval_it_is_asked_less_and_less_often() {
     }
 }
 
+/// Proves L-TASK-36, M-TASKX-48: the interval of the server takes precedence over that of the application.
+#[test]
+fn the_interval_of_the_server_counts_first() {
+    let often = TaskOptions::new().poll_interval(Duration::from_millis(70));
+    let mut side = in_session();
+    call_with(&mut side, CallOptions::new().task(often));
+    assert_eq!(side.sent().len(), 1);
+    let answer = format!(r#"{{"task":{}}}"#, task_with("working", "00", r#","pollInterval":900"#));
+    assert_eq!(task_event_text(side.receive(&result(2, &answer))), "task t-1 working");
+    assert_eq!(waits(&mut side, 3), 900);
+    assert_eq!(task_event_text(side.receive(&result(3, &task_with("working", "00", "")))), "");
+    assert_eq!(waits(&mut side, 4), 70, "the server names none any more");
+}
+
 /// Proves L-TASK-35, M-TASKX-48 while a person is asked: polling continues as usual, because the task may have
 /// ended elsewhere.
 #[test]

@@ -175,6 +175,23 @@ fn a_failed_tool_has_another_status_in_a_session() {
     host.answers(&get_in_session("2", "t"), &plain("2", failed.trim_matches(['{', '}'])));
 }
 
+/// The reason of a failed task in a session is the first text of the result, behind any other content.
+#[test]
+fn the_reason_of_a_failed_tool_is_its_first_text() {
+    let mut host = Host::new();
+    let key = host.begin("t");
+    let image = r#"{"type":"image","data":"","mimeType":"image/png"}"#;
+    let texts = r#"{"type":"text","text":"no luck"},{"type":"text","text":"other"}"#;
+    let failure = format!(r#"{{"content":[{image},{texts}],"isError":true}}"#);
+    host.tasks
+        .complete(key, &mcp_sansio::json::Raw::new(&failure).unwrap(), host.side.now)
+        .unwrap();
+    open_session(&mut host.side, "");
+    let failed = shown_in_session("t", "failed")
+        .replace(r#""failed","#, r#""failed","statusMessage":"no luck","#);
+    host.answers(&get_in_session("2", "t"), &plain("2", failed.trim_matches(['{', '}'])));
+}
+
 /// Proves M-RPC-14, M-MRTR-45, M-TASKX-37: the input requests of a modern task are visible in the task, and are not
 /// sent in a session that happens to be open.
 #[test]

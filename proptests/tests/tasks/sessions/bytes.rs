@@ -1,7 +1,7 @@
 //! The limit on the bytes of all tasks together.
 
 use mcp_sansio::model::{CallToolResult, ElicitParams, InputRequired, ObjectSchema};
-use mcp_sansio::task::{NewTask, Status, TaskError};
+use mcp_sansio::task::{NewTask, Status, TaskError, TaskNews};
 use mcp_sansio::{ErrorCode, Instant};
 use mcp_sansio_proptests::ServerSide;
 
@@ -41,4 +41,42 @@ fn all_tasks_together_have_so_many_bytes() {
         assert!(stage.tasks.remove(*key));
     }
     assert_eq!(stage.tasks.bytes(), 0);
+}
+
+/// The answers to the input of a task count at once, those without room are refused, and the keys of past input count
+/// as long as the task.
+///
+/// Proves L-TASK-75.
+#[test]
+fn the_input_of_a_task_counts() {
+    let mut stage =
+        Stage::<ServerSide>::with(|config| (config.bytes, config.notify) = (10_000, false));
+    let now = stage.now();
+    let key = stage.begin("a");
+    let before = stage.tasks.bytes();
+    let long = "k".repeat(5_000);
+    let asks = |keys: &[&str]| {
+        keys.iter().fold(InputRequired::new(), |needed, key| needed.roots(String::from(*key)))
+    };
+    // The keys count: two of them are too much.
+    let other = "l".repeat(5_000);
+    let refused = stage.tasks.require_input(key, &asks(&[&long, &other]), now);
+    assert_eq!(refused, Err(TaskError::TooManyBytes));
+    stage.tasks.require_input(key, &asks(&[&long, "b"]), now).unwrap();
+    let asked = stage.tasks.bytes();
+    assert_eq!(asked, before + 5_001);
+    assert_eq!(stage.settled_messages().len(), 2);
+    let answer = |id: &str, length: usize| {
+        let root = format!(r#"{{"uri":"file:///","name":"{}"}}"#, "x".repeat(length));
+        result(id, format!(r#"{{"roots":[{root}]}}"#))
+    };
+    assert_eq!(stage.answered(&answer("1", 1_000)), None);
+    let answered = stage.tasks.bytes();
+    assert!(asked + 1_000 < answered, "the other answer is still missing");
+    // There is no room for the second answer, so it counts as refused.
+    assert_eq!(stage.answered(&answer("2", 6_000)), Some(TaskNews::Input(key)));
+    assert_eq!(stage.tasks.bytes(), answered);
+    // The next round retires the keys, which still count.
+    stage.tasks.require_input(key, &asks(&["c"]), now).unwrap();
+    assert_eq!(stage.tasks.bytes(), asked + 1);
 }

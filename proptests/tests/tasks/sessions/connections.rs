@@ -82,6 +82,21 @@ fn a_result_goes_where_it_was_asked_for() {
     assert_eq!(tasks.next_connection(), None);
 }
 
+/// Requests for a result on one connection displace none on another.
+#[test]
+fn waiting_requests_of_other_connections_stay() {
+    let (mut one, mut two, mut tasks) = (numbered(1), numbered(2), quiet());
+    let key = begin(&mut one, &mut tasks, "a", r#""task":{}"#);
+    assert_eq!(serve(&mut two, &mut tasks, &about("1", "result", "a"), 0), [""; 0]);
+    for id in 1..20 {
+        let waits = about(&id.to_string(), "result", "a");
+        assert_eq!(serve(&mut one, &mut tasks, &waits, 0), [""; 0]);
+    }
+    complete(&mut tasks, key, &one);
+    assert_eq!(sent_after_settling(&mut one, &mut tasks).len(), 19);
+    assert_eq!(sent_after_settling(&mut two, &mut tasks), [result_of::<ServerSide>("1", "a")]);
+}
+
 /// Proves L-TASK-63, L-TASK-33: the host names the requestor of a request, independent of the connection.
 #[test]
 fn an_owner_is_not_a_connection() {

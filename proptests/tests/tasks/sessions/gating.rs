@@ -98,3 +98,25 @@ fn unknown_members_of_the_task_capability_are_ignored() {
     let known: Vec<String> = peer.iter().map(|one| one.to_string()).collect();
     assert_eq!(known, ["tasks"]);
 }
+
+/// A request that may become a task is declared by an object, and by nothing else.
+#[test]
+fn only_an_object_declares_task_requests() {
+    for (declared, is_declared) in [("{}", true), ("null", false), ("false", false), ("1", false)] {
+        let mut side = ServerSide::with(config::server());
+        let members =
+            format!(r#"{{"tasks":{{"requests":{{"sampling":{{"createMessage":{declared}}}}}}}}}"#);
+        let opened = side.receive(&format!(
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{members},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+        ));
+        assert!(opened.is_some());
+        let known: Vec<String> =
+            side.server.peer_capabilities().iter().map(|one| one.to_string()).collect();
+        let expected: &[&str] = if is_declared {
+            &["tasks", "tasks.requests.sampling.createMessage"]
+        } else {
+            &["tasks"]
+        };
+        assert_eq!(known, expected, "{declared}");
+    }
+}

@@ -167,6 +167,17 @@ fn the_end_of_a_task_dismisses_its_questions() {
     }
 }
 
+/// Several open requests of a task are cancelled in the order in which they were sent.
+#[test]
+fn the_questions_of_a_task_are_dismissed_in_order() {
+    let mut stage = Stage::<ServerSide>::quiet();
+    let key = stage.begin("a");
+    require(&mut stage, key, &asks(&["p", "q", "r"]));
+    assert_eq!(stage.settled_messages().len(), 3);
+    stage.complete(key);
+    assert_eq!(stage.settled_messages(), [1, 2, 3].map(dismissed));
+}
+
 /// Proves L-TASK-51, L-RACE-51: a request that was not made before the end is never made, and one still in the
 /// outbox is withdrawn.
 #[test]

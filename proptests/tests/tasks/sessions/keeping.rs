@@ -311,6 +311,23 @@ fn lists_and_times_are_kept() {
     on_both!(check);
 }
 
+/// All records are saved in the order in which their tasks were begun, also if they were restored in another order.
+#[test]
+fn records_are_saved_in_order() {
+    let mut stage = Stage::<ServerSide>::quiet();
+    for id in ["a", "b", "c"] {
+        stage.begin(id);
+    }
+    let mut records: Vec<TaskRecord> = stage.tasks.save_all().collect();
+    records.reverse();
+    let mut tasks = Tasks::new(stage.tasks.config().clone());
+    for record in records {
+        tasks.restore(record).unwrap();
+    }
+    let ids: Vec<String> = tasks.save_all().map(|record| record.id().into()).collect();
+    assert_eq!(ids, ["a", "b", "c"]);
+}
+
 /// The saved record of a task in each status.
 fn records() -> Vec<Value> {
     let mut stage = Stage::<ServerSide>::quiet();

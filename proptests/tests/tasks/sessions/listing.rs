@@ -64,6 +64,19 @@ fn tasks_are_listed_page_by_page() {
     on_both!(check);
 }
 
+/// A page has at least one task, whatever its configured size.
+#[test]
+fn a_page_is_never_empty() {
+    fn check<H: Host>() {
+        let mut stage = Stage::<H>::with(|config| (config.notify, config.page_items) = (false, 0));
+        for id in ["a", "b"] {
+            stage.begin(id);
+        }
+        assert_eq!(walk(&mut stage), ["a", "b"]);
+    }
+    on_both!(check);
+}
+
 /// Proves L-PAGE-09, L-TASK-61: a cursor is valid only if this list issued it to this requestor; otherwise it is
 /// refused.
 #[test]

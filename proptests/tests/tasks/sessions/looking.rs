@@ -89,6 +89,21 @@ fn a_change_before_the_task_announcement_is_notified() {
     on_both!(check);
 }
 
+/// Work can end in the moment in which it begins, and before its task is announced.
+#[test]
+fn an_end_before_the_task_announcement_is_notified() {
+    fn check<H: Host>() {
+        let mut stage = Stage::<H>::new();
+        let request = stage.requested("1", r#""task":{}"#);
+        let key = stage.create(request, NewTask::new("a")).unwrap();
+        stage.complete(key);
+        stage.host.announce(request, key, &mut stage.tasks).unwrap();
+        assert_eq!(stage.sent().len(), 1);
+        assert_eq!(stage.settled_messages(), [changed(shown("a", "completed"))]);
+    }
+    on_both!(check);
+}
+
 /// A removed task leaves no state: task tables with the same history are equal, independent of ids and messages.
 #[test]
 fn a_task_that_is_forgotten_leaves_nothing_behind() {

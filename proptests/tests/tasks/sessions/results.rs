@@ -62,6 +62,19 @@ fn the_metadata_of_a_result_stays() {
     on_both!(check);
 }
 
+/// Members of the application stay, also `resultType`, which sessions do not define.
+#[test]
+fn a_result_type_of_the_application_stays() {
+    let mut stage = Stage::<ServerSide>::quiet();
+    let key = stage.begin("a");
+    let (now, members) = (stage.now(), r#"{"resultType":"complete","content":[]"#);
+    let outcome = format!("{members}}}");
+    stage.tasks.complete(key, &Raw::new(&outcome).unwrap(), now).unwrap();
+    let meta = r#""_meta":{"io.modelcontextprotocol/related-task":{"taskId":"a"}}"#;
+    let expected = result("1", format!("{members},{meta}}}"));
+    assert_eq!(stage.answers(&about("1", "result", "a")), [expected]);
+}
+
 /// An id is written as a JSON string.
 #[test]
 fn an_id_is_written_as_json() {

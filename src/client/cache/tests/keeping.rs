@@ -112,6 +112,22 @@ fn of_two_requests_on_their_way_the_later_one_wins() {
     assert_eq!(scene.get(&key, 0).as_deref(), Some("second"));
 }
 
+/// A public result overtakes the earlier requests of all principals.
+#[test]
+fn a_public_result_overtakes_earlier_requests_of_others() {
+    let (anns, bobs) = (CacheKey::tools(None, ANN), CacheKey::tools(None, BOB));
+    let mut scene = Scene::new();
+    let first = scene.cache.begin(anns.clone());
+    let second = scene.cache.begin(bobs);
+    let verdict = scene.cache.store(second, &result("all", 1_000, "public"), at(0));
+    assert_eq!(verdict, Verdict::Stored);
+    for scope in ["public", "private"] {
+        let verdict = scene.cache.store(first.clone(), &result("first", 1_000, scope), at(0));
+        assert_eq!(verdict, Verdict::Overtaken, "{scope}");
+        assert_eq!(scene.get(&anns, 0).as_deref(), Some("all"), "{scope}");
+    }
+}
+
 /// Proves M-CACHE-22.
 #[test]
 fn the_least_recently_used_result_is_evicted_first() {

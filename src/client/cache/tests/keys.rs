@@ -73,6 +73,18 @@ fn private_results_are_not_shared_between_principals() {
     assert_eq!(scene.get(&CacheKey::tools(None, third), 0), None);
 }
 
+/// A stale result of a principal does not hide a fresh result for all.
+#[test]
+fn a_fresh_public_result_replaces_a_stale_private_one() {
+    let (anns, bobs) = (CacheKey::tools(None, ANN), CacheKey::tools(None, BOB));
+    let mut scene = Scene::new();
+    scene.keep(&anns, "ann's", 0);
+    scene.fill(&bobs, &result("all", 10_000, "public"), 0);
+    assert_eq!(scene.get(&anns, 999).as_deref(), Some("ann's"));
+    assert_eq!(scene.get(&anns, 1_000).as_deref(), Some("all"));
+    assert_eq!(scene.get(&anns, 10_000), None);
+}
+
 /// Proves M-CACHE-08, M-CACHE-11, M-MRTR-38: which requests have a key, and which key.
 #[test]
 fn a_request_has_a_key_if_all_that_affects_it_is_known() {
