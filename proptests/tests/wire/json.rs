@@ -151,3 +151,21 @@ fn depth_is_the_only_difference() {
     assert!(serde_accepts(deep.as_bytes()), "it is JSON all the same");
     assert!(serde_json::from_str::<Value>(&deep).is_err(), "and cannot be decoded");
 }
+
+/// A number begins with a zero only if that is its whole integral part, also behind a sign.
+#[test]
+fn numbers_have_no_leading_zeros() {
+    for (text, is_valid) in [
+        ("0", true),
+        ("-0", true),
+        ("-0.5e1", true),
+        ("-10", true),
+        ("00", false),
+        ("01", false),
+        ("-00", false),
+        ("-01", false),
+        ("-01.5", false),
+    ] {
+        assert_eq!(Raw::new(text).is_ok(), is_valid, "{text}");
+    }
+}
