@@ -97,40 +97,6 @@ mod tests {
         assert!(queue.is_empty());
     }
 
-    /// Any order of additions, ends and turns: the living entries have their turn in order, and a queue is empty once
-    /// none lives.
-    #[test]
-    fn a_queue_agrees_with_a_list() {
-        let mut state = 1_u64;
-        let mut below = |most: u64| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 33) % most
-        };
-        for _ in 0..200 {
-            let (mut queue, mut living) = (SlotQueue::default(), Vec::new());
-            for index in 0..40 {
-                match below(4) {
-                    0 | 1 => {
-                        queue.push(place(index));
-                        living.push(place(index));
-                    }
-                    2 if !living.is_empty() => {
-                        living.remove(below(living.len() as u64) as usize);
-                        queue.note_ended(1, |one| living.contains(&one));
-                    }
-                    _ => {
-                        let next = (!living.is_empty()).then(|| living[0]);
-                        assert_eq!(queue.pop(|one| living.contains(&one)), next);
-                        living.retain(|one| Some(*one) != next);
-                    }
-                }
-                assert_eq!(queue.is_empty(), living.is_empty());
-            }
-        }
-    }
-
     #[test]
     fn an_ended_entry_is_counted_once() {
         let mut queue = SlotQueue::default();

@@ -149,6 +149,23 @@ impl Run {
         assert_eq!(expired, expected, "expired at {now:?}");
         let next = self.sessions.poll_timeout();
         assert!(expired.is_some() || next.is_none_or(|next| now < next), "{next:?} at {now:?}");
+        // A session that was used in the meantime is looked at once too often.
+        let due = self.next_expiry();
+        assert!(
+            due.is_none_or(|due| next.is_some_and(|next| next <= due)),
+            "{next:?}, not {due:?}"
+        );
+    }
+
+    /// When the next session expires if nothing else happens. A session in use does not expire.
+    fn next_expiry(&self) -> Option<Instant> {
+        let late = self.config.ready_within.min(self.config.session_idle.unwrap_or(Duration::MAX));
+        let expiry = |one: &Expected| match self.uses.get(one.number)? {
+            _ if !one.is_ready => Some(one.since + late),
+            Use::Now => None,
+            Use::Last(at) => Some(*at.max(&one.since) + self.config.session_idle?),
+        };
+        self.expected.iter().filter_map(expiry).min()
     }
 
     /// Registers a session that is used until now.

@@ -335,7 +335,7 @@ fn owners_reach_their_tasks_only() {
     seeds().for_each(|seed| check_owners(&mut Choices::seeded(seed), 40));
 }
 
-/// Proves H-HTTP-174: for any operations of several clients on sessions, no client reaches or ends a session of another principal, and
+/// Proves H-HTTP-174, H-HTTP-175: for any operations of several clients on sessions, no client reaches or ends a session of another principal, and
 /// sessions are displaced and expire in the documented order.
 #[test]
 fn owners_reach_their_sessions_only() {

@@ -14,7 +14,6 @@ mod restarting;
 mod restarts;
 mod resuming;
 mod scanned;
-mod session_table;
 mod sessions;
 mod site;
 mod standalone;
