@@ -69,7 +69,7 @@ pub(super) fn report_and_answer<'a, C: Recycle>(
     reception: &Reception,
 ) -> Option<CommonEvent<'a>> {
     let received = reception.received;
-    if let Some(code) = violation.kind.code() {
+    if let Some(code) = violation.kind.code().filter(|_| messages.session.sends_responses()) {
         let message = Complaint { kind: violation.kind, misfit: violation.misfit };
         let fault =
             Fault { code, message: &message, data: detail.map(|detail| detail as &dyn ErrorData) };

@@ -61,6 +61,13 @@ impl Session {
         self.negotiated.map_or(&EraRules::UNDECIDED, |negotiated| negotiated.revision.rules())
     }
 
+    /// Whether this side sends responses at all. A client of the modern era receives no requests, and sends none, not
+    /// even an error response to a broken message.
+    pub(super) fn sends_responses(&self) -> bool {
+        let has_legacy = !self.spoken.and(RevisionSet::LEGACY).is_empty();
+        self.role == Side::Server || self.rules().server_asks && has_legacy
+    }
+
     /// Stores the negotiated revision and capabilities, of a session or of a modern client.
     pub(crate) fn open(&mut self, revision: Revision, theirs: CapabilitySet) {
         let ours = self.offered.known_to(revision);

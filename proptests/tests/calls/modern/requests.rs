@@ -210,7 +210,16 @@ fn messages_a_server_may_not_send_get_no_response() {
     let event = event.map(ClientEvent::into_owned);
     assert!(frames.next().is_none());
     assert_eq!(violation(event), ViolationKind::BatchNotAllowed);
-    for noise in ["starting...", "7", r#"{"jsonrpc":"2.0"}"#, "\u{1b}[31mred"] {
+    for noise in [
+        "starting...",
+        "7",
+        r#"{"jsonrpc":"2.0"}"#,
+        "\u{1b}[31mred",
+        r#"{"jsonrpc":"2.0","id":77}"#,
+        r#"{"jsonrpc":"2.0","id":77,"method":"ping""#,
+        r#"{"jsonrpc":"1.0","id":77,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":77,"method":7}"#,
+    ] {
         let event = side.receive(noise);
         assert!(
             matches!(event, Some(ClientEvent::Violation(violation)) if !violation.answered),
