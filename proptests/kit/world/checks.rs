@@ -90,8 +90,10 @@ impl World {
             {
                 break;
             }
+            self.compare_written()?;
             self.client_out.sent(usize::MAX);
             self.server_out.sent(usize::MAX);
+            self.reference.sent(&self.client_out, &self.server_out);
             self.settle()?;
             self.check()?;
             let machines = [self.client.poll_timeout(), self.server.poll_timeout()];

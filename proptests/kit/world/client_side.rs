@@ -188,9 +188,12 @@ impl World {
         self.ours.monitor.delivered(bytes);
         self.note_wait(bytes);
         let answered = self.answered_by(bytes);
+        let expected = self.reference.before_client(&frame, &self.client, &self.client_out)?;
         let meter = WorkMeter::start();
         let event = self.client.receive(frame, self.now, &mut self.client_out);
         meter.check(bytes.len())?;
+        let Self { reference, client, client_out, .. } = self;
+        reference.after_client(&expected, event.as_ref(), client, client_out)?;
         if let Some(event) = event {
             let is_cancelled = matches!(event, ClientEvent::Cancelled(_));
             self.client_event(&event)?;
@@ -247,9 +250,11 @@ impl World {
 
     pub(super) fn client_is_due(&mut self) -> Result<bool, Broken> {
         let Some(event) = self.client.handle_timeout(self.now, &mut self.client_out) else {
+            self.compare_written()?;
             self.adopt()?;
             return Ok(false);
         };
+        self.reference.client_event(&event, &self.client, &self.client_out)?;
         self.client_event(&event)?;
         self.adopt()?;
         Ok(true)

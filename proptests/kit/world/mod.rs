@@ -10,6 +10,7 @@ mod checks;
 mod client_side;
 pub mod hostile;
 mod progress_model;
+mod reference;
 mod server_side;
 mod setup;
 mod step;
@@ -33,6 +34,7 @@ use mcp_sansio::{
 use change_model::ChangeModel;
 use checks::unchanged;
 use progress_model::ProgressModel;
+use reference::Reference;
 pub use setup::Setup;
 pub use step::{Step, Way};
 use time_model::TimeModel;
@@ -76,6 +78,7 @@ pub struct World {
     is_deceived: bool,
     progress: ProgressModel,
     changes: ChangeModel,
+    reference: Reference,
     digest: Digest,
     events: u64,
     diagram: Option<Diagram>,
@@ -166,8 +169,6 @@ impl World {
             downstream: Transport::new(setup.stream, &ours.limits),
             ours: Side::new(ours),
             theirs: Side::new(theirs),
-            client,
-            server,
             now: Instant::from_millis(1_000),
             requests: BTreeMap::new(),
             tasks: Tasks::new(of_tasks),
@@ -182,6 +183,9 @@ impl World {
             is_deceived: false,
             progress: ProgressModel::default(),
             changes: ChangeModel::default(),
+            reference: Reference::new(&client, &server, setup.stream.is_some()),
+            client,
+            server,
             digest: Digest::new(),
             events: 0,
             diagram: None,
@@ -227,7 +231,9 @@ impl World {
         self.by_client(step)?;
         self.by_server(step)?;
         self.by_tasks(step)?;
+        self.compare_written()?;
         self.around(step)?;
+        self.compare_written()?;
         let is_same = !matches!(step, Step::Reconnect);
         let lengths_now = (self.client_out.len(), self.server_out.len());
         if is_same
@@ -287,6 +293,13 @@ impl World {
         Ok(())
     }
 
+    /// Compares what both sides have written with the reference models.
+    fn compare_written(&mut self) -> Result<(), Broken> {
+        let Self { reference, client, server, client_out, server_out, .. } = self;
+        reference.client_wrote(client, client_out)?;
+        reference.server_wrote(server, server_out)
+    }
+
     const fn transport(&mut self, way: Way) -> &mut Transport {
         if way { &mut self.upstream } else { &mut self.downstream }
     }
@@ -306,6 +319,7 @@ impl World {
 
     fn write(&mut self, way: Way, bytes: usize, delay: Duration) -> Result<usize, Broken> {
         let received = self.now + delay;
+        self.compare_written()?;
         let (out, transport) = if way {
             (&mut self.client_out, &mut self.upstream)
         } else {
@@ -314,6 +328,7 @@ impl World {
         let before = out.len();
         let messages = transport.write(out, bytes, received);
         let count = before - out.len();
+        self.reference.sent(&self.client_out, &self.server_out);
         for message in messages {
             self.sent(way, &message)?;
         }

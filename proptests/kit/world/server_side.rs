@@ -50,7 +50,9 @@ impl World {
             Step::Grant { which, filter: what } => {
                 let Some(id) = theirs.a_request(which) else { return Ok(()) };
                 let some = filter(what);
-                let granted = server.grant(id, (what & 4 == 0).then_some(&some), out);
+                let some = (what & 4 == 0).then_some(&some);
+                self.reference.grants(some);
+                let granted = server.grant(id, some, out);
                 granted.err().map(|error| format!("{error:?}"))
             }
             Step::Report { which, progress } => return self.report(which, progress),
@@ -226,9 +228,12 @@ impl World {
             self.progress.delivered(&message);
         }
         let is_draining = self.server.phase() == Phase::Draining;
+        let expected = self.reference.before_server(&frame, &self.server, &self.server_out)?;
         let meter = WorkMeter::start();
         let event = self.server.receive(frame, self.now, &mut self.server_out);
         meter.check(bytes.len())?;
+        let Self { reference, server, server_out, .. } = self;
+        reference.after_server(&expected, event.as_ref(), server, server_out)?;
         if let Some(ServerEvent::Request(request)) = &event
             && is_draining
             && !self.theirs.monitor.to_come_again().any(|id| id == request.id)
@@ -251,8 +256,10 @@ impl World {
             return Ok(true);
         }
         let Some(event) = self.server.handle_timeout(self.now, &mut self.server_out) else {
+            self.compare_written()?;
             return Ok(false);
         };
+        self.reference.server_event(&event, &self.server, &self.server_out)?;
         self.server_event(event)?;
         Ok(true)
     }
