@@ -112,7 +112,7 @@ fn the_page_guard_agrees_with_a_record() {
     };
     for _ in 0..300 {
         let limits = PageLimits { pages: 8, items: 1 + below(40), bytes: 1 + below(400) as usize };
-        let (mut guard, mut pages) = (PageGuard::new(limits), alloc::vec::Vec::new());
+        let (mut guard, mut pages) = (PageGuard::new(limits), Vec::new());
         for _ in 0..20 {
             if below(8) == 0 {
                 guard.restart();
