@@ -178,7 +178,7 @@ impl Run {
         self.expected.iter().position(|one| one.id == id)
     }
 
-    /// The number of sessions of a client that can be told from others.
+    /// The number of sessions of a distinguishable client.
     fn of_client(&self, source: RequestSource) -> Option<usize> {
         let client = source.client()?;
         Some(self.expected.iter().filter(|one| one.source.client() == Some(client)).count())
@@ -247,7 +247,7 @@ fn id(choices: &mut Choices) -> SessionId {
     SessionId::from_random([choices.below(8) as u8; 16])
 }
 
-/// Two principals, two networks, and a client that cannot be told from others.
+/// Two principals, two networks, and a client that cannot be distinguished from others.
 fn source(choices: &mut Choices) -> RequestSource {
     match choices.below(5) {
         0 => RequestSource::default(),
