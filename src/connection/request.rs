@@ -100,10 +100,10 @@ impl<C: Recycle> Admission<'_, C> {
             Lookup::Crowded => return Err(ViolationKind::CollidingId.into()),
         }
         let kind = RequestKind::of(&request.method);
-        let decision = decide(kind, request_meta, &self.context(request));
+        let is_relayed = cx.config.relay.covers(&request.method);
+        let decision = decide(kind, request_meta, &self.context(request, is_relayed));
         let is_draining =
             self.messages.lifecycle.phase == Phase::Draining && decision != Decision::Ping;
-        let is_relayed = || cx.config.relay.covers(&request.method);
         match decision {
             // This violation takes precedence over draining.
             Decision::Refuse(kind @ ViolationKind::RequestFromServer) => Err(kind.into()),
@@ -113,7 +113,7 @@ impl<C: Recycle> Admission<'_, C> {
             Decision::InSession(kind) => {
                 let negotiated =
                     self.messages.session.negotiated.ok_or(ViolationKind::NotInitialized)?;
-                let kind = self.check_request(cx, kind, request, negotiated, is_relayed())?;
+                let kind = self.check_request(cx, kind, request, negotiated, is_relayed)?;
                 let task = self.task_in_session(cx, kind, request, negotiated)?;
                 Ok(Admitted::Work(kind, RequestContext { task, ..negotiated.into() }))
             }
@@ -121,7 +121,6 @@ impl<C: Recycle> Admission<'_, C> {
                 let ours = self.messages.session.offered_modern();
                 let theirs = meta.capabilities;
                 let negotiated = Negotiated { revision: meta.revision, ours, theirs };
-                let is_relayed = is_relayed();
                 if !is_relayed {
                     self.check_extension(kind, request, &meta.into())?;
                 }
@@ -131,16 +130,11 @@ impl<C: Recycle> Admission<'_, C> {
                 let task = may_be.then(TaskRequest::default);
                 Ok(Admitted::Work(kind, RequestContext { task, ..meta.into() }))
             }
-            Decision::Refuse(_) if is_relayed() && self.is_relayable(kind, request_meta) => {
-                let negotiated =
-                    self.messages.session.negotiated.ok_or(ViolationKind::NotInitialized)?;
-                Ok(Admitted::Work(None, negotiated.into()))
-            }
             Decision::Refuse(kind) => Err(self.refusal(kind, request_meta, request)),
         }
     }
 
-    fn context(&self, request: &IncomingRequest<'_, '_>) -> RoutingContext {
+    fn context(&self, request: &IncomingRequest<'_, '_>, is_relayed: bool) -> RoutingContext {
         RoutingContext {
             role: self.messages.session.role,
             in_batch: request.received.batch.is_some(),
@@ -149,14 +143,8 @@ impl<C: Recycle> Admission<'_, C> {
             offered_modern: self.messages.session.offered_modern(),
             era: self.only_era(),
             is_probing: self.is_probing,
+            is_relayed,
         }
-    }
-
-    /// Whether a request that would be refused in a session is relayed unchecked.
-    fn is_relayable(&self, kind: Option<RequestKind>, request_meta: &RequestMeta<'_>) -> bool {
-        self.messages.session.negotiated.is_some()
-            && kind != Some(RequestKind::Initialize)
-            && matches!(request_meta, RequestMeta::Absent)
     }
 
     fn refusal(

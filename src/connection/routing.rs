@@ -78,6 +78,8 @@ pub(crate) struct RoutingContext {
     pub(crate) era: Option<Era>,
     /// Whether a client is probing whether a session is needed.
     pub(crate) is_probing: bool,
+    /// Whether the method is relayed, so that no capability and no revision is enforced.
+    pub(crate) is_relayed: bool,
 }
 
 impl RoutingContext {
@@ -143,6 +145,7 @@ fn modern(kind: Option<RequestKind>, meta: ModernMeta, context: &RoutingContext)
     let declared = context.role.declared(context.offered_modern, meta.capabilities);
     match known.rule().check(context.role.other_side(), meta.revision, declared) {
         Ok(()) => Decision::Modern(kind, meta),
+        Err(_) if context.is_relayed => Decision::Modern(None, meta),
         Err(_) => Decision::Refuse(ViolationKind::MethodNotAvailable),
     }
 }
@@ -183,6 +186,7 @@ fn in_session(kind: Option<RequestKind>, context: &RoutingContext) -> Decision {
             let declared = context.role.declared(negotiated.ours, negotiated.theirs);
             match kind.rule().check(context.role.other_side(), negotiated.revision, declared) {
                 Ok(()) => Decision::InSession(Some(kind)),
+                Err(_) if context.is_relayed => Decision::InSession(None),
                 Err(_) => Decision::Refuse(ViolationKind::MethodNotAvailable),
             }
         }

@@ -9,7 +9,7 @@ use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::subscription::{Delivery, Log};
 use mcp_sansio::{
     CallError, CallId, CallOptions, Cause, ClientEvent, ClientRequest, Outbox, Outboxes, Outcome,
-    Revision, Route, ServerEvent,
+    Revision, RevisionSet, Route, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 
@@ -352,4 +352,29 @@ fn relayed_methods_need_no_declared_capability() {
             assert_eq!(client.sent().len(), usize::from(is_relayed));
         }
     }
+}
+
+/// A modern server relays requests for which it has declared no capability, and those of other revisions.
+#[test]
+fn a_modern_server_relays_without_declared_capabilities() {
+    let mut config = config::bare_server();
+    config.revisions = RevisionSet::ALL;
+    config.connection.relay = Relay::Methods(vec!["prompts/get".into(), "tasks/list".into()]);
+    let mut side = ServerSide::with(config);
+    let ask = |id: u32, method: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"name":1,"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+        )
+    };
+    for (id, method) in [(1, "prompts/get"), (2, "tasks/list")] {
+        let Some(ServerEvent::Request(request)) = side.receive(&ask(id, method)) else {
+            panic!("{method} is not relayed");
+        };
+        assert!(request.kind == ClientRequest::Other && request.method == method);
+        side.respond(request.id, r#"{"any":1}"#);
+        assert_eq!(side.sent(), [format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"any":1}}}}"#)]);
+    }
+    let event = side.receive(&ask(3, "prompts/list"));
+    let Some(ServerEvent::Violation(violation)) = event else { panic!("{event:?}") };
+    assert_eq!(violation.kind, ViolationKind::MethodNotAvailable);
 }
