@@ -131,12 +131,12 @@ pub(super) fn notify_without_audience<C: Recycle>(
     messages: &Messages<C>,
     notice: &Notice<'_>,
 ) -> Result<Delivery, NotifyError> {
-    let Some(kind) = NotificationKind::named(notice.method) else {
-        return Ok(Delivery::NotWanted);
-    };
     if messages.lifecycle.phase == Phase::Closed {
         return Err(NotifyError::Closed);
     }
+    let Some(kind) = NotificationKind::named(notice.method) else {
+        return Ok(Delivery::NotWanted);
+    };
     let rule = kind.rule();
     let declared = messages.session.role.declared(messages.session.offered, CapabilitySet::NONE);
     match rule.gate(messages.session.role.sender()) {

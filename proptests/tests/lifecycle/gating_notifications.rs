@@ -50,8 +50,10 @@ fn a_notification_without_a_receiver_must_be_allowed() {
     );
     let mut side = ServerSide::with(of(config::server()));
     side.server.disconnected(Cause::WriteFailed, side.now);
-    let notified = side.server.notify_method(TOOLS_CHANGED, &(), None, &mut side.out);
-    assert_eq!(notified, Err(NotifyError::Closed));
+    for method in [TOOLS_CHANGED, "x/own"] {
+        let notified = side.server.notify_method(method, &(), None, &mut side.out);
+        assert_eq!(notified, Err(NotifyError::Closed), "{method}");
+    }
 }
 
 /// A notification before the session is held only if this side may ever send it.
