@@ -149,12 +149,14 @@ impl<'p> Batch<'p> {
         let kind = NotificationKind::named(method);
         let cx = &mut Cx::at(self.config, self.now, &mut self.messages);
         let messages = &self.calls.messages;
-        let permit = may_notify(messages, cx, method, kind)?;
+        let mut permit = may_notify(messages, cx, method, kind)?;
+        let kind = kind.filter(|_| !cx.config.relay.covers(method));
         let mut is_wanted = Ok(Interest::Yes);
         let written =
             cx.out.outbox(Route::Connection).append(Room::Limit, Tag::Nothing, |writer| {
                 let start = writer.position();
                 write_notification(writer, method, &params, permit.form)?;
+                permit.check_needs(writer)?;
                 is_wanted = interest(messages, kind, written(writer.since(start), Member::Params));
                 // The error only rolls back the write: `is_wanted` is checked before it.
                 if let Ok(Interest::No) | Err(_) = is_wanted {
@@ -165,7 +167,9 @@ impl<'p> Batch<'p> {
             });
         match is_wanted? {
             Interest::No => return Ok(Delivery::NotWanted),
-            Interest::Yes | Interest::Completes(_) => written?,
+            Interest::Yes | Interest::Completes(_) => {
+                written.map_err(|error| permit.explain::<NotifyError>(error))?;
+            }
         };
         permit.observe(method, cx.out);
         Ok(Delivery::Sent)

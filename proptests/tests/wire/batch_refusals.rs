@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mcp_sansio::config::Relay;
 use mcp_sansio::error::{BatchError, NotAllowed, ViolationKind};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::ResourceUpdatedParams;
@@ -128,6 +129,22 @@ fn typed_messages_of_a_batch_are_checked_and_written() {
             r#"[{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}]"#
         ]
     );
+}
+
+/// A relayed notification is sent in a batch as it is outside of one.
+#[test]
+fn a_relayed_notification_of_a_batch_needs_no_subscription() {
+    let mut config = config::server();
+    config.connection.relay = Relay::Methods(vec!["notifications/resources/updated".into()]);
+    let mut side = ServerSide::ready_with(config, BATCHED);
+    let updated = ResourceUpdatedParams::new("file:///a");
+    let alone = side.server.notify::<ResourceUpdated>(&updated, None, &mut side.out);
+    let delivery = side.server.batch(side.now, &mut side.out, |batch| {
+        Ok::<_, BatchError>(batch.notify::<ResourceUpdated>(&updated)?)
+    });
+    assert_eq!((alone, delivery), (Ok(Delivery::Sent), Ok(Delivery::Sent)));
+    let sent = r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}"#;
+    assert_eq!(side.sent(), [sent.to_owned(), format!("[{sent}]")]);
 }
 
 /// A message that is not allowed outside a batch is not allowed inside one. The batch is not sent.
