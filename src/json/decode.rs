@@ -1,9 +1,11 @@
 //! A deserializer of scanned JSON text, which skips values without checking them again.
 
+use alloc::borrow::Cow;
+
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Unexpected,
-    Visitor,
+    Deserialize, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess,
+    Unexpected, Visitor,
 };
 use serde_json::Error;
 
@@ -313,8 +315,12 @@ impl<'de> Deserializer<'de> for Key<'de> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        let key = BorrowedStrDeserializer::new(self.0.as_wire());
-        key.deserialize_enum(name, variants, visitor)
+        match self.0.to_str() {
+            Cow::Borrowed(key) => {
+                BorrowedStrDeserializer::new(key).deserialize_enum(name, variants, visitor)
+            }
+            Cow::Owned(key) => key.into_deserializer().deserialize_enum(name, variants, visitor),
+        }
     }
 
     serde::forward_to_deserialize_any! {

@@ -138,6 +138,7 @@ const TEXTS: &[&str] = &[
     r#"{"na\u006de":"n","other":[{}]}"#,
     r#"{"name":"a\tb","raw":null}"#,
     r#"{"raw":1}"#,
+    r#"{"n\u0065w":1,"\u0061":2}"#,
     r#"{"new":3}"#,
     r#"{"struct":{"a":1}}"#,
     r#"{"a":1,"b":2}"#,
