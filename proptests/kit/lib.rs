@@ -11,6 +11,7 @@ pub mod authorization_server;
 pub mod authorization_world;
 pub mod exploration;
 pub mod http_world;
+pub mod memory_formula;
 pub mod oracles;
 pub mod payload;
 pub mod single;

@@ -6,15 +6,26 @@ use mcp_sansio::event::Counts;
 use mcp_sansio::testing::{Broken, Machine, Promise};
 use mcp_sansio::{Cause, Instant, Limits, Outbox};
 
+use serde_json::value::RawValue;
+
 use super::client_side::{Leaving, leaving};
 use super::{SECRET, Way, World};
 
 /// The bytes of a side's identity in each modern request of these worlds.
-const IDENTITY: usize = 600;
+pub(super) const IDENTITY: usize = 600;
 
 impl World {
-    /// Checks that calls are sent in the order in which they were made.
-    pub(super) fn check_order(&mut self, message: &[u8]) -> Result<(), Broken> {
+    /// Checks that calls are sent in the order in which they were made, in a batch or alone.
+    pub(super) fn check_order_of_all(&mut self, message: &[u8]) -> Result<(), Broken> {
+        match serde_json::from_slice::<Vec<&RawValue>>(message) {
+            Ok(batch) => {
+                batch.into_iter().try_for_each(|element| self.check_order(element.get().as_bytes()))
+            }
+            Err(_) => self.check_order(message),
+        }
+    }
+
+    fn check_order(&mut self, message: &[u8]) -> Result<(), Broken> {
         let Some(Leaving { id, serial, may_overtake }) = leaving(message) else { return Ok(()) };
         if let Some((call, _)) = self.serials.iter().find(|(_, made)| **made == serial) {
             self.asked.insert(id, *call);

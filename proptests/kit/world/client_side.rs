@@ -7,7 +7,9 @@ use mcp_sansio::event::CallEnded;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method;
 use mcp_sansio::testing::{Broken, Promise, WorkMeter};
-use mcp_sansio::{CallId, CallOptions, ClientEvent, ErrorCode, Frame, Outbox, Outcome, Phase};
+use mcp_sansio::{
+    CallId, CallOptions, Cause, ClientEvent, ErrorCode, Frame, Outbox, Outcome, Phase,
+};
 use serde_json::json;
 
 use super::setup::filter;
@@ -127,7 +129,8 @@ impl World {
         cancellation: Cancellation,
         (unsent, taken_back): (usize, usize),
     ) -> Result<(), Broken> {
-        let has_left = self.serials.get(&call).is_none_or(|serial| self.left.contains(serial));
+        let is_known = |serial| self.left.contains(serial) || self.in_batches.contains(serial);
+        let has_left = self.serials.get(&call).is_none_or(is_known);
         let is_wrong = match cancellation {
             Cancellation::Withdrawn => taken_back != unsent.min(1) && !self.is_deceived,
             Cancellation::Notified => 0 < unsent && !has_left && !self.is_deceived,
@@ -188,12 +191,18 @@ impl World {
         self.ours.monitor.delivered(bytes);
         self.note_wait(bytes);
         let answered = self.answered_by(bytes);
+        let ping = self.ours.silence.pending().filter(|ping| self.reference.client_waits(*ping));
         let expected = self.reference.before_client(&frame, &self.client, &self.client_out)?;
         let meter = WorkMeter::start();
         let event = self.client.receive(frame, self.now, &mut self.client_out);
         meter.check(bytes.len())?;
         let Self { reference, client, client_out, .. } = self;
         reference.after_client(&expected, event.as_ref(), client, client_out)?;
+        let has_pong = ping.is_some_and(|ping| !reference.client_waits(ping));
+        self.ours.silence.received(bytes, has_pong, self.now);
+        if let Some(ClientEvent::Request(request)) = &event {
+            self.ours.routes.received(bytes, request.id);
+        }
         if let Some(event) = event {
             let is_cancelled = matches!(event, ClientEvent::Cancelled(_));
             self.client_event(&event)?;
@@ -249,7 +258,14 @@ impl World {
     }
 
     pub(super) fn client_is_due(&mut self) -> Result<bool, Broken> {
-        let Some(event) = self.client.handle_timeout(self.now, &mut self.client_out) else {
+        let before = self.ours.silence.before(&self.client, &self.client_out);
+        let event = self.client.handle_timeout(self.now, &mut self.client_out);
+        let missed = match &event {
+            Some(ClientEvent::Unresponsive { missed, .. }) => Some(*missed),
+            _ => None,
+        };
+        self.ours.silence.handled(before, missed, &self.client_out, self.now)?;
+        let Some(event) = event else {
             self.compare_written()?;
             self.adopt()?;
             return Ok(false);
@@ -286,6 +302,9 @@ impl World {
             ClientEvent::Task(update) => self.ours.time.changed(update.call),
             // The message is not read, for example because it is too long.
             ClientEvent::Violation(_) => self.changes.is_unreliable = true,
+            ClientEvent::Closed { cause: Cause::Unresponsive, .. } => {
+                self.ours.silence.unresponsive(self.now)?;
+            }
             _ => {}
         }
         self.ours.event::<mcp_sansio::Client>(event)

@@ -5,14 +5,19 @@
 //! [`Choices`](mcp_sansio::testing::Choices): the simulation derives them from a seed, the fuzzer from bytes, and
 //! proptest from shrinkable values.
 
+mod batches;
 mod change_model;
 mod checks;
 mod client_side;
+mod copies;
 pub mod hostile;
 mod progress_model;
 mod reference;
+mod routes;
 mod server_side;
 mod setup;
+mod side;
+mod silence_model;
 mod step;
 mod time_model;
 mod transport;
@@ -25,19 +30,20 @@ use std::time::Duration;
 
 use mcp_sansio::config::DuplicateIds;
 use mcp_sansio::task::{Tasks, TasksConfig};
-use mcp_sansio::testing::{Broken, Diagram, Digest, Machine, Monitor, Promise};
+use mcp_sansio::testing::{Broken, Diagram, Digest, Promise};
 use mcp_sansio::{
-    CallId, Cause, Client, ConnectionConfig, ConnectionNumber, Frame, Frames, IncomingId, Instant,
-    Limits, Outbox, Request, Server, ServerConfig,
+    CallId, Cause, Client, ConnectionNumber, Frame, Frames, IncomingId, Instant, Limits, Outbox,
+    Request, Server, ServerConfig,
 };
 
 use change_model::ChangeModel;
 use checks::unchanged;
 use progress_model::ProgressModel;
 use reference::Reference;
+use routes::RoutedOutbox;
 pub use setup::Setup;
+use side::Side;
 pub use step::{Step, Way};
-use time_model::TimeModel;
 use transport::Transport;
 pub use trial::{Failure, Trial, draw, schedule};
 
@@ -53,8 +59,8 @@ pub struct World {
     setup: Setup,
     client: Client,
     server: Server,
-    client_out: Outbox,
-    server_out: Outbox,
+    client_out: RoutedOutbox,
+    server_out: RoutedOutbox,
     upstream: Transport,
     downstream: Transport,
     now: Instant,
@@ -72,6 +78,8 @@ pub struct World {
     /// The ids under which the calls were sent.
     asked: BTreeMap<u64, CallId>,
     made: u32,
+    /// The serial numbers of the calls in batches, which cannot be withdrawn.
+    in_batches: BTreeSet<u32>,
     left: BTreeSet<u32>,
     latest: u32,
     /// Whether a forged message was sent to the client.
@@ -84,65 +92,6 @@ pub struct World {
     diagram: Option<Diagram>,
     /// Every sent message with its direction.
     messages: Vec<(Way, Vec<u8>)>,
-}
-
-/// The common state of an application on either side.
-#[derive(Debug, Default)]
-struct Side {
-    monitor: Monitor,
-    calls: Vec<CallId>,
-    ids: Vec<IncomingId>,
-    /// All calls so far.
-    known: BTreeSet<CallId>,
-    time: TimeModel,
-}
-
-impl Side {
-    fn new(connection: &ConnectionConfig) -> Self {
-        let serves = connection.duplicate_ids == DuplicateIds::Serve;
-        Self { monitor: Monitor::new().serving_duplicates(serves), ..Self::default() }
-    }
-
-    /// Registers a call if it was made.
-    fn made<E>(&mut self, made: Result<CallId, E>) -> Result<(), Broken> {
-        let Ok(call) = made else { return Ok(()) };
-        remember(&mut self.calls, call);
-        self.known.insert(call);
-        self.monitor.called(call)
-    }
-
-    fn event<M: Machine>(&mut self, event: &M::Event<'_>) -> Result<(), Broken> {
-        if let mcp_sansio::testing::Meaning::Request(id) = M::meaning(event) {
-            remember(&mut self.ids, id);
-        }
-        self.monitor.event::<M>(event)
-    }
-
-    /// Checks that nothing is due any more.
-    fn settled<M: Machine>(&mut self, machine: &M, now: Instant) -> Result<(), Broken> {
-        self.monitor.settled(machine, now)?;
-        let has_requests = machine.in_flight().requests().next().is_some();
-        self.time.settled(now, self.monitor.is_closed(), has_requests)
-    }
-
-    fn a_call(&self, which: u16) -> Option<CallId> {
-        pick(&self.calls, which)
-    }
-
-    fn a_request(&self, which: u16) -> Option<IncomingId> {
-        pick(&self.ids, which)
-    }
-}
-
-fn remember<T>(things: &mut Vec<T>, thing: T) {
-    if things.len() == REMEMBERED {
-        things.remove(0);
-    }
-    things.push(thing);
-}
-
-fn pick<T: Copy>(things: &[T], which: u16) -> Option<T> {
-    things.get(usize::from(which).checked_rem(things.len())?).copied()
 }
 
 impl World {
@@ -163,8 +112,8 @@ impl World {
         let mut of_tasks = TasksConfig::default();
         of_tasks.tasks = 6;
         Self {
-            client_out: Outbox::new(framing, &ours.limits),
-            server_out: Outbox::new(framing, &theirs.limits),
+            client_out: RoutedOutbox::new(Outbox::new(framing, &ours.limits)),
+            server_out: RoutedOutbox::new(Outbox::new(framing, &theirs.limits)),
             upstream: Transport::new(setup.stream, &theirs.limits),
             downstream: Transport::new(setup.stream, &ours.limits),
             ours: Side::new(ours),
@@ -178,6 +127,7 @@ impl World {
             serials: BTreeMap::new(),
             asked: BTreeMap::new(),
             made: 0,
+            in_batches: BTreeSet::new(),
             left: BTreeSet::new(),
             latest: 0,
             is_deceived: false,
@@ -228,6 +178,7 @@ impl World {
         self.changes.is_unreliable |= step.is_fault();
         let was_over = (self.ours.monitor.is_closed(), self.theirs.monitor.is_closed());
         let lengths = (self.client_out.len(), self.server_out.len());
+        self.reference.sends_batches(matches!(step, Step::Batch { .. }));
         self.by_client(step)?;
         self.by_server(step)?;
         self.by_tasks(step)?;
@@ -280,6 +231,10 @@ impl World {
                 self.server.disconnected(Cause::ReadFailed, self.now);
             }
             Step::Reconnect => self.reconnect()?,
+            Step::Copy => self.copy()?,
+            Step::Restart => self.restart()?,
+            Step::Batch { way: true, what } => self.batch_by_client(*what)?,
+            Step::Batch { way: false, what } => self.batch_by_server(*what)?,
             Step::Release { way: true } => {
                 self.client.release();
                 self.client_out.release();
@@ -295,9 +250,18 @@ impl World {
 
     /// Compares what both sides have written with the reference models.
     fn compare_written(&mut self) -> Result<(), Broken> {
+        self.check_routes()?;
         let Self { reference, client, server, client_out, server_out, .. } = self;
         reference.client_wrote(client, client_out)?;
         reference.server_wrote(server, server_out)
+    }
+
+    /// Checks the routes of the messages that both sides have written.
+    fn check_routes(&mut self) -> Result<(), Broken> {
+        let Self { client, server, client_out, server_out, ours, theirs, .. } = self;
+        let open = client.in_flight().requests();
+        ours.routes.check(client_out, open, &self.serials)?;
+        theirs.routes.check(server_out, server.in_flight().requests(), &BTreeMap::new())
     }
 
     const fn transport(&mut self, way: Way) -> &mut Transport {
@@ -349,7 +313,7 @@ impl World {
         }
         self.messages.push((way, message.to_vec()));
         if way {
-            self.check_order(message)?;
+            self.check_order_of_all(message)?;
         }
         // If several requests may share an id, a response does not say which of them is over.
         let is_unique = self.setup.server.connection.duplicate_ids == DuplicateIds::Refuse;
@@ -357,7 +321,10 @@ impl World {
             && is_unique
             && let Ok(message) = serde_json::from_slice(message)
         {
-            self.progress.sent(&message, !self.changes.is_unreliable)?;
+            let (messages, _) = reference::elements(&message);
+            for message in messages {
+                self.progress.sent(message, !self.changes.is_unreliable)?;
+            }
         }
         let side = if way { &mut self.ours } else { &mut self.theirs };
         side.monitor.sent(message)
@@ -382,6 +349,7 @@ impl World {
     }
 
     fn frame(&mut self, way: Way, frame: Frame<'_>) -> Result<(), Broken> {
+        self.check_routes()?;
         if way { self.at_server(frame) } else { self.at_client(frame) }
     }
 
@@ -462,10 +430,11 @@ impl World {
                 let has_room = connection.limits.outbox_bytes == Limits::default().outbox_bytes;
                 let open: BTreeSet<_> = self.server.in_flight().requests().collect();
                 self.progress.keep_open(&open);
-                let out = Some(&self.server_out).filter(|_| has_room);
+                let out = Some(&*self.server_out).filter(|_| has_room);
                 self.progress.settled(connection.progress_interval, self.now, out)?;
-                self.ours.settled(&self.client, self.now)?;
-                return self.theirs.settled(&self.server, self.now);
+                let limits = &self.setup.client.connection.limits;
+                self.ours.settled(&self.client, limits, self.now)?;
+                return self.theirs.settled(&self.server, &connection.limits, self.now);
             }
         }
         Err(Broken::new(Promise::Total, "there is always something due"))

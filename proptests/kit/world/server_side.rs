@@ -8,8 +8,8 @@ use mcp_sansio::request::TaskMode;
 use mcp_sansio::task::{NewTask, TaskEvent, TaskKey};
 use mcp_sansio::testing::{Broken, Promise, WorkMeter};
 use mcp_sansio::{
-    CallOptions, ClientRequest, Era, ErrorCode, Frame, IncomingId, Limits, Outbox, Phase, Request,
-    RespondError, ServerEvent,
+    CallOptions, Cause, ClientRequest, Era, ErrorCode, Frame, IncomingId, Limits, Outbox, Phase,
+    Request, RespondError, Route, ServerEvent,
 };
 use serde_json::{Value, json};
 
@@ -69,7 +69,12 @@ impl World {
                 let name = format!("notifications/{}", names[usize::from(what) % names.len()]);
                 let params =
                     json!({"uri": format!("a:/{}", what % 3), "level": "error", "data": SECRET});
+                let written = out.written();
                 let delivered = server.notify_method(&name, &params, about, out);
+                let route = about.map(Route::Exchange);
+                if route.is_some() && out.routes_after(written).any(|taken| Some(taken) != route) {
+                    return Err(Broken::new(Promise::Order, format!("{name} is not on {route:?}")));
+                }
                 if let (Ok(delivery), Some(change)) = (delivered, change(&name, Some(&params))) {
                     self.changes.announced(change, about.is_none(), delivery);
                 }
@@ -121,7 +126,9 @@ impl World {
             });
             let answered = server.respond(id, &result, out);
             let mark = serial.map(|serial| format!("\"serial\":{serial}"));
-            if answered.is_ok() && mark.is_some_and(|mark| !has(out, &mark)) {
+            // A response to an element of a batch waits for the others.
+            let waits = self.reference.is_in_batch(id);
+            if answered.is_ok() && !waits && mark.is_some_and(|mark| !has(out, &mark)) {
                 return Err(Broken::new(
                     Promise::OneAnswer,
                     format!("{id} is not answered at all"),
@@ -134,7 +141,7 @@ impl World {
                 theirs.monitor.answered(id)?;
                 let limits = &self.setup.server.connection.limits;
                 let has_room = limits.outbox_bytes == Limits::default().outbox_bytes;
-                self.progress.answered(id, Some(&*out).filter(|_| has_room))
+                self.progress.answered(id, Some(&**out).filter(|_| has_room))
             }
             Err(error) => unchanged(before, (server, out), error),
         }
@@ -180,7 +187,7 @@ impl World {
             }
             Step::Work { which, what } => {
                 let keys: Vec<TaskKey> = tasks.iter().map(|(key, _)| key).collect();
-                let Some(key) = super::pick(&keys, which) else { return Ok(()) };
+                let Some(key) = super::side::pick(&keys, which) else { return Ok(()) };
                 let result = json!({"content": [], "text": SECRET});
                 // `oracles::tasks` checks that a final task does not change.
                 _ = match what % 6 {
@@ -228,18 +235,26 @@ impl World {
             self.progress.delivered(&message);
         }
         let is_draining = self.server.phase() == Phase::Draining;
+        let ping = self.theirs.silence.pending().filter(|ping| self.reference.server_waits(*ping));
         let expected = self.reference.before_server(&frame, &self.server, &self.server_out)?;
         let meter = WorkMeter::start();
         let event = self.server.receive(frame, self.now, &mut self.server_out);
         meter.check(bytes.len())?;
         let Self { reference, server, server_out, .. } = self;
         reference.after_server(&expected, event.as_ref(), server, server_out)?;
+        let has_pong = ping.is_some_and(|ping| !reference.server_waits(ping));
+        self.theirs.silence.received(bytes, has_pong, self.now);
         if let Some(ServerEvent::Request(request)) = &event
             && is_draining
             && !self.theirs.monitor.to_come_again().any(|id| id == request.id)
         {
             let what = format!("a request while the connection drains: {request:?}");
             return Err(Broken::new(Promise::OneAnswer, what));
+        }
+        match &event {
+            Some(ServerEvent::Request(request)) => self.theirs.routes.received(bytes, request.id),
+            Some(ServerEvent::Subscribed(open)) => self.theirs.routes.received(bytes, open.id),
+            _ => {}
         }
         if let Some(event) = event {
             let is_cancelled = matches!(event, ServerEvent::Cancelled(_));
@@ -255,7 +270,14 @@ impl World {
         if let Some(TaskEvent::Expired { .. }) = self.tasks.handle_timeout(self.now) {
             return Ok(true);
         }
-        let Some(event) = self.server.handle_timeout(self.now, &mut self.server_out) else {
+        let before = self.theirs.silence.before(&self.server, &self.server_out);
+        let event = self.server.handle_timeout(self.now, &mut self.server_out);
+        let missed = match &event {
+            Some(ServerEvent::Unresponsive { missed, .. }) => Some(*missed),
+            _ => None,
+        };
+        self.theirs.silence.handled(before, missed, &self.server_out, self.now)?;
+        let Some(event) = event else {
             self.compare_written()?;
             return Ok(false);
         };
@@ -288,7 +310,10 @@ impl World {
                 self.theirs.time.renewed(update.call, self.now);
                 Ok(())
             }
-            ServerEvent::Closed { .. } => {
+            ServerEvent::Closed { cause, .. } => {
+                if cause == Cause::Unresponsive {
+                    self.theirs.silence.unresponsive(self.now)?;
+                }
                 self.tasks.disconnected(self.server.connection_number());
                 Ok(())
             }

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use mcp_sansio::config::{DuplicateIds, KeepAlive, Listening, RepliesWithoutId, Timeouts};
+use mcp_sansio::config::{DuplicateIds, KeepAlive, Listening, Relay, RepliesWithoutId, Timeouts};
 use mcp_sansio::model::{SubscriptionFilter, TaskSupport};
 use mcp_sansio::testing::Choices;
-use mcp_sansio::{ClientConfig, ConnectionConfig, Revision, RevisionSet, ServerConfig};
+use mcp_sansio::{ClientConfig, ConnectionConfig, Limits, Revision, RevisionSet, ServerConfig};
+
+use Revision::{V2025_03_26, V2025_06_18, V2025_11_25};
 
 use crate::config;
 
@@ -32,23 +34,41 @@ impl Setup {
         let mut client = config::client_of_both_eras();
         client.connection = connection(choices);
         client.revisions = revisions(choices);
-        let known = [Revision::V2026_07_28, Revision::V2025_11_25];
+        let known = [Revision::V2026_07_28, V2025_11_25];
         client.known = choices.one_in(4).then(|| choices.pick(&known)).flatten();
         client.probe = choices.one_in(2);
         client.listen = choices.one_in(2).then(|| filter(1));
         let mut server = config::server_of_both_eras();
         server.connection = connection(choices);
         server.revisions = revisions(choices);
+        if choices.one_in(3) {
+            // Without the later revisions, both sides agree on an older one.
+            let ends = [V2025_03_26, V2025_06_18, V2025_06_18, V2025_11_25];
+            let end = choices.pick(&ends).unwrap_or(V2025_11_25);
+            let allowed = RevisionSet::MODERN.or(RevisionSet::before(end));
+            client.revisions = client.revisions.and(allowed);
+            server.revisions = server.revisions.and(allowed);
+        }
         server.listening = if choices.one_in(2) { Listening::Asked } else { Listening::Granted };
         if choices.one_in(2) {
             client.capabilities = client.capabilities.with_tasks();
             server.capabilities = server.capabilities.with_tasks();
+        }
+        if choices.one_in(4) {
+            // Only a gateway dispatches requests for prompts now.
+            server.capabilities.prompts = None;
         }
         let capacity = choices.pick(&[1, 16, 64, 1000, usize::MAX]).unwrap_or(usize::MAX);
         let stream = choices.one_in(2).then_some(capacity);
         let tasks = if choices.one_in(2) { TaskSupport::Optional } else { TaskSupport::Forbidden };
         let faults = !choices.one_in(3);
         Self { client, server, stream, faults, tasks }
+    }
+
+    /// Whether both sides support tasks, so that calls can become tasks.
+    pub(super) fn has_tasks(&self) -> bool {
+        let Self { client, server, .. } = self;
+        server.capabilities.tasks.is_some() || client.capabilities.tasks.is_some()
     }
 }
 
@@ -80,6 +100,12 @@ fn connection(choices: &mut Choices) -> ConnectionConfig {
         // A URI that is longer is not kept, and its subscription has no effect.
         limits.kept_bytes = 16 + choices.below(400) as usize;
     }
+    if choices.one_in(6) {
+        connection.relay = Relay::Methods(RELAYED.map(String::from).to_vec());
+    }
+    if choices.one_in(4) {
+        make_tight(limits, choices);
+    }
     if choices.one_in(4) {
         limits.frame_bytes = 150 + choices.below(600) as usize;
     }
@@ -92,7 +118,11 @@ fn connection(choices: &mut Choices) -> ConnectionConfig {
         connection.replies_without_id = Some(rate);
     }
     if choices.one_in(4) {
-        connection.keep_alive = Some(KeepAlive::every(Duration::from_secs(5)));
+        let mut seconds = |of: &[u64]| Duration::from_secs(choices.pick(of).unwrap_or(1));
+        let mut policy = KeepAlive::every(seconds(&[1, 5, 60]));
+        policy.answer_within = seconds(&[1, 5, 30]);
+        policy.close_after = choices.one_in(3).then(|| 1 + small(choices, 3));
+        connection.keep_alive = Some(policy);
     }
     if choices.one_in(2) {
         connection.timeouts = timeouts(choices);
@@ -116,6 +146,18 @@ fn timeouts(choices: &mut Choices) -> Timeouts {
     timeouts.handshake = Some(seconds(&[2, 60]));
     timeouts.drain = seconds(&[0, 1, 2]);
     timeouts
+}
+
+/// The methods of requests that a gateway relays.
+const RELAYED: [&str; 3] = ["prompts/get", "x/y", "completion/complete"];
+
+/// Makes the limits on texts so small that the memory of a connection is soon at its limit.
+fn make_tight(limits: &mut Limits, choices: &mut Choices) {
+    (limits.id_bytes, limits.token_bytes) = (24, 24);
+    limits.uri_bytes = 32 + choices.below(64) as usize;
+    (limits.elicitations, limits.batches, limits.batch_elements) = (4, 3, 6);
+    limits.held_bytes = choices.below(2000) as usize;
+    limits.kept_bytes = 16 + choices.below(400) as usize;
 }
 
 /// Returns one of a few subscription filters.

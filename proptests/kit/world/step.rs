@@ -76,6 +76,12 @@ pub enum Step {
     Reconnect,
     /// A side releases unused memory.
     Release { way: Way },
+    /// A side sends a batch.
+    Batch { way: Way, what: u8 },
+    /// Both sides are replaced by copies.
+    Copy,
+    /// The session of the server moves into another process.
+    Restart,
 }
 
 impl Step {
@@ -104,7 +110,7 @@ impl Step {
             1 + choices.below(most) as u16
         };
         // Ordered so that a fuzzer without remaining bytes chooses `Flow`.
-        match choices.below(100) {
+        match choices.below(105) {
             0..12 => Self::Flow,
             12..20 => Self::Settle,
             20..29 => Self::Call {
@@ -154,7 +160,10 @@ impl Step {
             96 => Self::End { way: way(choices), how: choices.below(6) as u8 },
             97 if choices.one_in(3) => Self::Break,
             97 | 98 => Self::Reconnect,
-            _ => Self::Release { way: way(choices) },
+            99 => Self::Release { way: way(choices) },
+            100 => Self::Restart,
+            101 => Self::Batch { way: way(choices), what: byte(choices) },
+            _ => Self::Copy,
         }
     }
 }

@@ -112,6 +112,14 @@ impl Transport {
         }
     }
 
+    /// Returns the inbox of a byte stream.
+    pub(super) const fn inbox(&mut self) -> Option<&mut Inbox> {
+        match self {
+            Self::Bytes { inbox, .. } => Some(inbox),
+            Self::Messages { .. } => None,
+        }
+    }
+
     pub(super) fn forge(&mut self, text: &[u8]) {
         match self {
             Self::Bytes { link, .. } => _ = link.add_noise(text),

@@ -11,9 +11,3 @@ mod on_tokio;
 mod runners;
 #[cfg(unix)]
 mod suite;
-
-use mcp_sansio_proptests::allocations::Counting;
-
-// The load tests count the bytes that a thread holds.
-#[global_allocator]
-static ALLOCATOR: Counting = Counting::new();

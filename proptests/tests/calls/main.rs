@@ -13,9 +13,3 @@ mod pages;
 mod races;
 mod subscribing;
 mod waiting;
-
-use mcp_sansio_proptests::allocations::Counting;
-
-// Some of these tests count the allocations of a thread.
-#[global_allocator]
-static ALLOCATOR: Counting = Counting::new();

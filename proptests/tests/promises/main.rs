@@ -19,9 +19,3 @@ mod room;
 mod scale;
 mod work;
 mod work_client;
-
-use mcp_sansio_proptests::allocations::Counting;
-
-// Some of these tests count the allocations of a thread.
-#[global_allocator]
-static ALLOCATOR: Counting = Counting::new();

@@ -10,76 +10,14 @@ use mcp_sansio::{
     Revision, ServerEvent,
 };
 use mcp_sansio_proptests::allocations::held;
+use mcp_sansio_proptests::memory_formula::MemoryFormula;
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
-
-/// The terms of the formula.
-pub(super) struct Formula<'l>(pub(super) &'l Limits);
-
-impl Formula<'_> {
-    const CLAIM: usize = 800;
-
-    pub(super) fn inbox(&self) -> usize {
-        2 * self.0.frame_bytes + self.0.chunk_bytes
-    }
-
-    pub(super) fn outbox(&self) -> usize {
-        4 * (self.0.outbox_bytes + self.0.reserve_bytes + self.0.held_bytes)
-    }
-
-    pub(super) fn inbound(&self) -> usize {
-        2 * self.0.inbound_requests as usize * (self.0.id_bytes + self.0.token_bytes + 360)
-    }
-
-    pub(super) fn outbound(&self) -> usize {
-        2 * (self.0.outbound_calls as usize * 420 + self.0.remembered_calls as usize * 16)
-    }
-
-    pub(super) fn tasks(&self) -> usize {
-        let Limits { uri_bytes, kept_bytes, outbound_calls, .. } = self.0;
-        2 * *outbound_calls as usize * (4 * uri_bytes + kept_bytes + 1_500)
-    }
-
-    pub(super) fn held(&self) -> usize {
-        4 * self.0.held_bytes
-    }
-
-    pub(super) fn listens(&self) -> usize {
-        2 * self.0.listens as usize * self.0.subscriptions as usize * 64
-    }
-
-    /// The memory of batches in addition to the kept bytes.
-    pub(super) fn batches(&self) -> usize {
-        let Limits { batches, batch_elements, id_bytes, connection_bytes, .. } = self.0;
-        connection_bytes + 2 * (batches * batch_elements) as usize * (id_bytes + 120)
-    }
-
-    pub(super) fn elicitations(&self) -> usize {
-        self.0.elicitations as usize * (self.0.uri_bytes + 64)
-    }
-
-    /// The sum, for a connection without calls that become tasks and without batches.
-    pub(super) fn all(&self) -> usize {
-        [
-            self.inbox(),
-            self.outbox(),
-            self.0.connection_bytes,
-            self.inbound(),
-            self.outbound(),
-            self.held(),
-            self.listens(),
-            self.elicitations(),
-            Self::CLAIM,
-        ]
-        .into_iter()
-        .sum()
-    }
-}
 
 /// The number in the documentation of `Limits`.
 #[test]
 fn the_memory_formula_gives_the_documented_totals() {
     let limits = Limits::default();
-    let formula = Formula(&limits);
+    let formula = MemoryFormula::new(&limits);
     let all = formula.all() - formula.outbound();
     assert_eq!(all.div_ceil(1 << 20), 243);
     assert_eq!((all + formula.batches()).div_ceil(1 << 20), 319);
@@ -117,7 +55,7 @@ fn inbound_requests_stay_within_the_memory_formula() {
             }
             side.out.release();
         });
-        within(bytes, Formula(&limits).inbound(), &format!("{requests} requests"));
+        within(bytes, MemoryFormula::new(&limits).inbound(), &format!("{requests} requests"));
     }
 }
 
@@ -141,7 +79,7 @@ fn outbound_calls_stay_within_the_memory_formula() {
             }
             side.out.release();
         });
-        within(bytes, Formula(&limits).outbound(), &format!("{calls} calls"));
+        within(bytes, MemoryFormula::new(&limits).outbound(), &format!("{calls} calls"));
     }
 }
 
@@ -160,7 +98,7 @@ fn an_outbox_stays_within_the_memory_formula() {
             _ = side.receive(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
         }
     });
-    within(bytes, Formula(&limits).outbox(), "an outbox of ping results");
+    within(bytes, MemoryFormula::new(&limits).outbox(), "an outbox of ping results");
 
     let mut config = config::client();
     config.connection.limits = limits.clone();
@@ -174,7 +112,7 @@ fn an_outbox_stays_within_the_memory_formula() {
         }
         while side.client.notify_method("x", &params, None, &mut out).is_ok() {}
     });
-    within(bytes, Formula(&limits).outbox(), "an outbox that is sent in parts");
+    within(bytes, MemoryFormula::new(&limits).outbox(), "an outbox that is sent in parts");
 }
 
 #[test]
@@ -189,7 +127,7 @@ fn an_inbox_stays_within_the_memory_formula() {
             assert!(inbox.next().is_none());
         }
     });
-    within(bytes, Formula(&limits).inbox(), "an inbox");
+    within(bytes, MemoryFormula::new(&limits).inbox(), "an inbox");
 }
 
 /// A malformed response is borrowed, not copied.

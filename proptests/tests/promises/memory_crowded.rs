@@ -4,9 +4,9 @@ use mcp_sansio::call::TaskOptions;
 use mcp_sansio::json::Raw;
 use mcp_sansio::{CallOptions, Frames, Inbox, Limits, Revision, ServerEvent};
 use mcp_sansio_proptests::allocations::held;
+use mcp_sansio_proptests::memory_formula::MemoryFormula;
 use mcp_sansio_proptests::{ServerSide, config};
 
-use super::memory::Formula;
 use super::memory_tables::{ALONE, is_near, request, result, text};
 
 /// A server connection on which as many tables as possible are full.
@@ -178,7 +178,7 @@ fn a_server_with_full_tables_matches_the_memory_formula() {
             crowded.crowd_bytes();
             crowded
         });
-        let formula = Formula(&limits);
+        let formula = MemoryFormula::new(&limits);
         let of_revision = match revision {
             Revision::V2025_03_26 => formula.batches(),
             _ => formula.tasks(),

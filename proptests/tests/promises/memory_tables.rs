@@ -8,9 +8,10 @@ use mcp_sansio::{
     ServerEvent,
 };
 use mcp_sansio_proptests::allocations::held;
+use mcp_sansio_proptests::memory_formula::MemoryFormula;
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
-use super::memory::{Formula, within};
+use super::memory::within;
 
 /// The `_meta` member of a modern message.
 pub(super) const ALONE: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
@@ -117,7 +118,7 @@ fn tasks(uri_bytes: usize, kept_bytes: usize) {
         _ = side.sent();
         side.out.release();
     });
-    is_near(bytes, Formula(&limits).tasks(), "tasks");
+    is_near(bytes, MemoryFormula::new(&limits).tasks(), "tasks");
 }
 
 /// Each subscription has as many resources as possible, with the shortest URIs.
@@ -141,7 +142,7 @@ fn open_subscriptions_match_the_memory_formula() {
         }
         side.out.release();
     });
-    is_near(bytes, Formula(&limits).listens(), "subscriptions that requests keep open");
+    is_near(bytes, MemoryFormula::new(&limits).listens(), "subscriptions that requests keep open");
 }
 
 /// The resource subscriptions of a session count as kept bytes, and take no more than that.
@@ -188,7 +189,11 @@ fn held_messages_match_the_memory_formula() {
             }
         });
         assert!(99_000 < side.client.in_flight().counts().held_bytes);
-        is_near(bytes, Formula(&limits).held(), &format!("{what} messages that are held"));
+        is_near(
+            bytes,
+            MemoryFormula::new(&limits).held(),
+            &format!("{what} messages that are held"),
+        );
     }
 }
 
@@ -224,7 +229,7 @@ fn pending_batches_match_the_memory_formula() {
     for length in [6, limits.id_bytes - 2] {
         let (side, bytes) = held(|| batches(&limits, length));
         limits.connection_bytes = side.server.in_flight().counts().kept_bytes;
-        let formula = limits.connection_bytes + Formula(&limits).batches();
+        let formula = limits.connection_bytes + MemoryFormula::new(&limits).batches();
         let what = format!("batches of requests with ids of {length} bytes");
         if length < 100 {
             within(bytes, formula, &what);
@@ -253,7 +258,7 @@ fn elicitations_match_the_memory_formula() {
         side.client.release();
         side.out.release();
     });
-    is_near(bytes, Formula(&limits).elicitations(), "elicitations");
+    is_near(bytes, MemoryFormula::new(&limits).elicitations(), "elicitations");
 }
 
 /// Early notifications of unacknowledged subscriptions count as kept bytes, for any number of subscriptions.
@@ -326,7 +331,7 @@ fn inputs_of_waiting_calls_match_their_counted_bytes() {
     });
     let kept = side.client.in_flight().counts().kept_bytes;
     assert!(kept <= limits.connection_bytes && limits.connection_bytes < kept + kept / 4);
-    let formula = Formula(&limits);
+    let formula = MemoryFormula::new(&limits);
     let calls = 2 * 100 * (420 + limits.kept_bytes);
     is_near(bytes, kept + calls + 2 * 100 * 360, "what calls need");
     assert!(limits.connection_bytes < formula.all(), "it is a part of the formula");

@@ -11,9 +11,3 @@ mod sampling;
 mod subscriptions;
 mod substituted;
 mod written;
-
-use mcp_sansio_proptests::allocations::Counting;
-
-// Some of these tests count the allocations of a thread.
-#[global_allocator]
-static ALLOCATOR: Counting = Counting::new();

@@ -5,9 +5,3 @@
 mod calls;
 mod extension;
 mod sessions;
-
-use mcp_sansio_proptests::allocations::Counting;
-
-// Some of these tests count the allocations of a thread.
-#[global_allocator]
-static ALLOCATOR: Counting = Counting::new();

@@ -11,7 +11,7 @@ use super::message::{Message, Shape, VERSION};
 use super::outcomes::check_outcome;
 use super::outgoing::{Changes, Outgoing};
 use super::server::reply_kind;
-use super::{EventKind, Expected, Reply, disagree, elements, methods};
+use super::{EventKind, Expected, Reply, check_batch, disagree, elements, methods};
 
 /// A client.
 #[derive(Debug)]
@@ -34,6 +34,8 @@ pub(super) struct ClientModel {
     pub(super) requests: Vec<(IncomingId, Value, bool)>,
     /// The responses to elements of batches that wait for the other elements (2025-03-26).
     pub(super) waiting: Vec<(Value, Vec<Reply>)>,
+    /// Whether the application sends a batch in this step.
+    pub(super) may_batch: bool,
     pub(super) outgoing: Outgoing,
 }
 
@@ -76,6 +78,7 @@ impl ClientModel {
             interim: Vec::new(),
             requests: Vec::new(),
             waiting: Vec::new(),
+            may_batch: false,
             outgoing: Outgoing::new(has_lines),
         }
     }
@@ -123,7 +126,11 @@ impl ClientModel {
         let is_deferred = reply.is_none() && *is_in_batch && self.has_batches();
         let replies: Vec<Reply> = if is_deferred { verdict.replies(kind) } else { Vec::new() };
         if replies.is_empty() {
-            verdict.check((kind, reply.as_ref().map_or(Reply::Nothing, reply_kind)), message)?;
+            verdict.check(
+                (kind, reply.as_ref().map_or(Reply::Nothing, reply_kind)),
+                message,
+                &event,
+            )?;
         } else {
             self.waiting.push((message.id.clone().unwrap_or_default(), replies));
         }
@@ -139,7 +146,8 @@ impl ClientModel {
                 // reads it by those of a session.
                 let agreed = self.agreed.as_ref().map(|(revision, _)| *revision);
                 let is_of_other_era = call.is_modern() && !agreed.is_some_and(methods::is_modern);
-                if !is_of_other_era {
+                let is_relayed = methods::is_relayed(&self.config.connection, &call.method);
+                if !is_of_other_era && !is_relayed {
                     check_outcome((&call.method, call.is_modern()), message, &ended.outcome)?;
                 }
             }
@@ -261,6 +269,9 @@ impl ClientModel {
             let (elements, is_batch) = elements(message);
             if is_batch && !self.has_batches() {
                 return Err(disagree("L-BATCH-13: there are no batches", message));
+            }
+            if is_batch {
+                check_batch(elements, self.may_batch)?;
             }
             for element in elements {
                 self.check_written(element, is_batch, &open)?;

@@ -43,8 +43,8 @@ impl ClientModel {
         }
     }
 
-    /// An error without an id settles nothing (L-JSONRPC-19, L-JSONRPC-20, M-RPC-22). The machine takes one that
-    /// arrives during the negotiation for the response to `server/discover` or `initialize`.
+    /// An error without an id settles nothing (L-JSONRPC-19, L-JSONRPC-20, M-RPC-22), except during the negotiation:
+    /// then it fails the only open request, `server/discover` or `initialize` (pain 29).
     fn error_without_id(&self) -> Verdict {
         let is_opening = |call: &Sent| matches!(&*call.method, "server/discover" | "initialize");
         let rule = "L-JSONRPC-20, M-RPC-22: an error without an id settles nothing";

@@ -21,9 +21,6 @@ impl ClientModel {
     ) -> Result<(), Broken> {
         check_envelope(message)?;
         match (message.get("method").and_then(Value::as_str), message.get("id")) {
-            (_, _) if is_in_batch && message.get("method").is_some() => {
-                Err(disagree("L-BATCH-02: only responses are in a batch", message))
-            }
             (Some(method), Some(id)) => self.check_request(method, id, message),
             (Some(method), None) => self.check_notification(method, message),
             (None, Some(id)) => self.check_response(id, message, is_in_batch, open),
@@ -115,7 +112,8 @@ impl ClientModel {
         if !is_probe && !is_assumed && !self.may_be_modern {
             return Some("M-ERA-12: a request before the era is known");
         }
-        if gate == Gate::Absent && methods::is_defined(&call.method) {
+        let is_relayed = methods::is_relayed(&self.config.connection, &call.method);
+        if gate == Gate::Absent && methods::is_defined(&call.method) && !is_relayed {
             return Some("M-ERA-26: not in the modern era");
         }
         let part = meta[CAPABILITIES]["roots"]["listChanged"].is_null();
@@ -146,6 +144,7 @@ impl ClientModel {
         let gate = methods::of_client(&call.method, *revision);
         let asks_for_task = !params["task"].is_null();
         match gate {
+            _ if methods::is_relayed(&self.config.connection, &call.method) => None,
             Gate::Absent if methods::is_defined(&call.method) => {
                 Some("L-LIFE-22, M-ERA-27: not in this revision or direction")
             }

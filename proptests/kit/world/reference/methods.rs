@@ -1,7 +1,8 @@
 //! The methods of each revision, with their direction and the capability that they need (T1, Table 1).
 
-use mcp_sansio::Revision;
-use serde_json::Value;
+use mcp_sansio::config::Relay;
+use mcp_sansio::{ConnectionConfig, Revision};
+use serde_json::{Map, Value};
 
 use super::message::TASKS;
 
@@ -57,6 +58,11 @@ pub(super) fn of_server(method: &str, revision: Revision) -> Gate {
         _ if revision == D => of_tasks(method),
         _ => Gate::Absent,
     }
+}
+
+/// Whether requests of a method are relayed without inspection.
+pub(super) fn is_relayed(config: &ConnectionConfig, method: &str) -> bool {
+    matches!(&config.relay, Relay::Methods(methods) if methods.iter().any(|own| own == method))
 }
 
 /// Returns the gate of the tasks methods of 2025-11-25 (L-CAP-17).
@@ -123,8 +129,14 @@ pub(super) fn is_cacheable(method: &str) -> bool {
 pub(super) fn fits(method: &str, params: &Value) -> bool {
     let is_text = |name: &str| params[name].is_string();
     match method {
-        "tools/call" | "prompts/get" => {
+        "tools/call" => {
             is_text("name") && (params["arguments"].is_null() || params["arguments"].is_object())
+        }
+        "prompts/get" => {
+            let arguments = &params["arguments"];
+            let are_texts =
+                |arguments: &Map<String, Value>| arguments.values().all(Value::is_string);
+            is_text("name") && (arguments.is_null() || arguments.as_object().is_some_and(are_texts))
         }
         "resources/read" | "resources/subscribe" | "resources/unsubscribe" => is_text("uri"),
         "tasks/get" | "tasks/cancel" | "tasks/result" | "tasks/update" => is_text("taskId"),

@@ -25,7 +25,7 @@ use std::fmt;
 
 use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::testing::{Broken, Promise};
-use mcp_sansio::{Client, Frame, Outbox, Server};
+use mcp_sansio::{Client, Frame, IncomingId, Outbox, Server};
 use serde_json::Value;
 
 use client::ClientModel;
@@ -100,13 +100,19 @@ impl Verdict {
         with.map(|(_, reply)| *reply).filter(|reply| *reply != Reply::Nothing).collect()
     }
 
-    /// Checks an outcome.
-    fn check(&self, outcome: (EventKind, Reply), message: &Message) -> Result<(), Broken> {
+    /// Checks an outcome. `event` describes it.
+    fn check(
+        &self,
+        outcome: (EventKind, Reply),
+        message: &Message,
+        event: &impl fmt::Debug,
+    ) -> Result<(), Broken> {
         if self.allowed.contains(&outcome) {
             return Ok(());
         }
         let Self { rule, allowed } = self;
-        Err(disagree(rule, format!("{outcome:?} is none of {allowed:?} for {message:?}")))
+        let what = format!("{outcome:?} is none of {allowed:?} for {message:?}: {event:?}");
+        Err(disagree(rule, what))
     }
 }
 
@@ -115,8 +121,27 @@ fn disagree(rule: &str, what: impl fmt::Display) -> Broken {
     Broken::new(Promise::OneAnswer, format!("reference model, {rule}: {what}"))
 }
 
+/// Checks that a batch holds only responses, or none (L-BATCH-08), and not `initialize` (L-BATCH-03). Only an
+/// application starts a batch of requests (L-BATCH-02).
+fn check_batch(elements: &[Value], is_asked_for: bool) -> Result<(), Broken> {
+    let responses = elements.iter().filter(|element| element.get("method").is_none()).count();
+    let is_mixed = 0 < responses && responses < elements.len();
+    let fault = if elements.is_empty() {
+        "L-BATCH-05: an empty batch"
+    } else if is_mixed {
+        "L-BATCH-08: requests and responses in one batch"
+    } else if responses == 0 && !is_asked_for {
+        "L-BATCH-02: a batch that the application has not asked for"
+    } else if elements.iter().any(|element| element["method"] == "initialize") {
+        "L-BATCH-03: initialize in a batch"
+    } else {
+        return Ok(());
+    };
+    Err(disagree(fault, Value::from(elements)))
+}
+
 /// Splits a written message into its elements, and says whether it is a batch.
-fn elements(message: &Value) -> (&[Value], bool) {
+pub(super) fn elements(message: &Value) -> (&[Value], bool) {
     match message {
         Value::Array(elements) => (elements, true),
         single => (std::slice::from_ref(single), false),
@@ -213,6 +238,32 @@ impl Reference {
         self.client.wrote_before(client, out)?;
         self.client.on_event(event);
         self.client.wrote(client, out)
+    }
+
+    /// Records that the session of the server continues in another process, without its pings.
+    pub(super) fn server_restarted(&mut self) {
+        self.server.calls.clear();
+    }
+
+    /// Whether a request of the client is an element of a batch.
+    pub(super) fn is_in_batch(&self, id: IncomingId) -> bool {
+        let mut open = self.server.requests.iter().filter(|open| open.handle == Some(id));
+        open.any(|open| open.is_in_batch)
+    }
+
+    /// Records whether an application sends a batch in this step.
+    pub(super) fn sends_batches(&mut self, may_batch: bool) {
+        (self.client.may_batch, self.server.may_batch) = (may_batch, may_batch);
+    }
+
+    /// Whether the client waits for a response to the request with this id.
+    pub(super) fn client_waits(&self, id: u64) -> bool {
+        self.client.calls.contains_key(&id)
+    }
+
+    /// Whether the server waits for a response to the request with this id.
+    pub(super) fn server_waits(&self, id: u64) -> bool {
+        self.server.calls.contains_key(&id)
     }
 
     /// Records that bytes have left the outboxes.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::message::{CAPABILITIES, Message, Shape, VERSION};
 use super::outcomes::check_outcome;
 use super::outgoing::{Changes, Outgoing};
-use super::{EventKind, Expected, Reply, Verdict, disagree, elements, methods};
+use super::{EventKind, Expected, Reply, Verdict, check_batch, disagree, elements, methods};
 
 /// The bytes that a response of the machine itself may take. With less room, it may refuse, or close the connection.
 const ROOM: usize = 2_500;
@@ -34,6 +34,8 @@ pub(super) struct ServerModel {
     pub(super) calls: BTreeMap<u64, String>,
     /// The ids that were used (L-JSONRPC-05).
     pub(super) used: BTreeSet<u64>,
+    /// Whether the application sends a batch in this step.
+    pub(super) may_batch: bool,
     pub(super) outgoing: Outgoing,
 }
 
@@ -87,6 +89,7 @@ impl ServerModel {
             grant: None,
             calls: BTreeMap::new(),
             used: BTreeSet::new(),
+            may_batch: false,
             outgoing: Outgoing::new(has_lines),
         }
     }
@@ -138,7 +141,7 @@ impl ServerModel {
         };
         if deferred.is_empty() {
             let shape = reply.as_ref().map_or(Reply::Nothing, reply_kind);
-            verdict.check((kind, shape), message)?;
+            verdict.check((kind, shape), message, &event)?;
         } else {
             self.waiting.push((message.id.clone().unwrap_or_default(), deferred));
         }
@@ -246,8 +249,15 @@ impl ServerModel {
                 let is_it = |open: &OpenRequest| open.handle == Some(cancelled.id);
                 let id = self.requests.iter().find(|open| is_it(open)).map(|open| open.id.clone());
                 self.ghosts.retain(|ghost| *ghost != cancelled.id);
+                let is_peer = cancelled.cause == CancelCause::Peer;
+                for open in self.requests.iter_mut().filter(|open| is_it(open) && !is_peer) {
+                    if open.is_in_batch {
+                        // L-BATCH-11: the response of the machine waits for the other elements.
+                        open.handle = None;
+                    }
+                }
                 self.requests.retain(|open| !is_it(open));
-                if cancelled.cause == CancelCause::Peer {
+                if is_peer {
                     // A cancellation ends all requests with its id (DESIGN 8). Their events follow.
                     let (over, open): (Vec<_>, Vec<_>) =
                         self.requests.drain(..).partition(|open| Some(&open.id) == id.as_ref());
@@ -301,6 +311,9 @@ impl ServerModel {
             let (elements, is_batch) = elements(message);
             if is_batch && !self.has_batches() {
                 return Err(disagree("L-BATCH-13: there are no batches", message));
+            }
+            if is_batch {
+                check_batch(elements, self.may_batch)?;
             }
             for element in elements {
                 self.check_written(element, is_batch, &open)?;

@@ -260,6 +260,9 @@ impl ServerModel {
         let method = &*message.method;
         let gate = methods::of_client(method, session.revision);
         match gate {
+            _ if methods::is_relayed(&self.config.connection, method) => {
+                Served::Dispatched("Relay: a relayed request is not inspected")
+            }
             Gate::Absent if methods::is_defined(method) => {
                 Served::Refused("L-JSONRPC-15: not in this revision or direction", vec![NO_METHOD])
             }
@@ -309,6 +312,9 @@ impl ServerModel {
         let method = &*message.method;
         let gate = methods::of_client(method, Revision::V2026_07_28);
         match gate {
+            _ if methods::is_relayed(&self.config.connection, method) => {
+                Served::Dispatched("Relay: a relayed request is not inspected")
+            }
             Gate::Absent if methods::is_defined(method) => {
                 Served::Refused("Table 1: not in the modern era", vec![NO_METHOD])
             }
