@@ -19,6 +19,8 @@ pub(super) struct ProgressModel {
     /// The progress tokens of the requests that the server has received and not answered, by the id of the request,
     /// each with the last value that was sent.
     tokens: BTreeMap<String, (String, Option<f64>)>,
+    /// The number of requests with each id that have no response yet.
+    unanswered: BTreeMap<String, u32>,
 }
 
 /// The accepted reports for one request.
@@ -140,8 +142,19 @@ impl ProgressModel {
         self.reports.retain(|id, _| open.contains(id));
     }
 
+    /// Counts a response to an id. Returns whether it is the last one that can be expected: a forged request may have
+    /// had the same id.
+    fn is_last(&mut self, id: &str) -> bool {
+        let Some(left) = self.unanswered.get_mut(id) else { return true };
+        *left = left.saturating_sub(1);
+        *left == 0
+    }
+
     /// Records a message that the server receives.
     pub(super) fn delivered(&mut self, message: &Value) {
+        if message.get("method").is_some() && message.get("id").is_some() {
+            *self.unanswered.entry(message["id"].to_string()).or_default() += 1;
+        }
         let token = &message["params"]["_meta"]["progressToken"];
         if !token.is_null() && message.get("id").is_some() {
             self.tokens.insert(message["id"].to_string(), (token.to_string(), None));
@@ -153,8 +166,10 @@ impl ProgressModel {
     pub(super) fn sent(&mut self, message: &Value, is_reliable: bool) -> Result<(), Broken> {
         if message.get("method").is_none() {
             let id = message.get("id").filter(|_| is_reliable || message.get("result").is_some());
-            if let Some(id) = id {
-                self.tokens.remove(&id.to_string());
+            // The token of a task lives longer than its call (L-PROG-16).
+            let id = id.filter(|_| !message["result"]["task"].is_object());
+            if let Some(id) = id.map(ToString::to_string).filter(|id| self.is_last(id)) {
+                self.tokens.remove(&id);
             }
             return Ok(());
         }

@@ -31,7 +31,14 @@ impl ClientModel {
         }
         if is_in_batch && !self.has_batches() {
             let rule = "L-BATCH-13, M-RPC-18: no element of an array is dispatched";
-            return Verdict::quiet(rule, &[EventKind::Violation, EventKind::Nothing]);
+            let verdict = Verdict::quiet(rule, &[EventKind::Violation, EventKind::Nothing]);
+            // L-BATCH-04, L-LIFE-16: before the session each request gets the error.
+            let is_early = self.session().is_none() && self.may_respond();
+            return if is_early {
+                verdict.or(EventKind::Violation, Reply::Error(INVALID))
+            } else {
+                verdict
+            };
         }
         match message.shape {
             Shape::Unreadable => self.unreadable(bytes),
