@@ -34,11 +34,8 @@ impl ClientModel {
             let verdict = Verdict::quiet(rule, &[EventKind::Violation, EventKind::Nothing]);
             // L-BATCH-04, L-LIFE-16: before the session each request gets the error.
             let is_early = self.session().is_none() && self.may_respond();
-            return if is_early {
-                verdict.or(EventKind::Violation, Reply::Error(INVALID))
-            } else {
-                verdict
-            };
+            let error = if is_early { Reply::Error(INVALID) } else { Reply::Nothing };
+            return verdict.or(EventKind::Violation, error);
         }
         match message.shape {
             Shape::Unreadable => self.unreadable(bytes),
@@ -134,7 +131,9 @@ impl ClientModel {
             return Verdict::quiet(rule, &[EventKind::Violation]);
         }
         let same = self.requests.iter().find(|(_, id, _)| Some(id) == message.id.as_ref());
-        let may_be_over = same.is_some_and(|(_, _, is_in_batch)| *is_in_batch);
+        // The response to an element of a batch may wait for others.
+        let waits = self.waiting.iter().any(|(id, _)| Some(id) == message.id.as_ref());
+        let may_be_over = waits || same.is_some_and(|(_, _, is_in_batch)| *is_in_batch);
         let refuses = self.config.connection.duplicate_ids == DuplicateIds::Refuse;
         if same.is_some() && refuses && !may_be_over {
             return Verdict::quiet("L-JSONRPC-26: the id is in flight", &[EventKind::Violation]);

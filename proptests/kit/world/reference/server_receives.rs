@@ -149,7 +149,8 @@ impl ServerModel {
     fn request(&self, message: &Message, is_in_batch: bool, phase: Phase) -> Verdict {
         let same = self.requests.iter().find(|request| Some(&request.id) == message.id.as_ref());
         // A request of a batch may be answered, while its response waits for others.
-        let may_be_over = same.is_some_and(|same| same.is_in_batch);
+        let waits = self.waiting.iter().any(|(id, _)| Some(id) == message.id.as_ref());
+        let may_be_over = waits || same.is_some_and(|same| same.is_in_batch);
         if same.is_some() && self.refuses_duplicates() && !may_be_over {
             let rule = "L-JSONRPC-26, M-RPC-08: the id is in flight";
             return Verdict::quiet(rule, &[EventKind::Violation]);
