@@ -1,4 +1,4 @@
-//! The allocator of every program with this kit: it counts the allocations of each thread, and can refuse them.
+//! An allocator that counts the allocations of each thread, and can refuse them.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -13,8 +13,8 @@ thread_local! {
 
 /// The system allocator with a counter of the current thread's allocations.
 ///
-/// It is the allocator of every program that is linked with this kit. Use [`count`] or [`held`] around the measured
-/// code.
+/// Use it with `#[global_allocator]`, and [`count`] or [`held`] around the measured code. It is the allocator of every
+/// program that is linked with the test kit.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Counting;
@@ -25,9 +25,6 @@ impl Counting {
         Self
     }
 }
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting::new();
 
 /// Whether an allocation must fail. A thread in teardown no longer has its counters, and allocations succeed.
 fn is_refused() -> bool {

@@ -22,6 +22,10 @@ pub use mcp_sansio::testing::{Pair, Seen};
 pub use shared::shared;
 pub use side::{ClientSide, ServerSide, config};
 
+// Tests count the allocations of a thread, and the simulation compares the memory of each side with its formula.
+#[global_allocator]
+static ALLOCATOR: allocations::Counting = allocations::Counting::new();
+
 /// Returns a client and a server that are connected.
 pub fn ready(client: mcp_sansio::ClientConfig, server: mcp_sansio::ServerConfig) -> Pair {
     let mut pair = Pair::new(client, server);

@@ -248,7 +248,12 @@ impl ServerModel {
         let Some(session) = &mut self.session else { return };
         let uri = &request.params["uri"];
         match &*request.method {
-            "resources/subscribe" if !is_refused => {}
+            "resources/subscribe" if !is_refused => {
+                // The application may have responded to the end of the subscription before.
+                if !session.resources.contains(uri) {
+                    session.resources.push(uri.clone());
+                }
+            }
             "resources/unsubscribe" if is_refused => {}
             "resources/subscribe" | "resources/unsubscribe" => {
                 // The client may have asked for the resource again meanwhile, so one of its subscriptions ends.
