@@ -3,23 +3,27 @@
 use super::call_index::CallIndex;
 use super::call_state::Below;
 use super::cx::Cx;
+use crate::config::ConnectionConfig;
 use crate::handle::CallId;
 use crate::lazy_box::LazyBox;
 
-/// Whether the application may make one more call, or could if an abandoned call is forgotten. Polls of tasks do not
+/// Whether the application may make one more call, or could if abandoned calls are forgotten. Polls of tasks do not
 /// count.
 pub(super) fn has_room(below: &Below, index: &CallIndex, cx: &Cx<'_, '_>) -> bool {
-    let others = cx.config.limits.outbound_calls.checked_sub(1);
-    others.is_some_and(|others| below.outgoing.counted() <= others)
-        || index.first_abandoned().is_some()
+    let calls = below.outgoing.counted().saturating_add(1);
+    let excess = calls.saturating_sub(cx.config.limits.outbound_calls) as usize;
+    excess <= index.abandoned.len()
 }
 
-/// Forgets an abandoned call if a new call exceeds the limit. Runs after the new call was made, because a call that
-/// fails must change nothing.
-pub(super) fn make_room(below: &mut Below, index: &mut LazyBox<CallIndex>, cx: &Cx<'_, '_>) {
-    if cx.config.limits.outbound_calls < below.outgoing.counted()
-        && let Some(call) = index.first_abandoned()
-    {
+/// Forgets as many abandoned calls as new calls exceed the limit. Runs after the new calls were made, because a call or
+/// a batch that fails must change nothing.
+pub(super) fn make_room(
+    below: &mut Below,
+    index: &mut LazyBox<CallIndex>,
+    config: &ConnectionConfig,
+) {
+    for _ in config.limits.outbound_calls..below.outgoing.counted() {
+        let Some(call) = index.first_abandoned() else { return };
         forget_abandoned(below, index, call);
     }
 }

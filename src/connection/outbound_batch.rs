@@ -118,7 +118,6 @@ impl<'p> Batch<'p> {
         let has_room = has_room(messages, index, cx);
         let mut order = messages.order(cx, method, Owner::Application, options, has_room)?;
         let call = messages.ask(cx, &mut order, method, &params)?;
-        make_room(messages, index, cx);
         if let Some(asked) = messages.outgoing.get_mut(call.0) {
             // The request is in no outbox of the transport yet, and uses the route of the batch.
             (asked.route, asked.sent) = (Route::Connection, Sent::Withdrawn);
@@ -190,6 +189,8 @@ impl<'p> Batch<'p> {
                 asked.sent = Sent::InBatch(serial);
             }
         }
+        let Calls { messages, index, .. } = &mut *self.calls;
+        make_room(messages, index, self.config);
         for (method, capability) in undeclared {
             out.observe(&Observation::NotDeclared { method, capability: *capability });
         }
