@@ -4,15 +4,18 @@
 //! ```sh
 //! cargo run --release --example explore
 //! cargo run --release --example explore -- task
+//! cargo run --release --example explore -- --models
 //! ```
 //!
 //! It prints the number of states of each world when that is explored, and the totals. If an invariant fails in one, it prints a shortest path to the
-//! failure, and the exit code is 1.
+//! failure, and the exit code is 1. With `--models` it explores one request, and compares its abstract states and
+//! transitions with those of the model in `proptests/models`.
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
+use mcp_sansio_proptests::exploration::request::VARIANTS;
 use mcp_sansio_proptests::exploration::scenarios;
 
 #[derive(Parser)]
@@ -23,10 +26,16 @@ struct Arguments {
     /// Leaves out the worlds whose name has this in it.
     #[arg(long, value_name = "NAME")]
     without: Option<String>,
+    /// Compares the states of one request with those of its model instead.
+    #[arg(long, conflicts_with_all = ["name", "without"])]
+    models: bool,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if arguments.models {
+        return compare_with_models();
+    }
     let wanted = arguments.name.unwrap_or_default();
     let mut scenarios = scenarios();
     if let Some(without) = arguments.without {
@@ -59,6 +68,36 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     say(format_args!("worlds={worlds} states={states} ok\n"));
+    ExitCode::SUCCESS
+}
+
+/// Explores one request, and compares its abstract states and transitions with the lists of the model.
+fn compare_with_models() -> ExitCode {
+    let mut lists = 0;
+    for variant in VARIANTS {
+        for era in variant.eras() {
+            let explored = match variant.explore(*era) {
+                Ok(explored) => explored,
+                Err(counterexample) => {
+                    say(format_args!("{}:\n{counterexample}\nFAILED\n", variant.name));
+                    return ExitCode::FAILURE;
+                }
+            };
+            if let Err(difference) = explored.compare(&variant.recorded()) {
+                let file = format!("target/models/{}.explored", variant.name);
+                let lines: Vec<&str> = explored.transitions().collect();
+                let written = std::fs::create_dir_all("target/models")
+                    .and_then(|()| std::fs::write(&file, lines.join("\n") + "\n"));
+                let place = written.map_or_else(|error| error.to_string(), |()| file);
+                say(format_args!("{}: {difference}{place}\nFAILED\n", variant.name));
+                return ExitCode::FAILURE;
+            }
+            let (states, transitions) = (explored.len(), explored.transitions().count());
+            say(format_args!("{states:>9} {transitions:>9}  {}, {era}\n", variant.name));
+            lists += 1;
+        }
+    }
+    say(format_args!("lists={lists} ok\n"));
     ExitCode::SUCCESS
 }
 

@@ -2,6 +2,7 @@
 
 mod deeds;
 mod negotiation;
+pub mod request;
 mod small;
 
 use std::fmt;

@@ -11,6 +11,7 @@ mod machines;
 mod memory;
 mod memory_crowded;
 mod memory_tables;
+mod models;
 mod operations;
 mod oracles;
 mod promises;
