@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use mcp_sansio::http::write_event;
 use mcp_sansio::testing::{Choices, Digest};
 use mcp_sansio_proptests::oracles::challenges::written;
+use mcp_sansio_proptests::oracles::texts;
 use mcp_sansio_proptests::single::{APPLICATION, CONFIGURATION};
 use mcp_sansio_proptests::world::{World, schedule};
 
@@ -38,6 +39,9 @@ fn main() {
         write(&target.join("authorizer"), &long);
         let (fields, _) = written(&mut choices);
         write(&target.join("challenge"), fields.join("\n").as_bytes());
+    }
+    for (kind, text) in texts::EXAMPLES {
+        write(&target.join("texts"), &[&[*kind], text.as_bytes()].concat());
     }
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/schema");
     let mut found = 0;

@@ -13,3 +13,4 @@ pub mod scanned;
 pub mod sessions;
 pub mod sse;
 pub mod tasks;
+pub mod texts;

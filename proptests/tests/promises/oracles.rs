@@ -4,6 +4,7 @@ use mcp_sansio::testing::Choices;
 use mcp_sansio_proptests::oracles;
 use mcp_sansio_proptests::oracles::frames::check_frames;
 use mcp_sansio_proptests::oracles::tasks::check_tasks;
+use mcp_sansio_proptests::oracles::texts::{EXAMPLES, check_text};
 use mcp_sansio_proptests::world::hostile;
 
 fn seeds() -> std::ops::Range<u64> {
@@ -58,6 +59,26 @@ fn any_request_of_http_is_answered_in_order() {
 #[test]
 fn any_response_of_http_ends_calls_once() {
     seeds().for_each(|seed| oracles::http::answer_anything(&mut Choices::seeded(seed)));
+}
+
+/// The functions that read a text of the peer accept what was made for them, also after random changes.
+#[test]
+fn texts_of_the_peer_are_read_as_they_were_made() {
+    for seed in seeds() {
+        let mut choices = Choices::seeded(seed);
+        for (kind, text) in EXAMPLES {
+            check_text(*kind, text);
+            let mut letters: Vec<char> = text.chars().collect();
+            for _ in 0..=choices.below(3) {
+                let at = choices.below(letters.len() as u64 + 1) as usize;
+                let until = (at + choices.below(3) as usize).min(letters.len());
+                let other = choices.pick(&['\n', ' ', '"', '-', '0', '=', 'a', 'é']);
+                letters.splice(at..until, other.filter(|_| !choices.one_in(3)));
+            }
+            check_text(choices.below(256) as u8, &letters.iter().collect::<String>());
+            check_text(*kind, &letters.into_iter().collect::<String>());
+        }
+    }
 }
 
 proptest::proptest! {
