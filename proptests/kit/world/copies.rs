@@ -37,8 +37,12 @@ impl World {
     /// Saves the session of the server, and restores it in another process. Nothing is in flight there, because it
     /// would be lost.
     pub(super) fn restart(&mut self) -> Result<(), Broken> {
+        let known = &self.theirs.monitor;
         let in_flight = self.server.in_flight();
-        let is_busy = in_flight.requests().next().is_some() || in_flight.calls().next().is_some();
+        // An event about a request or a call that has ended may still be due.
+        let is_busy = in_flight.requests().chain(known.requests()).next().is_some()
+            || in_flight.calls().chain(known.calls()).next().is_some()
+            || known.to_come_again().next().is_some();
         let Some(saved) = SavedSession::of(&self.server).filter(|_| !is_busy) else {
             return Ok(());
         };
