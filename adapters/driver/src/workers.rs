@@ -29,11 +29,14 @@ pub(crate) struct Workers<M: Machine, H, S> {
     state: Mutex<State<M>>,
 }
 
-/// Invariant: while jobs wait, a called worker has yet to look for jobs; on several threads, as many called workers
-/// as jobs.
+/// Invariant: while jobs wait, a called worker has yet to look for jobs; on several threads, at least as many called
+/// workers as jobs.
 struct State<M: Machine> {
     jobs: VecDeque<Job<M>>,
-    is_called: bool,
+    /// The number of called workers that have yet to look for jobs. It never exceeds the largest number of jobs that
+    /// have waited at once: a busy worker takes jobs, too, and each job that follows would otherwise add one more
+    /// worker to the queue of the runtime.
+    called: usize,
     /// The number and the waker of the idle worker.
     idle: Option<(u64, Waker)>,
     /// The number of the latest worker.
@@ -44,7 +47,7 @@ struct State<M: Machine> {
 impl<M: Machine, H: Handler<M>, S: Spawn> Workers<M, H, S> {
     pub(crate) fn new(handler: H, spawn: S) -> Arc<Self> {
         let jobs = VecDeque::new();
-        let state = State { jobs, is_called: false, idle: None, latest: 0, is_over: false };
+        let state = State { jobs, called: 0, idle: None, latest: 0, is_over: false };
         let is_parallel = spawn.is_parallel();
         Arc::new(Self { handler, spawn, is_parallel, state: Mutex::new(state) })
     }
@@ -58,10 +61,11 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Workers<M, H, S> {
 
     /// Calls a worker: wakes the idle one or spawns another.
     fn call(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>) {
-        if state.jobs.is_empty() || state.is_called && !self.is_parallel {
+        let needed = if self.is_parallel { state.jobs.len() } else { state.jobs.len().min(1) };
+        if needed <= state.called {
             return;
         }
-        state.is_called = true;
+        state.called += 1;
         if let Some((_, waker)) = state.idle.take() {
             drop(state);
             return waker.wake();
@@ -82,6 +86,8 @@ impl<M: Machine, H, S> Workers<M, H, S> {
         let mut state = self.lock();
         state.is_over = true;
         let idle = state.idle.take();
+        // The worker counts as called from here on.
+        state.called += usize::from(idle.is_some());
         drop(state);
         idle.into_iter().for_each(|(_, waker)| waker.wake());
     }
@@ -148,7 +154,7 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
         let mut state = self.workers.lock();
         let (was_called, old) = self.rise(&mut state);
         if was_called {
-            state.is_called = false;
+            state.called -= 1;
         }
         self.worker_state = WorkerState::Working;
         if let Some(job) = state.jobs.pop_front() {
@@ -197,7 +203,7 @@ impl<M: Machine, H, S> Drop for Worker<M, H, S> {
             return drop(old);
         }
         // The runtime has ended, so no worker is left to run the jobs.
-        state.is_called = false;
+        state.called -= 1;
         let jobs = std::mem::take(&mut state.jobs);
         drop(state);
         drop(jobs);
@@ -374,6 +380,28 @@ mod tests {
         (0..3).for_each(|id| served.cancel(id));
         served.poll_all();
         assert_eq!(served.living(), 1);
+    }
+
+    /// A worker that takes further jobs leaves those called for these jobs in the queue of the runtime. Their number is
+    /// bounded however many requests follow.
+    #[test]
+    fn few_workers_are_called_for_many_jobs_in_a_row() {
+        let mut served = Served::on(true);
+        (0..1_000).for_each(|_| served.call("quick"));
+        let most = served.tasks();
+        assert!(most <= 64, "as many as handlers may run: {most}");
+        let mut task = 0;
+        while task < served.tasks() {
+            served.poll(task);
+            // A worker that has yielded is polled again.
+            served.poll(task);
+            task += 1;
+            let living = served.living();
+            assert!(living <= most + task, "{living} tasks");
+            assert!(served.tasks() <= most + 2 * task, "{} tasks", served.tasks());
+        }
+        served.poll_all();
+        assert_eq!((served.begun(), served.answered().len()), (1_000, 1_000));
     }
 
     /// The worker yields, so that other tasks get the thread.
