@@ -9,5 +9,4 @@ mod official_sdk;
 mod on_smol;
 mod on_tokio;
 mod runners;
-#[cfg(unix)]
 mod suite;

@@ -2,15 +2,7 @@
 // rmcp marks sampling, roots and logging as deprecated.
 #![allow(deprecated, reason = "they are what is tested")]
 
-use std::sync::mpsc::Receiver;
-use std::time::Duration;
-
-use mcp_sansio::CallOptions;
-use mcp_sansio::call::Timeout;
-use mcp_sansio::event::Expiry;
-use mcp_sansio::model::{CallToolParams, method};
-use mcp_sansio_std::{CallFailure, Handle};
-
+#[cfg(unix)]
 #[path = "../../../../examples/everything_server/everything/mod.rs"]
 mod everything;
 #[cfg(unix)]
@@ -24,7 +16,18 @@ mod on_tokio;
 /// machine a call can expire before it is sent, so a call that the server has not received is repeated with a longer
 /// deadline.
 #[cfg(unix)]
-fn times_out_there(handle: &Handle, reported: &Receiver<&'static str>) {
+fn times_out_there(
+    handle: &mcp_sansio_std::Handle,
+    reported: &std::sync::mpsc::Receiver<&'static str>,
+) {
+    use std::time::Duration;
+
+    use mcp_sansio::CallOptions;
+    use mcp_sansio::call::Timeout;
+    use mcp_sansio::event::Expiry;
+    use mcp_sansio::model::{CallToolParams, method};
+    use mcp_sansio_std::CallFailure;
+
     for milliseconds in [100, 1_000, 10_000, 60_000] {
         let time = Duration::from_millis(milliseconds);
         let options = CallOptions::new().total(Timeout::After(time));

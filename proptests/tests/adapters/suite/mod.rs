@@ -12,7 +12,11 @@ mod keeping;
 mod kit;
 mod locks;
 mod pipes;
+// Its servers are scripts of the shell, and its statuses have signals.
+#[cfg(unix)]
 mod processes;
+#[cfg(windows)]
+mod processes_on_windows;
 mod router;
 mod runtimes;
 mod script;
@@ -21,21 +25,26 @@ mod volume;
 
 /// Generates a test for every case on every adapter.
 macro_rules! suite {
-    ($($room:ident: $($case:ident)+;)+) => {
-        suite!(@on blocking Blocking, $($room: $($case)+;)+);
-        suite!(@on tokio_with_one_thread TokioWithOneThread, $($room: $($case)+;)+);
-        suite!(@on tokio_with_threads TokioWithThreads, $($room: $($case)+;)+);
-        suite!(@on async_std AsyncStd, $($room: $($case)+;)+);
-        suite!(@on smol Smol, $($room: $($case)+;)+);
+    ($($(#[$cfg:meta])* $room:ident: $($case:ident)+;)+) => {
+        suite!(@on blocking Blocking, $($(#[$cfg])* $room: $($case)+;)+);
+        suite!(@on tokio_with_one_thread TokioWithOneThread, $($(#[$cfg])* $room: $($case)+;)+);
+        suite!(@on tokio_with_threads TokioWithThreads, $($(#[$cfg])* $room: $($case)+;)+);
+        suite!(@on async_std AsyncStd, $($(#[$cfg])* $room: $($case)+;)+);
+        suite!(@on smol Smol, $($(#[$cfg])* $room: $($case)+;)+);
     };
-    (@on $name:ident $Adapter:ident, $($room:ident: $($case:ident)+;)+) => {
+    (@on $name:ident $Adapter:ident, $($(#[$cfg:meta])* $room:ident: $($case:ident)+;)+) => {
         mod $name {
-            $($(
-                #[test]
-                fn $case() {
-                    crate::suite::$room::$case::<crate::suite::runtimes::$Adapter>();
+            $(
+                $(#[$cfg])*
+                mod $room {
+                    $(
+                        #[test]
+                        fn $case() {
+                            crate::suite::$room::$case::<crate::suite::runtimes::$Adapter>();
+                        }
+                    )+
                 }
-            )+)+
+            )+
         }
     };
 }
@@ -107,6 +116,7 @@ suite! {
         hidden_entries_do_not_exist
         pages_have_the_entries_that_a_client_sees
         filters_hold_in_a_mounted_router;
+    #[cfg(unix)]
     processes:
         a_server_that_ends_with_its_input
         a_server_that_ignores_end_of_input_is_killed
@@ -120,6 +130,15 @@ suite! {
         a_server_that_ends_at_once
         a_server_is_started_again_only_for_the_question
         a_server_process_gets_its_environment_and_directory;
+    #[cfg(windows)]
+    processes_on_windows:
+        a_server_that_ends_with_its_input
+        a_server_that_ignores_end_of_input_is_killed
+        child_processes_of_a_server_end_with_the_server
+        a_server_that_was_dropped_is_gone
+        a_kill_switch_kills_a_running_server_at_once
+        a_server_that_is_not_there
+        a_server_that_ends_at_once;
     volume:
         large_messages_through_narrow_pipes
         everything_that_was_written_at_once_is_answered
