@@ -105,7 +105,11 @@ impl ConnectionOptions {
 }
 
 /// The least number of bytes of [`Limits::connection_bytes`] per waiting request.
-const WAITING_BYTES: usize = 1 << 10;
+///
+/// The limit counts twice the length of each message, and a request that waits holds its message once. So half of the
+/// limit is left for the entries of requests in the tables of the machine and of the driver: 512 bytes for each, their
+/// spare capacity, and the overhead of the allocator.
+const WAITING_BYTES: usize = 2 << 10;
 
 /// Raises the limit of requests in flight to the number that the byte limit allows: they wait for a handler instead
 /// of being refused.

@@ -72,6 +72,9 @@ pub(crate) struct Started<M: Machine> {
 /// The capacity of `stages` that is kept while the table is empty: enough for one request at a time.
 const KEPT_STAGES: usize = 4;
 
+/// The number of slots by which the list of waiting requests grows at least.
+const MIN_SLOTS: usize = 4;
+
 impl<M: Machine> Requests<M> {
     /// Creates a table in which at most `most_running` handlers run at the same time. The machine limits the number
     /// of waiting requests.
@@ -91,9 +94,24 @@ impl<M: Machine> Requests<M> {
     /// Adds a request and its permit.
     #[inline]
     pub(crate) fn push(&mut self, id: IncomingId, request: M::Request, permit: Option<Permit>) {
+        if self.waiting.len() == self.waiting.capacity() {
+            self.make_slots();
+        }
         let number = self.first + self.waiting.len() as u64;
         self.waiting.push_back(Some(Waiting { id, request, permit }));
         self.set_stage(id, Stage::Waits(number));
+    }
+
+    /// Makes room for more slots: removes many empty ones, or grows by a quarter. A slot is large, so doubling would
+    /// take a large part of the memory that a connection may use.
+    #[cold]
+    fn make_slots(&mut self) {
+        let slots = self.waiting.len();
+        if slots < 8 * self.cancelled {
+            self.close_ranks();
+        } else {
+            self.waiting.reserve_exact((slots / 4).max(MIN_SLOTS));
+        }
     }
 
     fn set_stage(&mut self, id: IncomingId, stage: Stage) {
@@ -352,6 +370,22 @@ mod tests {
         }
         assert!(!requests.has_waiting() && start(&mut requests).is_none());
         assert_eq!(requests.stages.capacity(), 0, "it is given back");
+    }
+
+    /// The slots of waiting requests have little spare capacity, also if some requests among them are cancelled.
+    #[test]
+    fn waiting_requests_have_few_spare_slots() {
+        let mut table = Requests::<Server>::new(1);
+        for (at, request) in requests(3_000).into_iter().enumerate() {
+            let id = request.id;
+            table.push(id, request, None);
+            if at % 3 == 0 {
+                assert!(table.cancel(id).is_none());
+            }
+        }
+        let (slots, live) = (table.waiting.capacity(), table.waiting.len() - table.cancelled);
+        assert_eq!(live, 2_000);
+        assert!(slots < live * 3 / 2, "{slots} slots");
     }
 
     #[test]

@@ -10,3 +10,4 @@ mod on_smol;
 mod on_tokio;
 mod runners;
 mod suite;
+mod waiting_requests;
