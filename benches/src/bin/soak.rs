@@ -5,9 +5,10 @@
 //! cargo run --release --package mcp-sansio-benches --bin soak -- pipes target/release/hello std
 //! ```
 //!
-//! The carrier is `pipes` or `http`. The server has the tool `hello` of README, and over HTTP prints its address. If
-//! its memory or its number of open files grows in the second half of the run, the exit code is 1. It requires the
-//! `/proc` of Linux.
+//! The carrier is `pipes`, `piling` (pipes, and the client lets calls pile up) or `http`. The server has the tool `hello`
+//! of README. Over HTTP it prints its address, and its counts for each line of its input, as `hello http-expiring` does.
+//! If its memory or its number of open files grows in the second half of the run, or its memory exceeds its bound while
+//! calls pile up, the exit code is 1. It requires the `/proc` of Linux. `.ci/run soak` watches every adapter.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -24,7 +25,7 @@ struct Arguments {
     /// The server and its arguments
     #[arg(required = true, trailing_var_arg = true)]
     server: Vec<String>,
-    /// The number of messages, or of sessions over HTTP: by default 10,000,000, or 100,000
+    /// The number of messages, or of sessions over HTTP: by default 10,000,000 (1,000,000 that pile up), or 100,000
     #[arg(long)]
     count: Option<u64>,
     /// Draws the memory into this file
@@ -36,6 +37,8 @@ struct Arguments {
 enum Carrier {
     /// Standard input and output
     Pipes,
+    /// Standard input and output, and the client lets calls pile up
+    Piling,
     /// A socket
     Http,
 }
@@ -58,6 +61,7 @@ fn run(arguments: &Arguments) -> io::Result<bool> {
     command.args(rest);
     let samples = match arguments.carrier {
         Carrier::Pipes => soak::pipes(&mut command, arguments.count.unwrap_or(10_000_000))?,
+        Carrier::Piling => soak::piling(&mut command, arguments.count.unwrap_or(1_000_000))?,
         Carrier::Http => soak::http(&mut command, arguments.count.unwrap_or(100_000))?,
     };
     print!("{samples}");

@@ -28,8 +28,12 @@ named! {
         Std = "std",
         /// mcp-sansio-tokio: a single-threaded runtime, on standard input and output.
         Tokio = "tokio",
+        /// mcp-sansio-async-std: the executor of smol with its single thread, on standard input and output.
+        Smol = "smol",
         /// mcp-sansio-http: a single-threaded runtime, on a socket.
         Http = "http",
+        /// [`Self::Http`], whose sessions expire soon. Prints its counts for each line of standard input.
+        HttpExpiring = "http-expiring",
         /// The official SDK: a single-threaded runtime, on standard input and output.
         Rmcp = "rmcp",
         /// The official SDK: a single-threaded runtime, on a socket.
@@ -51,7 +55,9 @@ impl HelloServer {
         match self {
             Self::Std => Ok(ours::std()?),
             Self::Tokio => Ok(ours::tokio()?),
+            Self::Smol => Ok(ours::smol()?),
             Self::Http => Ok(ours::http()?),
+            Self::HttpExpiring => Ok(ours::http_expiring()?),
             Self::Rmcp => rmcp_hello::main(),
             Self::RmcpHttp => Ok(rmcp_http::serve()?),
             Self::Hyper => Ok(hyper_floor::serve()?),

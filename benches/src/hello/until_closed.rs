@@ -21,9 +21,23 @@ pub(super) async fn listen() -> io::Result<TcpListener> {
 
 /// Waits for the end of standard input. A separate thread reads it, so that the runtime does only the measured work.
 pub(super) async fn until_closed() {
+    on_thread(|| _ = io::copy(&mut io::stdin(), &mut io::sink())).await;
+}
+
+/// As [`until_closed`], and prints `answer` for each line.
+pub(super) async fn answer_lines(answer: impl Fn() -> String + Send + 'static) {
+    on_thread(move || {
+        for _ in io::stdin().lines().map_while(Result::ok) {
+            println!("{}", answer());
+        }
+    })
+    .await;
+}
+
+async fn on_thread(run: impl FnOnce() + Send + 'static) {
     let (closed, wait) = oneshot::channel::<()>();
     std::thread::spawn(move || {
-        _ = io::copy(&mut io::stdin(), &mut io::sink());
+        run();
         drop(closed);
     });
     _ = wait.await;

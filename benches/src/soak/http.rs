@@ -2,6 +2,9 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::process::{ChildStdin, ChildStdout};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::{Samples, Served};
 use crate::hello::{field, is_whole};
@@ -13,29 +16,78 @@ const OF_CONNECTION: u64 = 10;
 const HEAD: &str = "host: localhost\r\ncontent-type: application/json\r\n\
                     accept: application/json, text/event-stream\r\n";
 
+/// The number of phases. After each one the client waits until the server has no session, and the memory is measured.
+const PHASES: u64 = 40;
+
+/// A limit for that wait, far above the lifetime of a session.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 pub(super) fn run(mut served: Served, total: u64) -> io::Result<Samples> {
-    let stdout = served.child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-    let mut address = String::new();
-    BufReader::new(stdout).read_line(&mut address)?;
-    let mut samples = Samples::new(served.child.id(), total);
+    let mut counts = Counts::of(&mut served)?;
+    let address = counts.line()?;
+    let mut samples = Samples::new(served.child.id(), total, PHASES);
     for first in (0..total).step_by(OF_CONNECTION as usize) {
-        samples.note(first)?;
+        if samples.is_due(first) {
+            counts.await_nothing()?;
+            samples.note(first)?;
+        }
         served.is_running()?;
-        let mut connection = Connection(TcpStream::connect(address.trim())?);
+        let mut connection = Connection(TcpStream::connect(&address)?);
         connection.0.set_nodelay(true)?;
         for number in first..first + OF_CONNECTION {
             connection.session(number)?;
         }
         connection.leave(first)?;
     }
+    counts.await_nothing()?;
     samples.note(total)?;
     Ok(samples)
+}
+
+/// The counts of the server: sessions, open requests, and the bytes kept for its clients.
+struct Counts {
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Counts {
+    fn of(served: &mut Served) -> io::Result<Self> {
+        let stdin = served.child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let stdout = served.child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        Ok(Self { stdin, stdout: BufReader::new(stdout) })
+    }
+
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        match self.stdout.read_line(&mut line)? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(line.trim().to_owned()),
+        }
+    }
+
+    /// Waits until all sessions and requests have ended, and the server keeps nothing of them.
+    fn await_nothing(&mut self) -> io::Result<()> {
+        let started = Instant::now();
+        loop {
+            self.stdin.write_all(b"\n")?;
+            let counts = self.line()?;
+            if counts == "0 0 0" {
+                return Ok(());
+            }
+            if PATIENCE < started.elapsed() {
+                let what = "sessions, open requests and kept bytes without clients";
+                return Err(io::Error::other(format!("the server has {counts} {what}")));
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
 }
 
 struct Connection(TcpStream);
 
 impl Connection {
-    /// Opens a session, and uses it. Two of three clients end it; every sixth one never uses it.
+    /// Opens a session, and uses it. Two of three clients end it; the sixth one never uses it, and another one leaves
+    /// it to expire.
     fn session(&mut self, number: u64) -> io::Result<()> {
         let opened = self.ask("POST", "", messages::INITIALIZE)?;
         let opened = String::from_utf8_lossy(&opened);
@@ -51,7 +103,9 @@ impl Connection {
             return Err(io::Error::other(String::from_utf8_lossy(&called).into_owned()));
         }
         self.ask("POST", &fields, "this is not JSON")?;
-        self.ask("DELETE", &fields, "")?;
+        if number % 6 != 2 {
+            self.ask("DELETE", &fields, "")?;
+        }
         Ok(())
     }
 

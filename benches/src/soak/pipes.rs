@@ -1,7 +1,7 @@
 //! A server on pipes, with faults among its calls.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::process::{ChildStdin, ChildStdout};
+use std::process::ChildStdout;
 
 use super::{Samples, Served};
 use crate::messages;
@@ -9,11 +9,23 @@ use crate::messages;
 /// The messages that are sent before their last call must have its response. Earlier calls may still be in flight.
 const BATCH: u64 = 64;
 
-pub(super) fn run(mut served: Served, total: u64) -> io::Result<Samples> {
+/// The number of samples of a run.
+const SAMPLES: u64 = 200;
+
+/// The response that the client waits for after each batch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Awaited {
+    /// That of the last call.
+    Call,
+    /// That of a ping. The server responds to it at once, so calls pile up.
+    Ping,
+}
+
+pub(super) fn run(mut served: Served, total: u64, awaited: Awaited) -> io::Result<Samples> {
     let mut stdin = served.child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
     let stdout = served.child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
     let mut stdout = BufReader::with_capacity(1 << 16, stdout);
-    let mut samples = Samples::new(served.child.id(), total);
+    let mut samples = Samples::new(served.child.id(), total, SAMPLES);
     stdin.write_all(&messages::line(messages::INITIALIZE))?;
     stdin.write_all(&messages::line(messages::INITIALIZED))?;
     let (mut done, mut batch) = (0, Vec::new());
@@ -23,7 +35,9 @@ pub(super) fn run(mut served: Served, total: u64) -> io::Result<Samples> {
         for id in done..done + BATCH {
             message(id, &mut batch)?;
         }
-        send(&mut stdin, &batch, done)?;
+        last(done, awaited, &mut batch)?;
+        // A server that pauses reading continues long before its unread responses fill its outbox.
+        stdin.write_all(&batch)?;
         await_last(&mut stdout, done)?;
         served.is_running()?;
         done += BATCH + 1;
@@ -32,16 +46,18 @@ pub(super) fn run(mut served: Served, total: u64) -> io::Result<Samples> {
     Ok(samples)
 }
 
-/// Writes a batch and its last call.
-fn send(stdin: &mut ChildStdin, batch: &[u8], last: u64) -> io::Result<()> {
-    stdin.write_all(batch)?;
-    writeln!(
-        stdin,
-        r#"{{"jsonrpc":"2.0","id":"last-{last}","method":"tools/call","params":{{"name":"hello","arguments":{{"name":"you"}}}}}}"#
-    )
+/// Appends the request whose response ends the batch.
+fn last(batch: u64, awaited: Awaited, out: &mut Vec<u8>) -> io::Result<()> {
+    let request = match awaited {
+        Awaited::Call => {
+            r#""method":"tools/call","params":{"name":"hello","arguments":{"name":"you"}}"#
+        }
+        Awaited::Ping => r#""method":"ping""#,
+    };
+    writeln!(out, r#"{{"jsonrpc":"2.0","id":"last-{batch}",{request}}}"#)
 }
 
-/// Reads until the response to the last call arrives.
+/// Reads until the response to the last request of a batch arrives.
 fn await_last(stdout: &mut BufReader<ChildStdout>, last: u64) -> io::Result<()> {
     let expected = format!(r#""id":"last-{last}""#);
     let mut line = String::new();

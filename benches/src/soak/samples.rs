@@ -2,9 +2,6 @@
 
 use std::{fmt, fs, io};
 
-/// The number of samples of a run.
-const COUNT: u64 = 200;
-
 /// The permitted growth in the second half of a run, in KiB: the allocator keeps some pages more or less.
 const TOLERANCE: u64 = 512;
 
@@ -13,6 +10,10 @@ const TOLERANCE: u64 = 512;
 pub struct Samples {
     process: u32,
     total: u64,
+    /// The number of intervals.
+    count: u64,
+    /// The permitted peak of the memory in KiB. Without it the memory must not grow.
+    pub(super) most: Option<u64>,
     pub(super) samples: Vec<Sample>,
 }
 
@@ -27,13 +28,18 @@ pub(super) struct Sample {
 }
 
 impl Samples {
-    pub(super) const fn new(process: u32, total: u64) -> Self {
-        Self { process, total, samples: Vec::new() }
+    pub(super) const fn new(process: u32, total: u64, count: u64) -> Self {
+        Self { process, total, count, most: None, samples: Vec::new() }
+    }
+
+    /// Whether the next sample is due.
+    pub(super) fn is_due(&self, done: u64) -> bool {
+        self.samples.len() as u64 <= done * self.count / self.total.max(1)
     }
 
     /// Takes a sample if the next one is due.
     pub(super) fn note(&mut self, done: u64) -> io::Result<()> {
-        if done * COUNT / self.total.max(1) < self.samples.len() as u64 {
+        if !self.is_due(done) {
             return Ok(());
         }
         let status = fs::read_to_string(format!("/proc/{}/status", self.process))?;
@@ -50,14 +56,20 @@ impl Samples {
         super::plot::draw(&self.samples)
     }
 
-    /// Returns what grows, if anything: the peak of the last half exceeds that of the quarter before it.
+    /// Returns what grows, if anything: the peak of the last half exceeds that of the quarter before it. If the memory
+    /// has a permitted peak, only exceeding that counts as its growth.
     pub fn growth(&self) -> Option<String> {
         let (quarter, half) = (self.samples.len() / 4, self.samples.len() / 2);
         let peak = |samples: &[Sample], of: fn(&Sample) -> u64| samples.iter().map(of).max();
         let (before, after) = (self.samples.get(quarter..half)?, self.samples.get(half..)?);
         let memory = |sample: &Sample| sample.memory;
         let (early, late) = (peak(before, memory)?, peak(after, memory)?);
-        if early + TOLERANCE + early / 20 < late {
+        if let Some(most) = self.most {
+            let peak = peak(&self.samples, memory)?;
+            if most < peak {
+                return Some(format!("memory grows to {peak} KiB, beyond {most} KiB"));
+            }
+        } else if early + TOLERANCE + early / 20 < late {
             return Some(format!("memory grows from {early} KiB to {late} KiB"));
         }
         let files = |sample: &Sample| sample.files;
@@ -85,7 +97,13 @@ mod tests {
 
     fn samples(memory: impl Fn(u64) -> u64, files: impl Fn(u64) -> u64) -> Samples {
         let sample = |done| Sample { done, memory: memory(done), files: files(done) };
-        Samples { process: 0, total: 200, samples: (0..200).map(sample).collect() }
+        Samples {
+            process: 0,
+            total: 200,
+            count: 200,
+            most: None,
+            samples: (0..200).map(sample).collect(),
+        }
     }
 
     #[test]
@@ -94,13 +112,19 @@ mod tests {
         assert_eq!(samples(|done| 4_000 + done % 7, |done| 9 + done % 3).growth(), None);
         let leaks = samples(|done| 4_000 + done * 20, |_| 9).growth();
         assert_eq!(leaks.as_deref(), Some("memory grows from 5980 KiB to 7980 KiB"));
+        let mut bounded = samples(|done| 4_000 + done * 20, |_| 9);
+        bounded.most = Some(7_980);
+        assert_eq!(bounded.growth(), None);
+        bounded.most = Some(7_979);
+        let leaks = bounded.growth();
+        assert_eq!(leaks.as_deref(), Some("memory grows to 7980 KiB, beyond 7979 KiB"));
         let leaks = samples(|_| 4_000, |done| 9 + done / 20).growth();
         assert_eq!(leaks.as_deref(), Some("open files grow from 13 to 18"));
     }
 
     #[test]
     fn this_process_is_measured() {
-        let mut samples = Samples::new(std::process::id(), 10);
+        let mut samples = Samples::new(std::process::id(), 10, 200);
         (0..=10).for_each(|done| samples.note(done).unwrap());
         assert_eq!(samples.samples.len(), 11);
         assert!(samples.samples.iter().all(|sample| 500 < sample.memory && 2 < sample.files));
