@@ -248,12 +248,11 @@ impl ServerModel {
         let Some(session) = &mut self.session else { return };
         let uri = &request.params["uri"];
         match &*request.method {
-            "resources/subscribe" if !is_refused => {
-                // The application may have responded to the end of the subscription before.
-                if !session.resources.contains(uri) {
-                    session.resources.push(uri.clone());
-                }
+            // The application may have responded to the end of the subscription before.
+            "resources/subscribe" if !is_refused && !session.resources.contains(uri) => {
+                session.resources.push(uri.clone());
             }
+            "resources/subscribe" if !is_refused => {}
             "resources/unsubscribe" if is_refused => {}
             "resources/subscribe" | "resources/unsubscribe" => {
                 // The client may have asked for the resource again meanwhile, so one of its subscriptions ends.
