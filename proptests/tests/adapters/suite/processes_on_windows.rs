@@ -136,7 +136,7 @@ pub(crate) fn child_processes_of_a_server_end_with_the_server<A: Adapter>() {
 /// Pain 84: also without a runtime.
 pub(crate) fn a_server_that_was_dropped_is_gone<A: Adapter>() {
     for behaviour in ["ignores the end", "has a child"] {
-        let (adapter, connection, file) = start::<A>(behaviour, within(A_LONG_TIME));
+        let (adapter, connection, file) = start::<A>(behaviour, impatient());
         drop(adapter);
         drop(connection);
         wait_gone(&file);
