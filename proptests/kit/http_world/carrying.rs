@@ -1,17 +1,20 @@
 //! The requests and responses in transit between the client and the server.
 
-use mcp_sansio::Frames;
 use mcp_sansio::http::{
     Accepted, Action, ExchangeNumber, Headers, HttpExchange, HttpRequest, Reply, RequestHead,
     ResponsePart, ResponseReader, name,
 };
 use mcp_sansio::testing::WorkMeter;
+use mcp_sansio::{Frames, ServerEvent};
 
 use super::HttpWorld;
 use super::checks::Spoken;
+use super::client_side::SimulatedClient;
 
 /// An HTTP request and its response.
 pub(super) struct Carried {
+    /// The client that reads the response.
+    pub(super) client: usize,
     pub(super) number: ExchangeNumber,
     /// The request until it reaches the server.
     request: Option<HttpRequest>,
@@ -27,9 +30,13 @@ pub(super) struct Carried {
 }
 
 impl HttpWorld {
-    /// Carries out the HTTP actions of the client.
+    /// Carries out the HTTP actions of the clients.
     pub(super) fn act(&mut self) -> Result<(), String> {
-        while let Some(action) = self.transport.poll_action(self.now) {
+        (0..self.clients.len()).try_for_each(|client| self.act_for(client))
+    }
+
+    fn act_for(&mut self, client: usize) -> Result<(), String> {
+        while let Some(action) = self.clients[client].transport.poll_action(self.now) {
             match action {
                 Action::Send { exchange, request } => {
                     let named = |name: &&str| {
@@ -45,9 +52,10 @@ impl HttpWorld {
                         body_text(&request.body)
                     ));
                     self.check_request(&request)?;
-                    self.keep_for_replay(&request);
+                    self.keep_for_replay(client, &request);
                     let spoken = Spoken::of(&request);
                     self.carried.push(Carried {
+                        client,
                         number: exchange,
                         request: Some(request),
                         exchange: None,
@@ -60,22 +68,25 @@ impl HttpWorld {
                 }
                 Action::Abort { exchange } => {
                     self.note(format_args!("x"));
-                    let found = self.carried.iter().position(|one| one.number == exchange);
-                    if let Some(at) = found {
+                    if let Some(at) = self.position(client, exchange) {
                         self.drop_carried(at)?;
                     }
                 }
                 Action::Fail { call, failure } => {
                     let end = mcp_sansio::call::ExchangeEnd::Failure(failure);
-                    let event =
-                        self.client.exchange_ended(call, end, self.now, &mut self.transport);
+                    let SimulatedClient { machine, transport, .. } = &mut self.clients[client];
+                    let event = machine.exchange_ended(call, end, self.now, transport);
                     let event = event.map(|event| event.into_owned());
-                    self.client_saw(event)?;
+                    self.client_saw(client, event)?;
                 }
                 _ => return Err("unknown action".into()),
             }
         }
         Ok(())
+    }
+
+    fn position(&self, client: usize, number: ExchangeNumber) -> Option<usize> {
+        self.carried.iter().position(|one| one.client == client && one.number == number)
     }
 
     /// Removes an exchange that the client no longer reads.
@@ -101,7 +112,7 @@ impl HttpWorld {
             request.headers.iter().map(|(name, value)| (&**name, value.as_bytes())).collect();
         fields.push(("Host", b"localhost"));
         let head = RequestHead::new(request.method, &*fields);
-        let (now, source) = (self.now, self.source());
+        let (now, source) = (self.now, self.source(self.carried[at].client));
         let principal = source.principal;
         let exchange = match self.http.admit(&head) {
             Ok(Accepted::Post) => {
@@ -129,8 +140,14 @@ impl HttpWorld {
                     let (meter, length) = (WorkMeter::start(), frame.bytes().len());
                     let event = self.http.receive(exchange, frame, now);
                     meter.check(length).map_err(|broken| broken.to_string())?;
+                    if let Some(ServerEvent::Request(request)) = &event {
+                        self.check_owner(request, self.carried[at].client)?;
+                    }
                     let event = event.map(|event| (exchange.connection(), event.into_owned()));
                     self.server_saw(event)?;
+                    if let Some(is_found) = self.is_found.take() {
+                        self.carried[at].spoken.expect_task(is_found);
+                    }
                 }
             }
             Ok(None) => self.carried[at].reply(Reply::empty(202)),
@@ -176,11 +193,13 @@ impl HttpWorld {
         };
         let Some(at) = self.one(which, has_something) else { return Ok(()) };
         let carried = &mut self.carried[at];
+        let (client, number) = (carried.client, carried.number);
+        let transport = &mut self.clients[client].transport;
         if let Some((status, fields)) = carried.head.take() {
             let fields: Vec<(&str, &[u8])> =
                 fields.iter().map(|(name, value)| (&**name, value.as_bytes())).collect();
             let headers = Headers::from(&*fields);
-            let reader = self.transport.head(carried.number, status, headers, self.now);
+            let reader = transport.head(number, status, headers, self.now);
             if reader.is_none() {
                 return self.drop_carried(at);
             }
@@ -191,24 +210,23 @@ impl HttpWorld {
         let bytes = bytes.min(carried.bytes.len());
         let delivered: Vec<u8> = carried.bytes.drain(..bytes).collect();
         let ends = carried.is_complete && carried.bytes.is_empty() && bytes == 0;
-        let number = carried.number;
         let mut chunk = &*delivered;
-        while let Some(arrived) = self.transport.chunk(&mut reader, &mut chunk, self.now) {
-            Self::arrived(arrived, self)?;
+        let now = self.now;
+        while let Some(arrived) = self.clients[client].transport.chunk(&mut reader, &mut chunk, now)
+        {
+            self.arrived(client, arrived)?;
         }
         if ends {
-            if let Some(arrived) = self.transport.end(&mut reader, self.now) {
-                Self::arrived(arrived, self)?;
+            if let Some(arrived) = self.clients[client].transport.end(&mut reader, now) {
+                self.arrived(client, arrived)?;
             }
-            self.carried.retain(|one| one.number != number);
+            self.carried.retain(|one| (one.client, one.number) != (client, number));
             return Ok(());
         }
-        let Some(at) = self.carried.iter().position(|one| one.number == number) else {
-            return Ok(());
-        };
+        let Some(at) = self.position(client, number) else { return Ok(()) };
         if reader.is_done() {
             // The rest of the body is ignored, and its end ends the exchange.
-            _ = self.transport.end(&mut reader, self.now);
+            _ = self.clients[client].transport.end(&mut reader, now);
             return self.drop_carried(at);
         }
         self.carried[at].reader = Some(reader);
@@ -217,16 +235,17 @@ impl HttpWorld {
 
     pub(super) fn break_off(&mut self, which: u64) -> Result<(), String> {
         let Some(at) = self.one(which, |_| true) else { return Ok(()) };
-        let number = self.carried[at].number;
+        let Carried { client, number, .. } = self.carried[at];
         self.note(format_args!("broken"));
         let has_arrived = self.carried[at].request.is_none();
         self.drop_carried(at)?;
+        let transport = &mut self.clients[client].transport;
         let arrived = if has_arrived {
-            self.transport.broken(number, None, self.now)
+            transport.broken(number, None, self.now)
         } else {
-            self.transport.failed(number, None, self.now)
+            transport.failed(number, None, self.now)
         };
-        arrived.map_or(Ok(()), |arrived| Self::arrived(arrived, self))
+        arrived.map_or(Ok(()), |arrived| self.arrived(client, arrived))
     }
 
     /// Delivers everything in transit until nothing changes.

@@ -16,6 +16,8 @@ pub(super) struct Spoken {
     decoder: SseDecoder,
     has_answered: bool,
     is_over: bool,
+    /// Whether the requestor reaches the task that the request names.
+    is_found: Option<bool>,
 }
 
 impl Spoken {
@@ -33,7 +35,13 @@ impl Spoken {
             decoder: SseDecoder::new(1 << 20),
             has_answered: false,
             is_over: false,
+            is_found: None,
         }
+    }
+
+    /// Sets whether the requestor reaches the task that the request names.
+    pub(super) fn expect_task(&mut self, is_found: bool) {
+        self.is_found = Some(is_found);
     }
 
     /// Checks a part of the response: one head, then a body, then the end.
@@ -92,6 +100,10 @@ impl Spoken {
                 return Err(format!("id: the answer to another request: {message}"));
             }
             self.has_answered = true;
+            let is_missing = message["error"]["message"] == "no such task";
+            if self.is_found.is_some_and(|is_found| is_found == is_missing) {
+                return Err(format!("tasks: found is {:?}: {message}", self.is_found));
+            }
         }
         if self.is_modern && !is_response && message.get("id").is_some() {
             return Err(format!("requests: a server asks where there is no session: {message}"));
@@ -116,8 +128,10 @@ impl HttpWorld {
             let mut fields = request.headers.iter();
             fields.find(|(one, _)| one.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
         };
-        let named = ["name", "uri"].iter().find_map(|member| body["params"][member].as_str());
-        let named = named.filter(|_| body["method"] == "tools/call");
+        let names = ["name", "uri", "taskId"];
+        let named = names.iter().find_map(|member| body["params"][member].as_str());
+        let method = body["method"].as_str().unwrap_or_default();
+        let named = named.filter(|_| method == "tools/call" || method.starts_with("tasks/"));
         if is_modern
             && (field("Mcp-Method") != body["method"].as_str() || field("Mcp-Name") != named)
         {

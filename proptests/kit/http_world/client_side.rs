@@ -1,99 +1,236 @@
-//! The application of the client.
+//! The application of the clients.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mcp_sansio::call::{TaskOptions, TaskTicket};
 use mcp_sansio::event::SubscriptionNews;
-use mcp_sansio::http::Arrived;
+use mcp_sansio::http::{Arrived, ClientTransport, HttpClientConfig, HttpRequest};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolParams, ElicitResult, SubscriptionFilter, method};
 use mcp_sansio::testing::WorkMeter;
-use mcp_sansio::{CallId, CallOptions, Cause, ClientEvent, ConnectionNumber, Frames, Phase};
+use mcp_sansio::{
+    CallId, CallOptions, Cause, Client, ClientEvent, ConnectionNumber, Frames, IncomingId, Outcome,
+    Phase, Principal,
+};
 use serde_json::json;
 
+use super::setup::ClientSetup;
 use super::{HttpWorld, Step};
+
+/// A client with its calls.
+pub(super) struct SimulatedClient {
+    pub(super) machine: Client,
+    pub(super) transport: ClientTransport,
+    pub(super) principal: Principal,
+    /// The last request that names a session.
+    pub(super) named: Option<HttpRequest>,
+    calls: BTreeMap<CallId, Call>,
+    /// The open requests of the server.
+    asked: Vec<IncomingId>,
+}
+
+/// A call of a client.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Call {
+    pub(super) has_ended: bool,
+    /// The work that the call asks for, if it calls a tool.
+    pub(super) work: Option<u64>,
+    /// The task that the call has become.
+    ticket: Option<TaskTicket>,
+    /// Whether the task has a final status.
+    is_final: bool,
+    /// Whether the call continues a task that began on an earlier connection.
+    pub(super) is_resumed: bool,
+}
+
+impl SimulatedClient {
+    pub(super) fn new(setup: &ClientSetup) -> Self {
+        let machine = Client::new(Arc::new(setup.config.clone()));
+        let mut config = HttpClientConfig::new("http://localhost/mcp");
+        config.one_stream = setup.one_stream;
+        let limits = machine.config().connection.limits.clone();
+        Self {
+            machine,
+            transport: ClientTransport::new(Arc::new(config), &limits),
+            principal: setup.principal,
+            named: None,
+            calls: BTreeMap::new(),
+            asked: Vec::new(),
+        }
+    }
+
+    /// Records the outcome of a call, which must be its only one. Returns the call.
+    fn ended(&mut self, call: CallId) -> Result<&Call, String> {
+        match self.calls.get_mut(&call) {
+            Some(ended) if !ended.has_ended => {
+                ended.has_ended = true;
+                Ok(ended)
+            }
+            Some(_) => Err(format!("outcome: {call} has ended twice")),
+            None => Err(format!("outcome: {call} was never made")),
+        }
+    }
+}
 
 impl HttpWorld {
     pub(super) fn connect(&mut self) -> Result<(), String> {
-        self.client.connect(self.now, &mut self.transport).map_err(|error| error.to_string())?;
+        let now = self.now;
+        for SimulatedClient { machine, transport, .. } in &mut self.clients {
+            machine.connect(now, transport).map_err(|error| error.to_string())?;
+        }
         self.act()
     }
 
+    /// Splits the number of a step into a client and the rest.
+    pub(super) fn client(&self, which: u64) -> (usize, u64) {
+        let clients = self.clients.len() as u64;
+        ((which % clients) as usize, which / clients)
+    }
+
     pub(super) fn by_client(&mut self, step: Step) -> Result<(), String> {
-        let (now, transport) = (self.now, &mut self.transport);
-        match step {
-            Step::Call { progress } => {
-                let options = CallOptions::new();
-                let options = if progress { options.progress() } else { options };
-                let params = CallToolParams::new("tool");
-                let made = self.client.call::<method::CallTool>(&params, options, now, transport);
-                self.calls.extend(made.ok().map(|call| (call, false)));
-            }
-            Step::List => {
+        let (Step::Call { client: which, .. }
+        | Step::List(which)
+        | Step::Subscribe(which)
+        | Step::Cancel(which)
+        | Step::CancelTask(which)
+        | Step::ListTasks(which)
+        | Step::Give(which)) = step
+        else {
+            return Ok(());
+        };
+        let (client, which) = self.client(which);
+        if let Step::Call { kind, .. } = step {
+            self.call_tool(client, kind);
+            return Ok(());
+        }
+        let now = self.now;
+        let SimulatedClient { machine, transport, calls, asked, .. } = &mut self.clients[client];
+        let options = CallOptions::new();
+        let pending = |machine: &Client| {
+            let pending: Vec<CallId> = machine.in_flight().calls().collect();
+            let index = which.checked_rem(pending.len() as u64)?;
+            pending.get(index as usize).copied()
+        };
+        let made = match step {
+            Step::List(_) => {
                 let params = Default::default();
-                let made = self.client.call::<method::ListTools>(
-                    &params,
-                    CallOptions::new(),
-                    now,
-                    transport,
-                );
-                self.calls.extend(made.ok().map(|call| (call, false)));
+                machine.call::<method::ListTools>(&params, options, now, transport).ok()
             }
-            Step::Subscribe => {
+            Step::ListTasks(_) => {
+                let params = Default::default();
+                machine.call::<method::ListTasks>(&params, options, now, transport).ok()
+            }
+            Step::Subscribe(_) => {
                 let mut filter = SubscriptionFilter::default();
                 filter.tools_list_changed = Some(true);
-                let made = self.client.subscribe(&filter, now, transport);
-                self.calls.extend(made.ok().map(|call| (call, false)));
+                let tasks: Vec<_> =
+                    calls.values().filter_map(|call| call.ticket.as_ref()).collect();
+                filter.task_ids = (!tasks.is_empty())
+                    .then(|| tasks.iter().map(|task| task.task_id.as_str().into()).collect());
+                machine.subscribe(&filter, now, transport).ok()
             }
-            Step::Cancel(which) => {
-                let pending: Vec<CallId> = self.client.in_flight().calls().collect();
-                let Some(index) = which.checked_rem(pending.len() as u64) else { return Ok(()) };
-                let call = pending[index as usize];
-                if self.client.cancel(call, Some("why"), transport).is_ok() {
+            Step::Cancel(_) => {
+                let Some(call) = pending(machine) else { return Ok(()) };
+                if machine.cancel(call, Some("why"), transport).is_ok() {
                     self.note(format_args!("cancelled {call}"));
-                    self.ended(call)?;
+                    self.clients[client].ended(call)?;
                 }
+                return Ok(());
             }
-            Step::Give(which) => {
-                let Some(index) = which.checked_rem(self.asked.len() as u64) else { return Ok(()) };
-                let id = self.asked.remove(index as usize);
+            Step::CancelTask(_) => {
+                let Some(call) = pending(machine) else { return Ok(()) };
+                // Most calls are no tasks.
+                if machine.cancel_task(call, now, transport).is_ok() {
+                    self.note(format_args!("task of {call} is to be cancelled"));
+                }
+                return Ok(());
+            }
+            _ => {
+                let Some(index) = which.checked_rem(asked.len() as u64) else { return Ok(()) };
+                let id = asked.remove(index as usize);
                 let answer = ElicitResult::accept(Raw::from_serialize(&json!({})).unwrap());
                 // The request may already be over.
-                _ = self.client.respond(id, &answer, transport);
+                _ = machine.respond(id, &answer, transport);
+                return Ok(());
             }
-            _ => {}
-        }
+        };
+        calls.extend(made.map(|call| (call, Call::default())));
         Ok(())
     }
 
-    /// Records the outcome of a call, which must be its only one.
-    pub(super) fn ended(&mut self, call: CallId) -> Result<(), String> {
-        match self.calls.get_mut(&call) {
-            Some(ended) if !*ended => *ended = true,
-            Some(_) => return Err(format!("outcome: {call} has ended twice")),
-            None => return Err(format!("outcome: {call} was never made")),
+    fn call_tool(&mut self, client: usize, kind: u64) {
+        let (now, work) = (self.now, self.works);
+        let SimulatedClient { machine, transport, calls, .. } = &mut self.clients[client];
+        let tools = ["tool", "tool", "either", "task"];
+        let has_tasks = self.hosted.is_offered;
+        let tool = if has_tasks { tools[(kind / 2 % 4) as usize] } else { "tool" };
+        let mut options = CallOptions::new();
+        if kind % 2 == 1 {
+            options = options.progress();
         }
-        Ok(())
+        if has_tasks && kind / 8 % 4 != 0 {
+            let task = TaskOptions::new();
+            let ttl = std::time::Duration::from_millis(kind / 64 % 60_000);
+            options = options.task(if kind / 32 % 2 == 0 { task } else { task.ttl(ttl) });
+        }
+        let arguments = Raw::from_serialize(&json!({ "work": work })).unwrap();
+        let params = CallToolParams::with(tool, arguments);
+        let made = machine.call::<method::CallTool>(&params, options, now, transport);
+        if let Ok(call) = made {
+            self.works += 1;
+            calls.insert(call, Call { work: Some(work), ..Call::default() });
+        }
     }
 
-    pub(super) fn client_saw(&mut self, event: Option<ClientEvent<'static>>) -> Result<(), String> {
+    pub(super) fn client_saw(
+        &mut self,
+        client: usize,
+        event: Option<ClientEvent<'static>>,
+    ) -> Result<(), String> {
         let Some(event) = event else { return Ok(()) };
-        self.transport.watch(&event);
+        self.clients[client].transport.watch(&event);
         self.note_value(format_args!("client: {event:?}"), &event);
+        let one = &mut self.clients[client];
         match event {
-            ClientEvent::CallEnded(ended) => self.ended(ended.call),
+            ClientEvent::CallEnded(ended) => {
+                let call = one.ended(ended.call)?.clone();
+                if let Outcome::Task(_) = &ended.outcome {
+                    // The client has lost its session, and continues the task in the next one.
+                    one.calls.entry(ended.call).or_default().ticket = call.ticket;
+                    return Ok(());
+                }
+                self.check_outcome(client, &call, &ended.outcome)
+            }
+            ClientEvent::Task(update) => {
+                let Some(call) = one.calls.get_mut(&update.call).filter(|call| !call.has_ended)
+                else {
+                    return Err(format!("task: an update of {}, which has ended", update.call));
+                };
+                let is_other = call.ticket.as_ref().is_some_and(|known| *known != update.ticket);
+                if call.is_final || is_other {
+                    return Err(format!("task: {call:?} becomes {:?}", update.status));
+                }
+                let finals = ["completed", "failed", "cancelled"];
+                call.is_final = finals.contains(&update.status.as_str());
+                call.ticket = Some(update.ticket);
+                Ok(())
+            }
             ClientEvent::Subscription(update) => match update.news {
-                SubscriptionNews::Ended(_) => self.ended(update.call),
+                SubscriptionNews::Ended(_) => one.ended(update.call).map(|_| ()),
                 // The client has resubscribed by itself in the session that replaces the lost one.
                 SubscriptionNews::Granted { .. } if update.call.connection().get() != 0 => {
-                    self.calls.entry(update.call).or_insert(false);
+                    one.calls.entry(update.call).or_default();
                     Ok(())
                 }
                 _ => Ok(()),
             },
             ClientEvent::Request(request) => {
-                self.asked.push(request.id);
+                one.asked.push(request.id);
                 Ok(())
             }
             ClientEvent::Cancelled(cancelled) => {
-                self.asked.retain(|id| *id != cancelled.id);
+                one.asked.retain(|id| *id != cancelled.id);
                 Ok(())
             }
             _ => Ok(()),
@@ -101,56 +238,84 @@ impl HttpWorld {
     }
 
     /// Passes the received parts of an exchange to the machine.
-    pub(super) fn arrived(arrived: Arrived<'_>, world: &mut Self) -> Result<(), String> {
-        let now = world.now;
+    pub(super) fn arrived(&mut self, client: usize, arrived: Arrived<'_>) -> Result<(), String> {
+        let now = self.now;
         match arrived {
             Arrived::Messages { text, received } => {
-                let limits = world.http.limits().clone();
+                let limits = self.http.limits().clone();
                 for frame in Frames::of(text, &limits) {
                     let (meter, length) = (WorkMeter::start(), frame.bytes().len());
-                    let event = world.client.receive(frame, received, &mut world.transport);
+                    let SimulatedClient { machine, transport, .. } = &mut self.clients[client];
+                    let event = machine.receive(frame, received, transport);
                     meter.check(length).map_err(|broken| broken.to_string())?;
-                    world.client_saw(event.map(ClientEvent::into_owned))?;
+                    self.client_saw(client, event.map(ClientEvent::into_owned))?;
                 }
             }
             Arrived::Ended { call, end } => {
-                let event = world.client.exchange_ended(call, end, now, &mut world.transport);
-                world.client_saw(event.map(ClientEvent::into_owned))?;
+                let SimulatedClient { machine, transport, .. } = &mut self.clients[client];
+                let event = machine.exchange_ended(call, end, now, transport);
+                self.client_saw(client, event.map(ClientEvent::into_owned))?;
             }
-            Arrived::SessionLost => world.renew()?,
-            Arrived::ConnectionLost => world.client.disconnected(Cause::EndOfInput, now),
-            other => world.note_value(format_args!("client: {other:?}"), &other),
+            Arrived::SessionLost => self.renew(client)?,
+            Arrived::ConnectionLost => {
+                self.clients[client].machine.disconnected(Cause::EndOfInput, now);
+            }
+            other => self.note_value(format_args!("client: {other:?}"), &other),
         }
         Ok(())
     }
 
-    /// Opens a new session in place of the lost one.
-    fn renew(&mut self) -> Result<(), String> {
+    /// Opens a new session in place of the lost one, and continues the tasks there.
+    fn renew(&mut self, client: usize) -> Result<(), String> {
         self.note(format_args!("session lost"));
-        let was_connected = self.client.basis().is_some();
-        self.client.disconnected(Cause::SessionLost, self.now);
-        while let Some(event) = self.client.handle_timeout(self.now, &mut self.transport) {
+        let now = self.now;
+        let machine = &mut self.clients[client].machine;
+        let was_connected = machine.basis().is_some();
+        machine.disconnected(Cause::SessionLost, now);
+        let mut left = Vec::new();
+        loop {
+            let SimulatedClient { machine, transport, calls, .. } = &mut self.clients[client];
+            let Some(event) = machine.handle_timeout(now, transport) else { break };
+            if let ClientEvent::CallEnded(ended) = &event
+                && let Outcome::Task(task) = &ended.outcome
+            {
+                let work = calls.get(&ended.call).and_then(|call| call.work);
+                left.push((task.ticket.clone(), work));
+            }
             if !(was_connected && matches!(event, ClientEvent::Closed { .. })) {
-                self.client_saw(Some(event))?;
+                self.client_saw(client, Some(event))?;
             }
         }
-        self.asked.clear();
+        let SimulatedClient { machine, transport, calls, asked, .. } = &mut self.clients[client];
+        asked.clear();
         if !was_connected {
             return Ok(());
         }
-        let number = self.client.connection_number().get() + 1;
-        self.client = self.client.reconnect(ConnectionNumber::new(number));
-        self.transport.renew();
-        self.client.connect(self.now, &mut self.transport).map_err(|error| error.to_string())
+        let number = machine.connection_number().get() + 1;
+        *machine = machine.reconnect(ConnectionNumber::new(number));
+        transport.renew();
+        machine.connect(now, transport).map_err(|error| error.to_string())?;
+        for (ticket, work) in left {
+            let resumed = machine.resume_task(&ticket, TaskOptions::new(), now, transport);
+            let call = Call { work, ticket: Some(ticket), is_resumed: true, ..Call::default() };
+            calls.extend(resumed.ok().map(|id| (id, call)));
+        }
+        Ok(())
     }
 
-    /// Handles the due timeouts of both sides.
+    /// Handles the due timeouts of all sides.
     pub(super) fn elapse(&mut self) -> Result<(), String> {
-        while let Some(event) = self.client.handle_timeout(self.now, &mut self.transport) {
-            self.client_saw(Some(event))?;
+        let now = self.now;
+        for client in 0..self.clients.len() {
+            loop {
+                let SimulatedClient { machine, transport, .. } = &mut self.clients[client];
+                let Some(event) = machine.handle_timeout(now, transport) else { break };
+                self.client_saw(client, Some(event))?;
+            }
         }
+        self.expire_tasks()?;
         for _ in 0..100_000 {
-            match self.http.handle_timeout(self.now) {
+            match self.http.handle_timeout(now) {
                 Some(event) => self.server_saw(Some(event))?,
                 None => return Ok(()),
             }
@@ -160,16 +325,18 @@ impl HttpWorld {
 
     /// Ends everything, and checks that nothing is left.
     pub(super) fn finish(&mut self) -> Result<(), String> {
-        self.client.shut_down(std::time::Duration::ZERO, self.now);
+        for client in &mut self.clients {
+            client.machine.shut_down(std::time::Duration::ZERO, self.now);
+        }
         self.elapse()?;
         self.settle()?;
-        if self.client.phase() != Phase::Closed {
-            return Err("end: the client goes on".into());
+        if self.clients.iter().any(|client| client.machine.phase() != Phase::Closed) {
+            return Err("end: a client goes on".into());
         }
-        for (number, request) in std::mem::take(&mut self.open) {
-            self.http.with(number, self.now, |server, out| {
+        for open in std::mem::take(&mut self.open) {
+            self.http.with(open.number, self.now, |server, out| {
                 // The request may already be over.
-                _ = server.respond(request.id, &json!({ "content": [] }), out);
+                _ = server.respond(open.request.id, &json!({ "content": [] }), out);
             });
         }
         for _ in 0..4 {
@@ -177,12 +344,14 @@ impl HttpWorld {
             self.elapse()?;
             self.settle()?;
         }
-        if let Some((call, _)) = self.calls.iter().find(|(_, ended)| !**ended) {
-            return Err(format!("outcome: {call} has none"));
-        }
-        if !self.carried.is_empty() || self.transport.exchanges() != 0 {
-            let exchanges = self.transport.exchanges();
-            return Err(format!("end: {} carried, {exchanges} known", self.carried.len()));
+        for client in &self.clients {
+            if let Some((call, _)) = client.calls.iter().find(|(_, call)| !call.has_ended) {
+                return Err(format!("outcome: {call} has none"));
+            }
+            let exchanges = client.transport.exchanges();
+            if !self.carried.is_empty() || exchanges != 0 {
+                return Err(format!("end: {} carried, {exchanges} known", self.carried.len()));
+            }
         }
         if self.http.connections().next().is_some() || self.http.sessions() != 0 {
             let connections = self.http.connections().count();
@@ -191,6 +360,6 @@ impl HttpWorld {
                 self.http.sessions()
             ));
         }
-        Ok(())
+        self.hosted.check_end()
     }
 }

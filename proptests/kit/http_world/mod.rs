@@ -4,163 +4,43 @@
 mod carrying;
 mod checks;
 mod client_side;
+mod hosted_tasks;
 mod server_side;
+mod setup;
+mod step;
 mod strangers;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_sansio::http::{
-    ClientTransport, HttpClientConfig, HttpRequest, HttpServer, HttpServerConfig, OneStream,
-    ResponseMode,
-};
-use mcp_sansio::model::{ElicitationCapability, ListChanged, ResourcesCapability};
+use mcp_sansio::Instant;
+use mcp_sansio::http::HttpServer;
 use mcp_sansio::testing::{Choices, Digest};
-use mcp_sansio::{
-    CallId, Client, ClientConfig, ConnectionNumber, IncomingId, Instant, Principal, Revision,
-    RevisionSet, ServerConfig,
-};
 
 use carrying::Carried;
-use strangers::PRINCIPALS;
+use client_side::SimulatedClient;
+use hosted_tasks::{HostedTasks, OpenRequest};
+use setup::Setup;
 
-/// A step of a schedule. Each number selects one of the candidates modulo their count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Step {
-    /// The client calls a tool.
-    Call {
-        /// Whether the call asks for progress notifications.
-        progress: bool,
-    },
-    /// The client lists tools.
-    List,
-    /// The client subscribes to changes.
-    Subscribe,
-    /// The client cancels a call.
-    Cancel(u64),
-    /// The client responds to a request of the server.
-    Give(u64),
-    /// The server responds.
-    Answer(u64),
-    /// The server responds with an error.
-    Reject(u64),
-    /// The server reports progress.
-    Report(u64),
-    /// The server asks the client for input before it responds.
-    Ask(u64),
-    /// The server announces a changed list on every connection.
-    Change,
-    /// The server ends a response early.
-    Close(u64),
-    /// A request reaches the server.
-    Request(u64),
-    /// The server sends the next part of a response.
-    Respond(u64),
-    /// Some bytes of a response reach the client.
-    Deliver(u64, u64),
-    /// A connection breaks.
-    Break(u64),
-    /// Time passes, in milliseconds.
-    Pass(u64),
-    /// A stranger replays a request of the client's session.
-    Intrude(u64),
-    /// Everything in transit arrives.
-    Settle,
-}
-
-impl Step {
-    fn choose(choices: &mut Choices) -> Self {
-        let which = choices.any();
-        match choices.below(42) {
-            0..=3 => Self::Call { progress: choices.one_in(2) },
-            4 => Self::List,
-            5 => Self::Subscribe,
-            6 => Self::Cancel(which),
-            7..=8 => Self::Give(which),
-            9..=11 => Self::Answer(which),
-            12 => Self::Reject(which),
-            13..=14 => Self::Report(which),
-            15..=16 => Self::Ask(which),
-            17 => Self::Change,
-            18 => Self::Close(which),
-            19..=23 => Self::Request(which),
-            24..=28 => Self::Respond(which),
-            29..=34 => Self::Deliver(which, choices.below(200) + 1),
-            35 => Self::Break(which),
-            36 => Self::Pass(choices.below(3_000)),
-            37 => Self::Pass(choices.below(100_000)),
-            38..=39 => Self::Intrude(which),
-            _ => Self::Settle,
-        }
-    }
-}
-
-/// The configuration of both sides.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    client: ClientConfig,
-    server: ServerConfig,
-    http: HttpServerConfig,
-    one_stream: OneStream,
-    /// The principal of the client.
-    principal: Principal,
-}
-
-impl Setup {
-    fn choose(choices: &mut Choices) -> Self {
-        let mut client = ClientConfig::new("client", "1");
-        let one = Revision::ALL.get(choices.below(5) as usize).copied().unwrap();
-        // The first revision has its own transport, which other tests cover.
-        let one = if one == Revision::V2024_11_05 { Revision::V2025_11_25 } else { one };
-        client.revisions = match choices.below(3) {
-            0 => RevisionSet::ALL,
-            1 => RevisionSet::only(Revision::V2026_07_28),
-            _ => RevisionSet::only(one),
-        };
-        client.capabilities.elicitation = Some(ElicitationCapability::default());
-        let mut server = ServerConfig::new("server", "1");
-        server.capabilities.tools = Some(ListChanged::notified());
-        server.capabilities.resources = Some(ResourcesCapability::notified());
-        if choices.one_in(6) {
-            server.revisions = RevisionSet::LEGACY;
-        }
-        let mut http = HttpServerConfig::default();
-        http.responses = match choices.below(4) {
-            0 => ResponseMode::EventStream,
-            1 => ResponseMode::Json,
-            _ => ResponseMode::Automatic,
-        };
-        http.resumable = !choices.one_in(4);
-        http.stream_after = Some(Duration::from_millis(choices.below(2_000)));
-        http.keep_alive = (!choices.one_in(4)).then(|| Duration::from_millis(500));
-        http.kept_streams = choices.below(4) as usize;
-        let principal = Principal::new(choices.below(PRINCIPALS));
-        Self { client, server, http, one_stream: OneStream::Never, principal }
-    }
-}
+pub use step::Step;
 
 /// Both sides, and the traffic between them.
 pub struct HttpWorld {
     pub(self) http: HttpServer,
-    pub(self) client: Client,
-    pub(self) transport: ClientTransport,
-    pub(self) principal: Principal,
-    /// The last request of the client that names a session.
-    pub(self) named: Option<HttpRequest>,
+    pub(self) hosted: HostedTasks,
+    pub(self) clients: Vec<SimulatedClient>,
     pub(self) now: Instant,
     pub(self) carried: Vec<Carried>,
-    /// The calls of the client, and whether each has ended.
-    pub(self) calls: BTreeMap<CallId, bool>,
-    /// The open requests of the server to the client.
-    pub(self) asked: Vec<IncomingId>,
-    /// The open requests of the client to the server.
-    pub(self) open: Vec<(ConnectionNumber, mcp_sansio::Request<'static>)>,
+    /// The open requests of the clients to the server.
+    pub(self) open: Vec<OpenRequest>,
+    /// Whether the task of the latest request about a task is one that the requestor reaches.
+    pub(self) is_found: Option<bool>,
     pub(self) sessions: u64,
+    /// The number of tool calls. Each asks for its own piece of work.
+    pub(self) works: u64,
     pub(self) trace: Vec<String>,
     pub(self) digest: Digest,
     events: u64,
@@ -210,7 +90,7 @@ impl HttpTrial {
         let setup = Setup::choose(choices);
         let mut schedule = Vec::new();
         while schedule.len() < steps && !choices.is_exhausted() {
-            schedule.push(Step::choose(choices));
+            schedule.push(Step::choose(choices, setup.features));
         }
         (setup, schedule)
     }
@@ -219,7 +99,7 @@ impl HttpTrial {
 /// Runs a random schedule and returns its trace, one line per event.
 pub fn trace(choices: &mut Choices, steps: usize) -> Vec<String> {
     let setup = Setup::choose(choices);
-    let schedule: Vec<Step> = (0..steps).map(|_| Step::choose(choices)).collect();
+    let schedule: Vec<Step> = (0..steps).map(|_| Step::choose(choices, setup.features)).collect();
     once(&setup, &schedule).0
 }
 
@@ -259,30 +139,26 @@ fn shrink(setup: &Setup, mut steps: Vec<Step>, mut broken: String) -> Box<HttpFa
     }
     std::panic::set_hook(hook);
     let trace = once(setup, &steps).0;
-    let Setup { client, server, http, .. } = setup;
-    let setup = format!("{:?} {:?} {http:?}", client.revisions, server.revisions);
+    let Setup { features, clients, server, http, tasks } = setup;
+    let clients: Vec<_> =
+        clients.iter().map(|client| (client.principal, client.config.revisions)).collect();
+    let setup = format!("{features:?} {clients:?} {:?} {http:?} {tasks:?}", server.revisions);
     Box::new(HttpFailure { setup, steps, broken, trace })
 }
 
 impl HttpWorld {
     fn new(setup: &Setup) -> Self {
         let server = Arc::new(setup.server.clone());
-        let client = Client::new(Arc::new(setup.client.clone()));
-        let mut config = HttpClientConfig::new("http://localhost/mcp");
-        config.one_stream = setup.one_stream;
-        let limits = client.config().connection.limits.clone();
         Self {
             http: HttpServer::new(Arc::new(setup.http.clone()), server),
-            transport: ClientTransport::new(Arc::new(config), &limits),
-            client,
-            principal: setup.principal,
-            named: None,
+            hosted: HostedTasks::new(setup.features.tasks, setup.tasks.clone()),
+            clients: setup.clients.iter().map(SimulatedClient::new).collect(),
             now: Instant::from_millis(1_000_000),
             carried: Vec::new(),
-            calls: BTreeMap::new(),
-            asked: Vec::new(),
             open: Vec::new(),
+            is_found: None,
             sessions: 0,
+            works: 0,
             trace: Vec::new(),
             digest: Digest::new(),
             events: 0,
@@ -311,15 +187,20 @@ impl HttpWorld {
 
     fn step(&mut self, step: Step) -> Result<(), String> {
         match step {
-            Step::Call { .. } | Step::List | Step::Subscribe | Step::Cancel(_) | Step::Give(_) => {
-                self.by_client(step)?;
-            }
+            Step::Call { .. }
+            | Step::List(_)
+            | Step::Subscribe(_)
+            | Step::Cancel(_)
+            | Step::CancelTask(_)
+            | Step::ListTasks(_)
+            | Step::Give(_) => self.by_client(step)?,
             Step::Answer(_)
             | Step::Reject(_)
             | Step::Report(_)
             | Step::Ask(_)
             | Step::Change
             | Step::Close(_) => self.by_server(step)?,
+            Step::Work(which) => self.work(which)?,
             Step::Request(which) => self.request(which)?,
             Step::Respond(which) => self.respond(which)?,
             Step::Deliver(which, bytes) => self.deliver(which, bytes as usize)?,

@@ -10,40 +10,42 @@ use super::HttpWorld;
 pub(super) const PRINCIPALS: u64 = 3;
 
 impl HttpWorld {
-    /// Returns the source of the client's requests.
-    pub(super) fn source(&self) -> RequestSource {
-        RequestSource::from(self.principal)
+    /// Returns the source of a client's requests.
+    pub(super) fn source(&self, client: usize) -> RequestSource {
+        RequestSource::from(self.clients[client].principal)
     }
 
     /// Keeps a request that names a session, for strangers to replay.
-    pub(super) fn keep_for_replay(&mut self, request: &HttpRequest) {
+    pub(super) fn keep_for_replay(&mut self, client: usize, request: &HttpRequest) {
         let mut names = request.headers.iter().map(|(name, _)| name);
         if names.any(|one| one.eq_ignore_ascii_case(name::SESSION_ID)) {
-            self.named = Some(request.clone());
+            self.clients[client].named = Some(request.clone());
         }
     }
 
     /// Checks that a request at the application carries the identity of its sender.
-    pub(super) fn check_owner(&self, request: &Request<'_>) -> Result<(), String> {
+    pub(super) fn check_owner(&self, request: &Request<'_>, sender: usize) -> Result<(), String> {
         let context = request.context;
-        let is_known = self.principal != Principal::default();
+        let expected = self.clients[sender].principal;
+        let is_known = expected != Principal::default();
         let is_own = match context.requestor {
-            Requestor::Principal(principal) => is_known && principal == self.principal,
+            Requestor::Principal(principal) => is_known && principal == expected,
             Requestor::Session(_) => !is_known && context.era() == Era::Legacy,
             Requestor::Unknown(_) => !is_known && context.era() == Era::Modern,
             _ => false,
         };
-        if is_own && context.principal == self.principal {
+        if is_own && context.principal == expected {
             return Ok(());
         }
-        Err(format!("owner: {:?} came from {:?}", self.principal, context.requestor))
+        Err(format!("owner: {expected:?} came from {:?}", context.requestor))
     }
 
-    /// A stranger replays a request of the client's session.
+    /// A stranger replays a request of a client's session.
     pub(super) fn intrude(&mut self, which: u64) -> Result<(), String> {
-        let Some(request) = self.named.clone() else { return Ok(()) };
-        let stranger =
-            Principal::new((self.principal.get() + 1 + which % (PRINCIPALS - 1)) % PRINCIPALS);
+        let (client, which) = self.client(which);
+        let Some(request) = self.clients[client].named.clone() else { return Ok(()) };
+        let own = self.clients[client].principal.get();
+        let stranger = Principal::new((own + 1 + which % (PRINCIPALS - 1)) % PRINCIPALS);
         let mut fields: Vec<(&str, &[u8])> =
             request.headers.iter().map(|(name, value)| (&**name, value.as_bytes())).collect();
         fields.push(("Host", b"localhost"));

@@ -43,7 +43,7 @@ fn nothing_goes_wrong_over_http() {
 #[test]
 fn everything_comes_about_over_http() {
     let lines: Vec<String> =
-        (0..400).flat_map(|seed| trace(&mut Choices::seeded(seed), 150)).collect();
+        (0..600).flat_map(|seed| trace(&mut Choices::seeded(seed), 150)).collect();
     for wanted in [
         "> GET [\"Mcp-Session-Id\"]",
         "> GET [\"Mcp-Session-Id\", \"Last-Event-ID\"]",
@@ -63,6 +63,22 @@ fn everything_comes_about_over_http() {
         "cause: Closed",
         "cause: Peer",
         "broken",
+        "client: Task(",
+        "AbandonedTask",
+        "outcome: TaskCancelled",
+        "outcome: TaskNotFound",
+        "outcome: Task(",
+        "done 1.",
+        ": failed",
+        "no such task",
+        "too many tasks",
+        "server: Expired",
+        "tasks/update",
+        "tasks/result",
+        "tasks/list",
+        "notifications/tasks/status",
+        "notifications/tasks",
+        "is to be cancelled",
     ] {
         let often = lines.iter().filter(|line| line.contains(wanted)).count();
         assert!(5 < often, "{wanted}: {often}");

@@ -1,0 +1,112 @@
+//! The configuration of both sides.
+
+use std::time::Duration;
+
+use mcp_sansio::config::Listening;
+use mcp_sansio::http::{HttpServerConfig, OneStream, ResponseMode};
+use mcp_sansio::model::{ElicitationCapability, ListChanged, ResourcesCapability};
+use mcp_sansio::task::TasksConfig;
+use mcp_sansio::testing::Choices;
+use mcp_sansio::{ClientConfig, Principal, Revision, RevisionSet, ServerConfig};
+
+use super::strangers::PRINCIPALS;
+
+/// The features of a run. Each run switches some of them off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Features {
+    /// Whether the server hosts tasks.
+    pub(super) tasks: bool,
+}
+
+/// The configuration of both sides.
+#[derive(Clone, Debug)]
+pub(super) struct Setup {
+    pub(super) features: Features,
+    pub(super) clients: Vec<ClientSetup>,
+    pub(super) server: ServerConfig,
+    pub(super) http: HttpServerConfig,
+    pub(super) tasks: TasksConfig,
+}
+
+/// The configuration of a client.
+#[derive(Clone, Debug)]
+pub(super) struct ClientSetup {
+    pub(super) config: ClientConfig,
+    pub(super) one_stream: OneStream,
+    pub(super) principal: Principal,
+}
+
+impl Setup {
+    pub(super) fn choose(choices: &mut Choices) -> Self {
+        let features = Features { tasks: choices.one_in(2) };
+        let mut server = ServerConfig::new("server", "1");
+        server.capabilities.tools = Some(ListChanged::notified());
+        server.capabilities.resources = Some(ResourcesCapability::notified());
+        if choices.one_in(6) {
+            server.revisions = RevisionSet::LEGACY;
+        }
+        if features.tasks {
+            server.capabilities = server.capabilities.with_tasks();
+            server.capabilities.tasks = server.capabilities.tasks.map(|tasks| tasks.listed());
+            server.listening = Listening::Asked;
+        }
+        let principal = Principal::new(choices.below(PRINCIPALS));
+        Self {
+            features,
+            clients: vec![ClientSetup::choose(choices, features, principal)],
+            server,
+            http: http(choices),
+            tasks: tasks(choices),
+        }
+    }
+}
+
+impl ClientSetup {
+    fn choose(choices: &mut Choices, features: Features, principal: Principal) -> Self {
+        let mut config = ClientConfig::new("client", "1");
+        let one = Revision::ALL.get(choices.below(5) as usize).copied().unwrap();
+        // The first revision has its own transport, which other tests cover.
+        let one = if one == Revision::V2024_11_05 { Revision::V2025_11_25 } else { one };
+        config.revisions = match choices.below(3) {
+            0 => RevisionSet::ALL,
+            1 => RevisionSet::only(Revision::V2026_07_28),
+            _ => RevisionSet::only(one),
+        };
+        config.capabilities.elicitation = Some(ElicitationCapability::default());
+        if features.tasks && !choices.one_in(6) {
+            config.capabilities = config.capabilities.with_tasks();
+        }
+        Self { config, one_stream: OneStream::Never, principal }
+    }
+}
+
+fn http(choices: &mut Choices) -> HttpServerConfig {
+    let mut http = HttpServerConfig::default();
+    http.responses = match choices.below(4) {
+        0 => ResponseMode::EventStream,
+        1 => ResponseMode::Json,
+        _ => ResponseMode::Automatic,
+    };
+    http.resumable = !choices.one_in(4);
+    http.stream_after = Some(Duration::from_millis(choices.below(2_000)));
+    http.keep_alive = (!choices.one_in(4)).then(|| Duration::from_millis(500));
+    http.kept_streams = choices.below(4) as usize;
+    http
+}
+
+fn tasks(choices: &mut Choices) -> TasksConfig {
+    let mut tasks = TasksConfig::default();
+    if choices.one_in(4) {
+        tasks.tasks = 1 + choices.below(4) as u32;
+        tasks.tasks_of_owner = 1 + choices.below(3) as u32;
+    }
+    tasks.ttl = (!choices.one_in(4)).then(|| Duration::from_millis(choices.below(40_000)));
+    tasks.longest_ttl =
+        (!choices.one_in(3)).then(|| Duration::from_millis(1 + choices.below(200_000)));
+    tasks.poll_interval = Duration::from_millis(100 + choices.below(2_000));
+    tasks.page_items = 1 + choices.below(4) as usize;
+    tasks.notify = !choices.one_in(3);
+    tasks.ask_at_once = !choices.one_in(3);
+    tasks.cancel_at_once = !choices.one_in(3);
+    tasks
+}
