@@ -10,6 +10,7 @@ use mcp_sansio::{Frames, ServerEvent};
 use super::HttpWorld;
 use super::checks::Spoken;
 use super::client_side::SimulatedClient;
+use super::secrets::Received;
 
 /// An HTTP request and its response.
 pub(super) struct Carried {
@@ -26,6 +27,8 @@ pub(super) struct Carried {
     /// Whether the server has sent the complete response.
     is_complete: bool,
     reader: Option<ResponseReader>,
+    /// The latest bytes that have reached the client.
+    received: Received,
     spoken: Spoken,
 }
 
@@ -63,6 +66,7 @@ impl HttpWorld {
                         bytes: Vec::new(),
                         is_complete: false,
                         reader: None,
+                        received: Received::default(),
                         spoken,
                     });
                 }
@@ -194,11 +198,14 @@ impl HttpWorld {
         let Some(at) = self.one(which, has_something) else { return Ok(()) };
         let carried = &mut self.carried[at];
         let (client, number) = (carried.client, carried.number);
-        let transport = &mut self.clients[client].transport;
         if let Some((status, fields)) = carried.head.take() {
+            if let Some((_, id)) = fields.iter().find(|(name, _)| name == name::SESSION_ID) {
+                self.check_session(client, id)?;
+            }
             let fields: Vec<(&str, &[u8])> =
                 fields.iter().map(|(name, value)| (&**name, value.as_bytes())).collect();
             let headers = Headers::from(&*fields);
+            let transport = &mut self.clients[client].transport;
             let reader = transport.head(number, status, headers, self.now);
             if reader.is_none() {
                 return self.drop_carried(at);
@@ -210,6 +217,9 @@ impl HttpWorld {
         let bytes = bytes.min(carried.bytes.len());
         let delivered: Vec<u8> = carried.bytes.drain(..bytes).collect();
         let ends = carried.is_complete && carried.bytes.is_empty() && bytes == 0;
+        let mut received = std::mem::take(&mut carried.received);
+        self.check_secrets(client, &mut received, &delivered)?;
+        self.carried[at].received = received;
         let mut chunk = &*delivered;
         let now = self.now;
         while let Some(arrived) = self.clients[client].transport.chunk(&mut reader, &mut chunk, now)

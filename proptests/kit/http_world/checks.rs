@@ -39,6 +39,11 @@ impl Spoken {
         }
     }
 
+    /// Whether the request belongs to no session.
+    pub(super) fn is_modern(&self) -> bool {
+        self.is_modern
+    }
+
     /// Sets whether the requestor reaches the task that the request names.
     pub(super) fn expect_task(&mut self, is_found: bool) {
         self.is_found = Some(is_found);

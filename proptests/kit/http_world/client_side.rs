@@ -7,7 +7,7 @@ use mcp_sansio::call::{TaskOptions, TaskTicket};
 use mcp_sansio::event::SubscriptionNews;
 use mcp_sansio::http::{Arrived, ClientTransport, HttpClientConfig, HttpRequest};
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::{CallToolParams, ElicitResult, SubscriptionFilter, method};
+use mcp_sansio::model::{CallToolParams, ElicitResult, SubscriptionFilter, TaskParams, method};
 use mcp_sansio::testing::WorkMeter;
 use mcp_sansio::{
     CallId, CallOptions, Cause, Client, ClientEvent, ConnectionNumber, Frames, IncomingId, Outcome,
@@ -15,8 +15,9 @@ use mcp_sansio::{
 };
 use serde_json::json;
 
+use super::hosted_tasks::Work;
 use super::setup::ClientSetup;
-use super::{HttpWorld, Step};
+use super::{HttpWorld, Step, secrets};
 
 /// A client with its calls.
 pub(super) struct SimulatedClient {
@@ -35,9 +36,9 @@ pub(super) struct SimulatedClient {
 pub(super) struct Call {
     pub(super) has_ended: bool,
     /// The work that the call asks for, if it calls a tool.
-    pub(super) work: Option<u64>,
+    pub(super) work: Option<Work>,
     /// The task that the call has become.
-    ticket: Option<TaskTicket>,
+    pub(super) ticket: Option<TaskTicket>,
     /// Whether the task has a final status.
     is_final: bool,
     /// Whether the call continues a task that began on an earlier connection.
@@ -95,6 +96,7 @@ impl HttpWorld {
         | Step::Cancel(which)
         | Step::CancelTask(which)
         | Step::ListTasks(which)
+        | Step::Peek(which)
         | Step::Give(which)) = step
         else {
             return Ok(());
@@ -102,6 +104,10 @@ impl HttpWorld {
         let (client, which) = self.client(which);
         if let Step::Call { kind, .. } = step {
             self.call_tool(client, kind);
+            return Ok(());
+        }
+        if let Step::Peek(_) = step {
+            self.peek(client, which);
             return Ok(());
         }
         let now = self.now;
@@ -149,7 +155,9 @@ impl HttpWorld {
             _ => {
                 let Some(index) = which.checked_rem(asked.len() as u64) else { return Ok(()) };
                 let id = asked.remove(index as usize);
-                let answer = ElicitResult::accept(Raw::from_serialize(&json!({})).unwrap());
+                let secret = secrets::of_call(client, machine.connection_number());
+                let content = Raw::from_serialize(&json!({ "secret": secret })).unwrap();
+                let answer = ElicitResult::accept(content);
                 // The request may already be over.
                 _ = machine.respond(id, &answer, transport);
                 return Ok(());
@@ -160,7 +168,7 @@ impl HttpWorld {
     }
 
     fn call_tool(&mut self, client: usize, kind: u64) {
-        let (now, work) = (self.now, self.works);
+        let (now, number) = (self.now, self.works);
         let SimulatedClient { machine, transport, calls, .. } = &mut self.clients[client];
         let tools = ["tool", "tool", "either", "task"];
         let has_tasks = self.hosted.is_offered;
@@ -174,13 +182,37 @@ impl HttpWorld {
             let ttl = std::time::Duration::from_millis(kind / 64 % 60_000);
             options = options.task(if kind / 32 % 2 == 0 { task } else { task.ttl(ttl) });
         }
-        let arguments = Raw::from_serialize(&json!({ "work": work })).unwrap();
+        let secret = secrets::of_call(client, machine.connection_number());
+        let arguments = json!({ "work": number, "secret": secret });
+        let arguments = Raw::from_serialize(&arguments).unwrap();
+        let work = Work { number, secret };
         let params = CallToolParams::with(tool, arguments);
         let made = machine.call::<method::CallTool>(&params, options, now, transport);
         if let Ok(call) = made {
             self.works += 1;
             calls.insert(call, Call { work: Some(work), ..Call::default() });
         }
+    }
+
+    /// Requests the status or the cancellation of a task of another client.
+    fn peek(&mut self, client: usize, which: u64) {
+        let (other, which) = self.client(which);
+        let [own, other] = [&self.clients[client], &self.clients[other]];
+        // Without principals, the id of a task without a session gives access to it.
+        if own.principal == Principal::default() && own.principal == other.principal {
+            return;
+        }
+        let tasks: Vec<_> = other.calls.values().filter_map(|call| call.ticket.as_ref()).collect();
+        let Some(index) = which.checked_rem(tasks.len() as u64) else { return };
+        let params = TaskParams::new(tasks[index as usize].task_id.clone());
+        let (now, options) = (self.now, CallOptions::new());
+        let SimulatedClient { machine, transport, calls, .. } = &mut self.clients[client];
+        let made = if which % 3 == 0 {
+            machine.call::<method::CancelTask>(&params, options, now, transport)
+        } else {
+            machine.call::<method::GetTask>(&params, options, now, transport)
+        };
+        calls.extend(made.ok().map(|call| (call, Call::default())));
     }
 
     pub(super) fn client_saw(
@@ -279,7 +311,7 @@ impl HttpWorld {
             if let ClientEvent::CallEnded(ended) = &event
                 && let Outcome::Task(task) = &ended.outcome
             {
-                let work = calls.get(&ended.call).and_then(|call| call.work);
+                let work = calls.get(&ended.call).and_then(|call| call.work.clone());
                 left.push((task.ticket.clone(), work));
             }
             if !(was_connected && matches!(event, ClientEvent::Closed { .. })) {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use mcp_sansio::call::TaskTicket;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ElicitParams, InputRequired, ObjectSchema, TaskSupport};
 use mcp_sansio::request::{Requestor, TaskMode};
@@ -12,9 +13,11 @@ use mcp_sansio::task::{
 use mcp_sansio::{
     ClientRequest, ConnectionNumber, ErrorCode, Instant, Outcome, Principal, Request, RespondError,
 };
+use serde::Deserialize;
 
 use super::HttpWorld;
 use super::client_side::Call;
+use super::secrets::{client_in, of_task};
 
 /// The tasks of the server, and their model.
 pub(super) struct HostedTasks {
@@ -28,11 +31,20 @@ pub(super) struct HostedTasks {
     begun: u64,
 }
 
+/// A piece of work that a client asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Work {
+    #[serde(rename = "work")]
+    pub(super) number: u64,
+    /// The secret of the call, which belongs to every payload about the work.
+    pub(super) secret: String,
+}
+
 /// The expected state of a task.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Expected {
-    /// The work that the task does.
-    work: u64,
+    /// The work that the task does, with the secret of the task.
+    work: Work,
     key: TaskKey,
     owner: Requestor,
     status: Status,
@@ -62,7 +74,7 @@ pub(super) struct OpenRequest {
     pub(super) request: Request<'static>,
     pub(super) mode: TaskMode,
     /// The work that the request asks for, if it calls a tool.
-    pub(super) work: Option<u64>,
+    pub(super) work: Option<Work>,
 }
 
 impl HostedTasks {
@@ -85,10 +97,10 @@ impl HostedTasks {
         self.ends.insert((work, end));
     }
 
-    /// Whether a task with this work is not forgotten.
-    pub(super) fn keeps(&self, work: u64, now: Instant) -> bool {
-        let is_kept = |one: &Expected| one.until.is_none_or(|until| now < until);
-        self.expected.values().any(|one| one.work == work && is_kept(one))
+    /// Whether the time to live of a task is not over.
+    fn keeps(&self, task: &TaskTicket, now: Instant) -> bool {
+        let expected = self.expected.get(&task.task_id);
+        expected.is_some_and(|one| one.until.is_none_or(|until| now < until))
     }
 
     /// Whether a requestor reaches a task by its id. Unknown requestors reach the tasks of each other.
@@ -124,7 +136,7 @@ impl HostedTasks {
             Status::Cancelled => End::Cancelled,
             _ => return Ok(()),
         };
-        self.ends.insert((one.work, end));
+        self.ends.insert((one.work.number, end));
         Ok(())
     }
 
@@ -132,7 +144,16 @@ impl HostedTasks {
     pub(super) fn take(&mut self, news: Option<TaskNews>) -> Result<(), String> {
         match news {
             Some(TaskNews::Cancelled(key)) => self.now_is(key, Status::Cancelled),
-            Some(TaskNews::Input(key)) => self.now_is(key, Status::Working),
+            Some(TaskNews::Input(key)) => {
+                let inputs = self.tasks.get(key).map(|task| task.inputs());
+                let sender = inputs.as_ref().and_then(|inputs| client_in(inputs.as_json()));
+                let owner = self.expected.values().find(|one| one.key == key);
+                let owner = owner.and_then(|one| client_in(&one.work.secret));
+                if sender.is_some() && sender != owner {
+                    return Err(format!("tasks: {sender:?} gives the input of {owner:?}"));
+                }
+                self.now_is(key, Status::Working)
+            }
             _ => Ok(()),
         }
     }
@@ -217,7 +238,8 @@ impl HttpWorld {
         let (now, hosted) = (self.now, &mut self.hosted);
         let OpenRequest { number, request, work: Some(work), .. } = open else { return Ok(false) };
         let owner = request.context.requestor;
-        let id = format!("task-{}", hosted.begun);
+        let work = Work { number: work.number, secret: of_task(&work.secret) };
+        let id = format!("{}{}", work.secret, hosted.begun);
         let new = NewTask::new(&*id);
         let begun = self.http.with(*number, now, |server, out| {
             server.tasks(&mut hosted.tasks).begin(request.id, new, now, out)
@@ -227,7 +249,7 @@ impl HttpWorld {
                 hosted.check_room(owner, true)?;
                 let until = kept_for(hosted.tasks.config(), request).map(|ttl| now + ttl);
                 let status = Status::Working;
-                let one = Expected { work: *work, key, owner, status, until, inputs: 0 };
+                let one = Expected { work, key, owner, status, until, inputs: 0 };
                 hosted.expected.insert(id, one);
                 hosted.begun += 1;
                 Ok(true)
@@ -254,25 +276,25 @@ impl HttpWorld {
         let length = hosted.expected.len() as u64;
         let Some(index) = which.checked_rem(length) else { return Ok(()) };
         let Some(one) = hosted.expected.values_mut().nth(index as usize) else { return Ok(()) };
-        let (key, work, before) = (one.key, one.work, one.status);
+        let (key, work, before) = (one.key, one.work.clone(), one.status);
         let kind = which / length % 12;
         let (done, status) = match kind {
             0 => {
-                let result = CallToolResult::text(result_of(work));
+                let result = CallToolResult::text(result_of(&work));
                 (hosted.tasks.complete(key, &result, now), Status::Completed)
             }
             1 => {
-                let message = failure_of(work);
+                let message = failure_of(&work);
                 (hosted.tasks.fail(key, FAILED, &message, now), Status::Failed)
             }
             2 => (hosted.tasks.cancel(key, now), Status::Cancelled),
             7..=11 => {
                 one.inputs += 1;
-                let form = ElicitParams::form("Which?", ObjectSchema::default());
+                let form = ElicitParams::form(&*work.secret, ObjectSchema::default());
                 let required = InputRequired::new().elicit(format!("key-{}", one.inputs), form);
                 (hosted.tasks.require_input(key, &required, now), Status::InputRequired)
             }
-            _ => (hosted.tasks.set_message(key, Some("going on"), now), before),
+            _ => (hosted.tasks.set_message(key, Some(&work.secret), now), before),
         };
         match done {
             Ok(()) => hosted.now_is(key, status)?,
@@ -281,7 +303,7 @@ impl HttpWorld {
             Err(TaskError::NotAllowed(_) | TaskError::CancelRequested) if 7 <= kind => {}
             Err(error) => return Err(format!("tasks: {status} from {before}: {error:?}")),
         }
-        self.note(format_args!("work {work}: {status}"));
+        self.note(format_args!("work {}: {status}", work.number));
         self.settle_tasks();
         Ok(())
     }
@@ -310,7 +332,7 @@ impl HttpWorld {
                 return Err(format!("tasks: unknown event {event:?}"));
             };
             let one = self.hosted.expected.remove(&id);
-            let is_due = one.is_some_and(|one| {
+            let is_due = one.as_ref().is_some_and(|one| {
                 one.until.is_some_and(|until| until <= now) && was_going_on != one.status.is_final()
             });
             if !is_due {
@@ -333,22 +355,27 @@ impl HttpWorld {
         call: &Call,
         outcome: &Outcome<'_>,
     ) -> Result<(), String> {
-        let (hosted, Some(work)) = (&self.hosted, call.work) else { return Ok(()) };
+        let (hosted, Some(work)) = (&self.hosted, &call.work) else { return Ok(()) };
+        let number = work.number;
+        let of_task = Work { number, secret: of_task(&work.secret) };
         let is_right = match outcome {
             Outcome::Result(result) => {
-                let is_done =
-                    hosted.has_ended(work, End::Inline) || hosted.has_ended(work, End::Completed);
-                is_done && result.as_json().contains(&format!("\"{}\"", result_of(work)))
+                let is = |work: &Work, end| {
+                    let text = format!("\"{}\"", result_of(work));
+                    hosted.has_ended(number, end) && result.as_json().contains(&text)
+                };
+                is(work, End::Inline) || is(&of_task, End::Completed)
             }
             Outcome::PeerError(error) if error.code == FAILED => {
-                let is_own = error.message.to_str() == failure_of(work);
-                is_own && hosted.has_ended(work, End::Failed)
+                let is_own = error.message.to_str() == failure_of(&of_task);
+                is_own && hosted.has_ended(number, End::Failed)
             }
-            Outcome::TaskCancelled => hosted.has_ended(work, End::Cancelled),
+            Outcome::TaskCancelled => hosted.has_ended(number, End::Cancelled),
             // A session without a principal does not reach the tasks of the session that it replaces.
             Outcome::TaskNotFound => {
                 let is_of_session = self.clients[client].principal == Principal::default();
-                !hosted.keeps(work, self.now) || (call.is_resumed && is_of_session)
+                let is_kept = |task| hosted.keeps(task, self.now);
+                !call.ticket.as_ref().is_some_and(is_kept) || (call.is_resumed && is_of_session)
             }
             _ => true,
         };
@@ -360,18 +387,18 @@ impl HttpWorld {
 const FAILED: ErrorCode = ErrorCode::new(-7);
 
 /// The result text of a piece of work.
-pub(super) fn result_of(work: u64) -> String {
-    format!("done {work}.")
+pub(super) fn result_of(work: &Work) -> String {
+    format!("done {}. {}", work.number, work.secret)
 }
 
 /// The error message of a piece of work.
-pub(super) fn failure_of(work: u64) -> String {
-    format!("broken {work}.")
+fn failure_of(work: &Work) -> String {
+    format!("broken {}. {}", work.number, work.secret)
 }
 
 /// Returns the piece of work in the arguments of a call.
-pub(super) fn work_in(arguments: Option<&Raw<'_>>) -> Option<u64> {
-    arguments?.get("work")?.parse().ok()
+pub(super) fn work_in(arguments: Option<&Raw<'_>>) -> Option<Work> {
+    arguments?.parse().ok()
 }
 
 /// How long the task of a request is kept, from the configuration and the request.

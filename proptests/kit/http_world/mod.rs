@@ -1,15 +1,17 @@
-//! A client and a server connected by HTTP. Requests and responses are delayed, split, reordered or lost. The
+//! Clients and a server connected by HTTP. Requests and responses are delayed, split, reordered or lost. The
 //! invariants must hold throughout.
 
 mod carrying;
 mod checks;
 mod client_side;
 mod hosted_tasks;
+mod secrets;
 mod server_side;
 mod setup;
 mod step;
 mod strangers;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,6 +41,8 @@ pub struct HttpWorld {
     /// Whether the task of the latest request about a task is one that the requestor reaches.
     pub(self) is_found: Option<bool>,
     pub(self) sessions: u64,
+    /// The clients that have opened the sessions, by the ids of these.
+    pub(self) session_owners: BTreeMap<String, usize>,
     /// The number of tool calls. Each asks for its own piece of work.
     pub(self) works: u64,
     pub(self) trace: Vec<String>,
@@ -158,6 +162,7 @@ impl HttpWorld {
             open: Vec::new(),
             is_found: None,
             sessions: 0,
+            session_owners: BTreeMap::new(),
             works: 0,
             trace: Vec::new(),
             digest: Digest::new(),
@@ -193,6 +198,7 @@ impl HttpWorld {
             | Step::Cancel(_)
             | Step::CancelTask(_)
             | Step::ListTasks(_)
+            | Step::Peek(_)
             | Step::Give(_) => self.by_client(step)?,
             Step::Answer(_)
             | Step::Reject(_)

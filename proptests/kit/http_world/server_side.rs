@@ -97,7 +97,7 @@ impl HttpWorld {
         };
         let Some(index) = which.checked_rem(self.open.len() as u64) else { return Ok(()) };
         let open = self.open[index as usize].clone();
-        let OpenRequest { number, ref request, mode, work } = open;
+        let OpenRequest { number, ref request, mode, ref work } = open;
         let id = request.id;
         if mode == TaskMode::Task && matches!(step, Step::Answer(_)) {
             if self.begin_task(&open)? {
@@ -106,16 +106,20 @@ impl HttpWorld {
             return Ok(());
         }
         let is_list = &*request.method.to_str() == "tools/list";
-        let result = work.map_or_else(|| "done".to_owned(), result_of);
+        let result = work.as_ref().map_or_else(|| "done".to_owned(), result_of);
+        let secret = work.as_ref().map_or("", |work| &work.secret);
         let done = self.http.with(number, now, |server, out| match step {
             Step::Answer(_) if is_list => server.respond(id, &json!({ "tools": [] }), out),
             Step::Answer(_) => server.respond(id, &CallToolResult::text(result), out),
-            Step::Reject(_) => server.reject(id, ErrorCode::INVALID_PARAMS, "no", out),
+            Step::Reject(_) => {
+                server.reject(id, ErrorCode::INVALID_PARAMS, &format!("no {secret}"), out)
+            }
             Step::Report(_) => {
-                server.progress(id, Progress::new(which % 1_000), now, out).map(|_| ())
+                let progress = Progress::new(which % 1_000).message(secret);
+                server.progress(id, progress, now, out).map(|_| ())
             }
             Step::Ask(_) => {
-                let form = ElicitParams::form("Which?", ObjectSchema::default());
+                let form = ElicitParams::form(secret, ObjectSchema::default());
                 let needs = InputRequired::new().elicit("it", form);
                 server.require_input(request, &needs, now, out)
             }
@@ -130,7 +134,7 @@ impl HttpWorld {
             Some(Ok(())) if ends => {
                 self.open.retain(|one| one.request.id != id);
                 if let (Step::Answer(_), Some(work)) = (step, work) {
-                    self.hosted.note_end(work, End::Inline);
+                    self.hosted.note_end(work.number, End::Inline);
                 }
             }
             Some(Err(RespondError::Answered)) => {

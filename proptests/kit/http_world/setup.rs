@@ -16,6 +16,8 @@ use super::strangers::PRINCIPALS;
 pub(super) struct Features {
     /// Whether the server hosts tasks.
     pub(super) tasks: bool,
+    /// Whether there are several clients.
+    pub(super) several_clients: bool,
 }
 
 /// The configuration of both sides.
@@ -38,7 +40,7 @@ pub(super) struct ClientSetup {
 
 impl Setup {
     pub(super) fn choose(choices: &mut Choices) -> Self {
-        let features = Features { tasks: choices.one_in(2) };
+        let features = Features { tasks: choices.one_in(2), several_clients: choices.one_in(2) };
         let mut server = ServerConfig::new("server", "1");
         server.capabilities.tools = Some(ListChanged::notified());
         server.capabilities.resources = Some(ResourcesCapability::notified());
@@ -50,10 +52,18 @@ impl Setup {
             server.capabilities.tasks = server.capabilities.tasks.map(|tasks| tasks.listed());
             server.listening = Listening::Asked;
         }
-        let principal = Principal::new(choices.below(PRINCIPALS));
+        let clients = if features.several_clients { 2 + choices.below(2) } else { 1 };
+        let mut principal = Principal::new(choices.below(PRINCIPALS));
+        let clients = (0..clients).map(|client| {
+            // Half of the clients have the principal of the previous one.
+            if 0 < client && choices.one_in(2) {
+                principal = Principal::new(choices.below(PRINCIPALS));
+            }
+            ClientSetup::choose(choices, features, principal)
+        });
         Self {
             features,
-            clients: vec![ClientSetup::choose(choices, features, principal)],
+            clients: clients.collect(),
             server,
             http: http(choices),
             tasks: tasks(choices),

@@ -45,7 +45,7 @@ pub enum Step {
     Break(u64),
     /// Time passes, in milliseconds.
     Pass(u64),
-    /// A stranger replays a request of a client's session.
+    /// A stranger replays a request of a client's session, or about its task.
     Intrude(u64),
     /// Everything in transit arrives.
     Settle,
@@ -55,6 +55,8 @@ pub enum Step {
     CancelTask(u64),
     /// A client lists its tasks.
     ListTasks(u64),
+    /// A client requests the status or the cancellation of a task of another client, whose id it knows.
+    Peek(u64),
 }
 
 impl Step {
@@ -88,13 +90,14 @@ impl Step {
 
     fn about_tasks(choices: &mut Choices) -> Self {
         let which = choices.any();
-        match choices.below(12) {
+        match choices.below(13) {
             0 => Self::CancelTask(which),
             1 => Self::ListTasks(which),
             2 | 3 => Self::Pass(choices.below(2_500)),
             4 | 5 => Self::Settle,
             6 => Self::Answer(which),
             7 => Self::Give(which),
+            12 => Self::Peek(which),
             _ => Self::Work(which),
         }
     }

@@ -1,10 +1,14 @@
 //! The identity of the client, and impostors.
 
-use mcp_sansio::http::{Accepted, Headers, HttpRequest, RequestHead, RequestSource, name};
+use mcp_sansio::http::{
+    Accepted, Headers, HttpExchange, HttpRequest, RequestHead, RequestSource, ResponsePart, name,
+};
 use mcp_sansio::request::Requestor;
-use mcp_sansio::{Era, Principal, Request};
+use mcp_sansio::{ClientRequest, Era, Frames, Principal, Request};
 
 use super::HttpWorld;
+use super::checks::Spoken;
+use super::secrets::client_in;
 
 /// The number of principals, including the unknown one.
 pub(super) const PRINCIPALS: u64 = 3;
@@ -15,10 +19,13 @@ impl HttpWorld {
         RequestSource::from(self.clients[client].principal)
     }
 
-    /// Keeps a request that names a session, for strangers to replay.
+    /// Keeps a request that names a session, or a task without a session, for strangers to replay.
     pub(super) fn keep_for_replay(&mut self, client: usize, request: &HttpRequest) {
-        let mut names = request.headers.iter().map(|(name, _)| name);
-        if names.any(|one| one.eq_ignore_ascii_case(name::SESSION_ID)) {
+        let is_about = |field: &str, value: &str| {
+            field.eq_ignore_ascii_case(name::SESSION_ID)
+                || (field.eq_ignore_ascii_case(name::METHOD) && value.starts_with("tasks/"))
+        };
+        if request.headers.iter().any(|(field, value)| is_about(field, value)) {
             self.clients[client].named = Some(request.clone());
         }
     }
@@ -34,10 +41,15 @@ impl HttpWorld {
             Requestor::Unknown(_) => !is_known && context.era() == Era::Modern,
             _ => false,
         };
-        if is_own && context.principal == expected {
+        if !is_own || context.principal != expected {
+            return Err(format!("owner: {expected:?} came from {:?}", context.requestor));
+        }
+        if let ClientRequest::Task(_) = request.kind {
+            // The id may be that of another client.
             return Ok(());
         }
-        Err(format!("owner: {expected:?} came from {:?}", context.requestor))
+        let texts = [request.params.as_ref(), request.inputs.as_ref()];
+        texts.into_iter().flatten().try_for_each(|text| self.check_sent(sender, text.as_json()))
     }
 
     /// A stranger replays a request of a client's session.
@@ -54,23 +66,62 @@ impl HttpWorld {
         let done = match admitted {
             Ok(Accepted::Post) => {
                 let body = &request.body;
-                self.http.post(headers, body, stranger, [0; 16], now, &|_| None).map(|_| ())
+                self.http.post(headers, body, stranger, [0; 16], now, &|_| None)
             }
             Ok(Accepted::Listen { session, last_event }) => {
-                self.http.listen(session, last_event, stranger, now).map(|_| ())
+                self.http.listen(session, last_event, stranger, now).map(Some)
             }
-            Ok(Accepted::End { session }) => self.http.end(session, stranger, now).map(|_| ()),
+            Ok(Accepted::End { session }) => self.http.end(session, stranger, now).map(|_| None),
             Ok(_) => return Err("unknown admission".into()),
             // The client's own request would be refused as well.
             Err(_) => return Ok(()),
         };
+        let is_refused = done.as_ref().is_err_and(|reply| reply.status == 404);
         self.note_value(
             format_args!("stranger {}: {done:?}", stranger.get()),
-            &(stranger.get(), &done),
+            &(stranger.get(), is_refused),
         );
         match done {
             Err(reply) if reply.status == 404 => Ok(()),
+            // Without a session, the request is served, but the task does not exist for the stranger.
+            Ok(Some(exchange)) if Spoken::of(&request).is_modern() => {
+                self.serve_stranger(stranger, exchange, &request.body)
+            }
             done => Err(format!("stranger: {} gets {done:?}", request.method)),
         }
+    }
+
+    /// Serves the request of a stranger about a task of a client.
+    fn serve_stranger(
+        &mut self,
+        stranger: Principal,
+        exchange: HttpExchange,
+        body: &[u8],
+    ) -> Result<(), String> {
+        let (now, limits) = (self.now, self.http.limits().clone());
+        for frame in Frames::of(body, &limits) {
+            let event = self.http.receive(exchange, frame, now);
+            let event = event.map(|event| (exchange.connection(), event.into_owned()));
+            self.server_saw(event)?;
+        }
+        // A client may have asked for the task of a client with this principal.
+        let owner = client_in(&String::from_utf8_lossy(body));
+        let is_owner = owner.is_some_and(|owner| self.clients[owner].principal == stranger);
+        let is_found = self.is_found.take() == Some(true) && is_owner;
+        let mut response = Vec::new();
+        while !matches!(
+            self.http.next(exchange, now, &mut response),
+            ResponsePart::End | ResponsePart::Nothing
+        ) {}
+        self.http.disconnected(exchange, now);
+        let response = String::from_utf8_lossy(&response);
+        if is_found {
+            return Ok(());
+        }
+        // Some clients have not declared the extension, and the copies of their requests are refused for that.
+        if response.contains("\"error\":{") && client_in(&response).is_none() {
+            return Ok(());
+        }
+        Err(format!("stranger: {} gets {response}", String::from_utf8_lossy(body)))
     }
 }
