@@ -1,5 +1,6 @@
 //! The requests and responses in transit between the client and the server.
 
+use mcp_sansio::auth::{RequestKey, Secret};
 use mcp_sansio::http::{
     Accepted, Action, ExchangeNumber, Headers, HttpExchange, HttpRequest, Reply, RequestHead,
     ResponsePart, ResponseReader, name,
@@ -30,6 +31,14 @@ pub(super) struct Carried {
     /// The latest bytes that have reached the client.
     received: Received,
     spoken: Spoken,
+    /// The key of a request that waits for a token.
+    pub(super) waiting: Option<RequestKey>,
+    /// The `Authorization` field of the request, and the generation of its token.
+    pub(super) token: Option<(Secret, u64)>,
+    /// The request that was refused for its token.
+    pub(super) refused: Option<HttpRequest>,
+    /// The number of refusals for the token.
+    pub(super) attempts: u32,
 }
 
 impl HttpWorld {
@@ -68,7 +77,12 @@ impl HttpWorld {
                         reader: None,
                         received: Received::default(),
                         spoken,
+                        waiting: None,
+                        token: None,
+                        refused: None,
+                        attempts: 0,
                     });
+                    self.permit(self.carried.len() - 1)?;
                 }
                 Action::Abort { exchange } => {
                     self.note(format_args!("x"));
@@ -96,6 +110,10 @@ impl HttpWorld {
     /// Removes an exchange that the client no longer reads.
     fn drop_carried(&mut self, at: usize) -> Result<(), String> {
         let carried = self.carried.remove(at);
+        if let (Some(key), Some(login)) = (carried.waiting, &mut self.clients[carried.client].login)
+        {
+            login.forget(key);
+        }
         if let Some(exchange) = carried.exchange {
             self.http.disconnected(exchange, self.now);
         }
@@ -110,13 +128,29 @@ impl HttpWorld {
     }
 
     pub(super) fn request(&mut self, which: u64) -> Result<(), String> {
-        let Some(at) = self.one(which, |one| one.request.is_some()) else { return Ok(()) };
+        let Some(at) = self.one(which, |one| one.request.is_some() && one.waiting.is_none()) else {
+            return Ok(());
+        };
         let Some(request) = self.carried[at].request.take() else { return Ok(()) };
         let mut fields: Vec<(&str, &[u8])> =
             request.headers.iter().map(|(name, value)| (&**name, value.as_bytes())).collect();
         fields.push(("Host", b"localhost"));
+        let (client, token) = (self.carried[at].client, self.carried[at].token.clone());
+        if let Some((field, _)) = &token {
+            fields.push(("Authorization", field.expose().as_bytes()));
+        }
         let head = RequestHead::new(request.method, &*fields);
-        let (now, source) = (self.now, self.source(self.carried[at].client));
+        let source = match self.authorize(client, &head, &request.body)? {
+            Ok(source) => source,
+            Err(reply) => {
+                self.note(format_args!("refused {} for its token", reply.status));
+                self.carried[at].refused = Some(request);
+                self.carried[at].reply(reply);
+                return Ok(());
+            }
+        };
+        self.check_dispatch(client, &request)?;
+        let now = self.now;
         let principal = source.principal;
         let exchange = match self.http.admit(&head) {
             Ok(Accepted::Post) => {
@@ -145,7 +179,7 @@ impl HttpWorld {
                     let event = self.http.receive(exchange, frame, now);
                     meter.check(length).map_err(|broken| broken.to_string())?;
                     if let Some(ServerEvent::Request(request)) = &event {
-                        self.check_owner(request, self.carried[at].client)?;
+                        self.check_owner(request, client)?;
                     }
                     let event = event.map(|event| (exchange.connection(), event.into_owned()));
                     self.server_saw(event)?;
@@ -199,6 +233,9 @@ impl HttpWorld {
         let carried = &mut self.carried[at];
         let (client, number) = (carried.client, carried.number);
         if let Some((status, fields)) = carried.head.take() {
+            if self.challenge(at, status, &fields)? {
+                return Ok(());
+            }
             if let Some((_, id)) = fields.iter().find(|(name, _)| name == name::SESSION_ID) {
                 self.check_session(client, id)?;
             }
@@ -264,6 +301,7 @@ impl HttpWorld {
             let before = (self.trace.len(), self.carried.len());
             self.act()?;
             self.elapse()?;
+            self.log_all_in()?;
             self.request(0)?;
             for which in 0..self.carried.len() as u64 {
                 self.respond(which)?;
@@ -290,6 +328,16 @@ impl HttpWorld {
 }
 
 impl Carried {
+    /// Lets a refused request wait for another token.
+    pub(super) fn try_again(&mut self, request: HttpRequest, key: RequestKey) {
+        self.spoken = Spoken::of(&request);
+        self.request = Some(request);
+        self.waiting = Some(key);
+        self.attempts += 1;
+        self.bytes.clear();
+        self.is_complete = false;
+    }
+
     fn reply(&mut self, reply: Reply) {
         let fields = reply.headers().map(|(name, value)| (name.into(), value.into()));
         self.head = Some((reply.status, fields.collect()));

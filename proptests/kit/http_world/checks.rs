@@ -118,6 +118,20 @@ impl Spoken {
 }
 
 impl HttpWorld {
+    /// Checks that each message reaches the machines once: a message that was refused for its token had no effect.
+    pub(super) fn check_dispatch(
+        &mut self,
+        client: usize,
+        request: &HttpRequest,
+    ) -> Result<(), String> {
+        let Some(id) = Spoken::of(request).id else { return Ok(()) };
+        let connection = self.clients[client].machine.connection_number().get();
+        if self.dispatched.insert((client, connection, id.to_string())) {
+            return Ok(());
+        }
+        Err(format!("dispatch: request {id} of client {client} is served twice"))
+    }
+
     /// Checks that a client's request has the required fields and no misplaced ones.
     pub(super) fn check_request(&self, request: &HttpRequest) -> Result<(), String> {
         let has =

@@ -10,11 +10,12 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolParams, ElicitResult, SubscriptionFilter, TaskParams, method};
 use mcp_sansio::testing::WorkMeter;
 use mcp_sansio::{
-    CallId, CallOptions, Cause, Client, ClientEvent, ConnectionNumber, Frames, IncomingId, Outcome,
-    Phase, Principal,
+    CallId, CallOptions, Cause, Client, ClientEvent, ConnectionNumber, ErrorCode, Frames,
+    IncomingId, Outcome, Phase, Principal,
 };
 use serde_json::json;
 
+use super::authorization::{Login, SERVER};
 use super::hosted_tasks::Work;
 use super::setup::ClientSetup;
 use super::{HttpWorld, Step, secrets};
@@ -24,6 +25,8 @@ pub(super) struct SimulatedClient {
     pub(super) machine: Client,
     pub(super) transport: ClientTransport,
     pub(super) principal: Principal,
+    /// The login of the client, if the server needs tokens.
+    pub(super) login: Option<Login>,
     /// The last request that names a session.
     pub(super) named: Option<HttpRequest>,
     calls: BTreeMap<CallId, Call>,
@@ -48,13 +51,16 @@ pub(super) struct Call {
 impl SimulatedClient {
     pub(super) fn new(setup: &ClientSetup) -> Self {
         let machine = Client::new(Arc::new(setup.config.clone()));
-        let mut config = HttpClientConfig::new("http://localhost/mcp");
+        let login = setup.account.as_deref().map(Login::new);
+        let url = if login.is_some() { SERVER } else { "http://localhost/mcp" };
+        let mut config = HttpClientConfig::new(url);
         config.one_stream = setup.one_stream;
         let limits = machine.config().connection.limits.clone();
         Self {
             machine,
             transport: ClientTransport::new(Arc::new(config), &limits),
             principal: setup.principal,
+            login,
             named: None,
             calls: BTreeMap::new(),
             asked: Vec::new(),
@@ -345,6 +351,7 @@ impl HttpWorld {
                 self.client_saw(client, Some(event))?;
             }
         }
+        self.elapse_logins()?;
         self.expire_tasks()?;
         for _ in 0..100_000 {
             match self.http.handle_timeout(now) {
@@ -367,8 +374,11 @@ impl HttpWorld {
         }
         for open in std::mem::take(&mut self.open) {
             self.http.with(open.number, self.now, |server, out| {
-                // The request may already be over.
-                _ = server.respond(open.request.id, &json!({ "content": [] }), out);
+                // The request may already be over, or may need another result.
+                let id = open.request.id;
+                if server.respond(id, &json!({ "content": [] }), out).is_err() {
+                    _ = server.reject(id, ErrorCode::INTERNAL_ERROR, "it is over", out);
+                }
             });
         }
         for _ in 0..4 {
@@ -392,6 +402,11 @@ impl HttpWorld {
                 self.http.sessions()
             ));
         }
+        if self.clients.iter().any(|client| client.login.as_ref().is_some_and(|it| !it.is_idle())) {
+            return Err("end: a login goes on".into());
+        }
+        self.check_debug();
+        self.leaked.take().map_or(Ok(()), Err)?;
         self.hosted.check_end()
     }
 }

@@ -1,6 +1,7 @@
 //! Clients and a server connected by HTTP. Requests and responses are delayed, split, reordered or lost. The
 //! invariants must hold throughout.
 
+mod authorization;
 mod carrying;
 mod checks;
 mod client_side;
@@ -11,7 +12,7 @@ mod setup;
 mod step;
 mod strangers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,6 +23,7 @@ use mcp_sansio::Instant;
 use mcp_sansio::http::HttpServer;
 use mcp_sansio::testing::{Choices, Digest};
 
+use authorization::Authorization;
 use carrying::Carried;
 use client_side::SimulatedClient;
 use hosted_tasks::{HostedTasks, OpenRequest};
@@ -33,6 +35,8 @@ pub use step::Step;
 pub struct HttpWorld {
     pub(self) http: HttpServer,
     pub(self) hosted: HostedTasks,
+    /// The authorization server, if the server needs tokens.
+    pub(self) authorization: Option<Authorization>,
     pub(self) clients: Vec<SimulatedClient>,
     pub(self) now: Instant,
     pub(self) carried: Vec<Carried>,
@@ -43,6 +47,10 @@ pub struct HttpWorld {
     pub(self) sessions: u64,
     /// The clients that have opened the sessions, by the ids of these.
     pub(self) session_owners: BTreeMap<String, usize>,
+    /// The requests that have reached the machines: client, connection and id.
+    pub(self) dispatched: BTreeSet<(usize, u32, String)>,
+    /// A text that contains a token.
+    pub(self) leaked: Option<String>,
     /// The number of tool calls. Each asks for its own piece of work.
     pub(self) works: u64,
     pub(self) trace: Vec<String>,
@@ -143,10 +151,11 @@ fn shrink(setup: &Setup, mut steps: Vec<Step>, mut broken: String) -> Box<HttpFa
     }
     std::panic::set_hook(hook);
     let trace = once(setup, &steps).0;
-    let Setup { features, clients, server, http, tasks } = setup;
+    let Setup { features, clients, server, http, tasks, authorization } = setup;
     let clients: Vec<_> =
         clients.iter().map(|client| (client.principal, client.config.revisions)).collect();
-    let setup = format!("{features:?} {clients:?} {:?} {http:?} {tasks:?}", server.revisions);
+    let server = server.revisions;
+    let setup = format!("{features:?} {clients:?} {server:?} {http:?} {tasks:?} {authorization:?}");
     Box::new(HttpFailure { setup, steps, broken, trace })
 }
 
@@ -155,6 +164,7 @@ impl HttpWorld {
         let server = Arc::new(setup.server.clone());
         Self {
             http: HttpServer::new(Arc::new(setup.http.clone()), server),
+            authorization: Authorization::new(setup.features, setup.authorization),
             hosted: HostedTasks::new(setup.features.tasks, setup.tasks.clone()),
             clients: setup.clients.iter().map(SimulatedClient::new).collect(),
             now: Instant::from_millis(1_000_000),
@@ -163,6 +173,8 @@ impl HttpWorld {
             is_found: None,
             sessions: 0,
             session_owners: BTreeMap::new(),
+            dispatched: BTreeSet::new(),
+            leaked: None,
             works: 0,
             trace: Vec::new(),
             digest: Digest::new(),
@@ -187,6 +199,7 @@ impl HttpWorld {
     fn noted(&mut self, line: String) {
         self.digest.write_u64(self.now.since_epoch().as_nanos() as u64);
         self.events += 1;
+        self.check_shown(&line);
         self.trace.push(line);
     }
 
@@ -207,6 +220,17 @@ impl HttpWorld {
             | Step::Change
             | Step::Close(_) => self.by_server(step)?,
             Step::Work(which) => self.work(which)?,
+            Step::LogIn(which) => {
+                let (client, which) = self.client(which);
+                self.log_in(client, which)?;
+            }
+            Step::Revoke => {
+                if let Some(authorization) = &mut self.authorization {
+                    authorization.revoke();
+                    self.note(format_args!("all tokens are revoked"));
+                    self.check_debug();
+                }
+            }
             Step::Request(which) => self.request(which)?,
             Step::Respond(which) => self.respond(which)?,
             Step::Deliver(which, bytes) => self.deliver(which, bytes as usize)?,
@@ -216,7 +240,8 @@ impl HttpWorld {
             Step::Settle => self.settle()?,
         }
         self.elapse()?;
-        self.act()
+        self.act()?;
+        self.leaked.take().map_or(Ok(()), Err)
     }
 }
 

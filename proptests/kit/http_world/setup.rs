@@ -9,6 +9,7 @@ use mcp_sansio::task::TasksConfig;
 use mcp_sansio::testing::Choices;
 use mcp_sansio::{ClientConfig, Principal, Revision, RevisionSet, ServerConfig};
 
+use super::authorization::{AuthorizationSetup, account, principal_of};
 use super::strangers::PRINCIPALS;
 
 /// The features of a run. Each run switches some of them off.
@@ -18,6 +19,8 @@ pub(super) struct Features {
     pub(super) tasks: bool,
     /// Whether there are several clients.
     pub(super) several_clients: bool,
+    /// Whether the server needs access tokens.
+    pub(super) authorization: bool,
 }
 
 /// The configuration of both sides.
@@ -28,6 +31,7 @@ pub(super) struct Setup {
     pub(super) server: ServerConfig,
     pub(super) http: HttpServerConfig,
     pub(super) tasks: TasksConfig,
+    pub(super) authorization: AuthorizationSetup,
 }
 
 /// The configuration of a client.
@@ -36,11 +40,17 @@ pub(super) struct ClientSetup {
     pub(super) config: ClientConfig,
     pub(super) one_stream: OneStream,
     pub(super) principal: Principal,
+    /// The account of the client, if the server needs tokens.
+    pub(super) account: Option<String>,
 }
 
 impl Setup {
     pub(super) fn choose(choices: &mut Choices) -> Self {
-        let features = Features { tasks: choices.one_in(2), several_clients: choices.one_in(2) };
+        let features = Features {
+            tasks: choices.one_in(3),
+            several_clients: choices.one_in(4),
+            authorization: choices.one_in(8),
+        };
         let mut server = ServerConfig::new("server", "1");
         server.capabilities.tools = Some(ListChanged::notified());
         server.capabilities.resources = Some(ResourcesCapability::notified());
@@ -53,13 +63,13 @@ impl Setup {
             server.listening = Listening::Asked;
         }
         let clients = if features.several_clients { 2 + choices.below(2) } else { 1 };
-        let mut principal = Principal::new(choices.below(PRINCIPALS));
+        let mut identity = choices.below(PRINCIPALS);
         let clients = (0..clients).map(|client| {
             // Half of the clients have the principal of the previous one.
             if 0 < client && choices.one_in(2) {
-                principal = Principal::new(choices.below(PRINCIPALS));
+                identity = choices.below(PRINCIPALS);
             }
-            ClientSetup::choose(choices, features, principal)
+            ClientSetup::choose(choices, features, identity)
         });
         Self {
             features,
@@ -67,12 +77,17 @@ impl Setup {
             server,
             http: http(choices),
             tasks: tasks(choices),
+            authorization: AuthorizationSetup {
+                seconds: 1 + choices.below(120),
+                issues_refresh_tokens: !choices.one_in(3),
+                has_tool_scope: choices.one_in(2),
+            },
         }
     }
 }
 
 impl ClientSetup {
-    fn choose(choices: &mut Choices, features: Features, principal: Principal) -> Self {
+    fn choose(choices: &mut Choices, features: Features, identity: u64) -> Self {
         let mut config = ClientConfig::new("client", "1");
         let one = Revision::ALL.get(choices.below(5) as usize).copied().unwrap();
         // The first revision has its own transport, which other tests cover.
@@ -86,7 +101,9 @@ impl ClientSetup {
         if features.tasks && !choices.one_in(6) {
             config.capabilities = config.capabilities.with_tasks();
         }
-        Self { config, one_stream: OneStream::Never, principal }
+        let account = features.authorization.then(|| account(identity));
+        let principal = account.as_deref().map_or(Principal::new(identity), principal_of);
+        Self { config, one_stream: OneStream::Never, principal, account }
     }
 }
 

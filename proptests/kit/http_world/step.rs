@@ -55,6 +55,10 @@ pub enum Step {
     CancelTask(u64),
     /// A client lists its tasks.
     ListTasks(u64),
+    /// The host of a client does a job for its login.
+    LogIn(u64),
+    /// All access tokens are revoked.
+    Revoke,
     /// A client requests the status or the cancellation of a task of another client, whose id it knows.
     Peek(u64),
 }
@@ -63,6 +67,10 @@ impl Step {
     pub(super) fn choose(choices: &mut Choices, features: Features) -> Self {
         if features.tasks && choices.one_in(3) {
             return Self::about_tasks(choices);
+        }
+        if features.authorization && choices.one_in(5) {
+            let is_revoked = choices.one_in(12);
+            return if is_revoked { Self::Revoke } else { Self::LogIn(choices.any()) };
         }
         let which = choices.any();
         match choices.below(42) {

@@ -1,7 +1,7 @@
 //! The identity of the client, and impostors.
 
 use mcp_sansio::http::{
-    Accepted, Headers, HttpExchange, HttpRequest, RequestHead, RequestSource, ResponsePart, name,
+    Accepted, Headers, HttpExchange, HttpRequest, RequestHead, ResponsePart, name,
 };
 use mcp_sansio::request::Requestor;
 use mcp_sansio::{ClientRequest, Era, Frames, Principal, Request};
@@ -14,11 +14,6 @@ use super::secrets::client_in;
 pub(super) const PRINCIPALS: u64 = 3;
 
 impl HttpWorld {
-    /// Returns the source of a client's requests.
-    pub(super) fn source(&self, client: usize) -> RequestSource {
-        RequestSource::from(self.clients[client].principal)
-    }
-
     /// Keeps a request that names a session, or a task without a session, for strangers to replay.
     pub(super) fn keep_for_replay(&mut self, client: usize, request: &HttpRequest) {
         let is_about = |field: &str, value: &str| {
@@ -57,7 +52,8 @@ impl HttpWorld {
         let (client, which) = self.client(which);
         let Some(request) = self.clients[client].named.clone() else { return Ok(()) };
         let own = self.clients[client].principal.get();
-        let stranger = Principal::new((own + 1 + which % (PRINCIPALS - 1)) % PRINCIPALS);
+        let stranger =
+            Principal::new((own.wrapping_add(1 + which % (PRINCIPALS - 1))) % PRINCIPALS);
         let mut fields: Vec<(&str, &[u8])> =
             request.headers.iter().map(|(name, value)| (&**name, value.as_bytes())).collect();
         fields.push(("Host", b"localhost"));
