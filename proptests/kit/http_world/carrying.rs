@@ -17,7 +17,8 @@ use super::secrets::Received;
 pub(super) struct Carried {
     /// The client that reads the response.
     pub(super) client: usize,
-    pub(super) number: ExchangeNumber,
+    /// The number of the exchange; none for a copy of a request, whose response the client never sees.
+    pub(super) number: Option<ExchangeNumber>,
     /// The request until it reaches the server.
     request: Option<HttpRequest>,
     exchange: Option<HttpExchange>,
@@ -30,7 +31,7 @@ pub(super) struct Carried {
     reader: Option<ResponseReader>,
     /// The latest bytes that have reached the client.
     received: Received,
-    spoken: Spoken,
+    pub(super) spoken: Spoken,
     /// The key of a request that waits for a token.
     pub(super) waiting: Option<RequestKey>,
     /// The `Authorization` field of the request, and the generation of its token.
@@ -65,23 +66,8 @@ impl HttpWorld {
                     ));
                     self.check_request(&request)?;
                     self.keep_for_replay(client, &request);
-                    let spoken = Spoken::of(&request);
-                    self.carried.push(Carried {
-                        client,
-                        number: exchange,
-                        request: Some(request),
-                        exchange: None,
-                        head: None,
-                        bytes: Vec::new(),
-                        is_complete: false,
-                        reader: None,
-                        received: Received::default(),
-                        spoken,
-                        waiting: None,
-                        token: None,
-                        refused: None,
-                        attempts: 0,
-                    });
+                    self.keep_sent(client, &request);
+                    self.carried.push(Carried::new(client, Some(exchange), request));
                     self.permit(self.carried.len() - 1)?;
                 }
                 Action::Abort { exchange } => {
@@ -104,11 +90,11 @@ impl HttpWorld {
     }
 
     fn position(&self, client: usize, number: ExchangeNumber) -> Option<usize> {
-        self.carried.iter().position(|one| one.client == client && one.number == number)
+        self.carried.iter().position(|one| one.client == client && one.number == Some(number))
     }
 
     /// Removes an exchange that the client no longer reads.
-    fn drop_carried(&mut self, at: usize) -> Result<(), String> {
+    pub(super) fn drop_carried(&mut self, at: usize) -> Result<(), String> {
         let carried = self.carried.remove(at);
         if let (Some(key), Some(login)) = (carried.waiting, &mut self.clients[carried.client].login)
         {
@@ -149,7 +135,9 @@ impl HttpWorld {
                 return Ok(());
             }
         };
-        self.check_dispatch(client, &request)?;
+        if !self.carried[at].is_copy() {
+            self.check_dispatch(at)?;
+        }
         let now = self.now;
         let principal = source.principal;
         let exchange = match self.http.admit(&head) {
@@ -172,26 +160,33 @@ impl HttpWorld {
         match exchange {
             Ok(Some(exchange)) => {
                 self.carried[at].exchange = Some(exchange);
-                let is_post = request.method == "POST";
-                let limits = self.http.limits().clone();
-                for frame in Frames::of(&request.body, &limits).filter(|_| is_post) {
-                    let (meter, length) = (WorkMeter::start(), frame.bytes().len());
-                    let event = self.http.receive(exchange, frame, now);
-                    meter.check(length).map_err(|broken| broken.to_string())?;
-                    if let Some(ServerEvent::Request(request)) = &event {
-                        self.check_owner(request, client)?;
-                    }
-                    let event = event.map(|event| (exchange.connection(), event.into_owned()));
-                    self.server_saw(event)?;
-                    if let Some(is_found) = self.is_found.take() {
-                        self.carried[at].spoken.expect_task(is_found);
-                    }
+                if request.method == "POST" {
+                    self.receive(at, exchange, &request.body)?;
                 }
             }
             Ok(None) => self.carried[at].reply(Reply::empty(202)),
             Err(reply) => {
                 self.note(format_args!("refused {}", reply.status));
                 self.carried[at].reply(reply);
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes the messages of a body to their machine, and their events to the application.
+    fn receive(&mut self, at: usize, exchange: HttpExchange, body: &[u8]) -> Result<(), String> {
+        let (now, limits) = (self.now, self.http.limits().clone());
+        for frame in Frames::of(body, &limits) {
+            let (meter, length) = (WorkMeter::start(), frame.bytes().len());
+            let event = self.http.receive(exchange, frame, now);
+            meter.check(length).map_err(|broken| broken.to_string())?;
+            if let Some(ServerEvent::Request(request)) = &event {
+                self.check_owner(request, self.carried[at].client)?;
+            }
+            let event = event.map(|event| (exchange.connection(), event.into_owned()));
+            self.server_saw(event)?;
+            if let Some(is_found) = self.is_found.take() {
+                self.carried[at].spoken.expect_task(is_found);
             }
         }
         Ok(())
@@ -227,11 +222,17 @@ impl HttpWorld {
 
     pub(super) fn deliver(&mut self, which: u64, bytes: usize) -> Result<(), String> {
         let has_something = |one: &Carried| {
-            one.head.is_some() || !one.bytes.is_empty() || (one.is_complete && one.reader.is_some())
+            one.head.is_some()
+                || !one.bytes.is_empty()
+                || (one.is_complete && (one.reader.is_some() || one.is_copy()))
         };
         let Some(at) = self.one(which, has_something) else { return Ok(()) };
         let carried = &mut self.carried[at];
-        let (client, number) = (carried.client, carried.number);
+        let client = carried.client;
+        let Some(number) = carried.number else {
+            self.lose(at)?;
+            return Ok(());
+        };
         if let Some((status, fields)) = carried.head.take() {
             if self.challenge(at, status, &fields)? {
                 return Ok(());
@@ -267,7 +268,7 @@ impl HttpWorld {
             if let Some(arrived) = self.clients[client].transport.end(&mut reader, now) {
                 self.arrived(client, arrived)?;
             }
-            self.carried.retain(|one| (one.client, one.number) != (client, number));
+            self.carried.retain(|one| (one.client, one.number) != (client, Some(number)));
             return Ok(());
         }
         let Some(at) = self.position(client, number) else { return Ok(()) };
@@ -280,12 +281,25 @@ impl HttpWorld {
         Ok(())
     }
 
+    /// Loses the bytes of a response to a copy, which must not contain the secrets of others either.
+    fn lose(&mut self, at: usize) -> Result<(), String> {
+        let carried = &mut self.carried[at];
+        carried.head = None;
+        let (client, bytes) = (carried.client, std::mem::take(&mut carried.bytes));
+        let mut received = std::mem::take(&mut carried.received);
+        let is_over = carried.is_complete;
+        self.check_secrets(client, &mut received, &bytes)?;
+        self.carried[at].received = received;
+        if is_over { self.drop_carried(at) } else { Ok(()) }
+    }
+
     pub(super) fn break_off(&mut self, which: u64) -> Result<(), String> {
         let Some(at) = self.one(which, |_| true) else { return Ok(()) };
         let Carried { client, number, .. } = self.carried[at];
         self.note(format_args!("broken"));
         let has_arrived = self.carried[at].request.is_none();
         self.drop_carried(at)?;
+        let Some(number) = number else { return Ok(()) };
         let transport = &mut self.clients[client].transport;
         let arrived = if has_arrived {
             transport.broken(number, None, self.now)
@@ -328,6 +342,30 @@ impl HttpWorld {
 }
 
 impl Carried {
+    pub(super) fn new(client: usize, number: Option<ExchangeNumber>, request: HttpRequest) -> Self {
+        Self {
+            client,
+            number,
+            spoken: Spoken::of(&request),
+            request: Some(request),
+            exchange: None,
+            head: None,
+            bytes: Vec::new(),
+            is_complete: false,
+            reader: None,
+            received: Received::default(),
+            waiting: None,
+            token: None,
+            refused: None,
+            attempts: 0,
+        }
+    }
+
+    /// Whether this is the copy of a request.
+    pub(super) const fn is_copy(&self) -> bool {
+        self.number.is_none()
+    }
+
     /// Lets a refused request wait for another token.
     pub(super) fn try_again(&mut self, request: HttpRequest, key: RequestKey) {
         self.spoken = Spoken::of(&request);

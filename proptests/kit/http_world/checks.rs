@@ -119,12 +119,9 @@ impl Spoken {
 
 impl HttpWorld {
     /// Checks that each message reaches the machines once: a message that was refused for its token had no effect.
-    pub(super) fn check_dispatch(
-        &mut self,
-        client: usize,
-        request: &HttpRequest,
-    ) -> Result<(), String> {
-        let Some(id) = Spoken::of(request).id else { return Ok(()) };
+    pub(super) fn check_dispatch(&mut self, at: usize) -> Result<(), String> {
+        let client = self.carried[at].client;
+        let Some(id) = self.carried[at].spoken.id.clone() else { return Ok(()) };
         let connection = self.clients[client].machine.connection_number().get();
         if self.dispatched.insert((client, connection, id.to_string())) {
             return Ok(());

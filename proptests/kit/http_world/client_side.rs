@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use mcp_sansio::auth::Secret;
 use mcp_sansio::call::{TaskOptions, TaskTicket};
 use mcp_sansio::event::SubscriptionNews;
 use mcp_sansio::http::{Arrived, ClientTransport, HttpClientConfig, HttpRequest};
@@ -27,8 +28,12 @@ pub(super) struct SimulatedClient {
     pub(super) principal: Principal,
     /// The login of the client, if the server needs tokens.
     pub(super) login: Option<Login>,
-    /// The last request that names a session.
+    /// The last request that names a session, or a task without a session.
     pub(super) named: Option<HttpRequest>,
+    /// The latest requests.
+    pub(super) sent: Vec<HttpRequest>,
+    /// The `Authorization` field of the latest request, and the generation of its token.
+    pub(super) token: Option<(Secret, u64)>,
     calls: BTreeMap<CallId, Call>,
     /// The open requests of the server.
     asked: Vec<IncomingId>,
@@ -62,6 +67,8 @@ impl SimulatedClient {
             principal: setup.principal,
             login,
             named: None,
+            sent: Vec::new(),
+            token: None,
             calls: BTreeMap::new(),
             asked: Vec::new(),
         }
@@ -108,22 +115,20 @@ impl HttpWorld {
             return Ok(());
         };
         let (client, which) = self.client(which);
-        if let Step::Call { kind, .. } = step {
-            self.call_tool(client, kind);
-            return Ok(());
+        match step {
+            Step::Call { kind, .. } => self.call_tool(client, kind),
+            Step::Peek(_) => self.peek(client, which),
+            Step::Give(_) => self.give(client, which),
+            Step::Cancel(_) | Step::CancelTask(_) => return self.cancel(client, which, step),
+            _ => self.ask_about_changes(client, step),
         }
-        if let Step::Peek(_) = step {
-            self.peek(client, which);
-            return Ok(());
-        }
-        let now = self.now;
-        let SimulatedClient { machine, transport, calls, asked, .. } = &mut self.clients[client];
-        let options = CallOptions::new();
-        let pending = |machine: &Client| {
-            let pending: Vec<CallId> = machine.in_flight().calls().collect();
-            let index = which.checked_rem(pending.len() as u64)?;
-            pending.get(index as usize).copied()
-        };
+        Ok(())
+    }
+
+    /// Lists tools or tasks, or subscribes to changes.
+    fn ask_about_changes(&mut self, client: usize, step: Step) {
+        let (now, options) = (self.now, CallOptions::new());
+        let SimulatedClient { machine, transport, calls, .. } = &mut self.clients[client];
         let made = match step {
             Step::List(_) => {
                 let params = Default::default();
@@ -133,7 +138,7 @@ impl HttpWorld {
                 let params = Default::default();
                 machine.call::<method::ListTasks>(&params, options, now, transport).ok()
             }
-            Step::Subscribe(_) => {
+            _ => {
                 let mut filter = SubscriptionFilter::default();
                 filter.tools_list_changed = Some(true);
                 let tasks: Vec<_> =
@@ -142,35 +147,38 @@ impl HttpWorld {
                     .then(|| tasks.iter().map(|task| task.task_id.as_str().into()).collect());
                 machine.subscribe(&filter, now, transport).ok()
             }
-            Step::Cancel(_) => {
-                let Some(call) = pending(machine) else { return Ok(()) };
-                if machine.cancel(call, Some("why"), transport).is_ok() {
-                    self.note(format_args!("cancelled {call}"));
-                    self.clients[client].ended(call)?;
-                }
-                return Ok(());
-            }
-            Step::CancelTask(_) => {
-                let Some(call) = pending(machine) else { return Ok(()) };
-                // Most calls are no tasks.
-                if machine.cancel_task(call, now, transport).is_ok() {
-                    self.note(format_args!("task of {call} is to be cancelled"));
-                }
-                return Ok(());
-            }
-            _ => {
-                let Some(index) = which.checked_rem(asked.len() as u64) else { return Ok(()) };
-                let id = asked.remove(index as usize);
-                let secret = secrets::of_call(client, machine.connection_number());
-                let content = Raw::from_serialize(&json!({ "secret": secret })).unwrap();
-                let answer = ElicitResult::accept(content);
-                // The request may already be over.
-                _ = machine.respond(id, &answer, transport);
-                return Ok(());
-            }
         };
         calls.extend(made.map(|call| (call, Call::default())));
+    }
+
+    /// Cancels a call, or asks for the end of the task that it has become.
+    fn cancel(&mut self, client: usize, which: u64, step: Step) -> Result<(), String> {
+        let now = self.now;
+        let SimulatedClient { machine, transport, .. } = &mut self.clients[client];
+        let pending: Vec<CallId> = machine.in_flight().calls().collect();
+        let Some(index) = which.checked_rem(pending.len() as u64) else { return Ok(()) };
+        let call = pending[index as usize];
+        if let Step::CancelTask(_) = step {
+            // Most calls are no tasks.
+            if machine.cancel_task(call, now, transport).is_ok() {
+                self.note(format_args!("task of {call} is to be cancelled"));
+            }
+        } else if machine.cancel(call, Some("why"), transport).is_ok() {
+            self.note(format_args!("cancelled {call}"));
+            self.clients[client].ended(call)?;
+        }
         Ok(())
+    }
+
+    /// Responds to a request of the server.
+    fn give(&mut self, client: usize, which: u64) {
+        let SimulatedClient { machine, transport, asked, .. } = &mut self.clients[client];
+        let Some(index) = which.checked_rem(asked.len() as u64) else { return };
+        let id = asked.remove(index as usize);
+        let secret = secrets::of_call(client, machine.connection_number());
+        let content = Raw::from_serialize(&json!({ "secret": secret })).unwrap();
+        // The request may already be over.
+        _ = machine.respond(id, &ElicitResult::accept(content), transport);
     }
 
     fn call_tool(&mut self, client: usize, kind: u64) {
@@ -183,10 +191,11 @@ impl HttpWorld {
         if kind % 2 == 1 {
             options = options.progress();
         }
-        if has_tasks && kind / 8 % 4 != 0 {
+        if has_tasks && !(kind / 8).is_multiple_of(4) {
             let task = TaskOptions::new();
             let ttl = std::time::Duration::from_millis(kind / 64 % 60_000);
-            options = options.task(if kind / 32 % 2 == 0 { task } else { task.ttl(ttl) });
+            options =
+                options.task(if (kind / 32).is_multiple_of(2) { task } else { task.ttl(ttl) });
         }
         let secret = secrets::of_call(client, machine.connection_number());
         let arguments = json!({ "work": number, "secret": secret });
@@ -307,8 +316,9 @@ impl HttpWorld {
     fn renew(&mut self, client: usize) -> Result<(), String> {
         self.note(format_args!("session lost"));
         let now = self.now;
-        let machine = &mut self.clients[client].machine;
-        let was_connected = machine.basis().is_some();
+        let SimulatedClient { machine, transport, .. } = &mut self.clients[client];
+        // Clients whose sessions displace each other before they are ready would go on for ever.
+        let was_connected = machine.basis().is_some() && transport.session_has_worked();
         machine.disconnected(Cause::SessionLost, now);
         let mut left = Vec::new();
         loop {
@@ -367,6 +377,7 @@ impl HttpWorld {
         for client in &mut self.clients {
             client.machine.shut_down(std::time::Duration::ZERO, self.now);
         }
+        self.drop_copies()?;
         self.elapse()?;
         self.settle()?;
         if self.clients.iter().any(|client| client.machine.phase() != Phase::Closed) {

@@ -6,6 +6,7 @@ mod carrying;
 mod checks;
 mod client_side;
 mod hosted_tasks;
+mod replays;
 mod secrets;
 mod server_side;
 mod setup;
@@ -27,12 +28,13 @@ use authorization::Authorization;
 use carrying::Carried;
 use client_side::SimulatedClient;
 use hosted_tasks::{HostedTasks, OpenRequest};
-use setup::Setup;
+use setup::{Features, Setup};
 
 pub use step::Step;
 
 /// Both sides, and the traffic between them.
 pub struct HttpWorld {
+    pub(self) features: Features,
     pub(self) http: HttpServer,
     pub(self) hosted: HostedTasks,
     /// The authorization server, if the server needs tokens.
@@ -163,6 +165,7 @@ impl HttpWorld {
     fn new(setup: &Setup) -> Self {
         let server = Arc::new(setup.server.clone());
         Self {
+            features: setup.features,
             http: HttpServer::new(Arc::new(setup.http.clone()), server),
             authorization: Authorization::new(setup.features, setup.authorization),
             hosted: HostedTasks::new(setup.features.tasks, setup.tasks.clone()),
@@ -220,6 +223,8 @@ impl HttpWorld {
             | Step::Change
             | Step::Close(_) => self.by_server(step)?,
             Step::Work(which) => self.work(which)?,
+            Step::Replay(which) => self.replay(which),
+            Step::Forge(which) => self.forge(which),
             Step::LogIn(which) => {
                 let (client, which) = self.client(which);
                 self.log_in(client, which)?;

@@ -31,22 +31,18 @@ impl Received {
     /// Adds bytes, and returns the complete secrets in them.
     fn add(&mut self, bytes: &[u8]) -> Vec<String> {
         self.0.extend_from_slice(bytes);
-        let (mut secrets, mut start) = (Vec::new(), 0);
-        let beginning = BEGINNING.as_bytes();
-        while let Some(at) = self.0[start..].windows(beginning.len()).position(|it| it == beginning)
-        {
-            let at = start + at;
-            let Some(length) = self.0[at..].iter().position(|byte| *byte == b'.') else {
-                start = at;
-                break;
-            };
-            secrets.push(String::from_utf8_lossy(&self.0[at..at + length]).into_owned());
-            start = at + length;
+        let text = String::from_utf8_lossy(&self.0);
+        let (mut secrets, mut rest) = (Vec::new(), &*text);
+        while let Some(at) = rest.find(BEGINNING) {
+            rest = &rest[at..];
+            let Some(length) = rest.find('.') else { break };
+            secrets.push(rest[..length].to_owned());
+            rest = &rest[length..];
         }
         // The rest contains at most the beginning of a secret.
-        let is_open = self.0[start..].starts_with(beginning);
-        let kept = if is_open { start } else { self.0.len().saturating_sub(beginning.len()) };
-        self.0.drain(..kept.max(start));
+        let kept = if rest.starts_with(BEGINNING) { rest.len() } else { BEGINNING.len() };
+        let kept = rest.as_bytes()[rest.len().saturating_sub(kept)..].to_vec();
+        self.0 = kept;
         secrets
     }
 }

@@ -10,17 +10,84 @@ use mcp_sansio::testing::Choices;
 use mcp_sansio::{ClientConfig, Principal, Revision, RevisionSet, ServerConfig};
 
 use super::authorization::{AuthorizationSetup, account, principal_of};
+use super::step::Step;
 use super::strangers::PRINCIPALS;
 
-/// The features of a run. Each run switches some of them off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The features, limits and faults of a run. Each run switches some of them off, and some runs have none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub(super) struct Features {
-    /// Whether the server hosts tasks.
+    /// The server hosts tasks.
     pub(super) tasks: bool,
-    /// Whether there are several clients.
+    /// There are several clients.
     pub(super) several_clients: bool,
-    /// Whether the server needs access tokens.
+    /// The server needs access tokens.
     pub(super) authorization: bool,
+    /// Tokens are revoked, and requests of a login fail.
+    pub(super) failing_logins: bool,
+    /// Connections break.
+    breaks: bool,
+    /// The server ends responses early.
+    early_ends: bool,
+    /// Strangers replay requests.
+    strangers: bool,
+    /// Requests are replayed and forged with the identity of a client.
+    pub(super) replays: bool,
+    /// Clients cancel calls.
+    cancels: bool,
+    /// The server requires input.
+    pub(super) inputs: bool,
+    /// The server announces changes, and clients subscribe to them.
+    changes: bool,
+    /// Time leaps by more than a few seconds.
+    leaps: bool,
+    /// The limits of sessions and streams are low.
+    limits: bool,
+    /// The limits of tasks are low.
+    task_limits: bool,
+    /// Sessions expire soon.
+    short_sessions: bool,
+}
+
+impl Features {
+    fn choose(choices: &mut Choices) -> Self {
+        if choices.one_in(8) {
+            return Self::default();
+        }
+        // The features that take much time are rare.
+        Self {
+            tasks: choices.one_in(5),
+            several_clients: choices.one_in(8),
+            authorization: choices.one_in(16),
+            failing_logins: choices.one_in(2),
+            breaks: !choices.one_in(3),
+            early_ends: !choices.one_in(3),
+            strangers: !choices.one_in(3),
+            replays: choices.one_in(4),
+            cancels: !choices.one_in(3),
+            inputs: !choices.one_in(3),
+            changes: !choices.one_in(3),
+            leaps: !choices.one_in(3),
+            limits: choices.one_in(8),
+            task_limits: choices.one_in(4),
+            short_sessions: choices.one_in(12),
+        }
+    }
+
+    /// Whether a step belongs to the features of the run.
+    pub(super) const fn allow(self, step: Step) -> bool {
+        match step {
+            Step::Break(_) => self.breaks,
+            Step::Close(_) => self.early_ends,
+            Step::Intrude(_) | Step::Peek(_) => self.strangers,
+            Step::Cancel(_) | Step::CancelTask(_) => self.cancels,
+            Step::Ask(_) => self.inputs,
+            Step::Change | Step::Subscribe(_) => self.changes,
+            Step::Pass(milliseconds) => self.leaps || milliseconds < 3_000,
+            Step::Revoke => self.failing_logins,
+            _ => true,
+        }
+    }
 }
 
 /// The configuration of both sides.
@@ -46,11 +113,7 @@ pub(super) struct ClientSetup {
 
 impl Setup {
     pub(super) fn choose(choices: &mut Choices) -> Self {
-        let features = Features {
-            tasks: choices.one_in(3),
-            several_clients: choices.one_in(4),
-            authorization: choices.one_in(8),
-        };
+        let features = Features::choose(choices);
         let mut server = ServerConfig::new("server", "1");
         server.capabilities.tools = Some(ListChanged::notified());
         server.capabilities.resources = Some(ResourcesCapability::notified());
@@ -75,8 +138,8 @@ impl Setup {
             features,
             clients: clients.collect(),
             server,
-            http: http(choices),
-            tasks: tasks(choices),
+            http: http(choices, features),
+            tasks: tasks(choices, features),
             authorization: AuthorizationSetup {
                 seconds: 1 + choices.below(120),
                 issues_refresh_tokens: !choices.one_in(3),
@@ -102,12 +165,12 @@ impl ClientSetup {
             config.capabilities = config.capabilities.with_tasks();
         }
         let account = features.authorization.then(|| account(identity));
-        let principal = account.as_deref().map_or(Principal::new(identity), principal_of);
+        let principal = account.as_deref().map_or_else(|| Principal::new(identity), principal_of);
         Self { config, one_stream: OneStream::Never, principal, account }
     }
 }
 
-fn http(choices: &mut Choices) -> HttpServerConfig {
+fn http(choices: &mut Choices, features: Features) -> HttpServerConfig {
     let mut http = HttpServerConfig::default();
     http.responses = match choices.below(4) {
         0 => ResponseMode::EventStream,
@@ -118,12 +181,22 @@ fn http(choices: &mut Choices) -> HttpServerConfig {
     http.stream_after = Some(Duration::from_millis(choices.below(2_000)));
     http.keep_alive = (!choices.one_in(4)).then(|| Duration::from_millis(500));
     http.kept_streams = choices.below(4) as usize;
+    if features.limits {
+        http.most_sessions = 1 + choices.below(3) as usize;
+        http.sessions_of_client = 1 + choices.below(3) as usize;
+        http.displaced_after = Duration::from_millis(choices.below(4_000));
+        http.kept_for = Duration::from_millis(choices.below(4_000));
+        http.kept_bytes = choices.below(2_000) as usize;
+    }
+    if features.short_sessions {
+        http.session_idle = Some(Duration::from_millis(1 + choices.below(4_000)));
+    }
     http
 }
 
-fn tasks(choices: &mut Choices) -> TasksConfig {
+fn tasks(choices: &mut Choices, features: Features) -> TasksConfig {
     let mut tasks = TasksConfig::default();
-    if choices.one_in(4) {
+    if features.task_limits {
         tasks.tasks = 1 + choices.below(4) as u32;
         tasks.tasks_of_owner = 1 + choices.below(3) as u32;
     }

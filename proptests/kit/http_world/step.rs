@@ -57,6 +57,10 @@ pub enum Step {
     ListTasks(u64),
     /// The host of a client does a job for its login.
     LogIn(u64),
+    /// A request of a client arrives once more.
+    Replay(u64),
+    /// A forged message arrives with the identity of a client.
+    Forge(u64),
     /// All access tokens are revoked.
     Revoke,
     /// A client requests the status or the cancellation of a task of another client, whose id it knows.
@@ -64,7 +68,13 @@ pub enum Step {
 }
 
 impl Step {
+    /// Returns a step of these features.
     pub(super) fn choose(choices: &mut Choices, features: Features) -> Self {
+        let mut steps = (0..3).map(|_| Self::any(choices, features));
+        steps.find(|step| features.allow(*step)).unwrap_or(Self::Settle)
+    }
+
+    fn any(choices: &mut Choices, features: Features) -> Self {
         if features.tasks && choices.one_in(3) {
             return Self::about_tasks(choices);
         }
@@ -73,6 +83,9 @@ impl Step {
             return if is_revoked { Self::Revoke } else { Self::LogIn(choices.any()) };
         }
         let which = choices.any();
+        if features.replays && choices.one_in(16) {
+            return if choices.one_in(2) { Self::Replay(which) } else { Self::Forge(which) };
+        }
         match choices.below(42) {
             0..=3 => Self::Call { client: which, kind: choices.any() },
             4 => Self::List(which),
@@ -92,6 +105,7 @@ impl Step {
             36 => Self::Pass(choices.below(3_000)),
             37 => Self::Pass(choices.below(100_000)),
             38..=39 => Self::Intrude(which),
+            40 => Self::Pass(choices.below(1_000)),
             _ => Self::Settle,
         }
     }

@@ -43,7 +43,7 @@ fn nothing_goes_wrong_over_http() {
 #[test]
 fn everything_comes_about_over_http() {
     let lines: Vec<String> =
-        (0..600).flat_map(|seed| trace(&mut Choices::seeded(seed), 150)).collect();
+        (0..1_200).flat_map(|seed| trace(&mut Choices::seeded(seed), 150)).collect();
     for wanted in [
         "> GET [\"Mcp-Session-Id\"]",
         "> GET [\"Mcp-Session-Id\", \"Last-Event-ID\"]",
@@ -64,7 +64,6 @@ fn everything_comes_about_over_http() {
         "cause: Peer",
         "broken",
         "client: Task(",
-        "AbandonedTask",
         "outcome: TaskCancelled",
         "outcome: TaskNotFound",
         "outcome: Task(",
@@ -79,6 +78,14 @@ fn everything_comes_about_over_http() {
         "notifications/tasks/status",
         "notifications/tasks",
         "is to be cancelled",
+        "stranger 1",
+        "refused 401 for its token",
+        "refused 403 for its token",
+        "login: Release",
+        "all tokens are revoked",
+        "session lost",
+        "> copy of",
+        "Violation(",
     ] {
         let often = lines.iter().filter(|line| line.contains(wanted)).count();
         assert!(5 < often, "{wanted}: {often}");

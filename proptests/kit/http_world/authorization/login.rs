@@ -81,6 +81,7 @@ impl HttpWorld {
         match login.authorizer.permit(key, SERVER, now) {
             Permit::Send(token) => {
                 let token = token.map(|token| (token.field(), token.generation()));
+                self.clients[client].token.clone_from(&token);
                 self.carried[at].token = token;
                 self.carried[at].waiting = None;
             }
@@ -157,7 +158,7 @@ impl HttpWorld {
         if *verdict == Verdict::Send && carried.attempts < MOST_ATTEMPTS {
             return self.permit(at);
         }
-        let number = carried.number;
+        let Some(number) = carried.number else { return self.drop_carried(at) };
         self.carried.remove(at);
         let failed = self.clients[client].transport.failed(number, None, self.now);
         failed.map_or(Ok(()), |arrived| self.arrived(client, arrived))
@@ -170,15 +171,16 @@ impl HttpWorld {
         which: u64,
     ) -> Result<(), String> {
         let now = self.now;
+        let fails = which % 16 == 1 && self.features.failing_logins;
         let Some(authorization) = &mut self.authorization else { return Ok(()) };
         let Some(login) = &mut self.clients[client].login else { return Ok(()) };
         let Some(job) = login.jobs.pop_front() else { return Ok(()) };
         let authorizer = &mut login.authorizer;
         match job {
-            Job::Fetch(fetch) if which % 16 == 1 => {
+            Job::Fetch(fetch) if fails => {
                 authorizer.fetch_failed(fetch.job, FetchError::Broken, now);
             }
-            Job::Browse(_) if which % 16 == 1 => authorizer.abandoned(now),
+            Job::Browse(_) if fails => authorizer.abandoned(now),
             Job::Fetch(fetch) => {
                 let (status, body) = authorization.fetch(&fetch, &login.account, now);
                 let response = mcp_sansio::auth::FetchedResponse::new(status, &body);
