@@ -27,9 +27,9 @@ enum Server {
 
 /// Starts the server, and passes everything between it and the host on until the server ends. Returns its exit status.
 ///
-/// Bytes are passed on before they are recorded. A failure to write the recording is reported once. At a signal, the
-/// server ends as a host ends it: its input is closed, then it is asked to terminate, then it is killed, each time with
-/// the processes that it has started.
+/// Lines are recorded before they are passed on, so a recording has each message before the responses to it. A failure
+/// to write the recording is reported once. At a signal, the server ends as a host ends it: its input is closed, then it
+/// is asked to terminate, then it is killed, each time with the processes that it has started.
 pub(crate) fn relay(program: &Program, recorder: Recorder) -> Result<ExitStatus, String> {
     let name = program.program.to_string_lossy();
     let (process, input, output) =
@@ -92,10 +92,10 @@ fn pass_on(
             Err(_) => break,
         };
         let bytes = buffer.get(..count).unwrap_or_default();
-        // A reader that has ended shows in the other direction.
-        let passed = to(bytes);
+        // Recorded first: the response could otherwise be recorded before its request.
         lines.add(bytes);
-        if passed.is_err() {
+        // A reader that has ended shows in the other direction.
+        if to(bytes).is_err() {
             break;
         }
     }
