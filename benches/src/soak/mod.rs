@@ -49,7 +49,7 @@ pub fn pipes(command: &mut Command, messages: u64) -> io::Result<Samples> {
 }
 
 /// As [`pipes`], but the client waits for the response to a ping instead. So calls pile up until the server stops
-/// reading. The memory may take [`PILED`].
+/// reading. The memory may take 80 MiB.
 ///
 /// # Errors
 ///
