@@ -160,7 +160,10 @@ impl World {
         if cancellation != Cancellation::Notified || is_sent || is_over || self.is_deceived {
             return Ok(());
         }
-        Err(Broken::new(Promise::NothingWaits, format!("{call} is cancelled and nobody is told")))
+        Err(Broken::new(
+            Promise::NothingWaits,
+            format!("{call} is cancelled without a notification"),
+        ))
     }
 
     /// Responds to a server's request for input.

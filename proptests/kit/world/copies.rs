@@ -18,6 +18,9 @@ impl World {
     /// Replaces both sides by copies, which must continue like the originals. The memory of the originals must be
     /// within the formula in the documentation of `Limits`.
     pub(super) fn copy(&mut self) -> Result<(), Broken> {
+        if replace(&mut vec![0_u8; 64]) != 64 {
+            return Err(Broken::new(Promise::Bounded, "the allocator does not count"));
+        }
         let Self { client, server, client_out, server_out, setup, .. } = self;
         let (of_client, of_server) =
             (&setup.client.connection.limits, &setup.server.connection.limits);
@@ -100,7 +103,7 @@ fn is_within(bytes: usize, most: usize, what: &str) -> Result<(), Broken> {
 }
 
 /// Replaces a value by a copy, and returns the bytes that the original had allocated.
-pub(super) fn replace<T: Clone>(value: &mut T) -> usize {
+fn replace<T: Clone>(value: &mut T) -> usize {
     let copy = value.clone();
     let original = std::mem::replace(value, copy);
     let ((), held) = held(|| drop(original));

@@ -96,6 +96,8 @@ impl RouteModel {
         for (route, message) in std::mem::take(&mut outbox.sent) {
             let message: Value = serde_json::from_slice(&message).unwrap_or_default();
             let is_right = match message.get("method").and_then(Value::as_str) {
+                // The observed length must be that of the last message.
+                _ if message.is_null() => false,
                 // The responses to a batch share a message.
                 _ if message.is_array() => true,
                 None => self.is_of_response(route, &message, &now),
