@@ -27,6 +27,7 @@ pub(crate) const fn addable(name: &str) -> u8 {
         b"_meta" => META,
         b"ttlMs" => 2,
         b"cacheScope" => 4,
+        b"resultType" => 8,
         _ => 0,
     }
 }
@@ -49,9 +50,7 @@ impl PayloadWriter<'_, '_, '_> {
         let additions = self.additions;
         let own = message.own_addable();
         let is_meant = self.form.is_none_or(|form| core::ptr::eq(form.record, message.record()));
-        // The additions to a `_meta` must be merged with the members of the message's own `_meta`.
-        let joins_meta = own & META != 0 && !additions.meta.is_empty();
-        if !is_meant || joins_meta || self.meta.is_some() {
+        if !is_meant || !stands_beside(own, additions) || self.meta.is_some() {
             return Err(NeedsFilter);
         }
         let out = &mut match self.form {
@@ -67,7 +66,30 @@ impl PayloadWriter<'_, '_, '_> {
             message.write_members(out)?;
             write_defaults(out, additions, own)?;
         }
-        out.enclose(start, b'{', "}")
+        out.enclose(start, b'{', "}")?;
+        self.writer.note_addable(own);
+        Ok(())
+    }
+
+    /// Writes an object that is already JSON text, a line without white space, between the members that the
+    /// connection adds. `own` are its addable members, and none of them is added.
+    pub(super) fn beside_additions(&mut self, object: &str, own: u8) -> Result {
+        let additions = self.additions;
+        let out = &mut ModelWriter::of_all(self.writer);
+        let members = object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        let written = (|| {
+            out.piece(self.prefix)?;
+            let start = out.position();
+            write_added(out, additions.members)?;
+            if let Some(members) = members.filter(|members| !members.is_empty()) {
+                out.piece(",")?;
+                out.copy(members)?;
+            }
+            write_defaults(out, additions, own)?;
+            out.enclose(start, b'{', "}")
+        })();
+        // Copying fails only for lack of room.
+        written.map_err(|NeedsFilter| EncodeError::Full)
     }
 
     /// Writes all of a message into a buffer, and then the parts that its form has.
@@ -82,6 +104,13 @@ impl PayloadWriter<'_, '_, '_> {
         // Without a revision every value can be written, and the output is UTF-8.
         self.raw(text.ok_or(EncodeError::Payload)?)
     }
+}
+
+/// Whether an object with these addable members can be written between the additions, unchanged: it has none of the
+/// members that the connection sets, and no `_meta` that the additions would have to be merged with.
+pub(super) fn stands_beside(own: u8, additions: &Additions<'_>) -> bool {
+    let sets = additions.members.iter().any(|(name, _)| own & addable(name) != 0);
+    !sets && (own & META == 0 || additions.meta.is_empty())
 }
 
 /// Writes members of the connection, each with a leading comma.

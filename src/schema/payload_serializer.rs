@@ -3,6 +3,7 @@
 use serde::ser::{Impossible, Serialize, Serializer};
 
 use super::encode_error::{EncodeError, Result};
+use super::message::stands_beside;
 use super::object::ObjectWriter;
 use super::payload_writer::{Empty, PayloadWriter};
 use super::prepared::Prepared;
@@ -59,7 +60,7 @@ impl<'w, 'a, 'x> PayloadWriter<'w, 'a, 'x> {
 
 impl PayloadWriter<'_, '_, '_> {
     /// Writes a prepared result: by copying, if the form is the one it was prepared for.
-    pub(crate) fn prepared(self, result: &Prepared) -> Result {
+    pub(crate) fn prepared(mut self, result: &Prepared) -> Result {
         let is_meant = self.form.is_some_and(|form| result.is_for(form));
         let (true, Some(members)) = (is_meant, result.members()) else {
             return self.raw(result.as_json());
@@ -68,6 +69,9 @@ impl PayloadWriter<'_, '_, '_> {
         if self.additions.is_empty() {
             self.writer.push(self.prefix.as_bytes())?;
             return self.writer.push(result.as_json().as_bytes());
+        }
+        if stands_beside(result.own_addable(), self.additions) && self.meta.is_none() {
+            return self.beside_additions(result.as_json(), result.own_addable());
         }
         // The result has already been compared with its form.
         let mut object = Self { form: None, ..self }.open()?;
@@ -78,7 +82,7 @@ impl PayloadWriter<'_, '_, '_> {
     }
 
     /// Writes a [`WrittenResult`]: by copying, if it was compared with this form.
-    pub(crate) fn written(self, result: &WrittenResult<'_>) -> Result {
+    pub(crate) fn written(mut self, result: &WrittenResult<'_>) -> Result {
         if !result.is_for(self.form) {
             return self.raw(result.as_json());
         }
@@ -86,6 +90,12 @@ impl PayloadWriter<'_, '_, '_> {
         if self.additions.is_empty() {
             self.writer.push(self.prefix.as_bytes())?;
             return self.writer.push(result.as_json().as_bytes());
+        }
+        if let Some(own) = result.own_addable()
+            && stands_beside(own, self.additions)
+            && self.meta.is_none()
+        {
+            return self.beside_additions(result.as_json(), own);
         }
         let mut object = Self { form: None, ..self }.open()?;
         for (key, value) in result.members() {

@@ -10,6 +10,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::additions::Additions;
 use super::encode_error::EncodeError;
+use super::message::addable;
 use super::payload::Payload;
 use super::payload_writer::{Empty, PayloadWriter};
 use super::shape::Form;
@@ -66,6 +67,8 @@ struct Parts {
     needs: CapabilitySet,
     /// The positions of the members, if they can be copied one by one.
     members: Option<Vec<MemberPosition>>,
+    /// Which members that the connection may add the text has. Empty if `members` is `None`.
+    own_addable: u8,
 }
 
 /// The position of a member: its key, without quotes and free of escapes, and its value.
@@ -84,7 +87,9 @@ impl Prepared {
         // Everything the writer appends is UTF-8.
         let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
         let members = places_in(&text);
-        Ok(Self { parts: Arc::new(Parts { text, form, needs, members }) })
+        let keys = members.iter().flatten().filter_map(|member| text.get(member.key.clone()));
+        let own_addable = keys.fold(0, |own, key| own | addable(key));
+        Ok(Self { parts: Arc::new(Parts { text, form, needs, members, own_addable }) })
     }
 
     /// Returns the JSON text, without the members that the connection adds.
@@ -100,6 +105,11 @@ impl Prepared {
     /// Returns the capabilities that the peer must have declared.
     pub(super) fn needs(&self) -> CapabilitySet {
         self.parts.needs
+    }
+
+    /// Returns which members that the connection may add the text has, if its members can be copied.
+    pub(super) fn own_addable(&self) -> u8 {
+        self.parts.own_addable
     }
 
     /// Returns the members, with keys without quotes, if they can be copied one by one.

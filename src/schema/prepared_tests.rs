@@ -94,6 +94,28 @@ fn keys_with_escapes_are_copied_beside_additions() {
     }
 }
 
+/// Members that the connection sets, and a `_meta` that it adds to, are not copied as they are.
+#[test]
+fn members_that_the_connection_adds_are_not_copied_twice() {
+    let form = RequestKind::Ping.rule().result(Revision::V2026_07_28);
+    let texts = [
+        "{}",
+        r#"{"a":1}"#,
+        r#"{"a":1,"resultType":"x"}"#,
+        r#"{"_meta":{"c":2},"a":1}"#,
+        r#"{"ttlMs":1,"cacheScope":"public"}"#,
+    ];
+    for (text, additions) in texts.iter().flat_map(|text| ADDITIONS.map(|added| (text, added))) {
+        let value = Raw::new(text).expect("JSON");
+        let expected = write(&value, form, &additions);
+        let prepared = Prepared::of(Some(form), &value).expect("it fits");
+        assert_eq!(copy(&prepared, form, &additions), expected, "{text}");
+        let mut buffer = Vec::new();
+        let result = WrittenResult::of(Some(form), &value, &mut buffer).expect("it fits");
+        assert_eq!(copy_written(&result, form, &additions), expected, "{text}");
+    }
+}
+
 #[test]
 fn debug_of_a_prepared_result_shows_no_payload() {
     let meta = Raw::new(r#"{"_meta":{"secret":1}}"#).expect("JSON");

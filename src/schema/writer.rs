@@ -23,6 +23,8 @@ pub(crate) struct Writer<'a> {
     needs: CapabilitySet,
     /// Whether the last value was `null` where a shape was expected.
     wrote_null: bool,
+    /// The [`addable`](super::message::addable) members of the object that was written, if they are known.
+    own_addable: Option<u8>,
 }
 
 impl<'a> Writer<'a> {
@@ -35,7 +37,18 @@ impl<'a> Writer<'a> {
             revision: Revision::LATEST_LEGACY,
             needs: CapabilitySet::NONE,
             wrote_null: false,
+            own_addable: None,
         }
+    }
+
+    /// Returns the [`addable`](super::message::addable) members of the object that was written, if they are known.
+    pub(super) const fn own_addable(&self) -> Option<u8> {
+        self.own_addable
+    }
+
+    /// Notes the addable members of the object that was written.
+    pub(super) const fn note_addable(&mut self, own: u8) {
+        self.own_addable = Some(own);
     }
 
     /// Returns the capabilities that the peer must have declared for the output so far.

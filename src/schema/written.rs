@@ -28,6 +28,8 @@ pub struct WrittenResult<'b> {
     form: Option<Form>,
     /// The capabilities that the peer must have declared.
     needs: CapabilitySet,
+    /// Which members that the connection may add the text has, if that is known.
+    own_addable: Option<u8>,
 }
 
 impl<'b> WrittenResult<'b> {
@@ -40,10 +42,10 @@ impl<'b> WrittenResult<'b> {
         buffer.clear();
         let mut writer = Writer::new(buffer, usize::MAX);
         result.write(PayloadWriter::new(&mut writer, "", Empty::Braces, &Additions::NONE, form))?;
-        let needs = writer.needs();
+        let (needs, own_addable) = (writer.needs(), writer.own_addable());
         // Everything the writer appends is UTF-8.
         let text = core::str::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
-        Ok(Self { text, form, needs })
+        Ok(Self { text, form, needs, own_addable })
     }
 
     /// Returns the JSON text, without the members that the connection adds.
@@ -59,6 +61,11 @@ impl<'b> WrittenResult<'b> {
     /// Returns the capabilities that the peer must have declared.
     pub(super) const fn needs(&self) -> CapabilitySet {
         self.needs
+    }
+
+    /// Returns which members that the connection may add the text has, if that is known.
+    pub(super) const fn own_addable(&self) -> Option<u8> {
+        self.own_addable
     }
 
     /// Returns the members. The text is always an object without white space.
