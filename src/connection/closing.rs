@@ -1,11 +1,14 @@
 //! The end of a connection. Each outcome is handed out once, in order, and every table is empty afterwards.
 
+use super::call_index::CallIndex;
 use super::calls::Calls;
 use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::dispatcher::Dispatcher;
 use super::event::{CancelCause, Cancelled, Cause};
+use super::input_bridge::Bridges;
 use super::outgoing_request::Owner;
+use super::pre_session_queue::PreSessionQueue;
 use super::serving::Serving;
 use super::timers::Elapsed;
 use crate::config::ConnectionConfig;
@@ -61,11 +64,11 @@ impl Dispatcher {
             lifecycle.input_ended || matches!(lifecycle.phase, Phase::Draining | Phase::Closed);
         messages.incoming.has_news()
             || messages.violations.has_noted()
-            || messages.queue.has_refused()
-            || bridges.has_resumed()
+            || messages.queue.allocated().is_some_and(PreSessionQueue::has_refused)
+            || bridges.allocated().is_some_and(Bridges::has_resumed)
             || self.has_news
             || messages.outgoing.has_undated()
-            || index.has_news()
+            || index.allocated().is_some_and(CallIndex::has_news)
             || (is_ending && self.has_outcomes_of_end())
     }
 

@@ -109,7 +109,8 @@ impl Incoming {
 
     /// Whether there is an event for the application.
     pub(super) fn has_news(&self) -> bool {
-        !(self.news.marked.is_empty() && self.news.unannounced.is_empty())
+        let news = self.news.allocated();
+        news.is_some_and(|news| !(news.marked.is_empty() && news.unannounced.is_empty()))
     }
 
     /// Queues a request for input that the application has not received yet.

@@ -88,9 +88,14 @@ impl Lifecycle {
         self.cause.unwrap_or(Cause::ShutDown)
     }
 
+    /// Whether the phase has changed since it was last observed.
+    pub(super) fn is_unobserved(&self) -> bool {
+        self.observed != self.phase
+    }
+
     /// Reports a change of the phase to the observer.
     pub(crate) fn observe(&mut self, out: &mut dyn Outboxes) {
-        if self.observed != self.phase {
+        if self.is_unobserved() {
             out.observe(&Observation::Phase { from: self.observed, to: self.phase });
             self.observed = self.phase;
         }

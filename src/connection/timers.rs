@@ -9,6 +9,7 @@ use super::dispatcher::Dispatcher;
 use super::event::{Cause, Expiry, Outcome};
 use super::for_role::ForRole;
 use super::inputs::InputRequested;
+use super::listens::Listens;
 use super::outgoing_request::Owner;
 use super::resumed::Resumed;
 use crate::handle::CallId;
@@ -42,17 +43,28 @@ impl Dispatcher {
         if self.has_outcomes() || outgoing.clock().waits_for_tick() {
             return Some(Instant::EPOCH);
         }
-        // A server usually has no request of its own, and each of these timers belongs to a request.
-        let of_requests = if outgoing.is_empty() {
-            None
-        } else {
+        // Drivers call this after every input, and usually none of these timers exists.
+        let mut next = self.messages().lifecycle.drain_deadline();
+        if !outgoing.is_empty() {
             let pause_end = outgoing.next_pause_end().map(|(at, _)| at);
-            Instant::earlier(outgoing.next_due(), Instant::earlier(pause_end, outgoing.next_poll()))
-        };
-        let progress = self.messages().incoming.progress_deadlines.first().map(|(at, _)| at);
-        let of_end = self.messages().lifecycle.drain_deadline();
-        let of_connection = Instant::earlier(self.silence_deadline(), of_end);
-        Instant::earlier(of_connection, Instant::earlier(of_requests, progress))
+            next = Instant::earlier(next, Instant::earlier(outgoing.next_due(), pause_end));
+            next = Instant::earlier(next, outgoing.next_poll());
+        }
+        if let Some(deadlines) = self.messages().incoming.progress_deadlines.allocated() {
+            next = Instant::earlier(next, deadlines.first().map(|(at, _)| at));
+        }
+        if self.keep_alive.allocated().is_some() {
+            next = Instant::earlier(next, self.silence_deadline());
+        }
+        next
+    }
+
+    /// Whether `handle_timeout` has anything to do at this time. Drivers ask this after every input.
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        let listens = self.serving.listens.allocated();
+        self.poll_timeout().is_some_and(|due| due <= now)
+            || listens.is_some_and(Listens::has_pending)
+            || self.messages().lifecycle.is_unobserved()
     }
 
     /// Handles the next timer that is due, if any.
@@ -61,12 +73,10 @@ impl Dispatcher {
         self.serving.calls.check_calls();
         let now = cx.now();
         self.messages_mut().outgoing.clock_mut().tick(now);
-        self.serving.flush_listens(cx);
-        if self.poll_timeout().is_none_or(|due| now < due) {
-            // The common case: drivers call this after every input.
-            self.messages_mut().lifecycle.observe(cx.out);
+        if !self.is_due(now) {
             return None;
         }
+        self.serving.flush_listens(cx);
         if !self.serving.calls.index.unwanted.is_empty() {
             self.serving.calls.in_sessions().unsubscribe_unwanted(cx);
         }

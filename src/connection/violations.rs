@@ -45,7 +45,7 @@ impl Violations {
 
     /// Whether violations have been noted but not reported.
     pub(super) fn has_noted(&self) -> bool {
-        !self.rest.noted.is_empty()
+        self.rest.allocated().is_some_and(|rest| !rest.noted.is_empty())
     }
 
     /// Releases unused memory.

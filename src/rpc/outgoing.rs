@@ -352,7 +352,7 @@ impl<O: Recycle> Outgoing<O> {
 
     /// Whether any request still lacks its time.
     pub(crate) fn has_undated(&self) -> bool {
-        !self.few.undated.is_empty()
+        self.few.allocated().is_some_and(|few| !few.undated.is_empty())
     }
 
     /// Removes the limit on pauses of the clock during a request.
