@@ -57,6 +57,14 @@ impl<'a> Headers<'a> {
         text(value).map_or(Field::NotText, Field::Once)
     }
 
+    /// Returns the unmodified value of a header field that occurs once. A caller can compare it with an expected value
+    /// before it [validates](Self::get) the field.
+    #[inline]
+    pub(super) fn only(self, name: &str) -> Option<&'a [u8]> {
+        let mut values = self.all(name);
+        values.next().filter(|_| values.next().is_none())
+    }
+
     /// Returns the combined value of a header field that is a list, such as `WWW-Authenticate`, or `None` if it is
     /// absent. The values of all fields of this name are joined in order by a comma and a space
     /// ([RFC 9110, section 5.3](https://www.rfc-editor.org/rfc/rfc9110#section-5.3)).

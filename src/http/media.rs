@@ -48,10 +48,10 @@ pub(super) fn accepts_both_plainly(headers: Headers<'_>) -> bool {
 /// Whether the body has this media type: there is exactly one `Content-Type`, with this type. Case and parameters
 /// such as `charset` are ignored.
 pub fn has_content_type(headers: Headers<'_>, media: &str) -> bool {
-    let Field::Once(value) = headers.get(name::CONTENT_TYPE) else { return false };
-    if value == media {
+    if headers.only(name::CONTENT_TYPE) == Some(media.as_bytes()) {
         return true;
     }
+    let Field::Once(value) = headers.get(name::CONTENT_TYPE) else { return false };
     let mut parts = Parts { rest: Some(value), separator: ';' };
     parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(media))
 }

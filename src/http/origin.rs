@@ -127,6 +127,11 @@ impl HostPolicy {
         if self.any {
             return true;
         }
+        if authority.is_none()
+            && headers.only(name::HOST).is_some_and(|host| self.allows_plainly(host))
+        {
+            return true;
+        }
         let host = match headers.get(name::HOST) {
             Field::Absent => None,
             Field::Once(host) => Some(host),
@@ -134,6 +139,18 @@ impl HostPolicy {
         };
         let mut names = host.into_iter().chain(authority).peekable();
         names.peek().is_some() && names.all(|name| self.allows_name(name))
+    }
+
+    /// Whether a `Host` is written exactly like a host that is allowed with any port, without a port or with one of at
+    /// most four digits. [`allows_name`](Self::allows_name) handles all other forms.
+    fn allows_plainly(&self, host: &[u8]) -> bool {
+        const MOST_DIGITS: usize = 4;
+        let digits = host.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let name = match host.split_at_checked(host.len() - digits) {
+            Some(([name @ .., b':'], _)) if (1..=MOST_DIGITS).contains(&digits) => name,
+            _ => host,
+        };
+        self.hosts.iter().any(|(allowed, port)| *port == Port::Any && name == allowed.as_bytes())
     }
 
     fn allows_name(&self, name: &str) -> bool {

@@ -162,3 +162,24 @@ fn only_origins_can_be_allowed() {
         assert_eq!(OriginPolicy::none().allow(origin), Err(InvalidName), "{origin}");
     }
 }
+
+/// A host that is written like an allowed one needs no parsing, which would give the same answer.
+#[test]
+fn plain_hosts_are_allowed_as_parsed_ones_are() -> Result<(), InvalidName> {
+    let named = HostPolicy::none().allow("mcp.example.com")?.allow("other.example.com:80")?;
+    let names = ["localhost", "[::1]", "mcp.example.com", "other.example.com", "evil.com", ""];
+    let ports = ["", ":", ":1", ":80", ":0080", ":65535", ":99999", ":x", ":1:2", " "];
+    let mut plain = 0;
+    for policy in [HostPolicy::local(), named, HostPolicy::none()] {
+        for (name, port) in names.iter().flat_map(|name| ports.map(|port| (name, port))) {
+            let host = alloc::format!("{name}{port}");
+            let is_allowed = policy.allows_name(host.trim());
+            assert_eq!(has_host(&policy, &[&host], None), is_allowed, "{host:?}");
+            let is_plain = policy.allows_plainly(host.as_bytes());
+            assert!(!is_plain || is_allowed, "{host:?}");
+            plain += usize::from(is_plain);
+        }
+    }
+    assert_eq!(plain, 3 * 4, "each name without a port, and with one of three");
+    Ok(())
+}

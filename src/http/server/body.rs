@@ -315,7 +315,16 @@ impl Body<'_> {
         }
     }
 
+    /// Whether a field has exactly these bytes, which need no decoding: letters, digits, `_`, `-`, `.` and `/`.
+    fn has_plainly(&self, name: &str, value: &str) -> bool {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
+        self.headers.only(name) == Some(value.as_bytes()) && value.bytes().all(is_plain)
+    }
+
     fn check_method(&self, asked: &PostedRequest<'_, '_>) -> Result<(), Reply> {
+        if self.has_plainly(name::METHOD, asked.method.as_wire()) {
+            return Ok(());
+        }
         match self.headers.get(name::METHOD) {
             Field::Once(named) if asked.method == named => Ok(()),
             other => Err(mismatch(asked, &Complaint(name::METHOD, other))),
@@ -334,9 +343,12 @@ impl Body<'_> {
     /// Checks the name or URI that the header of some requests must repeat.
     fn check_name(&self, asked: &PostedRequest<'_, '_>) -> Result<(), Reply> {
         let Some(source) = name_source(&asked.method) else { return Ok(()) };
+        let value = asked.param(source).and_then(Str::from_literal);
+        if value.as_ref().is_some_and(|value| self.has_plainly(name::NAME, value.as_wire())) {
+            return Ok(());
+        }
         let field = self.headers.get(name::NAME);
-        let value = asked.param(source);
-        let is_right = match (value.and_then(Str::from_literal), field) {
+        let is_right = match (value, field) {
             (None, Field::Absent) => true,
             (Some(value), Field::Once(field)) => {
                 decode_value(field).is_ok_and(|field| value == *field)

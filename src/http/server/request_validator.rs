@@ -218,6 +218,9 @@ impl RequestValidator {
         headers: Headers<'_>,
         id: Option<&Id<'_>>,
     ) -> Result<SessionId, Reply> {
+        if let Some(session) = headers.only(name::SESSION_ID).and_then(SessionId::from_digits) {
+            return Ok(session);
+        }
         match headers.get(name::SESSION_ID) {
             Field::Absent => {
                 let text = "Mcp-Session-Id is missing: initialize first";

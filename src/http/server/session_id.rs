@@ -30,11 +30,13 @@ impl SessionId {
 
     /// Parses an id in its written form; any other text is invalid.
     pub fn parse(text: &str) -> Option<Self> {
-        if text.len() != 32 {
-            return None;
-        }
-        let (high, low) = text.as_bytes().split_at_checked(16)?;
-        Some(Self(u128::from(number(high)?) << 64 | u128::from(number(low)?)))
+        Self::from_digits(text.as_bytes())
+    }
+
+    /// Parses the digits of an id.
+    pub(super) fn from_digits(digits: &[u8]) -> Option<Self> {
+        let (high, low) = digits.split_first_chunk()?;
+        Some(Self(u128::from(number(high)?) << 64 | u128::from(number(low.try_into().ok()?)?)))
     }
 
     /// Returns a number of the session that does not reveal its id: 64 of the 128 bits are lost.
@@ -43,16 +45,31 @@ impl SessionId {
     }
 }
 
-/// Parses at most 16 hexadecimal digits.
-fn number(digits: &[u8]) -> Option<u64> {
-    digits.iter().try_fold(0, |number, digit| {
-        let digit = match digit {
-            b'0'..=b'9' => digit - b'0',
-            b'a'..=b'f' => digit - b'a' + 10,
-            _ => return None,
-        };
-        Some(number << 4 | u64::from(digit))
-    })
+/// The values of the hexadecimal digits, and [`NO_DIGIT`] for every other byte.
+#[allow(clippy::indexing_slicing, reason = "evaluated at compile time")]
+static DIGITS: [u8; 256] = {
+    let mut values = [NO_DIGIT; 256];
+    let digits = b"0123456789abcdef";
+    let mut value = 0;
+    while value < digits.len() {
+        values[digits[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+};
+
+/// A value with a bit that no digit has.
+const NO_DIGIT: u8 = 0x80;
+
+/// Parses 16 hexadecimal digits.
+fn number(digits: &[u8; 16]) -> Option<u64> {
+    let (mut number, mut seen) = (0, 0);
+    for digit in digits {
+        let digit = DIGITS.get(usize::from(*digit)).copied().unwrap_or(NO_DIGIT);
+        seen |= digit;
+        number = number << 4 | u64::from(digit);
+    }
+    (seen & NO_DIGIT == 0).then_some(number)
 }
 
 impl fmt::Display for SessionId {
@@ -64,5 +81,32 @@ impl fmt::Display for SessionId {
 impl fmt::Debug for SessionId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("SessionId(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_digits_that_are_written_are_parsed() {
+        const ID: [u8; 32] = *b"0123456789abcdeffedcba9876543210";
+        let id =
+            SessionId::from_random(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210_u128.to_be_bytes());
+        assert_eq!(SessionId::from_digits(&ID), Some(id));
+        assert_eq!(SessionId::from_digits(ID.get(1..).unwrap_or_default()), None);
+        for at in 0..ID.len() {
+            for byte in 0..=u8::MAX {
+                let mut text = ID;
+                if let Some(place) = text.get_mut(at) {
+                    *place = byte;
+                }
+                let parsed = SessionId::from_digits(&text);
+                let is_digit = matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+                assert_eq!(parsed.is_some(), is_digit, "{byte} at {at}");
+                let written = parsed.map(|id| alloc::format!("{id}").into_bytes());
+                assert!(written.is_none_or(|written| written == text));
+            }
+        }
     }
 }
