@@ -2,6 +2,7 @@
 
 use super::context::RequestContext;
 use super::outboxes::Received;
+use super::usual_call::UsualCall;
 use crate::json::{Object, Str};
 use crate::rpc::Id;
 
@@ -12,6 +13,8 @@ pub(crate) struct IncomingRequest<'e, 'a> {
     pub(crate) method: Str<'a>,
     pub(crate) params: Option<Object<'e, 'a>>,
     pub(crate) meta: Option<Object<'e, 'a>>,
+    /// The params, if the request is a usual `tools/call`.
+    pub(crate) usual_call: Option<UsualCall<'a>>,
     /// The rules under which the request is served, once they are known.
     pub(crate) context: RequestContext,
     /// Whether the request is relayed without validation.

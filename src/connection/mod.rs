@@ -126,6 +126,7 @@ mod task_update;
 mod timers;
 mod transport_error;
 mod transport_failure;
+mod usual_call;
 mod versions;
 mod violations;
 mod wanted_inputs;
@@ -170,6 +171,7 @@ pub(crate) use resumed::Resumed;
 pub(crate) use routing::Side;
 pub(crate) use send::SentMessage;
 pub(crate) use timers::Elapsed;
+pub(crate) use usual_call::UsualCall;
 pub(crate) use versions::{versions, versions_in};
 
 use core::fmt;

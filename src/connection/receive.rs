@@ -116,6 +116,7 @@ impl Dispatcher {
                     method,
                     params,
                     meta,
+                    usual_call: None,
                     context,
                     is_relayed,
                     received,
@@ -155,7 +156,7 @@ impl Dispatcher {
             listens: self.serving.listens.len(),
             is_probing: self.serving.calls.opening.is_probing(&self.serving.calls.messages),
         };
-        match admission.admissible(cx, &request, &request_meta) {
+        match admission.admissible(cx, &mut request, &request_meta) {
             Ok(Admitted::Ping) => {
                 let to = (request.received.batch, request.received.route);
                 self.serving.calls.messages.answer_into(cx, to, SentMessage::Result, |writer| {

@@ -57,6 +57,7 @@ impl Refusal {
 }
 
 /// The kind of an admitted request.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Admitted {
     Handshake,
     Ping,
@@ -85,11 +86,11 @@ impl<C: Recycle> Admission<'_, C> {
         }
     }
 
-    /// Whether a request may be served.
+    /// Whether a request may be served. Notes the params of a usual call in the request.
     pub(super) fn admissible(
         &self,
         cx: &Cx<'_, '_>,
-        request: &IncomingRequest<'_, '_>,
+        request: &mut IncomingRequest<'_, '_>,
         request_meta: &RequestMeta<'_>,
     ) -> Result<Admitted, Refusal> {
         match self.messages.incoming.look_up(&request.id) {
@@ -99,6 +100,22 @@ impl<C: Recycle> Admission<'_, C> {
             Lookup::Found(_) | Lookup::Free => {}
             Lookup::Crowded => return Err(ViolationKind::CollidingId.into()),
         }
+        if let Some((call, context)) = self.usual_call(cx, request, request_meta) {
+            request.usual_call = Some(call);
+            let usual = Admitted::Work(Some(RequestKind::CallTool), context);
+            debug_assert_eq!(self.by_rules(cx, request, request_meta).as_ref(), Ok(&usual));
+            return Ok(usual);
+        }
+        self.by_rules(cx, request, request_meta)
+    }
+
+    /// Whether a request whose id is free may be served.
+    fn by_rules(
+        &self,
+        cx: &Cx<'_, '_>,
+        request: &IncomingRequest<'_, '_>,
+        request_meta: &RequestMeta<'_>,
+    ) -> Result<Admitted, Refusal> {
         let kind = RequestKind::of(&request.method);
         let is_relayed = cx.config.relay.covers(&request.method);
         let decision = decide(kind, request_meta, &self.context(request, is_relayed));

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::connection::{IncomingRequest, UsualCall};
 use crate::dialect::methods::RequestKind;
 use crate::json::{MemberTexts, Object, ParseError, Raw, Str, TextCopy, decoded};
 use crate::model::LoggingLevel;
@@ -159,15 +160,21 @@ pub struct Complete<'a> {
 
 impl<'a> ClientRequest<'a> {
     /// Reads the params of a request that is served. Returns `None` if they do not have the shape of the method.
+    pub(super) fn of(kind: Option<RequestKind>, request: &IncomingRequest<'_, 'a>) -> Option<Self> {
+        if let Some(UsualCall { name, arguments }) = &request.usual_call {
+            let (name, arguments) = (Str::from_literal(name)?, arguments.clone());
+            return Some(Self::CallTool(CallTool { name, arguments }));
+        }
+        Self::read(kind, request.params.as_ref())
+    }
+
+    /// Reads params. Returns `None` if they do not have the shape of the method.
     pub(super) fn read(kind: Option<RequestKind>, params: Option<&Object<'_, 'a>>) -> Option<Self> {
         let nothing = Object::default();
         let params = Params(params.unwrap_or(&nothing));
         let uri = || params.string("uri");
         Some(match kind {
-            Some(RequestKind::CallTool) => Self::CallTool(CallTool {
-                name: params.string("name")?,
-                arguments: params.object("arguments")?,
-            }),
+            Some(RequestKind::CallTool) => Self::CallTool(params.tool_call()?),
             Some(RequestKind::ListTools) => Self::ListTools(params.page()?),
             Some(RequestKind::ListResources) => Self::ListResources(params.page()?),
             Some(RequestKind::ListResourceTemplates) => Self::ListResourceTemplates(params.page()?),
@@ -250,6 +257,10 @@ impl<'a> Params<'_, 'a> {
             Some(value) if value.as_json().starts_with('{') => Some(Some(value)),
             Some(value) => (value.as_json() == "null").then_some(None),
         }
+    }
+
+    fn tool_call(self) -> Option<CallTool<'a>> {
+        Some(CallTool { name: self.string("name")?, arguments: self.object("arguments")? })
     }
 
     fn page(self) -> Option<Page<'a>> {

@@ -289,7 +289,7 @@ impl Server {
             Some(Err(kind)) => return self.refuse(kind, request.clone(), out),
             None => {}
         }
-        let Some(call) = ClientRequest::read(kind, request.params.as_ref()) else {
+        let Some(call) = ClientRequest::of(kind, request) else {
             return self.refuse(ViolationKind::InvalidParams, request.clone(), out);
         };
         let (dispatcher, cx) = &mut self.connection.enter(None, out);
