@@ -80,11 +80,13 @@ impl<M: Machine> Wire<M> {
     fn take_one(self: &Arc<Self>, state: &mut State<M>, inbox: &mut Inbox, received: Received) {
         let Some(frame) = inbox.next() else { return };
         let bytes = frame.bytes().len();
-        match state.machine.receive(frame, received, &mut state.out) {
-            None => {}
-            // Requests are the most frequent event, and this path moves them least.
-            Some(DriverEvent::Request(id, request)) => self.ask(state, (id, request), None),
-            Some(event) => self.deliver(state, event, bytes),
+        if let Some(event) = state.machine.take_in(frame, received, &mut state.out) {
+            M::pass_on(
+                event,
+                state,
+                |state, request| self.ask(state, request, None),
+                |state, event| self.deliver(state, event, bytes),
+            );
         }
     }
 
@@ -159,9 +161,7 @@ impl<M: Machine> Wire<M> {
         bytes: usize,
     ) {
         match event {
-            DriverEvent::Request(id, request) => {
-                self.ask(state, (id, request), None);
-            }
+            DriverEvent::Request(request) => self.ask(state, request, None),
             DriverEvent::Cancelled(id) => cancelled(state, id),
             DriverEvent::Progress(update) => state.after.wake(state.calls.step(update)),
             DriverEvent::Page(page) => state.calls.page(page.call, page.result),
@@ -188,13 +188,13 @@ impl<M: Machine> Wire<M> {
     }
 
     /// Queues a request for its handler, if it is admitted.
-    #[inline]
     pub(crate) fn ask(
         &self,
         state: &mut State<M>,
-        (id, request): (IncomingId, M::Request),
+        request: M::Request,
         admission: Option<&mut Admission<'_>>,
     ) {
+        let id = M::id(&request);
         if let Some(host_request) = M::host_request(&request).filter(|_| self.tasks.is_some()) {
             return state.host_requests.push(id, host_request);
         }
@@ -204,7 +204,7 @@ impl<M: Machine> Wire<M> {
             (permit, _) => Ok(permit),
         };
         match permit {
-            Ok(permit) => state.requests.push(id, request, permit),
+            Ok(permit) => state.requests.push(request, permit),
             Err(text) => state.unanswered.push((id, text.into())),
         }
     }

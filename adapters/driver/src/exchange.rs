@@ -23,7 +23,7 @@ use crate::extensions::AddedValues;
 use crate::handle::Handle;
 use crate::machine::Machine;
 use crate::out::Out;
-use crate::requests::{Permit, Requests, Started};
+use crate::requests::{Admitted, Requests};
 use crate::serialized::with_buffer;
 use crate::signal::{Notified, Signal, Signalled};
 use crate::spans::RequestSpan;
@@ -43,8 +43,8 @@ pub struct Exchange<M: Machine = Server> {
 }
 
 struct Inner<M: Machine> {
-    id: IncomingId,
-    request: M::Request,
+    /// The request, and its share in a limit that connections share.
+    admitted: Admitted<M>,
     signal: Signal,
     handle: Handle<M>,
     answered: AtomicBool,
@@ -52,8 +52,6 @@ struct Inner<M: Machine> {
     failure: OnceLock<String>,
     /// The number of clones, not counting the [`RequestSlot`]s that runners hold.
     exchanges: AtomicUsize,
-    /// The share of the request in a limit that connections share.
-    permit: Option<Permit>,
     /// The values that its handlers have added.
     added: AddedValues,
     span: RequestSpan,
@@ -71,18 +69,14 @@ impl fmt::Debug for RequestSlot {
 }
 
 impl<M: Machine> Exchange<M> {
-    #[inline]
-    pub(crate) fn new(started: Started<M>, wire: &Arc<Wire<M>>) -> Self {
-        let Started { id, request, permit } = started;
+    pub(crate) fn new(admitted: Admitted<M>, wire: &Arc<Wire<M>>) -> Self {
         let inner = Inner {
-            id,
-            request,
+            admitted,
             signal: Signal::default(),
             handle: Handle::new(wire),
             answered: AtomicBool::new(false),
             failure: OnceLock::new(),
             exchanges: AtomicUsize::new(1),
-            permit,
             added: AddedValues::default(),
             span: RequestSpan::default(),
         };
@@ -102,7 +96,7 @@ impl<M: Machine> Exchange<M> {
 
     /// Returns the request.
     pub fn request(&self) -> &M::Request {
-        &self.inner.request
+        &self.inner.admitted.request
     }
 
     /// Returns the value of this type that belongs to the request, or else to its connection
@@ -113,7 +107,7 @@ impl<M: Machine> Exchange<M> {
     /// access token, and the values of middleware.
     pub fn extension<T: Any>(&self) -> Option<&T> {
         let attached = || {
-            let value = self.inner.permit.as_deref()?.value(TypeId::of::<T>())?;
+            let value = self.inner.admitted.permit.as_deref()?.value(TypeId::of::<T>())?;
             value.downcast_ref()
         };
         let connection = || self.handle().wire().extension();
@@ -133,7 +127,7 @@ impl<M: Machine> Exchange<M> {
 
     /// Returns options for a call that is made on behalf of this request.
     pub fn call_options(&self) -> CallOptions {
-        CallOptions::new().parent(self.inner.id)
+        CallOptions::new().parent(self.inner.id())
     }
 
     /// Responds with a result. The result serialises to an object; `()` is an empty one.
@@ -143,7 +137,7 @@ impl<M: Machine> Exchange<M> {
     /// [`RespondError`] if no response was sent. After [`RespondError::Encode`] and [`RespondError::NotAllowed`]
     /// the handler can still respond.
     pub fn respond<T: Payload + ?Sized>(&self, result: &T) -> Result<(), RespondError> {
-        let id = self.inner.id;
+        let id = self.inner.id();
         with_buffer(|buffer| {
             if let Ok(result) = M::write_result(self.request(), result, buffer) {
                 let sent = self.answer(|machine, out| machine.respond(id, &result, out));
@@ -162,7 +156,7 @@ impl<M: Machine> Exchange<M> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn reject(&self, code: ErrorCode, message: &str) -> Result<(), RespondError> {
-        let sent = self.answer(|machine, out| machine.reject(self.inner.id, code, message, out));
+        let sent = self.answer(|machine, out| machine.reject(self.inner.id(), code, message, out));
         self.noted(sent, |span| span.error(self.code_on_the_wire(code)))
     }
 
@@ -173,7 +167,7 @@ impl<M: Machine> Exchange<M> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn reject_with(&self, error: &ErrorObject<'_>) -> Result<(), RespondError> {
-        let sent = self.answer(|machine, out| machine.reject_with(self.inner.id, error, out));
+        let sent = self.answer(|machine, out| machine.reject_with(self.inner.id(), error, out));
         self.noted(sent, |span| span.error(self.code_on_the_wire(error.code)))
     }
 
@@ -186,7 +180,7 @@ impl<M: Machine> Exchange<M> {
         self.inner
             .handle
             .wire()
-            .with(|machine, out, now| machine.progress(self.inner.id, progress, now, out))
+            .with(|machine, out, now| machine.progress(self.inner.id(), progress, now, out))
     }
 
     /// Sends a notification that belongs to this request.
@@ -208,7 +202,7 @@ impl<M: Machine> Exchange<M> {
         method: &str,
         params: &T,
     ) -> Result<Delivery, NotifyError> {
-        self.inner.handle.notify_about(method, params, Some(self.inner.id))
+        self.inner.handle.notify_about(method, params, Some(self.inner.id()))
     }
 
     /// Whether the response is no longer wanted, or has been given. The handler should stop then.
@@ -263,10 +257,10 @@ impl<M: Machine> Exchange<M> {
     /// [`SharedTasks`](crate::SharedTasks). The request is still open.
     pub fn begin_task(&self, new: NewTask) -> Result<TaskHandle, TaskError> {
         let wire = self.inner.handle.wire();
-        let task = wire.begin_task(self.inner.id, new)?;
+        let task = wire.begin_task(self.inner.id(), new)?;
         wire.act(|state| {
-            state.requests.lend(self.inner.id);
-            state.requests.answered(self.inner.id, self.token());
+            state.requests.lend(self.inner.id());
+            state.requests.answered(self.inner.id(), self.token());
         });
         self.is_answered();
         Ok(task)
@@ -278,7 +272,7 @@ impl<M: Machine> Exchange<M> {
     }
 
     fn is_answered(&self) {
-        trace::answered(self.inner.id);
+        trace::answered(self.inner.id());
         self.inner.answered.store(true, Ordering::Relaxed);
         self.inner.signal.raise();
     }
@@ -298,7 +292,7 @@ impl<M: Machine> Exchange<M> {
         let sent = self.inner.handle.wire().answer_in(|machine, now, out, requests| {
             let sent = send(machine, now, out, requests);
             if !is_open_after(&sent) {
-                requests.answered(self.inner.id, self.token());
+                requests.answered(self.inner.id(), self.token());
             }
             sent
         });
@@ -338,7 +332,7 @@ impl Exchange<Server> {
     ///
     /// As for [`Handle::notify_method`].
     pub fn log<T: Serialize + ?Sized>(&self, log: &Log<'_, T>) -> Result<Delivery, NotifyError> {
-        self.inner.handle.log(&log.about(self.inner.id))
+        self.inner.handle.log(&log.about(self.inner.id()))
     }
 
     /// Responds to a tool call with invalid arguments: see [`Server::reject_arguments`].
@@ -347,7 +341,7 @@ impl Exchange<Server> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn reject_arguments(&self, text: &str) -> Result<(), RespondError> {
-        let sent = self.answer(|server, out| server.reject_arguments(self.inner.id, text, out));
+        let sent = self.answer(|server, out| server.reject_arguments(self.inner.id(), text, out));
         self.noted(sent, |span| span.failed("invalid_arguments"))
     }
 
@@ -359,12 +353,12 @@ impl Exchange<Server> {
     ///
     /// As for [`Server::require_input`].
     pub fn require_input(&self, required: &InputRequired<'_>) -> Result<(), RespondError> {
-        let (id, request) = (self.inner.id, &self.inner.request);
+        let (id, request) = (self.inner.id(), &self.inner.admitted.request);
         self.answer_in(|server, now, out, requests| {
             server.require_input(request, required, now, out)?;
             // In the modern era the client sends another request, and this one is finished.
             if server.in_flight().context(id).is_some() {
-                requests.wait_for_input(id, self.inner.permit.clone());
+                requests.wait_for_input(id, self.inner.admitted.permit.clone());
             }
             Ok(())
         })
@@ -377,7 +371,7 @@ impl Exchange<Server> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn reject_missing(&self, needed: CapabilitySet) -> Result<(), RespondError> {
-        let sent = self.answer(|server, out| server.reject_missing(self.inner.id, needed, out));
+        let sent = self.answer(|server, out| server.reject_missing(self.inner.id(), needed, out));
         self.noted(sent, |span| span.failed("missing_capability"))
     }
 }
@@ -393,9 +387,9 @@ impl Exchange<Server> {
     pub fn task_mode(&self, support: &TaskSupport<'_>) -> Result<Option<TaskMode>, RespondError> {
         let wire = self.inner.handle.wire();
         let mode = wire.answer_in(|server, _, out, requests| {
-            let mode = server.task_mode(self.inner.id, support, out)?;
+            let mode = server.task_mode(self.inner.id(), support, out)?;
             if mode.is_none() {
-                requests.answered(self.inner.id, self.token());
+                requests.answered(self.inner.id(), self.token());
             }
             Ok::<_, RespondError>(mode)
         })?;
@@ -420,22 +414,28 @@ impl<M: Machine> Drop for Exchange<M> {
         if inner.exchanges.fetch_sub(1, Ordering::AcqRel) == 1
             && !inner.answered.load(Ordering::Relaxed)
         {
-            trace::unanswered(inner.id);
+            trace::unanswered(inner.id());
             if inner.signal.is_raised() {
                 inner.span.cancelled();
             } else {
                 inner.span.error(ErrorCode::INTERNAL_ERROR);
             }
             // The machine ignores the refusal if the request was cancelled or the connection has ended.
-            inner.handle.wire().refuse_unanswered(inner.id, inner.failure.get().cloned());
+            inner.handle.wire().refuse_unanswered(inner.id(), inner.failure.get().cloned());
         }
+    }
+}
+
+impl<M: Machine> Inner<M> {
+    fn id(&self) -> IncomingId {
+        self.admitted.id()
     }
 }
 
 /// Frees the slot once no handler runs and no exchange is left.
 impl<M: Machine> Drop for Inner<M> {
     fn drop(&mut self) {
-        self.handle.wire().finished(self.id);
+        self.handle.wire().finished(self.id());
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) mod sealed {
     #[derive(Debug)]
     pub enum DriverEvent<M: Machine> {
         /// A request of the peer.
-        Request(IncomingId, M::Request),
+        Request(M::Request),
         /// The peer has cancelled its request.
         Cancelled(IncomingId),
         /// Progress of a call.
@@ -78,6 +78,13 @@ pub(crate) mod sealed {
         /// the last messages of its client, but slowly.
         const LAST_WRITE: Option<Duration>;
 
+        /// An event that borrows the message that caused it.
+        type Lent<'f>: Debug;
+
+        /// Returns the handle of a request.
+        fn id(request: &Self::Request) -> IncomingId
+        where
+            Self: Machine;
         /// Returns the parts of a request that both roles have.
         fn parts(request: &Self::Request) -> RequestParts<'_>
         where
@@ -86,13 +93,21 @@ pub(crate) mod sealed {
         fn is_last_word(event: &Self::Event) -> bool
         where
             Self: Machine;
-        fn receive(
+        /// Receives a message; see [`Server::receive`].
+        fn take_in<'f>(
             &mut self,
-            frame: Frame<'_>,
+            frame: Frame<'f>,
             received: Received,
             out: &mut Out,
-        ) -> Option<DriverEvent<Self>>
-        where
+        ) -> Option<Self::Lent<'f>>;
+        /// Passes an owned copy of an event to one of two functions, with `to`. Requests are the most frequent event
+        /// and large, so they are not moved into an enum first.
+        fn pass_on<T>(
+            event: Self::Lent<'_>,
+            to: T,
+            ask: impl FnOnce(T, Self::Request),
+            deliver: impl FnOnce(T, DriverEvent<Self>),
+        ) where
             Self: Machine;
         fn handle_timeout(&mut self, now: Instant, out: &mut Out) -> Option<DriverEvent<Self>>
         where
@@ -122,7 +137,7 @@ macro_rules! machine {
             #[inline(always)]
             fn from(event: $Event<'_>) -> Self {
                 match event {
-                    $Event::Request(request) => Self::Request(request.id, request.into_owned()),
+                    $Event::Request(request) => Self::Request(request.into_owned()),
                     $Event::Cancelled(cancelled) => Self::Cancelled(cancelled.id),
                     $Event::Progress(update) => Self::Progress(update.into_owned()),
                     $Event::Page(page) => Self::Page(page.into_owned()),
@@ -139,6 +154,12 @@ macro_rules! machine {
             const READS_TO_THE_END: bool = $reads_to_the_end;
             const LAST_WRITE: Option<Duration> = $last_write;
 
+            type Lent<'f> = $Event<'f>;
+
+            fn id(request: &$Request<'static>) -> IncomingId {
+                request.id
+            }
+
             fn parts<'r>(request: &'r $Request<'static>) -> RequestParts<'r> {
                 RequestParts {
                     method: &request.method,
@@ -153,14 +174,30 @@ macro_rules! machine {
             }
 
             #[inline(always)]
-            fn receive(
+            fn take_in<'f>(
                 &mut self,
-                frame: Frame<'_>,
+                frame: Frame<'f>,
                 received: Received,
                 out: &mut Out,
-            ) -> Option<sealed::DriverEvent<Self>> {
-                let event = Self::receive(self, frame, received, out);
-                event.inspect(|event| out.watch(event)).map(sealed::DriverEvent::from)
+            ) -> Option<$Event<'f>> {
+                let event = self.receive(frame, received, out);
+                if let Some(event) = &event {
+                    out.watch(event);
+                }
+                event
+            }
+
+            #[inline(always)]
+            fn pass_on<T>(
+                event: $Event<'_>,
+                to: T,
+                ask: impl FnOnce(T, $Request<'static>),
+                deliver: impl FnOnce(T, sealed::DriverEvent<Self>),
+            ) {
+                match event {
+                    $Event::Request(request) => ask(to, request.into_owned()),
+                    event => deliver(to, event.into()),
+                }
             }
 
             fn handle_timeout(

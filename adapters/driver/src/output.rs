@@ -20,7 +20,7 @@ pub(crate) struct Output {
     pub(crate) writing: Writing,
     /// The first read or write error, unless it only reports that the peer has disconnected.
     pub(crate) failure: Option<io::Error>,
-    /// The time at which the peer last accepted bytes.
+    /// The time at which the peer last accepted bytes, or of the operation before that while the connection is open.
     pub(crate) last_write: Option<Instant>,
     /// The waker of the task that waits for output to write.
     pub(crate) writer: Option<Waker>,
@@ -90,8 +90,15 @@ impl<M: Machine> Wire<M> {
         chunk.extend_from_slice(unsent.get(..WRITE_BYTES).unwrap_or(unsent));
         state.out.sent(chunk.len());
         state.output.writing = Writing::Busy;
-        self.made_room(state, self.clock.now());
+        let now = self.time_of_output(&state);
+        self.made_room(state, now);
         Poll::Ready(true)
+    }
+
+    /// Returns the time at which output leaves: of an open connection that of the last operation, because no deadline
+    /// depends on it. Otherwise the end of the connection may wait for the peer to read.
+    fn time_of_output(&self, state: &State<M>) -> Instant {
+        if state.is_open() { state.now } else { self.clock.now() }
     }
 
     /// Settles the connection after output was sent, and releases the lock.
@@ -107,6 +114,9 @@ impl<M: Machine> Wire<M> {
         if state.is_open() && self.tasks.is_none() && !state.waits_for_room() {
             self.set_limit(state);
             // The machine sends the output that it held back for lack of room. Nothing else waits for room.
+            if !state.machine.is_due(now) {
+                return true;
+            }
             match state.machine.handle_timeout(now, &mut state.out) {
                 None => return true,
                 Some(event) => self.deliver(state, event, 0),
@@ -132,7 +142,7 @@ impl<M: Machine> Wire<M> {
     /// Notes that the chunk has been written.
     pub(crate) fn wrote(self: &Arc<Self>) {
         let mut state = self.lock();
-        let now = self.clock.now();
+        let now = self.time_of_output(&state);
         state.output.last_write = Some(now);
         if state.output.writing == Writing::Busy {
             state.output.writing = Writing::Idle;
@@ -207,7 +217,7 @@ impl<M: Machine> Wire<M> {
                 Ok(bytes) => {
                     state.out.sent(bytes);
                     state.output.writing = Writing::Busy;
-                    let now = self.clock.now();
+                    let now = self.time_of_output(&state);
                     state.output.last_write = Some(now);
                     self.made_room(state, now);
                 }

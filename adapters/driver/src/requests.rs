@@ -25,7 +25,7 @@ pub type Admission<'a> = dyn FnMut() -> Result<Permit, &'static str> + 'a;
 pub(crate) struct Requests<M: Machine> {
     most_running: usize,
     /// The waiting requests in order. A cancelled one leaves an empty slot.
-    waiting: VecDeque<Option<Waiting<M>>>,
+    waiting: VecDeque<Option<Admitted<M>>>,
     /// The number of the first slot in `waiting`, and the number of empty slots.
     first: u64,
     cancelled: usize,
@@ -56,17 +56,17 @@ enum Stage {
     Runs(Weak<dyn Signalled>),
 }
 
-struct Waiting<M: Machine> {
-    id: IncomingId,
-    request: M::Request,
-    permit: Option<Permit>,
-}
-
-/// A request whose handler starts.
-pub(crate) struct Started<M: Machine> {
-    pub(crate) id: IncomingId,
+/// An admitted request, which waits for its handler or is in it. It is large and moves as a whole.
+pub(crate) struct Admitted<M: Machine> {
     pub(crate) request: M::Request,
     pub(crate) permit: Option<Permit>,
+}
+
+impl<M: Machine> Admitted<M> {
+    /// Returns the handle of the request.
+    pub(crate) fn id(&self) -> IncomingId {
+        M::id(&self.request)
+    }
 }
 
 /// The capacity of `stages` that is kept while the table is empty: enough for one request at a time.
@@ -92,14 +92,13 @@ impl<M: Machine> Requests<M> {
     }
 
     /// Adds a request and its permit.
-    #[inline]
-    pub(crate) fn push(&mut self, id: IncomingId, request: M::Request, permit: Option<Permit>) {
+    pub(crate) fn push(&mut self, request: M::Request, permit: Option<Permit>) {
         if self.waiting.len() == self.waiting.capacity() {
             self.make_slots();
         }
         let number = self.first + self.waiting.len() as u64;
-        self.waiting.push_back(Some(Waiting { id, request, permit }));
-        self.set_stage(id, Stage::Waits(number));
+        self.set_stage(M::id(&request), Stage::Waits(number));
+        self.waiting.push_back(Some(Admitted { request, permit }));
     }
 
     /// Makes room for more slots: removes many empty ones, or grows by a quarter. A slot is large, so doubling would
@@ -173,21 +172,19 @@ impl<M: Machine> Requests<M> {
     }
 
     /// Returns the next request to serve, if another handler may run.
-    #[inline]
-    pub(crate) fn start(&mut self) -> Option<Started<M>> {
+    pub(crate) fn start(&mut self) -> Option<Admitted<M>> {
         if self.most_running <= self.running {
             return None;
         }
-        let Waiting { id, request, permit } = loop {
-            let first = self.waiting.pop_front()?;
+        while let Some(None) = self.waiting.front() {
+            self.waiting.pop_front();
             self.first += 1;
-            match first {
-                Some(first) => break first,
-                None => self.cancelled -= 1,
-            }
-        };
+            self.cancelled -= 1;
+        }
+        let next = self.waiting.pop_front()?;
+        self.first += 1;
         self.running += 1;
-        Some(Started { id, request, permit })
+        next
     }
 
     /// Notes that the handler of the request runs, and stores its signal.
@@ -241,7 +238,7 @@ impl<M: Machine> Requests<M> {
     fn close_ranks(&mut self) {
         self.waiting.retain(Option::is_some);
         self.cancelled = 0;
-        let ids: Vec<_> = self.waiting.iter().flatten().map(|waiting| waiting.id).collect();
+        let ids: Vec<_> = self.waiting.iter().flatten().map(Admitted::id).collect();
         for (number, id) in (self.first..).zip(ids) {
             self.set_stage(id, Stage::Waits(number));
         }
@@ -331,13 +328,13 @@ mod tests {
         let mut ids = Vec::new();
         for request in requests(many) {
             ids.push(request.id);
-            waiting.push(request.id, request, None);
+            waiting.push(request, None);
         }
         (waiting, ids)
     }
 
     fn start(requests: &mut Requests<Server>) -> Option<IncomingId> {
-        requests.start().map(|started| started.id)
+        requests.start().map(|started| started.id())
     }
 
     #[test]
@@ -378,7 +375,7 @@ mod tests {
         let mut table = Requests::<Server>::new(1);
         for (at, request) in requests(3_000).into_iter().enumerate() {
             let id = request.id;
-            table.push(id, request, None);
+            table.push(request, None);
             if at % 3 == 0 {
                 assert!(table.cancel(id).is_none());
             }
@@ -446,7 +443,7 @@ mod tests {
                     }
                     assert_eq!(table.has_waiting(), !waiting.is_empty());
                 }
-                table.push(request.id, request.clone(), None);
+                table.push(request.clone(), None);
                 waiting.push(request.id);
             }
         }

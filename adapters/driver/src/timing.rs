@@ -8,6 +8,7 @@ use std::time::{Duration, Instant as Monotonic};
 use mcp_sansio::{Cause, Instant, Phase};
 
 use crate::machine::Machine;
+use crate::out::Out;
 use crate::output::Writing;
 use crate::wire::{State, Wire};
 
@@ -111,12 +112,21 @@ impl<M: Machine> Wire<M> {
     }
 
     pub(crate) fn next_deadline(&self, state: &State<M>) -> Option<Instant> {
-        let closing =
-            state.closing.as_ref().and_then(|closing| self.closing_deadline(state, closing));
-        let streams = earlier(state.out.poll_timeout(), state.http.deadline());
-        let waiting = earlier(state.reader_deadline(), closing);
-        let tasks = earlier(state.machine.poll_timeout(), self.next_expiry());
-        earlier(tasks, earlier(streams, waiting))
+        // Called after every operation, and most of these deadlines rarely exist.
+        let mut next = state.machine.poll_timeout();
+        if let Out::Http(_) = &state.out {
+            next = earlier(next, earlier(state.out.poll_timeout(), state.http.deadline()));
+        }
+        if self.tasks.is_some() {
+            next = earlier(next, self.next_expiry());
+        }
+        if state.reader.is_some() {
+            next = earlier(next, state.reader_deadline());
+        }
+        if let Some(closing) = &state.closing {
+            next = earlier(next, self.closing_deadline(state, closing));
+        }
+        next
     }
 
     /// Returns the deadline of the current step of closing.

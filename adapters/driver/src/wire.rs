@@ -73,6 +73,8 @@ pub struct Wire<M: Machine> {
 
 pub(crate) struct State<M: Machine> {
     pub(crate) machine: M,
+    /// The time at which the state was last settled.
+    pub(crate) now: Instant,
     pub(crate) out: Out,
     /// The length that the outbox has reached because responses are always accepted. It replaces the limit of the
     /// outbox while it is larger.
@@ -199,6 +201,7 @@ impl<M: Machine> Wire<M> {
         let Setup { out, limits, patience, requests, opening } = setup;
         let state = State {
             machine,
+            now: Instant::EPOCH,
             out,
             excess: 0,
             output: Output::default(),
@@ -364,7 +367,10 @@ impl<M: Machine> Wire<M> {
 
     /// Processes everything that is due.
     pub(crate) fn settle(self: &Arc<Self>, state: &mut State<M>, now: Instant) {
-        while let Some(event) = state.machine.handle_timeout(now, &mut state.out) {
+        state.now = now;
+        while state.machine.is_due(now)
+            && let Some(event) = state.machine.handle_timeout(now, &mut state.out)
+        {
             self.deliver(state, event, 0);
         }
         state.settle_responses(now);
@@ -389,10 +395,11 @@ impl<M: Machine> Wire<M> {
         // A peer that does not read gets no new work done. While the connection drains, no requests follow, so the
         // remaining work is bounded.
         while (!state.out.is_congested() || state.machine.phase() == Phase::Draining)
-            && let Some(started) = state.requests.start()
+            && let Some(admitted) = state.requests.start()
         {
-            trace::request::<M>(started.id, &started.request);
-            let (id, exchange) = (started.id, Exchange::new(started, self));
+            let id = admitted.id();
+            trace::request::<M>(id, &admitted.request);
+            let exchange = Exchange::new(admitted, self);
             state.requests.runs(id, exchange.signalled());
             state.jobs.push(Job::Serve(exchange));
         }

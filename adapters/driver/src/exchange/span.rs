@@ -61,11 +61,11 @@ impl<M: Machine> Exchange<M> {
 impl<M: Machine> RequestSource for Inner<M> {
     fn peer_id(&self) -> Option<Id<'static>> {
         let wire = self.handle.wire().lock();
-        wire.machine.in_flight().peer_id(self.id).map(Id::into_owned)
+        wire.machine.in_flight().peer_id(self.id()).map(Id::into_owned)
     }
 
     fn session_id(&self) -> Option<&str> {
-        self.permit.as_deref()?.session_id()
+        self.admitted.permit.as_deref()?.session_id()
     }
 
     fn propagation(&self) -> Option<&Propagation> {

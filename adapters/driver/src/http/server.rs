@@ -10,7 +10,7 @@ use mcp_sansio::http::{
     Content, Reply, RequestSource, ResponseHead, ResponseId, ResponsePart, Streams,
 };
 use mcp_sansio::json::ScannedFrame;
-use mcp_sansio::{Cause, Frames, Instant, Limits, Phase, Received, Server, ServerEvent};
+use mcp_sansio::{Cause, Frames, Instant, Limits, Phase, Received, Server};
 
 use super::HttpOutboxes;
 use super::kept_bytes::KeptBytes;
@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use crate::exchange::Exchange;
 use crate::lazy_box::LazyBox;
 use crate::machine::Machine;
-use crate::machine::sealed::DriverEvent;
+use crate::machine::sealed::Role as _;
 use crate::options::ConnectionOptions;
 use crate::out::Out;
 use crate::output::Writing;
@@ -130,14 +130,12 @@ impl Wire<Server> {
             let event = state.machine.receive_scanned(frame, scanned, received, &mut state.out);
             if let Some(event) = event {
                 state.out.watch(&event);
-                match event {
-                    // Requests are the most frequent event, and this path moves them least.
-                    ServerEvent::Request(request) => {
-                        let asked = (request.id, request.into_owned());
-                        self.ask(state, asked, Some(admission));
-                    }
-                    event => self.deliver(state, DriverEvent::from(event), bytes),
-                }
+                Server::pass_on(
+                    event,
+                    &mut *state,
+                    |state, request| self.ask(state, request, Some(admission)),
+                    |state, event| self.deliver(state, event, bytes),
+                );
             }
         }
     }
@@ -148,8 +146,7 @@ impl Wire<Server> {
     ///
     /// The [`Reply`] that refuses the event stream.
     pub fn listen(self: &Arc<Self>, last_event: Option<&str>) -> Result<ResponseId, Reply> {
-        let now = self.clock.now();
-        self.act(|state| match state.streams() {
+        self.act_at(|state, now| match state.streams() {
             Some(streams) => streams.listen(last_event, now),
             None => Err(Reply::empty(405)),
         })
@@ -162,8 +159,7 @@ impl Wire<Server> {
         context: &Context<'_>,
         buffer: &mut Vec<u8>,
     ) -> Poll<ResponsePart> {
-        let now = self.clock.now();
-        self.act(|state| {
+        self.act_at(|state, now| {
             let Some(streams) = state.streams() else { return Poll::Ready(ResponsePart::End) };
             let part = streams.next(response, now, buffer);
             if part != ResponsePart::Nothing {
@@ -193,8 +189,7 @@ impl Wire<Server> {
 
     /// Handles a client that disconnects before the end of a response: see [`Streams::disconnected`].
     pub fn response_dropped(self: &Arc<Self>, response: ResponseId) {
-        self.act(|state| {
-            let now = self.clock.now();
+        self.act_at(|state, now| {
             state.http.responses.forget(response);
             let Some(streams) = state.streams() else { return };
             if streams.disconnected(response, now) {
