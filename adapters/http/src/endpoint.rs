@@ -459,7 +459,10 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Returns the header fields of a request.
 pub(crate) fn fields(parts: &Parts) -> Vec<(&str, &[u8])> {
-    parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect()
+    // The iterator does not know how many there are.
+    let mut fields = Vec::with_capacity(parts.headers.len());
+    fields.extend(parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
+    fields
 }
 
 /// Returns the head of a request.

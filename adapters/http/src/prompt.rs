@@ -1,31 +1,38 @@
-//! `Prompt`: a stream whose first bytes must arrive in time.
+//! `Prompt`: a stream whose first bytes must arrive in time, and that notes what the client does.
 
 use std::future::Future;
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::Sleep;
 
+use crate::idle::{Activity, HEAD};
+
 /// The number of bytes that distinguish the HTTP versions.
 const ENOUGH: usize = 24;
 
+/// The beginning of a connection of HTTP/2, which is no method.
+const HTTP2: &[u8] = b"PRI ";
+
 /// A stream that fails if the client does not reveal its HTTP version in time. hyper waits for that without a
 /// timeout.
+///
+/// It notes in the [`Activity`] whether the client has chosen HTTP/2, and whether a write waits for the client.
 #[derive(Debug)]
 pub(crate) struct Prompt<S> {
     stream: S,
     /// The number of missing bytes, with the deadline for their arrival.
     missing: usize,
     deadline: Option<Pin<Box<Sleep>>>,
+    activity: Activity,
 }
 
 impl<S> Prompt<S> {
-    pub(crate) fn new(stream: S, patience: Duration) -> Self {
-        let deadline = Some(Box::pin(tokio::time::sleep(patience)));
-        Self { stream, missing: ENOUGH, deadline }
+    pub(crate) fn new(stream: S, activity: Activity) -> Self {
+        let deadline = Some(Box::pin(tokio::time::sleep(HEAD)));
+        Self { stream, missing: ENOUGH, deadline, activity }
     }
 }
 
@@ -35,7 +42,7 @@ impl<S: Read + Unpin> Read for Prompt<S> {
         context: &mut Context<'_>,
         mut buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        let Self { stream, missing, deadline } = &mut *self;
+        let Self { stream, missing, deadline, activity } = &mut *self;
         let Some(sleep) = deadline else { return Pin::new(stream).poll_read(context, buffer) };
         // Read at most the missing bytes, so that they can be counted.
         let mut first = [0; ENOUGH];
@@ -43,6 +50,9 @@ impl<S: Read + Unpin> Read for Prompt<S> {
         let (first, _) = first.split_at_mut(room);
         let mut first = hyper::rt::ReadBuf::new(first);
         if Pin::new(stream).poll_read(context, first.unfilled())?.is_ready() {
+            if *missing == ENOUGH && first.filled().starts_with(HTTP2) {
+                activity.is_http2();
+            }
             buffer.put_slice(first.filled());
             *missing -= first.filled().len();
             if *missing == 0 {
@@ -61,7 +71,9 @@ impl<S: Write + Unpin> Write for Prompt<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.activity.set_writing(written.is_pending());
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -81,6 +93,8 @@ impl<S: Write + Unpin> Write for Prompt<S> {
         context: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
+        self.activity.set_writing(written.is_pending());
+        written
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
@@ -24,14 +24,13 @@ use crate::endpoint::Endpoint;
 use crate::exchange::reply;
 use crate::identify::{PeerAddress, Sender};
 use crate::idle::Activity;
+#[cfg(feature = "tls")]
+use crate::idle::HEAD;
 use crate::prompt::Prompt;
 use crate::unread::discard_all;
 
 /// The pause after a failed accept: most likely the process has too many open files.
 const BREATH: Duration = Duration::from_millis(50);
-
-/// The time limit for the head of a request.
-const HEAD: Duration = Duration::from_secs(30);
 
 /// Serves an endpoint on a path, on every connection that a listener accepts, until `stop` is ready. The client
 /// chooses between HTTP/1.1 and HTTP/2. Other paths are 404, except those of
@@ -146,7 +145,7 @@ where
         // The failure of one connection does not concern the others.
         connections.spawn(async move {
             let Ok(stream) = stream.await else { return };
-            let stream = Prompt::new(TokioIo::new(stream), HEAD);
+            let stream = Prompt::new(TokioIo::new(stream), activity.clone());
             let connection = builder().serve_connection(stream, service).into_owned();
             _ = unless_idle(watcher.watch(connection), activity).await;
         });
@@ -221,7 +220,8 @@ async fn serve_one(
     let activity = Activity::new();
     let service = service(endpoint, path.to_owned(), address, activity.clone());
     let builder = builder();
-    let connection = builder.serve_connection(Prompt::new(TokioIo::new(stream), HEAD), service);
+    let stream = Prompt::new(TokioIo::new(stream), activity.clone());
+    let connection = builder.serve_connection(stream, service);
     unless_idle(connection, activity).await
 }
 
@@ -240,7 +240,8 @@ async fn unless_idle<E>(
 
 fn builder() -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
+    // `Activity` limits the time of heads.
+    builder.http1().header_read_timeout(None);
     builder.http2().timer(TokioTimer::new());
     builder
 }
@@ -290,6 +291,9 @@ fn service(
         }
         let endpoint = endpoint.clone();
         let place = PathTarget::of(&endpoint, &path, request.uri().path());
+        if request.version() == Version::HTTP_2 {
+            activity.is_http2();
+        }
         let busy = activity.begin();
         async move {
             let response = match place {

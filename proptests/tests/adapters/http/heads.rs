@@ -189,6 +189,26 @@ async fn a_head_has_to_come_in_time() {
     }
 }
 
+/// The head of a further request has the same time, however often a byte of it arrives.
+#[tokio::test(start_paused = true)]
+async fn a_further_head_has_to_come_in_time() {
+    let served = Served::new().await;
+    let fine = modern(1, "echo", "");
+    for begun in ["", &fine[..100]] {
+        let mut raw = Raw::connect(served.address).await;
+        raw.send(modern(1, "sleep", "5000")).await;
+        assert_eq!(raw.answer().await.status(), "200");
+        let began = tokio::time::Instant::now();
+        for byte in begun.bytes().take(5) {
+            raw.send([byte]).await;
+            tokio::time::sleep(Duration::from_secs(5)).await;
+        }
+        raw.count().await;
+        let took = began.elapsed();
+        assert!((25..40).contains(&took.as_secs()), "{begun:?}: {took:?}");
+    }
+}
+
 /// A client that stops in the middle of a body is disconnected as well.
 #[tokio::test(start_paused = true)]
 async fn a_body_has_to_go_on() {
