@@ -73,17 +73,17 @@ impl PayloadWriter<'_, '_, '_> {
 
     /// Writes an object that is already JSON text, a line without white space, between the members that the
     /// connection adds. `own` are its addable members, and none of them is added.
-    pub(super) fn beside_additions(&mut self, object: &str, own: u8) -> Result {
+    pub(super) fn beside_additions(&mut self, object: &[u8], own: u8) -> Result {
         let additions = self.additions;
         let out = &mut ModelWriter::of_all(self.writer);
-        let members = object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        let members = object.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
         let written = (|| {
             out.piece(self.prefix)?;
             let start = out.position();
             write_added(out, additions.members)?;
             if let Some(members) = members.filter(|members| !members.is_empty()) {
                 out.piece(",")?;
-                out.copy(members)?;
+                out.copy_bytes(members)?;
             }
             write_defaults(out, additions, own)?;
             out.enclose(start, b'{', "}")

@@ -82,7 +82,13 @@ impl<'w, 'a> ModelWriter<'w, 'a> {
     /// Appends JSON text that is one line.
     #[inline]
     pub(crate) fn copy(&mut self, text: &str) -> Written {
-        Ok(self.writer.push(text.as_bytes())?)
+        self.copy_bytes(text.as_bytes())
+    }
+
+    /// Appends the bytes of JSON text that is one line.
+    #[inline]
+    pub(super) fn copy_bytes(&mut self, text: &[u8]) -> Written {
+        Ok(self.writer.push(text)?)
     }
 
     /// Appends JSON text.

@@ -71,7 +71,7 @@ impl PayloadWriter<'_, '_, '_> {
             return self.writer.push(result.as_json().as_bytes());
         }
         if stands_beside(result.own_addable(), self.additions) && self.meta.is_none() {
-            return self.beside_additions(result.as_json(), result.own_addable());
+            return self.beside_additions(result.as_json().as_bytes(), result.own_addable());
         }
         // The result has already been compared with its form.
         let mut object = Self { form: None, ..self }.open()?;
@@ -89,13 +89,13 @@ impl PayloadWriter<'_, '_, '_> {
         self.writer.need(result.needs());
         if self.additions.is_empty() {
             self.writer.push(self.prefix.as_bytes())?;
-            return self.writer.push(result.as_json().as_bytes());
+            return self.writer.push(result.as_bytes());
         }
         if let Some(own) = result.own_addable()
             && stands_beside(own, self.additions)
             && self.meta.is_none()
         {
-            return self.beside_additions(result.as_json(), own);
+            return self.beside_additions(result.as_bytes(), own);
         }
         let mut object = Self { form: None, ..self }.open()?;
         for (key, value) in result.members() {

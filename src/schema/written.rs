@@ -23,7 +23,8 @@ use crate::json::raw::{MemberTexts, RAW_VALUE};
 ///
 /// `Debug` shows only the length. Serializers receive the JSON text, as for [`Raw`](crate::json::Raw).
 pub struct WrittenResult<'b> {
-    text: &'b str,
+    /// The JSON text: everything that the writer appends is UTF-8.
+    bytes: &'b [u8],
     /// The form that the text was compared with; `None` if MCP does not have the method.
     form: Option<Form>,
     /// The capabilities that the peer must have declared.
@@ -43,14 +44,17 @@ impl<'b> WrittenResult<'b> {
         let mut writer = Writer::new(buffer, usize::MAX);
         result.write(PayloadWriter::new(&mut writer, "", Empty::Braces, &Additions::NONE, form))?;
         let (needs, own_addable) = (writer.needs(), writer.own_addable());
-        // Everything the writer appends is UTF-8.
-        let text = core::str::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
-        Ok(Self { text, form, needs, own_addable })
+        Ok(Self { bytes: buffer, form, needs, own_addable })
     }
 
     /// Returns the JSON text, without the members that the connection adds.
-    pub const fn as_json(&self) -> &'b str {
-        self.text
+    pub fn as_json(&self) -> &'b str {
+        core::str::from_utf8(self.bytes).unwrap_or_default()
+    }
+
+    /// Returns the bytes of the JSON text.
+    pub(super) const fn as_bytes(&self) -> &'b [u8] {
+        self.bytes
     }
 
     /// Whether the text was compared with this form.
@@ -70,13 +74,13 @@ impl<'b> WrittenResult<'b> {
 
     /// Returns the members. The text is always an object without white space.
     pub(super) fn members(&self) -> MemberTexts<'b> {
-        MemberTexts::of(self.text)
+        MemberTexts::of(self.as_json())
     }
 }
 
 impl fmt::Debug for WrittenResult<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "WrittenResult({} bytes)", self.text.len())
+        write!(formatter, "WrittenResult({} bytes)", self.bytes.len())
     }
 }
 

@@ -95,6 +95,28 @@ impl<M: Machine> Wire<M> {
         Poll::Ready(true)
     }
 
+    /// Runs `act` without the limit of the outbox. The bytes beyond the limit do not count while they are in the
+    /// outbox, so that the machine still has room for its own messages, such as the response to a ping.
+    pub(crate) fn without_limit<T>(
+        &self,
+        state: &mut State<M>,
+        act: impl FnOnce(&mut State<M>) -> T,
+    ) -> T {
+        let before = state.out.len();
+        state.out.set_limit(usize::MAX);
+        let result = act(state);
+        if before < state.out.len() {
+            state.excess = state.out.len();
+        }
+        self.set_limit(state);
+        result
+    }
+
+    pub(crate) fn set_limit(&self, state: &mut State<M>) {
+        state.excess = state.excess.min(state.out.len());
+        state.out.set_limit(self.limits.outbox_bytes.max(state.excess));
+    }
+
     /// Returns the time at which output leaves: of an open connection that of the last operation, because no deadline
     /// depends on it. Otherwise the end of the connection may wait for the peer to read.
     fn time_of_output(&self, state: &State<M>) -> Instant {

@@ -78,7 +78,7 @@ pub(crate) struct State<M: Machine> {
     pub(crate) out: Out,
     /// The length that the outbox has reached because responses are always accepted. It replaces the limit of the
     /// outbox while it is larger.
-    excess: usize,
+    pub(crate) excess: usize,
     pub(crate) output: Output,
     pub(crate) requests: Requests<M>,
     pub(crate) events: Events<M>,
@@ -279,24 +279,6 @@ impl<M: Machine> Wire<M> {
                 act(machine, now, out, requests)
             })
         })
-    }
-
-    /// Runs `act` without the limit of the outbox. The bytes beyond the limit do not count while they are in the
-    /// outbox, so that the machine still has room for its own messages, such as the response to a ping.
-    fn without_limit<T>(&self, state: &mut State<M>, act: impl FnOnce(&mut State<M>) -> T) -> T {
-        let before = state.out.len();
-        state.out.set_limit(usize::MAX);
-        let result = act(state);
-        if before < state.out.len() {
-            state.excess = state.out.len();
-        }
-        self.set_limit(state);
-        result
-    }
-
-    pub(crate) fn set_limit(&self, state: &mut State<M>) {
-        state.excess = state.excess.min(state.out.len());
-        state.out.set_limit(self.limits.outbox_bytes.max(state.excess));
     }
 
     /// Makes a call whose caller will take the outcome.

@@ -144,8 +144,8 @@ impl Carried {
     /// Waits for the head and builds the HTTP response.
     pub(crate) async fn respond(mut self) -> Response<ResponseBody> {
         if self.open.is_some() {
-            // Most handlers respond at once: they run during this yield, so the response needs no further wait.
-            tokio::task::yield_now().await;
+            // Most handlers respond at once: they run meanwhile, so the response needs no further wait.
+            ready_tasks().await;
         }
         let Some(head) = poll_fn(|context| self.poll_head(context)).await else {
             // The connection has ended meanwhile. For a session the response is that it does not exist, unless it
@@ -162,6 +162,20 @@ impl Carried {
         };
         with_head(&head, body)
     }
+}
+
+/// Lets the tasks run that are ready. `tokio::task::yield_now` also looks for input and output first, which takes a
+/// system call.
+async fn ready_tasks() {
+    let mut has_waited = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut has_waited, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 impl Drop for Carried {
