@@ -129,11 +129,16 @@ const fn is_visible(bytes: [u8; 8]) -> bool {
     (word | word.wrapping_sub(ONES * b' ' as u64) | word.wrapping_add(ONES)) & HIGH == 0
 }
 
-/// Whether two names are equal, ignoring case. Most different names differ in length or first letter.
-#[inline]
+/// Whether two names are equal, ignoring case. Most different names differ in length.
+#[inline(always)]
 fn is_name(key: &str, name: &str) -> bool {
+    key.len() == name.len() && is_same_letters(key, name)
+}
+
+/// Whether two names of equal length are equal, ignoring case. Most different names differ in the first letter.
+fn is_same_letters(key: &str, name: &str) -> bool {
     let first = |text: &str| text.as_bytes().first().map(u8::to_ascii_lowercase);
-    key.len() == name.len() && first(key) == first(name) && key.eq_ignore_ascii_case(name)
+    first(key) == first(name) && key.eq_ignore_ascii_case(name)
 }
 
 /// Returns a value of a list as text without surrounding white space, for any bytes: see [`Headers::combined`].

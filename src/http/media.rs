@@ -35,14 +35,12 @@ pub fn accepts(headers: Headers<'_>, media: &str) -> Option<bool> {
 /// Whether the sender accepts both media types of a response to a POST, in the form that the official SDKs write: one
 /// `Accept` with exactly these two. [`accepts`] handles all other forms.
 pub(super) fn accepts_both_plainly(headers: Headers<'_>) -> bool {
-    let mut lines = headers.all(name::ACCEPT);
-    let (Some(line), None) = (lines.next(), lines.next()) else { return false };
-    let Some(comma) = line.iter().position(|byte| *byte == b',') else { return false };
-    let Some((first, rest)) = line.split_at_checked(comma) else { return false };
-    let second = rest.strip_prefix(b",").unwrap_or(rest).trim_ascii_start();
-    let pair = (first, second);
-    pair == (JSON.as_bytes(), EVENT_STREAM.as_bytes())
-        || pair == (EVENT_STREAM.as_bytes(), JSON.as_bytes())
+    let Some(line) = headers.only(name::ACCEPT) else { return false };
+    let is_pair = |first: &str, second: &str| {
+        let rest = line.strip_prefix(first.as_bytes()).and_then(|rest| rest.strip_prefix(b","));
+        rest.is_some_and(|rest| rest.trim_ascii_start() == second.as_bytes())
+    };
+    is_pair(JSON, EVENT_STREAM) || is_pair(EVENT_STREAM, JSON)
 }
 
 /// Whether the body has this media type: there is exactly one `Content-Type`, with this type. Case and parameters
