@@ -55,9 +55,9 @@ inline give_up_task(how) {
     stop_asking();
     if
 #if MUTATE == 15
-    :: client_phase == READY -> skip
+    :: client_phase == READY || client_phase == DRAINING -> skip
 #else
-    :: client_phase == READY -> client_out!CANCEL_TASK
+    :: client_phase == READY || client_phase == DRAINING -> client_out!CANCEL_TASK
 #endif
     :: else
     fi;
@@ -87,11 +87,10 @@ inline on_status(status) {
     fi
 }
 
-/* Requests of the client leave its outbox when the connection ends; notifications stay. */
+/* Requests of the client leave its outbox when the connection ends; notifications and cancellations of tasks stay. */
 inline withdraw_requests() {
     sift(client_out, GET, true);
     sift(client_out, FETCH, true);
-    sift(client_out, CANCEL_TASK, true);
     sift(client_out, REQUEST, true)
 }
 
@@ -188,9 +187,9 @@ inline on_created() {
         may_become_task = false;
         if
 #if MUTATE == 16
-        :: client_phase == READY -> skip
+        :: client_phase == READY || client_phase == DRAINING -> skip
 #else
-        :: client_phase == READY -> client_out!CANCEL_TASK
+        :: client_phase == READY || client_phase == DRAINING -> client_out!CANCEL_TASK
 #endif
         :: else
         fi

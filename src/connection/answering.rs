@@ -170,7 +170,8 @@ impl Connection {
 
     /// Accepts no new work, and ends the connection when nothing is in flight, at the latest after `grace`.
     ///
-    /// MCP has no message for this: close the transport after `Closed`.
+    /// MCP has no message for this: send the rest of the outbox after `Closed`, and close the transport. Tasks of the
+    /// peer can still be cancelled while the connection drains.
     pub fn shut_down(&mut self, grace: Duration, now: Instant) {
         self.dispatcher.drain(Cause::ShutDown, grace, now);
     }

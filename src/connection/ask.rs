@@ -7,6 +7,7 @@ use super::answer_context::{AnswerContext, written};
 use super::call_options::{CallError, CallOptions, Timeout};
 use super::cx::Cx;
 use super::identity::key;
+use super::lifecycle::Lifecycle;
 use super::messages::Messages;
 use super::outboxes::Route;
 use super::outgoing_request::{Again, OutgoingRequest, Owner, Sent, Wanted};
@@ -22,6 +23,7 @@ use crate::json::{Member, Raw};
 use crate::rpc::{Patience, Recycle, Wait, write_request};
 use crate::schema::shape::Form;
 use crate::schema::{Additions, EncodeError, MetaAdditions, Payload, Writer};
+use crate::session::Phase;
 use crate::task::RELATED;
 use crate::version::RevisionSet;
 
@@ -67,6 +69,9 @@ impl<C: Recycle> Messages<C> {
         options: CallOptions,
         has_room: bool,
     ) -> Result<Order<C>, CallError> {
+        if !self.takes_order(owner) {
+            return Err(CallError::Closed);
+        }
         let (kind, permit) = self.clear_call(cx, method, &options)?;
         if !has_room {
             return Err(CallError::TooManyCalls);
@@ -104,6 +109,14 @@ impl<C: Recycle> Messages<C> {
         Ok(Order { asked, patience, related: None, permit })
     }
 
+    /// Whether a request of this owner may be made in the phase of the connection.
+    fn takes_order(&self, owner: Owner) -> bool {
+        let Lifecycle { phase, input_ended, .. } = self.lifecycle;
+        let may_cancel =
+            phase == Phase::Draining && !input_ended && self.session.negotiated.is_some();
+        phase.takes_calls() || (may_cancel && owner.cancels_task())
+    }
+
     /// Checks whether a call may be made. Returns its kind, if MCP defines the method and it is not relayed.
     fn clear_call(
         &self,
@@ -111,9 +124,6 @@ impl<C: Recycle> Messages<C> {
         method: &str,
         options: &CallOptions,
     ) -> Result<(Option<RequestKind>, SendPermit), CallError> {
-        if !self.lifecycle.phase.takes_calls() {
-            return Err(CallError::Closed);
-        }
         if method == "initialize" {
             return Err(CallError::Reserved);
         }

@@ -8,7 +8,8 @@ pub enum Cancellation {
     /// The call was withdrawn before any of it was sent. The peer never receives it.
     Withdrawn,
     /// The peer is notified with `notifications/cancelled`, or with `tasks/cancel` if the call has become a task. The
-    /// peer may have served the call already.
+    /// notification stays in the outbox if the connection ends before it is sent. The peer may have served the call
+    /// already.
     Notified,
     /// The call asks for a task, which cannot be cancelled before it has an id. The call is remembered for ten
     /// minutes, if there is room. If its response is a task within that time, the machine sends `tasks/cancel` if the

@@ -101,6 +101,11 @@ impl Owner {
         matches!(self, Self::Application | Self::Subscription)
     }
 
+    /// Whether the request cancels a task. Such a request may be made while the connection drains.
+    pub(super) const fn cancels_task(self) -> bool {
+        matches!(self, Self::Poll { kind: PollKind::Cancel, .. })
+    }
+
     /// Whether the end of the request returns no event.
     pub(super) const fn is_silent(self) -> bool {
         matches!(self, Self::Interest | Self::Poll { .. } | Self::Abandoned)
@@ -147,6 +152,14 @@ impl Wanted {
         if let Self::Wanted(latest) = self {
             *latest = None;
         }
+    }
+}
+
+impl<C> OutgoingRequest<C> {
+    /// Whether the end of the connection leaves the request in its outbox. The application has learned that the peer is
+    /// notified of the cancellation.
+    pub(super) const fn outlives_connection(&self) -> bool {
+        self.owner.cancels_task() && matches!(self.sent, Sent::Outbox(_))
     }
 }
 

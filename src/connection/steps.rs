@@ -12,7 +12,7 @@ use super::event::{CallEnded, CancelCause, Cause, Expiry, Outcome, TaskAnswer};
 use super::for_role::ForRole;
 use super::inputs::{InputRequested, Need};
 use super::notify::release_notification;
-use super::outgoing_request::{Owner, PollKind, Sent};
+use super::outgoing_request::{OutgoingRequest, Owner, PollKind, Sent};
 use super::remote_task::RemoteTask;
 use super::session_subscribe::InSessions;
 use super::subscribe::{end_of, next_early};
@@ -24,7 +24,7 @@ use crate::codes::ErrorCode;
 use crate::handle::{CallId, IncomingId};
 use crate::json::{Envelope, Member, Str};
 use crate::lazy_box::LazyBox;
-use crate::rpc::{Ending, GivenUp, Wait};
+use crate::rpc::{Ending, GivenUp, Outgoing, Wait};
 
 /// How long an abandoned call is remembered because it may become a task.
 const LATE: Duration = Duration::from_secs(600);
@@ -303,7 +303,14 @@ impl Calls {
         cause: Cause,
     ) -> Option<CommonEvent<'static>> {
         let below = &mut self.messages;
-        below.withdraw_with(call, |_, _| true, cx.out);
+        let is_withdrawn = |outgoing: &Outgoing<OutgoingRequest<_>>, place| {
+            outgoing.get(place).is_some_and(|asked| !asked.outlives_connection())
+        };
+        if !is_withdrawn(&below.outgoing, call.0) {
+            _ = self.take_out(call);
+            return None;
+        }
+        below.withdraw_with(call, is_withdrawn, cx.out);
         below.withdraw_batch_of(call, cx.out);
         let asked = below.outgoing.get(call.0)?;
         // The peer has already seen an earlier request of a call that is sent again with its inputs.

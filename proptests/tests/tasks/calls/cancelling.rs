@@ -343,3 +343,70 @@ fn a_call_that_waits_for_input_becomes_no_task() {
     assert_eq!(task_event_texts(side.outcomes()), ["withdrawn CallEnded"]);
     is_over(&mut side);
 }
+
+/// Proves L-CANCEL-15, M-TASKX-40 for clients: the end of the connection does not withdraw a cancellation that
+/// `cancel` has reported. Other requests about the task are withdrawn.
+#[test]
+fn the_end_of_the_connection_withdraws_no_task_cancellation() {
+    for shuts_down in [false, true] {
+        for modern in [false, true] {
+            let (mut side, call) = if modern { with_modern_task() } else { with_task() };
+            // A further request in front of the cancellation is withdrawn, if the connection does not wait for it.
+            let other = (!shuts_down).then(|| side.call("prompts/get"));
+            let cancelled = side.client.cancel(call, None, &mut side.out);
+            assert_eq!(cancelled, Ok(Cancellation::Notified));
+            let cause = if shuts_down {
+                side.client.shut_down(std::time::Duration::from_secs(5), side.now);
+                "Draining"
+            } else {
+                side.client.disconnected(mcp_sansio::Cause::EndOfInput, side.now);
+                "NotSent"
+            };
+            let events = side.outcomes();
+            assert_eq!(events.len(), 2, "{events:?}");
+            assert!(format!("{:?}", events[0]).contains(cause), "{events:?}");
+            let id = 3 + u64::from(other.is_some());
+            let expected =
+                if modern { modern_task_request(id, "cancel") } else { about(id, "cancel") };
+            assert_eq!(side.sent(), [expected]);
+            is_over(&mut side);
+        }
+    }
+}
+
+/// Proves L-CANCEL-15, L-TIME-07: a connection that drains still cancels tasks: by `cancel`, by `cancel_task`, after
+/// the total timeout, and when a cancelled call becomes a task.
+#[test]
+fn a_draining_connection_cancels_tasks() {
+    for way in ["cancel", "cancel_task", "timeout", "deferred"] {
+        let mut side = in_session();
+        let never = CallOptions::new().idle(Timeout::Never).total(Timeout::Never);
+        let other = call_with(&mut side, never);
+        let total = Timeout::After(std::time::Duration::from_secs(1));
+        let call = call_with(&mut side, CallOptions::new().task(TaskOptions::new()).total(total));
+        assert_eq!(side.sent().len(), 2);
+        let cancelled = |side: &mut ClientSide| side.client.cancel(call, None, &mut side.out);
+        if way == "deferred" {
+            assert_eq!(cancelled(&mut side), Ok(Cancellation::Deferred));
+            side.client.shut_down(std::time::Duration::from_secs(5), side.now);
+            assert_eq!(side.outcomes().len(), 1);
+            assert_eq!(task_event_text(side.receive(&created(3, "working"))), "orphan t-1");
+        } else {
+            assert_eq!(task_event_text(side.receive(&created(3, "working"))), "task t-1 working");
+            side.client.shut_down(std::time::Duration::from_secs(5), side.now);
+            assert_eq!(side.outcomes().len(), 1);
+        }
+        match way {
+            "cancel" => assert_eq!(cancelled(&mut side), Ok(Cancellation::Notified)),
+            "cancel_task" => side.client.cancel_task(call, side.now, &mut side.out).unwrap(),
+            "timeout" => assert_eq!(side.elapse(1_000).len(), 1),
+            _ => {}
+        }
+        assert_eq!(side.sent(), [about(4, "cancel")], "{way}");
+        let over = task_event_text(side.receive(&result(4, &task("cancelled"))));
+        assert_eq!(over.contains("TaskCancelled"), way == "cancel_task", "{way}: {over}");
+        assert_eq!(ended(side.receive(&result(2, DONE))).0, other);
+        assert_eq!(task_event_texts(side.outcomes()), ["Closed { cause: ShutDown }"]);
+        is_over(&mut side);
+    }
+}
