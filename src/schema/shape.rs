@@ -409,6 +409,14 @@ pub(crate) struct Form {
     pub(crate) revision: Revision,
 }
 
+impl Form {
+    /// Whether an object of the revision can have a member of this name, if no kind decides.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        let field = self.record.field(name.as_bytes());
+        field.is_some_and(|(_, field)| field.is_in(self.revision, None))
+    }
+}
+
 /// Tables are compared by address, because each table exists once.
 impl PartialEq for Form {
     fn eq(&self, other: &Self) -> bool {

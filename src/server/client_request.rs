@@ -7,6 +7,7 @@ use crate::dialect::methods::RequestKind;
 use crate::json::{MemberTexts, Object, ParseError, Raw, Str, TextCopy, decoded};
 use crate::model::LoggingLevel;
 use crate::task::TaskCall;
+use crate::version::Revision;
 
 /// A request that a client sends, by its method. Every view has been checked: required members are present and have
 /// the right type.
@@ -154,7 +155,8 @@ pub struct Complete<'a> {
     pub name: Str<'a>,
     /// The text typed so far.
     pub value: Str<'a>,
-    /// The arguments that are set already: a [`CompletionContext`](crate::model::CompletionContext).
+    /// The arguments that are set already: a [`CompletionContext`](crate::model::CompletionContext). `None` before
+    /// 2025-06-18, which introduced the member.
     pub context: Option<Raw<'a>>,
 }
 
@@ -165,11 +167,15 @@ impl<'a> ClientRequest<'a> {
             let (name, arguments) = (Str::from_literal(name)?, arguments.clone());
             return Some(Self::CallTool(CallTool { name, arguments }));
         }
-        Self::read(kind, request.params.as_ref())
+        Self::read(kind, request.params.as_ref(), request.context.revision)
     }
 
-    /// Reads params. Returns `None` if they do not have the shape of the method.
-    pub(super) fn read(kind: Option<RequestKind>, params: Option<&Object<'_, 'a>>) -> Option<Self> {
+    /// Reads the params of a request in a revision. Returns `None` if they do not have the shape of the method.
+    pub(super) fn read(
+        kind: Option<RequestKind>,
+        params: Option<&Object<'_, 'a>>,
+        revision: Revision,
+    ) -> Option<Self> {
         let nothing = Object::default();
         let params = Params(params.unwrap_or(&nothing));
         let uri = || params.string("uri");
@@ -183,7 +189,7 @@ impl<'a> ClientRequest<'a> {
             Some(RequestKind::Subscribe) => Self::Subscribe { uri: uri()? },
             Some(RequestKind::Unsubscribe) => Self::Unsubscribe { uri: uri()? },
             Some(RequestKind::GetPrompt) => Self::GetPrompt(params.prompt()?),
-            Some(RequestKind::Complete) => Self::Complete(params.completion()?),
+            Some(RequestKind::Complete) => Self::Complete(params.completion(revision)?),
             Some(RequestKind::Listen) => Self::Listen(params.object("notifications")??),
             Some(RequestKind::SetLevel) => {
                 Self::SetLevel(LoggingLevel::from_name(&params.string("level")?.to_str())?)
@@ -278,7 +284,7 @@ impl<'a> Params<'_, 'a> {
         all_strings.then_some(GetPrompt { name, arguments })
     }
 
-    fn completion(self) -> Option<Complete<'a>> {
+    fn completion(self, revision: Revision) -> Option<Complete<'a>> {
         let reference = self.get("ref")?;
         let target = Object::of(reference);
         let target = Params(&target);
@@ -287,11 +293,13 @@ impl<'a> Params<'_, 'a> {
             || (kind == "ref/resource" && target.string("uri").is_some());
         let argument = Object::of(self.get("argument")?);
         let argument = Params(&argument);
+        // A member that the revision does not have is ignored, whatever its value.
+        let has_context = RequestKind::Complete.rule().params(revision).has("context");
         known.then_some(Complete {
             reference: Raw::trusted(reference),
             name: argument.string("name")?,
             value: argument.string("value")?,
-            context: self.object("context")?,
+            context: if has_context { self.object("context")? } else { None },
         })
     }
 }

@@ -11,7 +11,8 @@ pub(super) fn resumed(connection: &Connection, resumed: Resumed) -> Option<Serve
     let Resumed { id, kind, params, inputs, state } = resumed;
     let context = connection.in_flight().context(id)?;
     let method = Str::from(kind?.rule().name);
-    let kind = ClientRequest::read(kind, params.as_deref().map(Object::of).as_ref())?.into_owned();
+    let object = params.as_deref().map(Object::of);
+    let kind = ClientRequest::read(kind, object.as_ref(), context.revision)?.into_owned();
     let params = params.map(|params| Raw::trusted(&params).into_owned());
     let meta = params.as_ref().and_then(|params| params.get("_meta")).map(Raw::into_owned);
     let inputs = Some(Raw::trusted(&inputs).into_owned());

@@ -21,8 +21,8 @@ pub(super) fn open<'f>(
     out: &mut dyn Outboxes,
 ) -> Result<ServerEvent<'f>, ViolationKind> {
     let kind = Some(RequestKind::Listen);
-    let call =
-        ClientRequest::read(kind, request.params.as_ref()).ok_or(ViolationKind::InvalidParams)?;
+    let call = ClientRequest::read(kind, request.params.as_ref(), request.context.revision)
+        .ok_or(ViolationKind::InvalidParams)?;
     let (dispatcher, cx) = &mut connection.enter(None, out);
     let serving = &mut dispatcher.serving;
     let (id, context) = serving.admit(cx, kind, request)?;

@@ -136,10 +136,6 @@ fn params_reach_the_application_or_the_error_names_the_member() {
     for (method, params) in of_clients() {
         for params in substituted(&params) {
             for revision in Revision::LEGACY {
-                // Older revisions have no `context`.
-                if params.get("context").is_some() && revision < Revision::V2025_06_18 {
-                    continue;
-                }
                 count(is_refused(&mut in_session(revision), &request(method, &params)));
             }
             let Some(members) = params.as_object() else { continue };

@@ -223,7 +223,8 @@ fn a_form_is_taken_without_a_mode() {
     }
 }
 
-/// Proves L-COMP-04, L-COMP-05, L-AMB-48: the context arrives, and more values than may be sent.
+/// Proves L-COMP-04, L-COMP-05, L-AMB-48: the context arrives in the revisions that have it, and is ignored in older
+/// ones. More values than may be sent are received.
 #[test]
 fn completions_are_taken_with_their_context() {
     let params = r#"{"ref":{"type":"ref/prompt","name":"n"},"argument":{"name":"a","value":"v"},"context":{"arguments":{"b":"c"}}}"#;
@@ -236,6 +237,16 @@ fn completions_are_taken_with_their_context() {
         let wrong = params.replace(r#""c""#, "1");
         let refusal = refused("completion/complete", revision, &wrong);
         assert_eq!(refusal, Some(("arguments", WrongType)));
+    }
+    for revision in [A, B] {
+        for context in [r#"{"arguments":{"b":"c"}}"#, r#"{"arguments":{"b":1}}"#, "7"] {
+            let params = params.replace(r#"{"arguments":{"b":"c"}}"#, context);
+            let mut side = ServerSide::ready(revision);
+            let event = side.receive(&request("completion/complete", &params));
+            let Some(ServerEvent::Request(request)) = event else { panic!("{context} {event:?}") };
+            let mcp_sansio::ClientRequest::Complete(complete) = request.kind else { panic!() };
+            assert_eq!(complete.context, None, "{context}");
+        }
     }
     let values = vec![r#""v""#; 101].join(",");
     let result = format!(r#"{{"completion":{{"values":[{values}],"hasMore":true}}}}"#);
