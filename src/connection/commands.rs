@@ -215,6 +215,16 @@ impl Calls {
         self.messages.outgoing.get(call.0).is_some_and(|asked| asked.owner.is_application())
     }
 
+    /// Returns the id of the request of a call; `None` if the call has ended, or has no request of its own.
+    pub(crate) fn own_id(&self, call: CallId) -> Option<u64> {
+        let has_request = match &self.messages.outgoing.get(call.0)?.call.state {
+            CallState::Task(task) => task.was_answered,
+            CallState::Subscription(subscription) => subscription.in_session.is_none(),
+            _ => true,
+        };
+        self.messages.outgoing.id(call.0).filter(|_| has_request)
+    }
+
     /// Returns the pending calls of the application in the order they were made, each with the request that it was
     /// made for.
     pub(crate) fn pending_calls(&self) -> impl Iterator<Item = (CallId, Option<IncomingId>)> {

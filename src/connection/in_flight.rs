@@ -60,10 +60,12 @@ impl<'c> InFlight<'c> {
         self.connection.dispatcher.messages().incoming.table.id(request.0)
     }
 
-    /// Returns the id under which a pending call was sent last; `None` if the call has ended. A call that is repeated
-    /// with input, or that requests a further page, gets another id.
+    /// Returns the id of the request of a pending call; `None` if the call has ended, or has no request of its own: a
+    /// [resumed task](Connection::resume_task), or a subscription in a session. Requests about a task, or about the
+    /// resources of a subscription, have other ids. A call that is repeated with input, or that requests a further
+    /// page, gets another id; while it waits for input, that is the id of its next request.
     pub fn own_id(self, call: CallId) -> Option<u64> {
-        self.connection.dispatcher.messages().outgoing.id(call.0)
+        self.connection.dispatcher.serving.calls.own_id(call)
     }
 
     /// Returns the pending calls of this side, in the order they were made, without subscriptions.

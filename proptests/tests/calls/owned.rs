@@ -1,16 +1,17 @@
 //! Events, outcomes and failures as owned values and as text.
 
-use mcp_sansio::call::Paging;
+use mcp_sansio::call::{Paging, TaskOptions, TaskTicket};
 use mcp_sansio::error::{ErrorObject, ViolationKind};
 use mcp_sansio::event::{CancelCause, ConnectFailure, Expiry, SubscriptionEnd, UnmatchedCause};
 use mcp_sansio::json::Raw;
+use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::model::method::ListTools;
 use mcp_sansio::pagination::PageStop;
 use mcp_sansio::{
     CallError, CallOptions, Cause, ClientEvent, ErrorCode, Instant, Outcome, Revision, RevisionSet,
     ServerEvent,
 };
-use mcp_sansio_proptests::ClientSide;
+use mcp_sansio_proptests::{ClientSide, config};
 
 fn raw(text: &str) -> Raw<'_> {
     Raw::new(text).unwrap()
@@ -164,4 +165,24 @@ fn a_page_is_decoded() {
     assert_eq!(side.client.in_flight().peer_id(id).unwrap().to_string(), r#""r""#);
     side.respond(id, r#"{"roots":[]}"#);
     assert_eq!(side.client.in_flight().peer_id(id), None);
+}
+
+/// A call without a request of its own has no id: a resumed task, and a subscription in a session.
+#[test]
+fn a_call_without_a_request_has_no_id() {
+    let mut config = config::client();
+    config.capabilities = config.capabilities.with_tasks();
+    let mut side = ClientSide::ready_with(config, Revision::V2025_11_25);
+    let ticket = TaskTicket::new("t", "tools/call");
+    let options = TaskOptions::new();
+    let (now, out) = (side.now, &mut side.out);
+    let resumed = side.client.resume_task(&ticket, options, now, out).unwrap();
+    let filter = SubscriptionFilter::new().with_tools();
+    let subscribed = side.client.subscribe(&filter, now, out).unwrap();
+    let called = side.call("tools/list");
+    let in_flight = side.client.in_flight();
+    assert_eq!((in_flight.own_id(resumed), in_flight.own_id(subscribed)), (None, None));
+    let id = in_flight.own_id(called).unwrap();
+    let sent = side.sent();
+    assert!(sent.last().unwrap().contains(&format!(r#""id":{id},"#)), "{sent:?}");
 }
