@@ -11,7 +11,7 @@ use super::record::{Asking, Record, State, StoredError, Wanted};
 use super::status::Status;
 use super::timestamp;
 use crate::handle::Requestor;
-use crate::json::{Raw, Str};
+use crate::json::{Raw, Str, member};
 use crate::rpc::ErrorObject;
 use crate::schema::serialized;
 use crate::time::Instant;
@@ -256,8 +256,14 @@ impl Serialize for StoredError {
     }
 }
 
-/// Returns the result of a task in the modern form, with its `resultType`.
+/// Returns the result of a task in the modern form, with exactly one `resultType`. The result of a task of a session can
+/// contain such a member of the application, which is replaced, as in a result of the modern era.
 fn modern_result<'t>(task: &Record, result: &'t str) -> Cow<'t, str> {
+    if task.is_of_session() && member(result, "resultType").is_some() {
+        let complete = Raw::trusted(r#""complete""#);
+        let edited = Raw::trusted(result).edited(&[("resultType", Some(complete))]);
+        return Cow::Owned(String::from(edited.as_json()));
+    }
     match result.strip_prefix('{').filter(|_| task.is_of_session()) {
         Some("}") => Cow::Owned(format!("{KIND}}}")),
         Some(rest) => Cow::Owned(format!("{KIND},{rest}")),

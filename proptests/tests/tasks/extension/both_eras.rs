@@ -158,6 +158,34 @@ fn the_extension_reads_a_task_that_was_begun_in_a_session() {
     }
 }
 
+/// Proves M-TASKX-22, M-RES-01: the result of a task that was begun in a session has one `resultType` in the modern
+/// era, as the response to a modern request has. In the session the result keeps the member of the application.
+#[test]
+fn the_result_of_a_task_of_a_session_has_one_result_type() {
+    let complete_first = format!(r#""resultType":"complete",{DONE}"#);
+    let complete_last = format!(r#"{DONE},"resultType":"complete""#);
+    for (own, expected) in [
+        (complete_first.clone(), &complete_first),
+        (complete_last.clone(), &complete_last),
+        (format!(r#"{DONE},"resultType":"other""#), &complete_last),
+        (format!(r#"{DONE},"result\u0054ype":7,"resultType":8"#), &complete_last),
+    ] {
+        let mut tasks = Tasks::default();
+        let mut side = in_session(0, config());
+        let key = begin_in_session(&mut side, &mut tasks, "t");
+        let result = format!("{{{own}}}");
+        let result = mcp_sansio::json::Raw::new(&result).unwrap();
+        tasks.complete(key, &result, side.now).unwrap();
+        serve(&mut side, &mut tasks, &get("1", "t"));
+        let sent = side.sent().swap_remove(0).replace(r"result\u0054ype", "resultType");
+        let expected = format!(r#""result":{{{expected}}}"#);
+        assert_eq!(sent, complete("1", &detailed("t", "completed", &expected)), "{own}");
+        serve(&mut side, &mut tasks, &result_in_session("2", "t"));
+        let sent = side.sent().swap_remove(0);
+        assert!(sent.contains(&own), "{sent}");
+    }
+}
+
 /// Proves M-TASKX-23, M-TASKX-32, L-TASK-32: a failed tool is a `failed` task in a session, and a `completed` task
 /// in the modern era.
 #[test]
