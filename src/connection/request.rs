@@ -21,6 +21,7 @@ use crate::dialect::{check_params, elicitation_id};
 use crate::handle::IncomingId;
 use crate::interests::{Filter, uris_of};
 use crate::json::{Raw, Str, member};
+use crate::limits::Limits;
 use crate::rpc::{Id, Lookup, Recycle};
 use crate::schema::{Misfit, Problem, fits};
 use crate::session::Phase;
@@ -364,7 +365,7 @@ pub(super) fn admit<C: Recycle>(
         exchange.is_relayed = request.is_relayed;
         exchange.batch = received.batch;
         if let Some(kind) = kind {
-            exchange.kept.keep(kind, params, context.revision, limits.kept_bytes);
+            exchange.kept.keep(kind, params, context.revision, longest_kept(limits, kind));
         }
         let id = is_subscription.then_some(&request.id);
         if let Some(token) = token.as_ref().or(id) {
@@ -394,6 +395,17 @@ pub(super) fn admit<C: Recycle>(
     messages.incoming.bytes += bytes;
     messages.session.has_served_modern |= context.revision.rules().requests_are_self_contained;
     Ok((IncomingId(place), context))
+}
+
+/// Returns the length of the longest param that is kept with a request of this kind.
+fn longest_kept(limits: &Limits, kind: RequestKind) -> usize {
+    match kind {
+        // The URI of a subscription has a limit of its own. The literal has two quotes as well.
+        RequestKind::Subscribe | RequestKind::Unsubscribe => limits.uri_bytes.saturating_add(2),
+        // A logging level is one of few names.
+        RequestKind::SetLevel => usize::MAX,
+        _ => limits.kept_bytes,
+    }
 }
 
 /// Returns the task of the peer that a request belongs to, as a JSON literal.

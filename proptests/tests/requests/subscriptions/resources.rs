@@ -4,8 +4,8 @@ use mcp_sansio::capability::Capability;
 use mcp_sansio::error::{NotAllowed, NotifyError, ViolationKind};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::ResourceUpdated;
-use mcp_sansio::model::{ResourceUpdatedParams, ResourcesCapability};
-use mcp_sansio::subscription::{ChangedList, Delivery};
+use mcp_sansio::model::{LoggingLevel, ResourceUpdatedParams, ResourcesCapability};
+use mcp_sansio::subscription::{ChangedList, Delivery, Log};
 use mcp_sansio::{ClientEvent, ClientRequest, ErrorCode, Outcome, Revision, ServerEvent};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -412,4 +412,30 @@ fn a_subscription_with_a_long_uri_is_refused() {
         assert_eq!(side.sent(), [error]);
     }
     assert_eq!(subscriptions(&mut side), ["x:345678"]);
+}
+
+/// Proves L-RES-09, L-LOG-04: the limit of kept texts does not apply to URIs and logging levels, which have their own. A granted
+/// request takes effect.
+#[test]
+fn a_granted_request_takes_effect_under_any_limit_of_kept_texts() {
+    let mut config = config::server();
+    config.connection.limits.kept_bytes = 0;
+    config.connection.limits.uri_bytes = 8;
+    let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+    let grant = |side: &mut ServerSide, frame: &str| {
+        let id = side.request(frame);
+        side.server.respond(id, &(), &mut side.out).unwrap();
+        assert_eq!(side.sent(), [ANSWERED]);
+    };
+    grant(&mut side, &request("subscribe", "x:345678"));
+    assert_eq!(subscriptions(&mut side), ["x:345678"]);
+    grant(&mut side, &request("unsubscribe", "x:345678"));
+    assert_eq!(subscriptions(&mut side), [""; 0]);
+    let level =
+        r#"{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"emergency"}}"#;
+    grant(&mut side, level);
+    for (level, is_wanted) in [(LoggingLevel::Alert, false), (LoggingLevel::Emergency, true)] {
+        let log = Log::new(level, "text");
+        assert_eq!(side.server.notifications().wants_log(&log), is_wanted);
+    }
 }
