@@ -34,6 +34,7 @@ use crate::limits::Limits;
 use crate::rpc::{Ending, Fault, GivenUp, Id};
 use crate::schema::{EncodeError, Payload};
 use crate::session::Phase;
+use crate::task::view::related;
 
 /// The requests of the peer, and the calls of this side below them.
 ///
@@ -221,6 +222,30 @@ impl Serving {
         let taken = self.calls.messages.reply(cx, id, kind, result)?;
         self.finish(cx, taken);
         Ok(())
+    }
+
+    /// Responds to a request for the result of a task. If the response cannot be sent, the request is unchanged.
+    pub(super) fn answer_with_result_of(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: IncomingId,
+        task: &str,
+        result: &dyn Payload,
+    ) -> Result<(), RespondError> {
+        let incoming = &mut self.calls.messages.incoming;
+        // The response belongs to the task; progress on the request for the result does not.
+        let ahead = incoming.send_delayed_progress(id, cx.out);
+        let exchange = incoming.table.get_mut(id.0).ok_or(RespondError::Stale)?;
+        let before = core::mem::replace(&mut exchange.related.0, related(task));
+        let answered = self.answer_about_task(cx, id, result);
+        if answered.is_err() {
+            let incoming = &mut self.calls.messages.incoming;
+            incoming.take_back_progress(id, ahead, cx.out);
+            if let Some(exchange) = incoming.table.get_mut(id.0) {
+                exchange.related.0 = before;
+            }
+        }
+        answered
     }
 
     /// Responds to a request about tasks with a short result, from the reserve of the outbox if needed.

@@ -17,7 +17,7 @@ use crate::handle::IncomingId;
 use crate::json::{MemberTexts, Object, Raw};
 use crate::rpc::{ErrorData, Fault};
 use crate::schema::{Payload, fits};
-use crate::task::view::{CreatedInSession, InModernEra, InSession, related, result_in_session};
+use crate::task::view::{CreatedInSession, InModernEra, InSession, result_in_session};
 use crate::task::{NewTask, Origin, State, TaskCall, TaskError, TaskKey, TaskNews, Tasks, Which};
 use crate::time::Instant;
 
@@ -79,7 +79,6 @@ impl<'h> TaskHost<'h> {
         immediate_response: Option<&str>,
     ) -> Result<(), TaskError> {
         self.messages().answerable(id)?;
-        _ = self.serving.calls.messages.incoming.send_delayed_progress(id, cx.out);
         let task = self.tasks.record(key).ok_or(TaskError::Unknown)?;
         let Some(exchange) = self.messages().incoming.table.get(id.0) else {
             return Err(RespondError::Stale.into());
@@ -206,13 +205,8 @@ impl TaskHost<'_> {
         };
         match &task.state {
             State::Completed(result) => {
-                // The response belongs to the task; progress on the request for the result does not.
-                _ = self.serving.calls.messages.incoming.send_delayed_progress(id, cx.out);
-                if let Some(exchange) = self.serving.calls.messages.incoming.table.get_mut(id.0) {
-                    exchange.related.0 = related(&task.id);
-                }
                 let result = result_in_session(task, result);
-                self.serving.answer_about_task(cx, id, &Raw::trusted(&result))
+                self.serving.answer_with_result_of(cx, id, &task.id, &Raw::trusted(&result))
             }
             State::Failed(error) => {
                 let data = error.data.as_deref().map(Raw::trusted);

@@ -6,7 +6,7 @@ use mcp_sansio::model::InputRequired;
 use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::task::{NewTask, TaskError, Tasks};
-use mcp_sansio::{ErrorCode, RespondError};
+use mcp_sansio::{ErrorCode, IncomingId, RespondError};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::sessions::kit::{
@@ -361,4 +361,67 @@ fn delayed_progress_is_sent_before_the_result_of_a_task() {
     stage.complete(key);
     let delivered = stage.settled_messages();
     assert_eq!(delivered[delivered.len() - 2..], [progress(2), result_of::<ServerSide>("1", "a")]);
+}
+
+/// A notification of the progress of the request with token 7.
+fn progress_of_7(far: u32) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":7,"progress":{far}}}}}"#
+    )
+}
+
+/// A server that sends a progress report each second. Its outbox has room for 300 bytes.
+fn with_a_small_outbox() -> Stage<ServerSide> {
+    let host = ServerSide::host_with(WITH_TASKS, |config| {
+        config.progress_interval = Some(std::time::Duration::from_secs(1));
+        config.limits.outbox_bytes = 300;
+    });
+    Stage { host, ..Stage::quiet() }
+}
+
+/// Reports progress on a request twice. The second report is delayed.
+fn report_twice(stage: &mut Stage<ServerSide>, request: IncomingId) {
+    let ServerSide { server, out, now, .. } = &mut stage.host;
+    for (far, report) in [(1_u32, ProgressReport::Sent), (2, ProgressReport::Delayed)] {
+        assert_eq!(server.progress(request, Progress::new(far), *now, out), Ok(report));
+    }
+}
+
+/// Proves L-PROG-13 for requests that become tasks: a task that cannot be announced changes nothing, so the delayed
+/// report in front of the response stays delayed.
+#[test]
+fn a_task_that_cannot_be_announced_sends_no_delayed_progress() {
+    let mut stage = with_a_small_outbox();
+    let request = stage.requested("1", r#""task":{},"_meta":{"progressToken":7}"#);
+    report_twice(&mut stage, request);
+    assert_eq!(stage.sent(), [progress_of_7(1)]);
+    let long = NewTask::new("a").immediate_response("x".repeat(300));
+    let begun = stage.host.begin(request, long, &mut stage.tasks);
+    assert_eq!(begun, Err(TaskError::Encode(EncodeError::Full)));
+    assert_eq!(stage.sent(), [""; 0]);
+    let key = stage.create(request, NewTask::new("a")).unwrap();
+    assert!(stage.tasks.remove(key));
+    let announced = stage.host.announce(request, key, &mut stage.tasks);
+    assert_eq!(announced, Err(TaskError::Unknown));
+    assert_eq!(stage.sent(), [""; 0]);
+    assert_eq!((stage.host.elapse(999), stage.sent()), (vec![], vec![]));
+    assert_eq!((stage.host.elapse(1), stage.sent()), (vec![], vec![progress_of_7(2)]));
+}
+
+/// Proves L-PROG-13, L-TASK-38: the result of a task that has no room yet leaves the delayed report delayed, and
+/// the request unrelated to the task.
+#[test]
+fn a_result_without_room_sends_no_delayed_progress() {
+    let mut stage = with_a_small_outbox();
+    let key = stage.begin("a");
+    let waits = r#"{"jsonrpc":"2.0","id":1,"method":"tasks/result","params":{"taskId":"a","_meta":{"progressToken":7}}}"#;
+    stage.serve(waits);
+    let waiting = stage.host.server.in_flight().requests().next().unwrap();
+    report_twice(&mut stage, waiting);
+    stage.complete(key);
+    stage.settle();
+    assert_eq!(stage.sent(), [progress_of_7(1)]);
+    assert_eq!((stage.host.elapse(999), stage.sent()), (vec![], vec![]));
+    assert_eq!((stage.host.elapse(1), stage.sent()), (vec![], vec![progress_of_7(2)]));
+    assert_eq!(stage.settled_messages(), [result_of::<ServerSide>("1", "a")]);
 }
