@@ -21,15 +21,15 @@
 //!
 //! | feature | default | what it adds |
 //! |---|---|---|
-//! | `client` | yes | [`Connection`] and [`Process`], with crates for signals to child processes |
+//! | `client` | yes | [`Connection`], [`Process`] and the calls of `Handle<Client>`, with crates for signals to child processes |
 //! | `server` | yes | [`Router`] and [`ConnectionGroup`] |
 //! | `http` | no | `Wire::behind_http`, `Connection::open_over_http`, and the feature `http` of the core; turns both roles on |
 //! | `jsonschema` | no | compares arguments and results of tools with their schemas, also rules such as a minimum |
 //! | `schemars` | no | JSON Schemas of the arguments of tools, derived from their types; turns `server` on |
 //! | `tracing` | no | `tracing` spans of requests and calls, and events of connections, without payloads |
 //!
-//! [`Wire`], [`Handle`] and [`Exchange`] work in either role without `client` and `server`. An adapter should turn
-//! the default features off, offer `client` and `server` as features of its own, and forward them.
+//! [`Exchange`], and [`Wire`] and [`Handle`] of a server, work without features; `Wire::client` needs `client`. An
+//! adapter should turn the default features off, offer `client` and `server` as features of its own, and forward them.
 
 //! # Traces
 //!
@@ -77,7 +77,6 @@ mod calls;
 mod changes;
 #[cfg(feature = "client")]
 mod client;
-mod client_calls;
 mod clock;
 #[cfg(feature = "server")]
 mod connection_group;
@@ -126,7 +125,7 @@ mod task_handle;
 mod tasks;
 mod threads;
 mod timing;
-#[cfg(feature = "jsonschema")]
+#[cfg(all(feature = "client", feature = "jsonschema"))]
 mod tool_schemas;
 mod trace;
 #[cfg(feature = "tracing")]
@@ -177,7 +176,7 @@ pub use streams::{Drive, ExternalStream, Incoming, Outgoing, Timer};
 pub use task_handle::{TaskHandle, TaskInputs};
 pub use tasks::{SharedTasks, new_task, random_bytes};
 pub use timing::Timing;
-#[cfg(feature = "jsonschema")]
+#[cfg(all(feature = "client", feature = "jsonschema"))]
 pub use tool_schemas::ToolSchemas;
 #[cfg(feature = "tracing")]
 pub use trace_propagator::TracePropagator;

@@ -12,8 +12,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcp_sansio::{
-    CallId, Client, ErrorCode, Framing, IncomingId, Instant, Limits, Outbox, Phase, RespondError,
-    Server, ServerConfig,
+    CallId, ErrorCode, Framing, IncomingId, Instant, Limits, Outbox, Phase, RespondError, Server,
+    ServerConfig,
 };
 
 use crate::after_unlock::AfterUnlock;
@@ -46,12 +46,6 @@ const WAITING_FRAMES: usize = 4;
 
 /// The default limit of handlers of a server that run at the same time.
 const SERVER_HANDLERS: usize = 64;
-
-/// The default limit of a server's requests that a client serves at the same time.
-const CLIENT_HANDLERS: usize = 16;
-
-/// How long a server that does not read may delay the end of its client.
-const CLIENT_PATIENCE: Duration = Duration::from_millis(500);
 
 /// The error text for a request whose handler gave no response.
 pub(crate) const UNANSWERED: &str = "the request was not answered";
@@ -151,47 +145,17 @@ impl Wire<Server> {
     }
 }
 
-impl Wire<Client> {
-    /// Creates a client whose handlers run on `runner`.
-    pub fn client(
-        client: Client,
-        options: &ConnectionOptions,
-        clock: Clock,
-        runner: Arc<dyn Run<Client>>,
-    ) -> Arc<Self> {
-        let out = Out::Stream(Outbox::new(Framing::Lines, &client.config().connection.limits));
-        Self::client_on(client, out, options, clock, runner)
-    }
-
-    /// As [`client`](Self::client), with other outboxes.
-    pub(crate) fn client_on(
-        client: Client,
-        out: Out,
-        options: &ConnectionOptions,
-        clock: Clock,
-        runner: Arc<dyn Run<Client>>,
-    ) -> Arc<Self> {
-        let limits = Arc::new(client.config().connection.limits.clone());
-        let most = options.handlers.unwrap_or(CLIENT_HANDLERS);
-        let requests = Requests::new(most);
-        let opening = Opening::Waited(None);
-        let patience = CLIENT_PATIENCE;
-        let setup = Setup { out, limits, patience, requests, opening };
-        Self::new(client, setup, options, clock, runner)
-    }
-}
-
 /// The parts of a connection that differ between the roles.
-struct Setup<M: Machine> {
-    out: Out,
-    limits: Arc<Limits>,
-    patience: Duration,
-    requests: Requests<M>,
-    opening: Opening<M>,
+pub(crate) struct Setup<M: Machine> {
+    pub(crate) out: Out,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) patience: Duration,
+    pub(crate) requests: Requests<M>,
+    pub(crate) opening: Opening<M>,
 }
 
 impl<M: Machine> Wire<M> {
-    fn new(
+    pub(crate) fn new(
         machine: M,
         setup: Setup<M>,
         options: &ConnectionOptions,

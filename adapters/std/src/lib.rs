@@ -69,13 +69,15 @@ pub use handler::{Handler, RefuseAll, Sleeps};
 #[cfg(feature = "in-memory")]
 pub use in_memory::{connect_in_memory, connect_in_memory_with};
 pub use mcp_sansio;
+#[cfg(all(feature = "client", feature = "jsonschema"))]
+pub use mcp_sansio_driver::ToolSchemas;
 pub use mcp_sansio_driver::{
     ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Json, Machine, Notified,
     Pages, PendingCall, PendingPages, ProgressUpdates, Reply, RoomFuture, SharedTasks, Sleep,
     TaskHandle, TaskInputs, Waiting, new_task, random_bytes,
 };
 #[cfg(feature = "jsonschema")]
-pub use mcp_sansio_driver::{CompiledSchema, JsonSchemaValidator, ToolSchemas};
+pub use mcp_sansio_driver::{CompiledSchema, JsonSchemaValidator};
 #[cfg(feature = "client")]
 pub use mcp_sansio_driver::{Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
 #[cfg(feature = "server")]

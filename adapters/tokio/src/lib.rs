@@ -70,6 +70,8 @@ pub use connect::{connect, connect_with, spawn, spawn_with};
 #[cfg(feature = "in-memory")]
 pub use in_memory::{connect_in_memory, connect_in_memory_with};
 pub use mcp_sansio;
+#[cfg(all(feature = "client", feature = "jsonschema"))]
+pub use mcp_sansio_driver::ToolSchemas;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
 pub use mcp_sansio_driver::{
     Blocking, ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Json, Machine,
@@ -77,7 +79,7 @@ pub use mcp_sansio_driver::{
     TaskHandle, TaskInputs, Waiting, new_task, random_bytes,
 };
 #[cfg(feature = "jsonschema")]
-pub use mcp_sansio_driver::{CompiledSchema, JsonSchemaValidator, ToolSchemas};
+pub use mcp_sansio_driver::{CompiledSchema, JsonSchemaValidator};
 #[cfg(feature = "client")]
 pub use mcp_sansio_driver::{Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
 #[cfg(feature = "server")]
