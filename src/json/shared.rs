@@ -203,8 +203,12 @@ impl<'t> TextCopy<'t> {
     fn part(&self, text: &str) -> Option<Part> {
         let start = text.as_ptr().addr().checked_sub(self.original.as_ptr().addr())?;
         let end = start.checked_add(text.len())?;
-        // Both texts are borrowed at this moment, so the bytes at the same address are the same text.
-        self.copy.get(start..end)?;
+        if self.copy.len() < end {
+            return None;
+        }
+        // Both texts are borrowed at this moment, so the bytes at the same address are the same text, and begin and
+        // end on character boundaries.
+        debug_assert!(self.copy.get(start..end) == Some(text));
         Part::range(&self.copy, start..end)
     }
 }
