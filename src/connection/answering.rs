@@ -55,15 +55,6 @@ impl Connection {
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.dispatcher.poll_timeout()
     }
-
-    /// Whether [`handle_timeout`](crate::Server::handle_timeout) has anything to do at this time: an event to return,
-    /// a deadline that has passed, or a notification that waited for room in an outbox.
-    ///
-    /// A driver that would call `handle_timeout` after every input asks this first, because the answer is usually
-    /// `false` and costs less.
-    pub fn is_due(&self, now: Instant) -> bool {
-        self.dispatcher.is_due(now)
-    }
 }
 
 /// # Memory

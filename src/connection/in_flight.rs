@@ -6,6 +6,7 @@ use super::{Connection, Counts, RequestContext};
 use crate::frame::Frame;
 use crate::handle::{CallId, IncomingId};
 use crate::rpc::Id;
+use crate::time::Instant;
 
 /// A view of the requests and calls of a [`Connection`] that have not ended. It only reads.
 ///
@@ -102,6 +103,15 @@ impl<'c> InFlight<'c> {
     pub fn has_room_for(self, frame: &Frame<'_>, unsent: usize) -> bool {
         let limits = self.connection.limits();
         self.connection.dispatcher.serving.has_room_for(limits, frame, unsent)
+    }
+
+    /// Whether [`handle_timeout`](crate::Server::handle_timeout) has anything to do at this time: an event to return,
+    /// a deadline that has passed, or a notification that waited for room in an outbox.
+    ///
+    /// A driver that would call `handle_timeout` after every input asks this first, because the answer is usually
+    /// `false` and costs less.
+    pub fn is_due(self, now: Instant) -> bool {
+        self.connection.dispatcher.is_due(now)
     }
 }
 

@@ -136,7 +136,7 @@ impl<M: Machine> Wire<M> {
         if state.is_open() && self.tasks.is_none() && !state.waits_for_room() {
             self.set_limit(state);
             // The machine sends the output that it held back for lack of room. Nothing else waits for room.
-            if !state.machine.is_due(now) {
+            if !state.machine.in_flight().is_due(now) {
                 return true;
             }
             match state.machine.handle_timeout(now, &mut state.out) {

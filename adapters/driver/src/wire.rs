@@ -314,7 +314,7 @@ impl<M: Machine> Wire<M> {
     /// Processes everything that is due.
     pub(crate) fn settle(self: &Arc<Self>, state: &mut State<M>, now: Instant) {
         state.now = now;
-        while state.machine.is_due(now)
+        while state.machine.in_flight().is_due(now)
             && let Some(event) = state.machine.handle_timeout(now, &mut state.out)
         {
             self.deliver(state, event, 0);
