@@ -2,8 +2,7 @@
 
 use super::context::RequestContext;
 use super::outboxes::Received;
-use super::usual_call::UsualCall;
-use crate::json::{Object, Str};
+use crate::json::{Object, Raw, Str};
 use crate::rpc::Id;
 
 /// A request that is not in the table yet.
@@ -23,6 +22,15 @@ pub(crate) struct IncomingRequest<'e, 'a> {
     pub(crate) received: Received,
     /// The whole frame.
     pub(super) bytes: &'a [u8],
+}
+
+/// The params of a usual `tools/call`.
+#[derive(Clone, Debug)]
+pub(crate) struct UsualCall<'a> {
+    /// The name of the tool, a JSON literal.
+    pub(crate) name: &'a str,
+    /// The arguments, an object.
+    pub(crate) arguments: Option<Raw<'a>>,
 }
 
 impl<'a> IncomingRequest<'_, 'a> {

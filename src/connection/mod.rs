@@ -161,7 +161,7 @@ pub(crate) use for_role::ForRole;
 pub(crate) use identity::{
     Identity, client_info, meta_to_pass_on, modern_client_info, server_info,
 };
-pub(crate) use incoming_request::IncomingRequest;
+pub(crate) use incoming_request::{IncomingRequest, UsualCall};
 pub(crate) use inputs::InputRequested;
 pub(crate) use late_probe::LateProbe;
 pub(crate) use notify::Notice;
@@ -171,7 +171,6 @@ pub(crate) use resumed::Resumed;
 pub(crate) use routing::Side;
 pub(crate) use send::SentMessage;
 pub(crate) use timers::Elapsed;
-pub(crate) use usual_call::UsualCall;
 pub(crate) use versions::{versions, versions_in};
 
 use core::fmt;

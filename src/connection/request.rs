@@ -12,6 +12,7 @@ use super::incoming_request::IncomingRequest;
 use super::messages::Messages;
 use super::request_meta::RequestMeta;
 use super::routing::{Decision, RoutingContext, decide};
+use super::usual_call::usual_call;
 use super::violations::Violations;
 use crate::codes::ViolationKind;
 use crate::config::{DuplicateIds, UnknownMethods};
@@ -101,7 +102,7 @@ impl<C: Recycle> Admission<'_, C> {
             Lookup::Found(_) | Lookup::Free => {}
             Lookup::Crowded => return Err(ViolationKind::CollidingId.into()),
         }
-        if let Some((call, context)) = self.usual_call(cx, request, request_meta) {
+        if let Some((call, context)) = usual_call(self.messages, cx, request, request_meta) {
             request.usual_call = Some(call);
             let usual = Admitted::Work(Some(RequestKind::CallTool), context);
             debug_assert_eq!(self.by_rules(cx, request, request_meta).as_ref(), Ok(&usual));

@@ -2,14 +2,14 @@
 
 use super::context::{Negotiated, RequestContext, TaskRequest};
 use super::cx::Cx;
-use super::incoming_request::IncomingRequest;
-use super::request::Admission;
+use super::incoming_request::{IncomingRequest, UsualCall};
+use super::messages::Messages;
 use super::request_meta::RequestMeta;
 use super::routing::Side;
 use crate::capability::Capability;
 use crate::config::Relay;
 use crate::dialect::methods::RequestKind;
-use crate::json::{Object, Raw};
+use crate::json::Object;
 use crate::rpc::Recycle;
 use crate::session::Phase;
 use crate::task::EXTENSION;
@@ -17,65 +17,52 @@ use crate::task::EXTENSION;
 /// The members that a usual call may have.
 const MEMBERS: [&str; 3] = ["name", "arguments", "_meta"];
 
-/// The params of a usual `tools/call`.
-#[derive(Clone, Debug)]
-pub(crate) struct UsualCall<'a> {
-    /// The name of the tool, a JSON literal.
-    pub(crate) name: &'a str,
-    /// The arguments, an object.
-    pub(crate) arguments: Option<Raw<'a>>,
-}
-
-impl<'a> UsualCall<'a> {
-    /// Returns the params if they have the name of a tool and no other members but arguments and `_meta`, each once
-    /// and of its type.
-    fn of(params: &Object<'_, 'a>) -> Option<Self> {
-        let [name, arguments, meta] = params.only(MEMBERS)?;
-        let is_object = |text: Option<&str>| text.is_none_or(|text| text.starts_with('{'));
-        let name = name.filter(|name| name.starts_with('"'))?;
-        if !is_object(arguments) || !is_object(meta) {
-            return None;
-        }
-        Some(Self { name, arguments: arguments.map(|text| params.arguments(text)) })
+/// Admits a `tools/call` if all its members are usual and no setting needs a closer look. Returns its params and its
+/// context.
+///
+/// The path refuses nothing: a request that it returns `None` for takes the general one, which gives the same result
+/// for every request that this one admits. Debug builds compare the two.
+pub(super) fn usual_call<'a, C: Recycle>(
+    messages: &Messages<C>,
+    cx: &Cx<'_, '_>,
+    request: &IncomingRequest<'_, 'a>,
+    request_meta: &RequestMeta<'_>,
+) -> Option<(UsualCall<'a>, RequestContext)> {
+    let session = &messages.session;
+    let is_usual = request.method.as_wire() == RequestKind::CallTool.rule().name
+        && session.role == Side::Server
+        && matches!(cx.config.relay, Relay::Nothing)
+        && request.received.batch.is_none()
+        && messages.lifecycle.phase != Phase::Draining;
+    if !is_usual {
+        return None;
     }
-}
-
-impl<C: Recycle> Admission<'_, C> {
-    /// Admits a `tools/call` if all its members are usual and no setting needs a closer look. Returns its params and
-    /// its context.
-    ///
-    /// The path refuses nothing: a request that it returns `None` for takes the general one, which gives the same
-    /// result for every request that this one admits. Debug builds compare the two.
-    pub(super) fn usual_call<'a>(
-        &self,
-        cx: &Cx<'_, '_>,
-        request: &IncomingRequest<'_, 'a>,
-        request_meta: &RequestMeta<'_>,
-    ) -> Option<(UsualCall<'a>, RequestContext)> {
-        let session = &self.messages.session;
-        let is_usual = request.method.as_wire() == RequestKind::CallTool.rule().name
-            && session.role == Side::Server
-            && matches!(cx.config.relay, Relay::Nothing)
-            && request.received.batch.is_none()
-            && self.messages.lifecycle.phase != Phase::Draining;
-        if !is_usual {
-            return None;
+    let context = match request_meta {
+        RequestMeta::Absent => session.negotiated.filter(offers_tools)?.into(),
+        RequestMeta::Modern(meta) => {
+            let own = session.identity().filter(|own| !own.one_era)?;
+            own.offered.contains(Capability::Tools).then_some(())?;
+            let knows_tasks = session.has_extension(EXTENSION, meta.extensions);
+            let task = knows_tasks.then(TaskRequest::default);
+            RequestContext { task, ..(*meta).into() }
         }
-        let context = match request_meta {
-            RequestMeta::Absent => session.negotiated.filter(offers_tools)?.into(),
-            RequestMeta::Modern(meta) => {
-                let own = session.identity().filter(|own| !own.one_era)?;
-                own.offered.contains(Capability::Tools).then_some(())?;
-                let knows_tasks = session.has_extension(EXTENSION, meta.extensions);
-                let task = knows_tasks.then(TaskRequest::default);
-                RequestContext { task, ..(*meta).into() }
-            }
-            RequestMeta::Unsupported(_) | RequestMeta::Malformed(_) => return None,
-        };
-        Some((UsualCall::of(request.params.as_ref()?)?, context))
-    }
+        RequestMeta::Unsupported(_) | RequestMeta::Malformed(_) => return None,
+    };
+    Some((usual_params(request.params.as_ref()?)?, context))
 }
 
 const fn offers_tools(negotiated: &Negotiated) -> bool {
     negotiated.ours.contains(Capability::Tools)
+}
+
+/// Returns the params if they have the name of a tool and no other members but arguments and `_meta`, each once and of
+/// its type.
+fn usual_params<'a>(params: &Object<'_, 'a>) -> Option<UsualCall<'a>> {
+    let [name, arguments, meta] = params.only(MEMBERS)?;
+    let is_object = |text: Option<&str>| text.is_none_or(|text| text.starts_with('{'));
+    let name = name.filter(|name| name.starts_with('"'))?;
+    if !is_object(arguments) || !is_object(meta) {
+        return None;
+    }
+    Some(UsualCall { name, arguments: arguments.map(|text| params.arguments(text)) })
 }
