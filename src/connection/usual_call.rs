@@ -22,6 +22,7 @@ const MEMBERS: [&str; 3] = ["name", "arguments", "_meta"];
 ///
 /// The path refuses nothing: a request that it returns `None` for takes the general one, which gives the same result
 /// for every request that this one admits. Debug builds compare the two.
+#[inline]
 pub(super) fn usual_call<'a, C: Recycle>(
     messages: &Messages<C>,
     cx: &Cx<'_, '_>,
@@ -57,6 +58,7 @@ const fn offers_tools(negotiated: &Negotiated) -> bool {
 
 /// Returns the params if they have the name of a tool and no other members but arguments and `_meta`, each once and of
 /// its type.
+#[inline]
 fn usual_params<'a>(params: &Object<'_, 'a>) -> Option<UsualCall<'a>> {
     let [name, arguments, meta] = params.only(MEMBERS)?;
     let is_object = |text: Option<&str>| text.is_none_or(|text| text.starts_with('{'));
