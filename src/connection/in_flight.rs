@@ -109,7 +109,8 @@ impl<'c> InFlight<'c> {
     /// a deadline that has passed, or a notification that waited for room in an outbox.
     ///
     /// A driver that would call `handle_timeout` after every input asks this first, because the answer is usually
-    /// `false` and costs less.
+    /// `false` and costs less. It stays `true` while such a notification finds no room: call `handle_timeout` until it
+    /// returns `None`, not until this is `false`.
     pub fn is_due(self, now: Instant) -> bool {
         self.connection.dispatcher.is_due(now)
     }

@@ -51,7 +51,7 @@ impl Activity {
     }
 
     /// Notes that the client has chosen HTTP/2.
-    pub(crate) fn is_http2(&self) {
+    pub(crate) fn note_http2(&self) {
         self.shared.is_http2.store(true, Ordering::Relaxed);
     }
 

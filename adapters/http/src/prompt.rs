@@ -51,7 +51,7 @@ impl<S: Read + Unpin> Read for Prompt<S> {
         let mut first = hyper::rt::ReadBuf::new(first);
         if Pin::new(stream).poll_read(context, first.unfilled())?.is_ready() {
             if *missing == ENOUGH && first.filled().starts_with(HTTP2) {
-                activity.is_http2();
+                activity.note_http2();
             }
             buffer.put_slice(first.filled());
             *missing -= first.filled().len();
@@ -77,7 +77,10 @@ impl<S: Write + Unpin> Write for Prompt<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        // TLS accepts bytes that the client has not read, and waits for it here.
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.activity.set_writing(flushed.is_pending());
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -292,7 +292,7 @@ fn service(
         let endpoint = endpoint.clone();
         let place = PathTarget::of(&endpoint, &path, request.uri().path());
         if request.version() == Version::HTTP_2 {
-            activity.is_http2();
+            activity.note_http2();
         }
         let busy = activity.begin();
         async move {
