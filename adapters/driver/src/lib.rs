@@ -172,7 +172,7 @@ pub use run::{Job, Run};
 pub use schemars;
 pub use signal::Notified;
 pub use sleep::Sleep;
-pub use streams::{Drive, ExternalStream, Incoming, Outgoing, Timer};
+pub use streams::{Drive, ExternalStream, Incoming, Outgoing, ReadFrom, Timer, WriteTo};
 pub use task_handle::{TaskHandle, TaskInputs};
 pub use tasks::{SharedTasks, new_task, random_bytes};
 pub use timing::Timing;
