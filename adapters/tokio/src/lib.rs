@@ -62,6 +62,8 @@ mod in_memory;
 pub mod runtime;
 #[cfg(feature = "server")]
 mod serve;
+#[cfg(feature = "server")]
+mod stdio;
 mod streams;
 
 pub use byte_stream::{read_into, write_from};

@@ -9,6 +9,7 @@ use mcp_sansio_driver::{ConnectionOptions, Drive, Wire};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::runtime::{Sleeps, clock, spawner};
+use crate::stdio;
 use crate::streams::{Reads, Writes};
 
 /// Serves one client on a pair of streams, until the client has disconnected and every response has been written.
@@ -64,8 +65,14 @@ pub async fn serve_with(
 /// `tracing_subscriber::fmt().with_writer(std::io::stderr).init()`. With the feature `tracing` and
 /// `.with_span_events(FmtSpan::CLOSE)`, it prints a line for each request: `mcp_sansio_driver` describes the spans.
 ///
-/// Separate threads read and write both streams instead of the runtime, which otherwise could not end before its reads and
-/// writes return. The reading thread ends when its read returns, which may be later than this future.
+/// On Linux and Android the runtime itself reads and writes pipes and sockets, without a thread. It does not change their
+/// non-blocking mode, which other processes share. It does not see input that [`std::io::stdin`] has buffered before.
+/// While a handler blocks the only thread of a runtime, nothing is read: [`Blocking`](crate::Blocking) runs such handlers
+/// on other threads.
+///
+/// Any other stream, for example a file or a terminal, has a thread of its own, because the runtime could not end before
+/// a read or write returns. The reading thread ends when its read returns, which may be later than this future. The same
+/// applies on other systems, and if the runtime was built without `enable_io`; tokio prints the message of a panic then.
 ///
 /// # Errors
 ///
@@ -86,8 +93,8 @@ pub async fn serve_stdio_with(
 ) -> io::Result<()> {
     let wire = server(config, options, handler);
     let drive = Drive::timed(&wire, Sleeps::default());
-    wire.write_on_thread(io::stdout())?;
-    wire.read_on_thread(io::stdin())?;
+    let _writing = stdio::write(&wire)?;
+    let _reading = stdio::read(&wire)?;
     drive.await
 }
 

@@ -13,6 +13,8 @@ mod inspect_login;
 mod inspect_recorded;
 mod kit;
 mod replay;
+#[cfg(target_os = "linux")]
+mod standard_streams;
 #[cfg(unix)]
 mod troubles;
 mod web;
