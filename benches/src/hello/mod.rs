@@ -7,6 +7,7 @@ mod hyper_floor;
 mod ours;
 pub mod pairs;
 mod rmcp_http;
+#[cfg(unix)]
 mod tokio_floor;
 // Measured as it is built for its own binary.
 #[path = "../../rmcp_hello/src/main.rs"]
@@ -40,7 +41,7 @@ named! {
         RmcpHttp = "rmcp-http",
         /// Hyper and serde_json without MCP: a single-threaded runtime, on a socket.
         Hyper = "hyper",
-        /// Tokio and serde_json without MCP: the threads of the adapter, on standard input and output.
+        /// Tokio and serde_json without MCP: the tasks of the adapter, on standard input and output.
         TokioFloor = "tokio-floor",
     }
 }
@@ -61,7 +62,10 @@ impl HelloServer {
             Self::Rmcp => rmcp_hello::main(),
             Self::RmcpHttp => Ok(rmcp_http::serve()?),
             Self::Hyper => Ok(hyper_floor::serve()?),
+            #[cfg(unix)]
             Self::TokioFloor => Ok(tokio_floor::serve()?),
+            #[cfg(not(unix))]
+            Self::TokioFloor => Err("needs the pipes of Unix".into()),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The floor on standard input and output: the cost of the same calls for threads and a tokio runtime without MCP.
+//! The floor on standard input and output: the cost of the same calls for a tokio runtime without MCP.
 
-use std::io::{self, BufRead, Write};
-use std::sync::mpsc;
-use std::thread;
+use std::io;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::unix::pipe::OpenOptions;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::until_closed::runtime;
@@ -54,36 +54,38 @@ struct Call {
     arguments: Box<RawValue>,
 }
 
-/// Serves with the threads and tasks of the adapter: one thread reads, a task of the runtime responds, and another
-/// thread writes.
+/// Serves with the tasks of the adapter: one reads, one responds, and one writes.
 pub(super) fn serve() -> io::Result<()> {
     let (calls, mut called) = unbounded_channel::<Call>();
-    let (lines, written) = mpsc::channel::<Vec<u8>>();
-    thread::spawn(move || {
-        let mut line = Vec::new();
-        let mut stdin = io::stdin().lock();
-        while stdin.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes != 0) {
-            if let Some(call) = read(&line) {
-                _ = calls.send(call);
-            }
-            line.clear();
-        }
-    });
-    let writer = thread::spawn(move || {
-        let mut stdout = io::stdout().lock();
-        for line in written {
-            stdout.write_all(&line)?;
-            stdout.flush()?;
-        }
-        io::Result::Ok(())
-    });
+    let (lines, mut written) = unbounded_channel::<Vec<u8>>();
     runtime()?.block_on(async {
-        while let Some(call) = called.recv().await {
-            _ = lines.send(respond(&call));
+        let mut stdin = BufReader::new(OpenOptions::new().open_receiver("/proc/self/fd/0")?);
+        let mut stdout = OpenOptions::new().open_sender("/proc/self/fd/1")?;
+        let reading = tokio::spawn(async move {
+            let mut line = Vec::new();
+            while stdin.read_until(b'\n', &mut line).await? != 0 {
+                if let Some(call) = read(&line) {
+                    _ = calls.send(call);
+                }
+                line.clear();
+            }
+            io::Result::Ok(())
+        });
+        let responding = tokio::spawn(async move {
+            while let Some(call) = called.recv().await {
+                _ = lines.send(respond(&call));
+            }
+        });
+        while let Some(mut output) = written.recv().await {
+            // All lines that are ready leave in one write.
+            while let Ok(line) = written.try_recv() {
+                output.extend_from_slice(&line);
+            }
+            stdout.write_all(&output).await?;
         }
-        drop(lines);
-    });
-    writer.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+        responding.await?;
+        reading.await?
+    })
 }
 
 /// Reads a request; `initialize` counts as a call without arguments.
