@@ -156,9 +156,9 @@ impl Wanted {
 }
 
 impl<C> OutgoingRequest<C> {
-    /// Whether the end of the connection leaves the request in its outbox. The application has learned that the peer is
-    /// notified of the cancellation.
-    pub(super) const fn outlives_connection(&self) -> bool {
+    /// Whether the request stays in its outbox when it ends before it is sent. The application has learned that the peer
+    /// is notified of the cancellation.
+    pub(super) const fn outlives_its_call(&self) -> bool {
         self.owner.cancels_task() && matches!(self.sent, Sent::Outbox(_))
     }
 }

@@ -1,5 +1,7 @@
 //! The timers of a connection: deadlines of calls, keep-alive, draining.
 
+use core::time::Duration;
+
 use super::call_capacity::forget_abandoned;
 use super::call_cx::Next;
 use super::call_state::CallState;
@@ -10,13 +12,16 @@ use super::event::{Cause, Expiry, Outcome};
 use super::for_role::ForRole;
 use super::inputs::InputRequested;
 use super::listens::Listens;
-use super::outgoing_request::Owner;
+use super::outgoing_request::{OutgoingRequest, Owner};
 use super::resumed::Resumed;
 use crate::handle::CallId;
 use crate::lazy_box::LazyBox;
-use crate::rpc::{Expired, GivenUp};
+use crate::rpc::{Expired, GivenUp, Outgoing, Wait};
 use crate::session::Phase;
 use crate::time::Instant;
+
+/// How much longer the cancellation of a task waits whose timeout has passed before it was sent.
+const MORE_TIME: Duration = Duration::from_secs(60);
 
 /// The result of handling a timeout.
 #[derive(Debug)]
@@ -174,6 +179,10 @@ impl Dispatcher {
                     let outcome = Outcome::TimedOut(Expiry::Total);
                     return Some(Elapsed::Event(calls.ended(left, outcome, false)));
                 }
+                // The application has learned that the peer is notified.
+                _ if asked.outlives_its_call() && calls.messages.is_unsent(call, cx.out) => {
+                    calls.messages.outgoing.wait(place, Wait::Late(MORE_TIME), Some(now));
+                }
                 Owner::Poll { of, kind } => {
                     // A request about a task has started no other work.
                     _ = calls.leave(call);
@@ -217,7 +226,10 @@ impl Dispatcher {
         };
         if self.messages().outgoing.has_second_due(now) {
             // Other calls have expired as well.
-            let is_due = |outgoing: &crate::rpc::Outgoing<_>, place| outgoing.is_due(place, now);
+            let is_due = |outgoing: &Outgoing<OutgoingRequest<_>>, place| {
+                let stays = outgoing.get(place).is_some_and(OutgoingRequest::outlives_its_call);
+                outgoing.is_due(place, now) && !stays
+            };
             self.messages_mut().withdraw_with(call, is_due, cx.out);
         }
         let event = self.serving.calls.expire(cx, call, expiry)?;

@@ -410,3 +410,58 @@ fn a_draining_connection_cancels_tasks() {
         is_over(&mut side);
     }
 }
+
+/// Proves L-CANCEL-15: the timeout of a cancellation that is still in the outbox does not withdraw it, also if a call
+/// expires at the same time. It gets its response as if it had been made when it was sent.
+#[test]
+fn a_cancellation_that_times_out_is_still_sent() {
+    for (modern, asks, has_other) in [
+        (false, "cancel", false),
+        (false, "cancel_task", true),
+        (true, "cancel", false),
+        (true, "cancel_task", false),
+        (true, "cancel_task", true),
+    ] {
+        let (mut side, call) = if modern { with_modern_task() } else { with_task() };
+        let id = 3 + u64::from(has_other);
+        let other = has_other.then(|| side.call("prompts/get"));
+        if asks == "cancel" {
+            let cancelled = side.client.cancel(call, None, &mut side.out);
+            assert_eq!(cancelled, Ok(Cancellation::Notified));
+        } else {
+            side.client.cancel_task(call, side.now, &mut side.out).unwrap();
+        }
+        // Ten minutes are longer than any timeout of a request.
+        let events: Vec<_> = [60_000, 540_000, 60_000]
+            .into_iter()
+            .flat_map(|time| task_event_texts(side.elapse(time)))
+            .filter(|event| event.contains("TimedOut"))
+            .collect();
+        assert_eq!(events.len(), usize::from(has_other), "{events:?}");
+        assert!(other.is_none_or(|other| !side.client.in_flight().is_pending(other)));
+        let expected = if modern { modern_task_request(id, "cancel") } else { about(id, "cancel") };
+        let sent = side.sent();
+        assert_eq!(sent.iter().filter(|message| **message == expected).count(), 1, "{sent:?}");
+        let cancels = sent.iter().filter(|message| message.contains("notifications/cancelled"));
+        assert_eq!(cancels.count(), 0, "{sent:?}");
+        let answer = if modern { understood(id) } else { result(id, &task("cancelled")) };
+        let event = task_event_text(side.receive(&answer));
+        assert!(!event.contains("unmatched"), "{event}");
+        if asks == "cancel" {
+            assert_eq!(event, "");
+            is_over(&mut side);
+        }
+    }
+}
+
+/// A cancellation that was sent late waits for its response for a limited time.
+#[test]
+fn a_cancellation_that_was_sent_late_is_forgotten() {
+    let (mut side, call) = with_task();
+    _ = side.client.cancel(call, None, &mut side.out).unwrap();
+    assert_eq!(task_event_texts(side.elapse(600_000)), [""; 0]);
+    assert_eq!(side.sent(), [about(3, "cancel")]);
+    assert_eq!(task_event_texts(side.elapse(60_000)), [""; 0]);
+    assert_eq!(side.sent(), [timed_out(3)]);
+    is_over(&mut side);
+}
