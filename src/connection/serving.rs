@@ -148,31 +148,38 @@ impl Serving {
         }
     }
 
-    /// Handles the cancellation of a request of the peer.
+    /// Handles the cancellation of a request of the peer. Returns the event of the first one with this id.
     pub(super) fn cancelled_by_peer<'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
         id: &Id<'_>,
         reason: Option<Str<'a>>,
     ) -> Option<CommonEvent<'a>> {
-        let incoming = &mut self.calls.messages.incoming;
-        let place = incoming.table.find(id)?;
-        if incoming.table.get(place).is_some_and(Exchange::asks_for_task) {
-            // A request for a task is cancelled by `tasks/cancel`. It gets its response, so that the peer learns the
-            // task id.
+        let mut next = self.calls.messages.incoming.table.find(id);
+        let (mut event, mut reason, mut asks_for_task) = (None, reason, false);
+        // If duplicate ids are served, several requests can have the same id.
+        while let Some(place) = next {
+            let incoming = &mut self.calls.messages.incoming;
+            next = incoming.table.next_twin(place);
+            if incoming.table.get(place).is_some_and(Exchange::asks_for_task) {
+                // A request for a task is cancelled by `tasks/cancel`. It gets its response, so that the peer learns
+                // the task id.
+                asks_for_task = true;
+            } else if event.is_some() {
+                // The events of further requests follow one by one.
+                incoming.table.detach(place);
+                incoming.mark(place, CancelCause::Peer);
+            } else {
+                let (id, cause) = (IncomingId(place), CancelCause::Peer);
+                self.withdraw_request(cx, id);
+                event =
+                    Some(CommonEvent::Cancelled(Cancelled { id, cause, reason: reason.take() }));
+            }
+        }
+        if asks_for_task {
             self.calls.messages.violations.note(ViolationKind::TaskCancellation);
-            return None;
         }
-        let request = IncomingId(place);
-        self.withdraw_request(cx, request);
-        // If duplicate ids are served, other requests can have the same id. Their events follow one by one.
-        let incoming = &mut self.calls.messages.incoming;
-        while let Some(other) = incoming.table.find(id) {
-            incoming.table.detach(other);
-            incoming.mark(other, CancelCause::Peer);
-        }
-        let cause = CancelCause::Peer;
-        Some(CommonEvent::Cancelled(Cancelled { id: request, cause, reason }))
+        event
     }
 
     /// Reports progress on a request.

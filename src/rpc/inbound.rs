@@ -110,6 +110,12 @@ impl<E: Recycle> Inbound<E> {
         }
     }
 
+    /// Returns another request with the id of this one. Beginning with [`find`](Self::find), each is returned once.
+    pub(crate) fn next_twin(&self, place: SlotKey) -> Option<SlotKey> {
+        let entry = self.table.get(place)?;
+        self.table.place_of(entry.twins.next?)
+    }
+
     /// Looks up a request by its id, and reports whether an absent one can be inserted.
     #[inline]
     pub(crate) fn look_up(&self, id: &Id<'_>) -> Lookup {

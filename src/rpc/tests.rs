@@ -252,11 +252,14 @@ fn twins_are_found_until_the_last_one_is_gone() {
         }
         for number in 0..4 {
             let literal = number.to_string();
-            let mut twins = model.iter().filter(|entry| entry.1 == literal && entry.2);
-            match inbound.find(&id(&literal)) {
-                Some(found) => assert!(twins.any(|entry| entry.0 == found)),
-                None => assert!(twins.next().is_none(), "one more with the id {literal}"),
-            }
+            let twins = model.iter().filter(|entry| entry.1 == literal && entry.2);
+            let mut twins: Vec<_> = twins.map(|entry| entry.0.index).collect();
+            let first = inbound.find(&id(&literal));
+            let found = core::iter::successors(first, |place| inbound.next_twin(*place));
+            let mut found: Vec<_> = found.map(|place| place.index).collect();
+            twins.sort_unstable();
+            found.sort_unstable();
+            assert_eq!(found, twins, "the requests with the id {literal}");
         }
         assert_eq!(inbound.len() as usize, model.len());
     }

@@ -258,9 +258,13 @@ impl ServerModel {
                 }
                 self.requests.retain(|open| !is_it(open));
                 if is_peer {
-                    // A cancellation ends all requests with its id (DESIGN 8). Their events follow.
-                    let (over, open): (Vec<_>, Vec<_>) =
-                        self.requests.drain(..).partition(|open| Some(&open.id) == id.as_ref());
+                    // A cancellation ends all requests with its id (DESIGN 8) except those for tasks (L-CANCEL-17).
+                    // Their events follow.
+                    let capabilities = &self.capabilities;
+                    let is_over = |open: &OpenRequest| {
+                        Some(&open.id) == id.as_ref() && !open.asks_for_task(capabilities)
+                    };
+                    let (over, open): (Vec<_>, Vec<_>) = self.requests.drain(..).partition(is_over);
                     self.ghosts.extend(over.iter().filter_map(|over| over.handle));
                     self.requests = open;
                 }

@@ -411,14 +411,8 @@ impl ServerModel {
             let rule = "L-CANCEL-17: a task is not cancelled like a request";
             return Verdict::quiet(rule, &[EventKind::Nothing]);
         }
-        if 1 < named.len() {
-            // DESIGN 8: it ends all requests with the id. Their events may follow.
-            let rule = "L-CANCEL-05: the requests with the id are cancelled";
-            return Verdict::quiet(
-                rule,
-                &[EventKind::Cancelled, EventKind::Violation, EventKind::Nothing],
-            );
-        }
+        // DESIGN 8: it ends all requests with the id. The events of the others follow, and a violation if it names a
+        // request for a task, too.
         let verdict =
             Verdict::quiet("L-CANCEL-05: the request is cancelled", &[EventKind::Cancelled]);
         // A request of a batch may be answered, while its response waits for others.

@@ -1,10 +1,12 @@
 //! Tasks that are cancelled.
 
-use mcp_sansio::ErrorCode;
+use mcp_sansio::config::{ConnectionConfig, DuplicateIds};
 use mcp_sansio::error::ViolationKind;
+use mcp_sansio::event::CancelCause;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::InputRequired;
-use mcp_sansio::task::{NewTask, Status, TaskError, TaskNews, Tasks};
+use mcp_sansio::task::{NewTask, Status, TaskError, TaskNews, Tasks, TasksConfig};
+use mcp_sansio::{ErrorCode, Revision};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::sessions::kit::{
@@ -144,6 +146,42 @@ fn a_task_is_not_cancelled_like_a_request() {
         stage.requested("1", r#""task":{}"#);
         assert!(matches!(stage.receive(&cancelled("1")), Reaction::Cancelled(..)));
         assert_eq!(stage.host.due(), []);
+    }
+    on_both!(check);
+}
+
+/// Proves L-CANCEL-17: of several requests with one id, a cancellation applies to those that ask for no task, in any
+/// order of the requests.
+#[test]
+fn a_cancellation_passes_over_the_requests_for_tasks() {
+    fn check<H: Host>() {
+        for asks in [[true, false, false], [false, true, false], [false, false, true]] {
+            let serve = |config: &mut ConnectionConfig| config.duplicate_ids = DuplicateIds::Serve;
+            let mut quiet = TasksConfig::default();
+            quiet.notify = false;
+            let host = H::host_with(Revision::V2025_11_25, serve);
+            let mut stage = Stage::of(host, Tasks::new(quiet));
+            let ids = asks.map(|asks| stage.requested("1", if asks { r#""task":{}"# } else { "" }));
+            let reactions: Vec<_> =
+                [stage.receive(&cancelled("1"))].into_iter().chain(stage.host.due()).collect();
+            let expected = |reaction: &Reaction| match reaction {
+                Reaction::Cancelled(_, CancelCause::Peer) => true,
+                reaction => *reaction == Reaction::Violation(ViolationKind::TaskCancellation),
+            };
+            assert!(reactions.iter().all(expected), "{reactions:?}");
+            assert_eq!(reactions.len(), 3, "{reactions:?}");
+            for (id, asks) in ids.into_iter().zip(asks) {
+                let is_cancelled = reactions.contains(&Reaction::Cancelled(id, CancelCause::Peer));
+                assert_eq!(is_cancelled, !asks, "{reactions:?}");
+                if asks {
+                    stage.host.begin(id, NewTask::new("a"), &mut stage.tasks).unwrap();
+                    let task = shown("a", "working");
+                    assert_eq!(stage.sent(), [result("1", format!(r#"{{"task":{task}}}"#))]);
+                }
+            }
+            assert_eq!(stage.receive(&cancelled("1")), Reaction::Nothing);
+            assert_eq!(stage.host.due(), []);
+        }
     }
     on_both!(check);
 }
