@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::message::{Message, Shape, VERSION};
 use super::outcomes::check_outcome;
-use super::outgoing::{Changes, Outgoing};
+use super::outgoing::{Changes, Outgoing, check_withdrawn};
 use super::server::reply_kind;
 use super::{EventKind, Expected, Reply, check_batch, disagree, elements, methods};
 
@@ -258,6 +258,7 @@ impl ClientModel {
 
     fn check_changes(&mut self, changes: Changes, client: &Client) -> Result<(), Broken> {
         for message in &changes.withdrawn {
+            check_withdrawn(message)?;
             if message.get("method").is_some()
                 && let Some(id) = message["id"].as_u64()
             {

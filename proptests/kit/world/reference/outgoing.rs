@@ -1,8 +1,11 @@
 //! [`Outgoing`]: what an operation has added to an outbox, and what it has withdrawn.
 
 use mcp_sansio::Outbox;
+use mcp_sansio::testing::Broken;
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use super::disagree;
 
 /// The unsent bytes of an outbox after the last operation.
 #[derive(Debug, Default)]
@@ -47,6 +50,17 @@ impl Outgoing {
         };
         self.sent(out);
         changes
+    }
+}
+
+/// Checks that a withdrawn message is no cancellation. The application has learned that the peer is notified of it
+/// (L-CANCEL-01, L-CANCEL-15).
+pub(super) fn check_withdrawn(message: &Value) -> Result<(), Broken> {
+    match message["method"].as_str() {
+        Some("tasks/cancel" | "notifications/cancelled") => {
+            Err(disagree("L-CANCEL-15: a cancellation is not withdrawn", message))
+        }
+        _ => Ok(()),
     }
 }
 

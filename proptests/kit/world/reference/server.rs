@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::message::{CAPABILITIES, Message, Shape, VERSION};
 use super::outcomes::check_outcome;
-use super::outgoing::{Changes, Outgoing};
+use super::outgoing::{Changes, Outgoing, check_withdrawn};
 use super::{EventKind, Expected, Reply, Verdict, check_batch, disagree, elements, methods};
 
 /// The bytes that a response of the machine itself may take. With less room, it may refuse, or close the connection.
@@ -301,6 +301,7 @@ impl ServerModel {
 
     fn check_changes(&mut self, changes: Changes, server: &Server) -> Result<(), Broken> {
         for message in &changes.withdrawn {
+            check_withdrawn(message)?;
             if message.get("method").is_some()
                 && let Some(id) = message["id"].as_u64()
             {
