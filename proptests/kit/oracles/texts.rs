@@ -104,7 +104,7 @@ fn cursor(text: &str) {
     }
 }
 
-/// An authenticator for tests: the digest can be forged by whoever knows the key, which no input contains.
+/// An authenticator for tests. Forging its digest requires the key, which no input contains.
 struct Keyed;
 
 impl Authenticator for Keyed {
