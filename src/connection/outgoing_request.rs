@@ -158,7 +158,7 @@ impl Wanted {
 impl<C> OutgoingRequest<C> {
     /// Whether the request stays in its outbox when it ends before it is sent. The application has learned that the peer
     /// is notified of the cancellation.
-    pub(super) const fn outlives_its_call(&self) -> bool {
+    pub(super) const fn stays_in_outbox(&self) -> bool {
         self.owner.cancels_task() && matches!(self.sent, Sent::Outbox(_))
     }
 }

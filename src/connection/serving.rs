@@ -159,6 +159,7 @@ impl Serving {
         let (mut event, mut reason, mut asks_for_task) = (None, reason, false);
         // If duplicate ids are served, several requests can have the same id.
         while let Some(place) = next {
+            work!(1);
             let incoming = &mut self.calls.messages.incoming;
             next = incoming.table.next_twin(place);
             if incoming.table.get(place).is_some_and(Exchange::asks_for_task) {

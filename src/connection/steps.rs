@@ -304,7 +304,7 @@ impl Calls {
     ) -> Option<CommonEvent<'static>> {
         let below = &mut self.messages;
         let is_withdrawn = |outgoing: &Outgoing<OutgoingRequest<_>>, place| {
-            outgoing.get(place).is_some_and(|asked| !asked.outlives_its_call())
+            outgoing.get(place).is_some_and(|asked| !asked.stays_in_outbox())
         };
         if !is_withdrawn(&below.outgoing, call.0) {
             _ = self.take_out(call);

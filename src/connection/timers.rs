@@ -20,8 +20,8 @@ use crate::rpc::{Expired, GivenUp, Outgoing, Wait};
 use crate::session::Phase;
 use crate::time::Instant;
 
-/// How much longer the cancellation of a task waits whose timeout has passed before it was sent.
-const MORE_TIME: Duration = Duration::from_secs(60);
+/// The extra time of a `tasks/cancel` whose timeout has passed before it was sent.
+const EXTRA_TIME: Duration = Duration::from_secs(60);
 
 /// The result of handling a timeout.
 #[derive(Debug)]
@@ -180,8 +180,8 @@ impl Dispatcher {
                     return Some(Elapsed::Event(calls.ended(left, outcome, false)));
                 }
                 // The application has learned that the peer is notified.
-                _ if asked.outlives_its_call() && calls.messages.is_unsent(call, cx.out) => {
-                    calls.messages.outgoing.wait(place, Wait::Late(MORE_TIME), Some(now));
+                _ if asked.stays_in_outbox() && calls.messages.is_unsent(call, cx.out) => {
+                    calls.messages.outgoing.wait(place, Wait::Late(EXTRA_TIME), Some(now));
                 }
                 Owner::Poll { of, kind } => {
                     // A request about a task has started no other work.
@@ -227,7 +227,7 @@ impl Dispatcher {
         if self.messages().outgoing.has_second_due(now) {
             // Other calls have expired as well.
             let is_due = |outgoing: &Outgoing<OutgoingRequest<_>>, place| {
-                let stays = outgoing.get(place).is_some_and(OutgoingRequest::outlives_its_call);
+                let stays = outgoing.get(place).is_some_and(OutgoingRequest::stays_in_outbox);
                 outgoing.is_due(place, now) && !stays
             };
             self.messages_mut().withdraw_with(call, is_due, cx.out);

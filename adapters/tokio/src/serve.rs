@@ -93,6 +93,7 @@ pub async fn serve_stdio_with(
 ) -> io::Result<()> {
     let wire = server(config, options, handler);
     let drive = Drive::timed(&wire, Sleeps::default());
+    // The tasks end with this future.
     let _writing = stdio::write(&wire)?;
     let _reading = stdio::read(&wire)?;
     drive.await

@@ -1,4 +1,4 @@
-//! Standard input and output of the process: by the runtime where that is possible, otherwise on threads.
+//! Reads and writes standard input and output: in tasks of the runtime where it can poll them, otherwise on threads.
 
 use std::io;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Starts to write to standard output. Returns the task that does, if it is not a thread.
+/// Starts to write to standard output. Returns the task that writes; `None` if a thread writes.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub(crate) fn write(wire: &Arc<Wire<Server>>) -> io::Result<Option<AbortOnDrop>>
     Ok(None)
 }
 
-/// Starts to read standard input. Returns the task that does, if it is not a thread.
+/// Starts to read standard input. Returns the task that reads; `None` if a thread reads.
 ///
 /// # Errors
 ///

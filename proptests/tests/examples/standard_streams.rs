@@ -55,7 +55,7 @@ fn file() -> File {
     file
 }
 
-/// The end of the server, and ours.
+/// The end of the server, and the end of the client.
 type Ends = (OwnedFd, OwnedFd);
 
 fn output(kind: Kind) -> Ends {
@@ -179,7 +179,7 @@ fn a_client_that_reads_late_gets_all_output() {
     }
 }
 
-/// A socket that the client resets is no error, as a pipe that it closes.
+/// A client that closes its end of the output is no error, on a pipe and on a socket.
 #[test]
 fn a_client_that_disconnects_ends_the_server() {
     for kind in [Kind::Pipe, Kind::Socket] {
@@ -188,7 +188,7 @@ fn a_client_that_disconnects_ends_the_server() {
         let mut server = tokio_server(stdin, stdout);
         drop(our_output);
         let mut our_input = File::from(our_input);
-        // The server notices it when it writes; then it stops reading.
+        // The server learns it from a failed write, and ends.
         while our_input.write_all(PING.as_bytes()).is_ok() {}
         assert!(server.wait().unwrap().success(), "{kind:?}");
     }

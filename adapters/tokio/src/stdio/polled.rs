@@ -66,10 +66,12 @@ fn polled<T>(stream: &impl AsFd, open: fn(Kind, OwnedFd) -> io::Result<T>) -> Op
     let stream = stream.as_fd().try_clone_to_owned().ok()?;
     let file = File::from(stream);
     let kind = file.metadata().ok()?.file_type();
-    let kind = match () {
-        () if kind.is_fifo() => Kind::Pipe,
-        () if kind.is_socket() => Kind::Socket,
-        () => return None,
+    let kind = if kind.is_fifo() {
+        Kind::Pipe
+    } else if kind.is_socket() {
+        Kind::Socket
+    } else {
+        return None;
     };
     // Nothing else tells whether the runtime has an IO driver: without one, registering a stream panics.
     catch_unwind(move || open(kind, file.into())).ok()?.ok()
@@ -108,7 +110,7 @@ impl Incoming for Input {
             // An error means that the socket was not ready. The next turn registers the waker.
             let Ok(received) = received else { continue };
             if received.as_ref().is_ok_and(|bytes| (1..buffer.len()).contains(bytes)) {
-                // The socket is empty, which another system call would only repeat.
+                // A short read has emptied the socket, so another system call would only fail.
                 ready.clear_ready();
             }
             return Poll::Ready(received);
@@ -125,7 +127,7 @@ impl Outgoing for Output {
         loop {
             let mut ready = ready!(socket.poll_write_ready(context))?;
             let sent = ready.try_io(|socket| Ok(send(socket, bytes, SendFlags::DONTWAIT)?));
-            // As above.
+            // An error means that the socket was not ready. The next turn registers the waker.
             if let Ok(sent) = sent {
                 return Poll::Ready(sent);
             }

@@ -53,8 +53,8 @@ impl Outgoing {
     }
 }
 
-/// Checks that a withdrawn message is no cancellation. The application has learned that the peer is notified of it
-/// (L-CANCEL-01, L-CANCEL-15).
+/// Checks that a withdrawn message is no cancellation. The application has learned that the peer is notified
+/// (L-CANCEL-15).
 pub(super) fn check_withdrawn(message: &Value) -> Result<(), Broken> {
     match message["method"].as_str() {
         Some("tasks/cancel" | "notifications/cancelled") => {
