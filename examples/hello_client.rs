@@ -1,6 +1,7 @@
 //! The smallest useful client: starts a server and calls its tool `hello`.
 //!
-//! Usage: `cargo run --example hello_client -- cargo run --quiet --example hello_server`
+//! Usage, after `cargo build --example hello_server`:
+//! `cargo run --example hello_client -- target/debug/examples/hello_server`
 
 use std::process::Command;
 use std::time::Duration;
