@@ -157,16 +157,23 @@ impl Inbox {
     /// A function that reads until a frame is complete and then returns it must check first, because the frame
     /// borrows the inbox.
     pub fn has_next(&mut self) -> bool {
-        self.peek().is_some()
+        self.find();
+        self.ready.is_some()
     }
 
     /// Returns the frame that [`next`](Self::next) will take, without taking it.
     pub fn peek(&mut self) -> Option<Frame<'_>> {
+        self.find();
+        let (range, origin) = self.ready.clone()?;
+        Some(Frame::new(self.buffer.get(range)?, origin))
+    }
+
+    /// Looks for the next complete frame, unless it has been found before.
+    #[inline]
+    fn find(&mut self) {
         if self.ready.is_none() && !self.has_nothing_new() {
             self.ready = self.take();
         }
-        let (range, origin) = self.ready.clone()?;
-        Some(Frame::new(self.buffer.get(range)?, origin))
     }
 
     /// Takes the next complete frame.

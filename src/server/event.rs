@@ -266,6 +266,8 @@ impl<'a> Request<'a> {
     ///
     /// The copy takes one allocation, because all parts share the copy of the params. A part that outlives the
     /// request keeps the whole text alive. `String::from` copies a single [`Str`].
+    // Inline, because the request is large and would be moved twice otherwise.
+    #[inline]
     pub fn into_owned(self) -> Request<'static> {
         let Self { id, context, kind, method, params, meta, inputs, state } = self;
         let text = params.as_ref().and_then(Raw::borrowed);

@@ -218,20 +218,25 @@ impl Server {
             self.identify();
         }
         let config = &self.config.connection;
-        let Some(incoming) = self.connection.dispatcher.receive(
-            &mut Cx::at(config, received.now, out),
-            frame,
-            received,
-            scanned,
-        ) else {
-            let (dispatcher, cx) = &mut self.connection.enter(None, out);
-            dispatcher.end_reception(cx);
-            return None;
+        let cx = &mut Cx::at(config, received.now, out);
+        let incoming = self.connection.dispatcher.receive(cx, frame, received, scanned);
+        let event = match incoming {
+            None => {
+                self.end_reception(out);
+                return None;
+            }
+            // The request is large, so it is passed by reference.
+            Some(ForRole::Request(kind, ref request)) => self.request(kind, request, out),
+            Some(incoming) => self.incoming(incoming, received.now, out),
         };
-        let event = self.incoming(incoming, received.now, out);
+        self.end_reception(out);
+        event
+    }
+
+    #[inline]
+    fn end_reception(&mut self, out: &mut dyn Outboxes) {
         let (dispatcher, cx) = &mut self.connection.enter(None, out);
         dispatcher.end_reception(cx);
-        event
     }
 
     fn incoming<'f>(
@@ -249,7 +254,6 @@ impl Server {
                     Err(kind) => self.refuse(kind, request, out),
                 }
             }
-            // The request is large, so it is passed by reference.
             ForRole::Request(kind, ref request) => self.request(kind, request, out),
             ForRole::Notification(kind, notification) => {
                 self.notification(kind, notification, now, out)
