@@ -14,6 +14,7 @@ use crate::exchange::Exchange;
 use crate::handle::Handle;
 use crate::machine::Machine;
 use crate::run::{Job, Run};
+pub use crate::workers::InlineWorker;
 use crate::workers::Workers;
 
 /// A handler of requests and events.
@@ -120,6 +121,13 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Spawner<M, H, S> {
     pub fn new(handler: H, spawn: S) -> Self {
         Self { workers: Workers::new(handler, spawn) }
     }
+
+    /// Returns a worker for the task that reads and writes the connection ([`Wire::streams`](crate::Wire::streams)): a
+    /// handler that does not wait then runs in that task. `None` if tasks run in parallel, because reading would have to
+    /// wait for such a handler, and after the first call.
+    pub fn inline_worker(&self) -> Option<InlineWorker> {
+        self.workers.inline()
+    }
 }
 
 impl<M: Machine, H: Handler<M>, S: Spawn> Run<M> for Spawner<M, H, S> {
@@ -129,6 +137,14 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Run<M> for Spawner<M, H, S> {
 
     fn run(&self, job: Job<M>) {
         self.workers.push(job);
+    }
+
+    fn queue(&self, job: Job<M>) -> Result<bool, Job<M>> {
+        Ok(self.workers.queue(job))
+    }
+
+    fn call(&self) {
+        self.workers.call_for_jobs();
     }
 }
 

@@ -9,7 +9,7 @@ use mcp_sansio::{Cause, Frame, Inbox, IncomingId, Instant, Phase, Received};
 
 use crate::machine::Machine;
 use crate::machine::sealed::DriverEvent;
-use crate::requests::Admission;
+use crate::requests::{Admission, Admitted};
 use crate::tasks::SharedTasks;
 use crate::trace;
 use crate::wire::{Opening, State, Wire};
@@ -80,14 +80,14 @@ impl<M: Machine> Wire<M> {
     fn take_one(self: &Arc<Self>, state: &mut State<M>, inbox: &mut Inbox, received: Received) {
         let Some(frame) = inbox.next() else { return };
         let bytes = frame.bytes().len();
-        if let Some(event) = state.machine.take_in(frame, received, &mut state.out) {
-            M::pass_on(
-                event,
-                state,
-                |state, request| self.ask(state, request, None),
-                |state, event| self.deliver(state, event, bytes),
-            );
-        }
+        let event = state.machine.take_in(frame, received, &mut state.out);
+        state.out.watch(event.as_ref());
+        M::pass_on(
+            event,
+            state,
+            |state, request| self.ask(state, request, None),
+            |state, event| self.deliver(state, event, bytes),
+        );
     }
 
     /// Whether the next message has to wait, now that all other work is done; if so, the waker of `context` is
@@ -187,9 +187,10 @@ impl<M: Machine> Wire<M> {
         }
     }
 
-    /// Queues a request for its handler, if it is admitted.
+    /// Starts the handler of a request, or queues the request, if it is admitted.
+    #[inline(always)]
     pub(crate) fn ask(
-        &self,
+        self: &Arc<Self>,
         state: &mut State<M>,
         request: M::Request,
         admission: Option<&mut Admission<'_>>,
@@ -204,7 +205,10 @@ impl<M: Machine> Wire<M> {
             (permit, _) => Ok(permit),
         };
         match permit {
-            Ok(permit) => state.requests.push(request, permit),
+            Ok(permit) if state.may_start() && state.requests.take_slot() => {
+                self.begin(state, Admitted { request, permit });
+            }
+            Ok(permit) => state.requests.push(Admitted { request, permit }),
             Err(text) => state.unanswered.push((id, text.into())),
         }
     }

@@ -40,9 +40,14 @@ impl<M: Machine> Events<M> {
         }
     }
 
+    /// Whether events wait for their delivery to begin.
+    pub(crate) fn has_new(&self) -> bool {
+        !self.is_delivering && self.has_waiting()
+    }
+
     /// Claims the delivery. Returns whether the caller has to deliver the events.
     pub(crate) fn begin(&mut self) -> bool {
-        let begins = !self.is_delivering && self.has_waiting();
+        let begins = self.has_new();
         self.is_delivering |= begins;
         begins
     }

@@ -69,6 +69,7 @@ impl fmt::Debug for RequestSlot {
 }
 
 impl<M: Machine> Exchange<M> {
+    #[inline(always)]
     pub(crate) fn new(admitted: Admitted<M>, wire: &Arc<Wire<M>>) -> Self {
         let inner = Inner {
             admitted,
@@ -281,7 +282,13 @@ impl<M: Machine> Exchange<M> {
         &self,
         send: impl FnOnce(&mut M, &mut Out) -> Result<(), RespondError>,
     ) -> Result<(), RespondError> {
-        self.answer_in(|machine, _, out, _| send(machine, out))
+        let wire = self.inner.handle.wire();
+        let sent = wire.respond(|machine, out, requests| {
+            let sent = send(machine, out);
+            self.leave(requests, &sent);
+            sent
+        });
+        self.note_sent(sent)
     }
 
     /// As [`answer`](Self::answer), with the time and the table of requests.
@@ -291,11 +298,21 @@ impl<M: Machine> Exchange<M> {
     ) -> Result<(), RespondError> {
         let sent = self.inner.handle.wire().answer_in(|machine, now, out, requests| {
             let sent = send(machine, now, out, requests);
-            if !is_open_after(&sent) {
-                requests.answered(self.inner.id(), self.token());
-            }
+            self.leave(requests, &sent);
             sent
         });
+        self.note_sent(sent)
+    }
+
+    /// Removes this run of the handler from the table, unless it can still respond.
+    fn leave(&self, requests: &mut Requests<M>, sent: &Result<(), RespondError>) {
+        if !is_open_after(sent) {
+            requests.answered(self.inner.id(), self.token());
+        }
+    }
+
+    /// Notes the result of a response.
+    fn note_sent(&self, sent: Result<(), RespondError>) -> Result<(), RespondError> {
         match sent {
             Err(error) if is_open_after(&Err(error)) => Err(self.failed(error)),
             sent => {

@@ -12,23 +12,38 @@ use crate::wire::{State, Wire};
 pub(crate) struct Jobs<M: Machine> {
     /// The runner, until no job is left. It owns the handler, which may own a handle of the connection.
     runner: Option<Arc<dyn Run<M>>>,
+    /// The jobs for a runner without a queue.
     waiting: VecDeque<Job<M>>,
-    /// Whether a thread is dispatching the jobs.
+    /// Whether the runner has to be called for the jobs in its queue.
+    needs_call: bool,
+    /// Whether a thread is dispatching jobs or calling the runner.
     is_dispatched: bool,
 }
 
 impl<M: Machine> Jobs<M> {
     pub(crate) fn new(runner: Arc<dyn Run<M>>) -> Self {
-        Self { runner: Some(runner), waiting: VecDeque::new(), is_dispatched: false }
+        Self {
+            runner: Some(runner),
+            waiting: VecDeque::new(),
+            needs_call: false,
+            is_dispatched: false,
+        }
     }
 
     pub(crate) fn push(&mut self, job: Job<M>) {
-        self.waiting.push_back(job);
+        let queued = match &self.runner {
+            Some(runner) => runner.queue(job),
+            None => Err(job),
+        };
+        match queued {
+            Ok(needs_call) => self.needs_call |= needs_call,
+            Err(job) => self.waiting.push_back(job),
+        }
     }
 
     /// Claims the dispatch. Returns whether the caller has to dispatch the jobs.
     pub(crate) fn begin(&mut self) -> bool {
-        let begins = !self.is_dispatched && !self.waiting.is_empty();
+        let begins = !self.is_dispatched && (self.needs_call || !self.waiting.is_empty());
         self.is_dispatched |= begins;
         begins
     }
@@ -44,21 +59,27 @@ impl<M: Machine> State<M> {
 }
 
 impl<M: Machine> Wire<M> {
-    /// Passes all jobs to the runner. A job that cannot run is dropped, which can push another job. Jobs are taken
-    /// in a loop rather than recursively, so the stack does not grow with their number.
+    /// Passes all jobs to the runner, and calls it for those in its queue. A job that cannot run, or that the input has
+    /// cancelled in the meantime, is dropped, which can push another job. This is a loop rather than a recursion, so the
+    /// stack does not grow with the number of jobs.
     pub(crate) fn dispatch(&self) {
         let mut dispatching = Dispatching { wire: self, is_over: false };
         loop {
             let mut state = self.lock();
-            let Some(job) = state.jobs.waiting.pop_front() else {
+            let needs_call = std::mem::take(&mut state.jobs.needs_call);
+            let job = state.jobs.waiting.pop_front();
+            if !needs_call && job.is_none() {
                 dispatching.is_over = true;
                 return end_dispatch(state);
-            };
+            }
             let runner = state.jobs.runner.clone();
             drop(state);
-            match runner {
-                Some(runner) => runner.run(job),
-                None => drop(job),
+            if needs_call && let Some(runner) = &runner {
+                runner.call();
+            }
+            match (runner, job) {
+                (Some(runner), Some(job)) if !job.is_cancelled() => runner.run(job),
+                (_, job) => drop(job),
             }
         }
     }

@@ -136,6 +136,8 @@ mod wire;
 #[cfg(test)]
 mod wire_tests;
 mod workers;
+#[cfg(test)]
+mod workers_tests;
 
 pub use blocking::Blocking;
 pub use byte_stream::{read_into, write_from};
@@ -172,7 +174,7 @@ pub use run::{Job, Run};
 pub use schemars;
 pub use signal::Notified;
 pub use sleep::Sleep;
-pub use streams::{Drive, ExternalStream, Incoming, Outgoing, ReadFrom, Timer, WriteTo};
+pub use streams::{Drive, ExternalStream, Incoming, Outgoing, Streams, Timer};
 pub use task_handle::{TaskHandle, TaskInputs};
 pub use tasks::{SharedTasks, new_task, random_bytes};
 pub use timing::Timing;

@@ -14,7 +14,7 @@ use mcp_sansio::{
 };
 
 use crate::host::Host;
-use crate::out::Out;
+use crate::out::{Out, Watched};
 
 /// The role of a connection: [`Server`] or [`Client`]. The trait is sealed.
 pub trait Machine: sealed::Role + Host {
@@ -79,7 +79,7 @@ pub(crate) mod sealed {
         const LAST_WRITE: Option<Duration>;
 
         /// An event that borrows the message that caused it.
-        type Lent<'f>: Debug;
+        type Lent<'f>: Debug + Watched;
 
         /// Returns the handle of a request.
         fn id(request: &Self::Request) -> IncomingId
@@ -100,10 +100,10 @@ pub(crate) mod sealed {
             received: Received,
             out: &mut Out,
         ) -> Option<Self::Lent<'f>>;
-        /// Passes an owned copy of an event to one of two functions, with `to`. Requests are the most frequent event
+        /// Passes an owned copy of an event, if any, to one of two functions, with `to`. Requests are the most frequent event
         /// and large, so they are not moved into an enum first.
         fn pass_on<T>(
-            event: Self::Lent<'_>,
+            event: Option<Self::Lent<'_>>,
             to: T,
             ask: impl FnOnce(T, Self::Request),
             deliver: impl FnOnce(T, DriverEvent<Self>),
@@ -180,23 +180,20 @@ macro_rules! machine {
                 received: Received,
                 out: &mut Out,
             ) -> Option<$Event<'f>> {
-                let event = self.receive(frame, received, out);
-                if let Some(event) = &event {
-                    out.watch(event);
-                }
-                event
+                self.receive(frame, received, out)
             }
 
             #[inline(always)]
             fn pass_on<T>(
-                event: $Event<'_>,
+                event: Option<$Event<'_>>,
                 to: T,
                 ask: impl FnOnce(T, $Request<'static>),
                 deliver: impl FnOnce(T, sealed::DriverEvent<Self>),
             ) {
                 match event {
-                    $Event::Request(request) => ask(to, request.into_owned()),
-                    event => deliver(to, event.into()),
+                    None => {}
+                    Some($Event::Request(request)) => ask(to, request.into_owned()),
+                    Some(event) => deliver(to, event.into()),
                 }
             }
 
@@ -206,7 +203,8 @@ macro_rules! machine {
                 out: &mut Out,
             ) -> Option<sealed::DriverEvent<Self>> {
                 let event = Self::handle_timeout(self, now, out);
-                event.inspect(|event| out.watch(event)).map(sealed::DriverEvent::from)
+                out.watch(event.as_ref());
+                event.map(sealed::DriverEvent::from)
             }
 
             fn write_result<'b, T: Payload + ?Sized>(

@@ -99,15 +99,16 @@ impl Out {
     }
 
     /// Shows an event of the machine to the outboxes before it is delivered.
-    pub(crate) fn watch(&mut self, event: &impl Watched) {
-        if let Self::Http(http) = self {
+    #[inline]
+    pub(crate) fn watch(&mut self, event: Option<&impl Watched>) {
+        if let (Self::Http(http), Some(event)) = (self, event) {
             event.show(http);
         }
     }
 }
 
 /// An event that the outboxes may inspect.
-pub(crate) trait Watched {
+pub trait Watched {
     /// Shows the event to the outboxes.
     fn show(&self, http: &mut HttpOutboxes);
 }

@@ -24,6 +24,8 @@ pub(crate) struct Output {
     pub(crate) last_write: Option<Instant>,
     /// The waker of the task that waits for output to write.
     pub(crate) writer: Option<Waker>,
+    /// Whether that task is running and has not looked for output yet, so nothing has to wake it.
+    is_polled: bool,
     /// Whether a writer is attached. With a writer, the connection has ended only once the stream is closed.
     pub(crate) is_attached: bool,
     /// Whether reading stops at the end of the connection, because later messages of the peer are of no interest.
@@ -177,9 +179,20 @@ impl<M: Machine> Wire<M> {
         }
     }
 
+    /// Returns the waker of the writer if there is output for it, or if it has to close the stream.
+    pub(crate) fn take_writer(&self, state: &mut State<M>) -> Option<Waker> {
+        let has_work = state.machine.phase() == Phase::Closed || !state.out.is_empty();
+        if has_work && !state.output.is_polled { state.output.writer.take() } else { None }
+    }
+
     /// Stops writing for good.
     pub(crate) fn stop_writing(self: &Arc<Self>) {
         self.act(|state| state.output.writing = Writing::Over);
+    }
+
+    /// Notes that the task that writes is running, and is going to call [`poll_write`](Self::poll_write).
+    pub(crate) fn begin_poll(&self) {
+        self.lock().output.is_polled = true;
     }
 
     /// Writes the output, and closes the stream when no more will follow. Ready once the stream is finished.
@@ -188,51 +201,48 @@ impl<M: Machine> Wire<M> {
         context: &mut Context<'_>,
         stream: &mut impl Outgoing,
     ) -> Poll<()> {
-        loop {
-            if let Err(error) = ready!(self.poll_empty(context, stream)) {
+        let mut state = match ready!(self.poll_empty(context, stream)) {
+            Ok(state) => state,
+            Err(error) => {
                 self.fail(Cause::WriteFailed, error);
                 return Poll::Ready(());
             }
-            let mut state = self.lock();
-            if state.output.writing == Writing::Over {
-                return Poll::Ready(());
-            }
-            if !state.out.is_empty() {
-                continue;
-            }
-            if state.machine.phase() != Phase::Closed {
-                let old = state.output.writer.replace(context.waker().clone());
-                drop(state);
-                drop(old);
-                return Poll::Pending;
-            }
-            // The peer may wait for the end of this stream.
-            state.output.writing = Writing::Closing;
-            drop(state);
-            // An error while closing means that the peer has disconnected, which has the same effect.
-            _ = ready!(stream.poll_close(context));
-            self.stop_writing();
+        };
+        if state.output.writing == Writing::Over {
             return Poll::Ready(());
         }
+        if state.machine.phase() != Phase::Closed {
+            let output = &mut state.output;
+            output.is_polled = false;
+            let waker = context.waker();
+            let old = match &output.writer {
+                Some(known) if known.will_wake(waker) => None,
+                _ => output.writer.replace(waker.clone()),
+            };
+            drop(state);
+            drop(old);
+            return Poll::Pending;
+        }
+        // The peer may wait for the end of this stream.
+        state.output.writing = Writing::Closing;
+        drop(state);
+        // An error while closing means that the peer has disconnected, which has the same effect.
+        _ = ready!(stream.poll_close(context));
+        self.stop_writing();
+        Poll::Ready(())
     }
 
-    /// Writes until the outbox is empty, and flushes the stream.
+    /// Writes until the outbox is empty, and flushes the stream. Ready with the lock.
     fn poll_empty(
         self: &Arc<Self>,
         context: &mut Context<'_>,
         stream: &mut impl Outgoing,
-    ) -> Poll<io::Result<()>> {
-        loop {
-            let mut state = self.lock();
-            let unsent = state.out.unsent();
-            if state.output.writing == Writing::Over {
-                return Poll::Ready(Ok(()));
-            }
-            if unsent.is_empty() {
-                break;
-            }
+    ) -> Poll<io::Result<MutexGuard<'_, State<M>>>> {
+        let mut state = self.lock();
+        while state.output.writing != Writing::Over && !state.out.is_empty() {
             // The bytes are not copied, so that a call counts as sent only once the stream has accepted it. The
             // write does not block.
+            let unsent = state.out.unsent();
             let chunk = unsent.get(..WRITE_BYTES).unwrap_or(unsent);
             match ready!(stream.poll_write(context, chunk)) {
                 Ok(0) => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
@@ -241,20 +251,20 @@ impl<M: Machine> Wire<M> {
                     state.output.writing = Writing::Busy;
                     let now = self.time_of_output(&state);
                     state.output.last_write = Some(now);
-                    self.made_room(state, now);
+                    if !self.settle_room(&mut state, now) {
+                        self.release(state);
+                        state = self.lock();
+                    }
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
-        if self.lock().output.writing == Writing::Busy {
+        if state.output.writing == Writing::Busy {
             ready!(stream.poll_flush(context))?;
-            let mut state = self.lock();
-            if state.out.is_empty() && state.output.writing == Writing::Busy {
-                state.output.writing = Writing::Idle;
-            }
+            state.output.writing = Writing::Idle;
         }
-        Poll::Ready(Ok(()))
+        Poll::Ready(Ok(state))
     }
 }
 

@@ -91,14 +91,14 @@ impl<M: Machine> Requests<M> {
         }
     }
 
-    /// Adds a request and its permit.
-    pub(crate) fn push(&mut self, request: M::Request, permit: Option<Permit>) {
+    /// Adds a request that waits for its handler.
+    pub(crate) fn push(&mut self, admitted: Admitted<M>) {
         if self.waiting.len() == self.waiting.capacity() {
             self.make_slots();
         }
         let number = self.first + self.waiting.len() as u64;
-        self.set_stage(M::id(&request), Stage::Waits(number));
-        self.waiting.push_back(Some(Admitted { request, permit }));
+        self.set_stage(admitted.id(), Stage::Waits(number));
+        self.waiting.push_back(Some(admitted));
     }
 
     /// Makes room for more slots: removes many empty ones, or grows by a quarter. A slot is large, so doubling would
@@ -169,6 +169,14 @@ impl<M: Machine> Requests<M> {
         };
         *last_return = Some((self.returned, since));
         since + patience
+    }
+
+    /// Takes a slot for the handler of a request that is not in the table. Returns `false` if other requests are first or
+    /// no other handler may run.
+    pub(crate) fn take_slot(&mut self) -> bool {
+        let has_slot = !self.has_waiting() && self.running < self.most_running;
+        self.running += usize::from(has_slot);
+        has_slot
     }
 
     /// Returns the next request to serve, if another handler may run.
@@ -328,7 +336,7 @@ mod tests {
         let mut ids = Vec::new();
         for request in requests(many) {
             ids.push(request.id);
-            waiting.push(request, None);
+            waiting.push(Admitted { request, permit: None });
         }
         (waiting, ids)
     }
@@ -375,7 +383,7 @@ mod tests {
         let mut table = Requests::<Server>::new(1);
         for (at, request) in requests(3_000).into_iter().enumerate() {
             let id = request.id;
-            table.push(request, None);
+            table.push(Admitted { request, permit: None });
             if at % 3 == 0 {
                 assert!(table.cancel(id).is_none());
             }
@@ -443,7 +451,7 @@ mod tests {
                     }
                     assert_eq!(table.has_waiting(), !waiting.is_empty());
                 }
-                table.push(request.clone(), None);
+                table.push(Admitted { request: request.clone(), permit: None });
                 waiting.push(request.id);
             }
         }

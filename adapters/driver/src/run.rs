@@ -16,6 +16,19 @@ pub trait Run<M: Machine>: Send + Sync + 'static {
     ///
     /// A dropped job counts as finished: the request of an exchange gets the error `-32603`.
     fn run(&self, job: Job<M>);
+
+    /// Queues a job under the lock of the connection, for an executor that has a queue. Nothing may be woken, spawned or
+    /// dropped here. Returns whether [`call`](Self::call) has to follow, without the lock.
+    ///
+    /// # Errors
+    ///
+    /// The job if there is no queue. It is passed to [`run`](Self::run), without the lock.
+    fn queue(&self, job: Job<M>) -> Result<bool, Job<M>> {
+        Err(job)
+    }
+
+    /// Calls a worker for the queued jobs.
+    fn call(&self) {}
 }
 
 /// A job for a handler.
@@ -26,4 +39,11 @@ pub enum Job<M: Machine = Server> {
     Serve(Exchange<M>),
     /// Events to deliver, in order.
     Deliver(EventDelivery<M>),
+}
+
+impl<M: Machine> Job<M> {
+    /// Whether the peer has cancelled the request.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Serve(exchange) if exchange.is_cancelled())
+    }
 }

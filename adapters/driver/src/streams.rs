@@ -13,6 +13,7 @@ use mcp_sansio::Inbox;
 use crate::machine::Machine;
 use crate::timing::Timing;
 use crate::wire::Wire;
+use crate::workers::InlineWorker;
 
 /// The most reads of one poll.
 const READS: usize = 32;
@@ -91,34 +92,30 @@ impl Outgoing for ExternalStream {
     }
 }
 
-/// A future that reads the input of a connection from a stream, until the input ends: see [`Wire::read_from`].
-#[must_use = "futures do nothing unless they are polled"]
-pub struct ReadFrom<M: Machine, R> {
-    wire: Arc<Wire<M>>,
-    /// `None` after the end of the input.
-    reader: Option<R>,
+/// Reads the input of a connection from a stream.
+struct Reading<R> {
+    reader: R,
     inbox: Inbox,
+    /// Whether the inbox may hold messages that the connection has not taken, or an end that has not been reported.
+    has_new: bool,
     /// The end of the input, until it has been reported.
     ended: Option<io::Result<()>>,
 }
 
-impl<M: Machine, R: Incoming> ReadFrom<M, R> {
-    fn new(wire: &Arc<Wire<M>>, reader: R) -> Self {
-        let (wire, inbox) = (Arc::clone(wire), Inbox::new(&wire.limits));
-        Self { wire, reader: Some(reader), inbox, ended: None }
-    }
-
+impl<R: Incoming> Reading<R> {
     /// Reads available input, up to a limit, so that other tasks get their turn. Ready after the end of the input.
-    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let Some(reader) = &mut self.reader else { return Poll::Ready(()) };
+    fn poll<M: Machine>(&mut self, wire: &Arc<Wire<M>>, context: &mut Context<'_>) -> Poll<()> {
         for _ in 0..READS {
-            ready!(self.wire.poll_take(&mut self.inbox, context));
-            if self.ended.is_some() {
-                ready!(self.wire.poll_end_of_input(&mut self.ended, context));
-                self.reader = None;
-                return Poll::Ready(());
+            if self.has_new {
+                ready!(wire.poll_take(&mut self.inbox, context));
+                if self.ended.is_some() {
+                    return wire.poll_end_of_input(&mut self.ended, context);
+                }
+                self.has_new = false;
             }
-            match ready!(reader.poll_read(context, self.inbox.space())) {
+            let read = ready!(self.reader.poll_read(context, self.inbox.space()));
+            self.has_new = true;
+            match read {
                 Ok(0) => {
                     self.inbox.finish();
                     self.ended = Some(Ok(()));
@@ -136,73 +133,94 @@ impl<M: Machine, R: Incoming> ReadFrom<M, R> {
     }
 }
 
-impl<M: Machine, R: Incoming> Future for ReadFrom<M, R> {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.poll_read(context)
-    }
-}
-
-impl<M: Machine, R> fmt::Debug for ReadFrom<M, R> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("ReadFrom").field("wire", &self.wire).finish_non_exhaustive()
-    }
-}
-
-/// A future that writes the output of a connection to a stream, until the stream is closed: see [`Wire::write_to`].
+/// A future that reads the input of a connection, writes its output, and runs handlers that do not wait: see
+/// [`Wire::streams`].
 #[must_use = "futures do nothing unless they are polled"]
-pub struct WriteTo<M: Machine, W> {
+pub struct Streams<M: Machine, R, W> {
     wire: Arc<Wire<M>>,
-    /// `None` after the end of the output.
+    /// `None` after the end of the input, or if another task reads.
+    reading: Option<Reading<R>>,
+    worker: Option<InlineWorker>,
+    /// `None` after the end of the output, or if another task writes.
     writer: Option<W>,
 }
 
-impl<M: Machine, W: Outgoing> WriteTo<M, W> {
-    fn new(wire: &Arc<Wire<M>>, writer: W) -> Self {
-        wire.lock().output.is_attached = true;
-        Self { wire: Arc::clone(wire), writer: Some(writer) }
+impl<M: Machine, R: Incoming, W: Outgoing> Streams<M, R, W> {
+    fn new(wire: &Arc<Wire<M>>, reader: Option<R>, writer: Option<W>) -> Self {
+        if writer.is_some() {
+            wire.lock().output.is_attached = true;
+        }
+        let inbox = || Inbox::new(&wire.limits);
+        let reading =
+            reader.map(|reader| Reading { reader, inbox: inbox(), has_new: false, ended: None });
+        Self { wire: Arc::clone(wire), reading, worker: None, writer }
     }
 
-    fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if let Some(writer) = &mut self.writer {
-            ready!(self.wire.poll_write(context, writer));
+    /// Lets this future run handlers, too.
+    pub fn with_worker(mut self, worker: Option<InlineWorker>) -> Self {
+        self.worker = worker;
+        self
+    }
+
+    /// Reads, runs handlers and writes.
+    fn poll_streams(&mut self, context: &mut Context<'_>) {
+        // The calls below cover everything that happens from here on, so nothing has to wake this task.
+        if self.writer.is_some() {
+            self.wire.begin_poll();
+        }
+        if let Some(worker) = &self.worker {
+            worker.begin_poll();
+        }
+        if let Some(reading) = &mut self.reading
+            && reading.poll(&self.wire, context).is_ready()
+        {
+            self.reading = None;
+        }
+        if let Some(worker) = &mut self.worker {
+            worker.poll(context);
+        }
+        if let Some(writer) = &mut self.writer
+            && self.wire.poll_write(context, writer).is_ready()
+        {
             // Dropping the writer closes a pipe.
             self.writer = None;
         }
+    }
+}
+
+impl<M: Machine, R: Incoming, W: Outgoing> Future for Streams<M, R, W> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.poll_streams(context);
+        if self.reading.is_some() || self.writer.is_some() {
+            return Poll::Pending;
+        }
+        // A handler that still runs continues in a task of its own.
+        self.worker = None;
         Poll::Ready(())
     }
 }
 
-impl<M: Machine, W: Outgoing> Future for WriteTo<M, W> {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.poll_write(context)
-    }
-}
-
-impl<M: Machine, W> fmt::Debug for WriteTo<M, W> {
+impl<M: Machine, R, W> fmt::Debug for Streams<M, R, W> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("WriteTo").field("wire", &self.wire).finish_non_exhaustive()
+        formatter.debug_struct("Streams").field("wire", &self.wire).finish_non_exhaustive()
     }
 }
 
-/// # In tasks of their own
-///
-/// Reading and writing in separate tasks costs less than one [`Drive`] for both, which polls all its parts whenever
-/// one of them can continue. [`Drive::timed`] handles the timeouts.
+/// # In a task without timeouts
 impl<M: Machine> Wire<M> {
-    /// Returns a future that reads the input of the connection. It is ready after the end of the input. End its task
-    /// when the connection has ended: an idle peer may keep the stream open.
-    pub fn read_from<R: Incoming>(self: &Arc<Self>, reader: R) -> ReadFrom<M, R> {
-        ReadFrom::new(self, reader)
-    }
-
-    /// Returns a future that writes the output of the connection. It is ready once the stream is closed or has
-    /// failed, at the latest when the connection has ended.
-    pub fn write_to<W: Outgoing>(self: &Arc<Self>, writer: W) -> WriteTo<M, W> {
-        WriteTo::new(self, writer)
+    /// Returns a future that reads and writes the streams of the connection, each if it is given. It is ready after the end
+    /// of both streams. End its task when the connection has ended: an idle peer may keep the input open.
+    ///
+    /// [`Drive::timed`] handles the timeouts. Two tasks cost less than one [`Drive`] for everything, which looks at the
+    /// deadlines whenever there is input.
+    pub fn streams<R: Incoming, W: Outgoing>(
+        self: &Arc<Self>,
+        reader: Option<R>,
+        writer: Option<W>,
+    ) -> Streams<M, R, W> {
+        Streams::new(self, reader, writer)
     }
 }
 
@@ -215,9 +233,7 @@ impl<M: Machine> Wire<M> {
 /// notified. It holds no lock across a suspension, and loses no bytes that it has read.
 #[must_use = "a connection makes no progress unless it is driven"]
 pub struct Drive<M: Machine, R, W, T> {
-    wire: Arc<Wire<M>>,
-    reading: Option<ReadFrom<M, R>>,
-    writing: Option<WriteTo<M, W>>,
+    streams: Streams<M, R, W>,
     timer: T,
     is_over: bool,
 }
@@ -225,23 +241,14 @@ pub struct Drive<M: Machine, R, W, T> {
 impl<M: Machine, R: Incoming, W: Outgoing, T: Timer> Drive<M, R, W, T> {
     /// Creates a driver of a connection on streams.
     pub fn new(wire: &Arc<Wire<M>>, reader: R, writer: W, timer: T) -> Self {
-        Self::with(wire, Some(wire.read_from(reader)), Some(wire.write_to(writer)), timer)
-    }
-
-    fn with(
-        wire: &Arc<Wire<M>>,
-        reading: Option<ReadFrom<M, R>>,
-        writing: Option<WriteTo<M, W>>,
-        timer: T,
-    ) -> Self {
-        Self { wire: Arc::clone(wire), reading, writing, timer, is_over: false }
+        Self { streams: wire.streams(Some(reader), Some(writer)), timer, is_over: false }
     }
 
     /// Handles the due timeouts. Returns whether the connection has ended.
     fn keep_time(&mut self, context: &mut Context<'_>) -> bool {
         let mut before = None;
         loop {
-            let deadline = match self.wire.poll_time(context) {
+            let deadline = match self.streams.wire.poll_time(context) {
                 Timing::Over => return true,
                 Timing::Until(deadline) => deadline,
             };
@@ -261,7 +268,7 @@ impl<M: Machine, R: Incoming, W: Outgoing, T: Timer> Drive<M, R, W, T> {
 impl<M: Machine, T: Timer> Drive<M, ExternalStream, ExternalStream, T> {
     /// Creates a driver that only handles the timeouts of a connection.
     pub fn timed(wire: &Arc<Wire<M>>, timer: T) -> Self {
-        Self::with(wire, None, None, timer)
+        Self { streams: wire.streams(None, None), timer, is_over: false }
     }
 }
 
@@ -270,36 +277,31 @@ impl<M: Machine, R: Incoming, W: Outgoing, T: Timer> Future for Drive<M, R, W, T
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        // The calls below cover everything that happens from here on.
-        this.wire.forget_driver(this.reading.is_some(), this.writing.is_some());
-        if this.reading.as_mut().is_some_and(|reading| reading.poll_read(context).is_ready()) {
-            this.reading = None;
-        }
-        if this.writing.as_mut().is_some_and(|writing| writing.poll_write(context).is_ready()) {
-            this.writing = None;
-        }
+        this.streams.wire.forget_timer();
+        this.streams.poll_streams(context);
         if !this.keep_time(context) {
             return Poll::Pending;
         }
-        let reads_on = M::READS_TO_THE_END && this.reading.is_some();
-        if reads_on && this.wire.poll_reading_stopped(context).is_pending() {
+        let Streams { wire, reading, writer, .. } = &mut this.streams;
+        let reads_on = M::READS_TO_THE_END && reading.is_some();
+        if reads_on && wire.poll_reading_stopped(context).is_pending() {
             return Poll::Pending;
         }
-        (this.reading, this.writing, this.is_over) = (None, None, true);
-        Poll::Ready(this.wire.failure())
+        (*reading, *writer, this.is_over) = (None, None, true);
+        Poll::Ready(wire.failure())
     }
 }
 
 impl<M: Machine, R, W, T> Drop for Drive<M, R, W, T> {
     fn drop(&mut self) {
         if !self.is_over {
-            self.wire.abandon();
+            self.streams.wire.abandon();
         }
     }
 }
 
 impl<M: Machine, R, W, T> fmt::Debug for Drive<M, R, W, T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Drive").field("wire", &self.wire).finish_non_exhaustive()
+        formatter.debug_struct("Drive").field("wire", &self.streams.wire).finish_non_exhaustive()
     }
 }

@@ -64,15 +64,10 @@ impl<M: Machine> Wire<M> {
         Timing::Until(deadline.and_then(|deadline| self.clock.monotonic(deadline)))
     }
 
-    /// Drops the wakers of the driver, which is about to poll everything itself.
-    pub(crate) fn forget_driver(&self, is_reader: bool, is_writer: bool) {
-        let mut state = self.lock();
-        // Streams that this driver does not own have other tasks.
-        let reader = if is_reader { state.reader.take() } else { None };
-        let writer = if is_writer { state.output.writer.take() } else { None };
-        let timer = state.timer.take();
-        drop(state);
-        drop((writer, timer, reader));
+    /// Drops the waker of the task that handles timeouts, which is about to do so.
+    pub(crate) fn forget_timer(&self) {
+        let timer = self.lock().timer.take();
+        drop(timer);
     }
 
     /// Stops reading at the end of the connection. By default a client continues: a server that shuts down may

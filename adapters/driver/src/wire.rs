@@ -32,7 +32,7 @@ use crate::machine::Machine;
 use crate::options::ConnectionOptions;
 use crate::out::Out;
 use crate::output::Output;
-use crate::requests::Requests;
+use crate::requests::{Admitted, Requests};
 use crate::run::{Job, Run};
 use crate::signal::Signal;
 use crate::sync::{Mutex, MutexGuard};
@@ -245,6 +245,30 @@ impl<M: Machine> Wire<M> {
         })
     }
 
+    /// As [`answer_in`](Self::answer_in), for a response that needs no time: it starts no timer.
+    pub(crate) fn respond<T>(
+        self: &Arc<Self>,
+        act: impl FnOnce(&mut M, &mut Out, &mut Requests<M>) -> T,
+    ) -> T {
+        let mut state = self.lock();
+        let result = self.without_limit(&mut state, |state| {
+            let State { machine, out, requests, .. } = state;
+            act(machine, out, requests)
+        });
+        // On the stream of an open connection nothing depends on a response but the writer, unless something waits for
+        // room.
+        if self.has_open_stream(&state) && !state.waits_for_room() {
+            let writer = self.take_writer(&mut state);
+            drop(state);
+            writer.into_iter().for_each(Waker::wake);
+        } else {
+            let now = self.clock.now();
+            self.settle(&mut state, now);
+            self.release(state);
+        }
+        result
+    }
+
     /// Makes a call whose caller will take the outcome.
     pub(crate) fn call<E>(
         self: &Arc<Self>,
@@ -319,8 +343,11 @@ impl<M: Machine> Wire<M> {
         {
             self.deliver(state, event, 0);
         }
-        state.settle_responses(now);
         self.set_limit(state);
+        if self.has_open_stream(state) && !state.waits_for_room() && !state.events.has_new() {
+            return;
+        }
+        state.settle_responses(now);
         if state.machine.phase() == Phase::Draining {
             // Only responses to requests in flight can follow, and those are in memory anyway.
             self.without_limit(state, |state| {
@@ -336,28 +363,36 @@ impl<M: Machine> Wire<M> {
         self.check_end(state, now);
     }
 
+    /// Whether the connection is open, on a stream, and shares no tasks: then little depends on an operation.
+    fn has_open_stream(&self, state: &State<M>) -> bool {
+        matches!(state.out, Out::Stream(_)) && state.is_open() && self.tasks.is_none()
+    }
+
     /// Starts handlers for waiting requests and events.
     fn start(self: &Arc<Self>, state: &mut State<M>) {
-        // A peer that does not read gets no new work done. While the connection drains, no requests follow, so the
-        // remaining work is bounded.
-        while (!state.out.is_congested() || state.machine.phase() == Phase::Draining)
+        while state.may_start()
             && let Some(admitted) = state.requests.start()
         {
-            let id = admitted.id();
-            trace::request::<M>(id, &admitted.request);
-            let exchange = Exchange::new(admitted, self);
-            state.requests.runs(id, exchange.signalled());
-            state.jobs.push(Job::Serve(exchange));
+            self.begin(state, admitted);
         }
         if state.events.begin() {
             state.jobs.push(Job::Deliver(EventDelivery::new(self)));
         }
     }
 
+    /// Starts the handler of a request, which has a slot.
+    #[inline(always)]
+    pub(crate) fn begin(self: &Arc<Self>, state: &mut State<M>, admitted: Admitted<M>) {
+        let id = admitted.id();
+        trace::request::<M>(id, &admitted.request);
+        let exchange = Exchange::new(admitted, self);
+        state.requests.runs(id, exchange.signalled());
+        state.jobs.push(Job::Serve(exchange));
+    }
+
     /// Releases the lock and runs the side effects.
     pub(crate) fn release(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>) {
         self.collect_wakers(&mut state);
-        state.count_kept_bytes();
         let after = std::mem::take(&mut state.after);
         let dispatches = state.jobs.begin();
         let retired = state.retired();
@@ -380,12 +415,13 @@ impl<M: Machine> Wire<M> {
 
     /// Collects the wakers of the tasks that can continue.
     fn collect_wakers(&self, state: &mut State<M>) {
-        state.wake_responses();
-        state.wake_requests();
-        let is_closed = state.machine.phase() == Phase::Closed;
-        if state.output.writer.is_some() && (is_closed || !state.out.is_empty()) {
-            state.after.wake(state.output.writer.take());
+        if let Out::Http(_) = &state.out {
+            state.wake_responses();
+            state.wake_requests();
+            state.count_kept_bytes();
         }
+        let writer = self.take_writer(state);
+        state.after.wake(writer);
         if !state.room.is_empty() && state.has_room() {
             let woken = state.room.take();
             state.after.wake(woken);
@@ -417,6 +453,12 @@ impl<M: Machine> State<M> {
     /// Returns the bytes kept for the peer: those of the machine, and the unsent output.
     pub(crate) fn kept_bytes(&self) -> usize {
         self.machine.in_flight().counts().kept_bytes.saturating_add(self.out.unsent_bytes())
+    }
+
+    /// Whether handlers may start. A peer that does not read gets no new work done. While the connection drains, no
+    /// requests follow, so the remaining work is bounded.
+    pub(crate) fn may_start(&self) -> bool {
+        !self.out.is_congested() || self.machine.phase() == Phase::Draining
     }
 
     fn has_room(&self) -> bool {

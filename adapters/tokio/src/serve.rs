@@ -1,7 +1,6 @@
-//! A server on a stream, with a task for each running handler.
+//! A server on a stream, whose handlers run as tasks of the runtime.
 
 use std::io;
-use std::sync::Arc;
 
 use mcp_sansio::{Server, ServerConfig};
 use mcp_sansio_driver::asynchronous::Handler;
@@ -54,7 +53,7 @@ pub async fn serve_with(
     writer: impl AsyncWrite + Unpin,
     handler: impl Handler<Server>,
 ) -> io::Result<()> {
-    let wire = server(config, options, handler);
+    let wire = Wire::server(config, options, clock(), spawner(handler));
     Drive::new(&wire, Reads(reader), Writes(writer), Sleeps::default()).await
 }
 
@@ -67,8 +66,8 @@ pub async fn serve_with(
 ///
 /// On Linux and Android the runtime itself reads and writes pipes and sockets, without a thread. It does not change their
 /// non-blocking mode, which other processes share. It does not see input that [`std::io::stdin`] has buffered before.
-/// While a handler blocks the only thread of a runtime, nothing is read: [`Blocking`](crate::Blocking) runs such handlers
-/// on other threads.
+/// On a runtime with one thread, the task that reads and writes also runs handlers that do not wait. While a handler
+/// blocks that thread, nothing is read: [`Blocking`](crate::Blocking) runs such handlers on other threads.
 ///
 /// Any other stream, for example a file or a terminal, has a thread of its own, because the runtime could not end before
 /// a read or write returns. The reading thread ends when its read returns, which may be later than this future. The same
@@ -91,18 +90,11 @@ pub async fn serve_stdio_with(
     options: &ConnectionOptions,
     handler: impl Handler<Server>,
 ) -> io::Result<()> {
-    let wire = server(config, options, handler);
+    let spawner = spawner(handler);
+    let worker = spawner.inline_worker();
+    let wire = Wire::server(config, options, clock(), spawner);
     let drive = Drive::timed(&wire, Sleeps::default());
-    // The tasks end with this future.
-    let _writing = stdio::write(&wire)?;
-    let _reading = stdio::read(&wire)?;
+    // The task ends with this future.
+    let _streams = stdio::start(&wire, worker)?;
     drive.await
-}
-
-fn server(
-    config: ServerConfig,
-    options: &ConnectionOptions,
-    handler: impl Handler<Server>,
-) -> Arc<Wire<Server>> {
-    Wire::server(config, options, clock(), spawner(handler))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use mcp_sansio::Server;
 use mcp_sansio_driver::Wire;
+use mcp_sansio_driver::asynchronous::InlineWorker;
 use tokio::task::AbortHandle;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -20,32 +21,29 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Starts to write to standard output. Returns the task that writes; `None` if a thread writes.
+/// Starts to read standard input and to write to standard output. Returns the task of the streams that the runtime polls,
+/// which also runs handlers that do not wait; `None` if threads read and write.
 ///
 /// # Errors
 ///
 /// The error of the operating system if it cannot start a thread.
-pub(crate) fn write(wire: &Arc<Wire<Server>>) -> io::Result<Option<AbortOnDrop>> {
+pub(crate) fn start(
+    wire: &Arc<Wire<Server>>,
+    worker: Option<InlineWorker>,
+) -> io::Result<Option<AbortOnDrop>> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    if let Some(output) = polled::stdout() {
-        let task = tokio::spawn(wire.write_to(output));
-        return Ok(Some(AbortOnDrop(task.abort_handle())));
+    let (input, output) = (polled::stdin(), polled::stdout());
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let (input, output) = (None::<ExternalStream>, None::<ExternalStream>);
+    if output.is_none() {
+        wire.write_on_thread(io::stdout())?;
     }
-    wire.write_on_thread(io::stdout())?;
-    Ok(None)
-}
-
-/// Starts to read standard input. Returns the task that reads; `None` if a thread reads.
-///
-/// # Errors
-///
-/// As for [`write`].
-pub(crate) fn read(wire: &Arc<Wire<Server>>) -> io::Result<Option<AbortOnDrop>> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    if let Some(input) = polled::stdin() {
-        let task = tokio::spawn(wire.read_from(input));
-        return Ok(Some(AbortOnDrop(task.abort_handle())));
+    if input.is_none() {
+        wire.read_on_thread(io::stdin())?;
     }
-    wire.read_on_thread(io::stdin())?;
-    Ok(None)
+    if input.is_none() && output.is_none() {
+        return Ok(None);
+    }
+    let task = tokio::spawn(wire.streams(input, output).with_worker(worker));
+    Ok(Some(AbortOnDrop(task.abort_handle())))
 }

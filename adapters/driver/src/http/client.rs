@@ -188,7 +188,7 @@ impl Wire<Client> {
         bytes: usize,
     ) {
         let Some(event) = event else { return };
-        state.out.watch(&event);
+        state.out.watch(Some(&event));
         self.deliver(state, DriverEvent::from(event), bytes);
     }
 

@@ -128,15 +128,13 @@ impl Wire<Server> {
         for frame in Frames::of(body, &self.limits) {
             let bytes = frame.bytes().len();
             let event = state.machine.receive_scanned(frame, scanned, received, &mut state.out);
-            if let Some(event) = event {
-                state.out.watch(&event);
-                Server::pass_on(
-                    event,
-                    &mut *state,
-                    |state, request| self.ask(state, request, Some(admission)),
-                    |state, event| self.deliver(state, event, bytes),
-                );
-            }
+            state.out.watch(event.as_ref());
+            Server::pass_on(
+                event,
+                &mut *state,
+                |state, request| self.ask(state, request, Some(admission)),
+                |state, event| self.deliver(state, event, bytes),
+            );
         }
     }
 

@@ -1,8 +1,10 @@
 //! Connections on threads, with the peer's messages as text.
 
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use mcp_sansio::model::ListChanged;
 use mcp_sansio::{Client, ClientConfig, ClientEvent, Inbox, Revision, Server, ServerConfig};
@@ -14,7 +16,10 @@ use shuttle::thread::{JoinHandle, spawn};
 use crate::asynchronous::{RefuseAll, Spawner, Work};
 use crate::block::{Parker, block_on};
 use crate::machine::Machine;
-use crate::{Clock, ConnectionOptions, EventDelivery, Exchange, Handle, Job, Pool, Run, Wire};
+use crate::{
+    Clock, ConnectionOptions, EventDelivery, Exchange, Handle, Incoming, Job, Outgoing, Pool, Run,
+    Wire,
+};
 
 /// Runs a blocking function on a [`Pool`], as the adapter for threads does.
 struct OnPool(Pool<Job<Server>>);
@@ -106,7 +111,14 @@ pub(super) fn read<M: Machine>(
 
 /// The bytes that a connection has written.
 #[derive(Clone, Default)]
-pub(super) struct Written(Arc<Mutex<Vec<u8>>>);
+pub(super) struct Written(Arc<Mutex<Output>>);
+
+#[derive(Default)]
+struct Output {
+    bytes: Vec<u8>,
+    /// The waker of [`Lines`].
+    reader: Option<Waker>,
+}
 
 impl Written {
     /// Writes the output of a connection on a thread.
@@ -117,7 +129,7 @@ impl Written {
     }
 
     pub(super) fn messages(&self) -> Vec<Value> {
-        let bytes = self.0.lock().expect("no writer panics").clone();
+        let bytes = self.0.lock().expect("no writer panics").bytes.clone();
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         lines.map(|line| serde_json::from_slice(line).expect("JSON is written")).collect()
     }
@@ -137,12 +149,65 @@ impl Written {
 
 impl Write for Written {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("no writer panics").extend_from_slice(bytes);
+        let mut output = self.0.lock().expect("no writer panics");
+        output.bytes.extend_from_slice(bytes);
+        let reader = output.reader.take();
+        drop(output);
+        reader.into_iter().for_each(Waker::wake);
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl Outgoing for Written {
+    fn poll_write(&mut self, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(self.write(bytes))
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// A client that sends lines. At most two of them wait for their responses, so a response that stays in the outbox stops
+/// it.
+pub(super) struct Lines {
+    lines: VecDeque<String>,
+    sent: usize,
+    /// The output of the server.
+    written: Written,
+}
+
+impl Lines {
+    pub(super) fn new(lines: impl IntoIterator<Item = String>, written: Written) -> Self {
+        Self { lines: lines.into_iter().collect(), sent: 0, written }
+    }
+}
+
+impl Incoming for Lines {
+    fn poll_read(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        let most = if self.lines.is_empty() { 0 } else { 1 };
+        let mut output = self.written.0.lock().expect("no writer panics");
+        if output.bytes.iter().filter(|byte| **byte == b'\n').count() + most < self.sent {
+            output.reader = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        let Some(line) = self.lines.pop_front() else { return Poll::Ready(Ok(0)) };
+        self.sent += 1;
+        let line = line + "\n";
+        buffer[..line.len()].copy_from_slice(line.as_bytes());
+        Poll::Ready(Ok(line.len()))
     }
 }
 

@@ -10,8 +10,10 @@ use shuttle::sync::mpsc::channel;
 use shuttle::thread::spawn;
 
 use super::explore;
-use super::kit::{Written, call, call_of, cancel, config, panic_silently, read, server, session};
-use crate::asynchronous::{Spawner, Work};
+use super::kit::{
+    Lines, Written, call, call_of, cancel, config, panic_silently, read, server, session,
+};
+use crate::asynchronous::{Spawn, Spawner, Work};
 use crate::block::block_on;
 use crate::{Clock, ConnectionOptions, Exchange, Wire};
 
@@ -222,5 +224,42 @@ fn workers_run_every_job() {
             [(1, None), (2, None)] | [(1, None), (2, None), (3, None)] => {}
             other => panic!("{other:?}"),
         }
+    });
+}
+
+/// A spawner of a runtime with one thread.
+struct OneThread;
+
+impl Spawn for OneThread {
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        drop(shuttle::future::spawn(work));
+    }
+
+    fn is_parallel(&self) -> bool {
+        false
+    }
+}
+
+/// One task reads, runs handlers and writes. The responses come from it or from another thread, at any moment of its turn.
+#[test]
+fn one_task_for_streams_and_handlers() {
+    explore(|| {
+        let serve = |exchange: Exchange| async move {
+            if is_call_of(&exchange, "later") {
+                spawn(move || answer(&exchange));
+                return Ok(());
+            }
+            answer(&exchange)
+        };
+        let spawner = Spawner::new(serve, OneThread);
+        let worker = spawner.inline_worker();
+        let wire = Wire::server(config(), &ConnectionOptions::new(), Clock::new(), spawner);
+        let written = Written::default();
+        let lines = [call_of("later", 1), call(2), call_of("later", 3)];
+        let lines = Lines::new(lines, written.clone());
+        let streams = wire.streams(Some(lines), Some(written.clone())).with_worker(worker);
+        block_on(streams);
+        assert_over(&wire);
+        assert_eq!(written.responses(), [(1, None), (2, None), (3, None)]);
     });
 }

@@ -3,133 +3,113 @@
 //! The non-blocking mode of a standard stream must not be switched on: it would also apply to the other processes
 //! that have inherited the stream. A pipe is opened a second time instead, and a socket has a flag for each operation.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::panic::catch_unwind;
 use std::task::{Context, Poll, ready};
 
 use mcp_sansio_driver::{Incoming, Outgoing};
+use rustix::fs::OFlags;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::net::unix::pipe;
 
-use crate::streams::{Reads, Writes};
-
-/// Standard input.
+/// A standard stream that the runtime polls.
 #[derive(Debug)]
-pub(super) enum Input {
-    Pipe(Reads<pipe::Receiver>),
-    Socket(Socket),
+pub(super) struct Polled {
+    stream: AsyncFd<OwnedFd>,
+    kind: Kind,
 }
 
-/// Standard output.
-#[derive(Debug)]
-pub(super) enum Output {
-    Pipe(Writes<pipe::Sender>),
-    Socket(Socket),
-}
-
-/// Returns standard input if it is a pipe or a socket that the runtime can poll.
-pub(super) fn stdin() -> Option<Input> {
-    polled(&io::stdin(), |kind, stream| match kind {
-        Kind::Pipe => {
-            let pipe = pipe::OpenOptions::new().open_receiver("/proc/self/fd/0")?;
-            Ok(Input::Pipe(Reads(pipe)))
-        }
-        Kind::Socket => Socket::new(stream, Interest::READABLE).map(Input::Socket),
-    })
-}
-
-/// Returns standard output if it is a pipe or a socket that the runtime can poll.
-pub(super) fn stdout() -> Option<Output> {
-    polled(&io::stdout(), |kind, stream| match kind {
-        Kind::Pipe => {
-            let pipe = pipe::OpenOptions::new().open_sender("/proc/self/fd/1")?;
-            Ok(Output::Pipe(Writes(pipe)))
-        }
-        Kind::Socket => Socket::new(stream, Interest::WRITABLE).map(Output::Socket),
-    })
-}
-
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Kind {
+    /// A pipe, in non-blocking mode.
     Pipe,
+    /// A socket, whose non-blocking mode is unknown.
     Socket,
 }
 
-/// Opens a stream with `open`. `None` if it is of another kind, if the system refuses to open it, for example because
-/// `/proc` is missing or because the pipe belongs to another user, or if the runtime has no IO driver.
-fn polled<T>(stream: &impl AsFd, open: fn(Kind, OwnedFd) -> io::Result<T>) -> Option<T> {
-    let stream = stream.as_fd().try_clone_to_owned().ok()?;
-    let file = File::from(stream);
-    let kind = file.metadata().ok()?.file_type();
-    let kind = if kind.is_fifo() {
-        Kind::Pipe
-    } else if kind.is_socket() {
-        Kind::Socket
+/// Returns standard input if it is a pipe or a socket that the runtime can poll.
+pub(super) fn stdin() -> Option<Polled> {
+    let mut options = OpenOptions::new();
+    polled(&io::stdin(), "/proc/self/fd/0", options.read(true), Interest::READABLE)
+}
+
+/// Returns standard output if it is a pipe or a socket that the runtime can poll.
+pub(super) fn stdout() -> Option<Polled> {
+    let mut options = OpenOptions::new();
+    polled(&io::stdout(), "/proc/self/fd/1", options.write(true), Interest::WRITABLE)
+}
+
+/// Registers a stream, which has this path, with the runtime. `None` if it is of another kind, if the system refuses to
+/// open it, for example because `/proc` is missing or because the pipe belongs to another user, or if the runtime has no
+/// IO driver.
+fn polled(
+    stream: &impl AsFd,
+    path: &str,
+    options: &mut OpenOptions,
+    interest: Interest,
+) -> Option<Polled> {
+    let stream = File::from(stream.as_fd().try_clone_to_owned().ok()?);
+    let file_type = stream.metadata().ok()?.file_type();
+    let (stream, kind) = if file_type.is_fifo() {
+        options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+        (options.open(path).ok()?, Kind::Pipe)
+    } else if file_type.is_socket() {
+        (stream, Kind::Socket)
     } else {
         return None;
     };
     // Nothing else tells whether the runtime has an IO driver: without one, registering a stream panics.
-    catch_unwind(move || open(kind, file.into())).ok()?.ok()
+    catch_unwind(move || Polled::new(stream.into(), kind, interest)).ok()?.ok()
 }
 
-/// A socket whose non-blocking mode is unknown.
-#[derive(Debug)]
-pub(super) struct Socket(AsyncFd<OwnedFd>);
-
-impl Socket {
+impl Polled {
     #[allow(
         deprecated,
         reason = "its replacement is unsafe, and `OwnedFd` is the same descriptor until dropped"
     )]
-    fn new(stream: OwnedFd, interest: Interest) -> io::Result<Self> {
-        AsyncFd::with_interest(stream, interest).map(Self)
+    fn new(stream: OwnedFd, kind: Kind, interest: Interest) -> io::Result<Self> {
+        Ok(Self { stream: AsyncFd::with_interest(stream, interest)?, kind })
     }
 }
 
-impl Incoming for Input {
+impl Incoming for Polled {
     fn poll_read(
         &mut self,
         context: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        let socket = match self {
-            Self::Pipe(pipe) => return pipe.poll_read(context, buffer),
-            Self::Socket(Socket(socket)) => socket,
-        };
         loop {
-            let mut ready = ready!(socket.poll_read_ready(context))?;
-            let received = ready.try_io(|socket| {
-                let (bytes, _) = recv(socket, &mut *buffer, RecvFlags::DONTWAIT)?;
-                Ok(bytes)
+            let mut ready = ready!(self.stream.poll_read_ready(context))?;
+            let read = ready.try_io(|stream| match self.kind {
+                Kind::Pipe => Ok(rustix::io::read(stream, &mut *buffer)?),
+                Kind::Socket => Ok(recv(stream, &mut *buffer, RecvFlags::DONTWAIT)?.0),
             });
-            // An error means that the socket was not ready. The next turn registers the waker.
-            let Ok(received) = received else { continue };
-            if received.as_ref().is_ok_and(|bytes| (1..buffer.len()).contains(bytes)) {
-                // A short read has emptied the socket, so another system call would only fail.
+            // An error means that the stream was not ready. The next turn registers the waker.
+            let Ok(read) = read else { continue };
+            if read.as_ref().is_ok_and(|bytes| (1..buffer.len()).contains(bytes)) {
+                // A short read has emptied the stream, so another system call would only fail.
                 ready.clear_ready();
             }
-            return Poll::Ready(received);
+            return Poll::Ready(read);
         }
     }
 }
 
-impl Outgoing for Output {
+impl Outgoing for Polled {
     fn poll_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let socket = match self {
-            Self::Pipe(pipe) => return pipe.poll_write(context, bytes),
-            Self::Socket(Socket(socket)) => socket,
-        };
         loop {
-            let mut ready = ready!(socket.poll_write_ready(context))?;
-            let sent = ready.try_io(|socket| Ok(send(socket, bytes, SendFlags::DONTWAIT)?));
-            // An error means that the socket was not ready. The next turn registers the waker.
-            if let Ok(sent) = sent {
-                return Poll::Ready(sent);
+            let mut ready = ready!(self.stream.poll_write_ready(context))?;
+            let written = ready.try_io(|stream| match self.kind {
+                Kind::Pipe => Ok(rustix::io::write(stream, bytes)?),
+                Kind::Socket => Ok(send(stream, bytes, SendFlags::DONTWAIT)?),
+            });
+            // An error means that the stream was not ready. The next turn registers the waker.
+            if let Ok(written) = written {
+                return Poll::Ready(written);
             }
         }
     }
