@@ -70,7 +70,16 @@ fn offered(root: &Path, package: &str) -> String {
 
 /// Documents every package as JSON. All at once, so that what `cargo doc` has compiled before serves for this, too.
 fn document(root: &Path) {
-    let status = Command::new(env!("CARGO"))
+    let mut command = Command::new(env!("CARGO"));
+    // `cargo run` sets them. The build script of a dependency reads them: it would run again, and cargo would build
+    // everything that depends on it once with them and once without.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_str().unwrap_or_default();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(name);
+        }
+    }
+    let status = command
         .current_dir(root)
         .args(["doc", "--quiet", "--locked", "--workspace", "--all-features", "--no-deps", "--lib"])
         .args(["--target-dir", "target"])
