@@ -179,12 +179,6 @@ impl<M: Machine> Wire<M> {
         }
     }
 
-    /// Returns the waker of the writer if there is output for it, or if it has to close the stream.
-    pub(crate) fn take_writer(&self, state: &mut State<M>) -> Option<Waker> {
-        let has_work = state.machine.phase() == Phase::Closed || !state.out.is_empty();
-        if has_work && !state.output.is_polled { state.output.writer.take() } else { None }
-    }
-
     /// Stops writing for good.
     pub(crate) fn stop_writing(self: &Arc<Self>) {
         self.act(|state| state.output.writing = Writing::Over);
@@ -269,6 +263,12 @@ impl<M: Machine> Wire<M> {
 }
 
 impl<M: Machine> State<M> {
+    /// Returns the waker of the writer if there is output for it, or if it has to close the stream.
+    pub(crate) fn take_writer(&mut self) -> Option<Waker> {
+        let has_work = self.machine.phase() == Phase::Closed || !self.out.is_empty();
+        if has_work && !self.output.is_polled { self.output.writer.take() } else { None }
+    }
+
     /// Whether any task or request waits for room in the outbox.
     pub(crate) fn waits_for_room(&self) -> bool {
         self.requests.has_waiting()

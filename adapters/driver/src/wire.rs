@@ -258,7 +258,7 @@ impl<M: Machine> Wire<M> {
         // On the stream of an open connection nothing depends on a response but the writer, unless something waits for
         // room.
         if self.has_open_stream(&state) && !state.waits_for_room() {
-            let writer = self.take_writer(&mut state);
+            let writer = state.take_writer();
             drop(state);
             writer.into_iter().for_each(Waker::wake);
         } else {
@@ -420,7 +420,7 @@ impl<M: Machine> Wire<M> {
             state.wake_requests();
             state.count_kept_bytes();
         }
-        let writer = self.take_writer(state);
+        let writer = state.take_writer();
         state.after.wake(writer);
         if !state.room.is_empty() && state.has_room() {
             let woken = state.room.take();

@@ -4,6 +4,8 @@ use std::io;
 use std::sync::Arc;
 
 use mcp_sansio::Server;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+use mcp_sansio_driver::ExternalStream;
 use mcp_sansio_driver::Wire;
 use mcp_sansio_driver::asynchronous::InlineWorker;
 use tokio::task::AbortHandle;
