@@ -150,7 +150,7 @@ impl Connection {
         let (mut process, stdin, stdout) = Process::spawn(command, options.child.process)
             .map_err(|error| Failed::with(OpenError::Spawn(error)))?;
         process.set_kill_switch(&options.child.kill_switch);
-        let question = Unread::in_input(&stdin);
+        let unread = Unread::in_input(&stdin);
         let attach = |wire: &_| attach(wire, stdout, stdin);
         let out = stream(&client);
         let opening = Self::open_client(client, out, options, parts, attach);
@@ -165,12 +165,11 @@ impl Connection {
                 Failed::with(OpenError::Connect(failure))
             }
         };
-        if question.is_there() {
+        // This also lets the process see the end of its input.
+        if unread.has_bytes() {
             // A server did not end because of a request that it has not read.
             failed.successor = None;
         }
-        // The process does not see the end of its input before this.
-        drop(question);
         let has_gone = matches!(
             failed.error,
             OpenError::Connect(ConnectFailure::Closed(_) | ConnectFailure::RestartAdvised(_))

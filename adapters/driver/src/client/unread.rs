@@ -22,16 +22,16 @@ impl Unread {
         }
     }
 
-    /// Whether the process has left bytes unread.
+    /// Whether the process has left bytes unread. The process sees the end of its input afterwards.
     #[cfg(unix)]
-    pub(crate) fn is_there(&self) -> bool {
+    pub(crate) fn has_bytes(self) -> bool {
         let count = |input| rustix::io::ioctl_fionread(input).ok();
         self.input.as_ref().and_then(count).is_some_and(|bytes| 0 < bytes)
     }
 
     /// Whether the process has left bytes unread.
     #[cfg(not(unix))]
-    pub(crate) const fn is_there(&self) -> bool {
+    pub(crate) const fn has_bytes(self) -> bool {
         false
     }
 }
