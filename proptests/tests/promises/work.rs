@@ -283,6 +283,7 @@ pub(super) fn check() {
 /// Checks that no message costs more than four times as much.
 pub(super) fn is_flat(name: &str, piled: &[u64], usual: &[u64]) {
     assert_eq!(piled.len(), usual.len());
+    assert!(0 < usual.iter().sum::<u64>(), "{name}: no step is counted");
     for (piled, usual) in piled.iter().zip(usual) {
         // Allows one lookup in each of a few tables that are empty without the pile. It also allows a scan of the two
         // small tables: remembered calls and elicitations.
