@@ -28,8 +28,8 @@ def equal(left, right):
 
 
 def inspect(*arguments, server, code=0):
-    command = [INSPECT, *arguments, "--", *server]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    command = [INSPECT, "--start-timeout", "120", *arguments, "--", *server]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if done.returncode != code:
         raise AssertionError(f"{command}: exit code {done.returncode}\n{done.stderr}")
     return done.stdout

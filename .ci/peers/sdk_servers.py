@@ -23,7 +23,9 @@ FOUND = {
     "both": (STATELESS, "without a session", "the server said so"),
     "stateless": (STATELESS, "without a session", "the server said so"),
 }
-PATIENCE = 120
+PATIENCE = 300
+# How many seconds a server may take to start while other stages keep the processors busy.
+START = 120
 # Most of the time is spent waiting for servers to start and to end.
 AT_A_TIME = 4
 
@@ -34,7 +36,7 @@ def inspect(*arguments, code=0):
 
 
 def inspect_writing(file, *arguments, code=0):
-    command = [INSPECT, *arguments, "--", *SERVER, str(file)]
+    command = [INSPECT, "--start-timeout", str(START), *arguments, "--", *SERVER, str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     if done.returncode != code:
         raise AssertionError(f"{command}: exit code {done.returncode}\n{done.stderr}")
@@ -83,7 +85,6 @@ def tells(mode, revision):
 def waits(mode):
     with tempfile.TemporaryDirectory() as directory:
         file = pathlib.Path(directory) / "cancelled"
-        # It is also how long the server may take to start.
         _, said = inspect_writing(file, *mode, "--timeout", "8", "--call", "wait", "{}", code=1)
         equal([line for line in said if line.startswith("inspect: ")],
               ["inspect: tools/call failed: no answer and no progress came in time"])

@@ -253,9 +253,9 @@ impl Session {
     }
 }
 
-/// How long a server may take to respond to `server/discover` before the client sends `initialize`: servers that do
-/// not know the method do not always respond with an error.
-const PROBE: Duration = Duration::from_secs(10);
+/// The part of the time for the start that a server may take to respond to `server/discover` before the client sends
+/// `initialize`: servers that do not know the method do not always respond with an error.
+const PROBE: u32 = 3;
 
 fn config(arguments: &Arguments) -> ClientConfig {
     let mut config = ClientConfig::new("inspect", env!("CARGO_PKG_VERSION"));
@@ -267,10 +267,13 @@ fn config(arguments: &Arguments) -> ClientConfig {
         config.capabilities = config.capabilities.with_tasks();
     }
     config.log_level = arguments.log;
-    config.connection.timeouts.handshake = Some(arguments.timeout);
-    config.connection.timeouts.probe = Some(arguments.timeout.min(PROBE));
+    let start = arguments.start_timeout.unwrap_or(arguments.timeout);
+    config.connection.timeouts.handshake = Some(start);
+    config.connection.timeouts.probe = Some(start / PROBE);
     if let Some(revision) = arguments.revision {
         config.revisions = RevisionSet::only(revision);
+        // The client does not send `initialize` if the server is late, it gives up.
+        config.connection.timeouts.probe = Some(start);
     }
     config
 }

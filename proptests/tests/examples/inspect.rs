@@ -268,7 +268,7 @@ fn inspect_answers_the_server() {
 
 #[test]
 fn inspect_explains_wrong_arguments() {
-    let table: [(&[&str], &str); 12] = [
+    let table: [(&[&str], &str); 13] = [
         (
             &["--call", "echo", "[1]"],
             "the arguments of --call echo cannot be used: not a JSON object",
@@ -280,6 +280,7 @@ fn inspect_explains_wrong_arguments() {
         (&["--revision", "2026-01-01"], "there is no such revision; try 2024-11-05, "),
         (&["--timeout", "soon"], "not a number"),
         (&["--timeout", "0"], "not a sensible number of seconds"),
+        (&["--start-timeout", "0"], "not a sensible number of seconds"),
         (&["--call", "echo"], "2 values required"),
         (&["server"], "a program to start comes after --"),
         (&["ftp://localhost/mcp"], "not a URL that begins with http:// or https://"),

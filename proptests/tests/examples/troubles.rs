@@ -97,6 +97,16 @@ fn inspect_reports_the_awaited_method_once() {
     });
 }
 
+/// The time that a server may take to start is not the time that it may take to answer a request.
+#[test]
+fn a_slow_start_may_take_longer_than_an_answer() {
+    let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"slow","version":"1"}}}"#;
+    let slow = format!("sleep 2; read opening; echo '{opened}'; cat > /dev/null");
+    let arguments = ["--timeout", "1", "--start-timeout", "60", "--", "sh", "-c", &slow];
+    let (stdout, _) = texts(&inspect(&[&OLD[..], &arguments].concat()), 0);
+    assert!(stdout.contains("\nserver: slow 1\n"), "{stdout}");
+}
+
 /// Interrupts inspect when its server, a script, has printed `ready` on standard error. Returns the exit code and the
 /// later output.
 fn interrupted(arguments: &[&str], script: &str) -> (Option<i32>, String) {
