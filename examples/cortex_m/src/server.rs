@@ -1,0 +1,278 @@
+//! [`BoardServer`]: the server, its limits and its tools.
+
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use heapless::Vec;
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::{
+    ByteStream, ClientRequest, ErrorCode, IncomingId, Instant, Limits, Outbox, Payload,
+    RespondError, Server, ServerConfig, ServerEvent,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{clock, heap, led, stack};
+
+/// The longest message, from the client or to it.
+const FRAME: usize = 3 << 10;
+
+/// The open requests.
+const REQUESTS: usize = 4;
+
+/// The longest id of a request or of its progress.
+const ID: usize = 64;
+
+const RESERVE: usize = 512;
+
+/// The memory that a connection needs at worst: the formula of [`Limits`] for a server that makes no calls. A session of
+/// 2025-03-26 gets no batch, because `batches` is 0.
+const WORST_CASE: usize =
+    (2 * FRAME + CHUNK) + 4 * (FRAME + RESERVE) + KEPT + 2 * REQUESTS * (ID + ID + 360) + 800;
+
+/// The bytes that are read at once.
+const CHUNK: usize = 256;
+
+/// The bytes that are kept of open requests.
+const KEPT: usize = 2 * FRAME;
+
+// The client cannot exhaust the heap. What remains is for the program itself.
+const _: () = assert!(WORST_CASE + (8 << 10) <= heap::SIZE);
+
+const LED_SCHEMA: &str =
+    r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#;
+const BLINK_SCHEMA: &str = r#"{"type":"object","properties":{"times":{"type":"integer","minimum":1,"maximum":1000},"milliseconds":{"type":"integer","minimum":1,"maximum":10000}},"required":["times","milliseconds"]}"#;
+const STATUS_SCHEMA: &str = r#"{"type":"object"}"#;
+
+#[derive(Deserialize)]
+struct Led {
+    on: bool,
+}
+
+#[derive(Deserialize)]
+struct Blinking {
+    times: u32,
+    milliseconds: u32,
+}
+
+/// The result of the tool `status`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    led: bool,
+    uptime_milliseconds: u64,
+    heap: Memory,
+    stack: Memory,
+}
+
+/// Bytes of memory, and how many of them were in use at most.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Memory {
+    bytes: usize,
+    most_used: usize,
+}
+
+/// A call of the tool `blink` in progress.
+struct Blink {
+    request: IncomingId,
+    done: u32,
+    times: u32,
+    period: Duration,
+    next: Instant,
+}
+
+/// A server on the serial port, and its calls that take time.
+pub(crate) struct BoardServer {
+    stream: ByteStream<Server>,
+    blinks: Vec<Blink, REQUESTS>,
+}
+
+impl BoardServer {
+    pub(crate) fn new() -> Self {
+        let mut config = ServerConfig::new("cortex_m", env!("CARGO_PKG_VERSION"));
+        config.capabilities.tools = Some(ListChanged::default());
+        config.connection.limits = limits();
+        let server = Server::new(Arc::new(config));
+        Self { stream: ByteStream::lines(server), blinks: Vec::new() }
+    }
+
+    /// Returns the buffer for received bytes.
+    pub(crate) fn space(&mut self) -> &mut [u8] {
+        self.stream.space()
+    }
+
+    /// Handles the bytes that were received into `space`, and what is due.
+    pub(crate) fn filled(&mut self, bytes: usize, now: Instant) {
+        if 0 < bytes {
+            self.stream.filled(bytes);
+        }
+        while let Some(step) = self.stream.next_step(now) {
+            match step.event {
+                Some(ServerEvent::Request(request)) => {
+                    let id = request.id;
+                    handle(id, &request.kind, &mut self.blinks, now, step.machine, step.outbox);
+                }
+                Some(ServerEvent::Cancelled(cancelled)) => {
+                    self.blinks.retain(|blink| blink.request != cancelled.id);
+                }
+                _ => {}
+            }
+        }
+        self.blink(now);
+    }
+
+    /// Continues the calls of `blink`.
+    fn blink(&mut self, now: Instant) {
+        let (server, outbox) = self.stream.machine_and_outbox();
+        self.blinks.retain_mut(|blink| {
+            if now < blink.next {
+                return true;
+            }
+            blink.next = blink.next + blink.period;
+            blink.done += 1;
+            led::set(!led::is_on());
+            if blink.done < blink.times {
+                let progress = Progress::new(blink.done).total(blink.times);
+                return server.progress(blink.request, progress, now, outbox).is_ok();
+            }
+            answer(blink.request, &CallToolResult::text("done"), server, outbox);
+            false
+        });
+    }
+
+    pub(crate) fn unsent(&self) -> &[u8] {
+        self.stream.unsent()
+    }
+
+    pub(crate) fn sent(&mut self, bytes: usize) {
+        self.stream.sent(bytes);
+    }
+
+    /// Whether the session has ended and its last output is sent.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.stream.is_closed() && self.unsent().is_empty()
+    }
+}
+
+/// The limits of the connection. [`WORST_CASE`] is the memory that they allow.
+fn limits() -> Limits {
+    let mut limits = Limits::default();
+    limits.frame_bytes = FRAME;
+    limits.chunk_bytes = CHUNK;
+    limits.depth = 32;
+    limits.id_bytes = ID;
+    limits.token_bytes = ID;
+    limits.batches = 0;
+    limits.connection_bytes = KEPT;
+    limits.inbound_requests = REQUESTS as u32;
+    limits.outbound_calls = 0;
+    limits.held_bytes = 0;
+    limits.outbox_bytes = FRAME;
+    limits.reserve_bytes = RESERVE;
+    limits.congestion_bytes = FRAME / 2;
+    limits.subscriptions = 0;
+    limits.listens = 0;
+    limits.elicitations = 0;
+    limits.kept_bytes = 0;
+    limits.remembered_calls = 0;
+    limits
+}
+
+fn handle(
+    id: IncomingId,
+    request: &ClientRequest<'_>,
+    blinks: &mut Vec<Blink, REQUESTS>,
+    now: Instant,
+    server: &mut Server,
+    outbox: &mut Outbox,
+) {
+    let call = match request {
+        ClientRequest::ListTools(_) => return answer(id, &tools(), server, outbox),
+        ClientRequest::CallTool(call) => call,
+        _ => return refuse(id, ErrorCode::METHOD_NOT_FOUND, "method not found", server, outbox),
+    };
+    let result = match &*call.name.to_str() {
+        "led" => call.parse().map(|Led { on }| {
+            led::set(on);
+            CallToolResult::text(if on { "the LED is on" } else { "the LED is off" })
+        }),
+        "status" => Ok(status()),
+        "blink" => match call.parse() {
+            Ok(blinking) => return begin(id, &blinking, blinks, now, server, outbox),
+            Err(error) => Err(error),
+        },
+        _ => return refuse(id, ErrorCode::INVALID_PARAMS, "unknown tool", server, outbox),
+    };
+    let result = result.unwrap_or_else(|error| CallToolResult::error(alloc::format!("{error}")));
+    answer(id, &result, server, outbox);
+}
+
+fn tools() -> ListToolsResult<'static> {
+    let tool = |name, description, schema| {
+        let mut tool = Tool::new(name, Raw::new(schema).unwrap_or(Raw::EMPTY_OBJECT));
+        tool.description = Some(description);
+        tool
+    };
+    ListToolsResult::new([
+        tool("led", "Switches the status LED".into(), LED_SCHEMA),
+        tool("blink", "Switches the LED back and forth".into(), BLINK_SCHEMA),
+        tool("status", "The LED, the time since the start, the memory".into(), STATUS_SCHEMA),
+    ])
+}
+
+fn status() -> CallToolResult<'static> {
+    let status = Status {
+        led: led::is_on(),
+        uptime_milliseconds: clock::now().since_epoch().as_millis() as u64,
+        heap: Memory { bytes: heap::SIZE, most_used: heap::most_used() },
+        stack: Memory { bytes: stack::size(), most_used: stack::most_used() },
+    };
+    match Raw::from_serialize(&status) {
+        Ok(status) => CallToolResult::structured(status),
+        Err(error) => CallToolResult::error(alloc::format!("{error}")),
+    }
+}
+
+/// Begins a call of the tool `blink`, which ends later.
+fn begin(
+    request: IncomingId,
+    blinking: &Blinking,
+    blinks: &mut Vec<Blink, REQUESTS>,
+    now: Instant,
+    server: &mut Server,
+    outbox: &mut Outbox,
+) {
+    let Blinking { times, milliseconds } = *blinking;
+    if !(1..=1000).contains(&times) || !(1..=10_000).contains(&milliseconds) {
+        let text = "times is 1 to 1000, milliseconds is 1 to 10000";
+        return answer(request, &CallToolResult::error(text), server, outbox);
+    }
+    let period = Duration::from_millis(milliseconds.into());
+    let blink = Blink { request, done: 0, times, period, next: now + period };
+    // The server lets in no more requests than have room here.
+    if blinks.push(blink).is_err() {
+        refuse(request, ErrorCode::INTERNAL_ERROR, "too many calls", server, outbox);
+    }
+}
+
+/// Responds to a request. If the result does not fit into the outbox, the response is an error, for which the outbox keeps
+/// a reserve: the request is still open, and the client waits.
+fn answer(id: IncomingId, result: &impl Payload, server: &mut Server, outbox: &mut Outbox) {
+    use RespondError::{Answered, Cancelled, Closed, Stale};
+    match server.respond(id, result, outbox) {
+        // The client does not wait for a request that was cancelled or has ended.
+        Ok(()) | Err(Answered | Cancelled | Closed | Stale) => {}
+        Err(_) => {
+            let text = "the client does not read, or the result is too long";
+            refuse(id, ErrorCode::INTERNAL_ERROR, text, server, outbox);
+        }
+    }
+}
+
+/// Responds to a request with an error.
+fn refuse(id: IncomingId, code: ErrorCode, text: &str, server: &mut Server, outbox: &mut Outbox) {
+    // A client for which even the reserve is full has sent requests without reading a response.
+    _ = server.reject(id, code, text, outbox);
+}
