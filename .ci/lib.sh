@@ -55,7 +55,7 @@ build_examples() {
     local name
     cargo build --locked --quiet --workspace --examples
     mkdir -p target/peers
-    for name in authorization_server conformance_client everything_http everything_server inspect; do
+    for name in authorization_server conformance_client everything_http everything_server inspect websocket_server; do
         cp "target/debug/examples/$name" "target/peers/$name.$$"
         mv "target/peers/$name.$$" "target/peers/$name"
     done

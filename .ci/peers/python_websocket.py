@@ -1,0 +1,114 @@
+"""The official Python client (version 1), and clients that keep no rules, against websocket_server.
+
+Usage: python_websocket.py WEBSOCKET_SERVER
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+
+import websockets
+from mcp import ClientSession, McpError
+from mcp.client.websocket import websocket_client
+
+SERVER = sys.argv[1]
+PATIENCE = 120
+MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientCapabilities": {}}
+
+
+def equal(left, right):
+    if left != right:
+        raise AssertionError(f"{left!r} is not {right!r}")
+
+
+def call(id, tool, **arguments):
+    return json.dumps({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+                       "params": {"name": tool, "arguments": arguments, "_meta": MODERN}})
+
+
+async def speaks(url):
+    """The official client, with calls at the same time whose answers come in another order."""
+    async with websocket_client(url) as streams, ClientSession(*streams) as session:
+        opened = await session.initialize()
+        equal(opened.serverInfo.name, "websocket_server")
+        equal([tool.name for tool in (await session.list_tools()).tools], ["echo", "sleep"])
+        calls = [session.call_tool("sleep", {"milliseconds": 200}), session.call_tool("echo", {"text": "é\n😀"}),
+                 session.call_tool("echo", {"text": "x" * 500_000}), session.call_tool("echo", {"text": 1})]
+        slept, said, long, wrong = await asyncio.gather(*calls)
+        equal(slept.content[0].text, "slept 200 ms")
+        equal(said.content[0].text, "é\n😀")
+        equal(long.content[0].text, "x" * 500_000)
+        equal(wrong.isError, True)
+        try:
+            await session.call_tool("no_such_tool")
+        except McpError as error:
+            equal(error.error.code, -32602)
+        else:
+            raise AssertionError("an unknown tool was called")
+
+
+async def answer(socket, id):
+    """Waits for the response to the request with this id. Returns it, and the ids of the responses before."""
+    others = []
+    while True:
+        message = json.loads(await asyncio.wait_for(socket.recv(), PATIENCE))
+        if message.get("id") == id:
+            return message, others
+        others.append(message.get("id"))
+
+
+async def misbehaves(url):
+    """The connection outlives messages that are none, cancelled calls send nothing, and others are refused."""
+    async with websockets.connect(url, max_size=None) as socket:
+        for message in ["", "{", "[]", "not a message", b"\x00\xff", "[" * 100_000, '"\\ud800"']:
+            await socket.send(message)
+        await socket.send(call(1, "echo", text="first").encode())
+        equal((await answer(socket, 1))[0]["result"]["content"][0]["text"], "first")
+        await socket.send(call(2, "sleep", milliseconds=300))
+        await socket.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                                      "params": {"requestId": 2}}))
+        await socket.send(call(3, "sleep", milliseconds=600))
+        equal((await answer(socket, 3))[1], [])
+
+    # A client that reads nothing for a while gets everything then, and delays nobody else.
+    async with websockets.connect(url, max_size=None, max_queue=1) as socket:
+        for id in range(40):
+            await socket.send(call(id, "echo", text="x" * 100_000))
+        await asyncio.wait_for(speaks(url), PATIENCE)
+        for id in range(40):
+            equal((await answer(socket, id))[1], [])
+
+    # Pages of other hosts are refused, local ones are not.
+    for origin, status in [("https://evil.example", 403), ("http://localhost.evil.example", 403), ("null", 403),
+                           ("http://localhost:3000", None), ("http://127.0.0.1", None)]:
+        try:
+            async with websockets.connect(url, origin=origin):
+                equal(status, None)
+        except websockets.exceptions.InvalidStatus as refusal:
+            equal((origin, refusal.response.status_code), (origin, status))
+
+    # A client that is gone without a word, and one that sends no HTTP.
+    socket = await websockets.connect(url)
+    await socket.send(call(1, "sleep", milliseconds=10_000))
+    socket.transport.abort()
+    host, port = url.removeprefix("ws://").split(":")
+    _, writer = await asyncio.open_connection(host, int(port))
+    writer.write(b"\x16\x03\x01" + b"x" * 10_000)
+    await writer.drain()
+    writer.close()
+    await speaks(url)
+
+
+server = subprocess.Popen([SERVER], stdout=subprocess.PIPE, text=True)
+try:
+    url = f"ws://{server.stdout.readline().split()[-1]}"
+    asyncio.run(speaks(url))
+    print("Python client v1, WebSocket: ok", flush=True)
+    asyncio.run(misbehaves(url))
+    equal(server.poll(), None)
+    print("hostile clients, WebSocket: ok")
+finally:
+    server.kill()
+    server.wait()
