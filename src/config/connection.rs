@@ -219,7 +219,8 @@ impl Relay {
 }
 
 /// How a silent peer is pinged
-/// ([ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)).
+/// ([ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)). It has no effect in the modern
+/// era, which has no `ping`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
