@@ -72,7 +72,7 @@ pub(crate) struct Arguments {
     /// How many seconds to wait for the server to answer or to report progress
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub(crate) timeout: Duration,
-    /// How many seconds a server may take to start and to answer first; the value of --timeout if not given
+    /// How many seconds the handshake may take, with the start of the server; by default the value of --timeout
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) start_timeout: Option<Duration>,
     /// Where the server may work, a file: URI; the current directory if none is given

@@ -253,9 +253,25 @@ impl Session {
     }
 }
 
-/// The part of the time for the start that a server may take to respond to `server/discover` before the client sends
-/// `initialize`: servers that do not know the method do not always respond with an error.
-const PROBE: u32 = 3;
+/// How long the client waits for `server/discover` without `--start-timeout`, before it sends `initialize`: servers that
+/// do not know the method do not always respond with an error.
+const PROBE: Duration = Duration::from_secs(10);
+
+/// The part of `--start-timeout` that the client waits for `server/discover`.
+const PROBE_DIVISOR: u32 = 3;
+
+/// Returns the timeouts of `server/discover` and of `initialize`. A client that has only one of them to send waits for it
+/// the whole time.
+fn start_timeouts(arguments: &Arguments) -> (Duration, Duration) {
+    match (arguments.revision, arguments.start_timeout) {
+        (Some(_), start) => {
+            let start = start.unwrap_or(arguments.timeout);
+            (start, start)
+        }
+        (None, Some(start)) => (start / PROBE_DIVISOR, start - start / PROBE_DIVISOR),
+        (None, None) => (arguments.timeout.min(PROBE), arguments.timeout),
+    }
+}
 
 fn config(arguments: &Arguments) -> ClientConfig {
     let mut config = ClientConfig::new("inspect", env!("CARGO_PKG_VERSION"));
@@ -267,13 +283,11 @@ fn config(arguments: &Arguments) -> ClientConfig {
         config.capabilities = config.capabilities.with_tasks();
     }
     config.log_level = arguments.log;
-    let start = arguments.start_timeout.unwrap_or(arguments.timeout);
-    config.connection.timeouts.handshake = Some(start);
-    config.connection.timeouts.probe = Some(start / PROBE);
+    let (probe, handshake) = start_timeouts(arguments);
+    config.connection.timeouts.probe = Some(probe);
+    config.connection.timeouts.handshake = Some(handshake);
     if let Some(revision) = arguments.revision {
         config.revisions = RevisionSet::only(revision);
-        // The client does not send `initialize` if the server is late, it gives up.
-        config.connection.timeouts.probe = Some(start);
     }
     config
 }
