@@ -63,23 +63,27 @@ async function run(page) {
     assert.deepEqual(await page.locator(".name").allTextContents(), ["count_words", "count_down"]);
 
     await words(".arguments").fill('{"text":"é 😀 \\ud83d\\ude00"}');
-    await words("button:text(\"Call\")").click();
+    await words(".call").click();
     assert.equal(await shows(words(".result"), "words"), '{"words":3,"characters":5}');
     await words(".arguments").fill('{"text":1}');
-    await words("button:text(\"Call\")").click();
+    await words(".call").click();
     assert.match(await shows(words(".result"), "fit"), /invalid type: integer `1`, expected a string/);
 
     // Each step is reported, and a cancelled call ends at once.
     await countdown(".arguments").fill('{"from":4,"milliseconds":50}');
-    await countdown("button:text(\"Call\")").click();
+    await countdown(".call").click();
     assert.equal(await shows(countdown(".result"), "lift-off"), "lift-off");
     const steps = await page.locator("#log .incoming", { hasText: '"progress":' }).count();
     assert.equal(steps, 3);
     await countdown(".arguments").fill('{"from":100,"milliseconds":10000}');
-    await countdown("button:text(\"Call\")").click();
+    await countdown(".call").click();
     await countdown(".cancel").click();
     assert.equal(await shows(countdown(".result"), "cancelled"), "cancelled");
     assert.equal(await page.locator("#log .outgoing", { hasText: "notifications/cancelled" }).count(), 1);
+
+    // What is no text, and a text that is longer than any message, are ignored.
+    await page.evaluate(() => worker.postMessage({ jsonrpc: "2.0" }));
+    await page.evaluate(() => worker.postMessage("x".repeat(17 << 20)));
 
     // A text that is no message leaves the connection as it is, also a long one.
     for (const text of ["not a message", "{", "[]", "x".repeat(1 << 20)]) {
@@ -87,6 +91,6 @@ async function run(page) {
         await page.locator("#raw button").click();
     }
     await words(".arguments").fill(JSON.stringify({ text: "word ".repeat(200_000) }));
-    await words("button:text(\"Call\")").click();
+    await words(".call").click();
     assert.equal(await shows(words(".result"), "200000"), '{"words":200000,"characters":1000000}');
 }

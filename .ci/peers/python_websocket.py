@@ -5,6 +5,8 @@ Usage: python_websocket.py WEBSOCKET_SERVER
 
 import asyncio
 import json
+import os
+import pathlib
 import subprocess
 import sys
 
@@ -14,6 +16,8 @@ from mcp.client.websocket import websocket_client
 
 SERVER = sys.argv[1]
 PATIENCE = 120
+# More calls of 100 kB than the buffers of the sockets and of the two sides hold.
+MANY = 300
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
           "io.modelcontextprotocol/clientCapabilities": {}}
 
@@ -26,6 +30,12 @@ def equal(left, right):
 def call(id, tool, **arguments):
     return json.dumps({"jsonrpc": "2.0", "id": id, "method": "tools/call",
                        "params": {"name": tool, "arguments": arguments, "_meta": MODERN}})
+
+
+def processor_time():
+    """The processor time of the server in seconds."""
+    fields = pathlib.Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def speaks(url):
@@ -60,25 +70,45 @@ async def answer(socket, id):
 
 
 async def misbehaves(url):
-    """The connection outlives messages that are none, cancelled calls send nothing, and others are refused."""
+    """Invalid messages do not end a connection, a cancelled call gets no response, and foreign origins are refused."""
     async with websockets.connect(url, max_size=None) as socket:
         for message in ["", "{", "[]", "not a message", b"\x00\xff", "[" * 100_000, '"\\ud800"']:
             await socket.send(message)
         await socket.send(call(1, "echo", text="first").encode())
         equal((await answer(socket, 1))[0]["result"]["content"][0]["text"], "first")
-        await socket.send(call(2, "sleep", milliseconds=300))
+        await socket.send(call(2, "sleep", milliseconds=2000))
         await socket.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled",
                                       "params": {"requestId": 2}}))
-        await socket.send(call(3, "sleep", milliseconds=600))
+        await socket.send(call(3, "sleep", milliseconds=3000))
         equal((await answer(socket, 3))[1], [])
 
     # A client that reads nothing for a while gets everything then, and delays nobody else.
-    async with websockets.connect(url, max_size=None, max_queue=1) as socket:
-        for id in range(40):
-            await socket.send(call(id, "echo", text="x" * 100_000))
+    async with websockets.connect(url, max_size=None, max_queue=1, ping_interval=None) as socket:
+        async def sends():
+            for id in range(MANY):
+                await socket.send(call(id, "echo", text="x" * 100_000))
+
+        sending = asyncio.create_task(sends())
         await asyncio.wait_for(speaks(url), PATIENCE)
-        for id in range(40):
+        # The server reads no more, because its output is not read.
+        equal(sending.done(), False)
+        for id in range(MANY):
             equal((await answer(socket, id))[1], [])
+        await sending
+
+    # A client that closes the socket while a call is open delays no other client, and gets the reply.
+    async with websockets.connect(url) as socket, websockets.connect(url) as other:
+        await socket.send(call(1, "sleep", milliseconds=600_000))
+        await socket.send(call(2, "echo", text="received"))
+        await answer(socket, 2)
+        before = processor_time()
+        closing = asyncio.create_task(socket.close())
+        await other.send(call(1, "echo", text="other"))
+        await answer(other, 1)
+        await asyncio.wait_for(closing, PATIENCE)
+        equal(socket.protocol.close_rcvd is not None, True)
+        # The server waits, and does not poll the closed socket again and again.
+        equal(processor_time() - before < 0.5, True)
 
     # Pages of other hosts are refused, local ones are not.
     for origin, status in [("https://evil.example", 403), ("http://localhost.evil.example", 403), ("null", 403),

@@ -1,10 +1,10 @@
 //! A server on WebSockets, without any adapter: one message of the protocol is one message of the socket.
 //!
-//! Shows the loop of a message transport on tokio: messages go unchanged into the machine, and leave it one by one. A
-//! client that does not read delays neither its cancellations nor its timeouts. Tools that take time run as tasks,
-//! and the loop sends their results.
+//! Shows the loop of a message transport on tokio: messages go unchanged into the machine, and leave it one by one. No
+//! write delays a cancellation or a timeout. If a client leaves too much output unread, the loop reads nothing more of it.
+//! Tools that take time run as tasks, and the loop sends their results.
 //!
-//! WebSockets are no transport of the specification. The official SDKs for TypeScript (version 1) and Python (version 1)
+//! MCP does not specify a WebSocket transport. The official SDKs for TypeScript (version 1) and Python (version 1)
 //! have clients for them, with the subprotocol `mcp`.
 //!
 //! Usage: `cargo run -p mcp-sansio-tokio --example websocket_server [ADDRESS]`. The default address, `127.0.0.1:0`,
@@ -27,7 +27,7 @@ use mcp_sansio::{
 };
 use serde::Deserialize;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::AbortHandle;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tokio_tungstenite::tungstenite::http::{HeaderValue, StatusCode, Uri};
@@ -45,20 +45,26 @@ const SLEEP: &str = r#"{"type":"object","properties":{"milliseconds":{"type":"in
 /// How long a client may take for the handshake of the socket.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// How long a client may take to read the last output.
+const LAST_OUTPUT: Duration = Duration::from_secs(5);
+
+/// The most connections at the same time. Each may hold the memory of its `Limits`.
+const MOST_CONNECTIONS: usize = 100;
+
 #[derive(Deserialize)]
 struct Echo {
     text: String,
 }
 
 #[derive(Deserialize)]
-struct Rest {
+struct SleepArguments {
     milliseconds: u32,
 }
 
 /// The reasons for the loop of a connection to go on.
 enum Wake {
     Received(Option<Result<Message, tungstenite::Error>>),
-    Done(IncomingId, String),
+    ToolFinished(IncomingId, String),
     Timeout,
     /// The socket has accepted output.
     Sent,
@@ -81,7 +87,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// `number` is that of no other connection, so a handle of one client never names a request of another.
+    /// `number` is unique to this connection, so an [`IncomingId`] never matches a request of another client.
     fn new(
         socket: WebSocketStream<TcpStream>,
         config: Arc<ServerConfig>,
@@ -109,7 +115,7 @@ impl Connection {
             let mut timeout = pin!(tokio::time::sleep(wait));
             match poll_fn(|context| self.poll(timeout.as_mut(), context)).await {
                 Wake::Received(message) => self.receive(message, now()),
-                Wake::Done(id, text) => {
+                Wake::ToolFinished(id, text) => {
                     self.tasks.remove(&id);
                     self.respond(id, &CallToolResult::text(text));
                 }
@@ -120,6 +126,13 @@ impl Connection {
                 self.handle(event);
             }
         }
+        // It fails if the client has closed the socket or is gone.
+        let last = async {
+            if poll_fn(|context| self.poll_send(context)).await.is_ok() {
+                _ = self.socket.close(None).await;
+            }
+        };
+        _ = tokio::time::timeout(LAST_OUTPUT, last).await;
     }
 
     /// Waits for a message, a result, a timeout, or for the socket to accept output.
@@ -136,7 +149,7 @@ impl Connection {
             }
         }
         if let Poll::Ready(Some((id, text))) = self.results.poll_recv(context) {
-            return Poll::Ready(Wake::Done(id, text));
+            return Poll::Ready(Wake::ToolFinished(id, text));
         }
         // A client that does not read gets no further requests served.
         if !self.outbox.is_congested()
@@ -164,9 +177,9 @@ impl Connection {
             Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => message.into_data(),
             // The library answers pings.
             Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => return,
-            Some(Ok(Message::Close(_))) | None => {
-                return self.server.disconnected(Cause::EndOfInput, now);
-            }
+            // Nothing can be sent or received after the client has closed the socket. The socket would be ready at
+            // each poll, and the loop would not wait.
+            Some(Ok(Message::Close(_))) | None => return self.server.close(),
             Some(Err(_)) => return self.server.disconnected(Cause::ReadFailed, now),
         };
         for frame in Frames::of(&message, &self.limits) {
@@ -197,7 +210,7 @@ impl Connection {
         let result = match &*call.name.to_str() {
             "echo" => call.parse().map(|Echo { text }| CallToolResult::text(text)),
             "sleep" => match call.parse() {
-                Ok(Rest { milliseconds }) => return self.sleep(id, milliseconds),
+                Ok(SleepArguments { milliseconds }) => return self.sleep(id, milliseconds),
                 Err(error) => Err(error),
             },
             _ => return self.reject(id, ErrorCode::INVALID_PARAMS, "unknown tool"),
@@ -247,19 +260,20 @@ fn tools() -> ListToolsResult<'static> {
 /// field `Origin` tells which one it is.
 #[allow(clippy::result_large_err, reason = "the type of the library")]
 fn accept(request: &Request, mut response: Response) -> Result<Response, ErrorResponse> {
-    let field =
-        |name| request.headers().get_all(name).iter().filter_map(|value| value.to_str().ok());
-    let is_local = |origin: &str| {
-        let host = origin.parse::<Uri>().ok().and_then(|origin| origin.host().map(String::from));
-        matches!(host.as_deref(), Some("localhost" | "127.0.0.1" | "[::1]"))
+    let values = |name| request.headers().get_all(name).iter();
+    let is_local = |origin: &HeaderValue| {
+        let origin = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
+        let host = origin.as_ref().and_then(Uri::host);
+        matches!(host, Some("localhost" | "127.0.0.1" | "[::1]"))
     };
-    if !field("origin").all(is_local) {
+    if !values("origin").all(is_local) {
         let mut refusal = ErrorResponse::new(None);
         *refusal.status_mut() = StatusCode::FORBIDDEN;
         return Err(refusal);
     }
     // A client that names no protocol gets none.
-    let mut offered = field("sec-websocket-protocol").flat_map(|names| names.split(','));
+    let names = values("sec-websocket-protocol").filter_map(|names| names.to_str().ok());
+    let mut offered = names.flat_map(|names| names.split(','));
     if offered.any(|name| name.trim() == SUBPROTOCOL) {
         let value = HeaderValue::from_static(SUBPROTOCOL);
         response.headers_mut().insert("sec-websocket-protocol", value);
@@ -274,12 +288,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("listening on {}", listener.local_addr()?);
     let mut config = ServerConfig::new("websocket_server", env!("CARGO_PKG_VERSION"));
     config.capabilities.tools = Some(ListChanged::default());
-    // The library keeps no message that the machine would refuse.
+    // The library keeps no message longer than `frame_bytes`.
     let most = config.connection.limits.frame_bytes;
     let limits = WebSocketConfig::default().max_message_size(Some(most)).max_frame_size(Some(most));
     let config = Arc::new(config);
     let (begun, start) = (Instant::from(SystemTime::now()), std::time::Instant::now());
+    let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     for number in 0.. {
+        // Further clients wait until a connection ends.
+        let permit = Arc::clone(&connections).acquire_owned().await?;
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             // Most likely the process has too many open files.
@@ -297,6 +314,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 let connection = Connection::new(socket, config, ConnectionNumber::new(number));
                 connection.run(|| begun + start.elapsed()).await;
             }
+            drop(permit);
         });
     }
     Ok(())

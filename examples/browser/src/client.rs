@@ -166,7 +166,7 @@ fn reason(failure: &Outcome<'_>) -> String {
         Outcome::PeerError(error) => error.to_string(),
         Outcome::TimedOut(expiry) => expiry.to_string(),
         Outcome::Closed(cause) => cause.to_string(),
-        // The other ones are rare here. Their names say enough.
+        // The others are shown by the names of their variants.
         other => format!("{other:?}"),
     }
 }

@@ -20,7 +20,7 @@ enum Machine {
 
 struct Instance {
     machine: Machine,
-    /// The text that passes the border last, in either direction.
+    /// The text last passed between JavaScript and the module.
     text: Vec<u8>,
 }
 

@@ -8,7 +8,7 @@ use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
 use mcp_sansio::progress::Progress;
 use mcp_sansio::{
     ClientRequest, ErrorCode, Frames, Framing, IncomingId, Instant, Limits, Outbox, Payload,
-    Server, ServerConfig, ServerEvent,
+    RespondError, Server, ServerConfig, ServerEvent,
 };
 use serde::{Deserialize, Serialize};
 
@@ -92,10 +92,11 @@ impl WorkerServer {
             countdown.done += 1;
             if countdown.done < countdown.from {
                 let progress = Progress::new(countdown.done).total(countdown.from);
-                return server.progress(countdown.request, progress, now, outbox).is_ok();
+                let reported = server.progress(countdown.request, progress, now, outbox);
+                // A report without room in the outbox is left out. The request is still open.
+                return matches!(reported, Ok(_) | Err(RespondError::Encode(_)));
             }
-            // The client may have cancelled the call meanwhile.
-            _ = server.respond(countdown.request, &CallToolResult::text("lift-off"), outbox);
+            respond(countdown.request, &CallToolResult::text("lift-off"), server, outbox);
             false
         });
     }
@@ -134,16 +135,22 @@ impl WorkerServer {
         self.respond(id, &result);
     }
 
-    /// Responds with a result, or with an error if the result cannot be sent.
     fn respond(&mut self, id: IncomingId, result: &impl Payload) {
-        if self.server.respond(id, result, &mut self.outbox).is_err() {
-            self.reject(id, ErrorCode::INTERNAL_ERROR, "the result cannot be sent");
-        }
+        respond(id, result, &mut self.server, &mut self.outbox);
     }
 
     fn reject(&mut self, id: IncomingId, code: ErrorCode, text: &str) {
         // The client may have cancelled the request meanwhile.
         _ = self.server.reject(id, code, text, &mut self.outbox);
+    }
+}
+
+/// Responds with a result, or with an error if the result cannot be sent.
+fn respond(id: IncomingId, result: &impl Payload, server: &mut Server, outbox: &mut Outbox) {
+    if server.respond(id, result, outbox).is_err() {
+        // The client may have cancelled the request meanwhile.
+        let text = "the result cannot be sent";
+        _ = server.reject(id, ErrorCode::INTERNAL_ERROR, text, outbox);
     }
 }
 

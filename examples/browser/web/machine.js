@@ -3,6 +3,9 @@
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+// The longest message. The memory of a module never shrinks, so a longer one is not copied into it.
+const LONGEST_MESSAGE = 16 * 2 ** 20;
+
 // The longest time that `setTimeout` can wait.
 const LONGEST = 2 ** 31 - 1;
 
@@ -25,6 +28,11 @@ export class Machine {
         this.onMessage = onMessage;
         this.timer = undefined;
         port.addEventListener("message", ({ data }) => {
+            // Messages are texts.
+            if (typeof data !== "string" || data.length > LONGEST_MESSAGE) {
+                console.warn("a message was ignored, which is too long or no text");
+                return;
+            }
             onMessage(data, false);
             this.write(data);
             exports.receive(performance.now());
@@ -77,7 +85,7 @@ export class Machine {
         }
     }
 
-    /** Writes a text to the memory of the module. Only texts are messages. */
+    /** Writes a text to the memory of the module. */
     write(text) {
         const bytes = encoder.encode(text);
         const address = this.exports.space(bytes.length);

@@ -12,10 +12,12 @@ const tools = document.querySelector("#tools");
 const log = document.querySelector("#log");
 
 const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+// For the console of the browser.
+window.worker = worker;
 worker.addEventListener("error", (event) => {
     state.textContent = `the worker failed: ${event.message}`;
 });
-// What is to be done with the events of each call.
+// The event handler of each pending call, by the number of the call.
 const calls = new Map();
 const client = await Machine.load(MODULE, worker, { onEvent, onMessage });
 client.startClient();
@@ -41,6 +43,10 @@ function onEvent(event) {
 /** Makes a call. `on` is called with each of its events. Returns its number. */
 function request(method, params, on) {
     const number = client.call(method, params);
+    if (number < 0) {
+        on({ event: "failed", reason: "the client cannot make the call" });
+        return number;
+    }
     calls.set(number, (event) => {
         if (event.event !== "progress") {
             calls.delete(number);
@@ -72,6 +78,7 @@ function form(tool) {
         part("progress").removeAttribute("value");
         part("progress").hidden = false;
         part("cancel").disabled = false;
+        part("call").disabled = true;
         number = request("tools/call", { name: tool.name, arguments: parsed }, show);
     });
     part("cancel").addEventListener("click", () => client.cancel(number));
@@ -84,6 +91,7 @@ function form(tool) {
         }
         part("progress").hidden = true;
         part("cancel").disabled = true;
+        part("call").disabled = false;
         const texts = event.result?.content.map((block) => block.text).join("\n");
         part("result").textContent = event.event === "result" ? texts : event.reason;
     }

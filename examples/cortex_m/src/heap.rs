@@ -20,7 +20,7 @@ struct Heap {
     most: AtomicUsize,
 }
 
-// SAFETY: every block comes from `blocks` and goes back to it.
+// SAFETY: every block comes from `blocks` and goes back to it. The counters do not affect the blocks.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract of this method, which is the same.
@@ -40,9 +40,13 @@ unsafe impl GlobalAlloc for Heap {
 }
 
 /// Gives the allocator its memory.
-pub(crate) fn init() {
+///
+/// # Safety
+///
+/// Called once, before anything is allocated.
+pub(crate) unsafe fn init() {
     static mut MEMORY: [MaybeUninit<u8>; SIZE] = [MaybeUninit::uninit(); SIZE];
-    // SAFETY: `main` calls this once, before anything is allocated.
+    // SAFETY: the caller calls this once, so nothing else refers to the memory.
     unsafe { HEAP.blocks.init(&raw mut MEMORY as usize, SIZE) }
 }
 

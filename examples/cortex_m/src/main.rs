@@ -31,20 +31,21 @@ use core::fmt::Write;
 use core::panic::PanicInfo;
 
 use cortex_m::peripheral::SCB;
-use cortex_m_rt::{entry, exception};
+use cortex_m_rt::{ExceptionFrame, entry, exception};
 
 use crate::server::BoardServer;
 
 #[entry]
 fn main() -> ! {
-    heap::init();
+    // SAFETY: nothing is allocated yet, and `main` runs once.
+    unsafe { heap::init() };
     serial::init();
     if let Some(core) = cortex_m::Peripherals::take() {
         clock::init(core.SYST);
     }
     let mut server = BoardServer::new();
     loop {
-        let received = serial::read(server.space());
+        let received = if server.is_congested() { 0 } else { serial::read(server.space()) };
         server.filled(received, clock::now());
         let sent = serial::write(server.unsent());
         server.sent(sent);
@@ -58,16 +59,23 @@ fn main() -> ! {
     }
 }
 
-/// The interrupts of devices.
+/// Handles the interrupts of devices, and the exceptions of the processor except for faults.
 #[exception]
 unsafe fn DefaultHandler(interrupt: i16) {
     if interrupt == serial::INTERRUPT {
         serial::on_interrupt();
+    } else {
+        SCB::sys_reset();
     }
 }
 
-/// Only a defect of the program panics. Its message is a line that is not JSON, which clients report. Then the board
-/// starts again, as after a loss of power.
+/// A fault is a defect of the program, as a panic is.
+#[exception]
+unsafe fn HardFault(_: &ExceptionFrame) -> ! {
+    SCB::sys_reset()
+}
+
+/// A panic is a defect of the program. The handler prints it as a line that is not JSON, and resets the board.
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     _ = writeln!(serial::Blocking, "\n{info}");

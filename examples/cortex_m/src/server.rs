@@ -28,14 +28,20 @@ const RESERVE: usize = 512;
 
 /// The memory that a connection needs at worst: the formula of [`Limits`] for a server that makes no calls. A session of
 /// 2025-03-26 gets no batch, because `batches` is 0.
-const WORST_CASE: usize =
-    (2 * FRAME + CHUNK) + 4 * (FRAME + RESERVE) + KEPT + 2 * REQUESTS * (ID + ID + 360) + 800;
+const WORST_CASE: usize = (2 * FRAME + CHUNK)
+    + 4 * (FRAME + RESERVE)
+    + CONNECTION_BYTES
+    + 2 * REQUESTS * (ID + ID + 360)
+    + 800;
 
 /// The bytes that are read at once.
 const CHUNK: usize = 256;
 
-/// The bytes that are kept of open requests.
-const KEPT: usize = 2 * FRAME;
+/// The bytes that are kept of open requests. A request counts twice.
+const CONNECTION_BYTES: usize = 2 * FRAME;
+
+/// The longest arguments of a tool. The error about arguments of the wrong type quotes them, with up to six bytes for one.
+const ARGUMENTS: usize = 256;
 
 // The client cannot exhaust the heap. What remains is for the program itself.
 const _: () = assert!(WORST_CASE + (8 << 10) <= heap::SIZE);
@@ -62,6 +68,8 @@ struct Blinking {
 struct Status {
     led: bool,
     uptime_milliseconds: u64,
+    /// The requests since the start.
+    requests: u32,
     heap: Memory,
     stack: Memory,
 }
@@ -87,6 +95,7 @@ struct Blink {
 pub(crate) struct BoardServer {
     stream: ByteStream<Server>,
     blinks: Vec<Blink, REQUESTS>,
+    requests: u32,
 }
 
 impl BoardServer {
@@ -95,7 +104,7 @@ impl BoardServer {
         config.capabilities.tools = Some(ListChanged::default());
         config.connection.limits = limits();
         let server = Server::new(Arc::new(config));
-        Self { stream: ByteStream::lines(server), blinks: Vec::new() }
+        Self { stream: ByteStream::lines(server), blinks: Vec::new(), requests: 0 }
     }
 
     /// Returns the buffer for received bytes.
@@ -111,8 +120,10 @@ impl BoardServer {
         while let Some(step) = self.stream.next_step(now) {
             match step.event {
                 Some(ServerEvent::Request(request)) => {
-                    let id = request.id;
-                    handle(id, &request.kind, &mut self.blinks, now, step.machine, step.outbox);
+                    self.requests = self.requests.wrapping_add(1);
+                    let context =
+                        Context { blinks: &mut self.blinks, requests: self.requests, now };
+                    handle(request.id, &request.kind, context, step.machine, step.outbox);
                 }
                 Some(ServerEvent::Cancelled(cancelled)) => {
                     self.blinks.retain(|blink| blink.request != cancelled.id);
@@ -135,11 +146,18 @@ impl BoardServer {
             led::set(!led::is_on());
             if blink.done < blink.times {
                 let progress = Progress::new(blink.done).total(blink.times);
-                return server.progress(blink.request, progress, now, outbox).is_ok();
+                let reported = server.progress(blink.request, progress, now, outbox);
+                // A report without room in the outbox is left out. The request is still open.
+                return matches!(reported, Ok(_) | Err(RespondError::Encode(_)));
             }
             answer(blink.request, &CallToolResult::text("done"), server, outbox);
             false
         });
+    }
+
+    /// Whether the client has not read enough of the output to get more requests served.
+    pub(crate) fn is_congested(&mut self) -> bool {
+        self.stream.machine_and_outbox().1.is_congested()
     }
 
     pub(crate) fn unsent(&self) -> &[u8] {
@@ -165,7 +183,7 @@ fn limits() -> Limits {
     limits.id_bytes = ID;
     limits.token_bytes = ID;
     limits.batches = 0;
-    limits.connection_bytes = KEPT;
+    limits.connection_bytes = CONNECTION_BYTES;
     limits.inbound_requests = REQUESTS as u32;
     limits.outbound_calls = 0;
     limits.held_bytes = 0;
@@ -180,11 +198,17 @@ fn limits() -> Limits {
     limits
 }
 
+/// What the tools need besides the server.
+struct Context<'b> {
+    blinks: &'b mut Vec<Blink, REQUESTS>,
+    requests: u32,
+    now: Instant,
+}
+
 fn handle(
     id: IncomingId,
     request: &ClientRequest<'_>,
-    blinks: &mut Vec<Blink, REQUESTS>,
-    now: Instant,
+    context: Context<'_>,
     server: &mut Server,
     outbox: &mut Outbox,
 ) {
@@ -193,14 +217,17 @@ fn handle(
         ClientRequest::CallTool(call) => call,
         _ => return refuse(id, ErrorCode::METHOD_NOT_FOUND, "method not found", server, outbox),
     };
+    if call.arguments.as_ref().is_some_and(|arguments| ARGUMENTS < arguments.as_json().len()) {
+        return answer(id, &CallToolResult::error("the arguments are too long"), server, outbox);
+    }
     let result = match &*call.name.to_str() {
         "led" => call.parse().map(|Led { on }| {
             led::set(on);
             CallToolResult::text(if on { "the LED is on" } else { "the LED is off" })
         }),
-        "status" => Ok(status()),
+        "status" => Ok(status(context.requests)),
         "blink" => match call.parse() {
-            Ok(blinking) => return begin(id, &blinking, blinks, now, server, outbox),
+            Ok(blinking) => return begin(id, &blinking, context, server, outbox),
             Err(error) => Err(error),
         },
         _ => return refuse(id, ErrorCode::INVALID_PARAMS, "unknown tool", server, outbox),
@@ -222,10 +249,11 @@ fn tools() -> ListToolsResult<'static> {
     ])
 }
 
-fn status() -> CallToolResult<'static> {
+fn status(requests: u32) -> CallToolResult<'static> {
     let status = Status {
         led: led::is_on(),
         uptime_milliseconds: clock::now().since_epoch().as_millis() as u64,
+        requests,
         heap: Memory { bytes: heap::SIZE, most_used: heap::most_used() },
         stack: Memory { bytes: stack::size(), most_used: stack::most_used() },
     };
@@ -239,8 +267,7 @@ fn status() -> CallToolResult<'static> {
 fn begin(
     request: IncomingId,
     blinking: &Blinking,
-    blinks: &mut Vec<Blink, REQUESTS>,
-    now: Instant,
+    context: Context<'_>,
     server: &mut Server,
     outbox: &mut Outbox,
 ) {
@@ -250,9 +277,9 @@ fn begin(
         return answer(request, &CallToolResult::error(text), server, outbox);
     }
     let period = Duration::from_millis(milliseconds.into());
-    let blink = Blink { request, done: 0, times, period, next: now + period };
+    let blink = Blink { request, done: 0, times, period, next: context.now + period };
     // The server lets in no more requests than have room here.
-    if blinks.push(blink).is_err() {
+    if context.blinks.push(blink).is_err() {
         refuse(request, ErrorCode::INTERNAL_ERROR, "too many calls", server, outbox);
     }
 }
@@ -273,6 +300,6 @@ fn answer(id: IncomingId, result: &impl Payload, server: &mut Server, outbox: &m
 
 /// Responds to a request with an error.
 fn refuse(id: IncomingId, code: ErrorCode, text: &str, server: &mut Server, outbox: &mut Outbox) {
-    // A client for which even the reserve is full has sent requests without reading a response.
+    // It fails only if the reserve is full: the client has sent requests without reading responses.
     _ = server.reject(id, code, text, outbox);
 }

@@ -20,7 +20,7 @@ pub(crate) fn size() -> usize {
 pub(crate) fn most_used() -> usize {
     let lowest = &raw const _stack_end;
     let words = size() / size_of::<u32>();
-    // SAFETY: the addresses lie within the memory of the stack. Nothing writes to the words that are counted.
+    // SAFETY: the addresses lie within the memory of the stack. An interrupt meanwhile only changes the count.
     let is_unused =
         |word: &usize| unsafe { ptr::read_volatile(lowest.add(*word)) } == STACK_PAINT_VALUE;
     size() - (0..words).take_while(is_unused).count() * size_of::<u32>()
