@@ -2,8 +2,8 @@
 
 Usage: cortex_m.py COMMAND [ARGUMENT...]
 
-The command starts QEMU with the program; the serial port of the board is its standard input and output. What one
-client gets from the board is printed.
+The command starts QEMU with the program; the serial port of the board is its standard input and output. For each
+client, the heap and the stack that the program has used are printed.
 """
 
 import asyncio

@@ -260,8 +260,8 @@ const PROBE: Duration = Duration::from_secs(10);
 /// The part of `--start-timeout` that the client waits for `server/discover`.
 const PROBE_DIVISOR: u32 = 3;
 
-/// Returns the timeouts of `server/discover` and of `initialize`. A client that has only one of them to send waits for it
-/// the whole time.
+/// Returns the timeouts of `server/discover` and of `initialize`. A client with a fixed revision sends only one of them, and
+/// waits for it the whole time.
 fn start_timeouts(arguments: &Arguments) -> (Duration, Duration) {
     match (arguments.revision, arguments.start_timeout) {
         (Some(_), start) => {

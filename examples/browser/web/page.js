@@ -32,7 +32,13 @@ document.querySelector("#raw").addEventListener("submit", (event) => {
 function onEvent(event) {
     if (event.event === "connected") {
         state.textContent = `connected to ${event.server}, revision ${event.revision}`;
-        request("tools/list", {}, ({ result }) => tools.replaceChildren(...result.tools.map(form)));
+        request("tools/list", {}, ({ result, reason }) => {
+            if (result) {
+                tools.replaceChildren(...result.tools.map(form));
+            } else {
+                state.textContent = `tools/list failed: ${reason}`;
+            }
+        });
     } else if (event.call !== undefined && event.call !== null) {
         calls.get(event.call)?.(event);
     } else {
