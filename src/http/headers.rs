@@ -119,26 +119,52 @@ pub(super) fn text(value: &[u8]) -> Option<&str> {
     core::str::from_utf8(value.trim_ascii()).ok()
 }
 
+/// The lowest bit of each of eight bytes.
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+
+/// The highest bit of each of eight bytes.
+const HIGH: u64 = ONES << 7;
+
 /// Whether all eight bytes are visible ASCII or spaces.
 const fn is_visible(bytes: [u8; 8]) -> bool {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH: u64 = ONES << 7;
     let word = u64::from_ne_bytes(bytes);
     // The high bit of a byte is set in `word` if the byte is beyond ASCII, in the difference if the byte is below a
     // space, and in the sum if the byte is DEL. Only bytes that are already marked cause a carry or borrow.
     (word | word.wrapping_sub(ONES * b' ' as u64) | word.wrapping_add(ONES)) & HIGH == 0
 }
 
-/// Whether two names are equal, ignoring case. Most different names differ in length.
+/// Whether two names are equal, ignoring case. Most different names differ in length, or else in the first letter.
 #[inline(always)]
 fn is_name(key: &str, name: &str) -> bool {
-    key.len() == name.len() && is_same_letters(key, name)
+    let first = |text: &str| text.as_bytes().first().map(|byte| byte | CASE);
+    key.len() == name.len() && first(key) == first(name) && is_same_letters(key, name)
 }
 
-/// Whether two names of equal length are equal, ignoring case. Most different names differ in the first letter.
+/// Whether two names of equal length are equal, ignoring case.
 fn is_same_letters(key: &str, name: &str) -> bool {
-    let first = |text: &str| text.as_bytes().first().map(u8::to_ascii_lowercase);
-    first(key) == first(name) && key.eq_ignore_ascii_case(name)
+    let (keys, names) = (key.as_bytes().as_chunks(), name.as_bytes().as_chunks());
+    keys.0.iter().zip(names.0).all(|(key, name)| is_same_word(*key, *name))
+        && keys.1.eq_ignore_ascii_case(names.1)
+}
+
+/// The bit in which a capital letter differs from the small one.
+const CASE: u8 = 0x20;
+
+/// Whether eight bytes are equal, ignoring the case of letters.
+const fn is_same_word(one: [u8; 8], other: [u8; 8]) -> bool {
+    let one = u64::from_ne_bytes(one);
+    let difference = one ^ u64::from_ne_bytes(other);
+    if difference & !(ONES * CASE as u64) != 0 {
+        return false;
+    }
+    // The high bit of a byte of `beyond_z` is set if the small letter is greater than `z`, and of `from_a` if it is at
+    // least `a`. Without their own high bits, the bytes carry nothing into one another.
+    let small = (one | (ONES * CASE as u64)) & !HIGH;
+    let from_a = small + ONES * (0x80 - b'a' as u64);
+    let beyond_z = small + ONES * (0x80 - b'z' as u64 - 1);
+    let letters = from_a & !beyond_z & !one & HIGH;
+    // A difference is bit 5 of a byte, and `letters` has bit 7.
+    (difference << 2) & !letters == 0
 }
 
 /// Returns a value of a list as text without surrounding white space, for any bytes: see [`Headers::combined`].
@@ -246,6 +272,30 @@ mod tests {
             }
         }
         assert_eq!(get(&[("", b"x")], ""), Field::Once("x"));
+    }
+
+    /// Every pair of bytes, at every place of eight: the same as byte by byte.
+    #[test]
+    fn words_are_compared_like_bytes() {
+        for at in 0..8 {
+            for one in 0..=u8::MAX {
+                for other in 0..=u8::MAX {
+                    for around in [b'a', b'Z', 0xff] {
+                        let word = |byte| {
+                            let mut word = [around; 8];
+                            word.iter_mut().skip(at).take(1).for_each(|place| *place = byte);
+                            word
+                        };
+                        let is_same = one.eq_ignore_ascii_case(&other);
+                        assert_eq!(
+                            is_same_word(word(one), word(other)),
+                            is_same,
+                            "{one} {other} at {at}"
+                        );
+                    }
+                }
+            }
+        }
     }
 
     #[test]
