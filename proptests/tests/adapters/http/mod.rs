@@ -21,3 +21,4 @@ mod stopping;
 mod tls;
 mod transport_errors;
 mod unread;
+mod writes;
