@@ -85,6 +85,8 @@ mod events;
 mod exchange;
 mod extensions;
 mod failure;
+#[cfg(feature = "http")]
+mod gate;
 mod handle;
 mod host;
 mod host_requests;
@@ -150,6 +152,8 @@ pub use events::EventDelivery;
 pub use exchange::{Exchange, RequestSlot};
 pub use extensions::Attachment;
 pub use failure::CallFailure;
+#[cfg(feature = "http")]
+pub use gate::Gate;
 pub use handle::{Handle, RoomFuture};
 #[cfg(feature = "http")]
 pub use http::{PostEntry, PostRefused, PostRoom};

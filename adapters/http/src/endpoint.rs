@@ -1,6 +1,7 @@
 //! `Endpoint`: receives HTTP requests and returns responses.
 
 use std::fmt;
+use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -121,31 +122,37 @@ impl Endpoint {
     }
 
     /// Handles a request whose sender is known or still to be identified.
-    pub(crate) async fn handle_of<B>(
+    ///
+    /// The head of the request is large. It is moved into the future once, and from there to the handler.
+    pub(crate) fn handle_of<B>(
         &self,
         sender: Sender,
         request: Request<B>,
-    ) -> Response<ResponseBody>
+    ) -> impl Future<Output = Response<ResponseBody>> + use<B>
     where
         B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
+        let inner = Arc::clone(&self.inner);
         let (parts, body) = request.into_parts();
-        let exposed = match self.inner.exposed(&parts, "GET, POST, DELETE") {
-            Ok(exposed) => exposed,
-            Err(response) => return *response,
-        };
-        // A large value, which is moved only once: to the handler.
         let mut request = Some(HttpRequest::new(parts));
-        let mut body = pin!(body);
-        let answered = self.inner.answer(sender, &mut request, body.as_mut()).await;
-        let mut response = match answered {
-            Ok(response) => response,
-            Err(refusal) => refused(refusal, request.as_ref(), body).await,
-        };
-        if let Some(exposed) = exposed {
-            exposed.expose(response.headers_mut());
+        async move {
+            let parts = request.as_ref().map(HttpRequest::parts);
+            let exposed = match parts.map(|parts| inner.exposed(parts, "GET, POST, DELETE")) {
+                Some(Ok(exposed)) => exposed,
+                Some(Err(response)) => return *response,
+                None => None,
+            };
+            let mut body = pin!(body);
+            let answered = inner.answer(sender, &mut request, body.as_mut()).await;
+            let mut response = match answered {
+                Ok(response) => response,
+                Err(refusal) => refused(refusal, request.as_ref(), body).await,
+            };
+            if let Some(exposed) = exposed {
+                exposed.expose(response.headers_mut());
+            }
+            response
         }
-        response
     }
 
     /// Whether the senders of requests are identified.

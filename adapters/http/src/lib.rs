@@ -130,6 +130,7 @@ mod restart;
 mod serve;
 #[cfg(feature = "tower")]
 mod service;
+mod service_future;
 mod timekeeper;
 #[cfg(feature = "tls")]
 mod tls;

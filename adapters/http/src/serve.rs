@@ -13,10 +13,12 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::GracefulConnection;
 use mcp_sansio::http::{Reply, RequestSource};
+use mcp_sansio_driver::Gate;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::body::ResponseBody;
@@ -27,6 +29,7 @@ use crate::idle::Activity;
 #[cfg(feature = "tls")]
 use crate::idle::HEAD;
 use crate::prompt::Prompt;
+use crate::service_future::ServiceFuture;
 use crate::unread::discard_all;
 
 /// The pause after a failed accept: most likely the process has too many open files.
@@ -79,7 +82,7 @@ pub async fn serve_tls(
     grace: Duration,
 ) -> io::Result<()> {
     let acceptor = tokio_rustls::TlsAcceptor::from(tls);
-    let (stopping, stopped) = tokio::sync::watch::channel(());
+    let (stopping, stopped) = watch::channel(());
     let stop = async move {
         stop.await;
         // Its drop ends the handshakes.
@@ -116,7 +119,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     F: Future<Output = io::Result<S>> + Send + 'static,
 {
-    let graceful = GracefulShutdown::new();
+    let (stopping, stopped) = watch::channel(());
     let mut connections = JoinSet::new();
     let most = endpoint.most_connections();
     let mut stop = std::pin::pin!(stop);
@@ -141,20 +144,22 @@ where
         _ = stream.set_nodelay(true);
         let activity = Activity::new();
         let service = service(endpoint.clone(), path.to_owned(), Some(address), activity.clone());
-        let (stream, watcher) = (handshake(stream), graceful.watcher());
+        let (stream, mut stopped) = (handshake(stream), stopped.clone());
         // The failure of one connection does not concern the others.
         connections.spawn(async move {
             let Ok(stream) = stream.await else { return };
             let stream = Prompt::new(TokioIo::new(stream), activity.clone());
             let connection = builder().serve_connection(stream, service).into_owned();
-            _ = unless_idle(watcher.watch(connection), activity).await;
+            let stopped = async move { _ = stopped.changed().await };
+            _ = drive(connection, activity, stopped).await;
         });
     }
     drop(listener);
     endpoint.shut_down(grace);
+    drop(stopping);
     // After `grace`, the remaining connections are aborted.
     let ended = async {
-        graceful.shutdown().await;
+        while connections.join_next().await.is_some() {}
         if endpoint.inner.keeps_sessions() {
             // A request of a session may go on without a response, for which its client comes back later.
             endpoint.inner.open_requests.ended().await;
@@ -222,18 +227,30 @@ async fn serve_one(
     let builder = builder();
     let stream = Prompt::new(TokioIo::new(stream), activity.clone());
     let connection = builder.serve_connection(stream, service);
-    unless_idle(connection, activity).await
+    drive(connection, activity, std::future::pending()).await
 }
 
-/// Drives a connection until it ends or has been idle for too long.
-async fn unless_idle<E>(
-    connection: impl Future<Output = Result<(), E>>,
+/// Drives a connection until it ends or has been idle for too long. After `stopped`, it ends with the requests that it is
+/// serving.
+async fn drive<C: GracefulConnection>(
+    connection: C,
     activity: Activity,
-) -> Result<(), E> {
+    stopped: impl Future<Output = ()>,
+) -> Result<(), C::Error> {
     let (mut connection, mut ceased) = (pin!(connection), pin!(activity.ceased()));
-    poll_fn(|context| match connection.as_mut().poll(context) {
-        Poll::Ready(ended) => Poll::Ready(ended),
-        Poll::Pending => ceased.as_mut().poll(context).map(Ok),
+    let (mut stopped, mut is_stopped) = (pin!(stopped), false);
+    let mut gate = Gate::new();
+    poll_fn(|context| {
+        let is_woken = gate.is_woken(context);
+        if is_woken && !is_stopped && stopped.as_mut().poll(&mut gate.context()).is_ready() {
+            is_stopped = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        match connection.as_mut().poll(context) {
+            Poll::Ready(ended) => Poll::Ready(ended),
+            Poll::Pending if is_woken => ceased.as_mut().poll(&mut gate.context()).map(Ok),
+            Poll::Pending => Poll::Pending,
+        }
     })
     .await
 }
@@ -244,28 +261,6 @@ fn builder() -> Builder<TokioExecutor> {
     builder.http1().header_read_timeout(None);
     builder.http2().timer(TokioTimer::new());
     builder
-}
-
-/// The target of a path.
-enum PathTarget {
-    Endpoint,
-    EventStream,
-    Messages,
-    Metadata,
-    Nowhere,
-}
-
-impl PathTarget {
-    fn of(endpoint: &Endpoint, path: &str, wanted: &str) -> Self {
-        let paths = endpoint.one_stream_paths();
-        match wanted {
-            _ if wanted == path => Self::Endpoint,
-            _ if paths.is_some_and(|paths| paths.events == wanted) => Self::EventStream,
-            _ if paths.is_some_and(|paths| paths.messages == wanted) => Self::Messages,
-            _ if endpoint.has_metadata_at(wanted) => Self::Metadata,
-            _ => Self::Nowhere,
-        }
-    }
 }
 
 fn service(
@@ -289,26 +284,36 @@ fn service(
                 sender = Sender::Known(RequestSource::default().address(address.ip()));
             }
         }
-        let endpoint = endpoint.clone();
-        let place = PathTarget::of(&endpoint, &path, request.uri().path());
         if request.version() == Version::HTTP_2 {
             activity.note_http2();
         }
         let busy = activity.begin();
-        async move {
-            let response = match place {
-                PathTarget::Endpoint => endpoint.handle_of(sender, request).await,
-                PathTarget::EventStream => endpoint.event_stream(sender, request).await,
-                PathTarget::Messages => endpoint.message(sender, request).await,
-                PathTarget::Metadata => endpoint.handle_metadata(&request),
-                PathTarget::Nowhere => {
-                    let (parts, body) = request.into_parts();
-                    let mut response = reply(Reply::empty(404));
-                    discard_all(body, &parts, &mut response).await;
-                    response
-                }
-            };
-            Ok(response.map(|body| body.during(busy)))
+        if request.uri().path() == path {
+            ServiceFuture::of_endpoint(endpoint.handle_of(sender, request), busy)
+        } else {
+            ServiceFuture::boxed(elsewhere(endpoint.clone(), sender, request), busy)
         }
     })
+}
+
+/// Handles a request that has not the path of the endpoint.
+async fn elsewhere(
+    endpoint: Endpoint,
+    sender: Sender,
+    request: Request<Incoming>,
+) -> Response<ResponseBody> {
+    let path = request.uri().path();
+    let paths = endpoint.one_stream_paths();
+    if paths.is_some_and(|paths| paths.events == path) {
+        endpoint.event_stream(sender, request).await
+    } else if paths.is_some_and(|paths| paths.messages == path) {
+        endpoint.message(sender, request).await
+    } else if endpoint.has_metadata_at(path) {
+        endpoint.handle_metadata(&request)
+    } else {
+        let (parts, body) = request.into_parts();
+        let mut response = reply(Reply::empty(404));
+        discard_all(body, &parts, &mut response).await;
+        response
+    }
 }

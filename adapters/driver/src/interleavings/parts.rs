@@ -12,6 +12,8 @@ use shuttle::thread::spawn;
 use super::explore;
 use super::kit::panic_silently;
 use crate::block::{Parker, block_on};
+#[cfg(feature = "http")]
+use crate::gate::Gate;
 use crate::pool::Pool;
 use crate::signal::Signal;
 
@@ -73,6 +75,32 @@ fn a_signal_is_missed_in_no_order() {
             let (is_ready, flag) = stays.join().unwrap();
             assert!(is_ready || flag.0.load(Ordering::SeqCst));
             leaves.join().unwrap();
+        },
+        None,
+    );
+}
+
+/// Every order of a thread that wakes and a task that polls, first on one executor and then on another.
+#[cfg(feature = "http")]
+#[test]
+fn a_gate_is_missed_in_no_order() {
+    shuttle::check_dfs(
+        || {
+            let mut gate = Gate::new();
+            let tasks = [Arc::new(Flag::default()), Arc::new(Flag::default())];
+            let polls = |gate: &mut Gate, task: &Arc<Flag>| {
+                gate.is_woken(&Context::from_waker(&task.clone().into()))
+            };
+            assert!(polls(&mut gate, &tasks[0]));
+            let waker = gate.context().waker().clone();
+            let wakes = spawn(move || waker.wake());
+            let first = polls(&mut gate, &tasks[0]);
+            let second = polls(&mut gate, &tasks[1]);
+            let is_called = tasks[1].0.load(Ordering::SeqCst);
+            wakes.join().unwrap();
+            // A wake after the last poll wakes the task.
+            assert!(first || second || is_called || tasks[1].0.load(Ordering::SeqCst));
+            assert!(!(first && second), "it was woken once");
         },
         None,
     );
