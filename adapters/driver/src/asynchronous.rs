@@ -39,8 +39,11 @@ use crate::workers::Workers;
     note = "`Router`, made of tools, prompts and resources, is one too"
 )]
 pub trait Handler<M: Machine = Server>: Send + Sync + 'static {
-    /// Serves a request, in its own task. The future may take long, call the peer and await the result; other
-    /// requests are served in the meantime. Blocking work belongs on a thread, to which the exchange can be sent.
+    /// Serves a request. The future may take long, call the peer and await the result; other requests are served in the
+    /// meantime. Blocking work belongs on a thread, to which the exchange can be sent.
+    ///
+    /// The future runs as a task of its own. On a runtime with one thread it may begin in the task that has received the
+    /// request, and gets its own task when it waits.
     ///
     /// A function returns the result of `respond` or `reject`. If that is an error and the request is still open, the
     /// client receives the error `-32603` with the reason: dropping an [`Exchange`] does that.
@@ -103,6 +106,11 @@ pub trait Spawn: Send + Sync + 'static {
     fn is_parallel(&self) -> bool {
         true
     }
+
+    /// Whether the calling thread is polling a task of the runtime.
+    fn is_current(&self) -> bool {
+        false
+    }
 }
 
 impl<S: Fn(Work) + Send + Sync + 'static> Spawn for S {
@@ -145,6 +153,19 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Run<M> for Spawner<M, H, S> {
 
     fn call(&self) {
         self.workers.call_for_jobs();
+    }
+
+    /// On a runtime with one thread. On several threads the caller notices meanwhile that the client has disconnected.
+    fn is_inline(&self) -> bool {
+        self.workers.is_inline()
+    }
+
+    fn serve(&self, exchange: Exchange<M>, context: &mut Context<'_>) {
+        if self.workers.is_inline() {
+            self.workers.serve_inline(exchange, context);
+        } else {
+            self.run(Job::Serve(exchange));
+        }
     }
 }
 

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use mcp_sansio::{Cause, Frame, Inbox, IncomingId, Instant, Phase, Received};
 
+use crate::exchange::Exchange;
 use crate::machine::Machine;
 use crate::machine::sealed::DriverEvent;
 use crate::requests::{Admission, Admitted};
+use crate::run::Job;
 use crate::tasks::SharedTasks;
 use crate::trace;
 use crate::wire::{Opening, State, Wire};
@@ -85,7 +87,7 @@ impl<M: Machine> Wire<M> {
         M::pass_on(
             event,
             state,
-            |state, request| self.ask(state, request, None),
+            |state, request| self.ask(state, request, None, Self::begin),
             |state, event| self.deliver(state, event, bytes),
         );
     }
@@ -161,7 +163,7 @@ impl<M: Machine> Wire<M> {
         bytes: usize,
     ) {
         match event {
-            DriverEvent::Request(request) => self.ask(state, request, None),
+            DriverEvent::Request(request) => self.ask(state, request, None, Self::begin),
             DriverEvent::Cancelled(id) => cancelled(state, id),
             DriverEvent::Progress(update) => state.after.wake(state.calls.step(update)),
             DriverEvent::Page(page) => state.calls.page(page.call, page.result),
@@ -187,13 +189,14 @@ impl<M: Machine> Wire<M> {
         }
     }
 
-    /// Starts the handler of a request, or queues the request, if it is admitted.
+    /// Starts the handler of a request with `begin`, or queues the request, if it is admitted.
     #[inline(always)]
     pub(crate) fn ask(
         self: &Arc<Self>,
         state: &mut State<M>,
         request: M::Request,
         admission: Option<&mut Admission<'_>>,
+        begin: impl FnOnce(&Arc<Self>, &mut State<M>, Admitted<M>),
     ) {
         let id = M::id(&request);
         if let Some(host_request) = M::host_request(&request).filter(|_| self.tasks.is_some()) {
@@ -206,11 +209,32 @@ impl<M: Machine> Wire<M> {
         };
         match permit {
             Ok(permit) if state.may_start() && state.requests.take_slot() => {
-                self.begin(state, Admitted { request, permit });
+                begin(self, state, Admitted { request, permit });
             }
             Ok(permit) => state.requests.push(Admitted { request, permit }),
             Err(text) => state.unanswered.push((id, text.into())),
         }
+    }
+
+    /// Starts the handler of a request, which has a slot.
+    #[inline(always)]
+    pub(crate) fn begin(self: &Arc<Self>, state: &mut State<M>, admitted: Admitted<M>) {
+        let exchange = self.exchange(state, admitted);
+        state.jobs.push(Job::Serve(exchange));
+    }
+
+    /// Creates the exchange of a request that has a slot.
+    #[inline(always)]
+    pub(crate) fn exchange(
+        self: &Arc<Self>,
+        state: &mut State<M>,
+        admitted: Admitted<M>,
+    ) -> Exchange<M> {
+        let id = admitted.id();
+        trace::request::<M>(id, &admitted.request);
+        let exchange = Exchange::new(admitted, self);
+        state.requests.runs(id, exchange.signalled());
+        exchange
     }
 
     /// Returns the event that reports how opening the connection went. The event is returned once.

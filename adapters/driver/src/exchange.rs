@@ -283,7 +283,7 @@ impl<M: Machine> Exchange<M> {
         send: impl FnOnce(&mut M, &mut Out) -> Result<(), RespondError>,
     ) -> Result<(), RespondError> {
         let wire = self.inner.handle.wire();
-        let sent = wire.respond(|machine, out, requests| {
+        let sent = wire.respond(self.inner.id(), |machine, out, requests| {
             let sent = send(machine, out);
             self.leave(requests, &sent);
             sent

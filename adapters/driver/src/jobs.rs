@@ -30,6 +30,12 @@ impl<M: Machine> Jobs<M> {
         }
     }
 
+    /// Whether the runner runs handlers in the calling task.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_inline(&self) -> bool {
+        self.runner.as_ref().is_some_and(|runner| runner.is_inline())
+    }
+
     pub(crate) fn push(&mut self, job: Job<M>) {
         let queued = match &self.runner {
             Some(runner) => runner.queue(job),

@@ -156,7 +156,7 @@ pub use failure::CallFailure;
 pub use gate::Gate;
 pub use handle::{Handle, RoomFuture};
 #[cfg(feature = "http")]
-pub use http::{PostEntry, PostRefused, PostRoom};
+pub use http::{AcceptedPost, PostEntry, PostRefused, PostRoom};
 #[cfg(feature = "jsonschema")]
 pub use json_schema::{CompiledSchema, JsonSchemaValidator};
 pub use machine::Machine;

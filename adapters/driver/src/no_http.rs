@@ -4,7 +4,7 @@
 #![allow(unnameable_types, reason = "only this crate has machines")]
 
 use mcp_sansio::request::Requestor;
-use mcp_sansio::{ClientEvent, Instant, Outbox, Outboxes, Route, ServerEvent};
+use mcp_sansio::{ClientEvent, IncomingId, Instant, Outbox, Outboxes, Route, ServerEvent};
 
 use crate::machine::Machine;
 use crate::out::Watched;
@@ -72,6 +72,10 @@ pub(crate) struct HttpState {}
 
 impl HttpState {
     pub(crate) const fn waits_for_room(&self) -> bool {
+        false
+    }
+
+    pub(crate) const fn is_inline(&self, _: IncomingId) -> bool {
         false
     }
 

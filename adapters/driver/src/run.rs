@@ -1,5 +1,7 @@
 //! [`Run`]: the executor of handlers that an adapter supplies.
 
+use std::task::Context;
+
 use mcp_sansio::Server;
 
 use crate::events::EventDelivery;
@@ -29,6 +31,18 @@ pub trait Run<M: Machine>: Send + Sync + 'static {
 
     /// Calls a worker for the queued jobs.
     fn call(&self) {}
+
+    /// Whether [`serve`](Self::serve) would run a handler in the calling task. Called under the lock of a connection.
+    fn is_inline(&self) -> bool {
+        false
+    }
+
+    /// Serves a request. An [inline](Self::is_inline) executor runs the handler in the calling task, which `context`
+    /// wakes, until the handler waits. Then it continues in a task of its own.
+    fn serve(&self, exchange: Exchange<M>, context: &mut Context<'_>) {
+        _ = context;
+        self.run(Job::Serve(exchange));
+    }
 }
 
 /// A job for a handler.

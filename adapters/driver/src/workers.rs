@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use crate::asynchronous::{Handler, Spawn, Work, contained};
+use crate::exchange::Exchange;
 use crate::machine::Machine;
 use crate::run::Job;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -116,6 +117,33 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Workers<M, H, S> {
         drop(state);
         let worker = Worker { workers: Arc::clone(self), number, worker_state, in_a_row: 0 };
         self.spawn(worker.run());
+    }
+
+    /// Runs the handler of a request.
+    async fn serve(&self, exchange: Exchange<M>) {
+        // The slot is taken until the handler returns, even if the handler gives the exchange away.
+        let place = exchange.place();
+        let serving = async {
+            // Within the containment: a subscriber can panic, too.
+            let scope = exchange.scope();
+            scope.around(async { self.handler.serve(exchange).await }).await;
+        };
+        contained(serving).await;
+        drop(place);
+    }
+
+    /// Whether a handler may run in the calling task: nothing runs beside that task, and the handler finds its runtime.
+    pub(crate) fn is_inline(&self) -> bool {
+        !self.is_parallel && self.spawn.is_current()
+    }
+
+    /// Runs the handler of a request in the calling task until it waits. Then it continues in a task of its own.
+    pub(crate) fn serve_inline(self: &Arc<Self>, exchange: Exchange<M>, context: &mut Context<'_>) {
+        let workers = Arc::clone(self);
+        let mut work = Box::pin(async move { workers.serve(exchange).await });
+        if work.as_mut().poll(context).is_pending() {
+            self.spawn(work);
+        }
     }
 
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
@@ -241,17 +269,7 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
             match job {
                 // The input has cancelled the request in the meantime.
                 Job::Serve(exchange) if exchange.is_cancelled() => drop(exchange),
-                Job::Serve(exchange) => {
-                    // The slot is taken until the handler returns, even if the handler gives the exchange away.
-                    let place = exchange.place();
-                    let serving = async {
-                        // Within the containment: a subscriber can panic, too.
-                        let scope = exchange.scope();
-                        scope.around(async { workers.handler.serve(exchange).await }).await;
-                    };
-                    contained(serving).await;
-                    drop(place);
-                }
+                Job::Serve(exchange) => workers.serve(exchange).await,
                 Job::Deliver(mut delivery) => {
                     let handle = delivery.handle().clone();
                     let delivery_loop = async {

@@ -234,7 +234,7 @@ impl Inner {
                 // The body is dropped before the response is sent.
                 drop(body);
                 match begun {
-                    Some(carried) => Ok(until(carried.respond().await)),
+                    Some(carried) => Ok(until(carried.respond(&*self.runner).await)),
                     None => Ok(reply(Reply::empty(202))),
                 }
             }
@@ -252,7 +252,8 @@ impl Inner {
                     // The shutdown has begun meanwhile, and may have missed this stream.
                     wire.close_standalone();
                 }
-                Ok(until(Carried::new(wire, response, share).respond().await))
+                let carried = Carried::new(wire, response, share);
+                Ok(until(carried.respond(&*self.runner).await))
             }
             Accepted::End { session } => {
                 permit(access.as_deref())?;
@@ -315,11 +316,16 @@ impl Inner {
             }
             Destination::Opening => self.open(posted, share)?,
             Destination::Session(session) => {
-                let wire = self.find(session, source.principal)?;
-                let (response, open) = self.hand_over_to_session(&wire, posted).await?;
+                let wire = self.known(session, source.principal)?;
+                let handed = self.hand_over_to_session(&wire, posted).await;
+                if handed.is_err() {
+                    // The session may have ended by itself.
+                    self.find(session, source.principal)?;
+                }
+                let (accepted, open) = handed?;
                 // The connection counts the bytes that it keeps of the body.
                 share.shrink(bytes);
-                Carried::new(wire, response, share).holding(open)
+                Carried::of_post(wire, accepted, share).holding(open)
             }
             _ => return Ok(None),
         };
@@ -340,13 +346,13 @@ impl Inner {
         let wire = self.connect(server, streams);
         let posted = (body, scanned, source, request);
         let begun = self.hand_over(&wire, posted, Some(open), PostEntry::Always);
-        let (response, _) = begun.map_err(|_| RequestValidator::closing())?;
+        let (accepted, _) = begun.map_err(|_| RequestValidator::closing())?;
         if wire.phase() == Phase::Opening {
             // The connection refused to open.
-            return Ok(Carried::of_one_request(wire, response, share));
+            return Ok(Carried::of_one_request(wire, accepted, share));
         }
         self.enter(&self.sessions, id, source, &wire)?;
-        Ok(Carried::new(wire, response, share))
+        Ok(Carried::of_post(wire, accepted, share))
     }
 
     /// Registers a session, if the limits allow it, and begins to handle its timeouts.
@@ -391,14 +397,18 @@ impl Inner {
 
     /// Returns the session with this id, unless it does not exist or has ended by itself.
     fn find(&self, id: SessionId, principal: Principal) -> Result<Arc<Wire<Server>>, Reply> {
-        let now = self.clock.now();
-        let mut sessions = self.sessions();
-        let wire = sessions.get(id, principal, now).cloned().ok_or_else(|| self.no_session())?;
+        let wire = self.known(id, principal)?;
         if wire.phase() == Phase::Closed {
-            sessions.remove(id, principal);
+            self.sessions().remove(id, principal);
             return Err(self.no_session());
         }
         Ok(wire)
+    }
+
+    /// Returns the session with this id, also if it has ended by itself and no request has noticed that yet.
+    fn known(&self, id: SessionId, principal: Principal) -> Result<Arc<Wire<Server>>, Reply> {
+        let now = self.clock.now();
+        self.sessions().get(id, principal, now).cloned().ok_or_else(|| self.no_session())
     }
 
     /// Ends the sessions that have expired. Returns the time until the next call.

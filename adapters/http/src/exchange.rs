@@ -11,7 +11,7 @@ use hyper::{Response, StatusCode};
 use mcp_sansio::Server;
 use mcp_sansio::http::name::SESSION_ID;
 use mcp_sansio::http::{Content, Reply, RequestValidator, ResponseHead, ResponseId, ResponsePart};
-use mcp_sansio_driver::{Drive, ExternalStream, Wire};
+use mcp_sansio_driver::{AcceptedPost, Drive, Exchange, ExternalStream, Run, Wire};
 use mcp_sansio_tokio::runtime::Sleeps;
 
 use crate::body::ResponseBody;
@@ -26,6 +26,8 @@ pub(crate) type Keeper = Drive<Server, ExternalStream, ExternalStream, Sleeps>;
 pub(crate) struct Carried {
     wire: Arc<Wire<Server>>,
     response: ResponseId,
+    /// The request, until its handler begins in this task.
+    request: Option<Exchange>,
     time: Time,
     buffer: Vec<u8>,
     is_over: bool,
@@ -60,6 +62,7 @@ impl Carried {
         Self {
             wire,
             response,
+            request: None,
             time: Time::OfSession,
             buffer: Vec::new(),
             is_over: false,
@@ -69,13 +72,20 @@ impl Carried {
         }
     }
 
+    /// Creates the response to a POST.
+    pub(crate) fn of_post(wire: Arc<Wire<Server>>, accepted: AcceptedPost, share: Share) -> Self {
+        let mut carried = Self::new(wire, accepted.response, share);
+        carried.request = accepted.request;
+        carried
+    }
+
     /// Creates the response of a connection that serves only this request.
     pub(crate) fn of_one_request(
         wire: Arc<Wire<Server>>,
-        response: ResponseId,
+        accepted: AcceptedPost,
         share: Share,
     ) -> Self {
-        let mut carried = Self::new(wire, response, share);
+        let mut carried = Self::of_post(wire, accepted, share);
         carried.time = Time::NotKept;
         carried
     }
@@ -141,9 +151,11 @@ impl Carried {
         self.is_over
     }
 
-    /// Waits for the head and builds the HTTP response.
-    pub(crate) async fn respond(mut self) -> Response<ResponseBody> {
-        if self.open.is_some() {
+    /// Runs the handler, if that is left to this task, waits for the head, and builds the HTTP response.
+    pub(crate) async fn respond(mut self, runner: &dyn Run<Server>) -> Response<ResponseBody> {
+        if let Some(request) = self.request.take() {
+            serve(runner, request).await;
+        } else if self.open.is_some() {
             // Most handlers respond at once: they run meanwhile, so the response needs no further wait.
             ready_tasks().await;
         }
@@ -162,6 +174,16 @@ impl Carried {
         };
         with_head(&head, body)
     }
+}
+
+/// Runs the handler of a request until it waits, or leaves that to another task.
+async fn serve(runner: &dyn Run<Server>, request: Exchange) {
+    let mut request = Some(request);
+    poll_fn(|context| {
+        request.take().into_iter().for_each(|request| runner.serve(request, context));
+        Poll::Ready(())
+    })
+    .await;
 }
 
 /// Lets the tasks run that are ready. `tokio::task::yield_now` also looks for input and output first, which takes a

@@ -93,12 +93,12 @@ impl Inner {
         let permit = Some(Arc::clone(&open));
         let posted = (body, scanned, source, request);
         let begun = self.hand_over(&wire, posted, permit, PostEntry::Always);
-        let Ok((response, _)) = begun else {
+        let Ok((accepted, _)) = begun else {
             lock(&self.one_request).remove(place);
             return Err(RequestValidator::closing());
         };
         // A subscription has no handler but counts as open, so the response holds the permit.
-        let carried = Carried::of_one_request(wire, response, share).holding(Some(open));
+        let carried = Carried::of_one_request(wire, accepted, share).holding(Some(open));
         Ok(carried.listed(Arc::downgrade(self), place))
     }
 

@@ -146,7 +146,7 @@ impl Inner {
                 inner.upgrade().and_then(|inner| lock(&inner.one_streams).remove(id, principal));
             wire.into_iter().for_each(|wire| wire.end_now());
         });
-        Ok(self.until_expiry(carried.respond().await, access.as_deref()))
+        Ok(self.until_expiry(carried.respond(&*self.runner).await, access.as_deref()))
     }
 
     async fn message<B>(
@@ -185,7 +185,7 @@ impl Inner {
         }
         let posted = (&*body, scanned, source, request);
         let (response, open) = self.hand_over_to_session(&wire, posted).await?;
-        let carried = Carried::new(wire, response, share).holding(open);
-        Ok(self.until_expiry(carried.respond().await, access.as_deref()))
+        let carried = Carried::of_post(wire, response, share).holding(open);
+        Ok(self.until_expiry(carried.respond(&*self.runner).await, access.as_deref()))
     }
 }

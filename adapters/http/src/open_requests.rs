@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_sansio::Server;
-use mcp_sansio::http::{Reply, RequestSource, ResponseId};
+use mcp_sansio::http::{Reply, RequestSource};
 use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::request::Requestor;
-use mcp_sansio_driver::{Attachment, Permit, PostEntry, PostRefused, Wire};
+use mcp_sansio_driver::{AcceptedPost, Attachment, Permit, PostEntry, PostRefused, Wire};
 use tokio::sync::Notify;
 
 use crate::endpoint::{Inner, lock};
@@ -88,8 +88,7 @@ impl OpenRequests {
         let more = |count: usize| (count < *most).then_some(count + 1);
         total.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| FULL)?;
         // Dropping this value on the error path reverts the count.
-        let shared = Arc::clone(&self.shared);
-        let mut open = OpenRequest { shared, client: None, carrier: None };
+        let mut counted = Counted { shared: Arc::clone(&self.shared), client: None };
         if let Some(client) = source.client() {
             let mut of_client = lock(of_client);
             let count = of_client.get(&client).copied().unwrap_or_default();
@@ -97,10 +96,10 @@ impl OpenRequests {
                 return Err(FULL_FOR_CLIENT);
             }
             of_client.insert(client, count + 1);
-            open.client = Some(client);
+            counted.client = Some(client);
         }
-        open.carrier = carrier();
-        Ok(Arc::new(open))
+        // An HTTP request is large, so it is moved only here.
+        Ok(Arc::new(OpenRequest { carrier: carrier(), _counted: counted }))
     }
 }
 
@@ -110,9 +109,15 @@ impl OpenRequests {
 /// handler runs.
 #[derive(Debug)]
 pub(crate) struct OpenRequest {
+    carrier: Option<Carrier>,
+    _counted: Counted,
+}
+
+/// One more request in the total, and in the count of its client if that is known. Dropping it ends that.
+#[derive(Debug)]
+struct Counted {
     shared: Arc<Shared>,
     client: Option<Requestor>,
-    carrier: Option<Carrier>,
 }
 
 /// The HTTP request that carries a request.
@@ -148,7 +153,7 @@ impl Attachment for OpenRequest {
     }
 }
 
-impl Drop for OpenRequest {
+impl Drop for Counted {
     fn drop(&mut self) {
         if let Some(client) = self.client {
             let mut of_client = lock(&self.shared.of_client);
@@ -170,8 +175,8 @@ impl Drop for OpenRequest {
 pub(crate) type Posted<'s, 'b> =
     (&'b [u8], &'s mut ScannedFrame<'b>, RequestSource, &'s mut Option<HttpRequest>);
 
-/// The response to a body, and the permit of its request if a handler holds it.
-pub(crate) type Begun = (ResponseId, Option<Arc<OpenRequest>>);
+/// An accepted body, and the permit of its request if a handler holds it.
+pub(crate) type Begun = (AcceptedPost, Option<Arc<OpenRequest>>);
 
 impl Inner {
     /// Admits a request to a connection of its own.
@@ -217,7 +222,7 @@ impl Inner {
         entry: PostEntry,
     ) -> Result<Begun, PostRefused> {
         let (mut first, mut held, mut earlier) = (admitted, None, None::<Arc<OpenRequest>>);
-        let response = wire.post(body, scanned, source, entry, &mut || {
+        let accepted = wire.post(body, scanned, source, entry, &mut || {
             if self.keeps_sessions() {
                 return Err(CLOSING);
             }
@@ -234,7 +239,7 @@ impl Inner {
             }
             Ok(open as Permit)
         })?;
-        Ok((response, held))
+        Ok((accepted, held))
     }
 
     /// Passes a body to a session. A single request other than `ping` waits until the connection has room; every

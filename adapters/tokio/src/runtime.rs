@@ -39,6 +39,11 @@ impl Spawn for RuntimeSpawn {
     fn is_parallel(&self) -> bool {
         self.runtime.runtime_flavor() != RuntimeFlavor::CurrentThread
     }
+
+    fn is_current(&self) -> bool {
+        let current = tokio::runtime::Handle::try_current();
+        current.is_ok_and(|current| current.id() == self.runtime.id())
+    }
 }
 
 /// A timer of tokio.

@@ -5,6 +5,8 @@
 #![allow(unnameable_types, reason = "only this crate has machines")]
 
 mod client;
+#[cfg(all(test, not(shuttle)))]
+mod inline_tests;
 mod kept_bytes;
 mod post_queue;
 mod restart;
@@ -14,12 +16,13 @@ mod server;
 use mcp_sansio::event::Observation;
 use mcp_sansio::http::{ClientTransport, Streams};
 use mcp_sansio::request::Requestor;
-use mcp_sansio::{ClientEvent, Instant, Outbox, Outboxes, Route, ServerEvent};
+use mcp_sansio::{ClientEvent, IncomingId, Instant, Outbox, Outboxes, Route, ServerEvent};
 
 use self::client::Requests;
 use self::kept_bytes::KeptBytes;
 use self::post_queue::PostQueue;
 pub use self::post_queue::{PostEntry, PostRefused, PostRoom};
+pub use self::server::AcceptedPost;
 use self::server::Responses;
 use crate::machine::Machine;
 use crate::out::Watched;
@@ -34,6 +37,8 @@ pub(crate) struct HttpState {
     kept: KeptBytes,
     /// The time at which an idle session releases memory.
     release_at: Option<Instant>,
+    /// The request whose handler runs in the task of its response, until a task asks for the head of a response.
+    inline: Option<IncomingId>,
 }
 
 impl HttpState {
@@ -45,6 +50,11 @@ impl HttpState {
     /// Whether POSTs wait for room.
     pub(crate) fn waits_for_room(&self) -> bool {
         self.transport.as_ref().is_some_and(|transport| !transport.is_empty())
+    }
+
+    /// Whether the handler of a request runs in the task that asks for the head of its response next.
+    pub(crate) fn is_inline(&self, id: IncomingId) -> bool {
+        self.inline == Some(id)
     }
 
     pub(crate) const fn deadline(&self) -> Option<Instant> {

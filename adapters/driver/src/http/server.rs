@@ -15,6 +15,7 @@ use mcp_sansio::{Cause, Frames, Instant, Limits, Phase, Received, Server};
 use super::HttpOutboxes;
 use super::kept_bytes::KeptBytes;
 use super::{PostEntry, PostRefused};
+use crate::after_unlock::AfterUnlock;
 use crate::clock::Clock;
 use crate::exchange::Exchange;
 use crate::lazy_box::LazyBox;
@@ -29,6 +30,17 @@ use crate::wire::{State, Wire};
 
 /// How long a session keeps its memory after a response, as another request may follow.
 const KEPT: Duration = Duration::from_secs(5);
+
+/// An accepted POST.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AcceptedPost {
+    /// The response to the POST.
+    pub response: ResponseId,
+    /// The request of the POST, if the executor is [inline](Run::is_inline). Pass it to [`Run::serve`], and call
+    /// [`poll_head`](Wire::poll_head) or [`response_dropped`](Wire::response_dropped) next.
+    pub request: Option<Exchange<Server>>,
+}
 
 /// The wakers of the tasks that send responses.
 #[derive(Default)]
@@ -98,44 +110,67 @@ impl Wire<Server> {
         source: impl Into<RequestSource>,
         entry: PostEntry,
         admission: &mut Admission<'_>,
-    ) -> Result<ResponseId, PostRefused> {
+    ) -> Result<AcceptedPost, PostRefused> {
         let source = source.into();
-        self.act_at(|state, now| {
-            if state.machine.phase() == Phase::Closed {
-                return Err(PostRefused::Closed);
-            }
-            let place = if let PostEntry::Waited(place) = entry { Some(place) } else { None };
-            if entry != PostEntry::Always && !state.may_enter(body, &self.limits, place) {
-                return Err(PostRefused::NoRoom);
-            }
-            let streams = state.streams().ok_or(PostRefused::Closed)?;
-            let response = streams.begin(now);
-            let received = streams.message_context(response, source, now);
-            self.receive_body(state, (body, scanned), received, admission);
-            state.streams().ok_or(PostRefused::Closed)?.received(response);
-            Ok(response)
-        })
+        let mut state = self.lock();
+        if state.machine.phase() == Phase::Closed {
+            return Err(PostRefused::Closed);
+        }
+        let place = if let PostEntry::Waited(place) = entry { Some(place) } else { None };
+        if entry != PostEntry::Always && !state.may_enter(body, &self.limits, place) {
+            return Err(PostRefused::NoRoom);
+        }
+        let now = self.clock.now();
+        let streams = state.streams().ok_or(PostRefused::Closed)?;
+        let response = streams.begin(now);
+        let received = streams.message_context(response, source, now);
+        let request = self.receive_body(&mut state, (body, scanned), received, admission);
+        if let Some(streams) = state.streams() {
+            streams.received(response);
+        }
+        if let Some(request) = &request {
+            // The caller runs the handler and asks for the head of the response, which settles the connection.
+            state.http.inline = Some(request.request().id);
+            // Nothing waits for the new response yet, and the next step of its task must not wake that task.
+            state.wake_responses();
+        } else {
+            self.settle(&mut state, now);
+            self.release(state);
+        }
+        Ok(AcceptedPost { response, request })
     }
 
-    /// Passes the messages of a body to the machine.
+    /// Passes the messages of a body to the machine. Returns its request if the caller runs the handler.
     fn receive_body<'b>(
         self: &Arc<Self>,
         state: &mut State<Server>,
         (body, scanned): (&'b [u8], &mut ScannedFrame<'b>),
         received: Received,
         admission: &mut Admission<'_>,
-    ) {
+    ) -> Option<Exchange<Server>> {
+        // The handlers of a batch run one beside the other.
+        let mut may_inline = state.http.inline.is_none() && state.jobs.is_inline();
+        let mut inline = None;
         for frame in Frames::of(body, &self.limits) {
             let bytes = frame.bytes().len();
+            may_inline &= frame.is_last();
             let event = state.machine.receive_scanned(frame, scanned, received, &mut state.out);
             state.out.watch(event.as_ref());
+            let begin = |wire: &Arc<Self>, state: &mut State<Server>, admitted| {
+                if may_inline {
+                    inline = Some(wire.exchange(state, admitted));
+                } else {
+                    wire.begin(state, admitted);
+                }
+            };
             Server::pass_on(
                 event,
                 &mut *state,
-                |state, request| self.ask(state, request, Some(admission)),
+                |state, request| self.ask(state, request, Some(admission), begin),
                 |state, event| self.deliver(state, event, bytes),
             );
         }
+        inline
     }
 
     /// Opens an event stream for the client: see [`Streams::listen`].
@@ -178,6 +213,7 @@ impl Wire<Server> {
     ) -> Poll<Option<ResponseHead>> {
         let mut state = self.lock();
         let now = self.clock.now();
+        state.http.inline = None;
         let head = state.next_head((response, now), context, buffer);
         self.settle_room(&mut state, now);
         // A new response may have set a deadline, or produced output on another stream.
@@ -188,6 +224,7 @@ impl Wire<Server> {
     /// Handles a client that disconnects before the end of a response: see [`Streams::disconnected`].
     pub fn response_dropped(self: &Arc<Self>, response: ResponseId) {
         self.act_at(|state, now| {
+            state.http.inline = None;
             state.http.responses.forget(response);
             let Some(streams) = state.streams() else { return };
             if streams.disconnected(response, now) {
@@ -295,11 +332,14 @@ impl Responses {
         }
     }
 
-    /// Removes the wakers that wait for a stream.
-    fn take(&mut self, stream: u32) -> impl Iterator<Item = Waker> + use<> {
-        let first = self.first.take_if(|(one, _)| one.stream() == stream);
-        let others = self.others.get_mut().and_then(|others| others.remove(&stream));
-        first.into_iter().chain(others.into_iter().flatten()).map(|(_, waker)| waker)
+    /// Wakes the tasks that wait for a stream, once the lock is free.
+    fn wake(&mut self, stream: u32, after: &mut AfterUnlock) {
+        if let Some((_, waker)) = self.first.take_if(|(one, _)| one.stream() == stream) {
+            after.wake([waker]);
+        }
+        if let Some(others) = self.others.get_mut().and_then(|others| others.remove(&stream)) {
+            after.wake(others.into_iter().map(|(_, waker)| waker));
+        }
     }
 }
 
@@ -335,8 +375,9 @@ impl<M: Machine> State<M> {
     /// Wakes the tasks of the responses that have output.
     pub(crate) fn wake_responses(&mut self) {
         if let Out::Http(HttpOutboxes::Responses(streams)) = &mut self.out {
-            let woken = streams.woken().flat_map(|stream| self.http.responses.take(stream));
-            self.after.wake(woken);
+            for stream in streams.woken() {
+                self.http.responses.wake(stream, &mut self.after);
+            }
             self.wake_posts();
         }
     }
