@@ -47,7 +47,8 @@ pub(super) fn serve() -> io::Result<()> {
             _ = stream.set_nodelay(true);
             tokio::spawn(async move {
                 let mut builder = Builder::new(TokioExecutor::new());
-                builder.http1().timer(TokioTimer::new());
+                // A short response is written in one piece, as by the adapter.
+                builder.http1().timer(TokioTimer::new()).writev(false);
                 // A client that disconnects is no error of the server.
                 _ = builder.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
             });

@@ -3,6 +3,7 @@
 
 pub mod client;
 mod http_client;
+mod http_inline;
 mod hyper_floor;
 mod ours;
 pub mod pairs;
@@ -39,6 +40,8 @@ named! {
         Rmcp = "rmcp",
         /// The official SDK: a single-threaded runtime, on a socket.
         RmcpHttp = "rmcp-http",
+        /// The core in the tasks of hyper, without the adapter: a single-threaded runtime, on a socket.
+        HttpInline = "http-inline",
         /// Hyper and serde_json without MCP: a single-threaded runtime, on a socket.
         Hyper = "hyper",
         /// Tokio and serde_json without MCP: the tasks of the adapter, on standard input and output.
@@ -61,6 +64,7 @@ impl HelloServer {
             Self::HttpExpiring => Ok(ours::http_expiring()?),
             Self::Rmcp => rmcp_hello::main(),
             Self::RmcpHttp => Ok(rmcp_http::serve()?),
+            Self::HttpInline => Ok(http_inline::serve()?),
             Self::Hyper => Ok(hyper_floor::serve()?),
             #[cfg(unix)]
             Self::TokioFloor => Ok(tokio_floor::serve()?),

@@ -35,8 +35,12 @@ impl Comparison {
     pub fn all() -> impl Iterator<Item = Self> {
         const STDIO: &[HelloServer] =
             &[HelloServer::Std, HelloServer::Tokio, HelloServer::TokioFloor, HelloServer::Rmcp];
-        const HTTP: &[HelloServer] =
-            &[HelloServer::Http, HelloServer::Hyper, HelloServer::RmcpHttp];
+        const HTTP: &[HelloServer] = &[
+            HelloServer::Http,
+            HelloServer::HttpInline,
+            HelloServer::Hyper,
+            HelloServer::RmcpHttp,
+        ];
         let of = |transport, servers| move |in_flight| Self { transport, in_flight, servers };
         let pipes = [1, 16, 64].map(of(Transport::Stdio, STDIO));
         let stateless = [1, 16].map(of(Transport::HttpStateless, HTTP));
