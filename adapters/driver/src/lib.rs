@@ -121,6 +121,8 @@ mod spans;
 #[cfg(not(feature = "tracing"))]
 #[path = "no_spans.rs"]
 mod spans;
+#[cfg(all(feature = "stdio", any(target_os = "linux", target_os = "android")))]
+mod standard_stream;
 mod streams;
 mod sync;
 mod task_handle;
@@ -178,6 +180,8 @@ pub use run::{Job, Run};
 pub use schemars;
 pub use signal::Notified;
 pub use sleep::Sleep;
+#[cfg(all(feature = "stdio", any(target_os = "linux", target_os = "android")))]
+pub use standard_stream::StandardStream;
 pub use streams::{Drive, ExternalStream, Incoming, Outgoing, Streams, Timer};
 pub use task_handle::{TaskHandle, TaskInputs};
 pub use tasks::{SharedTasks, new_task, random_bytes};
