@@ -1,11 +1,12 @@
 //! Writes the output of a connection to its stream.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
 use mcp_sansio::{Cause, Instant, Phase};
 
+use crate::lazy_box::LazyBox;
 use crate::machine::Machine;
 use crate::streams::Outgoing;
 use crate::sync::MutexGuard;
@@ -32,6 +33,14 @@ pub(crate) struct Output {
     pub(crate) has_stopped_reading: bool,
     /// Whether the connection is a session that continues in another process.
     pub(crate) is_suspended: bool,
+    /// State that few connections need.
+    pub(crate) rest: LazyBox<OutputRest>,
+}
+
+#[derive(Default)]
+pub(crate) struct OutputRest {
+    /// The stream of [`Wire::write_at_once`].
+    at_once: Option<Box<dyn Write + Send>>,
     /// The waker of the reader that waits for `has_stopped_reading`.
     pub(crate) reader: Option<Waker>,
 }
@@ -184,6 +193,15 @@ impl<M: Machine> Wire<M> {
         self.act(|state| state.output.writing = Writing::Over);
     }
 
+    /// Writes output to this stream as soon as it exists, on the thread that has caused it, while the thread of
+    /// [`write_on_thread`](Self::write_on_thread) waits for output. The rest is left to that thread.
+    ///
+    /// The stream leads to the peer like that of the thread, and never blocks: a write that would block is the error
+    /// [`WouldBlock`](ErrorKind::WouldBlock).
+    pub fn write_at_once(&self, stream: impl Write + Send + 'static) {
+        self.lock().output.rest.needed().at_once = Some(Box::new(stream));
+    }
+
     /// Notes that the task that writes is running, and is going to call [`poll_write`](Self::poll_write).
     pub(crate) fn begin_poll(&self) {
         self.lock().output.is_polled = true;
@@ -266,7 +284,27 @@ impl<M: Machine> State<M> {
     /// Returns the waker of the writer if there is output for it, or if it has to close the stream.
     pub(crate) fn take_writer(&mut self) -> Option<Waker> {
         let has_work = self.machine.phase() == Phase::Closed || !self.out.is_empty();
-        if has_work && !self.output.is_polled { self.output.writer.take() } else { None }
+        if !has_work || self.output.is_polled || self.has_written_at_once() {
+            return None;
+        }
+        self.output.writer.take()
+    }
+
+    /// Writes the output of an open connection without the thread that writes, if that thread waits for output and the
+    /// stream does not block. Returns whether nothing is left for the thread.
+    fn has_written_at_once(&mut self) -> bool {
+        let Self { output, out, machine, requests, now, .. } = self;
+        let rest = output.rest.get_mut();
+        let Some(stream) = rest.and_then(|rest| rest.at_once.as_mut()) else { return false };
+        let is_open = !matches!(machine.phase(), Phase::Draining | Phase::Closed);
+        if output.writer.is_none() || !is_open || !requests.is_one_at_a_time() {
+            return false;
+        }
+        // The thread meets an error again, and handles it.
+        let Ok(bytes) = stream.write(out.unsent()) else { return false };
+        out.sent(bytes);
+        output.last_write = Some(*now);
+        out.is_empty()
     }
 
     /// Whether any task or request waits for room in the outbox.

@@ -160,6 +160,11 @@ impl<M: Machine> Requests<M> {
         self.cancelled < self.waiting.len()
     }
 
+    /// Whether at most one handler runs and no request waits, so that no other response is about to follow.
+    pub(crate) fn is_one_at_a_time(&self) -> bool {
+        self.running <= 1 && !self.has_waiting()
+    }
+
     /// Returns the time until which to wait for a handler to return. Every return starts the wait anew.
     pub(crate) fn wait_until(&mut self, now: Instant, patience: Duration) -> Instant {
         let last_return = &mut self.rest.get_or_insert_default().last_return;

@@ -75,7 +75,8 @@ impl<M: Machine> Wire<M> {
     pub fn stop_reading(self: &Arc<Self>) {
         self.act(|state| {
             state.output.has_stopped_reading = true;
-            state.after.wake(state.output.reader.take());
+            let reader = state.output.rest.get_mut().and_then(|rest| rest.reader.take());
+            state.after.wake(reader);
         });
     }
 
@@ -84,7 +85,7 @@ impl<M: Machine> Wire<M> {
         if state.output.has_stopped_reading {
             return Poll::Ready(());
         }
-        let old = state.output.reader.replace(context.waker().clone());
+        let old = state.output.rest.needed().reader.replace(context.waker().clone());
         drop(state);
         drop(old);
         Poll::Pending

@@ -258,16 +258,20 @@ impl<M: Machine> Wire<M> {
         // room.
         if self.has_open_stream(&state) && !state.waits_for_room() {
             let writer = state.take_writer();
-            drop(state);
-            writer.into_iter().for_each(Waker::wake);
+            // Only a write at once empties the outbox here. It may have made room that the machine waits for.
+            if !state.out.is_empty() || !state.machine.in_flight().is_due(state.now) {
+                drop(state);
+                writer.into_iter().for_each(Waker::wake);
+                return result;
+            }
+            state.after.wake(writer);
         } else if state.http.is_inline(id) {
             // The task that runs the handler asks for the head of the response next, which settles the connection.
-            drop(state);
-        } else {
-            let now = self.clock.now();
-            self.settle(&mut state, now);
-            self.release(state);
+            return result;
         }
+        let now = self.clock.now();
+        self.settle(&mut state, now);
+        self.release(state);
         result
     }
 

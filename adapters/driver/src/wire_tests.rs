@@ -1,6 +1,7 @@
 //! Tests of the limits of a connection's output.
 
-use std::sync::Arc;
+use std::io::{self, ErrorKind, Write};
+use std::sync::{Arc, Mutex as StdMutex};
 use std::task::{Context, Waker};
 
 use mcp_sansio::error::NotifyError;
@@ -82,4 +83,82 @@ fn a_wait_for_room_ends_with_the_connection() {
     assert!(!has_room());
     wire.disconnected(Cause::WriteFailed);
     assert!(has_room());
+}
+
+/// A stream that takes this number of bytes, and then no more.
+#[derive(Clone, Default)]
+struct Stream(Arc<StdMutex<(usize, Vec<u8>)>>);
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let (room, written) = &mut *self.0.lock().unwrap();
+        let taken = bytes.len().min(*room);
+        if taken == 0 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        *room -= taken;
+        written.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Stream {
+    fn written(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().1.clone()).unwrap()
+    }
+}
+
+/// Pings a server.
+fn ping(wire: &Arc<Wire<Server>>) {
+    let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+    wire.with(|server, out, now| drop(server.receive(ping, now, out)));
+}
+
+const PONG: &str = "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n";
+
+/// Output is written at once while the thread that writes waits for it, and else by that thread.
+#[test]
+fn output_is_written_at_once_beside_a_thread_that_waits() {
+    let (wire, stream) = (in_session(10_000), Stream::default());
+    wire.write_at_once(stream.clone());
+    let waits = |chunk: &mut Vec<u8>| {
+        wire.poll_chunk(&Context::from_waker(Waker::noop()), chunk).is_pending()
+    };
+    let mut chunk = Vec::new();
+    // The thread is still busy.
+    stream.0.lock().unwrap().0 = usize::MAX;
+    ping(&wire);
+    assert_eq!(stream.written(), "");
+    assert!(!waits(&mut chunk));
+    assert_eq!(str::from_utf8(&chunk), Ok(PONG));
+    wire.wrote();
+    assert!(waits(&mut chunk));
+    ping(&wire);
+    assert_eq!(stream.written(), PONG);
+    assert!(waits(&mut chunk), "nothing is left");
+    assert!(wire.has_written());
+    // The stream takes a part, and then nothing.
+    stream.0.lock().unwrap().0 = 10;
+    ping(&wire);
+    assert_eq!(stream.written(), [PONG, &PONG[..10]].concat());
+    assert!(!waits(&mut chunk));
+    assert_eq!(str::from_utf8(&chunk), Ok(&PONG[10..]));
+    assert!(waits(&mut chunk));
+    ping(&wire);
+    assert!(!waits(&mut chunk));
+    assert_eq!(str::from_utf8(&chunk), Ok(PONG));
+    // The end of the connection is left to the thread.
+    assert!(waits(&mut chunk));
+    stream.0.lock().unwrap().0 = usize::MAX;
+    wire.with(|server, out, now| {
+        drop(server.receive(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#, now, out));
+        server.disconnected(Cause::EndOfInput, now);
+    });
+    assert_eq!(stream.written(), [PONG, &PONG[..10]].concat());
+    assert!(!waits(&mut chunk));
+    assert_eq!(str::from_utf8(&chunk), Ok(PONG));
 }

@@ -3,6 +3,8 @@
 use std::io::{self, Read, Write};
 
 use mcp_sansio::{Server, ServerConfig};
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use mcp_sansio_driver::StandardStream;
 use mcp_sansio_driver::{Clock, ConnectionOptions, Exchange, Handle, Router, Waiting, Wire};
 
 use crate::handler::{Handler, Threads};
@@ -57,6 +59,9 @@ pub fn serve_with(
 
 /// Serves one client on standard input and output, as the stdio transport defines it.
 ///
+/// On Linux, a pipe or a socket as standard output gets a response from the thread of its handler, if the handler is the
+/// only one that runs and the client has read enough. Other output waits for a thread that writes.
+///
 /// The program must not write anything else to standard output in the meantime: the client would read the text of a
 /// `println!` as a message. Use `eprintln!`, and send logs to standard error:
 /// `tracing_subscriber::fmt().with_writer(std::io::stderr).init()`. With the feature `tracing` and
@@ -66,7 +71,7 @@ pub fn serve_with(
 ///
 /// As for [`serve`].
 pub fn serve_stdio(config: ServerConfig, handler: impl Handler<Server>) -> io::Result<()> {
-    serve(config, io::stdin(), io::stdout(), handler)
+    serve_stdio_with(config, &ConnectionOptions::new(), handler)
 }
 
 /// As [`serve_stdio`], with options: see [`serve_with`].
@@ -79,7 +84,15 @@ pub fn serve_stdio_with(
     options: &ConnectionOptions,
     handler: impl Handler<Server>,
 ) -> io::Result<()> {
-    serve_with(config, options, io::stdin(), io::stdout(), handler)
+    let wire = Wire::server(config, options, Clock::new(), Threads::new(handler));
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    if let Some(stdout) = StandardStream::stdout() {
+        wire.write_at_once(stdout);
+    }
+    wire.write_on_thread(io::stdout())?;
+    wire.keep_time_on_thread()?;
+    wire.read_on_thread(io::stdin())?;
+    wire.wait()
 }
 
 impl Handler<Server> for Router {

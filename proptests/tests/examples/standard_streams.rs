@@ -1,4 +1,4 @@
-//! Standard input and output of a server on tokio: pipes and sockets, which the runtime polls, and other streams.
+//! Standard input and output of servers on tokio and on threads: pipes, sockets and files.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -42,6 +42,9 @@ enum Kind {
 }
 
 const KINDS: [Kind; 3] = [Kind::Pipe, Kind::Socket, Kind::File];
+
+/// Those that need no thread.
+const POLLED: [Kind; 2] = [Kind::Pipe, Kind::Socket];
 
 /// An empty file, which exists as long as it is open.
 fn file() -> File {
@@ -115,25 +118,45 @@ fn threads(process: &Child) -> Vec<String> {
     tasks.filter_map(|task| Some(name(task.unwrap()).ok()?.trim().to_owned())).collect()
 }
 
-fn tokio_server(stdin: OwnedFd, stdout: OwnedFd) -> Child {
-    let mut command = Command::new(example("tokio_server"));
+/// A server on tokio, and one on threads.
+const SERVERS: [&str; 2] = ["tokio_server", "hello_server"];
+
+fn start(server: &str, stdin: OwnedFd, stdout: OwnedFd) -> Child {
+    let mut command = Command::new(example(server));
     command.stdin(stdin).stdout(stdout).spawn().unwrap()
 }
 
-/// A server responds in the same way on every combination of streams. It needs no threads to read and write
-/// pipes and sockets, and leaves the mode of the streams alone, because other processes share them.
+/// A request of a tool of this server, and the response.
+fn call(server: &str) -> (String, String) {
+    let (request, response) = (REQUEST.to_owned(), response(server));
+    if server == "tokio_server" {
+        return (request, response);
+    }
+    let arguments = r#""name":"hello","arguments":{"name":"you"}"#;
+    let request = request.replace(r#""name":"sum","arguments":{"numbers":[1,2]}"#, arguments);
+    let version = format!(r#""version":"{}""#, env!("CARGO_PKG_VERSION"));
+    let names = |text: String| text.replace(r#""name":"hello_server""#, r#""name":"hello""#);
+    (
+        request,
+        names(response.replace(r#""text":"3""#, r#""text":"Hello, you!""#))
+            .replace(&version, r#""version":"1.0.0""#),
+    )
+}
+
+/// A server responds in the same way on every combination of streams. On tokio it needs no threads to read and write
+/// pipes and sockets. It leaves the mode of the streams alone, because other processes share them.
 #[test]
 fn a_server_on_streams_of_every_kind() {
-    for (of_input, of_output) in KINDS.into_iter().flat_map(|kind| KINDS.map(|other| (kind, other)))
-    {
-        let expected = response("tokio_server");
-        let (stdin, our_input) = input(of_input, REQUEST);
+    let kinds = KINDS.into_iter().flat_map(|kind| KINDS.map(|other| (kind, other)));
+    for ((of_input, of_output), name) in kinds.flat_map(|kinds| SERVERS.map(|name| (kinds, name))) {
+        let (request, expected) = call(name);
+        let (stdin, our_input) = input(of_input, &request);
         let (stdout, our_output) = output(of_output);
         let shared = [stdin.try_clone().unwrap(), stdout.try_clone().unwrap()];
-        let mut server = tokio_server(stdin, stdout);
+        let mut server = start(name, stdin, stdout);
         let (mut our_input, mut our_output) = (File::from(our_input), File::from(our_output));
         if of_input != Kind::File {
-            our_input.write_all(REQUEST.as_bytes()).unwrap();
+            our_input.write_all(request.as_bytes()).unwrap();
         }
         if of_output != Kind::File {
             let mut received = vec![0; expected.len()];
@@ -144,7 +167,11 @@ fn a_server_on_streams_of_every_kind() {
             let threads = threads(&server);
             let is_polled =
                 !threads.iter().any(|name| ["mcp reader", "mcp writer"].contains(&&**name));
-            assert!(is_polled, "{of_input:?} {of_output:?}: {threads:?}");
+            assert_eq!(
+                is_polled,
+                name == "tokio_server",
+                "{of_input:?} {of_output:?}: {threads:?}"
+            );
             assert!(!shared.iter().any(is_non_blocking), "{of_input:?} {of_output:?}");
         }
         end(of_input, our_input);
@@ -164,10 +191,10 @@ fn a_server_on_streams_of_every_kind() {
 #[test]
 fn a_client_that_reads_late_gets_all_output() {
     const PINGS: usize = 20_000;
-    for kind in [Kind::Pipe, Kind::Socket] {
+    for (kind, name) in POLLED.into_iter().flat_map(|kind| SERVERS.map(|name| (kind, name))) {
         let (stdin, our_input) = input(kind, "");
         let (stdout, our_output) = output(kind);
-        let mut server = tokio_server(stdin, stdout);
+        let mut server = start(name, stdin, stdout);
         let mut our_input = File::from(our_input);
         our_input.write_all(PING.repeat(PINGS).as_bytes()).unwrap();
         end(kind, our_input);
@@ -182,10 +209,10 @@ fn a_client_that_reads_late_gets_all_output() {
 /// A client that closes its end of the output is no error, on a pipe and on a socket.
 #[test]
 fn a_client_that_disconnects_ends_the_server() {
-    for kind in [Kind::Pipe, Kind::Socket] {
+    for (kind, name) in POLLED.into_iter().flat_map(|kind| SERVERS.map(|name| (kind, name))) {
         let (stdin, our_input) = input(kind, "");
         let (stdout, our_output) = output(kind);
-        let mut server = tokio_server(stdin, stdout);
+        let mut server = start(name, stdin, stdout);
         drop(our_output);
         let mut our_input = File::from(our_input);
         // The server learns it from a failed write, and ends.
