@@ -24,13 +24,20 @@ use mcp_sansio::http::{
     ResponseHead, ResponsePart, SessionId, Sessions, Streams,
 };
 use mcp_sansio::json::ScannedFrame;
+use mcp_sansio::model::CallToolResult;
 use mcp_sansio::{
     ClientRequest, ConnectionNumber, Frames, Instant, Limits, Principal, Server, ServerEvent,
 };
 use tokio::task::{LocalSet, spawn_local};
 
-use super::ours::{config, result_of};
+use super::ours::config;
 use super::until_closed::{listen, runtime, until_closed};
+
+/// The arguments of the tool.
+#[derive(serde::Deserialize)]
+struct Greeting {
+    name: String,
+}
 
 /// The machine of a session or of one modern request, and its streams.
 type Machine = Rc<RefCell<(Server, Streams)>>;
@@ -185,7 +192,11 @@ impl Inline {
                 let ClientRequest::CallTool(call) = &request.kind else {
                     return Err(Reply::empty(501));
                 };
-                let answered = server.respond(request.id, &result_of(call), streams);
+                let result = match call.parse() {
+                    Ok(Greeting { name }) => CallToolResult::text(format!("Hello, {name}!")),
+                    Err(error) => CallToolResult::error(error.to_string()),
+                };
+                let answered = server.respond(request.id, &result, streams);
                 answered.map_err(|_| Reply::empty(500))?;
             }
         }

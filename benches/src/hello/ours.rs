@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
-use mcp_sansio::request::CallTool;
 use mcp_sansio::{ClientRequest, ErrorCode, RespondError, Server, ServerConfig};
 use mcp_sansio_http::{Endpoint, EndpointOptions};
 use mcp_sansio_std::Exchange;
@@ -25,17 +24,14 @@ fn serve(exchange: &Exchange<Server>) -> Result<(), RespondError> {
             let schema = Raw::new(SCHEMA).expect("it is JSON");
             exchange.respond(&ListToolsResult::new([Tool::new("hello", schema)]))
         }
-        ClientRequest::CallTool(call) if call.name == "hello" => exchange.respond(&result_of(call)),
+        ClientRequest::CallTool(call) if call.name == "hello" => {
+            exchange.respond(&match call.parse() {
+                Ok(Greeting { name }) => CallToolResult::text(format!("Hello, {name}!")),
+                Err(error) => CallToolResult::error(error.to_string()),
+            })
+        }
         ClientRequest::CallTool(_) => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
         _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
-    }
-}
-
-/// Returns the result of the tool.
-pub(super) fn result_of(call: &CallTool<'_>) -> CallToolResult<'static> {
-    match call.parse() {
-        Ok(Greeting { name }) => CallToolResult::text(format!("Hello, {name}!")),
-        Err(error) => CallToolResult::error(error.to_string()),
     }
 }
 
