@@ -33,7 +33,7 @@ fn polled(stream: StandardStream, interest: Interest) -> Option<Polled> {
 impl Polled {
     #[allow(
         deprecated,
-        reason = "its replacement is unsafe, and the descriptor is the same until the stream is dropped"
+        reason = "its replacement is unsafe, and a stream keeps its descriptor until it is dropped"
     )]
     fn new(stream: StandardStream, interest: Interest) -> io::Result<Self> {
         Ok(Self { stream: AsyncFd::with_interest(stream, interest)? })
