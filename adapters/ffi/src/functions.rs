@@ -483,3 +483,7 @@ fn payload<'p>(params: Option<&'p Raw<'p>>) -> &'p dyn Payload {
         None => &(),
     }
 }
+
+#[cfg(test)]
+#[path = "functions_tests.rs"]
+mod tests;
