@@ -43,7 +43,7 @@ pub trait Handler<M: Machine = Server>: Send + Sync + 'static {
     /// meantime. Blocking work belongs on a thread, to which the exchange can be sent.
     ///
     /// The future runs as a task of its own. On a runtime with one thread it may begin in the task that has received the
-    /// request, and gets its own task when it waits.
+    /// request, and gets its own task when it waits. Its first poll then finds the task-local values of that task.
     ///
     /// A function returns the result of `respond` or `reject`. If that is an error and the request is still open, the
     /// client receives the error `-32603` with the reason: dropping an [`Exchange`] does that.
@@ -107,7 +107,7 @@ pub trait Spawn: Send + Sync + 'static {
         true
     }
 
-    /// Whether the calling thread is polling a task of the runtime.
+    /// Whether the calling thread is in the context of the runtime, so that a future can use its timers and its IO.
     fn is_current(&self) -> bool {
         false
     }
@@ -155,7 +155,8 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Run<M> for Spawner<M, H, S> {
         self.workers.call_for_jobs();
     }
 
-    /// On a runtime with one thread. On several threads the caller notices meanwhile that the client has disconnected.
+    /// True on a runtime with one thread. On several threads the task of an HTTP request has to stay free, to notice that
+    /// the client has disconnected.
     fn is_inline(&self) -> bool {
         self.workers.is_inline()
     }

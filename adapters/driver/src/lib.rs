@@ -23,6 +23,7 @@
 //! |---|---|---|
 //! | `client` | yes | [`Connection`], [`Process`] and the calls of `Handle<Client>`, with crates for signals to child processes |
 //! | `server` | yes | [`Router`] and [`ConnectionGroup`] |
+//! | `stdio` | no | [`StandardStream`], on Linux and Android |
 //! | `http` | no | `Wire::behind_http`, `Connection::open_over_http`, and the feature `http` of the core; turns both roles on |
 //! | `jsonschema` | no | compares arguments and results of tools with their schemas, also rules such as a minimum |
 //! | `schemars` | no | JSON Schemas of the arguments of tools, derived from their types; turns `server` on |
@@ -85,8 +86,6 @@ mod events;
 mod exchange;
 mod extensions;
 mod failure;
-#[cfg(feature = "http")]
-mod gate;
 mod handle;
 mod host;
 mod host_requests;
@@ -114,6 +113,8 @@ mod requests;
 mod router;
 mod run;
 mod serialized;
+#[cfg(feature = "http")]
+mod side_waker;
 mod signal;
 mod sleep;
 #[cfg(feature = "tracing")]
@@ -154,8 +155,6 @@ pub use events::EventDelivery;
 pub use exchange::{Exchange, RequestSlot};
 pub use extensions::Attachment;
 pub use failure::CallFailure;
-#[cfg(feature = "http")]
-pub use gate::Gate;
 pub use handle::{Handle, RoomFuture};
 #[cfg(feature = "http")]
 pub use http::{AcceptedPost, PostEntry, PostRefused, PostRoom};
@@ -178,6 +177,8 @@ pub use router::{Typed, tool_for};
 pub use run::{Job, Run};
 #[cfg(feature = "schemars")]
 pub use schemars;
+#[cfg(feature = "http")]
+pub use side_waker::SideWaker;
 pub use signal::Notified;
 pub use sleep::Sleep;
 #[cfg(all(feature = "stdio", any(target_os = "linux", target_os = "android")))]

@@ -39,8 +39,8 @@ pub(crate) struct Output {
 
 #[derive(Default)]
 pub(crate) struct OutputRest {
-    /// The stream of [`Wire::write_at_once`].
-    at_once: Option<Box<dyn Write + Send>>,
+    /// The stream of [`Wire::write_directly`].
+    direct: Option<Box<dyn Write + Send>>,
     /// The waker of the reader that waits for `has_stopped_reading`.
     pub(crate) reader: Option<Waker>,
 }
@@ -193,13 +193,26 @@ impl<M: Machine> Wire<M> {
         self.act(|state| state.output.writing = Writing::Over);
     }
 
-    /// Writes output to this stream as soon as it exists, on the thread that has caused it, while the thread of
-    /// [`write_on_thread`](Self::write_on_thread) waits for output. The rest is left to that thread.
+    /// Sets a stream for the output of an open connection, which is written on the thread that has caused it: if the thread
+    /// of [`write_on_thread`](Self::write_on_thread) waits for output, at most one handler runs, no request waits for
+    /// one, and nothing waits for room. All other output is left to that thread. A connection with shared tasks leaves
+    /// everything to it.
     ///
     /// The stream leads to the peer like that of the thread, and never blocks: a write that would block is the error
-    /// [`WouldBlock`](ErrorKind::WouldBlock).
-    pub fn write_at_once(&self, stream: impl Write + Send + 'static) {
-        self.lock().output.rest.needed().at_once = Some(Box::new(stream));
+    /// [`WouldBlock`](ErrorKind::WouldBlock). It is called under the lock of the connection: it must not use the
+    /// connection. It is dropped when the thread ends.
+    pub fn write_directly(&self, stream: impl Write + Send + 'static) {
+        if self.tasks.is_none() {
+            self.lock().output.rest.needed().direct = Some(Box::new(stream));
+        }
+    }
+
+    /// Drops that stream.
+    pub(crate) fn end_direct_writes(&self) {
+        let mut state = self.lock();
+        let stream = state.output.rest.get_mut().and_then(|rest| rest.direct.take());
+        drop(state);
+        drop(stream);
     }
 
     /// Notes that the task that writes is running, and is going to call [`poll_write`](Self::poll_write).
@@ -284,27 +297,32 @@ impl<M: Machine> State<M> {
     /// Returns the waker of the writer if there is output for it, or if it has to close the stream.
     pub(crate) fn take_writer(&mut self) -> Option<Waker> {
         let has_work = self.machine.phase() == Phase::Closed || !self.out.is_empty();
-        if !has_work || self.output.is_polled || self.has_written_at_once() {
-            return None;
-        }
-        self.output.writer.take()
+        if has_work && !self.output.is_polled { self.output.writer.take() } else { None }
     }
 
-    /// Writes the output of an open connection without the thread that writes, if that thread waits for output and the
-    /// stream does not block. Returns whether nothing is left for the thread.
-    fn has_written_at_once(&mut self) -> bool {
-        let Self { output, out, machine, requests, now, .. } = self;
-        let rest = output.rest.get_mut();
-        let Some(stream) = rest.and_then(|rest| rest.at_once.as_mut()) else { return false };
-        let is_open = !matches!(machine.phase(), Phase::Draining | Phase::Closed);
-        if output.writer.is_none() || !is_open || !requests.is_one_at_a_time() {
-            return false;
+    /// Writes the output of an open connection without the thread that writes, as far as the stream does not block. That
+    /// thread has to wait for output. It also writes if something waits for room, because it settles the connection after
+    /// a write, and if more responses are about to follow, because it writes them together.
+    pub(crate) fn try_write_directly(&mut self) {
+        if self.output.writer.is_none() || !self.may_write_directly() {
+            return;
         }
+        let Self { output, out, now, .. } = self;
+        let rest = output.rest.get_mut();
+        let Some(stream) = rest.and_then(|rest| rest.direct.as_mut()) else { return };
         // The thread meets an error again, and handles it.
-        let Ok(bytes) = stream.write(out.unsent()) else { return false };
-        out.sent(bytes);
-        output.last_write = Some(*now);
-        out.is_empty()
+        if let Ok(bytes) = stream.write(out.unsent()) {
+            out.sent(bytes);
+            output.last_write = Some(*now);
+        }
+    }
+
+    fn may_write_directly(&self) -> bool {
+        self.is_open()
+            && !self.out.is_empty()
+            && self.requests.is_one_at_a_time()
+            && !self.waits_for_room()
+            && !self.machine.in_flight().is_due(self.now)
     }
 
     /// Whether any task or request waits for room in the outbox.

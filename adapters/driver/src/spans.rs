@@ -24,9 +24,10 @@ const MOST_CHARACTERS: usize = 256;
 
 /// Creates a span. Both roles have the same attributes; the fields of a span are known at compile time.
 macro_rules! span {
-    ($name:literal, $kind:literal) => {
+    ($name:literal, $kind:literal $(, parent: $parent:expr)?) => {
         tracing::info_span!(
             target: "mcp",
+            $(parent: $parent,)?
             $name,
             otel.kind = $kind,
             otel.name = Empty,
@@ -67,7 +68,8 @@ impl RequestSpan {
     /// Begins the span, or returns the span that has begun.
     pub(crate) fn begin(&self, parts: &RequestParts<'_>, source: &impl RequestSource) -> SpanScope {
         let begin = || {
-            let span = span!("mcp.request", "server");
+            // A root on every runtime: on one thread the span of the HTTP request would be the current one.
+            let span = span!("mcp.request", "server", parent: None);
             if span.is_disabled() {
                 return span;
             }

@@ -116,23 +116,28 @@ impl<M: Machine> Wire<M> {
 
     /// Writes until the connection has ended and the outbox is empty.
     fn write(self: &Arc<Self>, mut writer: impl Write) {
+        let written = self.write_output(&mut writer);
+        // The peer may wait for the end of the stream.
+        self.end_direct_writes();
+        drop(writer);
+        match written {
+            Ok(()) => self.stop_writing(),
+            Err(error) => self.fail(Cause::WriteFailed, error),
+        }
+    }
+
+    fn write_output(self: &Arc<Self>, writer: &mut impl Write) -> io::Result<()> {
         let (parker, mut chunk) = (Parker::new(), Vec::new());
         loop {
             match self.poll_chunk(&parker.context(), &mut chunk) {
                 Poll::Pending => _ = parker.park(None),
-                Poll::Ready(false) => break,
+                Poll::Ready(false) => return Ok(()),
                 Poll::Ready(true) => {
-                    let written = self.write_all(&mut writer, &chunk);
-                    if let Err(error) = written {
-                        return self.fail(Cause::WriteFailed, error);
-                    }
+                    self.write_all(writer, &chunk)?;
                     self.wrote();
                 }
             }
         }
-        // The peer may wait for the end of this stream.
-        drop(writer);
-        self.stop_writing();
     }
 
     /// Writes all bytes, also to a stream in non-blocking mode.

@@ -257,21 +257,18 @@ impl<M: Machine> Wire<M> {
         // On the stream of an open connection nothing depends on a response but the writer, unless something waits for
         // room.
         if self.has_open_stream(&state) && !state.waits_for_room() {
+            state.try_write_directly();
             let writer = state.take_writer();
-            // Only a write at once empties the outbox here. It may have made room that the machine waits for.
-            if !state.out.is_empty() || !state.machine.in_flight().is_due(state.now) {
-                drop(state);
-                writer.into_iter().for_each(Waker::wake);
-                return result;
-            }
-            state.after.wake(writer);
+            drop(state);
+            writer.into_iter().for_each(Waker::wake);
         } else if state.http.is_inline(id) {
             // The task that runs the handler asks for the head of the response next, which settles the connection.
-            return result;
+            drop(state);
+        } else {
+            let now = self.clock.now();
+            self.settle(&mut state, now);
+            self.release(state);
         }
-        let now = self.clock.now();
-        self.settle(&mut state, now);
-        self.release(state);
         result
     }
 
@@ -416,6 +413,7 @@ impl<M: Machine> Wire<M> {
             state.wake_requests();
             state.count_kept_bytes();
         }
+        state.try_write_directly();
         let writer = state.take_writer();
         state.after.wake(writer);
         if !state.room.is_empty() && state.has_room() {

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex as StdMutex};
 use std::task::{Context, Waker};
 
 use mcp_sansio::error::NotifyError;
+use mcp_sansio::model::ListChanged;
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::subscription::Delivery;
-use mcp_sansio::{Cause, RevisionSet, Server, ServerConfig};
+use mcp_sansio::{Cause, RevisionSet, Server, ServerConfig, ServerEvent};
 
 use crate::clock::Clock;
 use crate::handle::Handle;
@@ -30,6 +31,7 @@ impl<M: Machine> Run<M> for Nothing {
 fn in_session(outbox_bytes: usize) -> Arc<Wire<Server>> {
     let mut config = ServerConfig::new("server", "1");
     config.revisions = RevisionSet::LEGACY;
+    config.capabilities.tools = Some(ListChanged::default());
     let limits = &mut config.connection.limits;
     (limits.outbox_bytes, limits.congestion_bytes) = (outbox_bytes, 100);
     let wire = Wire::server(config, &ConnectionOptions::new(), Clock::new(), Nothing);
@@ -120,11 +122,11 @@ fn ping(wire: &Arc<Wire<Server>>) {
 
 const PONG: &str = "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n";
 
-/// Output is written at once while the thread that writes waits for it, and else by that thread.
+/// Output is written directly while the thread that writes waits for it, and else by that thread.
 #[test]
-fn output_is_written_at_once_beside_a_thread_that_waits() {
+fn output_is_written_directly_beside_a_thread_that_waits() {
     let (wire, stream) = (in_session(10_000), Stream::default());
-    wire.write_at_once(stream.clone());
+    wire.write_directly(stream.clone());
     let waits = |chunk: &mut Vec<u8>| {
         wire.poll_chunk(&Context::from_waker(Waker::noop()), chunk).is_pending()
     };
@@ -140,7 +142,6 @@ fn output_is_written_at_once_beside_a_thread_that_waits() {
     ping(&wire);
     assert_eq!(stream.written(), PONG);
     assert!(waits(&mut chunk), "nothing is left");
-    assert!(wire.has_written());
     // The stream takes a part, and then nothing.
     stream.0.lock().unwrap().0 = 10;
     ping(&wire);
@@ -161,4 +162,46 @@ fn output_is_written_at_once_beside_a_thread_that_waits() {
     assert_eq!(stream.written(), [PONG, &PONG[..10]].concat());
     assert!(!waits(&mut chunk));
     assert_eq!(str::from_utf8(&chunk), Ok(PONG));
+}
+
+/// A direct write is a write: a client that ends the connection later has had its chance to read.
+#[test]
+fn a_direct_write_counts_as_one() {
+    let (wire, stream) = (in_session(10_000), Stream::default());
+    stream.0.lock().unwrap().0 = usize::MAX;
+    wire.write_directly(stream);
+    let context = Context::from_waker(Waker::noop());
+    assert!(wire.poll_chunk(&context, &mut Vec::new()).is_pending());
+    assert!(!wire.has_written());
+    ping(&wire);
+    assert!(wire.has_written());
+    // The end of the thread is that of the stream.
+    wire.end_direct_writes();
+    ping(&wire);
+    assert!(wire.poll_chunk(&context, &mut Vec::new()).is_ready());
+}
+
+/// If a refusal waits for room, the output is left to the thread, which settles the connection after its write.
+#[test]
+fn nothing_is_written_directly_while_something_waits_for_room() {
+    let (wire, stream) = (in_session(300), Stream::default());
+    stream.0.lock().unwrap().0 = usize::MAX;
+    wire.write_directly(stream.clone());
+    let (context, mut chunk) = (Context::from_waker(Waker::noop()), Vec::new());
+    assert!(wire.poll_chunk(&context, &mut chunk).is_pending());
+    wire.act(|state| {
+        let request = r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}"#;
+        let now = state.now;
+        let event = state.machine.receive(request, now, &mut state.out);
+        let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
+        state.unanswered.push((request.id, "no answer".into()));
+        let params = serde_json::json!({"text": "x".repeat(200)});
+        _ = state.machine.notify_method("x/y", &params, None, &mut state.out).unwrap();
+    });
+    assert_eq!(stream.written(), "");
+    assert!(wire.poll_chunk(&context, &mut chunk).is_ready());
+    assert!(chunk.starts_with(br#"{"jsonrpc":"2.0","method":"x/y""#));
+    wire.wrote();
+    assert!(wire.poll_chunk(&context, &mut chunk).is_ready());
+    assert!(chunk.starts_with(br#"{"jsonrpc":"2.0","id":3,"error""#));
 }

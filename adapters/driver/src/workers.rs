@@ -121,6 +121,10 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Workers<M, H, S> {
 
     /// Runs the handler of a request.
     async fn serve(&self, exchange: Exchange<M>) {
+        if exchange.is_cancelled() {
+            // The input has cancelled the request in the meantime.
+            return;
+        }
         // The slot is taken until the handler returns, even if the handler gives the exchange away.
         let place = exchange.place();
         let serving = async {
@@ -132,7 +136,7 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Workers<M, H, S> {
         drop(place);
     }
 
-    /// Whether a handler may run in the calling task: nothing runs beside that task, and the handler finds its runtime.
+    /// Whether a handler may run in the calling task: tasks do not run in parallel, and the handler finds its runtime.
     pub(crate) fn is_inline(&self) -> bool {
         !self.is_parallel && self.spawn.is_current()
     }
@@ -267,8 +271,6 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
         let workers = Arc::clone(&self.workers);
         while let Some(job) = poll_fn(|context| self.poll_next(context)).await {
             match job {
-                // The input has cancelled the request in the meantime.
-                Job::Serve(exchange) if exchange.is_cancelled() => drop(exchange),
                 Job::Serve(exchange) => workers.serve(exchange).await,
                 Job::Deliver(mut delivery) => {
                     let handle = delivery.handle().clone();

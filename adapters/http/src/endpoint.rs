@@ -317,12 +317,12 @@ impl Inner {
             Destination::Opening => self.open(posted, share)?,
             Destination::Session(session) => {
                 let wire = self.known(session, source.principal)?;
-                let handed = self.hand_over_to_session(&wire, posted).await;
-                if handed.is_err() {
+                let handed_over = self.hand_over_to_session(&wire, posted).await;
+                if handed_over.is_err() {
                     // The session may have ended by itself.
                     self.find(session, source.principal)?;
                 }
-                let (accepted, open) = handed?;
+                let (accepted, open) = handed_over?;
                 // The connection counts the bytes that it keeps of the body.
                 share.shrink(bytes);
                 Carried::of_post(wire, accepted, share).holding(open)

@@ -184,8 +184,8 @@ impl Inner {
             identify(request, source, access.as_deref());
         }
         let posted = (&*body, scanned, source, request);
-        let (response, open) = self.hand_over_to_session(&wire, posted).await?;
-        let carried = Carried::of_post(wire, response, share).holding(open);
+        let (accepted, open) = self.hand_over_to_session(&wire, posted).await?;
+        let carried = Carried::of_post(wire, accepted, share).holding(open);
         Ok(self.until_expiry(carried.respond(&*self.runner).await, access.as_deref()))
     }
 }

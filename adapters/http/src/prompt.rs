@@ -1,4 +1,5 @@
-//! `Prompt`: a stream whose first bytes must arrive in time, and that notes what the client does.
+//! `Prompt`: a stream whose first bytes must arrive in time, that writes short responses in one piece, and that notes what
+//! the client does.
 
 use std::future::Future;
 use std::io::{self, ErrorKind};

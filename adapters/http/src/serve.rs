@@ -15,7 +15,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulConnection;
 use mcp_sansio::http::{Reply, RequestSource};
-use mcp_sansio_driver::Gate;
+use mcp_sansio_driver::SideWaker;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -239,16 +239,16 @@ async fn drive<C: GracefulConnection>(
 ) -> Result<(), C::Error> {
     let (mut connection, mut ceased) = (pin!(connection), pin!(activity.ceased()));
     let (mut stopped, mut is_stopped) = (pin!(stopped), false);
-    let mut gate = Gate::new();
+    let mut waker = SideWaker::new();
     poll_fn(|context| {
-        let is_woken = gate.is_woken(context);
-        if is_woken && !is_stopped && stopped.as_mut().poll(&mut gate.context()).is_ready() {
+        let is_woken = waker.take_woken(context);
+        if is_woken && !is_stopped && stopped.as_mut().poll(&mut waker.context()).is_ready() {
             is_stopped = true;
             connection.as_mut().graceful_shutdown();
         }
         match connection.as_mut().poll(context) {
             Poll::Ready(ended) => Poll::Ready(ended),
-            Poll::Pending if is_woken => ceased.as_mut().poll(&mut gate.context()).map(Ok),
+            Poll::Pending if is_woken => ceased.as_mut().poll(&mut waker.context()).map(Ok),
             Poll::Pending => Poll::Pending,
         }
     })
@@ -291,13 +291,13 @@ fn service(
         if request.uri().path() == path {
             ServiceFuture::of_endpoint(endpoint.handle_of(sender, request), busy)
         } else {
-            ServiceFuture::boxed(elsewhere(endpoint.clone(), sender, request), busy)
+            ServiceFuture::boxed(handle_other_path(endpoint.clone(), sender, request), busy)
         }
     })
 }
 
-/// Handles a request that has not the path of the endpoint.
-async fn elsewhere(
+/// Handles a request for another path than that of the endpoint.
+async fn handle_other_path(
     endpoint: Endpoint,
     sender: Sender,
     request: Request<Incoming>,

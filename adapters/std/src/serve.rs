@@ -59,8 +59,8 @@ pub fn serve_with(
 
 /// Serves one client on standard input and output, as the stdio transport defines it.
 ///
-/// On Linux, a pipe or a socket as standard output gets a response from the thread of its handler, if the handler is the
-/// only one that runs and the client has read enough. Other output waits for a thread that writes.
+/// On Linux and Android, a message for a pipe or a socket is written by the thread that has caused it, such as that of the
+/// handler, if at most one handler runs and the client has read enough. Otherwise a thread that writes is woken for it.
 ///
 /// The program must not write anything else to standard output in the meantime: the client would read the text of a
 /// `println!` as a message. Use `eprintln!`, and send logs to standard error:
@@ -87,7 +87,7 @@ pub fn serve_stdio_with(
     let wire = Wire::server(config, options, Clock::new(), Threads::new(handler));
     #[cfg(any(target_os = "linux", target_os = "android"))]
     if let Some(stdout) = StandardStream::stdout() {
-        wire.write_at_once(stdout);
+        wire.write_directly(stdout);
     }
     wire.write_on_thread(io::stdout())?;
     wire.keep_time_on_thread()?;

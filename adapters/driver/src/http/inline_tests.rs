@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -58,6 +58,8 @@ struct Served {
     runner: Arc<dyn Run<Server>>,
     runtime: Runtime,
     given_away: Arc<Mutex<Option<Exchange>>>,
+    /// The number of handlers that have begun.
+    begun: Arc<AtomicUsize>,
     task: Arc<Woken>,
 }
 
@@ -70,10 +72,12 @@ impl Served {
         let validator =
             RequestValidator::new(Arc::new(HttpServerConfig::default()), Arc::new(config));
         let given_away = Arc::new(Mutex::new(None));
-        let recipient = Arc::clone(&given_away);
+        let begun = Arc::new(AtomicUsize::new(0));
+        let shared = (Arc::clone(&given_away), Arc::clone(&begun));
         let handler = move |exchange: Exchange| {
-            let recipient = Arc::clone(&recipient);
+            let (recipient, begun) = shared.clone();
             async move {
+                begun.fetch_add(1, Ordering::Relaxed);
                 let ClientRequest::CallTool(call) = &exchange.request().kind else { return Ok(()) };
                 match &*call.name.to_str() {
                     "wait" => exchange.cancelled().await,
@@ -93,7 +97,7 @@ impl Served {
             Arc::clone(&runner),
             Arc::default(),
         );
-        Self { wire, runner, runtime, given_away, task: Arc::default() }
+        Self { wire, runner, runtime, given_away, begun, task: Arc::default() }
     }
 
     fn post(&self, body: &str) -> AcceptedPost {
@@ -202,6 +206,7 @@ fn a_request_that_is_dropped_leaves_nothing() {
     assert!(request.is_cancelled());
     served.serve(request);
     assert_eq!((served.wire.phase(), served.turn()), (Phase::Closed, 0));
+    assert_eq!(served.begun.load(Ordering::Relaxed), 0, "the handler has not run");
 }
 
 /// On several threads, and on a thread of another runtime, handlers run as tasks.

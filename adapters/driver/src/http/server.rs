@@ -92,7 +92,8 @@ impl Wire<Server> {
         wire
     }
 
-    /// Accepts a POST from `source`, a principal or a [`RequestSource`], and returns the response to it. `scanned`
+    /// Accepts a POST from `source`, a principal or a [`RequestSource`], and returns the response to it. If the caller gets
+    /// the [request](AcceptedPost::request), the connection is settled only when the caller asks for the head. `scanned`
     /// is the value that [`RequestValidator::post_scanned`](mcp_sansio::http::RequestValidator::post_scanned) left
     /// for the same body; any other value is also valid.
     ///
@@ -193,6 +194,7 @@ impl Wire<Server> {
         buffer: &mut Vec<u8>,
     ) -> Poll<ResponsePart> {
         self.act_at(|state, now| {
+            state.http.inline = None;
             let Some(streams) = state.streams() else { return Poll::Ready(ResponsePart::End) };
             let part = streams.next(response, now, buffer);
             if part != ResponsePart::Nothing {

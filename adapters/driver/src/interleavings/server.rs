@@ -80,9 +80,9 @@ fn a_handler_learns_of_its_cancellation() {
 }
 
 /// A stream to the client of [`Written`] that takes seven bytes of every second write, and otherwise none.
-struct AtOnce(Written, bool);
+struct Direct(Written, bool);
 
-impl io::Write for AtOnce {
+impl io::Write for Direct {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.1 = !self.1;
         if self.1 { self.0.write(&bytes[..7]) } else { Err(io::ErrorKind::WouldBlock.into()) }
@@ -93,28 +93,28 @@ impl io::Write for AtOnce {
     }
 }
 
-/// Serves three calls, with a stream for output at once.
-fn serve_with(at_once: impl FnOnce(&Arc<Wire<mcp_sansio::Server>>, Written)) {
+/// Serves three calls, with a stream for direct writes.
+fn serve_with(direct: impl FnOnce(&Arc<Wire<mcp_sansio::Server>>, Written)) {
     let wire = server(config(), &ConnectionOptions::new(), |exchange| {
         _ = answer(exchange);
     });
     let written = Written::of(&wire);
-    at_once(&wire, written.clone());
+    direct(&wire, written.clone());
     read(&wire, vec![call(1), call(2), call(3)], true).join().unwrap();
     assert_over(&wire);
     assert_eq!(written.responses(), [(1, None), (2, None), (3, None)]);
 }
 
-/// Each response is written once, at once or by the thread that writes.
+/// Each response is written once, directly or by the thread that writes.
 #[test]
-fn output_is_written_at_once_or_by_a_thread() {
-    explore(|| serve_with(|wire, written| wire.write_at_once(written)));
+fn output_is_written_directly_or_by_a_thread() {
+    explore(|| serve_with(|wire, written| wire.write_directly(written)));
 }
 
-/// The thread writes the rest of a response of which a part was written at once.
+/// The thread writes the rest of a response of which a part was written directly.
 #[test]
 fn a_thread_writes_the_rest() {
-    explore(|| serve_with(|wire, written| wire.write_at_once(AtOnce(written, false))));
+    explore(|| serve_with(|wire, written| wire.write_directly(Direct(written, false))));
 }
 
 /// Two clones of an exchange are dropped on two threads: one refusal.

@@ -51,7 +51,7 @@ async fn to_go_after_the_answer_is_nothing() {
 }
 
 /// Proves H-HR-01, M-ARCH-09
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn in_a_session_to_go_is_not_to_cancel() {
     let mut served = Served::new().await;
     for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
@@ -104,7 +104,7 @@ async fn an_event_stream_can_be_asked_for_again() {
 }
 
 /// Proves H-HTTP-172
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_ends_with_everything_in_it() {
     let mut served = Served::new().await;
     let mut raw = Raw::connect(served.address).await;
@@ -126,7 +126,7 @@ async fn a_session_ends_with_everything_in_it() {
 }
 
 /// Clients that connect, send a slow request and disconnect.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_storm_of_disconnects_leaves_nothing() {
     const CLIENTS: usize = 500;
     let mut served = Served::new().await;

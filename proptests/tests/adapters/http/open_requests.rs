@@ -72,7 +72,7 @@ async fn until(served: &Served, open: usize) {
 }
 
 /// At the limit every request is refused, in any session. Terminations, and messages that need no work, are accepted.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_of_sessions_count_with_all_others() {
     let mut served = serve(|options| options.most_open = 3).await;
     let (one, other) = (open(&served, 0).await, open(&served, 0).await);
@@ -131,7 +131,7 @@ async fn a_client_has_its_share_of_the_requests() {
 
 /// A request counts until its handler has ended, even if its client has disconnected or its response has been sent. A
 /// handler that panics has ended.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_counts_until_its_handler_has_ended() {
     let mut served = serve(|options| options.most_open = 1).await;
     let session = open(&served, 0).await;
@@ -193,7 +193,7 @@ async fn the_end_of_a_session_releases_its_waiting_requests() {
 }
 
 /// The requests of a batch count one by one. Requests without room are refused in the response to the batch.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_requests_of_a_batch_count_one_by_one() {
     let mut served = serve(|options| options.most_open = 2).await;
     let mut raw = Raw::connect(served.address).await;

@@ -48,7 +48,7 @@ fn event_id(event: &str) -> String {
     event.lines().next().unwrap().strip_prefix("id: ").unwrap().to_owned()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_continues_in_the_next_process() {
     for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let mut served = serve(A_LONG_TIME).await;
@@ -122,7 +122,7 @@ async fn streams_are_resumed_in_the_next_process() {
 }
 
 /// A request whose response is to be resumed has no HTTP connection, and is finished nevertheless.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_without_a_response_has_its_grace_period() {
     let mut served = serve(A_LONG_TIME).await;
     let session = Raw::connect(served.address).await.initialize("2025-11-25").await;

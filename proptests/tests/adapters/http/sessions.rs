@@ -71,7 +71,7 @@ async fn has_open(served: &Served, many: usize) {
 /// A request without room waits, in order, and is served when there is room. Notifications and responses do not wait.
 ///
 /// Pain 3
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_post_waits_for_room() {
     let mut served = narrow().await;
     let mut raws = Vec::new();

@@ -23,7 +23,7 @@ async fn event(raw: &mut Raw) -> Value {
 }
 
 /// Proves H-HTTP-112, H-HTTP-117, H-HR-17
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_graceful_stop_completes_open_requests_and_streams() {
     let mut served = Served::with(server_config(), EndpointOptions::new(), A_LONG_TIME).await;
     let mut listening = Raw::connect(served.address).await;

@@ -1,4 +1,4 @@
-//! [`Gate`]: tells a task which of its futures was woken.
+//! [`SideWaker`]: tells a task which of its futures was woken.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError};
@@ -12,7 +12,7 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 /// For adapters. The task of an HTTP connection runs for each request, but its timer and its signal to stop are seldom
 /// ready. They get this waker instead of that of the task, and are polled only after it was called. It also wakes the
 /// task.
-pub struct Gate {
+pub struct SideWaker {
     waker: Waker,
     shared: Arc<Shared>,
     /// The waker of the task.
@@ -24,22 +24,22 @@ struct Shared {
     task: Mutex<Option<Waker>>,
 }
 
-impl Default for Gate {
+impl Default for SideWaker {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Gate {
-    /// Creates a gate that is woken, so that the futures are polled for the first time.
+impl SideWaker {
+    /// Creates a waker that counts as called, so that the futures are polled for the first time.
     pub fn new() -> Self {
         let is_woken = AtomicBool::new(true);
         let shared = Arc::new(Shared { is_woken, task: Mutex::new(None) });
         Self { waker: Waker::from(Arc::clone(&shared)), shared, task: None }
     }
 
-    /// Whether the futures were woken since the last call. A later wake wakes the task of this context.
-    pub fn is_woken(&mut self, context: &Context<'_>) -> bool {
+    /// Returns whether the waker was called since the last look. A later call wakes the task of this context.
+    pub fn take_woken(&mut self, context: &Context<'_>) -> bool {
         let waker = context.waker();
         if !self.task.as_ref().is_some_and(|task| task.will_wake(waker)) {
             self.task = Some(waker.clone());
@@ -57,9 +57,9 @@ impl Gate {
     }
 }
 
-impl fmt::Debug for Gate {
+impl fmt::Debug for SideWaker {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Gate").finish_non_exhaustive()
+        formatter.debug_struct("SideWaker").finish_non_exhaustive()
     }
 }
 
@@ -101,17 +101,17 @@ mod tests {
     fn the_futures_are_polled_once_for_each_wake() {
         let (first, second) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
         let (one, other) = (Waker::from(Arc::clone(&first)), Waker::from(Arc::clone(&second)));
-        let mut gate = Gate::new();
-        assert!(gate.is_woken(&Context::from_waker(&one)), "the first poll");
-        assert!(!gate.is_woken(&Context::from_waker(&one)));
-        let inner = gate.context().waker().clone();
+        let mut side_waker = SideWaker::new();
+        assert!(side_waker.take_woken(&Context::from_waker(&one)), "the first poll");
+        assert!(!side_waker.take_woken(&Context::from_waker(&one)));
+        let inner = side_waker.context().waker().clone();
         inner.wake_by_ref();
         assert!(first.0.swap(false, Ordering::SeqCst), "the task is woken");
-        assert!(gate.is_woken(&Context::from_waker(&one)));
+        assert!(side_waker.take_woken(&Context::from_waker(&one)));
         // The task moves to another executor.
-        assert!(!gate.is_woken(&Context::from_waker(&other)));
+        assert!(!side_waker.take_woken(&Context::from_waker(&other)));
         inner.wake();
         assert!(second.0.load(Ordering::SeqCst) && !first.0.load(Ordering::SeqCst));
-        assert!(gate.is_woken(&Context::from_waker(&other)));
+        assert!(side_waker.take_woken(&Context::from_waker(&other)));
     }
 }
