@@ -188,10 +188,77 @@ fn a_server_with_threads_for_each_client() {
     }
 }
 
-/// One thread serves all connections: none blocks another, for any behaviour of its client.
 #[test]
 fn an_event_loop_without_an_adapter() {
-    let server = Listening::new("event_loop_server", "127.0.0.1:0");
+    serves_every_client(&Listening::new("event_loop_server", "127.0.0.1:0"));
+}
+
+/// Whether the system lets this process use `io_uring`.
+#[cfg(target_os = "linux")]
+fn has_io_uring() -> bool {
+    let mut server = Command::new(example("uring_server"));
+    let mut server = server.stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let is_missing = line.contains("Operation not permitted") || line.contains("not implemented");
+    assert!(is_missing || line.starts_with("listening on "), "{line}");
+    !is_missing
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_loop_of_completions_without_an_adapter() {
+    if !has_io_uring() {
+        eprintln!("NOT RUN: the system does not let this process use io_uring");
+        return;
+    }
+    let server = Listening::new("uring_server", "127.0.0.1:0");
+    serves_every_client(&server);
+    // Many clients that come and go at once, more than the queue of operations has places for.
+    let clients: Vec<_> = (0..600)
+        .map(|number| {
+            let mut client = TcpStream::connect(&server.address).unwrap();
+            let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{number},\"method\":\"ping\"}}\n");
+            client.write_all(line.as_bytes()).unwrap();
+            client
+        })
+        .collect();
+    for (number, mut client) in clients.into_iter().enumerate() {
+        if number % 3 == 0 {
+            continue;
+        }
+        client.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).unwrap();
+        assert_eq!(answer, format!("{{\"jsonrpc\":\"2.0\",\"id\":{number},\"result\":{{}}}}\n"));
+    }
+    // More output than the socket takes waits for a client that reads late.
+    const PINGS: usize = 100_000;
+    let mut client = TcpStream::connect(&server.address).unwrap();
+    let mut writer = client.try_clone().unwrap();
+    let writes = thread::spawn(move || {
+        writer
+            .write_all(
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n".repeat(PINGS).as_bytes(),
+            )
+            .unwrap();
+        writer.shutdown(std::net::Shutdown::Write).unwrap();
+    });
+    thread::sleep(Duration::from_millis(200));
+    let mut answers = String::new();
+    client.read_to_string(&mut answers).unwrap();
+    writes.join().unwrap();
+    assert!(
+        answers == "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n".repeat(PINGS),
+        "{}",
+        answers.len()
+    );
+}
+
+/// One thread serves all connections: none blocks another, for any behaviour of its client.
+fn serves_every_client(server: &Listening) {
     // Connections that are silent, send garbage, or disconnect.
     let silent = TcpStream::connect(&server.address).unwrap();
     let mut babbling = TcpStream::connect(&server.address).unwrap();
