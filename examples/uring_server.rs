@@ -180,9 +180,9 @@ mod server {
                 }
             }
             let deadline = clients.values().filter_map(Client::deadline).min();
-            wait(&mut ring, deadline.map(|deadline| deadline - clock.now()))?;
+            wait(&ring, deadline.map(|deadline| deadline - clock.now()))?;
             let now = clock.now();
-            for completed in ring.completion().collect::<Vec<_>>() {
+            for completed in ring.completion() {
                 let (data, result) = (completed.user_data(), completed.result());
                 if data == ACCEPT {
                     is_accepting = false;
@@ -222,7 +222,7 @@ mod server {
     }
 
     /// Submits the queued operations, and waits until one is complete or the time has passed.
-    fn wait(ring: &mut IoUring, time: Option<Duration>) -> io::Result<()> {
+    fn wait(ring: &IoUring, time: Option<Duration>) -> io::Result<()> {
         let (mut arguments, timespec) = (SubmitArgs::new(), time.map(Timespec::from));
         if let Some(timespec) = &timespec {
             arguments = arguments.timespec(timespec);
