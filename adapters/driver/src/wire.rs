@@ -50,7 +50,7 @@ pub(crate) const UNANSWERED: &str = "the request was not answered";
 
 /// A connection without its streams, shared by the code that reads, writes, handles timeouts and serves requests.
 ///
-/// This type is for adapters. Applications use [`Handle`] and [`Exchange`].
+/// This type is for adapters. Applications use [`Handle`] and [`Exchange`](crate::Exchange).
 pub struct Wire<M: Machine> {
     pub(crate) state: Mutex<State<M>>,
     pub(crate) clock: Clock,
