@@ -304,7 +304,9 @@ impl<M: Machine> State<M> {
     /// thread has to wait for output. It also writes if something waits for room, because it settles the connection after
     /// a write, and if more responses are about to follow, because it writes them together.
     pub(crate) fn try_write_directly(&mut self) {
-        if self.output.writer.is_none() || !self.may_write_directly() {
+        // Few connections have such a stream.
+        let has_stream = self.output.rest.get().is_some_and(|rest| rest.direct.is_some());
+        if !has_stream || self.output.writer.is_none() || !self.may_write_directly() {
             return;
         }
         let Self { output, out, now, .. } = self;
