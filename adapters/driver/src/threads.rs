@@ -117,13 +117,14 @@ impl<M: Machine> Wire<M> {
     /// Writes until the connection has ended and the outbox is empty.
     fn write(self: &Arc<Self>, mut writer: impl Write) {
         let written = self.write_output(&mut writer);
-        // The peer may wait for the end of the stream.
         self.end_direct_writes();
-        drop(writer);
-        match written {
-            Ok(()) => self.stop_writing(),
-            Err(error) => self.fail(Cause::WriteFailed, error),
+        if let Err(error) = written {
+            // Before the stream is closed, which the reader may see as the end of its input.
+            return self.fail(Cause::WriteFailed, error);
         }
+        // The peer may wait for the end of the stream.
+        drop(writer);
+        self.stop_writing();
     }
 
     fn write_output(self: &Arc<Self>, writer: &mut impl Write) -> io::Result<()> {
