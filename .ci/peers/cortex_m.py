@@ -26,6 +26,10 @@ FRAME = 3 << 10
 # More than the program uses in this test, and less than it has.
 MOST_HEAP = 16 << 10
 MOST_STACK = 12 << 10
+# Of four bytes, in the memory that `heap.rs` has for tools.
+SAMPLES = 1 << 10
+# Of a millisecond, at 25 MHz.
+CYCLES = 25_000
 TOO_MANY = "too many requests in flight"
 TOO_MANY_BYTES = "too many bytes are kept for this connection (Limits::connection_bytes)"
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -43,7 +47,7 @@ async def speaks(mode):
     async with Client(server, mode=mode, read_timeout_seconds=PATIENCE) as client:
         if mode == "legacy":
             equal(client.server_info.name, "cortex_m")
-        equal([tool.name for tool in (await client.list_tools()).tools], ["led", "blink", "status"])
+        equal([tool.name for tool in (await client.list_tools()).tools], ["led", "blink", "sample", "status"])
         for is_on in (True, False):
             result = await client.call_tool("led", {"on": is_on})
             equal(result.content[0].text, f"the LED is {'on' if is_on else 'off'}")
@@ -56,11 +60,23 @@ async def speaks(mode):
         result = await client.call_tool("led", {"on": "yes"})
         equal(result.is_error, True)
         await failing(-32602, client.call_tool("no_such_tool"))
+        # As much memory as the tools have, and more.
+        result = (await client.call_tool("sample", {"count": SAMPLES})).structured_content
+        equal(0 <= result["least"] <= result["median"] <= result["most"] < CYCLES, True)
+        for count in (SAMPLES + 1, 2**30, 2**32 - 1):
+            result = await client.call_tool("sample", {"count": count})
+            equal(result.is_error, True)
+            equal(result.content[0].text, out_of_memory(count))
         # More calls than may be open at once: each one that is given up makes room.
         for _ in range(3 * REQUESTS):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(client.call_tool("blink", {"times": 1000, "milliseconds": 1000}), 0.2)
         return (await client.call_tool("status")).structured_content
+
+
+def out_of_memory(count):
+    """What the board says when it has no memory for so many samples."""
+    return f"out of memory: {min(4 * count, 2**32 - 1)} bytes wanted, {4 * SAMPLES} free"
 
 
 class Board:
@@ -120,9 +136,22 @@ def misbehaves(board):
     """Everything that a peer may do wrong leaves the board with its session, and within its memory."""
     before = board.status("first")
 
-    # As many requests as may be open, and then one request that takes all the bytes that may be kept.
+    # The memory of the tools, while the connection has all but one of its requests. The next requests are as before.
     cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
     blink = {"times": 1000, "milliseconds": 10_000}
+    for id in range(1, REQUESTS):
+        board.write(call(id, "blink", **blink))
+    for id, count in enumerate((SAMPLES, SAMPLES + 1) * 20, start=200):
+        board.write(call(id, "sample", count=count))
+        result = board.answer(id)["result"]
+        if count == SAMPLES:
+            equal(sorted(result["structuredContent"]), ["least", "median", "most"])
+        else:
+            equal(result["content"], [{"type": "text", "text": out_of_memory(count)}])
+    for id in range(1, REQUESTS):
+        board.write(cancelled | {"params": {"requestId": id}})
+
+    # As many requests as may be open, and then one request that takes all the bytes that may be kept.
     for id in range(1, REQUESTS + 1):
         board.write(call(id, "blink", **blink))
     board.write(call("one more", "led", on=True))

@@ -28,6 +28,11 @@ pub(crate) fn now() -> Instant {
     Instant::from_millis(critical_section::with(|section| MILLISECONDS.borrow(section).get()))
 }
 
+/// Returns the cycles until the next millisecond.
+pub(crate) fn cycles() -> u32 {
+    SYST::get_current()
+}
+
 #[exception]
 fn SysTick() {
     critical_section::with(|section| {

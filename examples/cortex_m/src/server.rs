@@ -43,12 +43,16 @@ const CONNECTION_BYTES: usize = 2 * FRAME;
 /// The longest arguments of a tool. The error about arguments of the wrong type quotes them, with up to six bytes for one.
 const ARGUMENTS: usize = 256;
 
-// The client cannot exhaust the heap. What remains is for the program itself.
-const _: () = assert!(WORST_CASE + (8 << 10) <= heap::SIZE);
+/// What decoding a message and composing a result take at once, and what the allocator adds to its blocks.
+const TEMPORARY: usize = 4 << 10;
+
+// The client cannot exhaust the heap, and neither can the tools.
+const _: () = assert!(WORST_CASE + heap::TOOLS + TEMPORARY <= heap::SIZE);
 
 const LED_SCHEMA: &str =
     r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#;
 const BLINK_SCHEMA: &str = r#"{"type":"object","properties":{"times":{"type":"integer","minimum":1,"maximum":1000},"milliseconds":{"type":"integer","minimum":1,"maximum":10000}},"required":["times","milliseconds"]}"#;
+const SAMPLE_SCHEMA: &str = r#"{"type":"object","properties":{"count":{"type":"integer","minimum":1}},"required":["count"]}"#;
 const STATUS_SCHEMA: &str = r#"{"type":"object"}"#;
 
 #[derive(Deserialize)]
@@ -60,6 +64,19 @@ struct Led {
 struct Blinking {
     times: u32,
     milliseconds: u32,
+}
+
+#[derive(Deserialize)]
+struct Sampling {
+    count: usize,
+}
+
+/// The result of the tool `sample`: values of the counter of the processor's timer.
+#[derive(Serialize)]
+struct Samples {
+    least: u32,
+    median: u32,
+    most: u32,
 }
 
 /// The result of the tool `status`.
@@ -226,6 +243,7 @@ fn handle(
             CallToolResult::text(if on { "the LED is on" } else { "the LED is off" })
         }),
         "status" => Ok(status(context.requests)),
+        "sample" => call.parse().map(|Sampling { count }| sample(count)),
         "blink" => match call.parse() {
             Ok(blinking) => return begin(id, &blinking, context, server, outbox),
             Err(error) => Err(error),
@@ -245,6 +263,7 @@ fn tools() -> ListToolsResult<'static> {
     ListToolsResult::new([
         tool("led", "Switches the status LED".into(), LED_SCHEMA),
         tool("blink", "Switches the LED back and forth".into(), BLINK_SCHEMA),
+        tool("sample", "The median of samples, for which they are all kept".into(), SAMPLE_SCHEMA),
         tool("status", "The LED, the time since the start, the memory".into(), STATUS_SCHEMA),
     ])
 }
@@ -257,10 +276,30 @@ fn status(requests: u32) -> CallToolResult<'static> {
         heap: Memory { bytes: heap::SIZE, most_used: heap::most_used() },
         stack: Memory { bytes: stack::size(), most_used: stack::most_used() },
     };
-    match Raw::from_serialize(&status) {
-        Ok(status) => CallToolResult::structured(status),
+    structured(&status)
+}
+
+fn structured(content: &impl Serialize) -> CallToolResult<'static> {
+    match Raw::from_serialize(content) {
+        Ok(content) => CallToolResult::structured(content),
         Err(error) => CallToolResult::error(alloc::format!("{error}")),
     }
+}
+
+/// Takes samples. The client chooses how many, so it chooses how much memory the tool needs.
+fn sample(count: usize) -> CallToolResult<'static> {
+    let mut samples = match heap::try_buffer(count) {
+        Ok(samples) => samples,
+        Err(error) => return CallToolResult::error(alloc::format!("{error}")),
+    };
+    samples.fill_with(clock::cycles);
+    samples.sort_unstable();
+    let (Some(&least), Some(&median), Some(&most)) =
+        (samples.first(), samples.get(count / 2), samples.last())
+    else {
+        return CallToolResult::error("count is at least 1");
+    };
+    structured(&Samples { least, median, most })
 }
 
 /// Begins a call of the tool `blink`, which ends later.
