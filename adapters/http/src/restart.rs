@@ -68,6 +68,28 @@ impl Endpoint {
         sessions.filter_map(|(_, source, wire)| wire.save_session(source)).collect()
     }
 
+    /// Whether this endpoint serves the session.
+    pub fn has_session(&self, id: SessionId) -> bool {
+        self.inner.sessions().peek(id).is_some()
+    }
+
+    /// Returns the state of one session, and changes nothing: see [`save_sessions`](Self::save_sessions). `None` if there
+    /// is no such session, or if it has ended by itself.
+    pub fn save_session(&self, id: SessionId) -> Option<SavedHttpSession> {
+        let (source, wire) = self.inner.session_with_source(id)?;
+        wire.save_session(source)
+    }
+
+    /// Ends one session for this process alone, because another process continues it, and returns its state: see
+    /// [`suspend_sessions`](Self::suspend_sessions). Its client is not notified: requests to this process get 404 from now
+    /// on, so direct them to the other process.
+    pub fn suspend_session(&self, id: SessionId) -> Option<SavedHttpSession> {
+        let (source, wire) = self.inner.session_with_source(id)?;
+        // A session that its client ends at the same time is not suspended.
+        self.inner.sessions().remove(id, source.principal)?;
+        wire.suspend_session(source)
+    }
+
     /// Continues a session of an earlier process. The handler of the endpoint is notified of a connection
     /// ([`Handler::begin`](mcp_sansio_driver::asynchronous::Handler::begin)); the events of the handshake are not
     /// repeated.
@@ -109,6 +131,11 @@ impl Inner {
             .iter()
             .filter_map(|(id, wire)| Some((id, sessions.source(id)?, Arc::clone(wire))));
         with_source.collect()
+    }
+
+    fn session_with_source(&self, id: SessionId) -> Option<(RequestSource, Arc<Wire<Server>>)> {
+        let sessions = self.sessions();
+        Some((sessions.source(id)?, Arc::clone(sessions.peek(id)?)))
     }
 
     /// Takes all sessions out of the map. A session that its client ends at the same time is not among them.

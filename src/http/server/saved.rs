@@ -91,6 +91,17 @@ impl SavedHttpSession {
         SessionId::parse(&self.id)
     }
 
+    /// Whether a client could not tell a session that was restored from this state from one that was restored from the
+    /// other. Only the number of the next stream may differ: the client knows the numbers of those streams that have
+    /// events, and a state is saved before an event is sent.
+    ///
+    /// A host that stores a session after each of its requests stores it only if this is false.
+    pub fn is_equivalent(&self, other: &Self) -> bool {
+        let Self { session, id, principal, address, next_stream: _, streams } = self;
+        (session, id, principal, address, streams)
+            == (&other.session, &other.id, &other.principal, &other.address, &other.streams)
+    }
+
     /// Returns the client that opened the session.
     pub fn source(&self) -> RequestSource {
         RequestSource { principal: Principal::new(self.principal), address: self.address }

@@ -246,6 +246,11 @@ impl<T> Sessions<T> {
         Some(&mut entry.value)
     }
 
+    /// Returns the session with this id, of any owner. It is not used by that.
+    pub fn peek(&self, id: SessionId) -> Option<&T> {
+        self.sessions.get(&id).map(|entry| &entry.value)
+    }
+
     /// Removes a session, if it belongs to the principal.
     pub fn remove(&mut self, id: SessionId, principal: Principal) -> Option<T> {
         self.sessions.get(&id).filter(|entry| entry.is_of(principal))?;
