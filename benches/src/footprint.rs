@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use mcp_sansio::model::ListChanged;
+use mcp_sansio::model::{CallToolResult, ListChanged};
 use mcp_sansio::{
-    Client, ClientConfig, ClientEvent, Framing, Inbox, Instant, Limits, Outbox, Phase, RevisionSet,
-    Server, ServerConfig, ServerEvent,
+    Client, ClientConfig, ClientEvent, ClientRequest, Framing, Inbox, Instant, Limits, Outbox,
+    Phase, RevisionSet, Server, ServerConfig, ServerEvent,
 };
 
 use crate::messages;
@@ -42,12 +42,48 @@ impl IdleServer {
         Self { server, inbox, outbox }
     }
 
+    /// Opens a session, and releases its memory.
+    pub fn released(config: &Arc<ServerConfig>) -> Self {
+        let mut server = Self::new(config);
+        server.release();
+        server
+    }
+
+    /// Takes a call of README's tool through the buffers, responds to it, and releases the memory again.
+    pub fn call(&mut self) {
+        feed(&mut self.inbox, &messages::hello_call(7));
+        let frame = self.inbox.next().unwrap();
+        let event = self.server.receive(frame, Instant::EPOCH, &mut self.outbox);
+        let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
+        self.server.respond(request.id, &greet(&request.kind), &mut self.outbox).unwrap();
+        assert!(self.outbox.unsent().ends_with(b"}\n"));
+        self.outbox.sent(usize::MAX);
+        self.release();
+    }
+
     /// Releases memory, like an event loop that expects no messages soon.
     pub fn release(&mut self) {
         assert!(self.server.poll_timeout().is_none());
         self.server.release();
         self.inbox.release();
         self.outbox.release();
+    }
+}
+
+/// The arguments of README's tool.
+#[derive(serde::Deserialize)]
+struct Greeting {
+    name: String,
+}
+
+/// README's tool.
+fn greet(request: &ClientRequest<'_>) -> CallToolResult<'static> {
+    match request {
+        ClientRequest::CallTool(call) => match call.parse() {
+            Ok(Greeting { name }) => CallToolResult::text(format!("Hello, {name}!")),
+            Err(error) => CallToolResult::error(error.to_string()),
+        },
+        _ => CallToolResult::error("there is no other request"),
     }
 }
 

@@ -13,11 +13,7 @@ const MOST_OVER_HTTP: usize = 2_000;
 #[test]
 fn an_idle_server_is_small() {
     let config = IdleServer::config();
-    let (session, heap) = held(|| {
-        let mut session = IdleServer::new(&config);
-        session.release();
-        session
-    });
+    let (session, heap) = held(|| IdleServer::released(&config));
     let stack = size_of_val(&session);
     assert!(stack + heap < MOST, "{stack} bytes of itself, {heap} on the heap");
 }

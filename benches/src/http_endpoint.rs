@@ -1,13 +1,13 @@
 //! Requests to an HTTP endpoint in this process, without a socket.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, StatusCode};
 use mcp_sansio::model::{CallToolResult, ListChanged};
 use mcp_sansio::{ClientRequest, ErrorCode, RespondError, ServerConfig};
-use mcp_sansio_http::{Endpoint, Exchange};
+use mcp_sansio_http::{Endpoint, EndpointOptions, Exchange};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::messages;
@@ -58,10 +58,23 @@ impl Default for HttpEndpoint {
 impl HttpEndpoint {
     /// Creates an endpoint without open sessions.
     pub fn new() -> Self {
+        Self::with(EndpointOptions::new())
+    }
+
+    /// Creates an endpoint that may have this many sessions.
+    pub fn with_room_for(sessions: usize) -> Self {
+        let mut options = EndpointOptions::new();
+        options.http.most_sessions = sessions;
+        // The default is for 10,000 sessions.
+        options.bytes = options.bytes.max(sessions.saturating_mul(4 << 10));
+        Self::with(options)
+    }
+
+    fn with(options: EndpointOptions) -> Self {
         let runtime = Builder::new_current_thread().enable_time().build().unwrap();
         let mut config = ServerConfig::new("bench", "1");
         config.capabilities.tools = Some(ListChanged::default());
-        let endpoint = runtime.block_on(async { Endpoint::new(config, serve) });
+        let endpoint = runtime.block_on(async { Endpoint::with(config, options, serve) });
         Self { runtime, endpoint }
     }
 
@@ -87,6 +100,31 @@ impl HttpEndpoint {
                 assert!(response.body().ends_with(b"}"));
             }
         });
+    }
+
+    /// Calls the tool once in each of these sessions, and returns the times that the calls took.
+    pub fn call_each<'s>(&self, sessions: impl Iterator<Item = &'s str>) -> Vec<Duration> {
+        self.runtime.block_on(async {
+            let mut times = Vec::with_capacity(sessions.size_hint().0);
+            for session in sessions {
+                let request = session_request(session, CALL);
+                let begin = Instant::now();
+                let response = send(&self.endpoint, request).await;
+                times.push(begin.elapsed());
+                assert_eq!(response.status(), StatusCode::OK);
+                assert!(response.body().ends_with(b"}"));
+            }
+            times
+        })
+    }
+
+    /// Ends a session like a client.
+    pub fn end(&self, session: &str) {
+        let mut request = Request::delete("/mcp").header("host", "127.0.0.1:3000");
+        request = request.header("mcp-session-id", session);
+        request = request.header("mcp-protocol-version", "2025-11-25");
+        let response = self.post(request.body(Full::default()).unwrap());
+        assert_eq!(response.status(), StatusCode::OK);
     }
 
     /// Runs all ready tasks.

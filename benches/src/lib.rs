@@ -27,6 +27,7 @@ mod rmcp_client;
 mod rmcp_server;
 mod sealed;
 mod sent;
+pub mod sessions;
 pub mod soak;
 pub mod stage;
 pub mod table;

@@ -28,7 +28,8 @@ pub(super) struct Sample {
 }
 
 impl Samples {
-    pub(super) const fn new(process: u32, total: u64, count: u64) -> Self {
+    /// No samples yet of this process, of a run of `total` steps that gets `count` samples.
+    pub const fn new(process: u32, total: u64, count: u64) -> Self {
         Self { process, total, count, most: None, samples: Vec::new() }
     }
 
@@ -38,7 +39,11 @@ impl Samples {
     }
 
     /// Takes a sample if the next one is due.
-    pub(super) fn note(&mut self, done: u64) -> io::Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// If `/proc` does not say it.
+    pub fn note(&mut self, done: u64) -> io::Result<()> {
         if !self.is_due(done) {
             return Ok(());
         }
@@ -49,6 +54,11 @@ impl Samples {
         let files = fs::read_dir(format!("/proc/{}/fd", self.process))?.count() as u64;
         self.samples.push(Sample { done, memory, files });
         Ok(())
+    }
+
+    /// Returns the largest memory in KiB.
+    pub fn peak(&self) -> u64 {
+        self.samples.iter().map(|sample| sample.memory).max().unwrap_or_default()
     }
 
     /// Returns the plot of the memory, as SVG.
