@@ -34,7 +34,8 @@ need() {
 }
 
 has() {
-    command -v "$1" >/dev/null || return
+    # Debian has programs for servers where not every user looks.
+    PATH=$PATH:/usr/sbin command -v "$1" >/dev/null || return
     # Debian has Python without the module for virtual environments.
     [ "$1" != python3 ] || python3 -c 'import ensurepip, venv' 2>/dev/null
 }

@@ -10,6 +10,7 @@
 //! | test your own program | [`fuzzing`], [`simulation`] |
 //! | write a gateway | [`gateways`] |
 //! | restart a server and keep its sessions | [`restarts`] |
+//! | serve many sessions, or on many machines | [`scaling`] |
 //! | extend the protocol | [`extensions`] |
 //! | migrate from the official SDK | [`migration`] |
 #![cfg_attr(feature = "auth", doc = "| get access tokens, or ask for them | [`authorization`] |")]
@@ -103,6 +104,10 @@ pub mod gateways {}
 /// Sessions that continue in another process.
 #[doc = include_str!("manual/restarts.md")]
 pub mod restarts {}
+
+/// Many sessions in a process, and many processes for an endpoint.
+#[doc = include_str!("manual/scaling.md")]
+pub mod scaling {}
 
 /// How to migrate from rmcp.
 #[doc = include_str!("manual/migration.md")]

@@ -13,13 +13,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-const PACKAGES: [&str; 8] = [
+const PACKAGES: [&str; 9] = [
     "mcp-sansio",
     "mcp-sansio-driver",
     "mcp-sansio-std",
     "mcp-sansio-tokio",
     "mcp-sansio-async-std",
     "mcp-sansio-http",
+    "mcp-sansio-store",
     "mcp-sansio-extensions",
     "mcp-sansio-cli",
 ];

@@ -1,0 +1,265 @@
+"""Three nodes behind HAProxy, without sticky sessions, that are killed one after another while clients use them.
+
+Usage: cluster.py NODE STORE
+
+NODE is the program `cluster_node`, STORE is `sqlite` or `redis`. Nothing that was acknowledged may be lost: no session ends,
+and a client that resumes its event stream gets the message of each call that was answered, once and in order. Official
+clients of both eras call tools meanwhile.
+"""
+
+import asyncio
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from python_checks import equal  # noqa: E402
+from serving import free_port  # noqa: E402
+
+PROGRAM, STORE = sys.argv[1:]
+NODES = 3
+KILLS = 6
+# Between two kills, each client gets so many answers at least.
+CALLS = 10
+HEADERS = {"Accept": "application/json, text/event-stream"}
+HAPROXY = """
+defaults
+  mode http
+  timeout connect 1s
+  timeout client 120s
+  timeout server 120s
+  option redispatch 1
+  retries 5
+  retry-on conn-failure
+frontend clients
+  bind 127.0.0.1:{port}
+  default_backend nodes
+backend nodes
+  balance roundrobin
+  http-reuse never
+  default-server check inter 100 fall 1 rise 1
+{servers}
+"""
+
+
+class Node:
+    """A process with a port of its own."""
+
+    def __init__(self, store):
+        self.port = free_port()
+        self.command = [PROGRAM, "--store", store, "--listen", f"127.0.0.1:{self.port}"]
+        self.process = None
+
+    async def start(self):
+        self.process = subprocess.Popen(self.command, stderr=subprocess.PIPE)
+        said = await asyncio.to_thread(self.process.stderr.readline)
+        equal(said.decode().strip(), f"listening on 127.0.0.1:{self.port}")
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+class Raw:
+    """A client in a session that counts exactly what it is told."""
+
+    def __init__(self, url):
+        self.url = url
+        self.http = httpx2.AsyncClient(timeout=httpx2.Timeout(30, read=None))
+        self.next = 0
+        self.answered, self.asked, self.received = [], set(), []
+        self.resumed = 0
+        self.last_event = None
+        self.headers = dict(HEADERS)
+
+    async def open(self):
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+        response = await self.post("initialize", 0, params)
+        equal(response.status_code, 200)
+        self.headers["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]
+        self.headers["MCP-Protocol-Version"] = "2025-11-25"
+        response = await self.post("notifications/initialized", None, {})
+        equal(response.status_code, 202)
+        equal((await self.post("logging/setLevel", 1, {"level": "info"})).status_code, 200)
+
+    async def post(self, method, id, params):
+        message = {"jsonrpc": "2.0", "method": method, "params": params} | ({} if id is None else {"id": id})
+        return await self.http.post(self.url, json=message, headers=self.headers)
+
+    async def call(self):
+        """Calls the tool. Without an answer its message may arrive or not."""
+        number, self.next = self.next, self.next + 1
+        self.asked.add(number)
+        try:
+            response = await self.post("tools/call", number + 2, {"name": "note", "arguments": {"n": number}})
+        except httpx2.TransportError:
+            return
+        if response.status_code in (502, 503, 504):
+            return
+        equal(response.status_code, 200)
+        equal(response.json()["result"]["content"][0]["text"], "noted")
+        self.answered.append(number)
+
+    async def listen(self):
+        """Reads the event stream, and resumes it wherever it breaks."""
+        while True:
+            event = {"Last-Event-ID": self.last_event} if self.last_event else {}
+            headers = self.headers | {"Accept": "text/event-stream"} | event
+            try:
+                async with self.http.stream("GET", self.url, headers=headers) as response:
+                    equal(response.status_code in (200, 502, 503, 504), True)
+                    if response.status_code == 200:
+                        self.resumed += self.last_event is not None
+                        await self.read(response)
+            except httpx2.TransportError:
+                pass
+            await asyncio.sleep(0.05)
+
+    async def read(self, response):
+        id = None
+        async for line in response.aiter_lines():
+            field, _, value = line.partition(": ")
+            if field == "id":
+                id = value
+            elif field == "data" and value:
+                message = json.loads(value)
+                equal(message["method"], "notifications/message")
+                self.received.append(message["params"]["data"]["n"])
+            elif not line:
+                self.last_event = id or self.last_event
+
+
+class Patient(httpx2.AsyncHTTPTransport):
+    """Turns a broken connection into a refusal: the official client ends with the first one, and survives the second."""
+
+    async def handle_async_request(self, request):
+        try:
+            return await super().handle_async_request(request)
+        except httpx2.TransportError:
+            return httpx2.Response(503, request=request)
+
+
+class Official:
+    """An official client, which only calls."""
+
+    def __init__(self, url, mode):
+        http = httpx2.AsyncClient(timeout=30, transport=Patient())
+        self.client = Client(streamable_http_client(url, http_client=http), mode=mode)
+        self.answered, self.next = [], 0
+
+    async def call(self):
+        self.next += 1
+        try:
+            result = await self.client.call_tool("echo", {"n": self.next})
+        except Exception as error:  # noqa: BLE001  # Whatever a broken connection is to it.
+            equal("session" in str(error).lower() and "not found" in str(error).lower(), False)
+            await asyncio.sleep(0.02)
+            return
+        equal((result.is_error or False, result.content[0].text), (False, json.dumps({"n": self.next}, separators=(",", ":"))))
+        self.answered.append(self.next)
+
+
+async def until(condition, what):
+    for _ in range(3000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(what())
+
+
+def counts(clients):
+    return [len(client.answered) for client in clients]
+
+
+async def use(clients, nodes):
+    """The clients call, while the nodes are killed and started again one after another."""
+    stop = asyncio.Event()
+
+    async def calls(client):
+        while not stop.is_set():
+            await client.call()
+            await asyncio.sleep(0.002)
+
+    async def kills():
+        for at in range(KILLS):
+            goals = [len(client.answered) + CALLS for client in clients]
+            await until(lambda: all(len(client.answered) >= goal for client, goal in zip(clients, goals)),
+                        lambda: f"before kill {at}, of {goals} calls were answered: {counts(clients)}")
+            node = nodes[at % NODES]
+            node.kill()
+            goals = [len(client.answered) + CALLS for client in clients]
+            await until(lambda: all(len(client.answered) >= goal for client, goal in zip(clients, goals)),
+                        lambda: f"after kill {at}, of {goals} calls were answered: {counts(clients)}")
+            await node.start()
+        stop.set()
+
+    async with asyncio.TaskGroup() as group:
+        for client in clients:
+            group.create_task(calls(client))
+        group.create_task(kills())
+
+
+async def run(directory, nodes, url):
+    raws = [Raw(url) for _ in range(4)]
+    officials = [Official(url, mode) for mode in ("legacy", "2026-07-28")]
+    for raw in raws:
+        await raw.open()
+    listeners = [asyncio.create_task(raw.listen()) for raw in raws]
+    async with officials[0].client, officials[1].client:
+        await use(raws + officials, nodes)
+        equal((officials[0].client.protocol_version, officials[1].client.protocol_version),
+              ("2025-11-25", "2026-07-28"))
+        for raw in raws:
+            await until(lambda: not set(raw.answered) - set(raw.received), lambda: f"lost: {set(raw.answered) - set(raw.received)}")
+            equal(raw.received, sorted(set(raw.received)))
+            equal(set(raw.received) <= raw.asked, True)
+    for listener in listeners:
+        if listener.done():
+            listener.result()
+        listener.cancel()
+    for raw in raws:
+        await raw.http.aclose()
+    answered = sum(len(client.answered) for client in raws + officials)
+    refused = sum(raw.next - len(raw.answered) for raw in raws)
+    resumed = sum(raw.resumed for raw in raws)
+    return f"{KILLS} kills, {answered} calls answered, {refused} without answer, {resumed} streams resumed"
+
+
+async def main():
+    with tempfile.TemporaryDirectory() as directory:
+        processes, nodes = [], []
+        try:
+            if STORE == "redis":
+                port = free_port()
+                processes.append(subprocess.Popen(
+                    ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "yes",
+                     "--appendfsync", "always", "--dir", directory], stdout=subprocess.DEVNULL))
+                store = f"redis://127.0.0.1:{port}"
+                await asyncio.sleep(1)
+            else:
+                store = f"sqlite:{directory}/store.sqlite"
+            nodes = [Node(store) for _ in range(NODES)]
+            for node in nodes:
+                await node.start()
+            port = free_port()
+            servers = "\n".join(f"  server node{at} 127.0.0.1:{node.port}" for at, node in enumerate(nodes))
+            config = pathlib.Path(directory) / "haproxy.cfg"
+            config.write_text(HAPROXY.format(port=port, servers=servers))
+            processes.append(subprocess.Popen(["haproxy", "-db", "-q", "-f", config]))
+            await asyncio.sleep(1)
+            said = await run(directory, nodes, f"http://127.0.0.1:{port}/mcp")
+            print(f"three nodes behind HAProxy, {STORE}: ok ({said})", flush=True)
+        finally:
+            for process in processes + [node.process for node in nodes if node.process]:
+                process.kill()
+                process.wait()
+
+
+asyncio.run(main())

@@ -1,0 +1,100 @@
+//! One of several nodes that serve the same endpoint. They share a store, and a balancer in front of them gives each request
+//! to any of them.
+//!
+//! ```sh
+//! cargo run -p mcp-sansio-store --features redis --example cluster_node -- --store sqlite:target/sessions.sqlite --listen 127.0.0.1:3001
+//! ```
+//!
+//! Start several, each with another port. Its tools: `echo`; `note`, which sends its argument as a log message on the event
+//! stream of the session.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Parser;
+use mcp_sansio_http::mcp_sansio::json::Raw;
+use mcp_sansio_http::mcp_sansio::model::{
+    CallToolResult, EmptyCapability, ListChanged, ListToolsResult, LoggingLevel,
+    ResourcesCapability, Tool,
+};
+use mcp_sansio_http::mcp_sansio::subscription::Log;
+use mcp_sansio_http::mcp_sansio::{ClientRequest, ErrorCode, RespondError, ServerConfig};
+use mcp_sansio_http::{Endpoint, EndpointOptions, Exchange};
+use mcp_sansio_store::{Node, RedisStore, SqliteStore, Store, serve};
+use serde_json::Value;
+use tokio::net::TcpListener;
+
+/// Serves an endpoint together with other nodes.
+#[derive(Parser)]
+struct Arguments {
+    /// The store: `sqlite:FILE`, or the URL of a server of Redis, such as `redis://localhost`
+    #[arg(long)]
+    store: String,
+    /// The address that clients and other nodes reach this node at; port 0 selects a free one
+    #[arg(long, default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    let store: Arc<dyn Store> = match arguments.store.strip_prefix("sqlite:") {
+        Some(file) => Arc::new(SqliteStore::open(file)?),
+        None => Arc::new(RedisStore::connect(&*arguments.store, "cluster_node/").await?),
+    };
+    let listener = TcpListener::bind(arguments.listen).await?;
+    let address = listener.local_addr()?;
+    let node = Node::join(endpoint(), store, address.to_string()).await?;
+    eprintln!("listening on {address}");
+    let stop = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    };
+    serve(node, "/mcp", listener, 10_000, stop, Duration::from_secs(10)).await?;
+    Ok(())
+}
+
+fn endpoint() -> Endpoint {
+    let mut config = ServerConfig::new("cluster_node", env!("CARGO_PKG_VERSION"));
+    let capabilities = &mut config.capabilities;
+    capabilities.tools = Some(ListChanged::default());
+    capabilities.logging = Some(EmptyCapability::default());
+    let mut resources = ResourcesCapability::default();
+    resources.subscribe = Some(true);
+    capabilities.resources = Some(resources);
+    let mut options = EndpointOptions::new();
+    // A node that leaves hands its sessions over.
+    options.keep_sessions = true;
+    Endpoint::with(config, options, handle)
+}
+
+async fn handle(exchange: Exchange) -> Result<(), RespondError> {
+    let call = match &exchange.request().kind {
+        ClientRequest::CallTool(call) => call,
+        ClientRequest::ListTools(_) => {
+            let schema = Raw::new(r#"{"type":"object"}"#).unwrap_or(Raw::EMPTY_OBJECT);
+            let tools = ["echo", "note"].map(|name| Tool::new(name, schema.clone()));
+            return exchange.respond(&ListToolsResult::new(tools));
+        }
+        ClientRequest::Subscribe { .. } | ClientRequest::Unsubscribe { .. } => {
+            return exchange.respond(&());
+        }
+        _ => return exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
+    };
+    let arguments = call.parse::<Value>();
+    let Ok(arguments) = arguments else {
+        return exchange.respond(&CallToolResult::error("the arguments are no object"));
+    };
+    match &*call.name.to_str() {
+        "echo" => exchange.respond(&CallToolResult::text(arguments.to_string())),
+        "note" => {
+            // A client that has not set a log level gets no messages.
+            _ = exchange.handle().log(&Log::new(LoggingLevel::Info, &arguments));
+            exchange.respond(&CallToolResult::text("noted"))
+        }
+        _ => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
+    }
+}

@@ -1,0 +1,120 @@
+//! Several processes serve one endpoint of [`mcp_sansio_http`], and its sessions outlive each of them.
+//!
+//! A [`Node`] is such a process. Nodes share a [`Store`]: `SqliteStore` (feature `sqlite`, on by default) for processes of one
+//! machine, `RedisStore` (feature `redis`) for several machines, or a store of your own. A balancer in front of them gives each
+//! request to any node, without sticky sessions.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//!
+//! use mcp_sansio_http::mcp_sansio::ServerConfig;
+//! use mcp_sansio_http::{Endpoint, EndpointOptions, Router};
+//! use mcp_sansio_store::{Node, SqliteStore, serve};
+//! use tokio::net::TcpListener;
+//!
+//! # async fn main_of(router: Router, stop: impl Future<Output = ()>) -> Result<(), Box<dyn std::error::Error>> {
+//! let mut options = EndpointOptions::new();
+//! // A node that stops hands its sessions over.
+//! options.keep_sessions = true;
+//! let endpoint = Endpoint::with(ServerConfig::new("server", "1.0"), options, router);
+//! let store = Arc::new(SqliteStore::open("/var/lib/server/sessions.sqlite")?);
+//! let listener = TcpListener::bind("127.0.0.1:3001").await?;
+//! let node = Node::join(endpoint, store, "127.0.0.1:3001").await?;
+//! serve(node, "/mcp", listener, 10_000, stop, Duration::from_secs(10)).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # How a session moves
+//!
+//! - A session of the legacy era is served by one node at a time. Its record in the store names that node. Another node that
+//!   gets a request of the session passes it on, over HTTP.
+//! - A node stores a session before it sends anything that its client could rely on: the response to a request that has
+//!   changed the session, and each event of an event stream. A request that changes nothing is not stored.
+//! - A node that cannot be reached, or gives no sign of life for [5 s](NodeOptions::silence), is gone. The next node that gets a
+//!   request of one of its sessions takes the session over.
+//! - Each write names the version that it expects. If the earlier node is alive after all, its next write is a conflict: it
+//!   sends nothing and stops serving the session. Within 5 s it also notices that without a write.
+//! - A node that is [stopped](Node::leave) finishes its open requests, and stores its sessions without a node.
+//!
+//! Modern requests (2026-07-28) belong to no session: each node serves what it gets. Their request state is valid at every node
+//! if all nodes protect it with the same key: [`shared_key`].
+//!
+//! # What is kept, and what is lost
+//!
+//! | after a node was killed | |
+//! |---|---|
+//! | a session whose `initialize` was answered | kept |
+//! | log level, subscriptions to resources, and the rest of [`SavedHttpSession`](mcp_sansio::http::SavedHttpSession) | kept, if the request was answered |
+//! | events that were sent, for `Last-Event-ID` | kept, within the limits of [`HttpServerConfig`](mcp_sansio::http::HttpServerConfig) |
+//! | a message of the server that is not sent yet | kept, if a request of the session was answered after it |
+//! | a request without a response | lost: the HTTP connection breaks, and the client asks again |
+//! | a request of the server without a response | lost |
+//! | tasks | lost: they stay at their node |
+//! | sessions of HTTP+SSE (2024-11-05) | lost: they end with their event stream |
+//!
+//! A request may be served although its response is lost, so a client that asks again may cause its effect twice, as with every
+//! server.
+//!
+//! # Addresses and trust
+//!
+//! The address of a node is for the other nodes: requests are passed on without TLS, with all their header fields, so it belongs
+//! to a private network. The node that serves a session checks access tokens, host names and origins, as it does without
+//! other nodes. A limit that counts by client address counts those of the other nodes as well: let
+//! [`EndpointOptions::identify`](mcp_sansio_http::EndpointOptions::identify) take the address that your balancer reports.
+//!
+//! The records contain the ids of sessions, which grant access to them, and texts of clients. Protect the store like the
+//! memory of the server.
+//!
+//! # Costs
+//!
+//! Microseconds for each request, without sockets, on one thread (`cargo run --release -p mcp-sansio-store --features redis
+//! --example cost -- [REDIS-URL]`):
+//!
+//! | store | a call of a tool, 1 client | 64 clients | a request that changes its session, 1 client | 64 clients |
+//! |---|---:|---:|---:|---:|
+//! | none | 2.2 | 2.2 | 2.2 | 2.3 |
+//! | [`MemoryStore`] | 2.7 | 2.8 | 4.1 | 4.3 |
+//! | `SqliteStore`, on disk | 2.8 | 2.8 | 170 | 12 |
+//! | `RedisStore`, `appendfsync always` | 2.7 | 2.9 | 256 | 21 |
+//!
+//! The writes of all sessions of a node are done in batches: all that arrive during one batch are the next. The record of a
+//! session is written whole, with the events that are kept for its client. Keep
+//! [`kept_bytes`](mcp_sansio::http::HttpServerConfig::kept_bytes) small if its event streams carry much.
+
+mod batch;
+mod body;
+mod liveness;
+mod local_sessions;
+mod memory;
+mod node;
+mod options;
+mod peers;
+mod placing;
+mod record;
+#[cfg(feature = "redis")]
+mod redis;
+mod serve;
+mod shared_key;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod store;
+
+pub use body::{BodyError, NodeBody};
+pub use memory::MemoryStore;
+pub use node::Node;
+pub use options::{NodeOptions, OnError};
+pub use peers::{ForwardError, Forwarded, HttpPeers, Peers};
+#[cfg(feature = "redis")]
+pub use redis::RedisStore;
+pub use serve::serve;
+pub use shared_key::shared_key;
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
+pub use store::{Change, Store, StoreError, StoreFuture, Stored, Write, Written};
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

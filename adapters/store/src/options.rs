@@ -1,0 +1,61 @@
+//! [`NodeOptions`]: the options of a node.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A function that gets errors.
+pub type OnError = Arc<dyn Fn(&dyn fmt::Display) + Send + Sync>;
+
+/// The options of a [`Node`](crate::Node).
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct NodeOptions {
+    /// How long the state of a session is stored after its last use. Default 1 h. It must be longer than
+    /// [`HttpServerConfig::session_idle`](mcp_sansio::http::HttpServerConfig::session_idle), which ends sessions at the node
+    /// that serves them.
+    pub session_lifetime: Duration,
+    /// How often the node gives a sign of life. Default 1 s.
+    pub beat: Duration,
+    /// After which time without a sign of life the other nodes take its sessions over. Default 5 s. A node that cannot be
+    /// reached is replaced at once.
+    pub silence: Duration,
+    /// The maximum length of the body of a request that is passed on to another node. Default 4 MiB; a longer one is
+    /// refused with 413.
+    pub body_bytes: usize,
+    /// The time limit for such a body. Default 2 min; a slower one is refused with 408.
+    pub body_within: Duration,
+    /// The function that gets the errors of the store and of other nodes. The client gets 503. Default none.
+    pub on_error: OnError,
+}
+
+impl Default for NodeOptions {
+    fn default() -> Self {
+        Self {
+            session_lifetime: Duration::from_secs(3600),
+            beat: Duration::from_secs(1),
+            silence: Duration::from_secs(5),
+            body_bytes: 4 << 20,
+            body_within: Duration::from_secs(120),
+            on_error: Arc::new(|_| {}),
+        }
+    }
+}
+
+impl NodeOptions {
+    /// Creates the default options.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl fmt::Debug for NodeOptions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("NodeOptions")
+            .field("session_lifetime", &self.session_lifetime)
+            .field("beat", &self.beat)
+            .field("silence", &self.silence)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,213 @@
+//! Nodes in one process: the network between them is a map, and a node that is killed is no longer in it.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{Request, Response, StatusCode};
+use mcp_sansio::model::{CallToolResult, ListChanged, LoggingLevel, ResourcesCapability};
+use mcp_sansio::subscription::Log;
+use mcp_sansio::{ClientRequest, ErrorCode, RespondError, ServerConfig};
+use mcp_sansio_http::{Endpoint, EndpointOptions, Exchange};
+use mcp_sansio_store::{
+    ForwardError, Forwarded, MemoryStore, Node, NodeBody, NodeOptions, Peers, Store,
+};
+use serde_json::{Value, json};
+
+/// The nodes that can be reached, by their addresses.
+#[derive(Clone, Default)]
+pub(crate) struct Network {
+    nodes: Arc<Mutex<BTreeMap<String, Node>>>,
+}
+
+impl Network {
+    pub(crate) fn node(&self, address: &str) -> Option<Node> {
+        self.nodes.lock().unwrap().get(address).cloned()
+    }
+
+    /// Removes a node from the network, although it goes on by itself.
+    pub(crate) fn cut(&self, address: &str) -> Option<Node> {
+        self.nodes.lock().unwrap().remove(address)
+    }
+
+    pub(crate) fn connect(&self, address: &str, node: Node) {
+        self.nodes.lock().unwrap().insert(address.to_owned(), node);
+    }
+}
+
+impl Peers for Network {
+    fn forward<'p>(&'p self, address: &'p str, request: Request<Full<Bytes>>) -> Forwarded<'p> {
+        Box::pin(async move {
+            let node = self.node(address).ok_or(ForwardError::NotReached)?;
+            Ok(node.handle(request).await)
+        })
+    }
+}
+
+/// Some nodes that share a store.
+pub(crate) struct Cluster {
+    pub(crate) store: MemoryStore,
+    pub(crate) network: Network,
+    pub(crate) options: NodeOptions,
+}
+
+impl Cluster {
+    pub(crate) fn new() -> Self {
+        Self { store: MemoryStore::new(), network: Network::default(), options: NodeOptions::new() }
+    }
+
+    /// Starts a node at an address.
+    pub(crate) async fn start(&self, address: &str) -> Node {
+        let store: Arc<dyn Store> = Arc::new(self.store.clone());
+        let peers = Arc::new(self.network.clone());
+        let node = Node::join_with(endpoint(), store, address, peers, self.options.clone());
+        let node = node.await.unwrap();
+        self.network.connect(address, node.clone());
+        node
+    }
+
+    /// Kills a node: it is gone, with everything that it has not stored.
+    pub(crate) fn kill(&self, address: &str) {
+        self.network.cut(address).unwrap();
+    }
+}
+
+fn endpoint() -> Endpoint {
+    let mut config = ServerConfig::new("test", "1");
+    config.capabilities.tools = Some(ListChanged::default());
+    let mut resources = ResourcesCapability::default();
+    resources.subscribe = Some(true);
+    config.capabilities.resources = Some(resources);
+    config.capabilities.logging = Some(mcp_sansio::model::EmptyCapability::default());
+    let mut options = EndpointOptions::new();
+    options.keep_sessions = true;
+    Endpoint::with(config, options, serve)
+}
+
+/// Tools: `echo` responds at once, `touch` reports that a resource has changed, `later` takes ten seconds.
+async fn serve(exchange: Exchange) -> Result<(), RespondError> {
+    let call = match &exchange.request().kind {
+        ClientRequest::CallTool(call) => call,
+        ClientRequest::Subscribe { .. } => return exchange.respond(&()),
+        _ => return exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
+    };
+    match &*call.name.to_str() {
+        "echo" => exchange.respond(&CallToolResult::text(
+            call.arguments.as_ref().map_or("", |arguments| arguments.as_json()),
+        )),
+        "touch" => {
+            _ = exchange.handle().resource_updated("test://one");
+            exchange.respond(&CallToolResult::text("touched"))
+        }
+        // A message of a number, on the event stream of the session.
+        "note" => {
+            let data: Value =
+                serde_json::from_str(call.arguments.as_ref().unwrap().as_json()).unwrap();
+            exchange.handle().log(&Log::new(LoggingLevel::Info, &data)).unwrap();
+            exchange.respond(&CallToolResult::text("noted"))
+        }
+        "later" => {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            exchange.respond(&CallToolResult::text("later"))
+        }
+        _ => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
+    }
+}
+
+/// A client's request.
+pub(crate) fn request(session: Option<&str>, body: &Value) -> Request<Full<Bytes>> {
+    let builder = Request::post("/mcp")
+        .header("host", "localhost")
+        .header("content-type", "application/json");
+    let mut builder = builder.header("accept", "application/json, text/event-stream");
+    if let Some(session) = session {
+        builder = builder.header("mcp-session-id", session);
+        builder = builder.header("mcp-protocol-version", "2025-11-25");
+    }
+    builder.body(Full::new(Bytes::from(body.to_string()))).unwrap()
+}
+
+/// Opens a session at a node, with both steps of the handshake.
+pub(crate) async fn open(first: &Node, second: &Node) -> String {
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}});
+    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    let response = first.handle(request(None, &initialize)).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    let session = response.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let response = second.handle(request(Some(&session), &initialized)).await;
+    assert_eq!(response.status(), StatusCode::ACCEPTED);
+    session
+}
+
+pub(crate) fn call(id: u64, tool: &str, arguments: &Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+}
+
+/// Sends a request of a session, and returns the status and the message of the response.
+pub(crate) async fn send(node: &Node, session: &str, body: &Value) -> (u16, Value) {
+    whole(node.handle(request(Some(session), body)).await).await
+}
+
+pub(crate) async fn whole(response: Response<NodeBody>) -> (u16, Value) {
+    let status = response.status().as_u16();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
+}
+
+/// The text of a tool's result.
+pub(crate) fn text(message: &Value) -> &str {
+    message["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{message}"))
+}
+
+/// Opens the event stream of a session, after an event if its id is given.
+pub(crate) async fn listen(
+    node: &Node,
+    session: &str,
+    last_event: Option<&str>,
+) -> Response<NodeBody> {
+    let builder =
+        Request::get("/mcp").header("host", "localhost").header("accept", "text/event-stream");
+    let mut builder =
+        builder.header("mcp-session-id", session).header("mcp-protocol-version", "2025-11-25");
+    if let Some(event) = last_event {
+        builder = builder.header("last-event-id", event);
+    }
+    node.handle(builder.body(Full::<Bytes>::default()).unwrap()).await
+}
+
+pub(crate) async fn end(node: &Node, session: &str) -> u16 {
+    let builder =
+        Request::delete("/mcp").header("host", "localhost").header("mcp-session-id", session);
+    let request =
+        builder.header("mcp-protocol-version", "2025-11-25").body(Full::<Bytes>::default());
+    node.handle(request.unwrap()).await.status().as_u16()
+}
+
+/// Returns the next event with a message of a stream: its id, and the message.
+pub(crate) async fn event(stream: &mut Response<NodeBody>) -> (String, Value) {
+    // Time passes at once, so that a missing event ends the test.
+    let event = tokio::time::timeout(Duration::from_secs(600), next_event(stream)).await;
+    event.unwrap().unwrap()
+}
+
+/// As `event`; `None` if the stream ends.
+pub(crate) async fn next_event(stream: &mut Response<NodeBody>) -> Option<(String, Value)> {
+    loop {
+        let frame = stream.body_mut().frame().await?.ok()?.into_data().unwrap();
+        let text = String::from_utf8(frame.to_vec()).unwrap();
+        let field = |name| text.lines().find_map(|line| line.strip_prefix(name));
+        if let (Some(id), Some(data)) = (field("id: "), field("data: "))
+            && !data.is_empty()
+        {
+            return Some((id.to_owned(), serde_json::from_str(data).unwrap()));
+        }
+    }
+}
