@@ -26,6 +26,7 @@ enum Carrier {
 
 /// The times of a round of calls.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Round {
     /// The time of each call, in ascending order.
     pub calls: Vec<Duration>,
