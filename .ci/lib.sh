@@ -40,6 +40,9 @@ has() {
     [ "$1" != python3 ] || python3 -c 'import ensurepip, venv' 2>/dev/null
 }
 
+# need_glib: installs the files that a program with GLib is built with.
+need_glib() { pkg-config --exists glib-2.0 2>/dev/null || { install pkg-config && install libglib2.0-dev; }; }
+
 # rustup_once ARGUMENT...: runs rustup, which two stages must not do at the same time.
 rustup_once() {
     local lock=target/ci/rustup.lock code=0

@@ -1,0 +1,114 @@
+"""The official Python client, and a client that violates the protocol, against the server in the loop of a desktop program.
+
+Usage: desktop.py SERVER
+"""
+
+import asyncio
+import contextlib
+import json
+import subprocess
+import sys
+import threading
+
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+
+from python_checks import equal, failing
+
+(SERVER,) = sys.argv[1:]
+PATIENCE = 120
+MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientCapabilities": {}}
+
+
+async def speaks(mode):
+    """The official client calls each tool, sees progress, and cancels calls. The user interface moves meanwhile."""
+    reports = []
+
+    async def progressed(progress, total, message):
+        reports.append((progress, total))
+
+    async with Client(StdioServerParameters(command=SERVER), mode=mode, read_timeout_seconds=PATIENCE) as client:
+        async def status():
+            return (await client.call_tool("status")).structured_content
+
+        if mode == "legacy":
+            equal(client.server_info.name, "desktop_server")
+        equal([tool.name for tool in (await client.list_tools()).tools], ["status", "count", "compute"])
+        counting = {"to": 3, "milliseconds": 20}
+        result = await client.call_tool("count", counting, progress_callback=progressed)
+        equal(result.content[0].text, "counted")
+        equal(reports, [(1, 3), (2, 3)])
+        # Only computations, of which each one takes longer than a frame.
+        before, computations = (await status())["frames"], 0
+        while (await status())["frames"] < before + 20:
+            result = await client.call_tool("compute", {"milliseconds": 50})
+            equal(result.content[0].text.endswith(" steps"), True)
+            computations += 1
+        equal((await client.call_tool("compute", {"milliseconds": "long"})).is_error, True)
+        await failing(-32602, client.call_tool("no_such_tool"))
+        for tool, arguments in [("compute", {"milliseconds": 10**9}), ("count", {"to": 1000, "milliseconds": 1000})] * 3:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(client.call_tool(tool, arguments), 0.1)
+        while (await status())["openCalls"] != 0:
+            await asyncio.sleep(0.01)
+        return computations
+
+
+def request(id, method, **params):
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params | {"_meta": MODERN}}
+
+
+def lines(*messages):
+    return b"".join(json.dumps(message).encode() + b"\n" for message in messages)
+
+
+def ends():
+    """The end of the input ends the program, and no response is lost."""
+    compute = request("slow", "tools/call", name="compute", arguments={"milliseconds": 100})
+    input = lines(compute, request(1, "server/discover"))
+    ended = subprocess.run([SERVER], input=input, capture_output=True, timeout=PATIENCE)
+    answers = {message["id"]: message for message in map(json.loads, ended.stdout.splitlines())}
+    equal((ended.returncode, ended.stderr, sorted(answers, key=str)), (0, b"", [1, "slow"]))
+    equal(answers["slow"]["result"]["content"][0]["text"].endswith(" steps"), True)
+
+
+def misbehaves():
+    """A peer that sends garbage, and one that reads late, leave the server with its session."""
+    server = subprocess.Popen([SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    garbage = [b"x" * 10**6, b"\x00\xff\xfe", b"}{", b"[" * 100_000, b"[]", b"null", b"1e999999",
+               lines(*[request("batch", "server/discover")] * 2)[:-1]]
+    many = 50_000
+
+    def write():
+        for id, line in enumerate(garbage):
+            server.stdin.write(line + b"\n" + lines(request(id, "server/discover")))
+        for id in range(len(garbage), many):
+            server.stdin.write(lines(request(id, "server/discover")))
+        server.stdin.flush()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    # The server has to stop reading while nobody reads its output.
+    writer.join(1)
+    equal(writer.is_alive(), True)
+    expected = 0
+    for line in server.stdout:
+        message = json.loads(line)
+        if message.get("id") == expected and "result" in message:
+            expected += 1
+        if expected == many:
+            break
+    writer.join()
+    # A client that dies without a goodbye ends the server.
+    server.stdout.close()
+    server.stdin.write(lines(request("last", "server/discover")))
+    server.stdin.close()
+    equal((expected, server.wait(PATIENCE)), (many, 0))
+    return expected
+
+
+for mode in ("legacy", "2026-07-28"):
+    print(f"Python client, {mode}, GLib: ok ({asyncio.run(speaks(mode))} computations)", flush=True)
+ends()
+print(f"hostile client, GLib: ok ({misbehaves()} answers)")
