@@ -27,6 +27,9 @@ const LISTENER: Token = Token(0);
 /// How long a client may take to read the last output.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The pause after a failed accept: most likely there are too many open files.
+const BREATH: Duration = Duration::from_millis(50);
+
 /// A connection: its socket, and the server behind it.
 struct Client {
     socket: TcpStream,
@@ -93,8 +96,10 @@ fn main() -> io::Result<()> {
     let (mut poll, mut events) = (Poll::new()?, Events::with_capacity(256));
     poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
     let (mut clients, mut next) = (BTreeMap::<Token, Client>::new(), 1);
+    // The end of the pause after a failed accept. No event happens for the clients that wait since then.
+    let mut pause = None::<Instant>;
     loop {
-        let deadline = clients.values().filter_map(Client::deadline).min();
+        let deadline = clients.values().filter_map(Client::deadline).chain(pause).min();
         match poll.poll(&mut events, deadline.map(|deadline| deadline - clock.now())) {
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             polled => polled?,
@@ -102,12 +107,19 @@ fn main() -> io::Result<()> {
         let now = clock.now();
         for event in &events {
             if event.token() == LISTENER {
-                accept(&listener, &poll, &config, &mut clients, &mut next)?;
+                pause = Some(now);
             } else if let Some(client) = clients.get_mut(&event.token())
                 && event.is_readable()
             {
                 client.read(now);
             }
+        }
+        if pause.is_some_and(|end| end <= now) {
+            let accepted = accept(&listener, &poll, &config, &mut clients, &mut next);
+            pause = accepted.err().map(|error| {
+                tools::log(&format_args!("accept: {error}"));
+                now + BREATH
+            });
         }
         // A full socket causes an event once it is writable again: mio is edge-triggered.
         for client in clients.values_mut() {

@@ -48,6 +48,9 @@ mod server {
     /// How long a client may take to read the last output.
     const PATIENCE: Duration = Duration::from_secs(5);
 
+    /// The pause after a failed accept: most likely there are too many open files.
+    const BREATH: Duration = Duration::from_millis(50);
+
     /// The `user_data` of the operation on the listener. Those of a client are twice its number, and one more.
     const ACCEPT: u64 = 0;
 
@@ -166,9 +169,11 @@ mod server {
         // Never dropped: after an error, the kernel may still use the buffers.
         let clients: &mut BTreeMap<u64, Client> = Box::leak(Box::default());
         let (mut next, mut is_accepting) = (1, false);
+        // The end of the pause after a failed accept.
+        let mut pause = None::<Instant>;
         loop {
-            if !is_accepting {
-                is_accepting = true;
+            if pause.is_none_or(|end| end <= clock.now()) && !is_accepting {
+                (is_accepting, pause) = (true, None);
                 let listener = Fd(listener.as_raw_fd());
                 let accept =
                     opcode::Accept::new(listener, std::ptr::null_mut(), std::ptr::null_mut());
@@ -179,7 +184,7 @@ mod server {
                     push(&mut ring, &operation)?;
                 }
             }
-            let deadline = clients.values().filter_map(Client::deadline).min();
+            let deadline = clients.values().filter_map(Client::deadline).chain(pause).min();
             wait(&ring, deadline.map(|deadline| deadline - clock.now()))?;
             let now = clock.now();
             for completed in ring.completion() {
@@ -187,7 +192,11 @@ mod server {
                 if data == ACCEPT {
                     is_accepting = false;
                     if result < 0 {
-                        return Err(io::Error::from_raw_os_error(-result));
+                        // Most likely there are too many open files. The clients that are there are served.
+                        let error = io::Error::from_raw_os_error(-result);
+                        tools::log(&format_args!("accept: {error}"));
+                        pause = Some(now + BREATH);
+                        continue;
                     }
                     // SAFETY: the kernel has just opened this socket for us, and nothing else owns it.
                     let socket = unsafe { TcpStream::from_raw_fd(result) };

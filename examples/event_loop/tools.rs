@@ -110,6 +110,6 @@ fn refuse(id: IncomingId, code: ErrorCode, text: &str, server: &mut Server, outb
 }
 
 /// Writes a line to standard error. A closed standard error does not stop the server.
-fn log(line: &impl Display) {
+pub(crate) fn log(line: &impl Display) {
     _ = writeln!(io::stderr(), "{line}");
 }

@@ -24,7 +24,19 @@ struct Listening {
 
 impl Listening {
     fn new(name: &str, address: &str) -> Self {
-        let mut command = Command::new(example(name));
+        Self::start(Command::new(example(name)), address)
+    }
+
+    /// Starts the server with at most so many open files.
+    #[cfg(unix)]
+    fn with_files(name: &str, files: u32) -> Self {
+        let mut command = Command::new("sh");
+        let script = format!("ulimit -n {files}; exec \"$0\" \"$@\"");
+        command.args(["-c", &script]).arg(example(name));
+        Self::start(command, "127.0.0.1:0")
+    }
+
+    fn start(mut command: Command, address: &str) -> Self {
         let mut server = command.arg(address).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(server.stderr.take().unwrap()).read_line(&mut line).unwrap();
@@ -191,6 +203,26 @@ fn a_server_with_threads_for_each_client() {
 #[test]
 fn an_event_loop_without_an_adapter() {
     serves_every_client(&Listening::new("event_loop_server", "127.0.0.1:0"));
+    #[cfg(unix)]
+    outlives_too_many_clients(&Listening::with_files("event_loop_server", 24));
+}
+
+/// More clients than the server may have files: those that it has are served, and the others when these have left.
+#[cfg(unix)]
+fn outlives_too_many_clients(server: &Listening) {
+    let line = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+    let clients: Vec<_> = (0..60)
+        .map(|_| {
+            let mut client = TcpStream::connect(&server.address).unwrap();
+            client.write_all(line.as_bytes()).unwrap();
+            client
+        })
+        .collect();
+    for client in clients {
+        let mut answer = String::new();
+        BufReader::new(client).read_line(&mut answer).unwrap();
+        assert_eq!(answer, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+    }
 }
 
 /// Whether the system lets this process use `io_uring`.
@@ -214,6 +246,7 @@ fn a_loop_of_completions_without_an_adapter() {
         eprintln!("NOT RUN: the system does not let this process use io_uring");
         return;
     }
+    outlives_too_many_clients(&Listening::with_files("uring_server", 24));
     let server = Listening::new("uring_server", "127.0.0.1:0");
     serves_every_client(&server);
     // Many clients that come and go at once, more than the queue of operations has places for.
