@@ -25,7 +25,7 @@ pub(crate) struct Owned {
     pub(crate) stored_at: Instant,
     /// When the store last said that this node serves the session.
     pub(crate) seen_at: Instant,
-    /// Whether the last write has failed, so that it may have been done or not.
+    /// Whether the result of the last write is unknown: it has failed, or its request was dropped.
     pub(crate) is_unsure: bool,
 }
 

@@ -283,7 +283,9 @@ impl Inner {
         let inner = Arc::clone(self);
         let store = move || {
             let inner = Arc::clone(&inner);
-            async move { inner.store_session(id).await.map_err(BodyError::from) }
+            // A body is polled only while its client reads. The lock of the session must not wait for that.
+            let task = tokio::spawn(async move { inner.store_session(id).await });
+            async move { task.await?.map_err(BodyError::from) }
         };
         response.map(|body| NodeBody::new(StoredStream::new(body, store)))
     }

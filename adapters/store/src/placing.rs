@@ -139,6 +139,8 @@ impl Inner {
         if is_same && session.stored_at.elapsed() < self.options.session_lifetime / 4 {
             return Ok(());
         }
+        // A request that is dropped here, because its client has gone, does not see the result.
+        session.is_unsure = true;
         match self.put(id, session.version, &saved).await {
             Ok(Written::Done) => {
                 *session = Owned::new(session.version + 1, Some(saved));
@@ -151,10 +153,7 @@ impl Inner {
                 self.sessions.forget_unless_owned(id, local);
                 Err(NotStored::TakenOver)
             }
-            Err(error) => {
-                session.is_unsure = true;
-                Err(error.into())
-            }
+            Err(error) => Err(error.into()),
         }
     }
 

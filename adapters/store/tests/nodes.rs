@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http_body_util::BodyExt;
-use kit::{Cluster, call, end, event, listen, open, send, text};
+use kit::{Cluster, SlowStore, call, end, event, listen, open, send, text};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -196,6 +196,28 @@ async fn a_session_that_was_ended_does_not_come_back() {
     tokio::time::sleep(Duration::from_secs(31 * 60)).await;
     assert_eq!(send(&b, &session, &call(1, "echo", &json!({}))).await.0, 404);
     assert_eq!((a.endpoint().sessions(), b.endpoint().sessions()), (0, 0));
+}
+
+/// A client that goes while its session is being stored leaves a session that is still served here.
+#[tokio::test(start_paused = true)]
+async fn a_request_may_be_dropped_during_a_write() {
+    let cluster = Cluster::new();
+    let a = cluster
+        .start_on(Arc::new(SlowStore(cluster.store.clone(), Duration::from_secs(1))), "a")
+        .await;
+    let b = cluster.start("b").await;
+    let session = open(&a, &a).await;
+    let mut stream = listen(&a, &session, None).await;
+    let written = cluster.store.writes();
+    let request = subscribe(1);
+    let subscribed = send(&a, &session, &request);
+    assert!(tokio::time::timeout(Duration::from_millis(500), subscribed).await.is_err());
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(written < cluster.store.writes());
+    // The stream is that of before, and the session has not moved.
+    assert_eq!(send(&b, &session, &call(2, "touch", &json!({}))).await.0, 200);
+    assert_eq!(event(&mut stream).await.1["params"]["uri"], "test://one");
+    assert_eq!((a.endpoint().sessions(), b.endpoint().sessions()), (1, 0));
 }
 
 /// A planned restart: no request is refused by the other nodes, and a call that takes time is finished.

@@ -12,10 +12,11 @@
 mod kit;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::Response;
-use kit::{Cluster, call, end, listen, next_event, open, send};
+use kit::{Cluster, SlowStore, call, end, listen, next_event, open, send};
 use mcp_sansio_store::{Node, NodeBody};
 use serde_json::{Value, json};
 
@@ -84,7 +85,9 @@ impl World {
     async fn start(&mut self) {
         let address = format!("node-{}", self.chooser.below(NODES));
         if !self.reachable.contains(&address) {
-            self.cluster.start(&address).await;
+            let time = Duration::from_millis(self.chooser.below(20));
+            let store = SlowStore(self.cluster.store.clone(), time);
+            self.cluster.start_on(Arc::new(store), &address).await;
             self.reachable.push(address);
         }
     }
@@ -147,8 +150,14 @@ impl World {
         let (node, at) = (self.any(), self.chooser.below(CLIENTS as u64) as usize);
         let client = &mut self.clients[at];
         client.asked.insert(number);
-        let (status, message) =
-            send(&node, &client.session, &call(number + 2, "note", &json!({"n": number}))).await;
+        let impatient = Duration::from_millis(self.chooser.below(20));
+        let patience = if self.chooser.below(8) == 0 { impatient } else { Duration::from_secs(60) };
+        let body = call(number + 2, "note", &json!({"n": number}));
+        let answer = send(&node, &client.session, &body);
+        let Ok((status, message)) = tokio::time::timeout(patience, answer).await else {
+            // The client goes while its request is served: its message arrives or not.
+            return;
+        };
         match status {
             200 => {
                 assert_eq!(kit::text(&message), "noted", "{message}");
@@ -240,7 +249,7 @@ impl Client {
         let Some(stream) = &mut self.stream else { return };
         loop {
             // No message arrives later than its call is answered.
-            match tokio::time::timeout(Duration::from_millis(1), next_event(stream)).await {
+            match tokio::time::timeout(Duration::from_millis(50), next_event(stream)).await {
                 Ok(Some((id, message))) => {
                     self.last_event = Some(id);
                     self.received.extend(number_of(&message));

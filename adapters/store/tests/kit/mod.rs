@@ -15,7 +15,8 @@ use mcp_sansio::subscription::Log;
 use mcp_sansio::{ClientRequest, ErrorCode, RespondError, ServerConfig};
 use mcp_sansio_http::{Endpoint, EndpointOptions, Exchange};
 use mcp_sansio_store::{
-    ForwardError, Forwarded, MemoryStore, Node, NodeBody, NodeOptions, Peers, Store,
+    ForwardError, Forwarded, MemoryStore, Node, NodeBody, NodeOptions, Peers, Store, StoreFuture,
+    Stored, Write, Written,
 };
 use serde_json::{Value, json};
 
@@ -49,6 +50,22 @@ impl Peers for Network {
     }
 }
 
+/// A store whose writes take this time.
+pub(crate) struct SlowStore(pub(crate) MemoryStore, pub(crate) Duration);
+
+impl Store for SlowStore {
+    fn read<'s>(&'s self, key: &'s str) -> StoreFuture<'s, Option<Stored>> {
+        self.0.read(key)
+    }
+
+    fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
+        Box::pin(async move {
+            tokio::time::sleep(self.1).await;
+            self.0.write(writes).await
+        })
+    }
+}
+
 /// Some nodes that share a store.
 pub(crate) struct Cluster {
     pub(crate) store: MemoryStore,
@@ -63,7 +80,11 @@ impl Cluster {
 
     /// Starts a node at an address.
     pub(crate) async fn start(&self, address: &str) -> Node {
-        let store: Arc<dyn Store> = Arc::new(self.store.clone());
+        self.start_on(Arc::new(self.store.clone()), address).await
+    }
+
+    /// Starts a node that reaches the store in another way.
+    pub(crate) async fn start_on(&self, store: Arc<dyn Store>, address: &str) -> Node {
         let peers = Arc::new(self.network.clone());
         let node = Node::join_with(endpoint(), store, address, peers, self.options.clone());
         let node = node.await.unwrap();
@@ -193,21 +214,26 @@ pub(crate) async fn end(node: &Node, session: &str) -> u16 {
 
 /// Returns the next event with a message of a stream: its id, and the message.
 pub(crate) async fn event(stream: &mut Response<NodeBody>) -> (String, Value) {
-    // Time passes at once, so that a missing event ends the test.
-    let event = tokio::time::timeout(Duration::from_secs(600), next_event(stream)).await;
-    event.unwrap().unwrap()
+    loop {
+        // Time passes at once, so that a missing event ends the test.
+        let event = tokio::time::timeout(Duration::from_secs(600), next_event(stream)).await;
+        let (id, message) = event.unwrap().unwrap();
+        if !message.is_null() {
+            return (id, message);
+        }
+    }
 }
 
-/// As `event`; `None` if the stream ends.
+/// Returns the next event that has an id, which may have no message: a client can resume after it. `None` if the stream
+/// ends.
 pub(crate) async fn next_event(stream: &mut Response<NodeBody>) -> Option<(String, Value)> {
     loop {
         let frame = stream.body_mut().frame().await?.ok()?.into_data().unwrap();
         let text = String::from_utf8(frame.to_vec()).unwrap();
         let field = |name| text.lines().find_map(|line| line.strip_prefix(name));
-        if let (Some(id), Some(data)) = (field("id: "), field("data: "))
-            && !data.is_empty()
-        {
-            return Some((id.to_owned(), serde_json::from_str(data).unwrap()));
+        if let Some(id) = field("id: ") {
+            let message = field("data: ").and_then(|data| serde_json::from_str(data).ok());
+            return Some((id.to_owned(), message.unwrap_or_default()));
         }
     }
 }
