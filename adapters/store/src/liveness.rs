@@ -12,7 +12,7 @@ use crate::store::{Change, StoreError, Write};
 /// How long a node that gave a sign of life is believed to live without another look into the store.
 const BELIEVED: Duration = Duration::from_secs(1);
 
-/// After how many beats the node looks for sessions that have ended by themselves.
+/// After how many beats the node looks for sessions that have ended by themselves, or were stored long ago.
 const SWEEP: u32 = 60;
 
 /// The nodes that were alive a moment ago.

@@ -36,6 +36,9 @@ pub(crate) enum NotPlaced {
     Store(#[from] StoreError),
     #[error("a session cannot be taken over: {0}")]
     Restore(#[from] RestoreSessionError),
+    /// The next node that gets a request takes the session.
+    #[error("this node is leaving")]
+    Leaving,
 }
 
 impl Inner {
@@ -106,6 +109,9 @@ impl Inner {
             if !is_gone && self.is_alive(&record.node).await? {
                 return Ok(Place::There(record.node, record.address));
             }
+            if self.has_left() {
+                return Err(NotPlaced::Leaving);
+            }
             let saved = record.session;
             if self.put(id, stored.version, &saved).await? == Written::Conflict {
                 // Another node was faster.
@@ -135,8 +141,7 @@ impl Inner {
             self.look_again(id, session).await?;
         }
         let is_same = session.saved.as_ref().is_some_and(|earlier| earlier.is_equivalent(&saved));
-        // The store removes a session that is not used, so one that is used is written again in time.
-        if is_same && session.stored_at.elapsed() < self.options.session_lifetime / 4 {
+        if is_same && !self.must_renew(session.stored_at) {
             return Ok(());
         }
         // A request that is dropped here, because its client has gone, does not see the result.
@@ -155,6 +160,11 @@ impl Inner {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Whether a session that was stored at this time is to be stored again, before the store removes it.
+    fn must_renew(&self, stored_at: Instant) -> bool {
+        self.options.session_lifetime / 4 <= stored_at.elapsed()
     }
 
     /// Finds out whether a write that failed was done.
@@ -220,10 +230,15 @@ impl Inner {
         self.batches.write(write).await.map(drop)
     }
 
-    /// Forgets the sessions that have ended by themselves.
+    /// Forgets the sessions that have ended by themselves, and renews the records of those that the store would remove: a
+    /// session may wait on its event stream for longer.
     pub(crate) async fn sweep(&self) {
         for id in self.sessions.ids() {
-            if !self.endpoint.has_session(id)
+            let Some(local) = self.sessions.known(id) else { continue };
+            let stored_at = local.lock().await.as_ref().map(|owned| owned.stored_at);
+            drop(local);
+            let is_old = stored_at.is_some_and(|at| self.must_renew(at));
+            if (is_old || !self.endpoint.has_session(id))
                 && let Err(error) = self.store_session(id).await
             {
                 (self.options.on_error)(&error);

@@ -241,6 +241,32 @@ async fn a_node_that_leaves_hands_its_sessions_over() {
     assert_eq!(b.endpoint().sessions(), 1);
 }
 
+/// A session that only waits on its event stream is still there when its node is killed hours later.
+#[tokio::test(start_paused = true)]
+async fn a_session_that_waits_stays_in_the_store() {
+    let cluster = Cluster::new();
+    let (a, b) = (cluster.start("a").await, cluster.start("b").await);
+    let session = open(&a, &a).await;
+    send(&a, &session, &subscribe(1)).await;
+    let stream = listen(&a, &session, None).await;
+    tokio::time::sleep(Duration::from_secs(4 * 3600)).await;
+    cluster.kill("a");
+    drop((stream, a));
+    assert_eq!(listen(&b, &session, None).await.status(), 200);
+}
+
+/// A node that is leaving takes no session over, although it still gets requests.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_leaves_takes_nothing_over() {
+    let cluster = Cluster::new();
+    let (a, b) = (cluster.start("a").await, cluster.start("b").await);
+    let session = open(&a, &a).await;
+    a.leave(Duration::ZERO).await.unwrap();
+    assert_eq!(send(&a, &session, &call(1, "echo", &json!({}))).await.0, 503);
+    assert_eq!(a.endpoint().sessions(), 0);
+    assert_eq!(send(&b, &session, &call(1, "echo", &json!({}))).await.0, 200);
+}
+
 /// A process that starts again at the same address takes over what the earlier one had.
 #[tokio::test(start_paused = true)]
 async fn a_node_that_starts_again_has_its_sessions() {
