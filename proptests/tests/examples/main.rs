@@ -12,6 +12,8 @@ mod inspect_login;
 #[cfg(unix)]
 mod inspect_recorded;
 mod kit;
+#[cfg(unix)]
+mod mqtt;
 mod replay;
 #[cfg(target_os = "linux")]
 mod standard_streams;
