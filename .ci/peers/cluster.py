@@ -68,7 +68,7 @@ class Node:
 
 
 class Raw:
-    """A client in a session that counts exactly what it is told."""
+    """A client in a session that counts the messages that it gets."""
 
     def __init__(self, url):
         self.url = url

@@ -89,7 +89,7 @@ def misbehaves():
 
     writer = threading.Thread(target=write)
     writer.start()
-    # The server has to stop reading while nobody reads its output.
+    # The server has to stop reading while its output is not read.
     writer.join(1)
     equal(writer.is_alive(), True)
     expected = 0

@@ -20,7 +20,7 @@ PATIENCE = 120
 MIB = 1 << 20
 # `host/src/main.rs` has the same bound.
 MEMORY = 64 * MIB
-# More than the server needs when it is not told to hoard.
+# More than the server needs without the tool `hoard`.
 USUAL = 8 * MIB
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
           "io.modelcontextprotocol/clientCapabilities": {}}
@@ -119,7 +119,7 @@ def misbehaves():
 
     writer = threading.Thread(target=write)
     writer.start()
-    # The server has to stop reading while nobody reads its output.
+    # The server has to stop reading while its output is not read.
     writer.join(2)
     equal(writer.is_alive(), True)
     expected = 0

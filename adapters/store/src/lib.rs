@@ -4,6 +4,8 @@
 //! machine, `RedisStore` (feature `redis`) for several machines, or a store of your own. A balancer in front of them gives each
 //! request to any node, without sticky sessions.
 //!
+//! **The hand-over has [known defects](#known-defects): an acknowledged change can be lost. Do not use it in production.**
+//!
 //! ```no_run
 //! use std::sync::Arc;
 //! use std::time::Duration;
@@ -35,7 +37,8 @@
 //! - A node that cannot be reached, or gives no sign of life for [5 s](NodeOptions::silence), is gone. The next node that gets a
 //!   request of one of its sessions takes the session over.
 //! - Each write names the version that it expects. If the earlier node is alive after all, its next write is a conflict: it
-//!   sends nothing and stops serving the session. Within 5 s it also notices that without a write.
+//!   stops serving the session. Without a write it notices that within 5 s, and until then it responds to requests that
+//!   change nothing, by the state that it has.
 //! - A node that is [stopped](Node::leave) finishes its open requests, and stores its sessions without a node.
 //!
 //! Modern requests (2026-07-28) belong to no session: each node serves what it gets. Their request state is valid at every node
@@ -47,15 +50,35 @@
 //! |---|---|
 //! | a session whose `initialize` was answered | kept |
 //! | log level, subscriptions to resources, and the rest of [`SavedHttpSession`](mcp_sansio::http::SavedHttpSession) | kept, if the request was answered |
-//! | events that were sent, for `Last-Event-ID` | kept, within the limits of [`HttpServerConfig`](mcp_sansio::http::HttpServerConfig) |
+//! | events that were sent, for `Last-Event-ID` | kept, within the limits of [`HttpServerConfig`](mcp_sansio::http::HttpServerConfig), except for the streams of requests without a response |
 //! | a message of the server that is not sent yet | kept, if a request of the session was answered after it |
 //! | a request without a response | lost: the HTTP connection breaks, and the client asks again |
 //! | a request of the server without a response | lost |
 //! | tasks | lost: they stay at their node |
-//! | sessions of HTTP+SSE (2024-11-05) | lost: they end with their event stream |
+//! | sessions of HTTP+SSE (2024-11-05) | lost: they end with their event stream, and their messages need a sticky balancer |
 //!
 //! A request may be served although its response is lost, so a client that asks again may cause its effect twice, as with every
 //! server.
+//!
+//! # Known defects
+//!
+//! Each of them was reproduced. The tests do not see them yet.
+//!
+//! - Another node has taken a session over, and two requests arrive at once at the earlier one. The second can get a response,
+//!   although its change is stored nowhere.
+//! - A node that leaves gives no signs of life during its grace period. If that is longer than [`NodeOptions::silence`], other
+//!   nodes take its sessions over, and open requests end with 503. [`serve`] also closes its listener first, and its
+//!   connections outlive a future that was dropped.
+//! - A node that renews many waiting sessions gives its next sign of life late. Another node can take a session from it.
+//! - A client disconnects during a write, and another change follows at once: the open requests of the session end.
+//! - After a takeover the numbers of streams can be used again. A client that resumes the stream of a request without a
+//!   response can get the response to another request of its session.
+//! - A session that cannot be restored belongs to the node that has tried it: 503 follows also at nodes with room.
+//! - A session that its client has ended comes back if the store fails at that moment.
+//! - Entries for session ids that are looked up remain if the store fails or the client disconnects. Their number has no limit.
+//! - A request without `Host`, a wrong address of a node, or a lack of file descriptors counts as the loss of the other node.
+//! - A `Connection` field of a client can remove the fields `Host` and `Mcp-Node-Forwarded` of a request that is passed on.
+//! - A request or a stream that was passed on to a machine without power does not end by itself.
 //!
 //! # Addresses and trust
 //!

@@ -78,7 +78,7 @@ impl Store for MemoryStore {
     fn read<'s>(&'s self, key: &'s str) -> StoreFuture<'s, Option<Stored>> {
         let shared = self.lock();
         Box::pin(ready(match shared.fails {
-            true => Err(StoreError::new("it was told to")),
+            true => Err(StoreError::new("it is set to fail")),
             false => Ok(shared.get(key).cloned()),
         }))
     }
@@ -86,7 +86,7 @@ impl Store for MemoryStore {
     fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
         let mut shared = self.lock();
         Box::pin(ready(match shared.fails {
-            true => Err(StoreError::new("it was told to")),
+            true => Err(StoreError::new("it is set to fail")),
             false => Ok(writes.iter().map(|write| shared.write(write)).collect()),
         }))
     }

@@ -36,7 +36,7 @@ pub trait Peers: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(
     clippy::exhaustive_enums,
-    reason = "either the request was served, or it was not, or nobody knows"
+    reason = "either the request was served, or it was not, or that is unknown"
 )]
 pub enum ForwardError {
     /// The node was not reached: the request was not served.

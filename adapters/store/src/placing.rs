@@ -2,8 +2,8 @@
 //!
 //! The record of a session in the store names its node. A node becomes that of a session by a write that expects the
 //! version of the record that it has read, so one of several nodes succeeds. From then on every write of the earlier node is
-//! a conflict: it stops serving the session, and sends nothing that it could not store. So a client sees one order of
-//! events, also if a node is believed dead and is not.
+//! a conflict: it stops serving the session. The events of a stream are sent only when they are stored, so a client
+//! sees one order of events, also if a node is believed dead and is not. The defects are listed in the crate documentation.
 
 use std::fmt;
 use std::sync::atomic::Ordering;

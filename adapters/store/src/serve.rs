@@ -30,7 +30,7 @@ const BREATH: Duration = Duration::from_millis(50);
 /// those that other nodes pass on come in at the same listener. Other paths are 404.
 ///
 /// After `stop` the node [leaves](Node::leave) the others: open requests have `grace` to finish, and the sessions are stored
-/// for the others. Dropping this future ends everything at once, as a crash does.
+/// for the others. Dropping this future accepts no more connections; those that are open go on.
 ///
 /// At most `connections` connections are open, further ones wait. A client has 30 s for the head of a request.
 ///

@@ -1,4 +1,4 @@
-//! Nodes that share a store, without sockets: sessions move, and what a client was told stays true.
+//! Nodes that share a store, without sockets: sessions move, and acknowledged changes stay.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -66,7 +66,7 @@ async fn a_session_outlives_its_node() {
     assert_eq!(send(&b, &session, &subscribe(1)).await.0, 200);
     cluster.kill("a");
     drop(a);
-    // The subscription is still there: its node was told, and it was stored first.
+    // The subscription is still there: it was stored before its response.
     let mut stream = listen(&c, &session, None).await;
     assert_eq!(stream.status(), 200);
     assert_eq!((b.endpoint().sessions(), c.endpoint().sessions()), (0, 1));
@@ -156,7 +156,7 @@ async fn a_silent_node_loses_its_sessions() {
     assert_eq!(b.endpoint().sessions(), 1);
 }
 
-/// A client is not told of a change that the store has not taken. The session goes on when the store does.
+/// A change that is not stored is not acknowledged. The session goes on when the store does.
 #[tokio::test(start_paused = true)]
 async fn a_store_that_fails_costs_no_session() {
     let errors = Arc::new(Mutex::new(Vec::new()));
@@ -167,7 +167,7 @@ async fn a_store_that_fails_costs_no_session() {
     let session = open(&a, &a).await;
     cluster.store.set_failing(true);
     assert_eq!(send(&a, &session, &subscribe(1)).await.0, 503);
-    assert_eq!(*errors.lock().unwrap(), ["the store failed: it was told to"]);
+    assert_eq!(*errors.lock().unwrap(), ["the store failed: it is set to fail"]);
     assert_eq!(send(&b, &session, &call(2, "echo", &json!({}))).await.0, 503);
     // A request that needs no write is served.
     let unopened = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -191,7 +191,7 @@ async fn a_session_that_was_ended_does_not_come_back() {
     for node in [&a, &b] {
         assert_eq!(send(node, &session, &call(1, "echo", &json!({}))).await.0, 404);
     }
-    // A session that its node ended because nobody used it.
+    // A session that its node ended because it was not used.
     let session = open(&a, &a).await;
     tokio::time::sleep(Duration::from_secs(31 * 60)).await;
     assert_eq!(send(&b, &session, &call(1, "echo", &json!({}))).await.0, 404);
@@ -322,7 +322,7 @@ async fn a_modern_request_needs_no_store() {
     assert_eq!((status, text(&message)), (200, "{}"));
 }
 
-/// An id that nobody has costs one look into the store, and nothing is kept of it.
+/// An unknown id is refused.
 #[tokio::test(start_paused = true)]
 async fn an_unknown_session_is_refused() {
     let cluster = Cluster::new();

@@ -56,7 +56,7 @@ struct World {
     cut_off: Vec<Node>,
     clients: Vec<Client>,
     next: u64,
-    /// How often a session has moved, and how often a call was refused.
+    /// The calls that were refused with 503.
     refused: u64,
 }
 

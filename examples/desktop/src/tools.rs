@@ -203,7 +203,7 @@ impl Tools {
             while begin.elapsed() < time && !is_cancelled.load(Ordering::Relaxed) {
                 steps += 1;
             }
-            // Without the server nobody waits for it.
+            // Without the server the result has no receiver.
             _ = done.send(steps);
         };
         // Without a thread `done` is dropped, which is a failed computation.

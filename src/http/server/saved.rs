@@ -92,8 +92,8 @@ impl SavedHttpSession {
     }
 
     /// Whether a client could not tell a session that was restored from this state from one that was restored from the
-    /// other. Only the number of the next stream may differ: the client knows the numbers of those streams that have
-    /// events, and a state is saved before an event is sent.
+    /// other. Only the number of the next stream may differ. A client also knows the numbers of streams of requests
+    /// without a response, which are not saved: such a number can be used again.
     ///
     /// A host that stores a session after each of its requests stores it only if this is false.
     pub fn is_equivalent(&self, other: &Self) -> bool {
