@@ -1,13 +1,15 @@
 //! Responses, cancellations, panics and the end of a server's connection, in every order.
 
+use std::future::ready;
 use std::io;
 use std::sync::Arc;
 
 use mcp_sansio::model::CallToolResult;
 use mcp_sansio::subscription::Delivery;
 use mcp_sansio::{ClientRequest, Phase, RespondError};
+use shuttle::future::JoinHandle;
 use shuttle::sync::Mutex;
-use shuttle::sync::mpsc::channel;
+use shuttle::sync::mpsc::{Sender, channel};
 use shuttle::thread::spawn;
 
 use super::explore;
@@ -266,12 +268,12 @@ fn workers_run_every_job() {
     });
 }
 
-/// A spawner of a runtime with one thread.
-struct OneThread;
+/// A spawner of a runtime with one thread. It keeps the handles of its tasks.
+struct OneThread(Mutex<Sender<JoinHandle<()>>>);
 
 impl Spawn for OneThread {
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        drop(shuttle::future::spawn(work));
+        self.0.lock().unwrap().send(shuttle::future::spawn(work)).unwrap();
     }
 
     fn is_parallel(&self) -> bool {
@@ -283,14 +285,20 @@ impl Spawn for OneThread {
 #[test]
 fn one_task_for_streams_and_handlers() {
     explore(|| {
-        let serve = |exchange: Exchange| async move {
-            if is_call_of(&exchange, "later") {
-                spawn(move || answer(&exchange));
-                return Ok(());
-            }
-            answer(&exchange)
+        let (sender, threads) = channel();
+        let sender = Mutex::new(sender);
+        let serve = move |exchange: Exchange| {
+            let result = if is_call_of(&exchange, "later") {
+                let thread = spawn(move || answer(&exchange));
+                sender.lock().unwrap().send(thread).unwrap();
+                Ok(())
+            } else {
+                answer(&exchange)
+            };
+            ready(result)
         };
-        let spawner = Spawner::new(serve, OneThread);
+        let (sender, workers) = channel();
+        let spawner = Spawner::new(serve, OneThread(Mutex::new(sender)));
         let worker = spawner.inline_worker();
         let wire = Wire::server(config(), &ConnectionOptions::new(), Clock::new(), spawner);
         let written = Written::default();
@@ -299,6 +307,10 @@ fn one_task_for_streams_and_handlers() {
         let streams = wire.streams(Some(lines), Some(written.clone())).with_worker(worker);
         block_on(streams);
         assert_over(&wire);
+        drop(wire);
+        // Shuttle drops a task that runs at the end of the test, also one that holds a lock.
+        threads.iter().for_each(|thread| thread.join().unwrap().unwrap());
+        workers.iter().for_each(|worker| shuttle::future::block_on(worker).unwrap());
         assert_eq!(written.responses(), [(1, None), (2, None), (3, None)]);
     });
 }
