@@ -73,6 +73,12 @@ impl Endpoint {
         self.inner.sessions().peek(id).is_some()
     }
 
+    /// Whether a request of the session has no response yet. Event streams without such a request do not count.
+    pub fn has_open_requests(&self, id: SessionId) -> bool {
+        let session = self.inner.session_with_source(id);
+        session.is_some_and(|(_, wire)| wire.has_open_requests())
+    }
+
     /// Returns the state of one session, and changes nothing: see [`save_sessions`](Self::save_sessions). `None` if there
     /// is no such session, or if it has ended by itself.
     pub fn save_session(&self, id: SessionId) -> Option<SavedHttpSession> {

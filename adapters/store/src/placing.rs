@@ -140,7 +140,7 @@ impl Inner {
         if session.is_unsure {
             self.look_again(id, session).await?;
         }
-        let is_same = session.saved.as_ref().is_some_and(|earlier| earlier.is_equivalent(&saved));
+        let is_same = session.saved.as_ref().is_some_and(|earlier| earlier.covers(&saved));
         if is_same && !self.must_renew(session.stored_at) {
             return Ok(());
         }

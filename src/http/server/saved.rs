@@ -91,15 +91,26 @@ impl SavedHttpSession {
         SessionId::parse(&self.id)
     }
 
-    /// Whether a client could not tell a session that was restored from this state from one that was restored from the
-    /// other. Only the number of the next stream may differ. A client also knows the numbers of streams of requests
-    /// without a response, which are not saved: such a number can be used again.
+    /// Reserves the numbers of this many further streams: a session that is restored from this state begins after them.
     ///
-    /// A host that stores a session after each of its requests stores it only if this is false.
-    pub fn is_equivalent(&self, other: &Self) -> bool {
-        let Self { session, id, principal, address, next_stream: _, streams } = self;
+    /// The stream of a request without a response is not saved, but its client knows its number. If the process is killed and
+    /// the next one used that number again, the client could resume the stream of another request. A host that saves
+    /// sessions while they are in use therefore reserves numbers, and saves again when they are used up:
+    /// [`covers`](Self::covers) is false then.
+    pub fn reserve_streams(&mut self, count: u32) {
+        self.next_stream = self.next_stream.saturating_add(count).min(STREAMS_END - 1);
+    }
+
+    /// Whether a session that is restored from this state serves its client as well as one from `latest`, the state of
+    /// the same session now: they are equal, except that this one may have [reserved](Self::reserve_streams) more numbers
+    /// of streams.
+    ///
+    /// A host that saves a session after each of its requests saves it only if this is false.
+    pub fn covers(&self, latest: &Self) -> bool {
+        let Self { session, id, principal, address, next_stream, streams } = self;
         (session, id, principal, address, streams)
-            == (&other.session, &other.id, &other.principal, &other.address, &other.streams)
+            == (&latest.session, &latest.id, &latest.principal, &latest.address, &latest.streams)
+            && latest.next_stream <= *next_stream
     }
 
     /// Returns the client that opened the session.

@@ -44,6 +44,11 @@ impl Wire<Server> {
         SavedHttpSession::of(&before, streams(&state.out)?, source)
     }
 
+    /// Whether a request of the client has no response yet.
+    pub fn has_open_requests(&self) -> bool {
+        0 < self.lock().machine.in_flight().counts().inbound
+    }
+
     /// Whether the session was suspended. A client must not be answered that its session has ended then.
     pub fn is_suspended(&self) -> bool {
         self.lock().output.is_suspended

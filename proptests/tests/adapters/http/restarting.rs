@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::error::RestoreSessionError;
-use mcp_sansio::http::SavedHttpSession;
+use mcp_sansio::http::{SavedHttpSession, SessionId};
 use mcp_sansio_http::{ConnectionOptions, EndpointOptions, SharedTasks};
 use serde_json::{Value, json};
 
@@ -175,6 +175,27 @@ async fn saving_changes_nothing() {
     assert_eq!(served.endpoint.restore_session(&saved[0]), Err(RestoreSessionError::Present));
     raw.send(legacy(&session, 2, "echo", "and here")).await;
     assert_eq!(text_of(&raw.answer().await.json()), "and here");
+}
+
+/// A host that hands a session over waits for its open requests, and not for its event stream.
+#[tokio::test]
+async fn open_requests_of_a_session_are_known() {
+    let mut served = serve(A_LONG_TIME).await;
+    let session = Raw::connect(served.address).await.initialize("2025-11-25").await;
+    let id = SessionId::parse(&session).unwrap();
+    let mut events = Raw::connect(served.address).await;
+    events.send(listen(&session, "")).await;
+    events.head().await;
+    assert!(!served.endpoint.has_open_requests(id));
+    let mut open = Raw::connect(served.address).await;
+    open.send(legacy(&session, 1, "gate", "open")).await;
+    assert_eq!(served.log.next().await, "at the gate open");
+    assert!(served.endpoint.has_open_requests(id));
+    served.script.gate.add_permits(1);
+    open.answer().await;
+    assert!(!served.endpoint.has_open_requests(id));
+    served.endpoint.suspend_session(id).unwrap();
+    assert!(!served.endpoint.has_open_requests(id));
 }
 
 /// Without the option, sessions end at a shutdown, as modern requests always do.

@@ -254,6 +254,40 @@ fn the_format_of_version_1() {
     assert_eq!(again, expected);
 }
 
+/// The stream of an open request is not saved. Its number belongs to it even if the process is killed, because its client
+/// could resume the stream of another request by it.
+#[test]
+fn reserved_numbers_of_streams_are_not_used_again() {
+    let mut site = Site::new();
+    let session = site.open("2025-11-25");
+    let mut before = site.http.save_sessions().remove(0);
+    let (turn, request) = site.ask(&in_session(&session), &call("7"));
+    site.progress(request.id, 1);
+    assert!(site.read_response(turn).chunks[0].starts_with("id: 3-"));
+    let latest = site.http.save_sessions().remove(0);
+    assert!(!before.covers(&latest), "stream 3 could be used again");
+    before.reserve_streams(2);
+    assert!(before.covers(&latest) && !latest.covers(&before));
+    let level = site.send(
+        "POST",
+        &in_session(&session),
+        plain("4", "resources/subscribe", r#""uri":"file:///a""#),
+    );
+    if let [ServerEvent::Request(request)] = &site.events()[..] {
+        site.respond(request.id, "{}");
+    }
+    site.read_response(level);
+    let changed = site.http.save_sessions().remove(0);
+    assert!(!before.covers(&changed), "a subscription is missing");
+    site.restart_with(&[before]);
+    let gone = json_response(400, fault(-32600, "there is no such event any more"));
+    let (turn, request) = site.ask(&in_session(&session), &call("8"));
+    site.progress(request.id, 1);
+    assert!(site.read_response(turn).chunks[0].starts_with("id: 5-"));
+    let turn = resume(&mut site, &session, "3-1");
+    assert_eq!(site.read_response(turn), gone);
+}
+
 #[test]
 fn a_restored_session_belongs_to_its_owner() {
     let mut site = Site::new();

@@ -75,7 +75,14 @@ impl Site {
     /// Replaces the server by a new one, which continues the saved sessions. All responses break off.
     #[track_caller]
     pub(crate) fn restart(&mut self) {
-        let saved = serde_json::to_string(&self.http.save_sessions()).unwrap();
+        let saved = self.http.save_sessions();
+        self.restart_with(&saved);
+    }
+
+    /// Replaces the server by a new one, which continues these sessions. All responses break off.
+    #[track_caller]
+    pub(crate) fn restart_with(&mut self, saved: &[SavedHttpSession]) {
+        let saved = serde_json::to_string(saved).unwrap();
         let saved: Vec<SavedHttpSession> = serde_json::from_str(&saved).unwrap();
         let (http, server) = &self.config;
         self.http = HttpServer::new(Arc::clone(http), Arc::clone(server));
