@@ -213,8 +213,9 @@ impl<C: Recycle> Messages<C> {
             }
             Some(RequestKind::Subscribe) => self.interests.subscribe(&subject.to_str()),
             Some(RequestKind::Unsubscribe) => self.interests.unsubscribe(&subject.to_str()),
-            _ => {}
+            _ => return,
         }
+        self.interests.count_grant();
     }
 
     /// Responds with an error to a request that is in no table. Returns whether the response was written.

@@ -75,6 +75,10 @@ pub struct SavedSession {
     server_capabilities: Vec<String>,
     client_capabilities: Vec<String>,
     log_level: LoggingLevel,
+    /// The number of requests for a log level or a subscription that were granted. A host that saves after each request
+    /// thereby saves also after one that repeats the state: if another process has the session, that must be noticed.
+    #[serde(default)]
+    grants: u32,
     #[serde(default)]
     resources: Vec<String>,
     /// The id of the next request of the server.
@@ -152,6 +156,7 @@ impl SavedSession {
             server_capabilities: names(ours),
             client_capabilities: names(theirs),
             log_level: messages.interests.level(),
+            grants: messages.interests.grants(),
             resources: messages.interests.iter().map(String::from).collect(),
             next_id: messages.outgoing.next_id(),
             elicitations: messages.elicitations.iter().map(String::from).collect(),
@@ -191,6 +196,7 @@ impl SavedSession {
         for uri in &self.resources {
             messages.interests.subscribe(uri);
         }
+        messages.interests.set_grants(self.grants);
         if !messages.may_keep(limits, 0) {
             return Err(RestoreSessionError::TooLarge);
         }

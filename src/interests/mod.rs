@@ -16,6 +16,8 @@ use crate::ordered::OrderedSet;
 pub(crate) struct Interests {
     /// The least severe level of log messages that the client wants.
     level: LoggingLevel,
+    /// The number of requests that were granted, also of those that have changed nothing.
+    grants: u32,
     /// The resources that the client is subscribed to, by URI.
     resources: LazyBox<OrderedSet<String>>,
     /// The bytes counted for the subscriptions.
@@ -28,7 +30,20 @@ const RESOURCE_BYTES: usize = 64;
 impl Interests {
     /// Returns interests with a log level and without resources.
     pub(crate) const fn new(level: LoggingLevel) -> Self {
-        Self { level, resources: LazyBox::EMPTY, bytes: 0 }
+        Self { level, grants: 0, resources: LazyBox::EMPTY, bytes: 0 }
+    }
+
+    /// Counts a request that was granted.
+    pub(crate) const fn count_grant(&mut self) {
+        self.grants = self.grants.wrapping_add(1);
+    }
+
+    pub(crate) const fn grants(&self) -> u32 {
+        self.grants
+    }
+
+    pub(crate) const fn set_grants(&mut self, grants: u32) {
+        self.grants = grants;
     }
 
     pub(crate) const fn set_level(&mut self, level: LoggingLevel) {

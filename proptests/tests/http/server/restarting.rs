@@ -238,7 +238,7 @@ fn the_format_of_version_1() {
             r#""serverCapabilities":["tools","tools.listChanged","resources","resources.subscribe","#,
             r#""resources.listChanged","prompts","prompts.listChanged","logging","completions"],"#,
             r#""clientCapabilities":["roots","sampling","elicitation","elicitation.form"],"#,
-            r#""logLevel":"debug","resources":[],"nextId":1,"elicitations":[],"#,
+            r#""logLevel":"debug","grants":0,"resources":[],"nextId":1,"elicitations":[],"#,
             r#""initialize":"{{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{{\"roots\":{{}},"#,
             r#"\"sampling\":{{}},\"elicitation\":{{}}}},\"clientInfo\":{{\"name\":\"c\",\"version\":\"1\"}}}}"}},"#,
             r#""id":"{}","principal":7,"address":"192.0.2.1","nextStream":4,"#,
@@ -279,6 +279,13 @@ fn reserved_numbers_of_streams_are_not_used_again() {
     site.read_response(level);
     let changed = site.http.save_sessions().remove(0);
     assert!(!before.covers(&changed), "a subscription is missing");
+    // A request that repeats the state is a change as well: it must not be acknowledged by a process that has lost the
+    // session.
+    let again = plain("5", "resources/subscribe", r#""uri":"file:///a""#);
+    let (turn, request) = site.ask(&in_session(&session), &again);
+    site.respond(request.id, "{}");
+    site.read_response(turn);
+    assert!(!changed.covers(&site.http.save_sessions()[0]));
     site.restart_with(&[before]);
     let gone = json_response(400, fault(-32600, "there is no such event any more"));
     let (turn, request) = site.ask(&in_session(&session), &call("8"));
