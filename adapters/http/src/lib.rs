@@ -128,6 +128,7 @@ mod protect;
 mod request_body;
 mod restart;
 mod serve;
+mod serve_connection;
 #[cfg(feature = "tower")]
 mod service;
 mod service_future;
@@ -175,6 +176,7 @@ pub use rustls;
 #[cfg(feature = "tls")]
 pub use serve::serve_tls;
 pub use serve::{serve, serve_stream, serve_stream_from};
+pub use serve_connection::serve_connection;
 #[cfg(all(feature = "auth", feature = "tls"))]
 pub use tls::checked_tls;
 #[cfg(feature = "tls")]

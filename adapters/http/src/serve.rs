@@ -232,7 +232,7 @@ async fn serve_one(
 
 /// Drives a connection until it ends or has been idle for too long. After `stopped`, it ends with the requests that it is
 /// serving.
-async fn drive<C: GracefulConnection>(
+pub(crate) async fn drive<C: GracefulConnection>(
     connection: C,
     activity: Activity,
     stopped: impl Future<Output = ()>,
@@ -255,7 +255,7 @@ async fn drive<C: GracefulConnection>(
     .await
 }
 
-fn builder() -> Builder<TokioExecutor> {
+pub(crate) fn builder() -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     // `Activity` limits the time of heads.
     builder.http1().header_read_timeout(None);
@@ -308,8 +308,8 @@ async fn handle_other_path(
         endpoint.event_stream(sender, request).await
     } else if paths.is_some_and(|paths| paths.messages == path) {
         endpoint.message(sender, request).await
-    } else if endpoint.has_metadata_at(path) {
-        endpoint.handle_metadata(&request)
+    } else if let Some(metadata) = endpoint.metadata(&request) {
+        metadata
     } else {
         let (parts, body) = request.into_parts();
         let mut response = reply(Reply::empty(404));

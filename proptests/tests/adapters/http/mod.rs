@@ -11,6 +11,7 @@ mod load;
 mod meeting;
 mod mishaps;
 mod open_requests;
+mod own_service;
 mod owners;
 mod protected;
 mod raw;

@@ -1,0 +1,93 @@
+//! Serves a connection with a service of the application.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::service::service_fn;
+use hyper::{Request, Response, Version};
+use hyper_util::rt::TokioIo;
+use pin_project_lite::pin_project;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::idle::{Activity, Busy};
+use crate::prompt::Prompt;
+use crate::serve::{builder, drive};
+
+/// Serves one connection with a function of the application, which may call [`Endpoint::handle`](crate::Endpoint::handle)
+/// for some requests. The time limits for clients are those of [`serve`](crate::serve). After `stopped`, the connection ends
+/// with the requests that it is serving.
+///
+/// # Errors
+///
+/// The error of hyper if the connection fails. A client that disconnects between requests is not an error.
+pub async fn serve_connection<F, B>(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    respond: impl Fn(Request<Incoming>) -> F + Send + 'static,
+    stopped: impl Future<Output = ()>,
+) -> Result<(), Box<dyn Error + Send + Sync>>
+where
+    F: Future<Output = Response<B>> + Send + 'static,
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
+{
+    let activity = Activity::new();
+    let noting = activity.clone();
+    let service = service_fn(move |request: Request<Incoming>| {
+        if request.version() == Version::HTTP_2 {
+            noting.note_http2();
+        }
+        let busy = noting.begin();
+        let response = respond(request);
+        async move {
+            Ok::<_, Infallible>(response.await.map(|body| BusyBody { body, busy: Some(busy) }))
+        }
+    });
+    let stream = Prompt::new(TokioIo::new(stream), activity.clone());
+    let builder = builder();
+    drive(builder.serve_connection(stream, service), activity, stopped).await
+}
+
+pin_project! {
+    /// A body that marks its connection as busy until it ends.
+    struct BusyBody<B> {
+        #[pin]
+        body: B,
+        busy: Option<Busy>,
+    }
+}
+
+impl<B: Body> Body for BusyBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let this = self.project();
+        let polled = this.body.poll_frame(context);
+        if matches!(polled, Poll::Ready(None)) {
+            *this.busy = None;
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl<B> fmt::Debug for BusyBody<B> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("BusyBody").finish_non_exhaustive()
+    }
+}
