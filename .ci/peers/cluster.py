@@ -1,4 +1,4 @@
-"""Three nodes behind HAProxy, without sticky sessions, that are killed one after another while clients use them.
+"""Three nodes behind HAProxy, without sticky sessions, that are killed or stopped one after another while clients use them.
 
 Usage: cluster.py NODE STORE
 
@@ -25,8 +25,8 @@ from serving import free_port  # noqa: E402
 
 PROGRAM, STORE = sys.argv[1:]
 NODES = 3
-KILLS = 6
-# Between two kills, each client gets so many answers at least.
+ENDS = 6
+# Between two ends, each client gets so many answers at least.
 CALLS = 10
 HEADERS = {"Accept": "application/json, text/event-stream"}
 HAPROXY = """
@@ -62,9 +62,14 @@ class Node:
         said = await asyncio.to_thread(self.process.stderr.readline)
         equal(said.decode().strip(), f"listening on 127.0.0.1:{self.port}")
 
-    def kill(self):
+    async def kill(self):
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
+        await asyncio.to_thread(self.process.wait)
+
+    async def stop(self):
+        """A planned restart: the node hands its sessions over."""
+        self.process.send_signal(signal.SIGTERM)
+        equal(await asyncio.to_thread(self.process.wait, 60), 0)
 
 
 class Raw:
@@ -179,7 +184,7 @@ def counts(clients):
 
 
 async def use(clients, nodes):
-    """The clients call, while the nodes are killed and started again one after another."""
+    """The clients call, while the nodes are killed or stopped, and started again, one after another."""
     stop = asyncio.Event()
 
     async def calls(client):
@@ -187,23 +192,23 @@ async def use(clients, nodes):
             await client.call()
             await asyncio.sleep(0.002)
 
-    async def kills():
-        for at in range(KILLS):
+    async def ends():
+        for at in range(ENDS):
             goals = [len(client.answered) + CALLS for client in clients]
             await until(lambda: all(len(client.answered) >= goal for client, goal in zip(clients, goals)),
-                        lambda: f"before kill {at}, of {goals} calls were answered: {counts(clients)}")
+                        lambda: f"before end {at}, of {goals} calls were answered: {counts(clients)}")
             node = nodes[at % NODES]
-            node.kill()
+            await (node.kill() if at % 2 == 0 else node.stop())
             goals = [len(client.answered) + CALLS for client in clients]
             await until(lambda: all(len(client.answered) >= goal for client, goal in zip(clients, goals)),
-                        lambda: f"after kill {at}, of {goals} calls were answered: {counts(clients)}")
+                        lambda: f"after end {at}, of {goals} calls were answered: {counts(clients)}")
             await node.start()
         stop.set()
 
     async with asyncio.TaskGroup() as group:
         for client in clients:
             group.create_task(calls(client))
-        group.create_task(kills())
+        group.create_task(ends())
 
 
 async def run(directory, nodes, url):
@@ -229,7 +234,7 @@ async def run(directory, nodes, url):
     answered = sum(len(client.answered) for client in raws + officials)
     refused = sum(raw.next - len(raw.answered) for raw in raws)
     resumed = sum(raw.resumed for raw in raws)
-    return f"{KILLS} kills, {answered} calls answered, {refused} without answer, {resumed} streams resumed"
+    return f"{ENDS // 2} kills and as many stops, {answered} calls answered, {refused} without answer, {resumed} streams resumed"
 
 
 async def main():

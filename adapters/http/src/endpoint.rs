@@ -155,12 +155,6 @@ impl Endpoint {
         }
     }
 
-    /// Returns the response to a request for the metadata of a protected endpoint, which is at paths of its own; `None` if
-    /// the request has another path, or the endpoint is not protected.
-    pub fn metadata<B>(&self, request: &Request<B>) -> Option<Response<ResponseBody>> {
-        self.has_metadata_at(request.uri().path()).then(|| self.handle_metadata(request))
-    }
-
     /// Whether the senders of requests are identified.
     pub(crate) fn has_identify(&self) -> bool {
         self.inner.options.identify.is_some() || self.inner.has_protection()

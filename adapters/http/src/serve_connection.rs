@@ -15,11 +15,13 @@ use hyper_util::rt::TokioIo;
 use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::body::ResponseBody;
+use crate::endpoint::Endpoint;
 use crate::idle::{Activity, Busy};
 use crate::prompt::Prompt;
 use crate::serve::{builder, drive};
 
-/// Serves one connection with a function of the application, which may call [`Endpoint::handle`](crate::Endpoint::handle)
+/// Serves one connection with a function of the application, which may call [`Endpoint::handle`]
 /// for some requests. The time limits for clients are those of [`serve`](crate::serve). After `stopped`, the connection ends
 /// with the requests that it is serving.
 ///
@@ -50,6 +52,14 @@ where
     let stream = Prompt::new(TokioIo::new(stream), activity.clone());
     let builder = builder();
     drive(builder.serve_connection(stream, service), activity, stopped).await
+}
+
+impl Endpoint {
+    /// Returns the response to a request for the metadata of a protected endpoint, which is at paths of its own; `None` if
+    /// the request has another path, or the endpoint is not protected.
+    pub fn metadata<B>(&self, request: &Request<B>) -> Option<Response<ResponseBody>> {
+        self.has_metadata_at(request.uri().path()).then(|| self.handle_metadata(request))
+    }
 }
 
 pin_project! {

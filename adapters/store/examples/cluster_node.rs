@@ -11,7 +11,6 @@
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Parser;
 use mcp_sansio_http::mcp_sansio::json::Raw;
@@ -22,7 +21,7 @@ use mcp_sansio_http::mcp_sansio::model::{
 use mcp_sansio_http::mcp_sansio::subscription::Log;
 use mcp_sansio_http::mcp_sansio::{ClientRequest, ErrorCode, RespondError, ServerConfig};
 use mcp_sansio_http::{Endpoint, EndpointOptions, Exchange};
-use mcp_sansio_store::{Node, RedisStore, SqliteStore, Store, serve};
+use mcp_sansio_store::{Listeners, Node, RedisStore, ServeOptions, SqliteStore, Store, serve};
 use serde_json::Value;
 use tokio::net::TcpListener;
 
@@ -32,9 +31,12 @@ struct Arguments {
     /// The store: `sqlite:FILE`, or the URL of a server of Redis, such as `redis://localhost`
     #[arg(long)]
     store: String,
-    /// The address that clients and other nodes reach this node at; port 0 selects a free one
+    /// The address for clients; port 0 selects a free one
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
+    /// The address for the other nodes, in a private network
+    #[arg(long, default_value = "127.0.0.1:0")]
+    nodes: SocketAddr,
 }
 
 #[tokio::main]
@@ -44,17 +46,37 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Some(file) => Arc::new(SqliteStore::open(file)?),
         None => Arc::new(RedisStore::connect(&*arguments.store, "cluster_node/").await?),
     };
-    let listener = TcpListener::bind(arguments.listen).await?;
-    let address = listener.local_addr()?;
-    let node = Node::join(endpoint(), store, address.to_string()).await?;
-    eprintln!("listening on {address}");
-    let stop = async {
+    let clients = TcpListener::bind(arguments.listen).await?;
+    let nodes = TcpListener::bind(arguments.nodes).await?;
+    let node = Node::join(endpoint(), store, nodes.local_addr()?.to_string()).await?;
+    eprintln!("listening on {}", clients.local_addr()?);
+    serve(node, "/mcp", Listeners { clients, nodes }, stop_signal(), ServeOptions::new()).await?;
+    Ok(())
+}
+
+/// Waits for SIGINT or, on Unix, SIGTERM.
+async fn stop_signal() {
+    let interrupt = async {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending().await
         }
     };
-    serve(node, "/mcp", listener, 10_000, stop, Duration::from_secs(10)).await?;
-    Ok(())
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let terminate = async {
+            match signal(SignalKind::terminate()) {
+                Ok(mut signal) => _ = signal.recv().await,
+                Err(_) => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = interrupt => {}
+            () = terminate => {}
+        }
+    }
+    #[cfg(not(unix))]
+    interrupt.await;
 }
 
 fn endpoint() -> Endpoint {

@@ -43,7 +43,10 @@ async fn write_batches(store: Arc<dyn Store>, mut waiting: mpsc::Receiver<Queued
     let mut batch = Vec::new();
     while 0 < waiting.recv_many(&mut batch, MOST).await {
         let (writes, done): (Vec<_>, Vec<_>) = batch.drain(..).unzip();
-        match store.write(&writes).await {
+        let store = Arc::clone(&store);
+        // A store that panics loses one batch.
+        let written = tokio::spawn(async move { store.write(&writes).await }).await;
+        match written.map_err(StoreError::new).and_then(|written| written) {
             Ok(written) => {
                 // A store that returns too few leaves the rest without a result, which is an error.
                 for (done, written) in done.into_iter().zip(written) {

@@ -108,6 +108,46 @@ where
     }
 }
 
+/// The body of a response of another node, which ends with it: when a future is ready, with the error that it returns, if any.
+pub(crate) struct ForwardedBody<E> {
+    /// `None` after its end.
+    body: Option<NodeBody>,
+    end: Pin<Box<E>>,
+}
+
+impl<E> ForwardedBody<E> {
+    pub(crate) fn new(body: NodeBody, end: E) -> Self {
+        Self { body: Some(body), end: Box::pin(end) }
+    }
+}
+
+impl<E: Future<Output = Result<(), BodyError>>> Body for ForwardedBody<E> {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let Self { body, end } = self.get_mut();
+        let Some(open) = body else { return Poll::Ready(None) };
+        if let Poll::Ready(frame) = Pin::new(open).poll_frame(context) {
+            return Poll::Ready(frame);
+        }
+        let ended = ready!(end.as_mut().poll(context));
+        *body = None;
+        Poll::Ready(ended.err().map(Err))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(NodeBody::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(SizeHint::default, NodeBody::size_hint)
+    }
+}
+
 impl fmt::Debug for NodeBody {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("NodeBody").finish_non_exhaustive()

@@ -4,15 +4,12 @@
 //! machine, `RedisStore` (feature `redis`) for several machines, or a store of your own. A balancer in front of them gives each
 //! request to any node, without sticky sessions.
 //!
-//! **The hand-over has [known defects](#known-defects): an acknowledged change can be lost. Do not use it in production.**
-//!
 //! ```no_run
 //! use std::sync::Arc;
-//! use std::time::Duration;
 //!
 //! use mcp_sansio_http::mcp_sansio::ServerConfig;
 //! use mcp_sansio_http::{Endpoint, EndpointOptions, Router};
-//! use mcp_sansio_store::{Node, SqliteStore, serve};
+//! use mcp_sansio_store::{Listeners, Node, ServeOptions, SqliteStore, serve};
 //! use tokio::net::TcpListener;
 //!
 //! # async fn main_of(router: Router, stop: impl Future<Output = ()>) -> Result<(), Box<dyn std::error::Error>> {
@@ -21,9 +18,12 @@
 //! options.keep_sessions = true;
 //! let endpoint = Endpoint::with(ServerConfig::new("server", "1.0"), options, router);
 //! let store = Arc::new(SqliteStore::open("/var/lib/server/sessions.sqlite")?);
-//! let listener = TcpListener::bind("127.0.0.1:3001").await?;
-//! let node = Node::join(endpoint, store, "127.0.0.1:3001").await?;
-//! serve(node, "/mcp", listener, 10_000, stop, Duration::from_secs(10)).await?;
+//! let listeners = Listeners {
+//!     clients: TcpListener::bind("0.0.0.0:3001").await?,
+//!     nodes: TcpListener::bind("127.0.0.1:4001").await?,
+//! };
+//! let node = Node::join(endpoint, store, "127.0.0.1:4001").await?;
+//! serve(node, "/mcp", listeners, stop, ServeOptions::new()).await?;
 //! # Ok(())
 //! # }
 //! ```
@@ -34,12 +34,16 @@
 //!   gets a request of the session passes it on, over HTTP.
 //! - A node stores a session before it sends anything that its client could rely on: the response to a request that has
 //!   changed the session, and each event of an event stream. A request that changes nothing is not stored.
-//! - A node that cannot be reached, or gives no sign of life for [5 s](NodeOptions::silence), is gone. The next node that gets a
-//!   request of one of its sessions takes the session over.
+//! - A node is gone if its machine refuses connections, if it gives no sign of life for [5 s](NodeOptions::silence), or if it
+//!   could not be reached for as long. The next node that gets a request of one of its sessions takes the session over. After a
+//!   failure of the store no node counts as gone until the signs of life had time to come back.
 //! - Each write names the version that it expects. If the earlier node is alive after all, its next write is a conflict: it
-//!   stops serving the session. Without a write it notices that within 5 s, and until then it responds to requests that
+//!   stops serving the session. Without a write it looks into the store every 5 s, and until then it responds to requests that
 //!   change nothing, by the state that it has.
-//! - A node that is [stopped](Node::leave) finishes its open requests, and stores its sessions without a node.
+//! - A node that is [stopped](Node::leave) stores each session without a node as soon as no request of it is open. A request that
+//!   arrives at the node after that gets 503 with `Retry-After`, so let the balancer send it none.
+//! - A request of a session gets 503 with `Retry-After` while it cannot be served: the store fails, the session moves, or its
+//!   node cannot be reached and is not gone yet.
 //!
 //! Modern requests (2026-07-28) belong to no session: each node serves what it gets. Their request state is valid at every node
 //! if all nodes protect it with the same key: [`shared_key`].
@@ -60,32 +64,15 @@
 //! A request may be served although its response is lost, so a client that asks again may cause its effect twice, as with every
 //! server.
 //!
-//! # Known defects
-//!
-//! Each of them was reproduced. The tests do not see them yet.
-//!
-//! - Another node has taken a session over, and two requests arrive at once at the earlier one. The second can get a response,
-//!   although its change is stored nowhere.
-//! - A node that leaves gives no signs of life during its grace period. If that is longer than [`NodeOptions::silence`], other
-//!   nodes take its sessions over, and open requests end with 503. [`serve`] also closes its listener first, and its
-//!   connections outlive a future that was dropped.
-//! - A node that renews many waiting sessions gives its next sign of life late. Another node can take a session from it.
-//! - A client disconnects during a write, and another change follows at once: the open requests of the session end.
-//! - After a takeover the numbers of streams can be used again. A client that resumes the stream of a request without a
-//!   response can get the response to another request of its session.
-//! - A session that cannot be restored belongs to the node that has tried it: 503 follows also at nodes with room.
-//! - A session that its client has ended comes back if the store fails at that moment.
-//! - Entries for session ids that are looked up remain if the store fails or the client disconnects. Their number has no limit.
-//! - A request without `Host`, a wrong address of a node, or a lack of file descriptors counts as the loss of the other node.
-//! - A `Connection` field of a client can remove the fields `Host` and `Mcp-Node-Forwarded` of a request that is passed on.
-//! - A request or a stream that was passed on to a machine without power does not end by itself.
-//!
 //! # Addresses and trust
 //!
-//! The address of a node is for the other nodes: requests are passed on without TLS, with all their header fields, so it belongs
-//! to a private network. The node that serves a session checks access tokens, host names and origins, as it does without
-//! other nodes. A limit that counts by client address counts those of the other nodes as well: let
-//! [`EndpointOptions::identify`](mcp_sansio_http::EndpointOptions::identify) take the address that your balancer reports.
+//! A node has two sockets ([`Listeners`]). That for other nodes belongs to a private network: requests are passed on without TLS,
+//! with all their header fields, and the node believes the address of the client that they name. The node that
+//! serves the session checks access tokens, host names and origins, as it does without other nodes. If a balancer hides the
+//! addresses of clients, let [`EndpointOptions::identify`](mcp_sansio_http::EndpointOptions::identify) take the one that it reports.
+//!
+//! A request that is passed on takes a connection between two nodes, and an event stream does for as long as it is open. Its body
+//! is read whole first, up to [`NodeOptions::body_bytes`].
 //!
 //! The records contain the ids of sessions, which grant access to them, and texts of clients. Protect the store like the
 //! memory of the server.
@@ -108,6 +95,7 @@
 
 mod batch;
 mod body;
+mod forwarding;
 mod liveness;
 mod local_sessions;
 mod memory;
@@ -123,15 +111,17 @@ mod shared_key;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
+mod storing;
+mod upkeep;
 
 pub use body::{BodyError, NodeBody};
 pub use memory::MemoryStore;
-pub use node::Node;
+pub use node::{JoinError, Node};
 pub use options::{NodeOptions, OnError};
 pub use peers::{ForwardError, Forwarded, HttpPeers, Peers};
 #[cfg(feature = "redis")]
 pub use redis::RedisStore;
-pub use serve::serve;
+pub use serve::{Listeners, ServeOptions, serve};
 pub use shared_key::shared_key;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;

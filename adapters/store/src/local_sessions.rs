@@ -1,73 +1,158 @@
 //! [`LocalSessions`]: what a node knows of the sessions that it serves.
 
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_sansio::http::{SavedHttpSession, SessionId};
+use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 
-/// The sessions that a node serves, or is looking for.
-#[derive(Default)]
+/// The sessions that a node serves, or is looking for. Clones share them.
+#[derive(Clone, Default)]
 pub(crate) struct LocalSessions {
-    sessions: Mutex<BTreeMap<SessionId, Arc<Local>>>,
+    entries: Arc<Mutex<BTreeMap<SessionId, Entry>>>,
 }
 
-/// A session. The holder of its lock decides where it is served, or stores it.
+/// A session that is served here, or in use by a [`LocalSession`].
 #[derive(Default)]
-pub(crate) struct Local(tokio::sync::Mutex<Option<Owned>>);
+struct Entry {
+    state: Arc<tokio::sync::Mutex<State>>,
+    /// The number of [`LocalSession`]s.
+    users: usize,
+    /// The number of those that are requests.
+    requests: usize,
+}
+
+/// Whether a session is served here. The holder of its lock decides that, and writes its record.
+#[derive(Default)]
+#[allow(clippy::large_enum_variant, reason = "nearly every session that is known is owned")]
+pub(crate) enum State {
+    /// Another node serves the session, or it was not looked for yet.
+    #[default]
+    Elsewhere,
+    Owned(Owned),
+    /// The session has ended here, and the store may still have its record, of this version.
+    Ended(u64),
+    /// The session has ended here, and its record is removed.
+    Removed,
+}
 
 /// A session that this node serves.
 pub(crate) struct Owned {
-    /// The version of its record in the store; 0 before the first.
+    /// The number of this ownership. A session that was given up and taken over again has another number, so a request
+    /// that began before notices it.
+    pub(crate) ownership: u64,
+    /// The version of the record in the store; 0 before the first.
     pub(crate) version: u64,
     /// The state in the record.
     pub(crate) saved: Option<SavedHttpSession>,
     pub(crate) stored_at: Instant,
-    /// When the store last said that this node serves the session.
+    /// When the store was last asked whether this node serves the session.
     pub(crate) seen_at: Instant,
-    /// Whether the result of the last write is unknown: it has failed, or its request was dropped.
-    pub(crate) is_unsure: bool,
-}
-
-impl Owned {
-    pub(crate) fn new(version: u64, saved: Option<SavedHttpSession>) -> Self {
-        let now = Instant::now();
-        Self { version, saved, stored_at: now, seen_at: now, is_unsure: false }
-    }
-}
-
-impl Local {
-    pub(crate) async fn lock(&self) -> tokio::sync::MutexGuard<'_, Option<Owned>> {
-        self.0.lock().await
-    }
 }
 
 impl LocalSessions {
-    /// Returns the session with this id, which is not served here unless it was known.
-    pub(crate) fn get(&self, id: SessionId) -> Arc<Local> {
-        Arc::clone(self.lock().entry(id).or_default())
+    /// Returns a session for a request of its client.
+    pub(crate) fn request(&self, id: SessionId) -> LocalSession {
+        let mut entries = self.lock();
+        let entry = entries.entry(id).or_default();
+        entry.requests += 1;
+        self.begin(id, entry, true)
     }
 
-    /// Returns the session with this id if this node serves it or is looking for it.
-    pub(crate) fn known(&self, id: SessionId) -> Option<Arc<Local>> {
-        self.lock().get(&id).cloned()
+    /// Returns a session for work that is no request. `None` if this node does not know the session.
+    pub(crate) fn known(&self, id: SessionId) -> Option<LocalSession> {
+        let mut entries = self.lock();
+        entries.get_mut(&id).map(|entry| self.begin(id, entry, false))
     }
 
-    /// Forgets a session that is not served here, unless another request is looking for it at this time.
-    pub(crate) fn forget_unless_owned(&self, id: SessionId, local: Arc<Local>) {
-        let mut sessions = self.lock();
-        // The clones are that of the caller and that in the map.
-        let is_unused = Arc::strong_count(&local) <= 2;
-        if is_unused && local.0.try_lock().is_ok_and(|owned| owned.is_none()) {
-            sessions.remove(&id);
-        }
+    fn begin(&self, id: SessionId, entry: &mut Entry, is_request: bool) -> LocalSession {
+        entry.users += 1;
+        LocalSession { sessions: self.clone(), id, state: Arc::clone(&entry.state), is_request }
+    }
+
+    /// Returns the number of requests of the session that are in progress at this node.
+    pub(crate) fn requests(&self, id: SessionId) -> usize {
+        self.lock().get(&id).map_or(0, |entry| entry.requests)
     }
 
     pub(crate) fn ids(&self) -> Vec<SessionId> {
         self.lock().keys().copied().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, Arc<Local>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A session, for a request or a task that uses it. When the last one is dropped, a session that is not served here is
+/// forgotten.
+pub(crate) struct LocalSession {
+    sessions: LocalSessions,
+    id: SessionId,
+    state: Arc<tokio::sync::Mutex<State>>,
+    is_request: bool,
+}
+
+impl LocalSession {
+    pub(crate) const fn id(&self) -> SessionId {
+        self.id
+    }
+
+    /// Returns the same session for work that is no request, such as the rest of an event stream.
+    pub(crate) fn beside(&self) -> Self {
+        let mut entries = self.sessions.lock();
+        self.sessions.begin(self.id, entries.entry(self.id).or_default(), false)
+    }
+
+    pub(crate) async fn lock(&self) -> Locked {
+        let guard = Arc::clone(&self.state).lock_owned().await;
+        Locked { guard, session: self.beside() }
+    }
+}
+
+impl Drop for LocalSession {
+    fn drop(&mut self) {
+        let mut entries = self.sessions.lock();
+        let Some(entry) = entries.get_mut(&self.id) else { return };
+        entry.users -= 1;
+        entry.requests -= usize::from(self.is_request);
+        let is_here = |state: &State| matches!(state, State::Owned(_) | State::Ended(_));
+        if entry.users == 0 && entry.state.try_lock().is_ok_and(|state| !is_here(&state)) {
+            entries.remove(&self.id);
+        }
+    }
+}
+
+/// The lock of a session. It is owned, so that a task can hold it: a request that is dropped must not interrupt a change
+/// of the state.
+pub(crate) struct Locked {
+    // First, because a session that is in use is not forgotten.
+    guard: OwnedMutexGuard<State>,
+    session: LocalSession,
+}
+
+impl Locked {
+    pub(crate) const fn id(&self) -> SessionId {
+        self.session.id()
+    }
+}
+
+impl Deref for Locked {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.guard
+    }
+}
+
+impl DerefMut for Locked {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.guard
     }
 }

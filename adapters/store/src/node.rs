@@ -2,31 +2,31 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full};
 use hyper::body::Body;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::http::uri::Authority;
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use mcp_sansio::http::SessionId;
 use mcp_sansio::http::name::SESSION_ID;
 use mcp_sansio_http::{Endpoint, ResponseBody, random_bytes};
+use tokio::sync::{Notify, watch};
 
 use crate::batch::Batches;
 use crate::body::{BodyError, NodeBody, StoredStream};
 use crate::liveness::Liveness;
-use crate::local_sessions::{LocalSessions, Owned};
+use crate::local_sessions::{LocalSession, LocalSessions};
 use crate::options::NodeOptions;
-use crate::peers::{ForwardError, HttpPeers, Peers};
+use crate::peers::{HttpPeers, Peers};
+use crate::placing::{Look, NotPlaced, Place};
 use crate::store::{Store, StoreError};
 
-/// The field of a request that another node has passed on.
-pub(crate) const FORWARDED: &str = "mcp-node-forwarded";
-
-/// How often a request looks for its session, which may move meanwhile.
-const ATTEMPTS: usize = 4;
+/// The number of sessions that have ended here and are still to be removed from the store, at which no more are opened.
+const SURPLUS: usize = 10_000;
 
 /// A process that serves an endpoint together with others. Clones are the same node.
 ///
@@ -50,25 +50,45 @@ pub(crate) struct Inner {
     pub(crate) options: NodeOptions,
     pub(crate) sessions: LocalSessions,
     pub(crate) liveness: Liveness,
-    pub(crate) has_left: AtomicBool,
+    /// How many ownerships of sessions this node has had.
+    ownerships: AtomicU64,
+    /// Whether the node takes no session over any more.
+    is_leaving: AtomicBool,
+    /// Whether the node gives no sign of life any more.
+    has_left: watch::Sender<bool>,
+    /// Begins the next sweep.
+    pub(crate) sweep_now: Notify,
 }
 
-/// Where the requests of a session are served.
-pub(crate) enum Place {
-    /// By this node, or nowhere: then its endpoint refuses them.
-    Here,
-    /// By the node with this id and address.
-    There(String, String),
+/// The sender of a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Client,
+    /// A node that believes that this node serves the session.
+    Node,
+}
+
+/// A node could not join the others.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// The store cannot be written to, or the system has no random bytes.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The address is no host with a port, such as `10.0.0.7:4000`: the mistake of the caller.
+    #[error("{0:?} is not the address of a node")]
+    Address(String),
 }
 
 impl Node {
-    /// Joins the nodes that share this store. The others reach this node at `address`, such as `10.0.0.7:3000`.
+    /// Joins the nodes that share this store. The others pass requests on to this node at `address`, such as
+    /// `10.0.0.7:4000`. No other node that is alive has the same address.
     ///
     /// A task renews the sign of life of the node, until the node [leaves](Self::leave) or its last clone is dropped.
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if the store cannot be written to, or the system has no random bytes.
+    /// [`JoinError`]: the node has not joined.
     ///
     /// # Panics
     ///
@@ -77,7 +97,7 @@ impl Node {
         endpoint: Endpoint,
         store: Arc<dyn Store>,
         address: impl Into<String>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, JoinError> {
         let peers = Arc::new(HttpPeers::new());
         Self::join_with(endpoint, store, address, peers, NodeOptions::new()).await
     }
@@ -97,22 +117,30 @@ impl Node {
         address: impl Into<String>,
         peers: Arc<dyn Peers>,
         options: NodeOptions,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, JoinError> {
+        let address = address.into();
+        if !is_address(&address) {
+            return Err(JoinError::Address(address));
+        }
         let id = u128::from_ne_bytes(random_bytes().map_err(StoreError::new)?);
         let inner = Inner {
             endpoint,
             batches: Batches::new(store),
             peers,
             id: format!("{id:032x}"),
-            address: address.into(),
+            address,
             options,
             sessions: LocalSessions::default(),
             liveness: Liveness::default(),
-            has_left: AtomicBool::new(false),
+            ownerships: AtomicU64::new(0),
+            is_leaving: AtomicBool::new(false),
+            has_left: watch::Sender::new(false),
+            sweep_now: Notify::new(),
         };
         let inner = Arc::new(inner);
         inner.show_life().await?;
         tokio::spawn(Inner::show_life_again(Arc::downgrade(&inner)));
+        tokio::spawn(Inner::sweep_again(Arc::downgrade(&inner)));
         Ok(Self { inner })
     }
 
@@ -121,32 +149,60 @@ impl Node {
         &self.inner.endpoint
     }
 
-    /// Handles a request on any path, as [`Endpoint::handle`] does: here, or at the node that has its session.
+    /// Handles a request of a client on any path, as [`Endpoint::handle`] does: here, or at the node that has its session.
     pub async fn handle<B>(&self, request: Request<B>) -> Response<NodeBody>
     where
         B: Body<Data: Buf, Error: Into<BodyError>>,
     {
-        let id =
-            request.headers().get(SESSION_ID).and_then(|id| SessionId::parse(id.to_str().ok()?));
-        match id {
-            Some(id) => self.inner.in_session(id, request).await,
+        match session_of(request.headers()) {
+            Some(id) => self.inner.in_session(id, request, Origin::Client).await,
             None => self.inner.without_session(request).await,
         }
     }
 
-    /// Leaves the other nodes. Open requests have `grace` to finish. Then all sessions are stored without a node, and the
-    /// next node that gets a request of one of them serves it.
+    /// Handles a request that another node has [passed on](Peers::forward). Only nodes may send it: serve it on a private
+    /// network.
+    pub async fn handle_forwarded<B>(&self, request: Request<B>) -> Response<NodeBody>
+    where
+        B: Body<Data: Buf, Error: Into<BodyError>>,
+    {
+        self.inner.forwarded(request).await
+    }
+
+    /// Returns the number of sessions that this node serves or is looking for.
+    pub fn known_sessions(&self) -> usize {
+        self.inner.sessions.len()
+    }
+
+    /// Leaves the other nodes. A session is stored without a node as soon as it has no open request, and the next node that
+    /// gets a request of it serves it. Open requests have `grace` to finish, and at most a day. Modern requests have at
+    /// least a second.
     ///
+    /// Let the balancer send no more requests to this node, and serve those of the other nodes until this method returns.
     /// The endpoint needs [`EndpointOptions::keep_sessions`](mcp_sansio_http::EndpointOptions::keep_sessions): without it
-    /// the sessions end.
+    /// the sessions that are in use after `grace` end. The work is done in a task, also if this future is dropped.
     ///
     /// # Errors
     ///
-    /// [`StoreError`]: the other nodes take the sessions over when this node gives no sign of life.
+    /// The first [`StoreError`]: the other nodes take the sessions over when this node gives no sign of life.
     pub async fn leave(&self, grace: Duration) -> Result<(), StoreError> {
-        self.inner.has_left.store(true, Ordering::SeqCst);
-        self.inner.leave(grace).await
+        self.inner.is_leaving.store(true, Ordering::SeqCst);
+        let leaving = Arc::clone(&self.inner).leave(grace);
+        tokio::spawn(leaving).await.map_err(StoreError::new)?
     }
+}
+
+/// Whether a text is a host, with or without a port.
+fn is_address(text: &str) -> bool {
+    text.parse::<Authority>().is_ok_and(|authority| {
+        let rest = text.strip_prefix(authority.host());
+        rest == Some("") || rest.is_some() && authority.port_u16().is_some()
+    })
+}
+
+/// Returns the session that a request names. HTTP/2 leaves the spaces around a value, which do not belong to it.
+pub(crate) fn session_of(headers: &HeaderMap) -> Option<SessionId> {
+    SessionId::parse(headers.get(SESSION_ID)?.to_str().ok()?.trim_matches([' ', '\t']))
 }
 
 impl Inner {
@@ -155,149 +211,140 @@ impl Inner {
     where
         B: Body<Data: Buf, Error: Into<BodyError>>,
     {
+        let names_session = request.headers().contains_key(SESSION_ID);
         let response = self.endpoint.handle(request).await;
-        let opened = response.headers().get(SESSION_ID);
-        let Some(id) = opened.and_then(|id| SessionId::parse(id.to_str().ok()?)) else {
+        let Some(id) = session_of(response.headers()).filter(|_| !names_session) else {
             return response.map(NodeBody::whole);
         };
-        let local = self.sessions.get(id);
-        *local.lock().await = Some(Owned::new(0, None));
-        drop(local);
-        self.stored(id, response).await
+        if SURPLUS < self.sessions.len().saturating_sub(self.endpoint.sessions()) {
+            // Many sessions were opened and not used. The endpoint has dropped them, and their records are still to be removed.
+            self.sweep_now.notify_one();
+            self.endpoint.suspend_session(id);
+            return self.unavailable(&"too many sessions are being opened");
+        }
+        let session = self.sessions.request(id);
+        let ownership = self.own_opened(&session).await;
+        match self.store_session(&session, Some(ownership)).await {
+            Ok(()) if self.endpoint.has_session(id) => self.stored(session, ownership, response),
+            // Its client has not used it in time, because it does not know it yet.
+            Ok(()) => self.unavailable(&"storing a new session has taken too long"),
+            Err(error) => {
+                self.give_up(&mut session.lock().await);
+                self.unavailable(&error)
+            }
+        }
     }
 
     /// Handles a request of a session, wherever it is served.
-    async fn in_session<B>(
+    pub(crate) async fn in_session<B>(
         self: &Arc<Self>,
         id: SessionId,
+        request: Request<B>,
+        origin: Origin,
+    ) -> Response<NodeBody>
+    where
+        B: Body<Data: Buf, Error: Into<BodyError>>,
+    {
+        let session = self.sessions.request(id);
+        // An event stream is open for long, and refused if its last event is unknown: its node must be the right one.
+        let look = if request.method() == Method::GET { Look::Always } else { Look::IfOld };
+        match self.place(&session, look, None).await {
+            Ok(Place::Here(ownership)) => self.here(session, ownership, request).await,
+            Ok(Place::Nowhere) => self.endpoint.handle(request).await.map(NodeBody::whole),
+            // The node that has passed the request on looks again, and may take the session.
+            Ok(Place::There(..)) | Err(NotPlaced::Leaving) if origin == Origin::Node => {
+                empty(StatusCode::MISDIRECTED_REQUEST)
+            }
+            Ok(Place::There(node, address)) => {
+                self.elsewhere(session, (node, address), request).await
+            }
+            Err(error) => self.unavailable(&error),
+        }
+    }
+
+    /// Handles a request of a session that is served here.
+    pub(crate) async fn here<B>(
+        self: &Arc<Self>,
+        session: LocalSession,
+        ownership: u64,
         request: Request<B>,
     ) -> Response<NodeBody>
     where
         B: Body<Data: Buf, Error: Into<BodyError>>,
     {
-        let local = self.sessions.get(id);
-        // An event stream is open for long, and refused if its last event is unknown: its node must be the right one.
-        let place = match *request.method() {
-            Method::GET => self.place_by_store(id, &local).await,
-            _ => self.place(id, &local, None).await,
-        };
-        let mut place = match place {
-            Ok(place) => place,
-            Err(error) => return self.unavailable(&error),
-        };
-        if matches!(place, Place::Here) {
-            self.sessions.forget_unless_owned(id, local);
-            return self.here(id, request).await;
-        }
-        // From here on the request is sent to several places, one after the other.
-        let (head, body) = request.into_parts();
-        let limited = Limited::new(body, self.options.body_bytes);
-        let body = match tokio::time::timeout(self.options.body_within, limited.collect()).await {
-            Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(_)) => return empty(StatusCode::PAYLOAD_TOO_LARGE),
-            Err(_) => return empty(StatusCode::REQUEST_TIMEOUT),
-        };
-        for _ in 0..ATTEMPTS {
-            let request = Request::from_parts(head.clone(), Full::new(body.clone()));
-            let (node, address) = match place {
-                Place::Here => {
-                    self.sessions.forget_unless_owned(id, local);
-                    return self.here(id, request).await;
-                }
-                Place::There(node, address) => (node, address),
-            };
-            if head.headers.contains_key(FORWARDED) {
-                // The node that has passed it on looks again.
-                self.sessions.forget_unless_owned(id, local);
-                return empty(StatusCode::MISDIRECTED_REQUEST);
-            }
-            let gone = match self.forward(&address, request).await {
-                Ok(response) if response.status() != StatusCode::MISDIRECTED_REQUEST => {
-                    self.sessions.forget_unless_owned(id, local);
-                    return response;
-                }
-                Ok(_) => None,
-                Err(ForwardError::NotReached) => Some(node),
-                Err(error @ ForwardError::Broken) => return self.unavailable(&error),
-            };
-            place = match self.place(id, &local, gone.as_deref()).await {
-                Ok(place) => place,
-                Err(error) => return self.unavailable(&error),
-            };
-        }
-        self.unavailable(&"the session moves too often")
-    }
-
-    async fn forward(
-        &self,
-        address: &str,
-        mut request: Request<Full<Bytes>>,
-    ) -> Result<Response<NodeBody>, ForwardError> {
-        request.headers_mut().insert(FORWARDED, HeaderValue::from_static("1"));
-        self.peers.forward(address, request).await
-    }
-
-    /// Handles a request of a session that is served here, or nowhere.
-    async fn here<B>(self: &Arc<Self>, id: SessionId, request: Request<B>) -> Response<NodeBody>
-    where
-        B: Body<Data: Buf, Error: Into<BodyError>>,
-    {
-        let ends = request.method() == Method::DELETE;
+        let is_event_stream = request.method() == Method::GET;
         let response = self.endpoint.handle(request).await;
-        if ends && response.status().is_success() {
-            // It must not come back at another node.
-            return match self.remove(id).await {
-                Ok(()) => response.map(NodeBody::whole),
-                Err(error) => self.unavailable(&error),
-            };
-        }
         if response.status().is_client_error() {
             // Another node may know better, if it has taken the session over.
-            let local = self.sessions.get(id);
-            let place = self.place_by_store(id, &local).await;
-            self.sessions.forget_unless_owned(id, local);
-            match place {
-                Ok(Place::Here) => {}
-                Ok(Place::There(..)) => return self.unavailable(&"the session has moved"),
+            match self.place(&session, Look::Always, None).await {
+                Ok(Place::Here(number)) if number == ownership => {}
+                Ok(Place::Nowhere) => return response.map(NodeBody::whole),
+                Ok(_) => return self.unavailable(&"the session has moved"),
                 Err(error) => return self.unavailable(&error),
             }
         }
-        self.stored(id, response).await
+        match self.store_session(&session, Some(ownership)).await {
+            // The session waits for the response to a request, and not for an event stream, when the node leaves.
+            Ok(()) if is_event_stream => self.stored(session.beside(), ownership, response),
+            Ok(()) => self.stored(session, ownership, response),
+            Err(error) => self.unavailable(&error),
+        }
     }
 
-    /// Returns a response of a session, once the session is stored.
-    async fn stored(
+    /// Returns a response of a session that is stored. Each event of a stream is stored before it is sent.
+    fn stored(
         self: &Arc<Self>,
-        id: SessionId,
+        session: LocalSession,
+        ownership: u64,
         response: Response<ResponseBody>,
     ) -> Response<NodeBody> {
-        if let Err(error) = self.store_session(id).await {
-            return self.unavailable(&error);
-        }
         let content = response.headers().get(CONTENT_TYPE);
         let is_stream =
             content.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
         if !is_stream {
             return response.map(NodeBody::whole);
         }
-        let inner = Arc::clone(self);
+        let (inner, session) = (Arc::clone(self), Arc::new(session));
         let store = move || {
-            let inner = Arc::clone(&inner);
+            let (inner, session) = (Arc::clone(&inner), Arc::clone(&session));
             // A body is polled only while its client reads. The lock of the session must not wait for that.
-            let task = tokio::spawn(async move { inner.store_session(id).await });
+            let task =
+                tokio::spawn(async move { inner.store_session(&session, Some(ownership)).await });
             async move { task.await?.map_err(BodyError::from) }
         };
         response.map(|body| NodeBody::new(StoredStream::new(body, store)))
     }
 
+    pub(crate) fn next_ownership(&self) -> u64 {
+        self.ownerships.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.is_leaving.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn has_left(&self) -> bool {
+        *self.has_left.borrow()
+    }
+
+    pub(crate) fn set_left(&self) {
+        self.has_left.send_replace(true);
+    }
+
+    /// Waits until the node has left.
+    pub(crate) async fn left(&self) {
+        // The sender is part of this value.
+        _ = self.has_left.subscribe().wait_for(|has_left| *has_left).await;
+    }
+
     /// The response to a request that cannot be served at this time.
-    fn unavailable(&self, error: &dyn fmt::Display) -> Response<NodeBody> {
+    pub(crate) fn unavailable(&self, error: &dyn fmt::Display) -> Response<NodeBody> {
         (self.options.on_error)(error);
         let text = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"the session cannot be served at this time"}}"#;
         let mut response = whole(StatusCode::SERVICE_UNAVAILABLE, text);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(hyper::header::RETRY_AFTER, HeaderValue::from_static("1"));
+        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         response
     }
 }

@@ -17,8 +17,9 @@ pub struct NodeOptions {
     pub session_lifetime: Duration,
     /// How often the node gives a sign of life. Default 1 s.
     pub beat: Duration,
-    /// After which time without a sign of life the other nodes take its sessions over. Default 5 s. A node that cannot be
-    /// reached is replaced at once.
+    /// After which time without a sign of life the other nodes take its sessions over, and after which time in which this node
+    /// could not reach another one. Default 5 s. All nodes have the same value, several times as long as
+    /// [`beat`](Self::beat).
     pub silence: Duration,
     /// The maximum length of the body of a request that is passed on to another node. Default 4 MiB; a longer one is
     /// refused with 413.

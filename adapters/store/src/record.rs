@@ -16,6 +16,11 @@ pub(crate) struct Record {
 }
 
 impl Record {
+    /// The record of a session that the next node serves that gets a request.
+    pub(crate) fn without_node(session: SavedHttpSession) -> Self {
+        Self { node: String::new(), address: String::new(), session }
+    }
+
     pub(crate) fn key(id: SessionId) -> String {
         format!("session/{id}")
     }

@@ -11,6 +11,9 @@ use crate::store::{Change, Store, StoreError, StoreFuture, Stored, Write, Writte
 /// How long an operation waits for the server.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The longest pause between two attempts to connect.
+const RETRY: Duration = Duration::from_millis(500);
+
 /// One write: KEYS[1] is the key, ARGV the expected version or `any`, `put` or `remove`, the value, and the lifetime in
 /// milliseconds or an empty text. It returns 1 if it was done.
 const WRITE: &str = "
@@ -47,7 +50,8 @@ impl RedisStore {
         let client = Client::open(server).map_err(StoreError::new)?;
         let config = ConnectionManagerConfig::new()
             .set_connection_timeout(Some(PATIENCE))
-            .set_response_timeout(Some(PATIENCE));
+            .set_response_timeout(Some(PATIENCE))
+            .set_max_delay(RETRY);
         let connection =
             ConnectionManager::new_with_config(client, config).await.map_err(StoreError::new)?;
         Ok(Self { connection, script: Script::new(WRITE), prefix: prefix.into() })
@@ -93,6 +97,14 @@ impl RedisStore {
     }
 }
 
+/// Limits the time of an operation: the connection is opened again meanwhile, which takes several attempts.
+async fn in_time<T>(
+    operation: impl Future<Output = redis::RedisResult<T>>,
+) -> Result<T, StoreError> {
+    let late = |_| StoreError::new("the server has not responded in time");
+    tokio::time::timeout(PATIENCE, operation).await.map_err(late)?.map_err(StoreError::new)
+}
+
 impl Store for RedisStore {
     fn read<'s>(&'s self, key: &'s str) -> StoreFuture<'s, Option<Stored>> {
         Box::pin(async move {
@@ -100,7 +112,7 @@ impl Store for RedisStore {
             let mut get = redis::cmd("HMGET");
             get.arg(self.key(key)).arg("version").arg("value");
             let found: (Option<u64>, Option<Vec<u8>>) =
-                get.query_async(&mut connection).await.map_err(StoreError::new)?;
+                in_time(get.query_async(&mut connection)).await?;
             Ok(match found {
                 (Some(version), Some(value)) => Some(Stored { version, value }),
                 _ => None,
@@ -109,7 +121,7 @@ impl Store for RedisStore {
     }
 
     fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
-        Box::pin(async move { self.write_all(writes).await.map_err(StoreError::new) })
+        Box::pin(async move { in_time(self.write_all(writes)).await })
     }
 }
 

@@ -1,6 +1,5 @@
 //! Serves a node on sockets.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::pin::pin;
@@ -8,31 +7,57 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Incoming;
-use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
-use mcp_sansio_http::PeerAddress;
+use mcp_sansio_http::{PeerAddress, serve_connection};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
 
 use crate::body::NodeBody;
-use crate::node::{Node, empty};
-
-/// How long a client may take for the head of a request.
-const HEAD: Duration = Duration::from_secs(30);
+use crate::node::{Node, Origin, empty};
 
 /// The pause after a failed accept: most likely the process has too many open files.
-const BREATH: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
-/// Serves a node on a path, on every connection that a listener accepts, until `stop` is ready. The requests of clients and
-/// those that other nodes pass on come in at the same listener. Other paths are 404.
+/// The sockets of a node: one for its clients, and one for the other nodes. Two, so that clients cannot claim to be a
+/// node, and that requests of other nodes are served also if this node has as many clients as it may have.
+#[derive(Debug)]
+#[allow(clippy::exhaustive_structs, reason = "the caller creates it")]
+pub struct Listeners {
+    /// For clients, behind the balancer.
+    pub clients: TcpListener,
+    /// For the other nodes, at the address of [`Node::join`]. It belongs to a private network.
+    pub nodes: TcpListener,
+}
+
+/// The limits of [`serve`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ServeOptions {
+    /// The maximum number of open connections of clients, and the same again of other nodes. Further ones wait. Default
+    /// 10,000.
+    pub connections: usize,
+    /// How long open requests have to finish when the node leaves. Default 10 s.
+    pub grace: Duration,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self { connections: 10_000, grace: Duration::from_secs(10) }
+    }
+}
+
+impl ServeOptions {
+    /// Creates the default options.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// Serves a node on a path until `stop` is ready. The metadata of a protected endpoint is at its own paths; other paths are 404.
 ///
-/// After `stop` the node [leaves](Node::leave) the others: open requests have `grace` to finish, and the sessions are stored
-/// for the others. Dropping this future accepts no more connections; those that are open go on.
-///
-/// At most `connections` connections are open, further ones wait. A client has 30 s for the head of a request.
+/// After `stop` the node [leaves](Node::leave) the others, and serves requests until it has left. Dropping this future
+/// closes all connections. The time limits for clients are those of [`mcp_sansio_http::serve`].
 ///
 /// # Errors
 ///
@@ -40,68 +65,97 @@ const BREATH: Duration = Duration::from_millis(50);
 pub async fn serve(
     node: Node,
     path: &str,
-    listener: TcpListener,
-    connections: usize,
+    listeners: Listeners,
     stop: impl Future<Output = ()>,
-    grace: Duration,
+    options: ServeOptions,
 ) -> io::Result<()> {
-    let graceful = GracefulShutdown::new();
-    let room = Arc::new(Semaphore::new(connections));
-    let path: Arc<str> = path.into();
-    let mut stop = pin!(stop);
-    loop {
-        let accepted = async {
-            let permit = Arc::clone(&room).acquire_owned().await.map_err(io::Error::other)?;
-            let (stream, peer) = listener.accept().await?;
-            Ok::<_, io::Error>(((stream, PeerAddress::new(peer)), permit))
-        };
+    let (stopping, stopped) = watch::channel(());
+    let mut connections = Connections { node, path: path.into(), stopped, tasks: JoinSet::new() };
+    let ServeOptions { connections: most, grace } = options;
+    let (of_clients, of_nodes) = (Arc::new(Semaphore::new(most)), Arc::new(Semaphore::new(most)));
+    let leaving_node = connections.node.clone();
+    let mut leaving = pin!(async {
+        stop.await;
+        leaving_node.leave(grace).await
+    });
+    let left = loop {
         tokio::select! {
-            () = &mut stop => break,
-            accepted = accepted => match accepted {
-                Ok((client, permit)) => serve_connection(&node, &path, client, permit, &graceful),
-                Err(_) => tokio::time::sleep(BREATH).await,
-            },
+            left = &mut leaving => break left,
+            accepted = accept(&listeners.clients, &of_clients) => {
+                connections.begin(accepted, Origin::Client);
+            }
+            accepted = accept(&listeners.nodes, &of_nodes) => {
+                connections.begin(accepted, Origin::Node);
+            }
+            Some(_) = connections.tasks.join_next() => {}
         }
-    }
-    drop(listener);
-    let left = node.leave(grace).await.map_err(io::Error::other);
+    };
+    drop((listeners, stopping));
     // The responses that are left belong to clients that do not read.
-    _ = tokio::time::timeout(grace, graceful.shutdown()).await;
-    left
+    let ended = async { while connections.tasks.join_next().await.is_some() {} };
+    _ = tokio::time::timeout(grace, ended).await;
+    left.map_err(io::Error::other)
 }
 
-fn serve_connection(
-    node: &Node,
-    path: &Arc<str>,
-    (stream, peer): (TcpStream, PeerAddress),
-    permit: OwnedSemaphorePermit,
-    graceful: &GracefulShutdown,
-) {
-    // Without it a small event waits for the confirmation of the one before it.
-    _ = stream.set_nodelay(true);
-    let (node, path) = (node.clone(), Arc::clone(path));
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(peer);
-        respond(node.clone(), Arc::clone(&path), request)
-    });
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
-    builder.http2().timer(TokioTimer::new()).keep_alive_interval(HEAD);
-    let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-    let connection = graceful.watch(connection);
-    tokio::spawn(async move {
-        _ = connection.await;
-        drop(permit);
-    });
+type Accepted = (TcpStream, PeerAddress, OwnedSemaphorePermit);
+
+/// Accepts a connection, when there is room for it.
+async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Accepted {
+    loop {
+        // The semaphore is never closed.
+        let permit = Arc::clone(room).acquire_owned().await;
+        if let (Ok(permit), Ok((stream, peer))) = (permit, listener.accept().await) {
+            return (stream, PeerAddress::new(peer), permit);
+        }
+        tokio::time::sleep(ACCEPT_RETRY).await;
+    }
+}
+
+/// The open connections. Dropping them closes them.
+struct Connections {
+    node: Node,
+    path: Arc<str>,
+    /// It changes when the node has left.
+    stopped: watch::Receiver<()>,
+    tasks: JoinSet<()>,
+}
+
+impl Connections {
+    fn begin(&mut self, (stream, peer, permit): Accepted, origin: Origin) {
+        // Without it a small event waits for the confirmation of the one before it.
+        _ = stream.set_nodelay(true);
+        let (node, path) = (self.node.clone(), Arc::clone(&self.path));
+        let mut stopped = self.stopped.clone();
+        self.tasks.spawn(async move {
+            let respond = move |mut request: Request<Incoming>| {
+                if origin == Origin::Client {
+                    request.extensions_mut().insert(peer);
+                }
+                respond(node.clone(), Arc::clone(&path), origin, request)
+            };
+            let stopped = async move { _ = stopped.changed().await };
+            // The failure of one connection does not concern the others.
+            _ = serve_connection(stream, respond, stopped).await;
+            drop(permit);
+        });
+    }
 }
 
 async fn respond(
     node: Node,
     path: Arc<str>,
+    origin: Origin,
     request: Request<Incoming>,
-) -> Result<Response<NodeBody>, Infallible> {
+) -> Response<NodeBody> {
     if request.uri().path() != &*path {
-        return Ok(empty(StatusCode::NOT_FOUND));
+        let metadata = node.endpoint().metadata(&request);
+        return match metadata {
+            Some(metadata) => metadata.map(NodeBody::whole),
+            None => empty(StatusCode::NOT_FOUND),
+        };
     }
-    Ok(node.handle(request).await)
+    match origin {
+        Origin::Client => node.handle(request).await,
+        Origin::Node => node.handle_forwarded(request).await,
+    }
 }

@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use tokio::sync::oneshot;
 
 use crate::store::{Change, Store, StoreError, StoreFuture, Stored, Write, Written};
 
@@ -23,9 +24,12 @@ CREATE INDEX IF NOT EXISTS store_until ON store (until) WHERE until IS NOT NULL;
 /// A store in one file, for the nodes of one machine. SQLite is compiled in.
 ///
 /// The writes of a batch are one transaction, which is on the disk before it is done: it survives a crash of the machine as
-/// well. The work is done on the blocking threads of the runtime.
+/// well. Two threads do the work, one for reads and one for writes, so a read does not wait for a write. They end with the
+/// store. Lifetimes are counted by the clock of the system: if it is set forward by more than
+/// [`silence`](crate::NodeOptions::silence), the nodes take sessions from each other.
 pub struct SqliteStore {
-    connection: Arc<Mutex<Connection>>,
+    reads: Worker,
+    writes: Worker,
 }
 
 impl SqliteStore {
@@ -33,37 +37,64 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError`] if the file cannot be opened, or is not that of a store.
+    /// [`StoreError`] if the file cannot be opened, or is not that of a store, or if no thread can be started.
     pub fn open(file: impl AsRef<Path>) -> Result<Self, StoreError> {
-        Self::set_up(Connection::open(file)).map_err(StoreError::new)
+        // One after the other: the first one creates the table.
+        let writes = Worker::start("sqlite-writes", connect(file.as_ref()))?;
+        let reads = Worker::start("sqlite-reads", connect(file.as_ref()))?;
+        Ok(Self { reads, writes })
+    }
+}
+
+fn connect(file: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(file)?;
+    connection.busy_timeout(PATIENCE)?;
+    // A write does not wait for those who read.
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.execute_batch(SCHEMA)?;
+    Ok(connection)
+}
+
+type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+
+/// A thread with a connection to the file. It ends when this value is dropped.
+struct Worker {
+    jobs: mpsc::Sender<Job>,
+}
+
+impl Worker {
+    fn start(name: &str, connection: rusqlite::Result<Connection>) -> Result<Self, StoreError> {
+        let mut connection = connection.map_err(StoreError::new)?;
+        let (jobs, waiting) = mpsc::channel::<Job>();
+        let work = move || waiting.iter().for_each(|job| job(&mut connection));
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        thread.spawn(work).map_err(StoreError::new)?;
+        Ok(Self { jobs })
     }
 
-    fn set_up(opened: rusqlite::Result<Connection>) -> rusqlite::Result<Self> {
-        let connection = opened?;
-        connection.busy_timeout(PATIENCE)?;
-        // A write does not wait for those who read.
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.execute_batch(SCHEMA)?;
-        Ok(Self { connection: Arc::new(Mutex::new(connection)) })
-    }
-
-    /// Runs a function with the connection, on a thread that may block.
+    /// Runs a function on the thread.
     async fn run<T: Send + 'static>(
         &self,
         run: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let connection = Arc::clone(&self.connection);
-        let run = move || run(&mut connection.lock().unwrap_or_else(PoisonError::into_inner));
-        let done = tokio::task::spawn_blocking(run).await;
-        done.map_err(StoreError::new)?.map_err(StoreError::new)
+        let (done, result) = oneshot::channel();
+        let job = move |connection: &mut Connection| {
+            // The request that has asked may be gone.
+            if !done.is_closed() {
+                _ = done.send(run(connection));
+            }
+        };
+        let over = || StoreError::new("the thread of SQLite has ended");
+        self.jobs.send(Box::new(job)).map_err(|_| over())?;
+        result.await.map_err(|_| over())?.map_err(StoreError::new)
     }
 }
 
 impl Store for SqliteStore {
     fn read<'s>(&'s self, key: &'s str) -> StoreFuture<'s, Option<Stored>> {
         let key = key.to_owned();
-        Box::pin(self.run(move |connection| {
+        Box::pin(self.reads.run(move |connection| {
             let text = format!(
                 "SELECT version, value FROM store WHERE key = ?1 AND (until IS NULL OR until > {NOW})"
             );
@@ -77,7 +108,7 @@ impl Store for SqliteStore {
 
     fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
         let writes = writes.to_vec();
-        Box::pin(self.run(move |connection| {
+        Box::pin(self.writes.run(move |connection| {
             // It locks the file at once: of two processes that read first, one would fail when it writes.
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -11,6 +11,7 @@ use http_body_util::BodyExt;
 use kit::{Cluster, SlowStore, call, end, event, listen, open, send, text};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 fn subscribe(id: u64) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "resources/subscribe", "params": {"uri": "test://one"}})
@@ -110,10 +111,16 @@ async fn a_node_that_was_cut_off_serves_its_sessions_no_longer() {
     let (a, b) = (cluster.start("a").await, cluster.start("b").await);
     let session = open(&a, &a).await;
     send(&a, &session, &subscribe(1)).await;
-    let mut stream = listen(&a, &session, None).await;
     cluster.network.cut("a").unwrap();
-    let (status, message) = send(&b, &session, &call(2, "echo", &json!({}))).await;
-    assert_eq!((status, text(&message)), (200, "{}"));
+    // It gives signs of life, so it is not replaced at once.
+    let began = Instant::now();
+    assert_eq!(send(&b, &session, &call(2, "echo", &json!({}))).await.0, 503);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let mut stream = listen(&a, &session, None).await;
+    while send(&b, &session, &call(2, "echo", &json!({}))).await.0 == 503 {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    assert_eq!(began.elapsed(), Duration::from_secs(5));
     assert_eq!((a.endpoint().sessions(), b.endpoint().sessions()), (1, 1));
     // An event is not sent, because it cannot be stored.
     cluster.network.connect("a", a.clone());

@@ -107,7 +107,7 @@ async fn the_store_in_a_file() {
     // The values are there for the next process.
     let store = SqliteStore::open(&file).unwrap();
     assert_eq!(store.read("node/1").await, Ok(stored(1, b"again")));
-    drop(store);
+    let file = directory.path().join("text");
     std::fs::write(&file, "this is no database, although it has the length of the header of one")
         .unwrap();
     let error = SqliteStore::open(&file).unwrap_err().to_string();

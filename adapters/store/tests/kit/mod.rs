@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "each test uses some of it")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, StatusCode};
 use mcp_sansio::model::{CallToolResult, ListChanged, LoggingLevel, ResourcesCapability};
+use mcp_sansio::progress::Progress;
 use mcp_sansio::subscription::Log;
 use mcp_sansio::{ClientRequest, ErrorCode, RespondError, ServerConfig};
 use mcp_sansio_http::{Endpoint, EndpointOptions, Exchange};
@@ -24,6 +25,8 @@ use serde_json::{Value, json};
 #[derive(Clone, Default)]
 pub(crate) struct Network {
     nodes: Arc<Mutex<BTreeMap<String, Node>>>,
+    /// The addresses that do not respond to attempts to connect.
+    cut_off: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Network {
@@ -31,12 +34,19 @@ impl Network {
         self.nodes.lock().unwrap().get(address).cloned()
     }
 
-    /// Removes a node from the network, although it goes on by itself.
+    /// Cuts a node off from the others, although it goes on by itself.
     pub(crate) fn cut(&self, address: &str) -> Option<Node> {
+        self.cut_off.lock().unwrap().insert(address.to_owned());
+        self.remove(address)
+    }
+
+    /// Removes a node: its machine refuses connections.
+    pub(crate) fn remove(&self, address: &str) -> Option<Node> {
         self.nodes.lock().unwrap().remove(address)
     }
 
     pub(crate) fn connect(&self, address: &str, node: Node) {
+        self.cut_off.lock().unwrap().remove(address);
         self.nodes.lock().unwrap().insert(address.to_owned(), node);
     }
 }
@@ -44,8 +54,11 @@ impl Network {
 impl Peers for Network {
     fn forward<'p>(&'p self, address: &'p str, request: Request<Full<Bytes>>) -> Forwarded<'p> {
         Box::pin(async move {
-            let node = self.node(address).ok_or(ForwardError::NotReached)?;
-            Ok(node.handle(request).await)
+            if self.cut_off.lock().unwrap().contains(address) {
+                return Err(ForwardError::NotReached);
+            }
+            let node = self.node(address).ok_or(ForwardError::Refused)?;
+            Ok(node.handle_forwarded(request).await)
         })
     }
 }
@@ -71,11 +84,18 @@ pub(crate) struct Cluster {
     pub(crate) store: MemoryStore,
     pub(crate) network: Network,
     pub(crate) options: NodeOptions,
+    /// The maximum number of sessions of a node.
+    pub(crate) most_sessions: usize,
 }
 
 impl Cluster {
     pub(crate) fn new() -> Self {
-        Self { store: MemoryStore::new(), network: Network::default(), options: NodeOptions::new() }
+        Self {
+            store: MemoryStore::new(),
+            network: Network::default(),
+            options: NodeOptions::new(),
+            most_sessions: 1_000,
+        }
     }
 
     /// Starts a node at an address.
@@ -85,8 +105,18 @@ impl Cluster {
 
     /// Starts a node that reaches the store in another way.
     pub(crate) async fn start_on(&self, store: Arc<dyn Store>, address: &str) -> Node {
+        self.start_with(endpoint(self.most_sessions), store, address).await
+    }
+
+    /// Starts a node with another endpoint.
+    pub(crate) async fn start_with(
+        &self,
+        endpoint: Endpoint,
+        store: Arc<dyn Store>,
+        address: &str,
+    ) -> Node {
         let peers = Arc::new(self.network.clone());
-        let node = Node::join_with(endpoint(), store, address, peers, self.options.clone());
+        let node = Node::join_with(endpoint, store, address, peers, self.options.clone());
         let node = node.await.unwrap();
         self.network.connect(address, node.clone());
         node
@@ -94,11 +124,17 @@ impl Cluster {
 
     /// Kills a node: it is gone, with everything that it has not stored.
     pub(crate) fn kill(&self, address: &str) {
-        self.network.cut(address).unwrap();
+        self.network.remove(address).unwrap();
     }
 }
 
-fn endpoint() -> Endpoint {
+pub(crate) fn endpoint(most_sessions: usize) -> Endpoint {
+    let (config, mut options) = configuration();
+    options.http.most_sessions = most_sessions;
+    Endpoint::with(config, options, serve)
+}
+
+pub(crate) fn configuration() -> (ServerConfig, EndpointOptions) {
     let mut config = ServerConfig::new("test", "1");
     config.capabilities.tools = Some(ListChanged::default());
     let mut resources = ResourcesCapability::default();
@@ -107,33 +143,45 @@ fn endpoint() -> Endpoint {
     config.capabilities.logging = Some(mcp_sansio::model::EmptyCapability::default());
     let mut options = EndpointOptions::new();
     options.keep_sessions = true;
-    Endpoint::with(config, options, serve)
+    (config, options)
 }
 
-/// Tools: `echo` responds at once, `touch` reports that a resource has changed, `later` takes ten seconds.
-async fn serve(exchange: Exchange) -> Result<(), RespondError> {
+/// Tools: `echo` responds at once, `touch` reports that a resource has changed, `later` takes its argument in milliseconds.
+pub(crate) async fn serve(exchange: Exchange) -> Result<(), RespondError> {
     let call = match &exchange.request().kind {
         ClientRequest::CallTool(call) => call,
-        ClientRequest::Subscribe { .. } => return exchange.respond(&()),
+        ClientRequest::Subscribe { .. } | ClientRequest::Unsubscribe { .. } => {
+            return exchange.respond(&());
+        }
         _ => return exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
     };
+    let arguments = call.arguments.as_ref().map_or("null", |arguments| arguments.as_json());
+    let arguments: Value = serde_json::from_str(arguments).unwrap();
     match &*call.name.to_str() {
-        "echo" => exchange.respond(&CallToolResult::text(
-            call.arguments.as_ref().map_or("", |arguments| arguments.as_json()),
-        )),
+        "echo" => exchange.respond(&CallToolResult::text(arguments.to_string())),
         "touch" => {
-            _ = exchange.handle().resource_updated("test://one");
+            let uri = arguments["uri"].as_str().unwrap_or("test://one");
+            _ = exchange.handle().resource_updated(uri);
             exchange.respond(&CallToolResult::text("touched"))
         }
         // A message of a number, on the event stream of the session.
         "note" => {
-            let data: Value =
-                serde_json::from_str(call.arguments.as_ref().unwrap().as_json()).unwrap();
-            exchange.handle().log(&Log::new(LoggingLevel::Info, &data)).unwrap();
+            let time = arguments["time"].as_u64().unwrap_or(0);
+            tokio::time::sleep(Duration::from_millis(time)).await;
+            // A client without a log level gets none.
+            _ = exchange.handle().log(&Log::new(LoggingLevel::Info, &arguments));
             exchange.respond(&CallToolResult::text("noted"))
         }
+        // Its progress makes the response a stream.
+        "progress" => {
+            _ = exchange.progress(Progress::new(1));
+            let time = arguments["time"].as_u64().unwrap_or(10_000);
+            tokio::time::sleep(Duration::from_millis(time)).await;
+            exchange.respond(&CallToolResult::text("done"))
+        }
         "later" => {
-            tokio::time::sleep(Duration::from_secs(10)).await;
+            let time = arguments["time"].as_u64().unwrap_or(10_000);
+            tokio::time::sleep(Duration::from_millis(time)).await;
             exchange.respond(&CallToolResult::text("later"))
         }
         _ => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
@@ -153,12 +201,15 @@ pub(crate) fn request(session: Option<&str>, body: &Value) -> Request<Full<Bytes
     builder.body(Full::new(Bytes::from(body.to_string()))).unwrap()
 }
 
-/// Opens a session at a node, with both steps of the handshake.
-pub(crate) async fn open(first: &Node, second: &Node) -> String {
+pub(crate) fn initialize() -> Value {
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"}});
-    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-    let response = first.handle(request(None, &initialize)).await;
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+}
+
+/// Opens a session at a node, with both steps of the handshake.
+pub(crate) async fn open(first: &Node, second: &Node) -> String {
+    let response = first.handle(request(None, &initialize())).await;
     assert_eq!(response.status(), StatusCode::OK);
     let session = response.headers()["mcp-session-id"].to_str().unwrap().to_owned();
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
@@ -194,6 +245,10 @@ pub(crate) async fn listen(
     session: &str,
     last_event: Option<&str>,
 ) -> Response<NodeBody> {
+    node.handle(listen_request(session, last_event)).await
+}
+
+pub(crate) fn listen_request(session: &str, last_event: Option<&str>) -> Request<Full<Bytes>> {
     let builder =
         Request::get("/mcp").header("host", "localhost").header("accept", "text/event-stream");
     let mut builder =
@@ -201,15 +256,17 @@ pub(crate) async fn listen(
     if let Some(event) = last_event {
         builder = builder.header("last-event-id", event);
     }
-    node.handle(builder.body(Full::<Bytes>::default()).unwrap()).await
+    builder.body(Full::default()).unwrap()
 }
 
 pub(crate) async fn end(node: &Node, session: &str) -> u16 {
+    node.handle(end_request(session)).await.status().as_u16()
+}
+
+pub(crate) fn end_request(session: &str) -> Request<Full<Bytes>> {
     let builder =
         Request::delete("/mcp").header("host", "localhost").header("mcp-session-id", session);
-    let request =
-        builder.header("mcp-protocol-version", "2025-11-25").body(Full::<Bytes>::default());
-    node.handle(request.unwrap()).await.status().as_u16()
+    builder.header("mcp-protocol-version", "2025-11-25").body(Full::default()).unwrap()
 }
 
 /// Returns the next event with a message of a stream: its id, and the message.

@@ -1,0 +1,218 @@
+//! Requests of sessions that another node serves.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Body;
+use hyper::header::{
+    CONNECTION, HOST, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE,
+    TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use mcp_sansio_http::PeerAddress;
+
+use crate::body::{BodyError, ForwardedBody, NodeBody};
+use crate::local_sessions::LocalSession;
+use crate::node::{Inner, Origin, empty, session_of};
+use crate::peers::ForwardError;
+use crate::placing::{Look, Place};
+
+/// The id of a node: of a request the one that it is for, of a response the one that it is from.
+const NODE: HeaderName = HeaderName::from_static("mcp-node");
+
+/// The address of the client of a request that is passed on.
+const CLIENT: HeaderName = HeaderName::from_static("mcp-node-client");
+
+/// How often a request is passed on, if its session moves meanwhile.
+const ATTEMPTS: usize = 4;
+
+/// A request that was passed on.
+enum Passed {
+    Answered(Response<NodeBody>),
+    /// The node does not serve the session any more. It has ended if it is named.
+    Moved(Option<String>),
+}
+
+impl Inner {
+    /// Handles a request of a session that another node serves.
+    pub(crate) async fn elsewhere<B>(
+        self: &Arc<Self>,
+        session: LocalSession,
+        (mut node, mut address): (String, String),
+        request: Request<B>,
+    ) -> Response<NodeBody>
+    where
+        B: Body<Data: Buf, Error: Into<BodyError>>,
+    {
+        // The request may be sent to several nodes, one after the other.
+        let (head, body) = request.into_parts();
+        let body = match self.read_body(body).await {
+            Ok(body) => body,
+            Err(status) => return empty(status),
+        };
+        for _ in 0..ATTEMPTS {
+            let gone = match self.pass_on(&node, &address, &head, body.clone()).await {
+                Ok(Passed::Answered(response)) => return response,
+                Ok(Passed::Moved(gone)) => gone,
+                Err(ForwardError::Invalid) => return empty(StatusCode::BAD_REQUEST),
+                Err(error) => return self.unavailable(&error),
+            };
+            let request = || Request::from_parts(head.clone(), Full::new(body.clone()));
+            match self.place(&session, Look::Always, gone).await {
+                Ok(Place::There(at, reached_at)) => (node, address) = (at, reached_at),
+                Ok(Place::Here(ownership)) => {
+                    return self.here(session, ownership, request()).await;
+                }
+                Ok(Place::Nowhere) => {
+                    return self.endpoint.handle(request()).await.map(NodeBody::whole);
+                }
+                Err(error) => return self.unavailable(&error),
+            }
+        }
+        self.unavailable(&"the session moves too often")
+    }
+
+    async fn read_body<B>(&self, body: B) -> Result<Bytes, StatusCode>
+    where
+        B: Body<Data: Buf, Error: Into<BodyError>>,
+    {
+        let limited = Limited::new(body, self.options.body_bytes);
+        match tokio::time::timeout(self.options.body_within, limited.collect()).await {
+            Ok(Ok(body)) => Ok(body.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(StatusCode::PAYLOAD_TOO_LARGE),
+            Ok(Err(_)) => Err(StatusCode::BAD_REQUEST),
+            Err(_) => Err(StatusCode::REQUEST_TIMEOUT),
+        }
+    }
+
+    /// Passes a request on to a node. A node that gives no sign of life any more ends the request, and its response.
+    async fn pass_on(
+        self: &Arc<Self>,
+        node: &str,
+        address: &str,
+        head: &Parts,
+        body: Bytes,
+    ) -> Result<Passed, ForwardError> {
+        let request = addressed(node, head, body)?;
+        let sent = tokio::select! {
+            biased;
+            sent = self.peers.forward(address, request) => sent,
+            () = self.gone(node) => Err(ForwardError::Broken),
+        };
+        let mut response = match sent {
+            Ok(response) => response,
+            Err(ForwardError::Refused) => return Ok(Passed::Moved(Some(node.to_owned()))),
+            Err(ForwardError::NotReached) if self.note_reached(node, false) => {
+                return Ok(Passed::Moved(Some(node.to_owned())));
+            }
+            Err(error) => return Err(error),
+        };
+        self.note_reached(node, true);
+        match response.headers_mut().remove(NODE) {
+            Some(from) if from == *node => {}
+            // Another process has the address now.
+            Some(_) => return Ok(Passed::Moved(Some(node.to_owned()))),
+            // No node has responded, but something before it, or another server at its address.
+            None => return Err(ForwardError::Broken),
+        }
+        if response.status() == StatusCode::MISDIRECTED_REQUEST {
+            return Ok(Passed::Moved(None));
+        }
+        remove_hop_by_hop(response.headers_mut());
+        let (inner, node) = (Arc::clone(self), node.to_owned());
+        let is_event_stream = head.method == Method::GET;
+        let end = async move {
+            tokio::select! {
+                biased;
+                () = inner.gone(&node) => Err("its node gives no sign of life".into()),
+                // The client opens the stream again, at another node.
+                () = inner.left(), if is_event_stream => Ok(()),
+            }
+        };
+        Ok(Passed::Answered(response.map(|body| NodeBody::new(ForwardedBody::new(body, end)))))
+    }
+
+    /// Handles a request that another node has passed on.
+    pub(crate) async fn forwarded<B>(self: &Arc<Self>, request: Request<B>) -> Response<NodeBody>
+    where
+        B: Body<Data: Buf, Error: Into<BodyError>>,
+    {
+        let (mut head, body) = request.into_parts();
+        let is_for_this = head.headers.remove(NODE).is_some_and(|node| node == *self.id);
+        if let Some(client) = head.headers.remove(CLIENT)
+            && let Some(client) = client.to_str().ok().and_then(|client| client.parse().ok())
+        {
+            head.extensions.insert(PeerAddress::new(client));
+        }
+        let mut response = match session_of(&head.headers) {
+            Some(id) if is_for_this => {
+                self.in_session(id, Request::from_parts(head, body), Origin::Node).await
+            }
+            _ => empty(StatusCode::MISDIRECTED_REQUEST),
+        };
+        // The id has only digits.
+        if let Ok(id) = HeaderValue::from_str(&self.id) {
+            response.headers_mut().insert(NODE, id);
+        }
+        response
+    }
+}
+
+/// Returns a request for a node. It has the `Host` that the client has sent.
+fn addressed(node: &str, head: &Parts, body: Bytes) -> Result<Request<Full<Bytes>>, ForwardError> {
+    let mut head = head.clone();
+    // HTTP/2 has the host in the target. The node that serves the session sees one of the two, so they must agree.
+    let target = head.uri.authority().map(|authority| authority.as_str());
+    let mut hosts = head.headers.get_all(HOST).iter();
+    let host = match (hosts.next(), hosts.next(), target) {
+        (Some(host), None, None) => host.clone(),
+        (Some(host), None, Some(target))
+            if host.as_bytes().eq_ignore_ascii_case(target.as_bytes()) =>
+        {
+            host.clone()
+        }
+        (None, _, Some(target)) => {
+            HeaderValue::from_str(target).map_err(|_| ForwardError::Invalid)?
+        }
+        _ => return Err(ForwardError::Invalid),
+    };
+    // First, so that a client cannot remove what follows.
+    remove_hop_by_hop(&mut head.headers);
+    head.headers.insert(HOST, host);
+    head.headers.insert(NODE, HeaderValue::from_str(node).map_err(|_| ForwardError::Invalid)?);
+    head.headers.remove(CLIENT);
+    let client: Option<SocketAddr> =
+        head.extensions.get::<PeerAddress>().map(|client| client.get());
+    if let Some(Ok(client)) = client.map(|client| HeaderValue::from_str(&client.to_string())) {
+        head.headers.insert(CLIENT, client);
+    }
+    Ok(Request::from_parts(head, Full::new(body)))
+}
+
+/// Removes the fields that concern one connection only (RFC 9110, section 7.6.1).
+fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    let keep_alive = HeaderName::from_static("keep-alive");
+    let always = [
+        CONNECTION,
+        keep_alive,
+        PROXY_AUTHENTICATE,
+        PROXY_AUTHORIZATION,
+        TE,
+        TRAILER,
+        TRANSFER_ENCODING,
+        UPGRADE,
+    ];
+    for name in named.iter().chain(&always) {
+        headers.remove(name);
+    }
+}

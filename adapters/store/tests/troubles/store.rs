@@ -1,0 +1,203 @@
+//! Stores in trouble.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_sansio_store::{
+    JoinError, MemoryStore, Node, Store, StoreError, StoreFuture, Stored, Write, Written,
+};
+use serde_json::json;
+use tokio::time::{Instant, timeout};
+
+use crate::kit::{self, Cluster, SlowStore, call, end, endpoint, listen, open, request, send};
+use crate::{sessions, subscribe};
+
+/// A store reports that a write has failed, and has done it. The session goes on, and so does its event stream.
+#[tokio::test(start_paused = true)]
+async fn a_write_that_failed_was_done() {
+    struct Unsure(MemoryStore, Arc<Mutex<bool>>);
+
+    impl Store for Unsure {
+        fn read<'s>(&'s self, key: &'s str) -> StoreFuture<'s, Option<Stored>> {
+            self.0.read(key)
+        }
+
+        fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
+            let fails = *self.1.lock().unwrap();
+            Box::pin(async move {
+                let written = self.0.write(writes).await;
+                if fails { Err(StoreError::new("too late")) } else { written }
+            })
+        }
+    }
+    let cluster = Cluster::new();
+    let fails = Arc::new(Mutex::new(false));
+    let unsure = Unsure(cluster.store.clone(), Arc::clone(&fails));
+    let a = cluster.start_on(Arc::new(unsure), "a").await;
+    let session = open(&a, &a).await;
+    let mut stream = listen(&a, &session, None).await;
+    *fails.lock().unwrap() = true;
+    assert_eq!(send(&a, &session, &subscribe(1, "test://one")).await.0, 503);
+    *fails.lock().unwrap() = false;
+    assert_eq!(send(&a, &session, &subscribe(2, "test://two")).await.0, 200);
+    send(&a, &session, &call(3, "touch", &json!({"uri": "test://two"}))).await;
+    assert_eq!(kit::event(&mut stream).await.1["params"]["uri"], "test://two");
+}
+
+/// A node gives signs of life while it renews the records of many waiting sessions in a slow store.
+#[tokio::test(start_paused = true)]
+async fn a_node_renews_many_sessions() {
+    let mut cluster = Cluster::new();
+    cluster.options.session_lifetime = Duration::from_secs(3 * 3600);
+    let slow = SlowStore(cluster.store.clone(), Duration::from_secs(3));
+    let a = cluster.start_on(Arc::new(slow), "a").await;
+    let b = cluster.start("b").await;
+    let opened: Vec<_> = (0..300)
+        .map(|_| {
+            let a = a.clone();
+            tokio::spawn(async move {
+                let session = open(&a, &a).await;
+                let stream = listen(&a, &session, None).await;
+                assert_eq!(stream.status(), 200);
+                (session, stream)
+            })
+        })
+        .collect();
+    let mut waiting = Vec::new();
+    for opened in opened {
+        waiting.push(opened.await.unwrap());
+    }
+    let end = Instant::now() + Duration::from_secs(3000);
+    while Instant::now() < end {
+        let body = call(1, "echo", &json!({}));
+        assert_eq!(send(&b, &waiting[7].0, &body).await.0, 200);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(sessions(&[&a, &b]), [300, 0]);
+}
+
+/// Nothing is kept of a session that was looked for: not after an error, not if the client has gone.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_kept_of_unknown_sessions() {
+    let cluster = Cluster::new();
+    let a = cluster.start("a").await;
+    let known = open(&a, &a).await;
+    let body = call(1, "echo", &json!({}));
+    for number in 0..100_u32 {
+        let unknown = format!("{number:032x}");
+        assert_eq!(send(&a, &unknown, &body).await.0, 404);
+        cluster.store.set_failing(true);
+        assert_eq!(send(&a, &unknown, &body).await.0, 503);
+        cluster.store.set_failing(false);
+    }
+    assert_eq!(a.known_sessions(), 1);
+
+    /// A store that does not answer.
+    struct Silent;
+
+    impl Store for Silent {
+        fn read<'s>(&'s self, _: &'s str) -> StoreFuture<'s, Option<Stored>> {
+            Box::pin(async {
+                tokio::time::sleep(Duration::from_secs(5)).await;
+                Err(StoreError::new("silence"))
+            })
+        }
+
+        fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
+            Box::pin(async { Ok(vec![Written::Done; writes.len()]) })
+        }
+    }
+    let b = cluster.start_on(Arc::new(Silent), "b").await;
+    for number in 0..100_u32 {
+        let unknown = format!("{number:032x}");
+        let sent = timeout(Duration::from_millis(10), send(&b, &unknown, &body)).await;
+        assert!(sent.is_err());
+    }
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    assert_eq!(b.known_sessions(), 0);
+    assert_eq!(end(&a, &known).await, 200);
+    assert_eq!(a.known_sessions(), 0);
+}
+
+/// A session that its client has ended does not come back, also if the store fails at that moment.
+#[tokio::test(start_paused = true)]
+async fn a_session_is_ended_without_the_store() {
+    for is_tried_again in [true, false] {
+        let cluster = Cluster::new();
+        let (a, b) = (cluster.start("a").await, cluster.start("b").await);
+        let session = open(&a, &a).await;
+        cluster.store.set_failing(true);
+        assert_eq!(end(&a, &session).await, 503);
+        cluster.store.set_failing(false);
+        if is_tried_again {
+            assert_eq!(end(&b, &session).await, 404);
+        } else {
+            tokio::time::sleep(Duration::from_secs(61)).await;
+        }
+        cluster.kill("a");
+        drop(a);
+        assert_eq!(send(&b, &session, &call(1, "echo", &json!({}))).await.0, 404);
+    }
+}
+
+/// A store that failed for longer than the silence of a node has no signs of life. A node that finds none waits until it has given
+/// its own for as long, so the healthy nodes keep their sessions.
+#[tokio::test(start_paused = true)]
+async fn the_store_comes_back() {
+    let mut cluster = Cluster::new();
+    let b = cluster.start("b").await;
+    // This node renews its sign of life later than the other looks for it.
+    cluster.options.beat = Duration::from_millis(4_000);
+    let a = cluster.start("a").await;
+    let session = open(&a, &b).await;
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    cluster.store.set_failing(true);
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    cluster.store.set_failing(false);
+    for _ in 0..100 {
+        assert_eq!(send(&b, &session, &call(1, "echo", &json!({}))).await.0, 200);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(sessions(&[&a, &b]), [1, 0]);
+}
+
+/// A flood of sessions that are not used leaves nothing behind.
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_sessions() {
+    let mut cluster = Cluster::new();
+    cluster.most_sessions = 100;
+    let a = cluster.start("a").await;
+    let mut refused = 0;
+    for _ in 0..25_000 {
+        let response = a.handle(request(None, &kit::initialize())).await;
+        refused += u32::from(response.status() == 503);
+        assert!(a.known_sessions() <= 10_101);
+    }
+    assert!(0 < refused);
+    tokio::time::sleep(Duration::from_secs(75)).await;
+    assert_eq!(a.known_sessions(), 0);
+    assert_eq!(open(&a, &a).await.len(), 32);
+}
+
+/// An address that nobody could reach is refused at once.
+#[tokio::test(start_paused = true)]
+async fn the_address_of_a_node_is_checked() {
+    for wrong in ["", "10.0.0.7:x", "http://10.0.0.7", "a b", "[::1", "me@a:1"] {
+        let joined = Node::join(endpoint(9), Arc::new(MemoryStore::new()), wrong).await;
+        assert_eq!(joined.unwrap_err(), JoinError::Address(wrong.to_owned()));
+    }
+    let failing = MemoryStore::new();
+    failing.set_failing(true);
+    let joined = Node::join(endpoint(9), Arc::new(failing), "10.0.0.7:1").await.unwrap_err();
+    assert_eq!(joined.to_string(), "the store failed: it is set to fail");
+}
+
+/// A lifetime that no store can count.
+#[tokio::test(start_paused = true)]
+async fn a_lifetime_without_end() {
+    let mut cluster = Cluster::new();
+    cluster.options.session_lifetime = Duration::MAX;
+    let a = cluster.start("a").await;
+    let session = open(&a, &a).await;
+    assert_eq!(send(&a, &session, &call(1, "echo", &json!({}))).await.0, 200);
+}
