@@ -73,6 +73,15 @@ def ends():
     equal(answers["slow"]["result"]["content"][0]["text"].endswith(" steps"), True)
 
 
+def deaf():
+    """A client that reads nothing does not hold the program when its input has ended."""
+    server = subprocess.Popen([SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    server.stdin.write(lines(*[request(id, "server/discover") for id in range(400)]))
+    server.stdin.close()
+    equal(server.wait(PATIENCE), 0)
+    server.stdout.close()
+
+
 def misbehaves():
     """A peer that sends garbage, and one that reads late, leave the server with its session."""
     server = subprocess.Popen([SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -111,4 +120,5 @@ def misbehaves():
 for mode in ("legacy", "2026-07-28"):
     print(f"Python client, {mode}, GLib: ok ({asyncio.run(speaks(mode))} computations)", flush=True)
 ends()
+deaf()
 print(f"hostile client, GLib: ok ({misbehaves()} answers)")

@@ -84,6 +84,15 @@ def ends():
     equal(answers[1]["result"]["resultType"], "complete")
 
 
+def deaf():
+    """A client that reads nothing does not hold the program when its input has ended."""
+    host = subprocess.Popen([HOST, COMPONENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    host.stdin.write(lines(*[request(id, "server/discover") for id in range(1000)]))
+    host.stdin.close()
+    equal(host.wait(PATIENCE), 0)
+    host.stdout.close()
+
+
 def spins():
     """A tool without end is stopped, and the client sees the end of the stream."""
     host = subprocess.Popen([HOST, COMPONENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -140,6 +149,7 @@ def misbehaves():
 for mode in ("legacy", "2026-07-28"):
     print(f"Python client, {mode}, WASI: ok ({asyncio.run(speaks(mode))})", flush=True)
 ends()
+deaf()
 is_no_component()
 spins()
 print(f"hostile client, WASI: ok ({misbehaves()} bytes of memory)")

@@ -55,7 +55,11 @@ fn main() -> std::io::Result<()> {
 async fn listen(config: ServerConfig, path: &std::path::Path) -> std::io::Result<()> {
     let listener = smol::net::unix::UnixListener::bind(path)?;
     loop {
-        let (socket, _) = listener.accept().await?;
+        let Ok((socket, _)) = listener.accept().await else {
+            // Most likely the process has too many open files.
+            smol::Timer::after(std::time::Duration::from_millis(50)).await;
+            continue;
+        };
         let writer = socket.clone();
         let serving = mcp_sansio_async_std::serve(config.clone(), socket, writer, answer, spawn);
         smol::spawn(async {

@@ -73,7 +73,11 @@ async fn main() -> std::io::Result<()> {
     let listener = TcpListener::bind(&address).await?;
     eprintln!("listening on {}", listener.local_addr()?);
     loop {
-        let (socket, client) = listener.accept().await?;
+        let Ok((socket, client)) = listener.accept().await else {
+            // Most likely the process has too many open files.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
         let (reader, writer) = socket.into_split();
         let serving = serve(config.clone(), reader, writer, router.clone());
         tokio::spawn(async move {

@@ -19,7 +19,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use glib::{ControlFlow, IOCondition, MainContext, MainLoop, SourceId};
-use mcp_sansio::{ByteStream, Cause, Server};
+use mcp_sansio::{ByteStream, Cause, Instant, Server};
 use mcp_sansio_driver::Clock;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
@@ -28,6 +28,9 @@ use self::tools::Tools;
 
 /// How often the user interface moves.
 const FRAME: Duration = Duration::from_millis(10);
+
+/// How long a client may take to read the last output.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The server, and the sources of the loop that wait for it.
 struct App {
@@ -40,6 +43,8 @@ struct App {
     alarm: Option<SourceId>,
     /// Whether the input can have more bytes.
     has_input: bool,
+    /// When the program ends although the client has not read the last output, once the connection has ended.
+    patience: Option<Instant>,
 }
 
 type Shared = Rc<RefCell<App>>;
@@ -58,6 +63,7 @@ fn main() -> io::Result<()> {
         output: None,
         alarm: None,
         has_input: true,
+        patience: None,
     }));
     let interface = Rc::clone(&app);
     glib::timeout_add_local(FRAME, move || {
@@ -77,7 +83,7 @@ fn settle(app: &Shared) {
     tools.handle_steps(stream, now, |done| when_computed(app, done));
     tools.advance(stream, now);
     this.write();
-    if this.is_over() {
+    if this.is_over(now) {
         return this.main_loop.quit();
     }
     this.set_input(app);
@@ -132,10 +138,13 @@ impl App {
         }
     }
 
-    /// Whether the connection has ended, and its last output is written.
-    fn is_over(&self) -> bool {
-        let stream = &self.stream;
-        stream.is_closed() && stream.poll_timeout().is_none() && stream.unsent().is_empty()
+    /// Whether the connection has ended, and its last output is written, or the client does not read it.
+    fn is_over(&mut self, now: Instant) -> bool {
+        if !self.stream.is_closed() || self.stream.poll_timeout().is_some() {
+            return false;
+        }
+        let patience = *self.patience.get_or_insert(now + PATIENCE);
+        self.stream.unsent().is_empty() || patience <= now
     }
 
     /// Waits for input, unless the client does not read its responses: then the memory for them would have no bound.
@@ -180,8 +189,8 @@ impl App {
         if let Some(alarm) = self.alarm.take() {
             alarm.remove();
         }
-        let deadlines = self.stream.poll_timeout().into_iter().chain(self.tools.deadline());
-        let Some(deadline) = deadlines.min() else { return };
+        let deadlines = [self.stream.poll_timeout(), self.tools.deadline(), self.patience];
+        let Some(deadline) = deadlines.into_iter().flatten().min() else { return };
         let app = Rc::clone(app);
         // GLib counts in milliseconds: one more, or the loop would be too early again and again.
         let wait = (deadline - self.clock.now()) + Duration::from_millis(1);

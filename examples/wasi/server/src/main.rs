@@ -21,10 +21,13 @@ use self::tools::Tools;
 /// The bytes that are read at once. An inbox without frames accepts them.
 const CHUNK: usize = 8 << 10;
 
+/// How long a client may take to read the last output.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 fn main() {
     let (input, output, clock) = (stdin::get_stdin(), stdout::get_stdout(), Clock::new());
     let mut stream = ByteStream::lines(tools::server());
-    let (mut tools, mut has_input) = (Tools::default(), true);
+    let (mut tools, mut has_input, mut patience) = (Tools::default(), true, None);
     loop {
         let now = clock.now();
         // A client that does not read its responses sends no more requests: the memory for both is bounded.
@@ -35,12 +38,19 @@ fn main() {
         tools.handle_steps(&mut stream, now);
         tools.advance(&mut stream, now);
         write(&output, &mut stream, now);
-        if stream.is_closed() && stream.poll_timeout().is_none() && stream.unsent().is_empty() {
-            // Waits until the host has passed on the last bytes. The end of the output is no error at the end.
-            _ = output.blocking_flush();
-            return;
+        if stream.is_closed() && stream.poll_timeout().is_none() {
+            if stream.unsent().is_empty() {
+                // Waits until the host has passed on the last bytes. The end of the output is no error at the end.
+                _ = output.blocking_flush();
+                return;
+            }
+            // The client may not read the last output.
+            if *patience.get_or_insert(now + PATIENCE) <= now {
+                return;
+            }
         }
-        let deadline = stream.poll_timeout().into_iter().chain(tools.deadline()).min();
+        let deadlines = [stream.poll_timeout(), tools.deadline(), patience];
+        let deadline = deadlines.into_iter().flatten().min();
         let mut events = Vec::new();
         if reads && has_input {
             events.push(input.subscribe());
