@@ -57,7 +57,7 @@ async fn listen(config: ServerConfig, path: &std::path::Path) -> std::io::Result
     loop {
         let Ok((socket, _)) = listener.accept().await else {
             // Most likely the process has too many open files.
-            smol::Timer::after(std::time::Duration::from_millis(50)).await;
+            smol::Timer::after(Duration::from_millis(50)).await;
             continue;
         };
         let writer = socket.clone();

@@ -84,10 +84,10 @@
 //!
 //! | store | a call of a tool, 1 client | 64 clients | a request that changes its session, 1 client | 64 clients |
 //! |---|---:|---:|---:|---:|
-//! | none | 2.2 | 2.2 | 2.2 | 2.3 |
-//! | [`MemoryStore`] | 2.7 | 2.8 | 4.1 | 4.3 |
-//! | `SqliteStore`, on disk | 2.8 | 2.8 | 170 | 12 |
-//! | `RedisStore`, `appendfsync always` | 2.7 | 2.9 | 256 | 21 |
+//! | none | 2.2 | 2.3 | 2.3 | 2.4 |
+//! | [`MemoryStore`] | 2.9 | 3.0 | 5.4 | 5.7 |
+//! | `SqliteStore`, on disk | 3.0 | 3.1 | 188 | 15 |
+//! | `RedisStore`, `appendfsync always` | 3.1 | 3.1 | 269 | 27 |
 //!
 //! The writes of all sessions of a node are done in batches: all that arrive during one batch are the next. The record of a
 //! session is written whole, with the events that are kept for its client. Keep

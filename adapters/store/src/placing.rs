@@ -9,17 +9,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_sansio::error::RestoreSessionError;
-use mcp_sansio::http::{SavedHttpSession, SessionId};
+use mcp_sansio::http::SessionId;
 use tokio::time::Instant;
 
 use crate::local_sessions::{LocalSession, Locked, Owned, State};
 use crate::node::Inner;
 use crate::record::Record;
 use crate::store::{StoreError, Written};
-
-/// How many streams of a session can be opened until its record is written again: see
-/// [`SavedHttpSession::reserve_streams`].
-const RESERVED_STREAMS: u32 = 4096;
 
 /// How often a session is looked for, if other nodes change its record meanwhile.
 const ATTEMPTS: usize = 8;
@@ -226,14 +222,6 @@ impl Inner {
         let owned = Owned { ownership, version: 0, saved: None, stored_at: now, seen_at: now };
         *session.lock().await = State::Owned(owned);
         ownership
-    }
-
-    /// Returns the state of a session as it is stored: with reserved numbers for the streams that it opens until the next
-    /// write.
-    pub(crate) fn save(&self, id: SessionId) -> Option<SavedHttpSession> {
-        let mut saved = self.endpoint.save_session(id)?;
-        saved.reserve_streams(RESERVED_STREAMS);
-        Some(saved)
     }
 
     pub(crate) async fn read(&self, id: SessionId) -> Result<Option<(u64, Record)>, StoreError> {

@@ -11,6 +11,10 @@ use crate::node::Inner;
 use crate::record::Record;
 use crate::store::{Change, StoreError, Write, Written};
 
+/// How many streams of a session can be opened until its record is written again: see
+/// [`SavedHttpSession::reserve_streams`].
+const RESERVED_STREAMS: u32 = 4096;
+
 /// How often a write is tried whose version is not that of the record.
 const ATTEMPTS: usize = 4;
 
@@ -37,13 +41,14 @@ impl Inner {
         ownership: Option<u64>,
     ) -> Result<(), NotStored> {
         let mut locked = session.lock().await;
+        let mut latest = None;
         match &*locked {
             State::Owned(owned) if ownership.is_none_or(|number| number == owned.ownership) => {
                 match self.endpoint.save_session(locked.id()) {
                     Some(latest) if self.is_stored(owned, &latest) => {
                         return self.see(&mut locked).await;
                     }
-                    Some(_) => {}
+                    changed @ Some(_) => latest = changed,
                     // The client has ended the session, or the session has ended by itself.
                     None => *locked = State::Ended(owned.version),
                 }
@@ -56,7 +61,7 @@ impl Inner {
         // The client may disconnect at any time, which must not interrupt a write.
         let writing = async move {
             if matches!(*locked, State::Owned(_)) {
-                return inner.write_record(&mut locked).await;
+                return inner.write_record(&mut locked, latest).await;
             }
             let is_removed = inner.remove_record(&mut locked).await?;
             is_removed.then_some(()).ok_or(NotStored::TakenOver)
@@ -98,13 +103,19 @@ impl Inner {
             && owned.stored_at.elapsed() < self.options.session_lifetime / 4
     }
 
-    /// Writes the record of a session that this node serves.
-    async fn write_record(&self, locked: &mut Locked) -> Result<(), NotStored> {
+    /// Writes the record of a session that this node serves, with its latest state.
+    async fn write_record(
+        &self,
+        locked: &mut Locked,
+        mut latest: Option<SavedHttpSession>,
+    ) -> Result<(), NotStored> {
         let id = locked.id();
         for _ in 0..ATTEMPTS {
             let State::Owned(owned) = &mut **locked else { return Err(NotStored::TakenOver) };
             let began = Instant::now();
-            let Some(saved) = self.save(id) else { return Ok(()) };
+            let latest = latest.take().or_else(|| self.endpoint.save_session(id));
+            let Some(mut saved) = latest else { return Ok(()) };
+            saved.reserve_streams(RESERVED_STREAMS);
             if self.put(id, owned.version, &saved).await? == Written::Done {
                 owned.version += 1;
                 owned.saved = Some(saved);
@@ -148,6 +159,14 @@ impl Inner {
             }
         }
         Err(StoreError::new("the versions of a record do not agree"))
+    }
+
+    /// Returns the state of a session as it is stored: with reserved numbers for the streams that it opens until the next
+    /// write.
+    pub(crate) fn save(&self, id: SessionId) -> Option<SavedHttpSession> {
+        let mut saved = self.endpoint.save_session(id)?;
+        saved.reserve_streams(RESERVED_STREAMS);
+        Some(saved)
     }
 
     /// Writes a record that names this node.
