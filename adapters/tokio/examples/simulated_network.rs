@@ -32,6 +32,10 @@ type Failure = Box<dyn Error>;
 const PORT: u16 = 4000;
 const SERVERS: [&str; 2] = ["alpha", "beta"];
 
+/// The time between two calls of the agent. It divides no time limit: otherwise a call would wake the connection at the
+/// moment of a deadline, and a missing timer would not be noticed.
+const PACE: Duration = Duration::from_millis(97);
+
 /// How long the network has faults, and when the run ends.
 const FAULTS: Duration = Duration::from_secs(60);
 const END: Duration = Duration::from_secs(75);
@@ -193,7 +197,7 @@ async fn agent(log: Log) -> Result<(), Failure> {
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(format!("{} {number} {outcome}", ended.as_millis()));
         }));
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::sleep(PACE).await;
     }
     for call in calls {
         call.await?;

@@ -38,6 +38,10 @@ const PORT: u16 = 4000;
 const SERVERS: [(&str, &str); 2] = [("alpha", "10.0.0.3"), ("beta", "10.0.0.4")];
 const GATEWAY: &str = "10.0.0.2";
 
+/// The time between two calls of the agent. It divides no time limit: otherwise a call would wake the connection at the
+/// moment of a deadline, and a missing timer would not be noticed.
+const PACE: Duration = Duration::from_millis(97);
+
 /// How long there are faults, and when the last call begins.
 const FAULTS: Duration = Duration::from_secs(60);
 const END: Duration = Duration::from_secs(75);
@@ -206,7 +210,7 @@ async fn agent(log: Log) {
                 log.lock().unwrap_or_else(PoisonError::into_inner).insert(number, outcome);
             assert!(earlier.is_none(), "{number} has ended twice");
         }));
-        sleep(Duration::from_millis(100)).await;
+        sleep(PACE).await;
     }
     for (number, call) in calls.into_iter().enumerate() {
         call.await.unwrap_or_else(|error| panic!("{number} has no outcome: {error}"));
