@@ -1,9 +1,11 @@
 //! Requests of sessions that another node serves.
 
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Body;
 use hyper::header::{
@@ -13,6 +15,8 @@ use hyper::header::{
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use mcp_sansio_http::PeerAddress;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
 
 use crate::body::{BodyError, ForwardedBody, NodeBody};
 use crate::local_sessions::LocalSession;
@@ -25,6 +29,12 @@ const NODE: HeaderName = HeaderName::from_static("mcp-node");
 
 /// The address of the client of a request that is passed on.
 const CLIENT: HeaderName = HeaderName::from_static("mcp-node-client");
+
+/// The longest pause in a body.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// The longest time for a body that can be counted with.
+const LONGEST_BODY: Duration = Duration::from_secs(24 * 3600);
 
 /// How often a request is passed on, if its session moves meanwhile.
 const ATTEMPTS: usize = 4;
@@ -49,8 +59,12 @@ impl Inner {
     {
         // The request may be sent to several nodes, one after the other.
         let (head, body) = request.into_parts();
-        let body = match self.read_body(body).await {
-            Ok(body) => body,
+        // The share counts the body until the request is answered.
+        let (body, _share) = match self.read_body(body).await {
+            Ok(read) => read,
+            Err(StatusCode::SERVICE_UNAVAILABLE) => {
+                return self.unavailable(&"too many bytes of requests are being passed on");
+            }
             Err(status) => return empty(status),
         };
         for _ in 0..ATTEMPTS {
@@ -75,16 +89,37 @@ impl Inner {
         self.unavailable(&"the session moves too often")
     }
 
-    async fn read_body<B>(&self, body: B) -> Result<Bytes, StatusCode>
+    /// Reads a body, within the limits of the options.
+    pub(crate) async fn read_body<B>(
+        &self,
+        body: B,
+    ) -> Result<(Bytes, OwnedSemaphorePermit), StatusCode>
     where
         B: Body<Data: Buf, Error: Into<BodyError>>,
     {
-        let limited = Limited::new(body, self.options.body_bytes);
-        match tokio::time::timeout(self.options.body_within, limited.collect()).await {
-            Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(StatusCode::PAYLOAD_TOO_LARGE),
-            Ok(Err(_)) => Err(StatusCode::BAD_REQUEST),
-            Err(_) => Err(StatusCode::REQUEST_TIMEOUT),
+        let mut body = pin!(Limited::new(body, self.options.body_bytes));
+        let end = Instant::now() + self.options.body_within.min(LONGEST_BODY);
+        let take = |bytes: usize| {
+            let bytes = u32::try_from(bytes).map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?;
+            let taken = Arc::clone(&self.forwarded_bytes).try_acquire_many_owned(bytes);
+            taken.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)
+        };
+        let (mut read, mut share) = (BytesMut::new(), take(0)?);
+        loop {
+            let until = end.min(Instant::now() + LONGEST_PAUSE);
+            match tokio::time::timeout_at(until, body.frame()).await {
+                Ok(None) => return Ok((read.freeze(), share)),
+                Ok(Some(Ok(frame))) => {
+                    let Ok(data) = frame.into_data() else { continue };
+                    share.merge(take(data.remaining())?);
+                    read.put(data);
+                }
+                Ok(Some(Err(error))) if error.is::<LengthLimitError>() => {
+                    return Err(StatusCode::PAYLOAD_TOO_LARGE);
+                }
+                Ok(Some(Err(_))) => return Err(StatusCode::BAD_REQUEST),
+                Err(_) => return Err(StatusCode::REQUEST_TIMEOUT),
+            }
         }
     }
 

@@ -36,10 +36,12 @@
 //!   changed the session, and each event of an event stream. A request that changes nothing is not stored.
 //! - A node is gone if its machine refuses connections, if it gives no sign of life for [5 s](NodeOptions::silence), or if it
 //!   could not be reached for as long. The next node that gets a request of one of its sessions takes the session over. After a
-//!   failure of the store no node counts as gone until the signs of life had time to come back.
+//!   failure of the store a missing sign of life means nothing until the signs had time to come back.
 //! - Each write names the version that it expects. If the earlier node is alive after all, its next write is a conflict: it
-//!   stops serving the session. Without a write it looks into the store every 5 s, and until then it responds to requests that
-//!   change nothing, by the state that it has.
+//!   stops serving the session. Without a write it looks into the store for a request if the last look is older than 5 s, and
+//!   responds until then, by the state that it has, to requests that change nothing. An event stream at that node ends at
+//!   its next event or comment
+//!   ([`keep_alive`](mcp_sansio::http::HttpServerConfig::keep_alive)).
 //! - A node that is [stopped](Node::leave) stores each session without a node as soon as no request of it is open. A request that
 //!   arrives at the node after that gets 503 with `Retry-After`, so let the balancer send it none.
 //! - A request of a session gets 503 with `Retry-After` while it cannot be served: the store fails, the session moves, or its
@@ -59,7 +61,7 @@
 //! | a request without a response | lost: the HTTP connection breaks, and the client asks again |
 //! | a request of the server without a response | lost |
 //! | tasks | lost: they stay at their node |
-//! | sessions of HTTP+SSE (2024-11-05) | lost: they end with their event stream, and their messages need a sticky balancer |
+//! | sessions of HTTP+SSE (2024-11-05) | lost: they end with their event stream, and their messages need a sticky balancer and a server of your own, as [`serve`] has no paths for them |
 //!
 //! A request may be served although its response is lost, so a client that asks again may cause its effect twice, as with every
 //! server.
@@ -72,7 +74,11 @@
 //! addresses of clients, let [`EndpointOptions::identify`](mcp_sansio_http::EndpointOptions::identify) take the one that it reports.
 //!
 //! A request that is passed on takes a connection between two nodes, and an event stream does for as long as it is open. Its body
-//! is read whole first, up to [`NodeOptions::body_bytes`].
+//! is read whole first, up to [`NodeOptions::body_bytes`], and counts for [`NodeOptions::forwarded_bytes`].
+//!
+//! Give the endpoints more room than they use: a node takes over the sessions of another one only within
+//! [`most_sessions`](mcp_sansio::http::HttpServerConfig::most_sessions) and
+//! [`sessions_of_client`](mcp_sansio::http::HttpServerConfig::sessions_of_client), and displaces none for it.
 //!
 //! The records contain the ids of sessions, which grant access to them, and texts of clients. Protect the store like the
 //! memory of the server.

@@ -50,11 +50,12 @@ impl Inner {
         Ok(self.has_sign(node).await? || !self.is_steady())
     }
 
-    /// Whether the store has had the signs of life of this node for as long as a node may be silent.
+    /// Whether the store has had the signs of life of this node for as long as a node may be silent. A store that hangs for
+    /// less time than that may have those of this node longer than those of others, so the latest must be recent.
     fn is_steady(&self) -> bool {
         let (silence, now) = (self.options.silence, Instant::now());
         let own = *lock(&self.liveness.own);
-        own.is_some_and(|own| now < own.latest + silence && own.first + silence <= now)
+        own.is_some_and(|own| now < own.latest + silence / 2 && own.first + silence <= now)
     }
 
     /// Notes whether a sign of life was stored that was begun at this time.
@@ -62,7 +63,7 @@ impl Inner {
         let mut own = lock(&self.liveness.own);
         *own = match *own {
             _ if !is_stored => None,
-            Some(own) if began < own.latest + self.options.silence => {
+            Some(own) if began < own.latest + self.options.silence / 2 => {
                 Some(Signs { latest: began, ..own })
             }
             _ => Some(Signs { first: began, latest: began }),
@@ -98,7 +99,7 @@ impl Inner {
     pub(crate) fn note_reached(&self, node: &str, is_reached: bool) -> bool {
         let (silence, now) = (self.options.silence, Instant::now());
         let mut unreached = lock(&self.liveness.unreached);
-        unreached.retain(|_, known| now < known.latest + 6 * silence);
+        unreached.retain(|_, known| now <= known.latest + silence);
         if is_reached {
             unreached.remove(node);
             return false;

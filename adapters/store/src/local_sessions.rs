@@ -11,7 +11,14 @@ use tokio::time::Instant;
 /// The sessions that a node serves, or is looking for. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct LocalSessions {
-    entries: Arc<Mutex<BTreeMap<SessionId, Entry>>>,
+    entries: Arc<Mutex<Entries>>,
+}
+
+#[derive(Default)]
+struct Entries {
+    sessions: BTreeMap<SessionId, Entry>,
+    /// The number of entries with users.
+    in_use: usize,
 }
 
 /// A session that is served here, or in use by a [`LocalSession`].
@@ -56,36 +63,44 @@ impl LocalSessions {
     /// Returns a session for a request of its client.
     pub(crate) fn request(&self, id: SessionId) -> LocalSession {
         let mut entries = self.lock();
-        let entry = entries.entry(id).or_default();
-        entry.requests += 1;
-        self.begin(id, entry, true)
+        self.begin(id, &mut entries, true)
     }
 
     /// Returns a session for work that is no request. `None` if this node does not know the session.
     pub(crate) fn known(&self, id: SessionId) -> Option<LocalSession> {
         let mut entries = self.lock();
-        entries.get_mut(&id).map(|entry| self.begin(id, entry, false))
+        let is_known = entries.sessions.contains_key(&id);
+        is_known.then(|| self.begin(id, &mut entries, false))
     }
 
-    fn begin(&self, id: SessionId, entry: &mut Entry, is_request: bool) -> LocalSession {
+    fn begin(&self, id: SessionId, entries: &mut Entries, is_request: bool) -> LocalSession {
+        let entry = entries.sessions.entry(id).or_default();
+        entries.in_use += usize::from(entry.users == 0);
         entry.users += 1;
+        entry.requests += usize::from(is_request);
         LocalSession { sessions: self.clone(), id, state: Arc::clone(&entry.state), is_request }
     }
 
     /// Returns the number of requests of the session that are in progress at this node.
     pub(crate) fn requests(&self, id: SessionId) -> usize {
-        self.lock().get(&id).map_or(0, |entry| entry.requests)
+        self.lock().sessions.get(&id).map_or(0, |entry| entry.requests)
     }
 
     pub(crate) fn ids(&self) -> Vec<SessionId> {
-        self.lock().keys().copied().collect()
+        self.lock().sessions.keys().copied().collect()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.lock().len()
+        self.lock().sessions.len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, Entry>> {
+    /// Returns the number of sessions that are served here, or were, and that no request or stream uses at this time.
+    pub(crate) fn unused(&self) -> usize {
+        let entries = self.lock();
+        entries.sessions.len() - entries.in_use
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -107,7 +122,7 @@ impl LocalSession {
     /// Returns the same session for work that is no request, such as the rest of an event stream.
     pub(crate) fn beside(&self) -> Self {
         let mut entries = self.sessions.lock();
-        self.sessions.begin(self.id, entries.entry(self.id).or_default(), false)
+        self.sessions.begin(self.id, &mut entries, false)
     }
 
     pub(crate) async fn lock(&self) -> Locked {
@@ -119,12 +134,14 @@ impl LocalSession {
 impl Drop for LocalSession {
     fn drop(&mut self) {
         let mut entries = self.sessions.lock();
-        let Some(entry) = entries.get_mut(&self.id) else { return };
+        let Entries { sessions, in_use } = &mut *entries;
+        let Some(entry) = sessions.get_mut(&self.id) else { return };
         entry.users -= 1;
+        *in_use -= usize::from(entry.users == 0);
         entry.requests -= usize::from(self.is_request);
         let is_here = |state: &State| matches!(state, State::Owned(_) | State::Ended(_));
         if entry.users == 0 && entry.state.try_lock().is_ok_and(|state| !is_here(&state)) {
-            entries.remove(&self.id);
+            sessions.remove(&self.id);
         }
     }
 }

@@ -14,7 +14,7 @@ use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use mcp_sansio::http::SessionId;
 use mcp_sansio::http::name::SESSION_ID;
 use mcp_sansio_http::{Endpoint, ResponseBody, random_bytes};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 
 use crate::batch::Batches;
 use crate::body::{BodyError, NodeBody, StoredStream};
@@ -24,6 +24,9 @@ use crate::options::NodeOptions;
 use crate::peers::{HttpPeers, Peers};
 use crate::placing::{Look, NotPlaced, Place};
 use crate::store::{Store, StoreError};
+
+/// The longest silence that can be counted with.
+const LONGEST_SILENCE: Duration = Duration::from_secs(24 * 3600);
 
 /// The number of sessions that have ended here and are still to be removed from the store, at which no more are opened.
 const SURPLUS: usize = 10_000;
@@ -57,7 +60,9 @@ pub(crate) struct Inner {
     /// Whether the node gives no sign of life any more.
     has_left: watch::Sender<bool>,
     /// Begins the next sweep.
-    pub(crate) sweep_now: Notify,
+    pub(crate) sweep_now: Arc<Notify>,
+    /// The bytes that the bodies of requests that are passed on may still take.
+    pub(crate) forwarded_bytes: Arc<Semaphore>,
 }
 
 /// The sender of a request.
@@ -75,7 +80,7 @@ pub enum JoinError {
     /// The store cannot be written to, or the system has no random bytes.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The address is no host with a port, such as `10.0.0.7:4000`: the mistake of the caller.
+    /// The address is no host, such as `10.0.0.7:4000`: the mistake of the caller. Without a port it is that of HTTP.
     #[error("{0:?} is not the address of a node")]
     Address(String),
 }
@@ -116,8 +121,11 @@ impl Node {
         store: Arc<dyn Store>,
         address: impl Into<String>,
         peers: Arc<dyn Peers>,
-        options: NodeOptions,
+        mut options: NodeOptions,
     ) -> Result<Self, JoinError> {
+        options.silence = options.silence.min(LONGEST_SILENCE);
+        let most = options.forwarded_bytes.min(Semaphore::MAX_PERMITS);
+        let forwarded_bytes = Arc::new(Semaphore::new(most));
         let address = address.into();
         if !is_address(&address) {
             return Err(JoinError::Address(address));
@@ -135,7 +143,8 @@ impl Node {
             ownerships: AtomicU64::new(0),
             is_leaving: AtomicBool::new(false),
             has_left: watch::Sender::new(false),
-            sweep_now: Notify::new(),
+            sweep_now: Arc::default(),
+            forwarded_bytes,
         };
         let inner = Arc::new(inner);
         inner.show_life().await?;
@@ -154,10 +163,15 @@ impl Node {
     where
         B: Body<Data: Buf, Error: Into<BodyError>>,
     {
-        match session_of(request.headers()) {
+        let mut response = match session_of(request.headers()) {
             Some(id) => self.inner.in_session(id, request, Origin::Client).await,
             None => self.inner.without_session(request).await,
+        };
+        if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+            // The balancer sends the next attempt elsewhere, most likely.
+            response.headers_mut().entry(RETRY_AFTER).or_insert(HeaderValue::from_static("1"));
         }
+        response
     }
 
     /// Handles a request that another node has [passed on](Peers::forward). Only nodes may send it: serve it on a private
@@ -175,8 +189,8 @@ impl Node {
     }
 
     /// Leaves the other nodes. A session is stored without a node as soon as it has no open request, and the next node that
-    /// gets a request of it serves it. Open requests have `grace` to finish, and at most a day. Modern requests have at
-    /// least a second.
+    /// gets a request of it serves it. Open requests that are served here have `grace` to finish, and at most a day. Modern
+    /// requests have at least a second.
     ///
     /// Let the balancer send no more requests to this node, and serve those of the other nodes until this method returns.
     /// The endpoint needs [`EndpointOptions::keep_sessions`](mcp_sansio_http::EndpointOptions::keep_sessions): without it
@@ -216,7 +230,7 @@ impl Inner {
         let Some(id) = session_of(response.headers()).filter(|_| !names_session) else {
             return response.map(NodeBody::whole);
         };
-        if SURPLUS < self.sessions.len().saturating_sub(self.endpoint.sessions()) {
+        if SURPLUS < self.sessions.unused().saturating_sub(self.endpoint.sessions()) {
             // Many sessions were opened and not used. The endpoint has dropped them, and their records are still to be removed.
             self.sweep_now.notify_one();
             self.endpoint.suspend_session(id);
@@ -250,9 +264,14 @@ impl Inner {
         let look = if request.method() == Method::GET { Look::Always } else { Look::IfOld };
         match self.place(&session, look, None).await {
             Ok(Place::Here(ownership)) => self.here(session, ownership, request).await,
-            Ok(Place::Nowhere) => self.endpoint.handle(request).await.map(NodeBody::whole),
+            Ok(Place::Nowhere) => {
+                drop(session);
+                self.endpoint.handle(request).await.map(NodeBody::whole)
+            }
             // The node that has passed the request on looks again, and may take the session.
             Ok(Place::There(..)) | Err(NotPlaced::Leaving) if origin == Origin::Node => {
+                // If the body were not read, the connection could break before the response arrives.
+                _ = self.read_body(request.into_body()).await;
                 empty(StatusCode::MISDIRECTED_REQUEST)
             }
             Ok(Place::There(node, address)) => {
@@ -344,7 +363,6 @@ impl Inner {
         let mut response = whole(StatusCode::SERVICE_UNAVAILABLE, text);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         response
     }
 }

@@ -11,21 +11,25 @@ pub type OnError = Arc<dyn Fn(&dyn fmt::Display) + Send + Sync>;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct NodeOptions {
-    /// How long the state of a session is stored after its last use. Default 1 h. It must be longer than
+    /// How long the state of a session is stored after it was last written, which is done at least every quarter of that
+    /// while the session is served. Default 1 h. It must be longer than
     /// [`HttpServerConfig::session_idle`](mcp_sansio::http::HttpServerConfig::session_idle), which ends sessions at the node
     /// that serves them.
     pub session_lifetime: Duration,
     /// How often the node gives a sign of life. Default 1 s.
     pub beat: Duration,
     /// After which time without a sign of life the other nodes take its sessions over, and after which time in which this node
-    /// could not reach another one. Default 5 s. All nodes have the same value, several times as long as
-    /// [`beat`](Self::beat).
+    /// could not reach another one. Default 5 s, and at most a day. All nodes have the same value, at least four times as
+    /// long as [`beat`](Self::beat).
     pub silence: Duration,
     /// The maximum length of the body of a request that is passed on to another node. Default 4 MiB; a longer one is
     /// refused with 413.
     pub body_bytes: usize,
-    /// The time limit for such a body. Default 2 min; a slower one is refused with 408.
+    /// The time limit for such a body. Default 2 min; a slower one is refused with 408, and so is a pause of 30 s.
     pub body_within: Duration,
+    /// The maximum number of bytes of all such bodies together. Default 256 MiB; beyond it a request gets 503. They do not
+    /// count for [`EndpointOptions::bytes`](mcp_sansio_http::EndpointOptions::bytes).
+    pub forwarded_bytes: usize,
     /// The function that gets the errors of the store and of other nodes. The client gets 503. Default none.
     pub on_error: OnError,
 }
@@ -38,6 +42,7 @@ impl Default for NodeOptions {
             silence: Duration::from_secs(5),
             body_bytes: 4 << 20,
             body_within: Duration::from_secs(120),
+            forwarded_bytes: 256 << 20,
             on_error: Arc::new(|_| {}),
         }
     }

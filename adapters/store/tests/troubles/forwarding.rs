@@ -235,6 +235,44 @@ async fn a_machine_without_power() {
     assert_eq!(b.endpoint().sessions(), 1);
 }
 
+/// The bodies of all requests that are passed on are limited together, until their requests are answered.
+#[tokio::test(start_paused = true)]
+async fn the_bodies_that_are_passed_on_are_limited() {
+    let mut cluster = Cluster::new();
+    cluster.options.forwarded_bytes = 1_000;
+    let (a, b) = (cluster.start("a").await, cluster.start("b").await);
+    let session = open(&a, &a).await;
+    let first = tokio::spawn({
+        let (b, session) = (b.clone(), session.clone());
+        let body = call(1, "later", &json!({"time": 5_000, "text": "x".repeat(500)}));
+        async move { send(&b, &session, &body).await.0 }
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let second = call(2, "echo", &json!({"text": "x".repeat(500)}));
+    assert_eq!(send(&b, &session, &second).await.0, 503);
+    assert_eq!(send(&b, &session, &call(3, "echo", &json!({}))).await.0, 200);
+    assert_eq!(first.await.unwrap(), 200);
+    assert_eq!(send(&b, &session, &second).await.0, 200);
+}
+
+/// Two attempts to connect fail, and nothing was tried between them: that is no long silence.
+#[tokio::test(start_paused = true)]
+async fn two_failures_with_time_between() {
+    let cluster = Cluster::new();
+    let a = cluster.start("a").await;
+    let error = Arc::new(Mutex::new(Some(ForwardError::NotReached)));
+    let (network, fields) = (cluster.network.clone(), Arc::default());
+    let peers = Arc::new(Failing { network, error: Arc::clone(&error), fields });
+    let store = Arc::new(cluster.store.clone());
+    let b = Node::join_with(endpoint(9), store, "b", peers, NodeOptions::new()).await.unwrap();
+    let session = open(&a, &a).await;
+    for _ in 0..5 {
+        assert_eq!(send(&b, &session, &call(1, "echo", &json!({}))).await.0, 503);
+        tokio::time::sleep(Duration::from_secs(8)).await;
+    }
+    assert_eq!(sessions(&[&a, &b]), [1, 0]);
+}
+
 /// A body of a request that is passed on.
 struct Broken(bool);
 
@@ -265,6 +303,8 @@ async fn bodies_that_cannot_be_passed_on() {
     let head = request(Some(&session), &Value::Null).into_parts().0;
     let broken = |now| Request::from_parts(head.clone(), Broken(now));
     assert_eq!(b.handle(broken(true)).await.status(), 400);
+    let began = Instant::now();
     assert_eq!(b.handle(broken(false)).await.status(), 408);
+    assert_eq!(began.elapsed(), Duration::from_secs(30));
     assert_eq!(b.known_sessions(), 0);
 }

@@ -1,11 +1,12 @@
 //! Nodes that leave in trouble.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio_store::StoreError;
 use serde_json::json;
 
-use crate::kit::{self, Cluster, call, open, request, send, text};
+use crate::kit::{self, Cluster, SlowStore, call, open, request, send, text};
 use crate::sessions;
 
 /// A node that leaves serves its open requests to the end, and those of other nodes meanwhile, however long that takes.
@@ -96,4 +97,50 @@ async fn a_node_that_leaves_sends_what_it_has() {
     assert_eq!(text(&result), "done");
     drop(response);
     leaving.await.unwrap().unwrap();
+}
+
+/// A session is busy until the end of the grace period. That is no error, and its clients are told to come back.
+#[tokio::test(start_paused = true)]
+async fn a_node_leaves_with_a_busy_session() {
+    let cluster = Cluster::new();
+    let slow = SlowStore(cluster.store.clone(), Duration::from_millis(700));
+    let a = cluster.start_on(Arc::new(slow), "a").await;
+    let b = cluster.start("b").await;
+    let (session, idle) = (open(&a, &a).await, open(&a, &a).await);
+    let later = tokio::spawn({
+        let (a, session) = (a.clone(), session.clone());
+        async move { send(&a, &session, &call(1, "later", &json!({"time": 14_000}))).await.0 }
+    });
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    let leaving = tokio::spawn({
+        let a = a.clone();
+        async move { a.leave(Duration::from_millis(500)).await }
+    });
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    let late = request(Some(&session), &call(2, "echo", &json!({})));
+    let late = a.handle(late).await;
+    assert_eq!(
+        (late.status().as_u16(), &late.headers()["retry-after"].to_str().unwrap()),
+        (503, &"1")
+    );
+    assert_eq!(leaving.await.unwrap(), Ok(()));
+    assert_eq!(later.await.unwrap(), 503);
+    for session in [session, idle] {
+        assert_eq!(send(&b, &session, &call(3, "echo", &json!({}))).await.0, 200);
+    }
+    assert_eq!(sessions(&[&a, &b]), [0, 2]);
+}
+
+/// A node that is dropped gives no more signs of life.
+#[tokio::test(start_paused = true)]
+async fn a_node_is_dropped() {
+    let cluster = Cluster::new();
+    let b = cluster.start("b").await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let a = cluster.start("a").await;
+    let session = open(&a, &a).await;
+    cluster.network.cut("a").unwrap();
+    drop(a);
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    assert_eq!(send(&b, &session, &call(1, "echo", &json!({}))).await.0, 200);
 }

@@ -161,6 +161,40 @@ async fn the_store_comes_back() {
     assert_eq!(sessions(&[&a, &b]), [1, 0]);
 }
 
+/// The writes of a store hang for a time, and its reads go on. The sign of life of a healthy node ends before that of the
+/// other one, by chance.
+#[tokio::test(start_paused = true)]
+async fn the_writes_of_a_store_hang() {
+    struct Hanging(MemoryStore, Instant);
+
+    impl Store for Hanging {
+        fn read<'s>(&'s self, key: &'s str) -> StoreFuture<'s, Option<Stored>> {
+            self.0.read(key)
+        }
+
+        fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
+            Box::pin(async move {
+                if self.1 <= Instant::now() {
+                    tokio::time::sleep_until(self.1 + Duration::from_millis(4_700)).await;
+                }
+                self.0.write(writes).await
+            })
+        }
+    }
+    let cluster = Cluster::new();
+    let from = Instant::now() + Duration::from_millis(20_950);
+    let hanging = || Arc::new(Hanging(cluster.store.clone(), from));
+    let a = cluster.start_on(hanging(), "a").await;
+    tokio::time::sleep(Duration::from_millis(900)).await;
+    let b = cluster.start_on(hanging(), "b").await;
+    let session = open(&a, &a).await;
+    for _ in 0..400 {
+        assert_eq!(send(&b, &session, &call(1, "echo", &json!({}))).await.0, 200);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(sessions(&[&a, &b]), [1, 0]);
+}
+
 /// A flood of sessions that are not used leaves nothing behind.
 #[tokio::test(start_paused = true)]
 async fn a_flood_of_sessions() {
