@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use mcp_sansio::{Revision, ServerConfig};
 use mcp_sansio_http::Endpoint;
 use serde_json::json;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::kit::{
     self, Cluster, SlowStore, call, end, listen, listen_request, next_event, open, request, send,
@@ -158,4 +158,36 @@ async fn a_repeated_change_at_a_superseded_node() {
     let mut stream = listen(&b, &session, None).await;
     send(&b, &session, &call(5, "touch", &json!({}))).await;
     assert_eq!(kit::event(&mut stream).await.1["params"]["uri"], "test://one");
+}
+
+/// A node that has lost a session does not end it for the node that serves it.
+#[tokio::test(start_paused = true)]
+async fn a_session_is_ended_at_a_superseded_node() {
+    let cluster = Cluster::new();
+    let (a, b) = (cluster.start("a").await, cluster.start("b").await);
+    let session = open(&a, &a).await;
+    cluster.network.remove("a").unwrap();
+    assert_eq!(send(&b, &session, &call(1, "echo", &json!({}))).await.0, 200);
+    assert_eq!(kit::end(&a, &session).await, 503);
+    assert_eq!(send(&b, &session, &call(2, "echo", &json!({}))).await.0, 200);
+    assert_eq!(kit::end(&a, &session).await, 200);
+    assert_eq!(send(&b, &session, &call(3, "echo", &json!({}))).await.0, 404);
+    assert_eq!((a.known_sessions(), b.known_sessions()), (0, 0));
+}
+
+/// A client goes while its session is being taken over. The session is served all the same.
+#[tokio::test(start_paused = true)]
+async fn a_client_goes_during_a_takeover() {
+    let cluster = Cluster::new();
+    let a = cluster.start("a").await;
+    let slow = SlowStore(cluster.store.clone(), Duration::from_secs(1));
+    let b = cluster.start_on(Arc::new(slow), "b").await;
+    let session = open(&a, &a).await;
+    cluster.kill("a");
+    let body = call(1, "echo", &json!({}));
+    let sent = timeout(Duration::from_millis(500), send(&b, &session, &body)).await;
+    assert!(sent.is_err());
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(send(&b, &session, &body).await.0, 200);
+    assert_eq!(b.endpoint().sessions(), 1);
 }
